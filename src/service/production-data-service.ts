@@ -1,0 +1,84 @@
+/** The port to the Production Data Service: what the rest of wellsync may ask of it (INTERFACE.md section 4). */
+import type { WindowReading } from '../core/reading.ts';
+import type { Window } from '../core/window.ts';
+
+/** A TimeSeriesRecord of INTERFACE.md section 2.2; `measurement` is kept as it comes. */
+export interface TimeSeriesRecord {
+  readonly xid: string;
+  readonly equipmentXid: string;
+  readonly sourceId: string;
+  readonly measurement: string;
+  readonly unit: string | null;
+}
+
+/** The answer to the retrieval of a well: its shape is not shown, so the body is kept as text with its content type. */
+export interface WellBody {
+  readonly contentType: string | null;
+  readonly body: string;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The service, over HTTP. Every call retries what is transient within its deadline (the request layer; DESIGN.md
+ * section 5), never before the server's Retry-After, and gives up at once when its signal aborts (AbortedError).
+ *
+ * Throws TransientError or RateLimitedError when the attempts or the deadline are spent, NotFoundError on 404,
+ * PermanentError on 400, 409, 413, 422 and every other undeclared 3xx/4xx, AccessError on 403 and on 401 after the token was renewed once.
+ */
+export interface ProductionDataService {
+  /** Base address without user info: it may be shown. */
+  readonly baseUrl: string;
+
+  /**
+   * Section 4.1, one page. Records as they came, unchecked. Times go out as ISO date-times in UTC.
+   * An undefined parameter is not sent.
+   */
+  fetchDailyProductionPage(
+    query: {
+      readonly uwi: string;
+      readonly startMs?: number;
+      readonly endMs?: number;
+      readonly page?: number;
+      readonly limit?: number;
+    },
+    options?: CallOptions,
+  ): Promise<readonly unknown[]>;
+
+  /**
+   * Reads every page of one window to its end and checks each record (core/page-end.ts decides the end). The window
+   * asked for is wider by a day on both sides; rows are kept by their own date, half-open.
+   */
+  readDailyProduction(
+    request: { readonly uwi: string; readonly window: Window; readonly timeZone: string; readonly pageLimit: number },
+    options?: CallOptions,
+  ): Promise<WindowReading>;
+
+  /** Section 4.2. */
+  fetchTimeSeries(sourceEquipmentId: string, options?: CallOptions): Promise<readonly TimeSeriesRecord[]>;
+  /** Section 4.3. The integer has no documented meaning: stored as it is, never read as a count. */
+  deleteTimeSeries(sourceEquipmentId: string, sourceId: string, options?: CallOptions): Promise<number>;
+  /** Section 4.4. */
+  deleteMicroStrings(sourceWellId: string, options?: CallOptions): Promise<number>;
+  /** Section 4.5. */
+  deleteWellbores(sourceWellId: string, options?: CallOptions): Promise<number>;
+  /** Section 4.6. */
+  fetchWell(sourceId: string, options?: CallOptions): Promise<WellBody>;
+  /** Section 4.7. `body` is the JSON array as text, so that numbers go out as their source wrote them. The response body is not shown: it is not read. */
+  upsertNetworkPipes(body: string, options?: CallOptions): Promise<void>;
+
+  close(): Promise<void>;
+}
+
+/**
+ * Leave to send one request: the limits towards the service hold across all workers together (G9), so the queue room
+ * keeps them, and every attempt of every call passes through here.
+ */
+export interface Admission {
+  /** Resolves when one request may go out; the returned function ends its place among the concurrent ones. Rejects with AbortedError. */
+  enter(signal: AbortSignal): Promise<() => void>;
+  /** Nobody sends before this many milliseconds have passed: what a Retry-After demands of all. */
+  holdAll(delayMs: number): Promise<void>;
+}

@@ -1,0 +1,107 @@
+/** The port to the warehouse: the one interface that DuckDB implements and PostgreSQL will (DESIGN.md section 7). */
+import type { QuarantinedRecord, DailyProductionRow } from '../core/daily-production.ts';
+import type { ReadingCounts } from '../core/reading.ts';
+import type { Counts, PlannedUnit, RunFailure, RunRecord, RunReport, RunRequest, RunState, UnitOutcome } from '../core/run.ts';
+import type { ReadMode, Window } from '../core/window.ts';
+
+/** A window of one well, completely read, ready to replace what the warehouse has of it. */
+export interface WindowBatch {
+  /** The unit of the run that this settles. */
+  readonly unit: number;
+  readonly uwi: string;
+  readonly window: Window;
+  readonly mode: ReadMode;
+  /** Checked, deduplicated by xid, all inside the window. */
+  readonly rows: readonly DailyProductionRow[];
+  readonly quarantined: readonly QuarantinedRecord[];
+  readonly counts: ReadingCounts;
+  readonly notices: readonly string[];
+}
+
+/** When a window may lose rows without anybody's leave (DESIGN.md section 4.1). */
+export interface ShrinkGuard {
+  /** Share of the window's rows, 0 to 1. */
+  readonly maxShare: number;
+  /** Up to this many rows may always go. */
+  readonly maxRows: number;
+  readonly allow: boolean;
+}
+
+export interface RunSums {
+  readonly units: RunReport['units'] & { readonly open: number };
+  readonly counts: Counts;
+  /** The first hundred, by unit. */
+  readonly failures: readonly RunFailure[];
+  /** Distinct, in the order of the units that said them. */
+  readonly notices: readonly string[];
+}
+
+/** The ledger of runs: what Redis may lose, this keeps (DESIGN.md section 5). */
+export interface RunLedger {
+  /** Makes a run in state queued. Throws UsageError when the id is taken. */
+  create(request: RunRequest): Promise<void>;
+  read(runId: string): Promise<RunRecord | undefined>;
+  /** The newest first. */
+  list(filter: { readonly limit: number; readonly states?: readonly RunState[] }): Promise<readonly RunRecord[]>;
+  /** Stores the units, all open, and makes the run running. A run that has a plan keeps it: planning twice is harmless (G1). */
+  savePlan(runId: string, units: readonly PlannedUnit[], startedAtMs: number): Promise<void>;
+  /** The open units of a queue item, by unit. */
+  openUnits(runId: string, chunk: number): Promise<readonly PlannedUnit[]>;
+  /** Every chunk that has open units, with their number, by chunk. */
+  openChunks(runId: string): Promise<ReadonlyArray<{ readonly chunk: number; readonly openUnits: number }>>;
+  /** Settles units that are still open, once: a unit that is settled keeps its outcome. Returns the ordinals that this call settled. */
+  settle(runId: string, outcomes: readonly UnitOutcome[]): Promise<readonly number[]>;
+  /** Settles every unit that is still open, all alike. Returns how many. */
+  settleRest(runId: string, outcome: Omit<UnitOutcome, 'unit' | 'counts'>): Promise<number>;
+  sums(runId: string): Promise<RunSums>;
+  /** Stores report and state, once: a finished run keeps its report. Prunes the settled units of runs finished more than 30 days before. */
+  finish(report: RunReport): Promise<void>;
+  /**
+   * Opens the failed and cancelled units again and takes the run back to queued with the next round. Returns how many
+   * units are open now; 0 leaves the run as it is. Throws UsageError when the run is not known, not finished, or its units were pruned.
+   */
+  reopen(runId: string): Promise<number>;
+}
+
+export interface DailyProductionStore {
+  /** Watermarks, milliseconds since 1970; a well without one is absent. */
+  watermarks(uwis: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Replaces the windows of these wells, in one transaction with watermarks, quarantine, history and the outcomes of the
+   * units (G1, G2, G3). A unit of the run that is settled already is left out entirely: repeating a batch changes nothing.
+   *
+   * Within a window: a row whose xid is new is inserted; one whose values differ is updated; one that is the same is left
+   * alone. Rows of the window in the warehouse that the reading does not have have left: one that left and one that came
+   * on the same day are paired (a new xid for the same record) and count as updated. The rest is removed, unless core's
+   * shrink guard holds the window: then nothing of it is removed, the watermark stays and the unit is `held` (G4). A row that stands
+   * for a quarantined record (its xid, or, where that could not be read, its day) is not removed; where neither could be
+   * read nothing of the window is. Old values of updated and removed rows go to the history with run and time.
+   *
+   * Quarantine entries of a window are replaced by those of this reading.
+   * Counts of an outcome: the reading's, and inserted, updated, unchanged, removed, heldRows, windows (always 1).
+   * Returns the outcomes of the units that this call settled.
+   */
+  commit(
+    batch: { readonly runId: string; readonly windows: readonly WindowBatch[]; readonly shrink: ShrinkGuard; readonly committedAtMs: number },
+  ): Promise<readonly UnitOutcome[]>;
+}
+
+/** A table of values as JSON can carry them: timestamps and days as ISO text, big integers as numbers where they are safe, else as text. */
+export interface QueryResult {
+  readonly columns: ReadonlyArray<{ readonly name: string; readonly type: string }>;
+  readonly rows: AsyncIterable<readonly unknown[]>;
+}
+
+/** Throws UnreachableError('warehouse') where the file or the server cannot be had, TransientError('warehouse-busy') where another process holds it longer than the set wait. */
+export interface Warehouse {
+  /** Where it is, without secrets, as the operator may be shown it: `duckdb:PATH`. */
+  readonly location: string;
+  readonly runs: RunLedger;
+  readonly dailyProduction: DailyProductionStore;
+  /** Opens it, migrates it to this version's schema, and says what is there. */
+  check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
+  /** Read-only: a statement that would write is a UsageError, and so is one with a fault, with the engine's words. `use` must be done with the rows when it resolves. */
+  query<T>(sql: string, use: (result: QueryResult) => Promise<T>): Promise<T>;
+  /** Lets go of everything. Safe to call twice. */
+  close(): Promise<void>;
+}
