@@ -1,0 +1,91 @@
+/**
+ * Owns the wire contract of the Production Data Service: its seven paths and the records that they carry, as zod schemas
+ * that follow INTERFACE.md field by field. What that document does not show is not in here.
+ */
+import { z } from 'zod';
+
+const uuid = z.guid();
+const dateTime = z.iso.datetime({ offset: true, local: true });
+const double = z.number();
+const int32 = z.int32();
+
+/** Section 2.1. A required number that is absent takes its documented default 0; null stays a fault. */
+export const dailyProductionSchema = z.object({
+  xid: uuid,
+  date: dateTime,
+  oilRate: double.default(0),
+  gasRate: double.default(0),
+  waterRate: double.default(0),
+  tubingPressure: double.default(0),
+  casingPressure: double.default(0),
+  choke: int32.nullish(),
+  gaugePressure: double.nullish(),
+  wellheadTemperature: double.nullish(),
+  gaugeTemperature: double.nullish(),
+  linePressure: double.nullish(),
+  gasLiftInjectionRate: double.nullish(),
+  espFrequency: double.nullish(),
+  espIntakePressure: double.nullish(),
+  espAmps: double.nullish(),
+  espVolts: double.nullish(),
+  espDischargePressure: double.nullish(),
+  espMotorTemperature: double.nullish(),
+  espVibration: double.nullish(),
+  srpStrokesPerMin: double.nullish(),
+  srpIntakePressure: double.nullish(),
+  srpFluidLoad: double.nullish(),
+  srpFillage: double.nullish(),
+  downtimeHours: double.nullish(),
+  downtimeCode: z.string().nullish(),
+  waterInjectionRate: double.nullish(),
+  gasInjectionRate: double.nullish(),
+  isAnnularFlow: z.boolean().nullish(),
+  isDualFlow: z.boolean().nullish(),
+  pcpSpeed: double.nullish(),
+  pcpTorque: double.nullish(),
+  pcpIntakePressure: double.nullish(),
+  pcpDischargePressure: double.nullish(),
+});
+export type DailyProduction = z.output<typeof dailyProductionSchema>;
+
+/** Section 2.2. Allowed values of `measurement` are not shown: kept as they come. */
+export const timeSeriesRecordSchema = z.object({
+  xid: uuid,
+  equipmentXid: uuid,
+  sourceId: z.string(),
+  measurement: z.string(),
+  unit: z.string().nullish(),
+});
+
+/** Section 2.3, names in the documented order. The types are wellsync's reading of them (DESIGN.md section 3): not shown. */
+export const networkPipeFields = [
+  'sourceNetworkId',
+  'sourceId',
+  'date',
+  'upstreamSourceId',
+  'downstreamSourceId',
+  'enabled',
+  'length',
+  'trueVerticalDepth',
+  'innerDiameter',
+  'roughness',
+] as const;
+
+/** Sections 4.3 to 4.5: an int32 whose meaning is not shown. */
+export const deletionAnswerSchema = int32;
+
+/** Section 4, all seven, relative to the base address. Path parameters are percent-encoded: a uwi may hold slashes and spaces. */
+export const paths = {
+  dailyProduction: (uwi: string) => `/api/production/daily/${encodeURIComponent(uwi)}`,
+  timeSeries: (sourceEquipmentId: string) =>
+    `/api/production/netx/equipment/${encodeURIComponent(sourceEquipmentId)}/time-series`,
+  timeSeriesRecord: (sourceEquipmentId: string, sourceId: string) =>
+    `/api/production/netx/equipment/${encodeURIComponent(sourceEquipmentId)}/time-series/${encodeURIComponent(sourceId)}`,
+  microStrings: (sourceWellId: string) => `/api/production/well/${encodeURIComponent(sourceWellId)}/micro_string`,
+  wellbores: (sourceWellId: string) => `/api/production/well/${encodeURIComponent(sourceWellId)}/wellbore`,
+  well: (sourceId: string) => `/api/production/well/${encodeURIComponent(sourceId)}`,
+  networkPipes: () => '/api/production/network/pipe',
+} as const;
+
+/** The accept header of section 4: its only allowed value, which differs for the single well. */
+export const accept = { json: 'application/json', well: '*/*' } as const;
