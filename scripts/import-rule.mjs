@@ -1,0 +1,160 @@
+/**
+ * Owns the import rule: who may import whom (DESIGN.md section 9). `node scripts/import-rule.mjs [ROOT]` lists every
+ * import that breaks it and ends with code 1. What the tables do not name is forbidden, so a new room or a new package
+ * asks for its place here. Cycles are the business of the linter (import/no-cycle).
+ */
+import { readFileSync, readdirSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseSync } from 'oxc-parser';
+
+const adapters = ['src/service', 'src/pipes', 'src/warehouse', 'src/queue'];
+
+/**
+ * What each room may import of ours, besides itself: a room, or one file of it.
+ * @type {Record<string, { values?: string[], types?: string[] }>}
+ */
+const rooms = {
+  'src/core': {},
+  config: { values: ['src/core'] },
+  'src/service': { values: ['src/core'] },
+  'src/pipes': { values: ['src/core'] },
+  'src/warehouse': { values: ['src/core'] },
+  'src/queue': { values: ['src/core'] },
+  'src/runs': { values: ['src/core'], types: adapters },
+  jobs: { values: ['src/core', 'src/runs'], types: [...adapters, 'config'] },
+  'src/testing-server': { values: ['src/service/contract.ts'] },
+  'src/cli': { values: ['src/core', ...adapters, 'src/runs', 'jobs', 'config', 'src/testing-server'] },
+};
+
+/** One driver, one room. */
+const drivers = {
+  'src/queue': ['bullmq', 'ioredis', 'rate-limiter-flexible'],
+  'src/service': ['undici'],
+  'src/warehouse': ['@duckdb/node-api'],
+  'src/cli': ['commander', 'cli-progress', 'cli-table3'],
+  config: ['yaml'],
+};
+
+/** Packages that speak to nothing outside the process: every room but the core may use them. */
+const plainPackages = ['zod', 'pino', 'csv-parse', 'csv-stringify'];
+
+/** @typedef {{ specifier: string, typeOnly: boolean, line: number }} Import */
+
+/**
+ * @param {string} file
+ * @returns {string | undefined}
+ */
+function roomOf(file) {
+  return Object.keys(rooms).find((room) => file.startsWith(`${room}/`));
+}
+
+/** @param {string} specifier */
+function packageOf(specifier) {
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
+}
+
+/**
+ * Why `room` may not import this package, or nothing where it may.
+ * @param {string} room
+ * @param {string} specifier
+ */
+function faultOfPackage(room, specifier) {
+  if (room === 'src/core') return 'the core is pure: it imports no package and nothing of Node';
+  if (isBuiltin(specifier)) return undefined;
+  const name = packageOf(specifier);
+  if (plainPackages.includes(name)) return undefined;
+  const home = Object.entries(drivers).find(([, names]) => names.includes(name))?.[0];
+  if (home === undefined) return `${name} has no room yet: give it one in scripts/import-rule.mjs`;
+  return home === room ? undefined : `only ${home} imports ${name}`;
+}
+
+/**
+ * @param {readonly string[] | undefined} allowances
+ * @param {string} target
+ */
+function isNamed(allowances, target) {
+  return allowances?.some((allowed) => target === allowed || target.startsWith(`${allowed}/`)) ?? false;
+}
+
+/**
+ * Why `room` may not import this file of ours, or nothing where it may.
+ * @param {string} room
+ * @param {string} target path from the root
+ * @param {boolean} typeOnly
+ */
+function faultOfOurs(room, target, typeOnly) {
+  const { values, types } = rooms[room] ?? {};
+  if (roomOf(target) === room || isNamed(values, target)) return undefined;
+  if (isNamed(types, target)) return typeOnly ? undefined : `${room} may import only types of ${roomOf(target)}`;
+  return `${room} may not import ${roomOf(target) ?? target}`;
+}
+
+/**
+ * @param {string} file
+ * @param {Import} imported
+ */
+function faultOf(file, { specifier, typeOnly }) {
+  const room = roomOf(file);
+  if (room === undefined) return 'the file lies in no room: name it in scripts/import-rule.mjs';
+  if (!specifier.startsWith('.')) return faultOfPackage(room, specifier);
+  return faultOfOurs(room, path.posix.join(path.posix.dirname(file), specifier), typeOnly);
+}
+
+/**
+ * Every import of a source text, in order: static, re-export and dynamic.
+ * @param {string} file
+ * @param {string} source
+ * @returns {Import[]}
+ */
+function importsOf(file, source) {
+  const { staticImports, staticExports, dynamicImports } = parseSync(file, source).module;
+  const found = [
+    // `import './x.ts'` names nothing and runs the module: a value.
+    ...staticImports.map(({ moduleRequest, entries, start }) => ({
+      specifier: moduleRequest.value,
+      typeOnly: entries.length > 0 && entries.every((entry) => entry.isType),
+      start,
+    })),
+    ...staticExports.flatMap(({ entries }) =>
+      entries.flatMap(({ moduleRequest, isType, start }) =>
+        moduleRequest === null ? [] : [{ specifier: moduleRequest.value, typeOnly: isType, start }],
+      ),
+    ),
+    ...dynamicImports.map(({ moduleRequest, start }) => ({
+      specifier: source.slice(moduleRequest.start + 1, moduleRequest.end - 1),
+      typeOnly: false,
+      start,
+    })),
+  ];
+  return found.map(({ start, ...rest }) => ({ ...rest, line: source.slice(0, start).split('\n').length }));
+}
+
+/** @param {string} root */
+function sourceFiles(root) {
+  return ['src', 'jobs', 'config'].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => path.posix.join(folder, name.replaceAll(path.sep, '/'))),
+  );
+}
+
+/**
+ * Every broken import under `root`, as `file:line: why`.
+ * @param {string} root
+ */
+export function brokenImports(root) {
+  return sourceFiles(root).flatMap((file) =>
+    importsOf(file, readFileSync(path.join(root, file), 'utf8')).flatMap((imported) => {
+      const fault = faultOf(file, imported);
+      return fault === undefined ? [] : [`${file}:${imported.line}: ${fault}`];
+    }),
+  );
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const broken = brokenImports(process.argv[2] ?? '.');
+  for (const line of broken) console.error(line);
+  process.exitCode = broken.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,62 @@
+/** Owns dist: what `wellsync` runs from, built anew whenever the sources are not those that it was built from. */
+import { createHash } from 'node:crypto';
+import { chmodSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { runLeashed } from './leash.mjs';
+import { SetupError } from './setup-error.mjs';
+
+const fingerprintFile = 'dist/sources.sha256';
+
+/** What a build is made from: the folders and files that tsconfig.build.json reads. */
+function sourceFiles() {
+  const folders = ['src', 'jobs', 'config'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .map((entry) => path.join(entry.parentPath, entry.name)),
+  );
+  return [...folders, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].toSorted();
+}
+
+/** Names and contents, so that a source that is gone counts as well as one that changed. */
+function fingerprintOfSources() {
+  const hash = createHash('sha256');
+  for (const file of sourceFiles()) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
+  return hash.digest('hex');
+}
+
+function isCurrent() {
+  try {
+    return readFileSync(fingerprintFile, 'utf8') === fingerprintOfSources();
+  } catch {
+    return false;
+  }
+}
+
+/** Compiles beside dist and swaps: stale outputs go, and a build that fails leaves the last good one. */
+export async function build() {
+  const fingerprint = fingerprintOfSources();
+  const next = `.dist-${process.pid}`;
+  try {
+    const code = await runLeashed(process.execPath, [
+      'node_modules/typescript/bin/tsc',
+      '-p',
+      'tsconfig.build.json',
+      '--outDir',
+      next,
+    ]);
+    if (code !== 0) throw new SetupError('The build failed; the compiler’s words are above.');
+    chmodSync(`${next}/src/cli/main.js`, 0o755);
+    rmSync('dist', { recursive: true, force: true });
+    renameSync(next, 'dist');
+    writeFileSync(fingerprintFile, fingerprint);
+  } finally {
+    rmSync(next, { recursive: true, force: true });
+  }
+}
+
+/** Builds dist, unless it is what the sources say. */
+export async function provideDistribution() {
+  if (isCurrent()) return;
+  console.log('Building dist …');
+  await build();
+}
