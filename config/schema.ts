@@ -7,7 +7,10 @@ const text = z.string().trim().min(1);
 
 const serviceUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address, such as https://pds.example.com' })
-  .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'must hold no user name or password: use service.token or service.tokenFile');
+  .refine(
+    (url) => !/^https?:\/\/[^/]*@/.test(url),
+    'must hold no user name or password: use service.token or service.tokenFile',
+  );
 
 const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
@@ -42,7 +45,9 @@ export const configSchema = z
       .prefault({}),
     redis: z
       .strictObject({
-        url: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' }).default('redis://127.0.0.1:6379'),
+        url: z
+          .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' })
+          .default('redis://127.0.0.1:6379'),
       })
       .prefault({}),
     queue: z
@@ -72,7 +77,10 @@ export const configSchema = z
         historyFrom: day.default('1900-01-01'),
         lookbackDays: z.number().int().nonnegative().default(7),
         shrink: z
-          .strictObject({ maxSharePercent: z.number().min(0).max(100).default(20), maxRows: z.number().int().nonnegative().default(3) })
+          .strictObject({
+            maxSharePercent: z.number().min(0).max(100).default(20),
+            maxRows: z.number().int().nonnegative().default(3),
+          })
           .prefault({}),
         chunkWells: count(100),
         chunkRows: count(100_000),

@@ -60,9 +60,11 @@ async function planUnits(
 ): Promise<readonly PlannedUnit[]> {
   const uwis = [...new Set(params.uwis)];
   const mode: ReadMode = params.fromMs === undefined && params.toMs === undefined ? 'incremental' : 'backfill';
-  const watermarks = mode === 'incremental' ? await warehouse.dailyProduction.watermarks(uwis) : new Map<string, number>();
+  const watermarks =
+    mode === 'incremental' ? await warehouse.dailyProduction.watermarks(uwis) : new Map<string, number>();
   const windows = uwis.map((uwi): Window => {
-    if (mode === 'backfill') return { fromMs: params.fromMs ?? settings.historyFromMs, toMs: params.toMs ?? params.nowMs };
+    if (mode === 'backfill')
+      return { fromMs: params.fromMs ?? settings.historyFromMs, toMs: params.toMs ?? params.nowMs };
     return incrementalWindow({
       watermarkMs: watermarks.get(uwi),
       lookbackMs: settings.lookbackDays * DAY_MS,

@@ -96,7 +96,10 @@ export interface RunQueue {
 /** What the queue calls when an item is to be worked. Both must stand being called twice for the same item (G1). */
 export interface QueueHandlers {
   /** One look at a run: plans it, adds a wave, finishes it. Says when to look again. */
-  conduct(runId: string, signal: AbortSignal): Promise<{ readonly kind: 'finished' } | { readonly kind: 'again'; readonly delayMs: number }>;
+  conduct(
+    runId: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: 'finished' } | { readonly kind: 'again'; readonly delayMs: number }>;
   work(item: ChunkItem, attempt: number, signal: AbortSignal): Promise<ChunkVerdict>;
 }
 

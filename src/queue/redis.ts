@@ -1,5 +1,5 @@
 /** Owns the connections to Redis and the checks before any work: reachable, recent enough, and set never to evict. */
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis } from 'ioredis';
 import { UnreachableError } from '../core/errors.ts';
 
 /** BullMQ 6 asks for it. */
@@ -18,14 +18,14 @@ export function shownAddress(url: string): string {
 }
 
 /** For work that must outlive an outage: waits for Redis to come back, looking every two seconds at the most (QUEUE.md). */
-export const lastingOptions: RedisOptions = {
+export const lastingOptions = {
   maxRetriesPerRequest: null,
   enableReadyCheck: true,
-  retryStrategy: (times) => Math.min(200 * times, 2_000),
+  retryStrategy: (times: number) => Math.min(200 * times, 2_000),
 };
 
 /** For a command: an answer within seconds or an error, never a hang (QUEUE.md). */
-export const promptOptions: RedisOptions = {
+export const promptOptions = {
   maxRetriesPerRequest: 0,
   retryStrategy: () => null,
   connectTimeout: 2_000,
@@ -59,7 +59,10 @@ function unreachable(url: string, cause: unknown): UnreachableError {
   const hint = isRefused
     ? 'Check user and password in WELLSYNC_REDIS_URL.'
     : 'Start Redis there (redis-server, or docker compose up redis), or set WELLSYNC_REDIS_URL.';
-  return new UnreachableError('redis', `Redis at ${shownAddress(url)} cannot be used: ${plain(words)}`, { hint, cause });
+  return new UnreachableError('redis', `Redis at ${shownAddress(url)} cannot be used: ${plain(words)}`, {
+    hint,
+    cause,
+  });
 }
 
 function plain(words: string): string {

@@ -27,7 +27,8 @@ export function createChunkWorker(
     const run = await warehouse.runs.read(item.runId);
     if (run === undefined || isFinished(run.state)) return { kind: 'settled' };
     const job = jobs.find((candidate) => candidate.name === run.job);
-    if (job === undefined) throw new Error(`no job named ${run.job}: is this worker older than the one that planned it?`);
+    if (job === undefined)
+      throw new Error(`no job named ${run.job}: is this worker older than the one that planned it?`);
     if (await isHalted(item.runId)) return endChunk(item);
     const units = await warehouse.runs.openUnits(item.runId, item.chunk);
     if (units.length === 0) return endChunk(item);
@@ -47,7 +48,8 @@ export function createChunkWorker(
     attempt: number,
     left: readonly Leftover[],
   ): Promise<ChunkVerdict> {
-    const leftWith = (verdict: UnitVerdict): readonly Leftover[] => left.filter((entry) => judgeUnit(entry.error) === verdict);
+    const leftWith = (verdict: UnitVerdict): readonly Leftover[] =>
+      left.filter((entry) => judgeUnit(entry.error) === verdict);
     const [stop] = leftWith('stop-run');
     if (stop !== undefined) await queue.board.halt(item.runId, { kind: 'stop', fault: faultOf(stop.error) });
     await bury(item, leftWith('dead-letter'));
@@ -74,11 +76,17 @@ export function createChunkWorker(
     if (entries.length === 0) return;
     for (const { unit, error } of entries) {
       const isBug = !(error instanceof WellsyncError);
-      log[isBug ? 'error' : 'warn']({ ...item, target: unit.target, ...(isBug ? { err: error } : faultOf(error)) }, 'failed');
+      log[isBug ? 'error' : 'warn'](
+        { ...item, target: unit.target, ...(isBug ? { err: error } : faultOf(error)) },
+        'failed',
+      );
     }
-    const outcomes = entries.map(
-      ({ unit, error }): UnitOutcome => ({ unit: unit.unit, state: 'failed', counts: {}, fault: faultOf(error) }),
-    );
+    const outcomes = entries.map(({ unit, error }): UnitOutcome => ({
+      unit: unit.unit,
+      state: 'failed',
+      counts: {},
+      fault: faultOf(error),
+    }));
     await warehouse.runs.settle(item.runId, outcomes);
     await queue.board.settle(item.runId, outcomes);
   }

@@ -34,7 +34,8 @@ export function buildReport(
 function stopFault(halt: Halt | undefined, balanced: boolean, open: number): Fault | undefined {
   if (halt?.kind === 'stop') return halt.fault;
   if (halt?.kind === 'cancel') return { code: 'cancelled', message: `cancelled by ${halt.requestedBy}` };
-  if (!balanced) return { code: 'unbalanced', message: 'the counts of the run do not add up: some records are not accounted for' };
+  if (!balanced)
+    return { code: 'unbalanced', message: 'the counts of the run do not add up: some records are not accounted for' };
   if (open > 0) return { code: 'unsettled', message: `${open} units have no outcome` };
   return undefined;
 }
