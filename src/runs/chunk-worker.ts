@@ -2,6 +2,7 @@
  * Works one queue item: hands its open units to the job, settles what cannot be tried again, and says what becomes of
  * the item. Safe to run twice at once for the same item: a unit is settled once, in the warehouse (G1).
  */
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { AbortedError, faultOf, TransientError, WellsyncError } from '../core/errors.ts';
 import { isFinished, type UnitOutcome } from '../core/run.ts';
@@ -112,7 +113,10 @@ export function createChunkWorker(
         (error: unknown) => log.warn({ runId, err: error }, 'the cancel flag could not be read'),
       );
     }, haltLookMs);
-    return { signal: AbortSignal.any([signal, controller.signal]), [Symbol.dispose]: () => clearInterval(timer) };
+    const either = AbortSignal.any([signal, controller.signal]);
+    // Every request of the chunk listens to it: many at one time, and none for long.
+    setMaxListeners(0, either);
+    return { signal: either, [Symbol.dispose]: () => clearInterval(timer) };
   }
 
   return work;
