@@ -33,7 +33,7 @@ async function commit(connection: DuckDBConnection, batch: Commit): Promise<read
   });
   const isHeld = ({ outcome }: { readonly outcome: UnitOutcome }): boolean => outcome.state === 'held';
 
-  const held = [...merged.keys()].filter((index) => merged.slice(index, index + 1).some(isHeld));
+  const held = merged.flatMap((window, index) => (isHeld(window) ? [index] : []));
   await replaceWindows(connection, held, { runId, atMs: committedAtMs });
   await replaceQuarantine(connection, windows, { runId, atMs: committedAtMs });
   await moveWatermarks(

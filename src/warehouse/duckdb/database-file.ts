@@ -138,10 +138,11 @@ class Turns {
   }
 
   async #openForWriting(): Promise<OpenFile & { readonly sinceMs: number }> {
-    if (this.#pauseMs > 0) await delay(this.#pauseMs);
+    const { signal } = this.#abort;
+    if (this.#pauseMs > 0) await delay(this.#pauseMs, undefined, { signal }).catch(() => undefined);
     this.#pauseMs = 0;
     const { path, now, log } = this.#settings;
-    const file = await openFile(this.#settings, 'READ_WRITE', this.#abort.signal);
+    const file = await openFile(this.#settings, 'READ_WRITE', signal);
     try {
       if (await migrate(file.connection, `duckdb:${path}`, now()))
         log?.info({ path }, 'the warehouse has a new schema');

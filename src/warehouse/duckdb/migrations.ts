@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/errors.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
-import { inTransaction, readRows } from './sql.ts';
+import { inTransaction, instant, readRows } from './sql.ts';
 
 /**
  * Step n makes schema version n; a step that was released is never changed, so a new measure field needs a step of its
@@ -66,10 +66,7 @@ async function apply(connection: DuckDBConnection, found: number, nowMs: number)
   for (const [index, statements] of steps.entries()) {
     if (index < found) continue;
     for (const statement of statements) await connection.run(statement);
-    await connection.run('INSERT INTO schema_version VALUES ($1, make_timestamptz($2 * 1000))', [
-      index + 1,
-      BigInt(nowMs),
-    ]);
+    await connection.run(`INSERT INTO schema_version VALUES ($1, ${instant('$2')})`, [index + 1, BigInt(nowMs)]);
   }
 }
 

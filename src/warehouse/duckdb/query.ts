@@ -27,6 +27,7 @@ export async function runQuery<T>(
 }
 
 async function prepareOne(connection: DuckDBConnection, sql: string): Promise<DuckDBPreparedStatement> {
+  if (sql.trim() === '') throw new UsageError('a query is one statement; this is empty');
   const statements = await connection.extractStatements(sql);
   if (statements.count !== 1) {
     throw new UsageError(`a query is one statement; this holds ${statements.count}`);

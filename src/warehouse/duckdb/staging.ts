@@ -1,6 +1,6 @@
 /** Carries rows into DuckDB column by column: data chunks into a temporary table, no statement a row and no text in between. */
 import { DuckDBDataChunk, type DuckDBConnection, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
-import type { DailyProductionRow } from '../../core/daily-production.ts';
+import type { DailyProductionRow, Measure } from '../../core/daily-production.ts';
 import type { WindowBatch } from '../../core/merge.ts';
 import { declared, measureColumns } from './columns.ts';
 import { wellFormed } from './sql.ts';
@@ -28,11 +28,16 @@ export async function stageRows(connection: DuckDBConnection, windows: readonly 
     ...measureColumns.map(
       (_, index) =>
         ({ row }: StagedRow) =>
-          row.measures[index] ?? null,
+          unsignedZero(row.measures[index] ?? null),
     ),
     ({ row }) => (row.extras === null ? null : wellFormed(row.extras)),
   ];
   await appendRows(connection, 'staged_row', stagedRows(windows), columns, 'temp');
+}
+
+/** DuckDB's compression takes 0 and -0 for the same and stores either for both: a 0 beside a -0 would come back as -0. */
+function unsignedZero(value: Measure): Measure {
+  return value === 0 ? 0 : value;
 }
 
 function* stagedRows(windows: readonly WindowBatch[]): Iterable<StagedRow> {
