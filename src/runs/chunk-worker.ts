@@ -102,9 +102,14 @@ export function createChunkWorker(
     return board?.halt !== undefined;
   }
 
-  /** A signal that aborts with the worker's own or when the run is halted, from any host. */
-  function watchHalt(runId: string, signal: AbortSignal): { readonly signal: AbortSignal } & Disposable {
+  /** A signal that aborts, with an AbortedError, when the worker stops or when the run is halted from any host. */
+  function watchHalt(runId: string, workerSignal: AbortSignal): { readonly signal: AbortSignal } & Disposable {
     const controller = new AbortController();
+    // Every request of the chunk listens to it: many at one time, and none for long.
+    setMaxListeners(0, controller.signal);
+    const onStop = (): void => controller.abort(new AbortedError('the worker stops'));
+    if (workerSignal.aborted) onStop();
+    workerSignal.addEventListener('abort', onStop, { once: true });
     const timer = setInterval(() => {
       isHalted(runId).then(
         (halted) => {
@@ -113,10 +118,13 @@ export function createChunkWorker(
         (error: unknown) => log.warn({ runId, err: error }, 'the cancel flag could not be read'),
       );
     }, haltLookMs);
-    const either = AbortSignal.any([signal, controller.signal]);
-    // Every request of the chunk listens to it: many at one time, and none for long.
-    setMaxListeners(0, either);
-    return { signal: either, [Symbol.dispose]: () => clearInterval(timer) };
+    return {
+      signal: controller.signal,
+      [Symbol.dispose]: () => {
+        clearInterval(timer);
+        workerSignal.removeEventListener('abort', onStop);
+      },
+    };
   }
 
   return work;
