@@ -124,7 +124,7 @@ async function readSummary(env) {
   query.stdout?.on('data', (part) => (text += String(part)));
   const code = await query.exited;
   if (code !== 0) throw new SetupError(`wellsync query ended with code ${code}; its words are above.`);
-  const [summary] = /** @type {{ rows: Summary[] }} */ (JSON.parse(text)).rows;
+  const [summary] = /** @type {Summary[]} */ (JSON.parse(text));
   if (summary === undefined) throw new Error(`the summary is empty: ${text}`);
   return summary;
 }
@@ -139,7 +139,6 @@ function grouped(count) {
  * @param {number} exportSeconds
  */
 function summaryText({ rows, wells, days, first_day: firstDay, last_day: lastDay }, exportSeconds) {
-  const cli = `WELLSYNC_WAREHOUSE=${warehouse} node ${program}`;
   return `
 The production of ${wells} wells is in the warehouse.
 
@@ -151,10 +150,10 @@ The production of ${wells} wells is in the warehouse.
 Three commands to try next:
 
   # ${questionInWords}
-  ${cli} query "${question}"
+  node ${program} query --warehouse ${warehouse} "${question}"
 
   # What was read, and does it add up?
-  ${cli} runs list
+  node ${program} runs list --warehouse ${warehouse}
 
   # What else can an export do?
   node ${program} export daily-production --help
