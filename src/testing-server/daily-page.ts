@@ -92,7 +92,7 @@ function pagePastLast(pageCount: number, options: TestingServerOptions): number 
 }
 
 function selection(rows: WellRows, query: DailyQuery, options: TestingServerOptions): number[] {
-  const ordered = options.order === 'shuffled' ? rows.shuffled(options.seed) : rows.ascending();
+  const ordered = options.order === 'shuffled' ? rows.shuffled(options.seed) : rows.ascending;
   const selected: number[] = [];
   for (const index of ordered) if (isAsked(rows.instantMs(index), query, options)) selected.push(index);
   return options.order === 'descending' ? selected.toReversed() : selected;

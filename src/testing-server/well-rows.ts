@@ -10,6 +10,8 @@ const XID_END = 44;
 
 export class WellRows {
   readonly count: number;
+  /** Every row once, by date. */
+  readonly ascending: Uint32Array;
   /** The rows, joined by commas: neighbours are served as one slice. */
   readonly #bytes: Buffer;
   /** Row i stands in [starts[i], starts[i + 1] - 1). */
@@ -19,8 +21,9 @@ export class WellRows {
 
   /** Takes rows in any order and keeps them by date; those without a readable date come last. */
   constructor(rows: readonly DailyRow[]) {
-    const sorted = rows.toSorted((left, right) => sortKey(left) - sortKey(right) || 0);
+    const sorted = rows.toSorted((left, right) => sortKey(left) - sortKey(right));
     this.count = sorted.length;
+    this.ascending = Uint32Array.from(sorted.keys());
     this.#bytes = Buffer.from(sorted.map((row) => row.text).join(','));
     this.#starts = new Uint32Array(sorted.length + 1);
     this.#instantsMs = Float64Array.from(sorted, (row) => row.instantMs);
@@ -30,7 +33,7 @@ export class WellRows {
   }
 
   get byteLength(): number {
-    return this.#bytes.byteLength + this.#starts.byteLength + this.#instantsMs.byteLength;
+    return this.#bytes.byteLength + this.#starts.byteLength + this.#instantsMs.byteLength + this.ascending.byteLength;
   }
 
   /** NaN where the date cannot be read. */
@@ -56,16 +59,11 @@ export class WellRows {
     return hash32(this.#bytes.subarray(start, start + XID_END), seed);
   }
 
-  ascending(): Iterable<number> {
-    return Array.from({ length: this.count }, (_, index) => index);
-  }
-
   /** Every row once, in an order that depends on the seed and the xids alone. */
   shuffled(seed: number): Uint32Array {
     if (this.#shuffle?.seed !== seed) {
       const hashes = Uint32Array.from({ length: this.count }, (_, index) => this.hash(index, seed));
-      const indices = Uint32Array.from({ length: this.count }, (_, index) => index);
-      indices.sort((left, right) => (hashes[left] ?? 0) - (hashes[right] ?? 0));
+      const indices = this.ascending.toSorted((left, right) => (hashes[left] ?? 0) - (hashes[right] ?? 0));
       this.#shuffle = { seed, indices };
     }
     return this.#shuffle.indices;
