@@ -26,7 +26,7 @@ const summaryQuery = `SELECT count(*)::INTEGER AS "rows", count(DISTINCT uwi)::I
 const questionInWords = 'Which wells lost the most oil to downtime, and to what?';
 const question =
   'SELECT uwi, round(sum(downtime_hours) / 24) AS days_down, round(sum(downtime_hours / 24 * usual_rate)) AS oil_lost, ' +
-  'mode(downtime_code) AS main_cause FROM (SELECT *, avg(oil_rate) FILTER (downtime_hours = 0) OVER (PARTITION BY uwi) ' +
+  'mode(downtime_code) AS main_cause FROM (SELECT *, avg(oil_rate) FILTER (WHERE downtime_hours = 0) OVER (PARTITION BY uwi) ' +
   'AS usual_rate FROM daily_production) GROUP BY uwi ORDER BY oil_lost DESC LIMIT 5';
 
 /** @typedef {{ rows: number, wells: number, days: number, first_day: string, last_day: string }} Summary */
