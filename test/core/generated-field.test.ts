@@ -84,7 +84,7 @@ describe('a generated day', () => {
         if (before === undefined || !steady(before) || hours < 12 || hours === 24) return [];
         return [row.oilRate / before.oilRate / (1 - hours / 24)];
       });
-      for (const ratio of ratios) expect(ratio).toBeCloseTo(1, 0);
+      expect(ratios.filter((ratio) => Math.abs(ratio - 1) > 0.15)).toEqual([]);
     }
   });
 

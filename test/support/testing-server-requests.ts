@@ -1,7 +1,11 @@
 /** Owns what the tests of the testing server share: rows that are easy to name, and requests over real HTTP. */
 import type { GivenRecord } from '../../src/testing-server/daily-row.ts';
 import { givenDaily } from '../../src/testing-server/daily-source.ts';
-import { startTestingServer, type TestingServer, type TestingServerSetup } from '../../src/testing-server/testing-server.ts';
+import {
+  startTestingServer,
+  type TestingServer,
+  type TestingServerSetup,
+} from '../../src/testing-server/testing-server.ts';
 
 export const UWI = '15/9-F-1 C';
 
@@ -30,9 +34,14 @@ export interface ServedRow {
   readonly [field: string]: unknown;
 }
 
-export function dailyUrl(server: TestingServer, query: Readonly<Record<string, string | number>> = {}, uwi = UWI): string {
-  const parameters = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
-  return `${server.url}/api/production/daily/${encodeURIComponent(uwi)}?${parameters}`;
+export function dailyUrl(
+  server: TestingServer,
+  query: Readonly<Record<string, string | number>> = {},
+  uwi = UWI,
+): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) parameters.set(name, String(value));
+  return `${server.url}/api/production/daily/${encodeURIComponent(uwi)}?${parameters.toString()}`;
 }
 
 /** The oil rates of a page, which name its rows; the status where it is not 200. */
