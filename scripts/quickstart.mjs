@@ -144,7 +144,7 @@ The production of ${wells} wells is in the warehouse.
 
   rows          ${grouped(rows)}
   days covered  ${grouped(days)}, from ${firstDay} to ${lastDay}
-  time          ${exportSeconds.toFixed(1)} s, ${grouped(rows / exportSeconds)} rows a second
+  time          ${exportSeconds.toFixed(1)} s from start to end, ${grouped(rows / exportSeconds)} rows a second
   warehouse     ${warehouseFile}
 
 Three commands to try next:
