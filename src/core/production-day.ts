@@ -8,6 +8,9 @@ import { DAY_MS } from './window.ts';
 /** Instants before and after have no date of four-digit year in every zone: [0001-01-02, 9999-12-31) in UTC. */
 const datable = { fromMs: Date.parse('0001-01-02T00:00:00Z'), toMs: Date.parse('9999-12-31T00:00:00Z') };
 
+/** No zone had changed its offset before, and Intl counts the days before 1582 by the Julian calendar. */
+const earliestLookUpMs = Date.UTC(1800, 0, 1);
+
 /** Days whose offsets are remembered in one zone: three times what a history from 1900 needs. */
 const maxKnownDays = 150_000;
 
@@ -115,27 +118,21 @@ function offsetsOf(timeZone: string): (instantMs: number) => number {
 
 function offsetLookUp(timeZone: string): (instantMs: number) => number {
   const format = localTimeFormat(timeZone);
-  return (instantMs) => {
+  return (anyInstantMs) => {
+    const instantMs = Math.max(anyInstantMs, earliestLookUpMs);
     const part: Record<string, number> = {};
     for (const { type, value } of format.formatToParts(instantMs)) part[type] = Number(value);
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = part;
-    const localMs = new Date(0).setUTCFullYear(year, month - 1, day) + ((hour * 60 + minute) * 60 + second) * 1_000;
+    const localMs = Date.UTC(year, month - 1, day, hour, minute, second);
     return localMs - Math.floor(instantMs / 1_000) * 1_000;
   };
 }
 
 function localTimeFormat(timeZone: string): Intl.DateTimeFormat {
-  const numeric = 'numeric';
-  const parts = {
-    year: numeric,
-    month: numeric,
-    day: numeric,
-    hour: numeric,
-    minute: numeric,
-    second: numeric,
-  } as const;
+  const date = { year: 'numeric', month: 'numeric', day: 'numeric' } as const;
+  const time = { hour: 'numeric', minute: 'numeric', second: 'numeric', hourCycle: 'h23' } as const;
   try {
-    return new Intl.DateTimeFormat('en-u-ca-iso8601-nu-latn', { ...parts, hourCycle: 'h23', timeZone });
+    return new Intl.DateTimeFormat('en-u-ca-iso8601-nu-latn', { ...date, ...time, timeZone });
   } catch (error) {
     throw new UsageError(`${timeZone} is not a time zone`, {
       hint: 'Name one of the IANA database, such as UTC or Europe/Oslo.',
