@@ -13,22 +13,22 @@ function livingOn(port: number): string {
   return `require('node:net').connect(${port}, '127.0.0.1')`;
 }
 
-/** A script that starts such a process on the leash, and does `then` at the first word on its standard input. */
-function scriptWith(port: number, then: string): string {
+/** A script that starts such a process on the leash, and does `onWord` at the first word on its standard input. */
+function scriptWith(port: number, onWord: string): string {
   return `
     import { startLeashed } from '${leash}';
     const child = startLeashed(process.execPath, ['-e', ${JSON.stringify(livingOn(port))}]);
-    process.stdin.once('data', async () => { ${then} });
+    process.stdin.once('data', async () => { ${onWord} });
   `;
 }
 
 /** Resolves when the process that the script started is there; `gone` resolves when it is no more. */
-async function startScript({ then = '' }: { readonly then?: string } = {}) {
+async function startScript({ onWord = '' }: { readonly onWord?: string } = {}) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const connected = once(server, 'connection');
   const { port } = server.address() as { readonly port: number };
-  const script = spawn(process.execPath, ['--input-type=module', '-e', scriptWith(port, then)], {
+  const script = spawn(process.execPath, ['--input-type=module', '-e', scriptWith(port, onWord)], {
     stdio: ['pipe', 'ignore', 'ignore'],
   });
   const ended = once(script, 'exit');
@@ -52,14 +52,14 @@ describe('a leashed child', () => {
   });
 
   test('is gone after an error of the script', async () => {
-    using started = await startScript({ then: "throw new Error('a fault');" });
+    using started = await startScript({ onWord: "throw new Error('a fault');" });
     started.script.stdin.write('now');
     await started.gone;
     expect(await started.ended).toEqual([1, null]);
   });
 
   test('is gone when the script ends it, and its exit code says by what', async () => {
-    using started = await startScript({ then: 'process.exit(await child.end());' });
+    using started = await startScript({ onWord: 'process.exit(await child.end());' });
     started.script.stdin.write('now');
     await started.gone;
     expect(await started.ended).toEqual([143, null]);
