@@ -62,20 +62,6 @@ export const timeSeriesRecordSchema = z.object({
     .transform((unit) => unit ?? null),
 });
 
-/** Section 2.3, names in the documented order. The types are wellsync's reading of them (DESIGN.md section 3): not shown. */
-export const networkPipeFields = [
-  'sourceNetworkId',
-  'sourceId',
-  'date',
-  'upstreamSourceId',
-  'downstreamSourceId',
-  'enabled',
-  'length',
-  'trueVerticalDepth',
-  'innerDiameter',
-  'roughness',
-] as const;
-
 /** Sections 4.3 to 4.5: an int32 whose meaning is not shown. */
 export const deletionAnswerSchema = int32;
 
