@@ -40,7 +40,7 @@ export function createChunkWorker(
       .work({ runId: item.runId, params: run.params, units, signal: halt.signal, settled }, parts)
       .catch((error: unknown): readonly Leftover[] => units.map((unit) => ({ unit, error })));
     if (left.length < units.length) await queue.noteUp(job.queue);
-    return judge(item, job.queue, attempt, left);
+    return await judge(item, job.queue, attempt, left);
   }
 
   async function judge(

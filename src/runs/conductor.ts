@@ -21,7 +21,7 @@ export interface ConductorOptions {
   readonly stuckAfterMs: number;
 }
 
-export const conductorDefaults: ConductorOptions = { chunksInFlight: 64, stuckAfterMs: 15_000 };
+const conductorDefaults: ConductorOptions = { chunksInFlight: 64, stuckAfterMs: 15_000 };
 
 const lookAgainMs = { busy: 500, prepared: 50, troubled: 5_000 } as const;
 type Look = Awaited<ReturnType<QueueHandlers['conduct']>>;

@@ -100,7 +100,7 @@ describe('queue items', () => {
     const { work, seen, called } = scripted(5, { kind: 'settled' });
     await workers(prefix, { work });
     await called;
-    expect(seen.map((call) => call.item.chunk).toSorted()).toEqual([0, 1, 2, 3, 4]);
+    expect(seen.map((call) => call.item.chunk).toSorted((left, right) => left - right)).toEqual([0, 1, 2, 3, 4]);
   });
 
   it('a verdict of retry comes back after its delay, as the next attempt', async () => {

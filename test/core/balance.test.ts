@@ -6,8 +6,7 @@ const counts = { read: 21, inserted: 1, updated: 2, unchanged: 3, repeated: 4, o
 it('G2: an export balances when every record that was read is accounted for, and says so in figures', () => {
   expect(balanceExport(counts)).toEqual({
     balanced: true,
-    statement:
-      '21 read = 1 inserted + 2 updated + 3 unchanged + 4 repeated + 5 outsideWindow + 6 quarantined',
+    statement: '21 read = 1 inserted + 2 updated + 3 unchanged + 4 repeated + 5 outsideWindow + 6 quarantined',
   });
 });
 

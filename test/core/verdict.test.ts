@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AbortedError, AccessError, NotFoundError, PermanentError, RateLimitedError, TransientError } from '../../src/core/errors.ts';
+import {
+  AbortedError,
+  AccessError,
+  NotFoundError,
+  PermanentError,
+  RateLimitedError,
+  TransientError,
+} from '../../src/core/errors.ts';
 import { judgeChunk, judgeUnit, type ChunkRetryPolicy } from '../../src/core/verdict.ts';
 
 const policy: ChunkRetryPolicy = { maxAttempts: 4, baseDelayMs: 1_000, maxDelayMs: 10_000, maxHoldMs: 60_000 };
@@ -23,7 +30,9 @@ describe('the verdict on a unit', () => {
 
 describe('the verdict on a chunk', () => {
   it('is settled when nothing is left', () => {
-    expect(judgeChunk({ errors: [], attempt: 1, downForMs: undefined, policy, jitter: 0 })).toEqual({ kind: 'settled' });
+    expect(judgeChunk({ errors: [], attempt: 1, downForMs: undefined, policy, jitter: 0 })).toEqual({
+      kind: 'settled',
+    });
   });
 
   it('G9: never comes back before the longest Retry-After of its units, and its own delay stays bounded', () => {

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { advanceWatermark, askedWindow, DAY_MS, incrementalWindow, isInside, type Window } from '../../src/core/window.ts';
+import {
+  advanceWatermark,
+  askedWindow,
+  DAY_MS,
+  incrementalWindow,
+  isInside,
+  type Window,
+} from '../../src/core/window.ts';
 
 const instant = fc.integer({ min: -3_000_000_000_000, max: 3_000_000_000_000 });
 const window = fc
@@ -79,7 +86,9 @@ describe('the window that is asked for', () => {
 function isCovered(windows: readonly Window[], fromMs: number, toMs: number): boolean {
   let reachedMs = fromMs;
   while (reachedMs < toMs) {
-    const further = windows.filter((each) => each.fromMs <= reachedMs && each.toMs > reachedMs).map((each) => each.toMs);
+    const further = windows
+      .filter((each) => each.fromMs <= reachedMs && each.toMs > reachedMs)
+      .map((each) => each.toMs);
     if (further.length === 0) return false;
     reachedMs = Math.max(...further);
   }
