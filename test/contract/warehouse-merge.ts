@@ -35,8 +35,18 @@ export function describeMerge(open: OpenWarehouse): void {
         unit: 0,
         state: 'done',
         counts: {
-          ...{ read: 1, repeated: 0, outsideWindow: 0, quarantined: 0, defaulted: 0, requests: 1 },
-          ...{ inserted: 1, updated: 0, unchanged: 0, removed: 0, heldRows: 0, windows: 1 },
+          read: 1,
+          repeated: 0,
+          outsideWindow: 0,
+          quarantined: 0,
+          defaulted: 0,
+          requests: 1,
+          inserted: 1,
+          updated: 0,
+          unchanged: 0,
+          removed: 0,
+          heldRows: 0,
+          windows: 1,
         },
       });
       const stored = await ask(
@@ -60,19 +70,15 @@ export function describeMerge(open: OpenWarehouse): void {
     it('keeps every value exactly, of every field', async () => {
       const { warehouse } = test();
       const exact: Readonly<Record<string, Measure>> = {
-        ...{
-          oilRate: 8e-5,
-          gasRate: -1e-9,
-          waterRate: 0.1 + 0.2,
-          tubingPressure: 5e-324,
-          casingPressure: 1.7976931348623157e308,
-        },
-        ...{
-          choke: -2_147_483_648,
-          downtimeCode: `WX 'O''Brien' "œ" 🛢 \\ ;--`,
-          isAnnularFlow: false,
-          isDualFlow: true,
-        },
+        oilRate: 8e-5,
+        gasRate: -1e-9,
+        waterRate: 0.1 + 0.2,
+        tubingPressure: 5e-324,
+        casingPressure: 1.7976931348623157e308,
+        choke: -2_147_483_648,
+        downtimeCode: `WX 'O''Brien' "œ" 🛢 \\ ;--`,
+        isAnnularFlow: false,
+        isDualFlow: true,
       };
       await loadOne(
         warehouse,

@@ -80,11 +80,8 @@ export function describeReplay(open: OpenWarehouse): void {
       try {
         const windows = [reading([row(1, dayOf(1))])];
         const outcomes = await Promise.all([warehouse, another()].map((each) => load(each, windows)));
-        const sums = outcomes.flat().map(({ counts }) => [counts['inserted'], counts['unchanged']]);
-        expect(sums.toSorted()).toEqual([
-          [0, 1],
-          [1, 0],
-        ]);
+        const sums = outcomes.flat().map(({ counts }) => `${counts['inserted']} new, ${counts['unchanged']} same`);
+        expect(new Set(sums)).toEqual(new Set(['0 new, 1 same', '1 new, 0 same']));
         expect(await ask(warehouse, 'SELECT CAST(xid AS VARCHAR) FROM daily_production')).toEqual([[xidOf(1)]]);
       } finally {
         await dispose();

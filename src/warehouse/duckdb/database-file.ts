@@ -91,9 +91,9 @@ class Turns {
 
   async transact<T>(work: Work<T>): Promise<T> {
     return this.#inTurn(async () => {
-      const { connection } = (this.#open ??= await this.#openForWriting());
+      const file = (this.#open ??= await this.#openForWriting());
       try {
-        return await inTransaction(connection, () => work(connection));
+        return await file.connected((connection) => inTransaction(connection, () => work(connection)));
       } catch (error) {
         await this.#close();
         throw classified(error, this.#settings.path);
@@ -114,7 +114,7 @@ class Turns {
       }
       const file = await openFile(this.#settings, 'READ_ONLY', this.#abort.signal);
       try {
-        return await work(file.connection);
+        return await file.connected(work);
       } finally {
         file.close();
       }
@@ -144,8 +144,8 @@ class Turns {
     const { path, now, log } = this.#settings;
     const file = await openFile(this.#settings, 'READ_WRITE', signal);
     try {
-      if (await migrate(file.connection, `duckdb:${path}`, now()))
-        log?.info({ path }, 'the warehouse has a new schema');
+      const isNew = await file.connected((connection) => migrate(connection, `duckdb:${path}`, now()));
+      if (isNew) log?.info({ path }, 'the warehouse has a new schema');
       return { ...file, sinceMs: performance.now() };
     } catch (error) {
       file.close();
@@ -168,7 +168,7 @@ class Turns {
     this.#open = undefined;
     // Closing writes what is in the log into the file, and would do so on the event loop; asked for, it does it aside.
     // Where it fails, what was committed stays in the log for the next opening.
-    await file?.connection.run('CHECKPOINT').catch(() => undefined);
+    await file?.connected((connection) => connection.run('CHECKPOINT')).catch(() => undefined);
     file?.close();
   }
 }
