@@ -89,7 +89,11 @@ export interface Warehouse {
   readonly dailyProduction: DailyProductionStore;
   /** Opens it, migrates it to this version's schema, and says what is there. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
-  /** Read-only: a statement that would write is a UsageError, and so is one with a fault, with the engine's words. `use` must be done with the rows when it resolves. */
+  /**
+   * Read-only: a statement that would write is a UsageError, and so is one with a fault, with the engine's words. Throws
+   * UnreachableError('warehouse') where nothing was ever stored. `use` must be done with the rows when it resolves, and
+   * must not call this warehouse: its turn comes only afterwards.
+   */
   query<T>(sql: string, use: (result: QueryResult) => Promise<T>): Promise<T>;
   /** Lets go of everything. Safe to call twice. */
   close(): Promise<void>;
