@@ -15,7 +15,7 @@ import { reportDocument } from './run-document.ts';
 import { reportText } from './report-text.ts';
 import { unitWordsOf } from './run-words.ts';
 import { listenForStop } from './stop-signals.ts';
-import { durationText } from './words.ts';
+import { roughDurationText } from './words.ts';
 
 type Run = Pick<RunRecord, 'runId' | 'job'>;
 
@@ -64,7 +64,7 @@ export async function workInline(run: Run, parts: CarryOutParts): Promise<ExitCo
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     output.say(
-      `Stopping: work in flight has ${durationText(installation.config.worker.graceMs)} to end. Ctrl-C again stops at once.`,
+      `Stopping: work in flight has ${roughDurationText(installation.config.worker.graceMs)} to end. Ctrl-C again stops at once.`,
     );
   } finally {
     await workers.stop();

@@ -47,14 +47,23 @@ export function inlineOption(): Option {
 }
 
 const explanation = `
-Without --from and --to every well goes on from its watermark, minus the lookback; a well seen for the first time gets its
-whole history. A day is a day of the configured time zone; an ISO date-time (2024-03-31T06:00:00Z) will do as well.
+Without --from and --to every well goes on from its watermark, minus the
+lookback; a well seen for the first time gets its whole history. A day is one of
+the configured time zone; an ISO date-time (2024-03-31T06:00:00Z) will do too.
+Where no well is named, those of the configuration are meant (export.wells).
 
---inline needs no worker: this process works the shared queues itself, other workers may help. If it is killed, nothing is
-lost: any worker, or the next --inline, goes on with the run. Ctrl-C hands the work back; with --wait it only leaves.
+--inline needs no worker: this process works the shared queues itself, and other
+workers may help. If it is killed, nothing is lost: any worker, or the next
+--inline, goes on with the run. Ctrl-C hands the work back, and the run stays
+queued; with --wait it only leaves, and the run goes on.
 
-Exit codes: 0 done, or queued without --wait; 1 failed; 2 wrong use; 3 done with quarantined or held records;
-4 cancelled, or left before the end; 5 could not reach Redis, the warehouse or the service.
+Exit codes
+  0  done; without --wait or --inline: queued
+  1  failed
+  2  wrong use
+  3  done, with quarantined or held records
+  4  cancelled, or left by Ctrl-C before the end
+  5  could not reach Redis, the warehouse or the service
 ${examples([
   'wellsync export daily-production --uwi "15/9-F-1 C" --inline',
   'wellsync export daily-production --wells wells.csv --wait',

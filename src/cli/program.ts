@@ -15,7 +15,6 @@ export function createProgram(shell: Shell): Command {
   const program = new Command('wellsync')
     .description('Moves oil and gas production data from the Production Data Service into your warehouse.')
     .version(versionOfPackage())
-    .configureHelp({ showGlobalOptions: true })
     // The faults of commander are told by main, like all others.
     .configureOutput({ outputError: () => {} })
     .option('--config <file>', 'configuration file (WELLSYNC_CONFIG; config/wellsync.yaml when it is there)')
@@ -33,19 +32,30 @@ export function createProgram(shell: Shell): Command {
   addQueryCommand(program, shell);
   addTestingServerCommand(program, shell);
   addDoctorCommand(program, shell);
+  for (const command of leavesOf(program)) command.addHelpText('after', commonNote);
   throwUsageErrors(program);
   return program;
 }
 
 const explanation = `
-Flags beat the environment, which beats the configuration file. There is no flag for the token of the service, since other
-users of a machine can see flags: set WELLSYNC_SERVICE_TOKEN_FILE, or WELLSYNC_SERVICE_TOKEN.
+These options may stand after every command. Flags beat the environment, which
+beats the configuration file. There is no flag for the token of the service,
+since other users of a machine can see flags: set WELLSYNC_SERVICE_TOKEN_FILE,
+or WELLSYNC_SERVICE_TOKEN.
 ${examples([
   'wellsync testing-server --wells 20',
   'WELLSYNC_SERVICE_URL=http://127.0.0.1:4010 wellsync doctor',
   'wellsync export daily-production --wells wells.csv --inline',
   'wellsync query "SELECT count(*) FROM daily_production"',
 ])}`;
+
+const commonNote = `Options of every command (--json, --config, --redis-url, …): wellsync --help
+`;
+
+/** The commands that do something, without the groups that they stand in. */
+function leavesOf(command: Command): readonly Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+}
 
 /** Every command gets its own, so that the hint can name the help that fits. */
 function throwUsageErrors(command: Command): void {

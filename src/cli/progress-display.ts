@@ -11,7 +11,7 @@ export interface ProgressDisplay {
 }
 
 const lineEveryMs = 5_000;
-const barColumns = { least: 10, most: 40, besideIt: 70 } as const;
+const barColumns = { least: 10, most: 40, besideIt: 72 } as const;
 
 /** `units` is what the run settles, in the plural: wells. */
 export function createProgressDisplay(outlet: Outlet, units: string): ProgressDisplay {

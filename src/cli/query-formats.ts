@@ -37,10 +37,13 @@ function distinctNames(names: readonly string[]): readonly string[] {
 
 /** With a header; null is an empty cell, a nested value its JSON. */
 export async function printCsv({ columns, rows }: QueryResult, output: Output): Promise<void> {
+  const headers = distinctNames(columns.map((column) => column.name));
   const lines = Readable.from(rows).pipe(
     stringify({
       header: true,
-      columns: columns.map(({ name }, position) => ({ key: String(position), header: name })),
+      columns: headers.map((header, position) => ({ key: String(position), header })),
+      // Its own way with a boolean is 1 or nothing.
+      cast: { boolean: String },
     }),
   );
   for await (const piece of lines) {

@@ -7,20 +7,13 @@ import { counted, durationText, figure, printable, spacedName } from './words.ts
 const mostFailuresShown = 10;
 
 /** In the order in which a record goes: read, then what became of it. Others follow by name. */
-const countOrder = [
-  'read',
-  'inserted',
-  'updated',
-  'unchanged',
-  'repeated',
-  'outsideWindow',
-  'quarantined',
-  'removed',
-  'heldRows',
-  'defaulted',
-  'windows',
-  'requests',
-];
+const countOrder = ['read', 'inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined', 'removed'];
+
+/** Told even when they are 0; the balance names every part of the sum anyway. */
+const alwaysTold = ['read', 'inserted', 'updated', 'unchanged', 'removed'];
+
+/** As many as the units: told already. */
+const neverTold = ['windows'];
 
 /** Lines of text, without a last line end. */
 export function reportText(report: RunReport, exceptions: readonly string[]): string {
@@ -60,9 +53,13 @@ function unitsInWords({ units }: RunReport): string {
 }
 
 function sortedCounts(report: RunReport): ReadonlyArray<readonly [string, number]> {
-  const rank = (name: string): number => (countOrder.indexOf(name) + countOrder.length + 1) % (countOrder.length + 1);
-  return Object.entries(report.counts).toSorted(
-    ([left], [right]) => rank(left) - rank(right) || left.localeCompare(right),
+  const rank = (name: string): number => (countOrder.includes(name) ? countOrder.indexOf(name) : countOrder.length);
+  return toldCounts(report).toSorted(([left], [right]) => rank(left) - rank(right) || left.localeCompare(right));
+}
+
+function toldCounts({ counts }: RunReport): (readonly [string, number])[] {
+  return Object.entries(counts).filter(
+    ([name, count]) => !neverTold.includes(name) && (count !== 0 || alwaysTold.includes(name)),
   );
 }
 

@@ -1,6 +1,6 @@
 /** Decides what the progress of a run is, from its board. Pure. */
 import type { BoardState } from '../queue/port.ts';
-import { counted, durationText, figure } from './words.ts';
+import { counted, figure, roughDurationText } from './words.ts';
 
 /** A board and when it was read. */
 export interface Sighting {
@@ -37,13 +37,13 @@ function rowsOf(board: BoardState): number {
   return board.counts['read'] ?? 0;
 }
 
-/** `120 of 200 wells, 365,000 rows, 29,876 rows/s, about 3.2 s left`. */
+/** `120 of 200 wells, 365,000 rows, 29,876 rows/s, 4 s left`. */
 export function progressText(progress: RunProgress, units: string): string {
   const { rowsPerSecond, leftMs } = progress;
   return [
     `${figure(progress.settledUnits)} of ${figure(progress.units)} ${units}`,
     counted(progress.rows, 'row'),
     ...(rowsPerSecond === undefined ? [] : [`${figure(rowsPerSecond)} rows/s`]),
-    ...(leftMs === undefined || leftMs === 0 ? [] : [`about ${durationText(leftMs)} left`]),
+    ...(leftMs === undefined || leftMs === 0 ? [] : [`${roughDurationText(leftMs)} left`]),
   ].join(', ');
 }

@@ -1,7 +1,7 @@
 /** Decides what a run is called by: what it settles, its state in a sentence, and what to do next. Pure. */
 import { dailyProductionJobName } from '../../jobs/daily-production.ts';
 import type { RunReport } from '../core/run.ts';
-import { counted, listed, spacedName } from './words.ts';
+import { counted, figure, listed, spacedName } from './words.ts';
 
 export interface UnitWords {
   readonly one: string;
@@ -18,11 +18,11 @@ export function endingSentence(report: RunReport, exceptions: readonly string[])
   const { one, many } = unitWordsOf(report.job);
   const { total, done, held, failed } = report.units;
   if (report.state === 'cancelled') {
-    return `Cancelled: ${counted(done + held, one, many)} of ${total} had been done.`;
+    return `Cancelled: ${figure(done + held)} of ${counted(total, one, many)} had been done.`;
   }
   if (report.stopped !== undefined) return `Failed: ${report.stopped.message}.`;
   if (report.state === 'failed')
-    return `Failed: ${failed} of ${counted(total, one, many)} could not be read to the end.`;
+    return `Failed: ${figure(failed)} of ${counted(total, one, many)} could not be read to the end.`;
   const remarks = [
     ...(held > 0 ? [`${counted(held, one, many)} held`] : []),
     ...exceptions.flatMap((name) => {

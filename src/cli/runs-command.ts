@@ -69,8 +69,9 @@ const showExamples = ['wellsync runs show 20240331-061500-4f2a9c', 'wellsync run
 const cancelExamples = ['wellsync runs cancel 20240331-061500-4f2a9c --wait'];
 const retryExamples = ['wellsync runs retry 20240331-061500-4f2a9c --wait'];
 const retryExplanation = `
-What is done stays done: only the failed and the cancelled part is worked again. With --inline a run that has not ended,
-since the process that worked it was killed, is taken up as well.
+What is done stays done: only the failed and the cancelled part is worked again.
+With --inline a run that has not ended, since the process that worked it was
+stopped, is taken up as well.
 `;
 
 function wholeNumber(text: string): number {

@@ -38,13 +38,15 @@ export function addTestingServerCommand(program: Command, shell: Shell): void {
     .option('--max-limit <rows>', 'largest limit that is granted', wholeNumber)
     .option('--latency-ms <ms>', 'delay before every request is handled', wholeNumber)
     .option('--fault <name=rate>', 'share of requests that end in this fault; may be given more than once', collected)
-    .option('--option <name=value>', 'any other option of the list below; may be given more than once', collected)
+    .option('--option <name=value>', 'any option of the list below; may be given more than once', collected)
     .addHelpText('after', () => `\n${optionList()}\n${tokenNote}\n${examples(commandExamples)}`)
     .action(actionOf(shell, serve));
 }
 
-const tokenNote = `Set WELLSYNC_TESTING_TOKEN to have every request under /api carry that bearer token.
-Outside /api: GET /testing/state shows what it has, GET /testing/requests what it was asked.`;
+const tokenNote = `
+Set WELLSYNC_TESTING_TOKEN to have every request under /api carry that token.
+Outside /api, /testing/state shows what it has, /testing/requests what it was
+asked.`;
 
 const commandExamples = [
   'wellsync testing-server --wells 50 --from 2020-01-01 --to 2025-01-01',

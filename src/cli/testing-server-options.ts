@@ -1,5 +1,5 @@
 /** Decides the testing server's options from flags, `--fault name=rate` and `--option name=value`. Pure. */
-import type { z } from 'zod';
+import { z } from 'zod';
 import { UsageError } from '../core/errors.ts';
 import { testingServerOptionsSchema, type TestingServerOptions } from '../testing-server/options.ts';
 
@@ -14,9 +14,6 @@ export interface ServerFlags {
   readonly fault?: readonly string[];
   readonly option?: readonly string[];
 }
-
-const { shape } = testingServerOptionsSchema;
-const faultShape = shape.faults.unwrap().shape;
 
 /** Set by ways of their own. */
 const notByOption: Readonly<Record<string, string>> = {
@@ -73,20 +70,40 @@ function defined(values: Readonly<Record<string, unknown>>): Record<string, unkn
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
 }
 
-const indent = 20;
-
-/** The names for --option and --fault with what they do, for the help. */
+/** The names for --option and --fault with what they do and take, for the help. */
 export function optionList(): string {
-  const options = Object.entries(shape).filter(([name]) => notByOption[name] === undefined);
-  return [
-    'Names for --option:',
-    ...options.map(describe),
-    '',
-    'Names for --fault:',
-    ...Object.entries(faultShape).map(describe),
-  ].join('\n');
+  const { properties } = settingSchema.parse(z.toJSONSchema(testingServerOptionsSchema, { io: 'input' }));
+  const { faults, ...others } = properties ?? {};
+  const options = Object.entries(others).filter(([name]) => notByOption[name] === undefined);
+  const rates = Object.entries(faults?.properties ?? {});
+  return ['Names for --option', ...options.map(optionText), '', 'Names for --fault', ...rates.map(optionText)].join(
+    '\n',
+  );
 }
 
-function describe([name, schema]: readonly [string, z.ZodType]): string {
-  return `  ${name.padEnd(indent)}${schema.description ?? ''}`;
+/** As much of a JSON schema as the help tells. */
+interface Setting {
+  readonly description?: string | undefined;
+  readonly enum?: readonly unknown[] | undefined;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Setting>> | undefined;
+}
+
+const settingSchema: z.ZodType<Setting> = z.looseObject({
+  description: z.string().optional(),
+  enum: z.array(z.unknown()).optional(),
+  default: z.unknown().optional(),
+  get properties() {
+    return z.record(z.string(), settingSchema).optional();
+  },
+});
+
+function optionText([name, setting]: readonly [string, Setting]): string {
+  const values = setting.enum === undefined ? '' : ` (${setting.enum.join(', ')})`;
+  const lines = [`  ${name}=${textOf(setting.default)}${values}`, `      ${setting.description ?? ''}`];
+  return lines.join('\n');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

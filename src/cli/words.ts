@@ -15,11 +15,16 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 /** `0.4 s`, `12.3 s`, `2 min 05 s`, `1 h 02 min`. */
 export function durationText(durationMs: number): string {
   const seconds = durationMs / 1_000;
-  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
-  const whole = Math.round(seconds);
+  return seconds < 59.95 ? `${seconds.toFixed(1)} s` : roughDurationText(durationMs);
+}
+
+/** `4 s`, `2 min 05 s`, `1 h 02 min`: for what is only reckoned. */
+export function roughDurationText(durationMs: number): string {
+  const seconds = Math.round(durationMs / 1_000);
   const twoDigits = (value: number): string => String(value).padStart(2, '0');
-  if (whole < 3_600) return `${Math.floor(whole / 60)} min ${twoDigits(whole % 60)} s`;
-  return `${Math.floor(whole / 3_600)} h ${twoDigits(Math.floor((whole % 3_600) / 60))} min`;
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3_600)} h ${twoDigits(Math.floor((seconds % 3_600) / 60))} min`;
 }
 
 /** `2024-03-31 06:15:00Z`: UTC, whatever the zone of the reader. */

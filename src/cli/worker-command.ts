@@ -11,7 +11,7 @@ import { createInstallation, serviceUrlOf, type Installation } from './installat
 import { createLog } from './log.ts';
 import type { Output } from './output.ts';
 import { listenForStop } from './stop-signals.ts';
-import { durationText, listed } from './words.ts';
+import { listed, roughDurationText } from './words.ts';
 
 /** A run that Redis has lost goes on within a minute (G7). */
 const reviveEveryMs = 30_000;
@@ -30,8 +30,9 @@ export function addWorkerCommand(program: Command, shell: Shell): void {
 }
 
 const explanation = `
-SIGTERM or Ctrl-C lets work in flight end within worker.graceMs, then hands it back; a second one stops at once. Killing a
-worker loses nothing. The log goes to standard error, as JSON lines.
+SIGTERM or Ctrl-C lets work in flight end within worker.graceMs, then hands it
+back; a second one stops at once. Killing a worker loses nothing. The log goes to
+standard error, as JSON lines.
 `;
 
 function queueNames(text: string): readonly ChunkQueueName[] {
@@ -77,7 +78,7 @@ async function announce(installation: Installation, queues: readonly string[], o
   const { redis, prefix, service, warehouse: location } = facts;
   return output.print(
     `Working ${listed(queues)} from ${redis} (prefix ${prefix}): ${service} to ${location}. ` +
-      `Ctrl-C stops, within ${durationText(config.worker.graceMs)}.`,
+      `Ctrl-C stops, within ${roughDurationText(config.worker.graceMs)}.`,
   );
 }
 
