@@ -177,11 +177,13 @@ export function describeGuards(open: OpenWarehouse): void {
       ]);
     });
 
-    it('keeps what a window does not reach', async () => {
+    it('keeps what a window does not reach, though it finds a record of its own', async () => {
       const { warehouse } = test();
-      await loadOne(warehouse, reading([], { quarantined: [unreadable({ xid: 1, day: dayOf(5) })] }));
-      await loadOne(warehouse, reading([], { from: dayOf(10), to: dayOf(20) }));
-      expect(await ask(warehouse, entries)).toHaveLength(1);
+      const early = [unreadable({ xid: 1, day: dayOf(5) }), unreadable({ raw: '"early"' })];
+      await loadOne(warehouse, reading([], { quarantined: early }));
+      const late = { from: dayOf(10), to: dayOf(40), quarantined: [unreadable({ raw: '"late"' })] };
+      await loadOne(warehouse, reading([], late));
+      expect(await ask(warehouse, entries)).toHaveLength(3);
     });
   });
 
