@@ -22,6 +22,8 @@ type Run = Pick<RunRecord, 'runId' | 'job'>;
 export interface CarryOutParts {
   readonly installation: Installation;
   readonly output: Output;
+  /** Said first, once a signal no longer ends the command without a word. */
+  readonly opening?: string;
 }
 
 export const noWorkerText = 'No worker listens: the run stays queued until one does. Start one with: wellsync worker';
@@ -32,6 +34,7 @@ export const noWorkerText = 'No worker listens: the run stays queued until one d
  */
 export async function followToEnd(run: Run, parts: CarryOutParts): Promise<ExitCode> {
   using stop = listenForStop(exitCodes.cancelled);
+  if (parts.opening !== undefined) parts.output.say(parts.opening);
   const display = displayFor(run, parts.output);
   try {
     const report = await follow(run, parts, {
@@ -54,7 +57,8 @@ export async function followToEnd(run: Run, parts: CarryOutParts): Promise<ExitC
  */
 export async function workInline(run: Run, parts: CarryOutParts): Promise<ExitCode> {
   using stop = listenForStop(exitCodes.cancelled);
-  const { installation, output } = parts;
+  const { installation, output, opening } = parts;
+  if (opening !== undefined) output.say(opening);
   const display = displayFor(run, output);
   const log = inlineLog(installation.config, display);
   const workers = await installation.startWorkers([queueOf(run, installation)], log);

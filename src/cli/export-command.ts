@@ -96,8 +96,7 @@ async function exportDailyProduction(invocation: Invocation<ExportOptions>): Pro
   const runId = await desk.start(dailyProductionJobName, params);
 
   const run = { runId, job: dailyProductionJobName };
-  const parts = { installation, output };
-  output.say(startedText(runId, wells, bounds));
+  const parts = { installation, output, opening: startedText(runId, wells, bounds) };
   if (options.inline) return await workInline(run, parts);
   if (options.wait) return await followToEnd(run, parts);
   return await leaveQueued(run, parts, { wells: wells.uwis.length, repeatedWells: wells.repeatedCount });
@@ -123,9 +122,10 @@ function startedText(runId: string, wells: Wells, bounds: BackfillBounds): strin
 /** Says how to go on with a run that this command leaves to the workers. */
 export async function leaveQueued(
   run: { readonly runId: string; readonly job: string },
-  { installation, output }: CarryOutParts,
+  { installation, output, opening }: CarryOutParts,
   facts: Readonly<Record<string, number>>,
 ): Promise<ExitCode> {
+  if (opening !== undefined) output.say(opening);
   const isAttended = !(await isUnattended(await installation.queue('prompt')));
   if (!isAttended) output.say(noWorkerText);
   if (output.json) await output.document({ ...run, state: 'queued', ...facts, isAttended });

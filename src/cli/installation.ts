@@ -132,7 +132,7 @@ export function serviceUrlOf(config: Config): string {
 }
 
 function dailyProductionSettings(config: Config) {
-  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows } = config.export;
+  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
   return {
     timeZone: config.timeZone,
     historyFromMs: historyFromMs(config),
@@ -141,6 +141,7 @@ function dailyProductionSettings(config: Config) {
     chunkWells,
     chunkRows,
     batchRows,
+    rowsInMemory,
     pageLimit: config.service.pageLimit,
     wellConcurrency: config.service.concurrency,
   };

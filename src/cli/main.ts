@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-old-space-size=128 --max-semi-space-size=8
 /** The program: takes the words of the command line, and ends with a sentence and an exit code, whatever happens. */
 import { CommanderError } from 'commander';
 import type { Shell } from './command-line.ts';

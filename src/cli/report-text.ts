@@ -75,11 +75,13 @@ function noticesText({ notices }: RunReport): string {
 }
 
 function failuresText(report: RunReport): string {
-  const { failures, units } = report;
+  const { units, stopped } = report;
+  // What stopped the run has been told, and would be told again for every unit.
+  const failures = report.failures.filter((failure) => failure.message !== stopped?.message);
   if (failures.length === 0) return '';
   const { one, many } = unitWordsOf(report.job);
   const shown = failures.slice(0, mostFailuresShown);
-  const more = units.failed + units.held - shown.length;
+  const more = stopped === undefined ? units.failed + units.held - shown.length : failures.length - shown.length;
   return [
     `Failed and held ${many}`,
     ...shown.flatMap(failureLines),

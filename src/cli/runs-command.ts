@@ -217,10 +217,10 @@ async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   const opened = await desk.retry(run.runId);
   if (opened === 0) return await sayNothingToRetry(run, output);
   const { one, many } = unitWordsOf(run.job);
-  output.say(`Run ${run.runId}: ${counted(opened, one, many)} taken up again`);
-  if (options.inline) return await workInline(run, parts);
-  if (options.wait) return await followToEnd(run, parts);
-  return await leaveQueued({ runId: run.runId, job: run.job }, parts, { units: opened });
+  const opening = `Run ${run.runId}: ${counted(opened, one, many)} taken up again`;
+  if (options.inline) return await workInline(run, { ...parts, opening });
+  if (options.wait) return await followToEnd(run, { ...parts, opening });
+  return await leaveQueued({ runId: run.runId, job: run.job }, { ...parts, opening }, { units: opened });
 }
 
 async function sayNothingToRetry(run: RunRecord, output: CarryOutParts['output']): Promise<ExitCode> {
