@@ -65,7 +65,14 @@ export function createInstallation(
     queue,
     desk: async () => createRunDesk({ warehouse, queue: await queue('prompt'), jobs, now }),
     startWorkers: async (queues, log) => {
-      const parts = { service: await openService(log), warehouse, queue: await queue('lasting'), jobs, now, log };
+      const parts = {
+        service: await openService(config, log, (close) => closers.push(close)),
+        warehouse,
+        queue: await queue('lasting'),
+        jobs,
+        now,
+        log,
+      };
       const { attempts: maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs } = config.queue;
       const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
       return startWorkers({
@@ -80,40 +87,46 @@ export function createInstallation(
       });
     },
     async [Symbol.asyncDispose]() {
-      for (const close of closers.toReversed()) await close();
+      // A part that cannot be closed is gone already, and must neither hide an earlier error nor keep others open.
+      for (const close of closers.toReversed()) await Promise.allSettled([close()]);
     },
   };
+}
 
-  async function openService(log: Logger): Promise<ProductionDataService> {
-    const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
-    const { attempts: maxAttempts, ...pace } = config.service.retry;
-    const admission = await createAdmission({
-      url: config.redis.url,
-      prefix: config.queue.prefix,
+/** The client with its share of the limits that hold across all workers (G9). */
+async function openService(
+  config: Config,
+  log: Logger,
+  closeLater: (close: () => Promise<void>) => void,
+): Promise<ProductionDataService> {
+  const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
+  const { attempts: maxAttempts, ...pace } = config.service.retry;
+  const admission = await createAdmission({
+    url: config.redis.url,
+    prefix: config.queue.prefix,
+    concurrency,
+    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+    // A lease must not end before its request: no attempt begins after the deadline.
+    leaseMs: pace.deadlineMs + timeoutMs,
+  });
+  closeLater(() => admission.close());
+  const service = createProductionDataService(
+    {
+      baseUrl: serviceUrlOf(config),
+      token: tokenOf(config),
+      timeoutMs,
       concurrency,
-      ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-      // A lease must not end before its request: no attempt begins after the deadline.
-      leaseMs: pace.deadlineMs + timeoutMs,
-    });
-    closers.push(() => admission.close());
-    const service = createProductionDataService(
-      {
-        baseUrl: serviceUrlOf(config),
-        token: tokenOf(config),
-        timeoutMs,
-        concurrency,
-        maxBodyBytes,
-        retry: { maxAttempts, ...pace },
-      },
-      {
-        admission,
-        onRetry: ({ error, ...facts }) => log.debug({ ...facts, because: error.message }, 'a request is tried again'),
-        onUndeclaredStatus: (request, status) => log.warn({ request, status }, 'an undeclared status was taken'),
-      },
-    );
-    closers.push(() => service.close());
-    return service;
-  }
+      maxBodyBytes,
+      retry: { maxAttempts, ...pace },
+    },
+    {
+      admission,
+      onRetry: ({ error, ...facts }) => log.debug({ ...facts, because: error.message }, 'a request is tried again'),
+      onUndeclaredStatus: (request, status) => log.warn({ request, status }, 'an undeclared status was taken'),
+    },
+  );
+  closeLater(() => service.close());
+  return service;
 }
 
 function tokenOf({ service: { token, tokenFile } }: Config): TokenSettings {
