@@ -72,6 +72,8 @@ export function createConductor(
       const units = await job.plan(run.params, parts);
       await warehouse.runs.savePlan(runId, units, now());
       log.info({ runId, job: run.job, units: units.length }, 'planned');
+    } else {
+      await warehouse.runs.resume(runId);
     }
     const [open, sums] = [await warehouse.runs.openChunks(runId), await warehouse.runs.sums(runId)];
     await queue.board.open(runId, {

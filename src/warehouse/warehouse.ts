@@ -31,6 +31,8 @@ export interface RunLedger {
   list(filter: { readonly limit: number; readonly states?: readonly RunState[] }): Promise<readonly RunRecord[]>;
   /** Stores the units, all open, and makes the run running. A run that has a plan keeps it: planning twice is harmless (G1). */
   savePlan(runId: string, units: readonly PlannedUnit[], startedAtMs: number): Promise<void>;
+  /** Makes a queued run that has its plan running again: one that was reopened. Any other is left as it is. */
+  resume(runId: string): Promise<void>;
   /** The open units of a queue item, by unit. */
   openUnits(runId: string, chunk: number): Promise<readonly PlannedUnit[]>;
   /** Every chunk that has open units, with their number, by chunk. */

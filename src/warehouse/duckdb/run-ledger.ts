@@ -26,6 +26,7 @@ export function createRunLedger(file: DatabaseFile): RunLedger {
     list: (filter) => file.transact((connection) => listRuns(connection, filter)),
     savePlan: (runId, units, startedAtMs) =>
       file.transact((connection) => savePlan(connection, runId, units, startedAtMs)),
+    resume: (runId) => file.transact((connection) => resume(connection, runId)),
     openUnits: (runId, chunk) => file.transact((connection) => readOpenUnits(connection, runId, chunk)),
     openChunks: (runId) => file.transact((connection) => readOpenChunks(connection, runId)),
     settle: async (runId, outcomes) =>
@@ -126,6 +127,13 @@ async function savePlan(
   await connection.run(
     `UPDATE run SET unit_count = $2, state = 'running', started_at = ${instant('$3')} WHERE run_id = $1`,
     [runId, units.length, BigInt(startedAtMs)],
+  );
+}
+
+async function resume(connection: DuckDBConnection, runId: string): Promise<void> {
+  await connection.run(
+    `UPDATE run SET state = 'running' WHERE run_id = $1 AND state = 'queued' AND unit_count IS NOT NULL`,
+    [runId],
   );
 }
 
