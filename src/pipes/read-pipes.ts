@@ -81,6 +81,8 @@ class PipeReading {
   #assembler: ItemAssembler | undefined;
   #entries: PipeEntry[] = [];
   #byte = 0;
+  /** Text before the header was known, of a reading that goes on somewhere. */
+  #ahead: Buffer = Buffer.alloc(0);
   #fault: UsageError | undefined;
 
   constructor(name: string, options: ReadPipesOptions) {
@@ -106,8 +108,8 @@ class PipeReading {
     const cutCharacter = this.#utf8.end();
     if (cutCharacter !== undefined) this.#fault ??= this.#notUtf8(cutCharacter);
     this.#parse(() => {
-      if (this.#header === undefined) this.#head?.end();
-      this.#body?.end();
+      if (this.#options.from === undefined || this.#body === undefined) this.#head?.end();
+      if (this.#options.from !== undefined) this.#endBody();
       this.#assembler?.end();
     });
     const batch = this.batch();
@@ -137,12 +139,26 @@ class PipeReading {
   }
 
   #feed(text: Buffer): void {
-    const startByte = this.#byte;
     this.#byte += text.length;
-    if (this.#body === undefined) this.#head?.write(text);
-    else if (this.#body === this.#head) this.#body.write(text);
-    const fromByte = this.#options.from?.byte ?? Infinity;
-    if (this.#byte > fromByte) this.#body?.write(text.subarray(Math.max(0, fromByte - startByte)));
+    const isOnePass = this.#options.from === undefined;
+    if (isOnePass || this.#body === undefined) this.#head?.write(text);
+    if (!isOnePass) this.#goOn(text);
+  }
+
+  #endBody(): void {
+    this.#goOn(Buffer.alloc(0));
+    this.#body?.end();
+  }
+
+  /** Gives the body what lies behind the place where it goes on; held until the header is known. */
+  #goOn(text: Buffer): void {
+    this.#ahead = Buffer.concat([this.#ahead, text]);
+    const { from } = this.#options;
+    if (this.#body === undefined || from === undefined) return;
+    const skipped = Math.max(0, from.byte - (this.#byte - this.#ahead.length));
+    const rest = this.#ahead.subarray(skipped);
+    this.#ahead = Buffer.alloc(0);
+    if (rest.length > 0) this.#body.write(rest);
   }
 
   /** A fault of the file as a whole waits until the entries before it were given. */
@@ -158,7 +174,7 @@ class PipeReading {
 
   #takeHead(row: CsvRow): void {
     if (this.#header === undefined) this.#open(row);
-    else if (this.#body === this.#head) this.#takeRow(row);
+    else if (this.#options.from === undefined) this.#takeRow(row);
   }
 
   #open(row: CsvRow): void {
