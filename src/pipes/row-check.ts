@@ -2,7 +2,7 @@
 import { isListText, readBoolean, readDate, readNumbers, textJson, type CellReading } from './cells.ts';
 import { quoteFault, rawText, type CsvRow } from './csv-rows.ts';
 import { listFields, pipeFields, type CellFault, type ListField, type PipeLimits } from './fields.ts';
-import type { PipeHeader } from './header.ts';
+import { rejectColumns, type PipeHeader } from './header.ts';
 
 /** A row that was looked at. `faults` is empty for one that may leave. */
 export interface CheckedRow {
@@ -65,7 +65,9 @@ export class RowChecker {
     if (row.fault !== undefined) return row.fault;
     const { cells } = this.#header;
     if (row.cells.length !== cells.length) {
-      return this.#quoteFault(row) ?? `has ${row.cells.length} cells, the header has ${cells.length}`;
+      const aside = this.#header.hasRejectColumns ? rejectColumns.length : 0;
+      const count = Math.max(0, row.cells.length - aside);
+      return this.#quoteFault(row) ?? `has ${count} cells, the header has ${cells.length - aside}`;
     }
     if (row.cells[0] === cells[0] && row.cells.every((cell, index) => cell === cells[index])) {
       return 'is the header once more';
@@ -148,7 +150,7 @@ export class RowChecker {
   /** The ids are taken for what they seem to be: in the long form they say which pipe the row would have belonged to. */
   #unreadable(row: CsvRow, reason: string): CheckedRow {
     const cells = row.fault === undefined ? row.cells : rawText(row).split(this.#header.delimiter);
-    const id = (field: number): string | undefined => cells[this.#header.columnOf[field] ?? -1];
+    const id = (field: number): string | undefined => cells[this.#header.columnOf[field] ?? -1] || undefined;
     return {
       row,
       network: id(0),
