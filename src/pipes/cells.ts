@@ -11,7 +11,7 @@ const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
 const jsonNumber = new RegExp(`^${number}$`);
 /** What JSON takes for white space; a no-break space is none. */
 const blank = String.raw`[ \t\r\n]*`;
-const jsonNumbers = new RegExp(String.raw`^\[${blank}(?:${number}(?:${blank},${blank}${number})*${blank})?\]$`);
+const jsonNumbers = new RegExp(String.raw`^\[${blank}${number}(?:${blank},${blank}${number})*${blank}\]$`);
 const jsonEmpty = /^\[[ \t\r\n]*\]$/;
 const looseNumber = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eE][+-]?\d+)?)$/;
 // eslint-disable-next-line no-control-regex -- control characters are what JSON wants escaped
@@ -84,9 +84,9 @@ export function readNumbers(cell: string, limit: NumberLimit | undefined): strin
 /** Fast for what is right (the text itself is the JSON), and exact about what is not. */
 function readArray(text: string, limit: NumberLimit | undefined): string | readonly string[] {
   if (jsonNumbers.test(text)) {
-    if (jsonEmpty.test(text)) return '[]';
     return isBounded(text, limit) ? (reasonsOf(text.slice(1, -1).split(','), limit) ?? text) : text;
   }
+  if (jsonEmpty.test(text)) return '[]';
   if (!text.endsWith(']')) return [`${shown(text)} is a list without its closing bracket`];
   const parts = text.slice(1, -1).split(',');
   return parts.flatMap((part, index) => withOrdinal(faultOfJsonElement(part.trim()), index, parts.length));

@@ -28,8 +28,9 @@ const noLists: readonly undefined[] = listFields.map(() => undefined);
 export class RowChecker {
   readonly #header: PipeHeader;
   readonly #limits: PipeLimits;
-  /** Files hold few different dates, mostly one after the other. */
-  #lastDate = '';
+  /** What each field's cell was in the row before and what it meant: files repeat themselves from row to row. */
+  readonly #lastText: (string | undefined)[] = pipeFields.map(() => undefined);
+  readonly #lastJson: string[] = pipeFields.map(() => '');
   /** Of the row at hand: whether a text needed them. */
   #hasEscapes = false;
 
@@ -94,20 +95,35 @@ export class RowChecker {
     this.#hasEscapes = false;
     for (let field = 0; field < scalarCount; field += 1) {
       const text = this.#cell(row, field);
-      if (text === undefined) {
-        if (field < 2) faults.push({ column: this.#columnName(field), reason: 'is missing' });
-        continue;
-      }
-      const reading = this.#readScalar(field, text);
-      if ('reason' in reading) faults.push({ column: this.#columnName(field), reason: reading.reason });
-      else members += `${members === '' ? '' : ','}"${pipeFields[field] ?? ''}":${reading.json}`;
+      if (text === undefined && field >= 2) continue;
+      const json =
+        text !== undefined && text === this.#lastText[field]
+          ? this.#lastJson[field]
+          : this.#scalar(field, text, faults);
+      if (json === undefined) continue;
+      members += members === '' ? `"${pipeFields[field] ?? ''}":${json}` : `,"${pipeFields[field] ?? ''}":${json}`;
     }
     return members;
   }
 
+  #scalar(field: number, text: string | undefined, faults: CellFault[]): string | undefined {
+    const reading = text === undefined ? { reason: 'is missing' } : this.#readScalar(field, text);
+    if ('json' in reading) return this.#remember(field, text, reading.json);
+    faults.push({ column: this.#columnName(field), reason: reading.reason });
+    return undefined;
+  }
+
+  /** A text with escapes is not remembered: its row is looked at for broken quotes. */
+  #remember(field: number, text: string | undefined, json: string): string {
+    if (this.#hasEscapes) return json;
+    this.#lastText[field] = text;
+    this.#lastJson[field] = json;
+    return json;
+  }
+
   #readScalar(field: number, text: string): CellReading {
     if (pipeFields[field] === 'enabled') return readBoolean(text);
-    if (pipeFields[field] === 'date') return this.#readDate(text);
+    if (pipeFields[field] === 'date') return readDate(text);
     if (text.includes('\u0000')) return { reason: 'holds a NUL byte' };
     if (field < 2 && text.trim() === '') return { reason: 'is blank' };
     const json = textJson(text);
@@ -115,28 +131,23 @@ export class RowChecker {
     return { json };
   }
 
-  #readDate(text: string): CellReading {
-    if (text === this.#lastDate) return { json: `"${text}"` };
-    const reading = readDate(text);
-    if ('json' in reading) this.#lastDate = text;
-    return reading;
-  }
-
   #lists(row: CsvRow, faults: CellFault[]): (string | undefined)[] {
     const lists: (string | undefined)[] = [];
     for (let index = 0; index < listFields.length; index += 1) {
       const text = this.#cell(row, scalarCount + index);
       const name = listFields[index];
-      lists.push(text === undefined || name === undefined ? undefined : this.#list(name, text, faults));
+      lists.push(
+        text === undefined || name === undefined ? undefined : this.#list(name, scalarCount + index, text, faults),
+      );
     }
     return lists;
   }
 
-  #list(name: ListField, text: string, faults: CellFault[]): string | undefined {
+  #list(name: ListField, field: number, text: string, faults: CellFault[]): string | undefined {
+    if (text === this.#lastText[field]) return this.#lastJson[field];
     const reading = readNumbers(text, this.#limits[name]);
-    if (typeof reading === 'string') return reading;
-    const column = this.#columnName(pipeFields.indexOf(name));
-    for (const reason of reading) faults.push({ column, reason });
+    if (typeof reading === 'string') return this.#remember(field, text, reading);
+    for (const reason of reading) faults.push({ column: this.#columnName(field), reason });
     return undefined;
   }
 

@@ -31,7 +31,7 @@ afterEach(async () => {
 async function written(reading: ReadText, rows: readonly RejectedRow[] = reading.rejected): Promise<string> {
   await using rejects = await RejectsFile.open(file, 0);
   await rejects.append(rows, reading.header);
-  return readFile(file, 'utf8');
+  return await readFile(file, 'utf8');
 }
 
 describe('the rejects file', () => {
