@@ -1,12 +1,13 @@
 /**
  * Decides which rows make an item: one row in the wide form, consecutive rows of one pipe in the long form, and which of
- * the two a file is (docs/decisions/pipes-long-form.md).
+ * the two a file is (docs/decisions/0004-pipes-long-form.md).
  *
  *   undecided --(a list cell)--------------------------------------> wide
  *   undecided --(two rows of one pipe: numbers differ, rest equal)--> long
  *
  * Until something decides, every row reads the same in both forms, so nothing is ever taken back.
  */
+import { UsageError } from '../core/errors.ts';
 import type { FilePosition } from '../core/pipe-slices.ts';
 import { itemOfRow, itemOfRows, rejectedRows, type PipeEntry } from './items.ts';
 import { isListText } from './cells.ts';
@@ -17,7 +18,7 @@ import type { CheckedRow } from './row-check.ts';
 export interface FormOptions {
   /** From a checkpoint, or as the operator insists. */
   readonly form: FilePosition['form'];
-  /** Rows of one item in the long form, at most: they are held until the item is complete. */
+  /** Rows of one item in the long form, at most: they are held until the item is complete. More end the reading. */
   readonly maxSegments: number;
 }
 
@@ -26,7 +27,7 @@ interface HeldRow {
   readonly faults: readonly CellFault[];
 }
 
-/** Takes checked rows in the order of the file and gives entries in that order. */
+/** Takes checked rows in the order of the file and gives entries in that order. Throws UsageError beyond `maxSegments`. */
 export class ItemAssembler {
   readonly #header: PipeHeader;
   readonly #options: FormOptions;
@@ -36,7 +37,6 @@ export class ItemAssembler {
   #held: HeldRow[] = [];
   /** Rows of nobody knows which pipe behind the held ones: theirs, if the next row is of the same pipe. */
   #strays: HeldRow[] = [];
-  #isOverlong = false;
 
   constructor(header: PipeHeader, options: FormOptions, give: (entry: PipeEntry) => void) {
     this.#header = header;
@@ -53,8 +53,8 @@ export class ItemAssembler {
     if (this.#form === 'undecided' && checked.hasList) this.#decideWide();
     if (this.#form === 'wide') {
       this.#giveAlone(checked, checked.faults);
-    } else if (checked.sourceId === undefined && checked.faults.length > 0 && this.#held.length > 0) {
-      this.#strays.push({ checked, faults: checked.faults });
+    } else if (checked.sourceId === undefined) {
+      this.#addStray(checked);
     } else {
       this.#hold(checked);
     }
@@ -70,6 +70,13 @@ export class ItemAssembler {
     this.#form = 'wide';
   }
 
+  #addStray(checked: CheckedRow): void {
+    if (this.#held.length === 0) this.#giveAlone(checked, checked.faults);
+    else this.#strays.push({ checked, faults: checked.faults });
+    // So many that they are no row of a pipe gone wrong: memory stays bounded.
+    if (this.#strays.length > this.#options.maxSegments) this.#flush();
+  }
+
   #hold(checked: CheckedRow): void {
     const first = this.#firstGood();
     const isSamePipe = this.#held.length > 0 && isSame(this.#held[0]?.checked, checked);
@@ -80,7 +87,7 @@ export class ItemAssembler {
     if (first !== undefined && isSameItem && this.#form === 'undecided' && isNextSegment(first, checked)) {
       this.#form = 'long';
     }
-    if (this.#held.length > this.#options.maxSegments) this.#giveUpHeld();
+    if (this.#held.length > this.#options.maxSegments) throw this.#tooMany(checked);
   }
 
   #firstGood(): CheckedRow | undefined {
@@ -103,10 +110,8 @@ export class ItemAssembler {
   #flush(): void {
     const held = this.#held.splice(0);
     const strays = this.#strays.splice(0);
-    if (this.#isOverlong) this.#giveOverlong(held);
-    else if (held.length === 1 && held[0] !== undefined) this.#giveAlone(held[0].checked, held[0].faults);
+    if (held.length === 1 && held[0] !== undefined) this.#giveAlone(held[0].checked, held[0].faults);
     else if (held.length > 1) this.#giveGroup(held);
-    this.#isOverlong = false;
     for (const { checked, faults } of strays) this.#giveAlone(checked, faults);
   }
 
@@ -144,19 +149,15 @@ export class ItemAssembler {
     }
   }
 
-  /** More rows than an item may have: they go as they come, so that memory stays bounded. */
-  #giveUpHeld(): void {
-    this.#giveOverlong(this.#held.splice(0, this.#held.length - 1));
-    this.#isOverlong = true;
-  }
-
-  #giveOverlong(held: readonly HeldRow[]): void {
-    this.#rejectAll(held, `belongs to a pipe of more than ${this.#options.maxSegments} consecutive rows`);
+  #tooMany({ row }: CheckedRow): UsageError {
+    const { maxSegments } = this.#options;
+    return new UsageError(`line ${row.line}: more than ${maxSegments} rows of one pipe follow each other`, {
+      hint: 'Are these segments? Insist on the wide form if they are not; a pipe of more needs a larger maxSegments.',
+    });
   }
 
   /** Rows with faults keep their own reasons, the others get this one. */
   #rejectAll(held: readonly HeldRow[], reason: string): void {
-    if (held.length === 0) return;
     const rows = held.map(({ checked, faults }) => ({
       row: checked.row,
       faults: faults.length > 0 ? faults : [{ column: '', reason }],

@@ -19,7 +19,7 @@ export interface ReadPipesOptions extends Partial<HeaderOptions> {
   readonly limits?: PipeLimits;
   /** A longer row is taken for one whose quote is not closed; a longer line ends the reading. */
   readonly maxRowBytes?: number;
-  /** Rows of one item in the long form, at most. */
+  /** Rows of one item in the long form, at most: about 1 KB of memory each. More end the reading. */
   readonly maxSegments?: number;
   /** Where an earlier reading of the same content stopped: the end of an entry. The rows before it are not looked at. */
   readonly from?: FilePosition;
@@ -35,7 +35,7 @@ export interface PipeBatch {
 }
 
 const defaultMaxRowBytes = 1024 * 1024;
-const defaultMaxSegments = 10_000;
+const defaultMaxSegments = 20_000;
 
 /**
  * Gives a batch for each 64 KiB of content; the event loop gets its turn in between. The first batch comes as soon as the
