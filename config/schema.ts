@@ -27,7 +27,7 @@ export const configSchema = z
         timeoutMs: ms(30_000),
         concurrency: count(8),
         requestsPerSecond: z.number().positive().optional(),
-        pageLimit: count(1_000),
+        pageLimit: z.number().int().min(2).default(1_000),
         maxBodyBytes: count(64 * 1024 * 1024),
         retry: z
           .strictObject({
@@ -64,8 +64,8 @@ export const configSchema = z
     warehouse: z
       .strictObject({
         url: text.optional(),
-        memoryLimitMb: count(128),
-        threads: count(2),
+        memoryLimitMb: count(80),
+        threads: count(1),
         lockWaitMs: ms(60_000),
       })
       .prefault({}),
@@ -84,7 +84,8 @@ export const configSchema = z
           .prefault({}),
         chunkWells: count(100),
         chunkRows: count(100_000),
-        batchRows: count(20_000),
+        batchRows: count(5_000),
+        rowsInMemory: count(16_000),
       })
       .prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),

@@ -1,6 +1,6 @@
 /** Owns dist: what `wellsync` runs from, built anew whenever the sources are not those that it was built from. */
 import { createHash } from 'node:crypto';
-import { chmodSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { runLeashed } from './leash.mjs';
 import { SetupError } from './setup-error.mjs';
@@ -9,12 +9,14 @@ const fingerprintFile = 'dist/sources.sha256';
 
 /** What a build is made from: the folders and files that tsconfig.build.json reads. */
 function sourceFiles() {
-  const folders = ['src', 'jobs', 'config'].flatMap((folder) =>
+  // The image is built without bench.
+  const folders = ['src', 'jobs', 'config', 'bench'].filter((folder) => existsSync(folder));
+  const sources = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => path.join(entry.parentPath, entry.name)),
   );
-  return [...folders, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].toSorted();
+  return [...sources, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].toSorted();
 }
 
 /** Names and contents, so that a source that is gone counts as well as one that changed. */

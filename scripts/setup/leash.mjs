@@ -1,6 +1,7 @@
 /**
  * Owns child processes that cannot outlive this one. A small shell holds the other end of a pipe and starts the child;
- * when the pipe closes, because this process ended in whatever way, SIGKILL included, it sends the child SIGTERM.
+ * when the pipe closes, because this process ended in whatever way, SIGKILL included, it sends the child SIGTERM. What
+ * the child started and left behind (test workers, say) is ended after it.
  *
  * The child has a session of its own: Ctrl-C at the terminal reaches this process alone, which decides what to hand on.
  */
@@ -15,10 +16,10 @@ child=$!
 exec 2>/dev/null
 echo $child >&3
 { read -r end <&3; kill $child; } &
-reader=$!
 wait $child
 code=$?
-kill $reader
+trap '' TERM
+kill -TERM 0
 exit $code
 `;
 

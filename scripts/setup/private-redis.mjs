@@ -29,7 +29,7 @@ export function redisProgram() {
 }
 
 /** A port of the loopback that nobody listens on. */
-export async function freePort() {
+async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());

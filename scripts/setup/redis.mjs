@@ -26,7 +26,7 @@ redis-server or valkey-server on the PATH. Any of these will do; then run this a
 
 /** @param {unknown} error */
 function reasonOf(error) {
-  return error instanceof Error ? error.message : String(error);
+  return (error instanceof Error ? error.message : String(error)).replace(/\.+$/, '');
 }
 
 /** @param {string} url */

@@ -2,7 +2,7 @@
 import type { Balance, Counts } from './run.ts';
 
 /** Says that one count equals the sum of the others; an absent count is 0. */
-export function balanceOf(counts: Counts, whole: string, parts: readonly string[]): Balance {
+function balanceOf(counts: Counts, whole: string, parts: readonly string[]): Balance {
   const value = (name: string): number => counts[name] ?? 0;
   const sum = parts.reduce((total, name) => total + value(name), 0);
   const balanced = value(whole) === sum;

@@ -42,7 +42,7 @@ export class TransientError extends WellsyncError {
   }
 }
 
-/** 429, or any answer that carries Retry-After. `retryAfterMs` is a floor for every worker (G9). */
+/** A transient answer that carries Retry-After: `retryAfterMs` is a floor for every worker (G9). A 429 without one is plainly transient. */
 export class RateLimitedError extends TransientError {
   override readonly name: string = 'RateLimitedError';
   readonly retryAfterMs: number;

@@ -91,16 +91,9 @@ export async function createAdmission(settings: AdmissionSettings): Promise<Shar
   async function waitForRate(signal: AbortSignal): Promise<void> {
     if (rate === undefined) return;
     for (;;) {
-      const refusal = await orAbort(
-        rate.consume('all').then(
-          () => undefined,
-          (reason: unknown) => reason,
-        ),
-        signal,
-      );
-      if (refusal === undefined) return;
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      await pause(Math.max(1, refusal.msBeforeNext), signal);
+      const taken = await orAbort(rate.consume('all').catch(refusalOf), signal);
+      if (!(taken instanceof Refusal)) return;
+      await pause(Math.max(1, taken.msBeforeNext), signal);
     }
   }
 
@@ -116,6 +109,20 @@ export async function createAdmission(settings: AdmissionSettings): Promise<Shar
     },
     close: async () => redis.disconnect(),
   };
+}
+
+/** The limiter tells a refusal by throwing a value that is no error. */
+class Refusal {
+  readonly msBeforeNext: number;
+
+  constructor(msBeforeNext: number) {
+    this.msBeforeNext = msBeforeNext;
+  }
+}
+
+function refusalOf(reason: unknown): Refusal {
+  if (reason instanceof RateLimiterRes) return new Refusal(reason.msBeforeNext);
+  throw reason instanceof Error ? reason : new Error(String(reason));
 }
 
 /**

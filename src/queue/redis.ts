@@ -25,7 +25,7 @@ export const lastingOptions = {
 };
 
 /** For a command: an answer within seconds or an error, never a hang (QUEUE.md). */
-export const promptOptions = {
+const promptOptions = {
   maxRetriesPerRequest: 0,
   retryStrategy: () => null,
   connectTimeout: 2_000,
@@ -74,7 +74,7 @@ function plain(words: string): string {
 }
 
 /** What the server says of itself; a policy that cannot be read (a managed Redis) is `unknown`. */
-export async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
+async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
   const info = await redis.info();
   const value = (name: string): string | undefined => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim();
   return {
@@ -88,7 +88,7 @@ export async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
  * Refuses a Redis that would lose queue items silently (DESIGN.md section 5). Throws UnreachableError('redis') with the
  * command that mends it.
  */
-export function refuseUnfitRedis(url: string, facts: RedisFacts): void {
+function refuseUnfitRedis(url: string, facts: RedisFacts): void {
   const address = shownAddress(url);
   if (isOlder(facts.version)) {
     throw new UnreachableError('redis', `Redis at ${address} is version ${facts.version}: too old`, {

@@ -61,7 +61,7 @@ export async function startWorkers(options: {
   const held = settings.queues.map((name) => new Queue(name, { connection, prefix }));
   const chunkWorkers = settings.queues.map(
     (name, position) =>
-      new Worker(name, (job, token, signal) => workChunk(held[position] as Queue, job, token, signal), {
+      new Worker<ChunkItem>(name, (job, token, signal) => workChunk(held[position] as Queue, job, token, signal), {
         ...common,
         concurrency: settings.chunkConcurrency,
       }),

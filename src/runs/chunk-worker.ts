@@ -2,6 +2,7 @@
  * Works one queue item: hands its open units to the job, settles what cannot be tried again, and says what becomes of
  * the item. Safe to run twice at once for the same item: a unit is settled once, in the warehouse (G1).
  */
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { AbortedError, faultOf, TransientError, WellsyncError } from '../core/errors.ts';
 import { isFinished, type UnitOutcome } from '../core/run.ts';
@@ -39,7 +40,7 @@ export function createChunkWorker(
       .work({ runId: item.runId, params: run.params, units, signal: halt.signal, settled }, parts)
       .catch((error: unknown): readonly Leftover[] => units.map((unit) => ({ unit, error })));
     if (left.length < units.length) await queue.noteUp(job.queue);
-    return judge(item, job.queue, attempt, left);
+    return await judge(item, job.queue, attempt, left);
   }
 
   async function judge(
@@ -101,9 +102,14 @@ export function createChunkWorker(
     return board?.halt !== undefined;
   }
 
-  /** A signal that aborts with the worker's own or when the run is halted, from any host. */
-  function watchHalt(runId: string, signal: AbortSignal): { readonly signal: AbortSignal } & Disposable {
+  /** A signal that aborts, with an AbortedError, when the worker stops or when the run is halted from any host. */
+  function watchHalt(runId: string, workerSignal: AbortSignal): { readonly signal: AbortSignal } & Disposable {
     const controller = new AbortController();
+    // Every request of the chunk listens to it: many at one time, and none for long.
+    setMaxListeners(0, controller.signal);
+    const onStop = (): void => controller.abort(new AbortedError('the worker stops'));
+    if (workerSignal.aborted) onStop();
+    workerSignal.addEventListener('abort', onStop, { once: true });
     const timer = setInterval(() => {
       isHalted(runId).then(
         (halted) => {
@@ -112,7 +118,13 @@ export function createChunkWorker(
         (error: unknown) => log.warn({ runId, err: error }, 'the cancel flag could not be read'),
       );
     }, haltLookMs);
-    return { signal: AbortSignal.any([signal, controller.signal]), [Symbol.dispose]: () => clearInterval(timer) };
+    return {
+      signal: controller.signal,
+      [Symbol.dispose]: () => {
+        clearInterval(timer);
+        workerSignal.removeEventListener('abort', onStop);
+      },
+    };
   }
 
   return work;

@@ -21,7 +21,7 @@ export interface ConductorOptions {
   readonly stuckAfterMs: number;
 }
 
-export const conductorDefaults: ConductorOptions = { chunksInFlight: 64, stuckAfterMs: 15_000 };
+const conductorDefaults: ConductorOptions = { chunksInFlight: 64, stuckAfterMs: 15_000 };
 
 const lookAgainMs = { busy: 500, prepared: 50, troubled: 5_000 } as const;
 type Look = Awaited<ReturnType<QueueHandlers['conduct']>>;
@@ -72,6 +72,8 @@ export function createConductor(
       const units = await job.plan(run.params, parts);
       await warehouse.runs.savePlan(runId, units, now());
       log.info({ runId, job: run.job, units: units.length }, 'planned');
+    } else {
+      await warehouse.runs.resume(runId);
     }
     const [open, sums] = [await warehouse.runs.openChunks(runId), await warehouse.runs.sums(runId)];
     await queue.board.open(runId, {

@@ -3,8 +3,10 @@
  * that follow INTERFACE.md field by field. What that document does not show is not in here.
  */
 import { z } from 'zod';
+import { PermanentError } from '../core/errors.ts';
 
-const uuid = z.guid();
+/** Kept in lower case, so that one record has one key however it is written. */
+const uuid = z.guid().toLowerCase();
 const dateTime = z.iso.datetime({ offset: true, local: true });
 const double = z.number();
 const int32 = z.int32();
@@ -54,38 +56,39 @@ export const timeSeriesRecordSchema = z.object({
   equipmentXid: uuid,
   sourceId: z.string(),
   measurement: z.string(),
-  unit: z.string().nullish(),
+  unit: z
+    .string()
+    .nullish()
+    .transform((unit) => unit ?? null),
 });
-
-/** Section 2.3, names in the documented order. The types are wellsync's reading of them (DESIGN.md section 3): not shown. */
-export const networkPipeFields = [
-  'sourceNetworkId',
-  'sourceId',
-  'date',
-  'upstreamSourceId',
-  'downstreamSourceId',
-  'enabled',
-  'length',
-  'trueVerticalDepth',
-  'innerDiameter',
-  'roughness',
-] as const;
 
 /** Sections 4.3 to 4.5: an int32 whose meaning is not shown. */
 export const deletionAnswerSchema = int32;
 
-/** Section 4, all seven, relative to the base address. Path parameters are percent-encoded: a uwi may hold slashes and spaces. */
+/**
+ * Section 4, all seven, relative to the base address. Path parameters are percent-encoded: a uwi may hold slashes and
+ * spaces. Throws PermanentError for an identifier that no path can carry.
+ */
 export const paths = {
-  dailyProduction: (uwi: string) => `/api/production/daily/${encodeURIComponent(uwi)}`,
-  timeSeries: (sourceEquipmentId: string) =>
-    `/api/production/netx/equipment/${encodeURIComponent(sourceEquipmentId)}/time-series`,
+  dailyProduction: (uwi: string) => `/api/production/daily/${segment(uwi)}`,
+  timeSeries: (sourceEquipmentId: string) => `/api/production/netx/equipment/${segment(sourceEquipmentId)}/time-series`,
   timeSeriesRecord: (sourceEquipmentId: string, sourceId: string) =>
-    `/api/production/netx/equipment/${encodeURIComponent(sourceEquipmentId)}/time-series/${encodeURIComponent(sourceId)}`,
-  microStrings: (sourceWellId: string) => `/api/production/well/${encodeURIComponent(sourceWellId)}/micro_string`,
-  wellbores: (sourceWellId: string) => `/api/production/well/${encodeURIComponent(sourceWellId)}/wellbore`,
-  well: (sourceId: string) => `/api/production/well/${encodeURIComponent(sourceId)}`,
+    `${paths.timeSeries(sourceEquipmentId)}/${segment(sourceId)}`,
+  microStrings: (sourceWellId: string) => `${paths.well(sourceWellId)}/micro_string`,
+  wellbores: (sourceWellId: string) => `${paths.well(sourceWellId)}/wellbore`,
+  well: (sourceId: string) => `/api/production/well/${segment(sourceId)}`,
   networkPipes: () => '/api/production/network/pipe',
 } as const;
+
+/** An empty segment or a dot segment would turn the path into that of another target, and a deletion goes by its path. */
+function segment(identifier: string): string {
+  if (/^\.{0,2}$/.test(identifier) || /\p{Surrogate}/u.test(identifier)) {
+    throw new PermanentError('identifier', `${JSON.stringify(identifier)} cannot be asked for: no path can carry it`, {
+      hint: 'Correct the identifier where it was listed.',
+    });
+  }
+  return encodeURIComponent(identifier);
+}
 
 /** The accept header of section 4: its only allowed value, which differs for the single well. */
 export const accept = { json: 'application/json', well: '*/*' } as const;

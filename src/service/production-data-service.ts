@@ -58,17 +58,21 @@ export interface ProductionDataService {
 
   /** Section 4.2. */
   fetchTimeSeries(sourceEquipmentId: string, options?: CallOptions): Promise<readonly TimeSeriesRecord[]>;
-  /** Section 4.3. The integer has no documented meaning: stored as it is, never read as a count. */
-  deleteTimeSeries(sourceEquipmentId: string, sourceId: string, options?: CallOptions): Promise<number>;
-  /** Section 4.4. */
-  deleteMicroStrings(sourceWellId: string, options?: CallOptions): Promise<number>;
-  /** Section 4.5. */
-  deleteWellbores(sourceWellId: string, options?: CallOptions): Promise<number>;
+  /**
+   * Section 4.3. The integer has no documented meaning: stored as it is, never read as a count. Null where the service
+   * answered another 2xx than the declared 200 and no body (204).
+   */
+  deleteTimeSeries(sourceEquipmentId: string, sourceId: string, options?: CallOptions): Promise<number | null>;
+  /** Section 4.4, answered like 4.3. */
+  deleteMicroStrings(sourceWellId: string, options?: CallOptions): Promise<number | null>;
+  /** Section 4.5, answered like 4.3. */
+  deleteWellbores(sourceWellId: string, options?: CallOptions): Promise<number | null>;
   /** Section 4.6. */
   fetchWell(sourceId: string, options?: CallOptions): Promise<WellBody>;
-  /** Section 4.7. `body` is the JSON array as text, so that numbers go out as their source wrote them. The response body is not shown: it is not read. */
+  /** Section 4.7. `body` is the JSON array as text, so that numbers go out as their source wrote them. The response body is not shown: it is not read, but for a proxy's page in its place. */
   upsertNetworkPipes(body: string, options?: CallOptions): Promise<void>;
 
+  /** Waits for the calls under way and lets go of the connections. Safe to call twice. */
   close(): Promise<void>;
 }
 

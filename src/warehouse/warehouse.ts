@@ -1,31 +1,17 @@
 /** The port to the warehouse: the one interface that DuckDB implements and PostgreSQL will (DESIGN.md section 7). */
-import type { QuarantinedRecord, DailyProductionRow } from '../core/daily-production.ts';
-import type { ReadingCounts } from '../core/reading.ts';
-import type { Counts, PlannedUnit, RunFailure, RunRecord, RunReport, RunRequest, RunState, UnitOutcome } from '../core/run.ts';
-import type { ReadMode, Window } from '../core/window.ts';
+import type { ShrinkGuard, WindowBatch } from '../core/merge.ts';
+import type {
+  Counts,
+  PlannedUnit,
+  RunFailure,
+  RunRecord,
+  RunReport,
+  RunRequest,
+  RunState,
+  UnitOutcome,
+} from '../core/run.ts';
 
-/** A window of one well, completely read, ready to replace what the warehouse has of it. */
-export interface WindowBatch {
-  /** The unit of the run that this settles. */
-  readonly unit: number;
-  readonly uwi: string;
-  readonly window: Window;
-  readonly mode: ReadMode;
-  /** Checked, deduplicated by xid, all inside the window. */
-  readonly rows: readonly DailyProductionRow[];
-  readonly quarantined: readonly QuarantinedRecord[];
-  readonly counts: ReadingCounts;
-  readonly notices: readonly string[];
-}
-
-/** When a window may lose rows without anybody's leave (DESIGN.md section 4.1). */
-export interface ShrinkGuard {
-  /** Share of the window's rows, 0 to 1. */
-  readonly maxShare: number;
-  /** Up to this many rows may always go. */
-  readonly maxRows: number;
-  readonly allow: boolean;
-}
+export type { ShrinkGuard, WindowBatch };
 
 export interface RunSums {
   readonly units: RunReport['units'] & { readonly open: number };
@@ -45,6 +31,8 @@ export interface RunLedger {
   list(filter: { readonly limit: number; readonly states?: readonly RunState[] }): Promise<readonly RunRecord[]>;
   /** Stores the units, all open, and makes the run running. A run that has a plan keeps it: planning twice is harmless (G1). */
   savePlan(runId: string, units: readonly PlannedUnit[], startedAtMs: number): Promise<void>;
+  /** Makes a queued run that has its plan running again: one that was reopened. Any other is left as it is. */
+  resume(runId: string): Promise<void>;
   /** The open units of a queue item, by unit. */
   openUnits(runId: string, chunk: number): Promise<readonly PlannedUnit[]>;
   /** Every chunk that has open units, with their number, by chunk. */
@@ -54,7 +42,7 @@ export interface RunLedger {
   /** Settles every unit that is still open, all alike. Returns how many. */
   settleRest(runId: string, outcome: Omit<UnitOutcome, 'unit' | 'counts'>): Promise<number>;
   sums(runId: string): Promise<RunSums>;
-  /** Stores report and state, once: a finished run keeps its report. Prunes the settled units of runs finished more than 30 days before. */
+  /** Stores report and state, once: a finished run keeps its report. Prunes the `done` units of runs finished more than 30 days before. */
   finish(report: RunReport): Promise<void>;
   /**
    * Opens the failed and cancelled units again and takes the run back to queued with the next round. Returns how many
@@ -81,9 +69,12 @@ export interface DailyProductionStore {
    * Counts of an outcome: the reading's, and inserted, updated, unchanged, removed, heldRows, windows (always 1).
    * Returns the outcomes of the units that this call settled.
    */
-  commit(
-    batch: { readonly runId: string; readonly windows: readonly WindowBatch[]; readonly shrink: ShrinkGuard; readonly committedAtMs: number },
-  ): Promise<readonly UnitOutcome[]>;
+  commit(batch: {
+    readonly runId: string;
+    readonly windows: readonly WindowBatch[];
+    readonly shrink: ShrinkGuard;
+    readonly committedAtMs: number;
+  }): Promise<readonly UnitOutcome[]>;
 }
 
 /** A table of values as JSON can carry them: timestamps and days as ISO text, big integers as numbers where they are safe, else as text. */
@@ -100,7 +91,11 @@ export interface Warehouse {
   readonly dailyProduction: DailyProductionStore;
   /** Opens it, migrates it to this version's schema, and says what is there. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
-  /** Read-only: a statement that would write is a UsageError, and so is one with a fault, with the engine's words. `use` must be done with the rows when it resolves. */
+  /**
+   * Read-only: a statement that would write is a UsageError, and so is one with a fault, with the engine's words. Throws
+   * UnreachableError('warehouse') where nothing was ever stored. `use` must be done with the rows when it resolves, and
+   * must not call this warehouse: its turn comes only afterwards.
+   */
   query<T>(sql: string, use: (result: QueryResult) => Promise<T>): Promise<T>;
   /** Lets go of everything. Safe to call twice. */
   close(): Promise<void>;

@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 
-const linter = path.resolve('node_modules/.bin/oxlint');
+const programs = path.resolve('node_modules/.bin');
+const linter = path.join(programs, 'oxlint');
+// From a tree elsewhere the linter finds its type-aware half on the PATH alone.
+const env = { ...process.env, PATH: `${programs}${path.delimiter}${process.env['PATH'] ?? ''}` };
 const configuration = path.resolve('.oxlintrc.json');
 
 const tsconfig = JSON.stringify({
@@ -26,7 +29,7 @@ async function rulesBrokenBy(files: Readonly<Record<string, string>>): Promise<r
       await writeFile(path.join(root, name), text);
     }
     const output = await new Promise<string>((resolve) => {
-      execFile(linter, ['--type-aware', '--format=json', '-c', configuration, '.'], { cwd: root }, (_, stdout) => {
+      execFile(linter, ['--type-aware', '--format=json', '-c', configuration, '.'], { cwd: root, env }, (_, stdout) => {
         resolve(stdout);
       });
     });

@@ -1,0 +1,27 @@
+# wellsync as one image: worker, commands and testing server alike. Build: docker build -t wellsync .
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts ./scripts
+COPY config ./config
+COPY jobs ./jobs
+COPY src ./src
+RUN npm run build && npm prune --omit=dev
+
+FROM node:24-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+COPY --from=build /app/config ./config
+RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/wellsync \
+  && install --directory --owner=node --group=node /data
+USER node
+ENV WELLSYNC_DATA_DIR=/data
+VOLUME /data
+ENTRYPOINT ["wellsync"]
+CMD ["worker"]

@@ -1,0 +1,198 @@
+/**
+ * `npm run quickstart`: three years of production of 24 generated wells, from a local testing server into a DuckDB file,
+ * with everything set up on the way. Ends by itself and leaves nothing running.
+ */
+import './setup/node-version.mjs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { provideDependencies } from './setup/dependencies.mjs';
+import { provideDistribution } from './setup/distribution.mjs';
+import { runLeashed, startLeashed } from './setup/leash.mjs';
+import { provideRedis } from './setup/redis.mjs';
+import { SetupError, runScript } from './setup/setup-error.mjs';
+
+const folder = 'quickstart-data';
+const wellsFile = `${folder}/wells.csv`;
+const warehouseFile = `${folder}/warehouse.duckdb`;
+const warehouse = `duckdb:${warehouseFile}`;
+const queuePrefix = 'wellsync-quickstart';
+const program = 'dist/src/cli/main.js';
+const field = ['--seed', '7', '--wells', '24', '--from', '2023-01-01', '--to', '2026-01-01'];
+
+const summaryQuery = `SELECT count(*)::INTEGER AS "rows", count(DISTINCT uwi)::INTEGER AS wells,
+  count(DISTINCT production_day)::INTEGER AS days, min(production_day)::VARCHAR AS first_day,
+  max(production_day)::VARCHAR AS last_day FROM daily_production`;
+
+const questionInWords = 'Which wells lost the most oil to downtime, and to what?';
+const question =
+  'SELECT uwi, round(sum(downtime_hours) / 24) AS days_down, round(sum(downtime_hours / 24 * usual_rate)) AS oil_lost, ' +
+  'mode(downtime_code) AS main_cause FROM (SELECT *, avg(oil_rate) FILTER (WHERE downtime_hours = 0) OVER (PARTITION BY uwi) ' +
+  'AS usual_rate FROM daily_production) GROUP BY uwi ORDER BY oil_lost DESC LIMIT 5';
+
+/** @typedef {{ rows: number, wells: number, days: number, first_day: string, last_day: string }} Summary */
+
+/** Only what an earlier quickstart left here goes: a file of somebody else's stays. */
+function clearFolder() {
+  mkdirSync(folder, { recursive: true });
+  for (const file of [wellsFile, warehouseFile, `${warehouseFile}.wal`]) rmSync(file, { force: true });
+}
+
+/**
+ * Runs of an earlier quickstart may stand in a Redis that is not ours alone; their warehouse is gone.
+ * @param {string} redisUrl
+ */
+async function clearQueues(redisUrl) {
+  const { Redis } = await import('ioredis');
+  const redis = new Redis(redisUrl);
+  try {
+    for await (const keys of redis.scanStream({ match: `${queuePrefix}:*`, count: 1000 })) {
+      if (Array.isArray(keys) && keys.length > 0) await redis.unlink(...keys.map(String));
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * The first line of a child's standard output. Rejects where it ends, or `limitMs` pass, without one.
+ * @param {import('./setup/leash.mjs').Leashed} child
+ * @param {number} limitMs
+ * @returns {Promise<string>}
+ */
+function firstLine(child, limitMs) {
+  return new Promise((resolve, reject) => {
+    const fail = (/** @type {string} */ why) => reject(new SetupError(`The testing server did not come up: ${why}.`));
+    const timer = setTimeout(() => fail(`no word within ${limitMs / 1000} s`), limitMs);
+    void child.exited.then((code) => fail(`it ended with code ${code}`)).finally(() => clearTimeout(timer));
+    if (child.stdout === null) return;
+    createInterface(child.stdout).on('line', (line) => {
+      clearTimeout(timer);
+      resolve(line);
+    });
+  });
+}
+
+/** @returns {Promise<{ url: string, stop: () => Promise<unknown> }>} */
+async function startTestingServer() {
+  const server = startLeashed(process.execPath, [program, 'testing-server', ...field, '--port', '0', '--json'], {
+    stdout: 'pipe',
+  });
+  try {
+    const { url } = /** @type {{ url: string }} */ (JSON.parse(await firstLine(server, 30_000)));
+    return { url, stop: server.end };
+  } catch (error) {
+    await server.end();
+    throw error;
+  }
+}
+
+/**
+ * Writes the list of wells that the testing server has, as an operator would hand it in.
+ * @param {string} serviceUrl
+ */
+async function writeWells(serviceUrl) {
+  const response = await fetch(`${serviceUrl}/testing/state`);
+  const { wells } = /** @type {{ wells: string[] }} */ (await response.json());
+  writeFileSync(wellsFile, ['uwi', ...wells.map((uwi) => `"${uwi.replaceAll('"', '""')}"`), ''].join('\n'));
+  return wells.length;
+}
+
+/**
+ * @param {string} serviceUrl
+ * @param {string} redisUrl
+ */
+function environment(serviceUrl, redisUrl) {
+  // An operator's own settings must not lead this into a real warehouse or to a real service.
+  const neutral = Object.entries(process.env).filter(([name]) => !name.startsWith('WELLSYNC_'));
+  return {
+    ...Object.fromEntries(neutral),
+    WELLSYNC_SERVICE_URL: serviceUrl,
+    WELLSYNC_REDIS_URL: redisUrl,
+    WELLSYNC_WAREHOUSE: warehouse,
+    WELLSYNC_DATA_DIR: folder,
+    WELLSYNC_QUEUE_PREFIX: queuePrefix,
+  };
+}
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Summary>}
+ */
+async function readSummary(env) {
+  const query = startLeashed(process.execPath, [program, 'query', summaryQuery, '--json'], { env, stdout: 'pipe' });
+  let text = '';
+  query.stdout?.on('data', (part) => (text += String(part)));
+  const code = await query.exited;
+  if (code !== 0) throw new SetupError(`wellsync query ended with code ${code}; its words are above.`);
+  const [summary] = /** @type {Summary[]} */ (JSON.parse(text));
+  if (summary === undefined) throw new Error(`the summary is empty: ${text}`);
+  return summary;
+}
+
+/** @param {number} count */
+function grouped(count) {
+  return Math.round(count).toLocaleString('en-US');
+}
+
+/**
+ * @param {Summary} summary
+ * @param {number} exportSeconds
+ */
+function summaryText({ rows, wells, days, first_day: firstDay, last_day: lastDay }, exportSeconds) {
+  return `
+The production of ${wells} wells is in the warehouse.
+
+  rows          ${grouped(rows)}
+  days covered  ${grouped(days)}, from ${firstDay} to ${lastDay}
+  time          ${exportSeconds.toFixed(1)} s from start to end, ${grouped(rows / exportSeconds)} rows a second
+  warehouse     ${warehouseFile}
+
+Three commands to try next:
+
+  # ${questionInWords}
+  node ${program} query --warehouse ${warehouse} "${question}"
+
+  # What was read, and does it add up?
+  node ${program} runs list --warehouse ${warehouse}
+
+  # What else can an export do?
+  node ${program} export daily-production --help
+`;
+}
+
+/**
+ * @param {string} redisUrl
+ * @returns {Promise<number>}
+ */
+async function exportEverything(redisUrl) {
+  const server = await startTestingServer();
+  try {
+    const wells = await writeWells(server.url);
+    console.log(`A testing server offers three years of ${wells} wells at ${server.url}; exporting them …\n`);
+    const env = environment(server.url, redisUrl);
+    const startedAtMs = performance.now();
+    const args = [program, 'export', 'daily-production', '--wells', wellsFile, '--inline'];
+    const code = await runLeashed(process.execPath, args, { env });
+    const exportSeconds = (performance.now() - startedAtMs) / 1000;
+    if (code !== 0) return code;
+    console.log(summaryText(await readSummary(env), exportSeconds));
+    return 0;
+  } finally {
+    await server.stop();
+  }
+}
+
+await runScript(async () => {
+  await provideDependencies();
+  await provideDistribution();
+  clearFolder();
+  const redis = await provideRedis();
+  try {
+    await clearQueues(redis.url);
+    const code = await exportEverything(redis.url);
+    await clearQueues(redis.url);
+    return code;
+  } finally {
+    await redis.stop();
+  }
+});

@@ -1,0 +1,116 @@
+/** Owns following a run to its end: the board for what moves, the warehouse for what is true. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { AbortedError, UnreachableError } from '../core/errors.ts';
+import { isFinished, type RunReport } from '../core/run.ts';
+import type { BoardState, RunQueue } from '../queue/port.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { ProgressDisplay } from './progress-display.ts';
+
+const lookEveryMs = 500;
+/** The warehouse is asked rarely: every look at a file takes a turn away from those who write it. */
+const ledgerEveryMs = 5_000;
+/** A run that does not move for so long may have nobody who works it. */
+const quietMs = 5_000;
+/** How long Redis may be away before following is given up; the run itself goes on when it is back. */
+const redisPatienceMs = 60_000;
+
+export interface FollowParts {
+  readonly queue: RunQueue;
+  readonly warehouse: Warehouse;
+  readonly display: ProgressDisplay;
+  readonly now: () => number;
+  /** Called at most once, when the run stands still and no worker listens anywhere. */
+  readonly onNoWorker: () => void;
+}
+
+/** The report of the run when it has ended. Throws AbortedError when the signal aborts: the run goes on then. */
+export async function followRun(runId: string, parts: FollowParts, signal: AbortSignal): Promise<RunReport> {
+  try {
+    return await new Follower(runId, parts, signal).run();
+  } finally {
+    parts.display.end();
+  }
+}
+
+class Follower {
+  readonly #runId: string;
+  readonly #parts: FollowParts;
+  readonly #signal: AbortSignal;
+  #ledgerReadAtMs = 0;
+  #movedAtMs: number;
+  #settledUnits = -1;
+  #saidNoWorker = false;
+  #redisAwaySinceMs: number | undefined;
+
+  constructor(runId: string, parts: FollowParts, signal: AbortSignal) {
+    this.#runId = runId;
+    this.#parts = parts;
+    this.#signal = signal;
+    this.#movedAtMs = parts.now();
+  }
+
+  async run(): Promise<RunReport> {
+    for (;;) {
+      const board = await this.#readBoard();
+      if (board !== undefined) this.#show(board);
+      const report = await this.#report(board);
+      if (report !== undefined) return report;
+      await this.#watchForWorkers();
+      await this.#pause();
+    }
+  }
+
+  /** An outage of Redis is waited out: the work goes on by itself when it is back (G7). */
+  async #readBoard(): Promise<BoardState | undefined> {
+    const { queue, display, now } = this.#parts;
+    try {
+      const board = await queue.board.read(this.#runId);
+      this.#redisAwaySinceMs = undefined;
+      return board;
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      if (this.#redisAwaySinceMs === undefined) display.note(`${error.message}; looking again.`);
+      this.#redisAwaySinceMs ??= now();
+      if (now() - this.#redisAwaySinceMs > redisPatienceMs) throw error;
+      return undefined;
+    }
+  }
+
+  #show(board: BoardState): void {
+    const { display, now } = this.#parts;
+    if (board.settledUnits !== this.#settledUnits) this.#movedAtMs = now();
+    this.#settledUnits = board.settledUnits;
+    if (board.units > 0) display.show({ board, atMs: now() });
+  }
+
+  async #report(board: BoardState | undefined): Promise<RunReport | undefined> {
+    const { warehouse, now } = this.#parts;
+    const isEnded = board !== undefined && isFinished(board.state);
+    const mayHaveEnded = board === undefined && now() - this.#ledgerReadAtMs >= ledgerEveryMs;
+    if (!isEnded && !mayHaveEnded) return undefined;
+    const run = await warehouse.runs.read(this.#runId);
+    this.#ledgerReadAtMs = now();
+    return run !== undefined && isFinished(run.state) ? run.report : undefined;
+  }
+
+  async #watchForWorkers(): Promise<void> {
+    const { queue, now, onNoWorker } = this.#parts;
+    const isQuiet = now() - this.#movedAtMs >= quietMs && this.#redisAwaySinceMs === undefined;
+    if (this.#saidNoWorker || !isQuiet) return;
+    this.#movedAtMs = now();
+    if (!(await isUnattended(queue))) return;
+    this.#saidNoWorker = true;
+    onNoWorker();
+  }
+
+  async #pause(): Promise<void> {
+    await delay(lookEveryMs, undefined, { signal: this.#signal }).catch(() => {
+      throw new AbortedError('no longer followed');
+    });
+  }
+}
+
+/** Whether some queue has no worker at all, on any host: what is queued there stays. */
+export async function isUnattended(queue: RunQueue): Promise<boolean> {
+  return (await queue.workers()).some((entry) => entry.workers === 0);
+}

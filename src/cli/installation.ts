@@ -1,0 +1,166 @@
+/**
+ * Composes the parts of wellsync from the configuration: warehouse, queue, jobs, desk and workers. Parts are opened when
+ * they are first needed, and let go together. The service and its token are only there where work is done (G10).
+ */
+import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
+import { createJobs } from '../../jobs/registry.ts';
+import { UsageError } from '../core/errors.ts';
+import { instantOfDay } from '../core/production-day.ts';
+import { createAdmission } from '../queue/admission.ts';
+import type { ChunkQueueName, RunningWorkers, RunQueue } from '../queue/port.ts';
+import { createRunQueue } from '../queue/run-queue.ts';
+import { startWorkers } from '../queue/workers.ts';
+import { createChunkWorker } from '../runs/chunk-worker.ts';
+import { createConductor } from '../runs/conductor.ts';
+import type { AnyJob } from '../runs/job.ts';
+import { createRunDesk, type RunDesk } from '../runs/run-desk.ts';
+import { createProductionDataService } from '../service/create-service.ts';
+import type { ProductionDataService } from '../service/production-data-service.ts';
+import type { TokenSettings } from '../service/settings.ts';
+import { createWarehouse } from '../warehouse/create-warehouse.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+const now = Date.now;
+
+export interface Installation extends AsyncDisposable {
+  readonly config: Config;
+  readonly jobs: readonly AnyJob[];
+  readonly warehouse: Warehouse;
+  /** The same queue at every call; the first one decides its kind. Throws UnreachableError('redis'). */
+  queue(kind: 'prompt' | 'lasting'): Promise<RunQueue>;
+  desk(): Promise<RunDesk>;
+  /** Works these queues in this process until stopped. The installation does not stop them by itself. */
+  startWorkers(queues: readonly ChunkQueueName[], log: Logger): Promise<RunningWorkers>;
+}
+
+export function createInstallation(
+  config: Config,
+  options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
+): Installation {
+  const jobs = createJobs({ dailyProduction: dailyProductionSettings(config) });
+  const closers: (() => Promise<void>)[] = [];
+  const warehouse = openWarehouse();
+  let openedQueue: Promise<RunQueue> | undefined;
+
+  function openWarehouse(): Warehouse {
+    const { url, ...settings } = config.warehouse;
+    const opened = createWarehouse(url, { ...settings, ...options, now });
+    closers.push(() => opened.close());
+    return opened;
+  }
+
+  async function openQueue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
+    const opened = await createRunQueue({ url: config.redis.url, prefix: config.queue.prefix, kind });
+    closers.push(() => opened.close());
+    return opened;
+  }
+
+  const queue: Installation['queue'] = (kind) => (openedQueue ??= openQueue(kind));
+
+  return {
+    config,
+    jobs,
+    warehouse,
+    queue,
+    desk: async () => createRunDesk({ warehouse, queue: await queue('prompt'), jobs, now }),
+    startWorkers: async (queues, log) => {
+      const parts = {
+        service: await openService(config, log, (close) => closers.push(close)),
+        warehouse,
+        queue: await queue('lasting'),
+        jobs,
+        now,
+        log,
+      };
+      const { attempts: maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs } = config.queue;
+      const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
+      return startWorkers({
+        url: config.redis.url,
+        prefix: config.queue.prefix,
+        settings: { queues, ...config.worker, retry },
+        handlers: {
+          conduct: createConductor(parts),
+          work: createChunkWorker({ ...parts, retry, random: Math.random }),
+        },
+        log,
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      // A part that cannot be closed is gone already, and must neither hide an earlier error nor keep others open.
+      for (const close of closers.toReversed()) await Promise.allSettled([close()]);
+    },
+  };
+}
+
+/** The client with its share of the limits that hold across all workers (G9). */
+async function openService(
+  config: Config,
+  log: Logger,
+  closeLater: (close: () => Promise<void>) => void,
+): Promise<ProductionDataService> {
+  const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
+  const { attempts: maxAttempts, ...pace } = config.service.retry;
+  const admission = await createAdmission({
+    url: config.redis.url,
+    prefix: config.queue.prefix,
+    concurrency,
+    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+    // A lease must not end before its request: no attempt begins after the deadline.
+    leaseMs: pace.deadlineMs + timeoutMs,
+  });
+  closeLater(() => admission.close());
+  const service = createProductionDataService(
+    {
+      baseUrl: serviceUrlOf(config),
+      token: tokenOf(config),
+      timeoutMs,
+      concurrency,
+      maxBodyBytes,
+      retry: { maxAttempts, ...pace },
+    },
+    {
+      admission,
+      onRetry: ({ error, ...facts }) => log.debug({ ...facts, because: error.message }, 'a request is tried again'),
+      onUndeclaredStatus: (request, status) => log.warn({ request, status }, 'an undeclared status was taken'),
+    },
+  );
+  closeLater(() => service.close());
+  return service;
+}
+
+function tokenOf({ service: { token, tokenFile } }: Config): TokenSettings {
+  if (token !== undefined) return { kind: 'value', value: token };
+  return tokenFile === undefined ? { kind: 'none' } : { kind: 'file', path: tokenFile };
+}
+
+/** Throws UsageError where no address is set. */
+export function serviceUrlOf(config: Config): string {
+  if (config.service.url !== undefined) return config.service.url;
+  throw new UsageError('the address of the service is not set', {
+    hint:
+      'Set WELLSYNC_SERVICE_URL, --service-url or service.url in the configuration. ' +
+      'To try without one: wellsync testing-server',
+  });
+}
+
+function dailyProductionSettings(config: Config) {
+  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
+  return {
+    timeZone: config.timeZone,
+    historyFromMs: historyFromMs(config),
+    lookbackDays,
+    shrink: { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows },
+    chunkWells,
+    chunkRows,
+    batchRows,
+    rowsInMemory,
+    pageLimit: config.service.pageLimit,
+    wellConcurrency: config.service.concurrency,
+  };
+}
+
+/** The schema has checked the day already. */
+export function historyFromMs(config: Config): number {
+  return instantOfDay(config.export.historyFrom, config.timeZone) ?? 0;
+}

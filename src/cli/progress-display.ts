@@ -1,0 +1,78 @@
+/** Owns how progress is shown on standard error: a bar on a terminal, a plain line now and then anywhere else. */
+import { SingleBar } from 'cli-progress';
+import type { Outlet } from './output.ts';
+import { progressOf, progressText, type Sighting } from './run-progress.ts';
+
+export interface ProgressDisplay {
+  show(sighting: Sighting): void;
+  /** A remark that must not be lost in the bar. */
+  note(text: string): void;
+  end(): void;
+}
+
+const lineEveryMs = 5_000;
+const barColumns = { least: 10, most: 40, besideIt: 72 } as const;
+
+/** `units` is what the run settles, in the plural: wells. */
+export function createProgressDisplay(outlet: Outlet, units: string): ProgressDisplay {
+  return outlet.isTTY === true ? barDisplay(outlet, units) : lineDisplay(outlet, units);
+}
+
+function barDisplay(outlet: Outlet, units: string): ProgressDisplay {
+  const room = (outlet.columns ?? 80) - barColumns.besideIt;
+  const bar = new SingleBar({
+    stream: outlet,
+    format: '{bar} {percentage}%  {text}',
+    barCompleteChar: '█',
+    barIncompleteChar: '░',
+    barsize: Math.max(barColumns.least, Math.min(barColumns.most, room)),
+    hideCursor: true,
+    // A remark in between has taken its line.
+    forceRedraw: true,
+    emptyOnZero: true,
+    // The command itself decides what a signal does.
+    gracefulExit: false,
+  });
+  let first: Sighting | undefined;
+  let isShown = false;
+
+  return {
+    show(sighting) {
+      first ??= sighting;
+      const { board } = sighting;
+      const text = progressText(progressOf(first, sighting), units);
+      if (!isShown) bar.start(board.units, board.settledUnits, { text });
+      isShown = true;
+      bar.setTotal(board.units);
+      bar.update(board.settledUnits, { text });
+    },
+    note(text) {
+      outlet.write(`${isShown ? clearedLine : ''}${text}\n`);
+    },
+    end() {
+      if (isShown) bar.stop();
+      isShown = false;
+    },
+  };
+}
+
+/** Back to the start of the line, and clear it. */
+const clearedLine = '\r\u001B[K';
+
+function lineDisplay(outlet: Outlet, units: string): ProgressDisplay {
+  let first: Sighting | undefined;
+  let said = { settledUnits: -1, atMs: 0 };
+  return {
+    show(sighting) {
+      first ??= sighting;
+      const { settledUnits } = sighting.board;
+      const isLast = settledUnits === sighting.board.units;
+      const isDue = isLast || sighting.atMs - said.atMs >= lineEveryMs;
+      if (settledUnits === said.settledUnits || !isDue) return;
+      said = { settledUnits, atMs: sighting.atMs };
+      outlet.write(`${progressText(progressOf(first, sighting), units)}\n`);
+    },
+    note: (text) => void outlet.write(`${text}\n`),
+    end: () => {},
+  };
+}

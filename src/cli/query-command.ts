@@ -1,0 +1,50 @@
+/** `wellsync query`: one reading SQL statement over the warehouse, as a table, JSON or CSV. */
+import { text } from 'node:stream/consumers';
+import { InvalidArgumentError, type Command } from 'commander';
+import { UsageError } from '../core/errors.ts';
+import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { createInstallation } from './installation.ts';
+import { printCsv, printJson, printTable } from './query-formats.ts';
+
+interface QueryOptions {
+  readonly csv?: true;
+  readonly limit: number;
+}
+
+export function addQueryCommand(program: Command, shell: Shell): void {
+  program
+    .command('query')
+    .argument('<sql>', 'one SELECT, or SHOW TABLES, DESCRIBE, SUMMARIZE; - reads it from standard input')
+    .description('ask the warehouse in SQL; nothing can be changed this way')
+    .option('--csv', 'print CSV with a header')
+    .option('--limit <rows>', 'rows of the table at most; --json and --csv always print all', rowLimit, 100)
+    .addHelpText(
+      'after',
+      examples([
+        'wellsync query "SHOW TABLES"',
+        'wellsync query "SELECT uwi, count(*) AS days, sum(oil_rate) AS oil FROM daily_production GROUP BY uwi"',
+        'wellsync query --csv - < monthly.sql > monthly.csv',
+      ]),
+    )
+    .action(actionOf(shell, runQuery));
+}
+
+function rowLimit(given: string): number {
+  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given);
+  throw new InvalidArgumentError('It must be a whole number above 0.');
+}
+
+async function runQuery(invocation: Invocation<QueryOptions>): Promise<ExitCode> {
+  const { options, output, stdin, args } = invocation;
+  if (options.csv && output.json) throw new UsageError('--csv and --json exclude each other');
+  const sql = args[0] === '-' ? await text(stdin) : (args[0] ?? '');
+  if (sql.trim() === '') throw new UsageError('the query is empty', { hint: 'Try: wellsync query "SHOW TABLES"' });
+  await using installation = createInstallation(configOf(invocation));
+  await installation.warehouse.query(sql, async (result) => {
+    if (output.json) await printJson(result, output);
+    else if (options.csv) await printCsv(result, output);
+    else await printTable(result, output, options.limit);
+  });
+  return exitCodes.done;
+}

@@ -1,0 +1,56 @@
+/** Finds out whether anything listens at the service's address, by connecting only: no endpoint of it is assumed. */
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { UnreachableError } from '../core/errors.ts';
+
+const timeoutMs = 5_000;
+
+/** Connects and hangs up; for https with the handshake and the check of the certificate. Throws UnreachableError('service'). */
+export async function checkServiceReach(baseUrl: string): Promise<void> {
+  const url = new URL(baseUrl);
+  try {
+    await connected(url);
+  } catch (error) {
+    throw new UnreachableError('service', `the service at ${url.origin} cannot be reached: ${plain(error)}`, {
+      hint: 'Check WELLSYNC_SERVICE_URL (or --service-url, or service.url), and that the service is up.',
+      cause: error,
+    });
+  }
+}
+
+function connected(url: URL): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = dial(url);
+    const settle = (outcome: () => void): void => {
+      socket.destroy();
+      outcome();
+    };
+    socket.setTimeout(timeoutMs, () =>
+      settle(() => reject(new Error(`it does not answer within ${timeoutMs / 1_000} s`))),
+    );
+    socket.once('error', (error) => settle(() => reject(error)));
+    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => settle(resolve));
+  });
+}
+
+function dial(url: URL): Socket {
+  const host = url.hostname.replaceAll(/^\[|\]$/g, '');
+  if (url.protocol === 'http:') return connectPlain({ host, port: Number(url.port || 80) });
+  // A name for the certificate; an address is none (RFC 6066).
+  return connectTls({ host, port: Number(url.port || 443), ...(isIP(host) === 0 ? { servername: host } : {}) });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'its host name is not known',
+  EAI_AGAIN: 'its host name could not be looked up',
+  EHOSTUNREACH: 'there is no route to its host',
+  ENETUNREACH: 'there is no route to its network',
+  ECONNRESET: 'it hangs up',
+  ETIMEDOUT: 'it does not answer',
+};
+
+function plain(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return reasons[code ?? ''] ?? message;
+}

@@ -1,0 +1,120 @@
+/** `wellsync testing-server`: serves the seven endpoints locally until it is told to stop. */
+import { once } from 'node:events';
+import { InvalidArgumentError, type Command } from 'commander';
+import { UsageError } from '../core/errors.ts';
+import { paths } from '../service/contract.ts';
+import { DailyFileError, loadDailyFile } from '../testing-server/daily-file.ts';
+import type { DailySource } from '../testing-server/daily-source.ts';
+import { generatedDaily } from '../testing-server/generated-daily.ts';
+import { generatedFieldSchema } from '../testing-server/generated-field.ts';
+import { startTestingServer, type TestingServer } from '../testing-server/testing-server.ts';
+import { actionOf, collected, examples, type Invocation, type Shell } from './command-line.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+import type { Output } from './output.ts';
+import { listenForStop } from './stop-signals.ts';
+import { checkedBy, optionList, serverOptions, type ServerFlags } from './testing-server-options.ts';
+import { counted } from './words.ts';
+
+interface TestingServerFlags extends ServerFlags {
+  readonly daily?: string;
+  readonly wells?: number;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export function addTestingServerCommand(program: Command, shell: Shell): void {
+  program
+    .command('testing-server')
+    .description('serve the endpoints of the Production Data Service locally, from memory')
+    .option('--host <address>', 'address to listen on')
+    .option('--port <number>', 'port to listen on; 0 takes any free one', wholeNumber, 4010)
+    .option('--daily <file>', 'serve daily production from NDJSON: uwi and the fields of DailyProduction, a row a line')
+    .option('--seed <number>', 'seed of the generated field and of everything that is drawn', wholeNumber)
+    .option('--wells <count>', 'wells of the generated field', wholeNumber)
+    .option('--from <day>', 'first day of the generated field')
+    .option('--to <day>', 'the day after its last')
+    .option('--page-base <0|1>', 'number of the first page', wholeNumber)
+    .option('--default-limit <rows>', 'rows of a page when no limit is sent', wholeNumber)
+    .option('--max-limit <rows>', 'largest limit that is granted', wholeNumber)
+    .option('--latency-ms <ms>', 'delay before every request is handled', wholeNumber)
+    .option('--fault <name=rate>', 'share of requests that end in this fault; may be given more than once', collected)
+    .option('--option <name=value>', 'any option of the list below; may be given more than once', collected)
+    .addHelpText('after', () => `\n${optionList()}\n${tokenNote}\n${examples(commandExamples)}`)
+    .action(actionOf(shell, serve));
+}
+
+const tokenNote = `
+Set WELLSYNC_TESTING_TOKEN to have every request under /api carry that token.
+Outside /api, /testing/state shows what it has, /testing/requests what it was
+asked.`;
+
+const commandExamples = [
+  'wellsync testing-server --wells 50 --from 2020-01-01 --to 2025-01-01',
+  'wellsync testing-server --daily volve.ndjson --page-base 0 --max-limit 500',
+  'wellsync testing-server --fault unavailable=0.05 --fault tooManyRequests=0.02 --option order=shuffled',
+];
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+async function serve({ options, environment, output }: Invocation<TestingServerFlags>): Promise<ExitCode> {
+  const setup = serverOptions(options, environment['WELLSYNC_TESTING_TOKEN']);
+  const data = await dailySource(options);
+  using stop = listenForStop(exitCodes.done);
+  await using server = await listening(startTestingServer({ ...setup, data }), options.port);
+  await announce(server, data, output);
+  if (!stop.signal.aborted) await once(stop.signal, 'abort');
+  return exitCodes.done;
+}
+
+/** Throws UsageError for a file that cannot be served, or for a field that cannot be generated. */
+async function dailySource({ daily, seed, wells, from, to }: TestingServerFlags): Promise<DailySource> {
+  if (daily === undefined) {
+    return generatedDaily(checkedBy(generatedFieldSchema, { seed, wells, fromDay: from, toDay: to }));
+  }
+  if (wells !== undefined || from !== undefined || to !== undefined) {
+    throw new UsageError('--daily serves a file: --wells, --from and --to are of a generated field');
+  }
+  try {
+    return await loadDailyFile(daily);
+  } catch (error) {
+    if (error instanceof DailyFileError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function listening(starting: Promise<TestingServer>, port: number): Promise<TestingServer> {
+  try {
+    return await starting;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall !== 'listen' && syscall !== 'getaddrinfo') throw error;
+    const reason = code === 'EADDRINUSE' ? 'something listens there already' : code;
+    throw new UsageError(`the testing server cannot listen on port ${port}: ${reason}`, {
+      hint: 'Give another --port or --host; --port 0 takes any free one.',
+      cause: error,
+    });
+  }
+}
+
+async function announce({ url, port }: TestingServer, data: DailySource, output: Output): Promise<void> {
+  const wells = data.uwis.length;
+  if (output.json) {
+    await output.document({ url, port, wells, statePath: '/testing/state' });
+    return;
+  }
+  const [uwi = ''] = data.uwis;
+  const rows = data.uwis.reduce((sum, each) => sum + data.rowCount(each), 0);
+  await output.print(
+    [
+      `The testing server listens at ${url}`,
+      `and serves ${counted(rows, 'row')} of daily production of ${counted(wells, 'well')}. Ctrl-C ends it.`,
+      '',
+      `  curl "${url}${paths.dailyProduction(uwi)}?limit=3"`,
+      `  curl ${url}/testing/state`,
+      `  WELLSYNC_SERVICE_URL=${url} wellsync export daily-production --uwi "${uwi}" --inline`,
+    ].join('\n'),
+  );
+}

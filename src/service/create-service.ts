@@ -1,0 +1,61 @@
+/** Composes the client of the Production Data Service: seven calls over one pool, one token and one layer of retry. */
+import { readArray, readDeletion, readNothing, readTimeSeries, readWell } from './answer-readers.ts';
+import { accept, paths } from './contract.ts';
+import { createDailyProductionReader } from './daily-production-reader.ts';
+import { createExchange, type ServiceRequest } from './http-exchange.ts';
+import type { ProductionDataService } from './production-data-service.ts';
+import { createRequestLayer, type RequestOptions, type ServiceParts } from './request-layer.ts';
+import type { ServiceSettings } from './settings.ts';
+import { createTokenSource } from './token-source.ts';
+
+/**
+ * Makes the client; nothing is sent and no file is read until the first call. Throws UsageError for an address that is
+ * none or holds a secret, AccessError for a token that no header can carry.
+ */
+export function createProductionDataService(
+  settings: ServiceSettings,
+  parts: ServiceParts = {},
+): ProductionDataService {
+  const exchange = createExchange(settings);
+  const call = createRequestLayer(exchange, createTokenSource(settings.token), settings.retry, parts);
+
+  const fetchPage = async (query: DailyProductionQuery, options?: RequestOptions) =>
+    call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readArray, options);
+
+  return {
+    baseUrl: exchange.baseUrl,
+    fetchDailyProductionPage: fetchPage,
+    readDailyProduction: createDailyProductionReader(fetchPage),
+    fetchTimeSeries: async (equipment, options) => call(get(paths.timeSeries(equipment)), readTimeSeries, options),
+    deleteTimeSeries: async (equipment, sourceId, options) =>
+      call(remove(paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
+    deleteMicroStrings: async (well, options) => call(remove(paths.microStrings(well)), readDeletion, options),
+    deleteWellbores: async (well, options) => call(remove(paths.wellbores(well)), readDeletion, options),
+    fetchWell: async (sourceId, options) =>
+      call({ ...get(paths.well(sourceId)), accept: accept.well }, readWell, options),
+    upsertNetworkPipes: async (body, options) =>
+      call({ method: 'POST', path: paths.networkPipes(), accept: accept.json, body }, readNothing, options),
+    close: async () => exchange.close(),
+  };
+}
+
+type DailyProductionQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
+
+function get(path: string): ServiceRequest {
+  return { method: 'GET', path, accept: accept.json };
+}
+
+function remove(path: string): ServiceRequest {
+  return { method: 'DELETE', path, accept: accept.json };
+}
+
+/** Section 4.1: all four are optional, and one that is undefined is not sent. */
+function queryOf({ startMs, endMs, page, limit }: DailyProductionQuery): string {
+  const values = { startDate: isoOf(startMs), endDate: isoOf(endMs), page: page?.toString(), limit: limit?.toString() };
+  const pairs = Object.entries(values).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`;
+}
+
+function isoOf(instantMs: number | undefined): string | undefined {
+  return instantMs === undefined ? undefined : new Date(instantMs).toISOString();
+}

@@ -1,0 +1,124 @@
+/** Decides which rows of a well a request for a page gets, under every reading of INTERFACE.md section 4.1. Pure. */
+import { instantOf } from './daily-row.ts';
+import type { TestingServerOptions } from './options.ts';
+import { shareOf } from './random.ts';
+import { RequestError } from './request-error.ts';
+import type { WellRows } from './well-rows.ts';
+
+export interface DailyQuery {
+  /** -Infinity and Infinity where a bound is not given. */
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly page: number | undefined;
+  readonly limit: number | undefined;
+}
+
+/** Throws RequestError 400 on a parameter that is not of its documented type. */
+export function dailyQueryOf(parameters: URLSearchParams): DailyQuery {
+  return {
+    startMs: instantParameter(parameters, 'startDate') ?? -Infinity,
+    endMs: instantParameter(parameters, 'endDate') ?? Infinity,
+    page: int32Parameter(parameters, 'page'),
+    limit: int32Parameter(parameters, 'limit'),
+  };
+}
+
+function instantParameter(parameters: URLSearchParams, name: string): number | undefined {
+  const text = parameters.get(name);
+  if (text === null) return undefined;
+  const instantMs = instantOf(text);
+  if (Number.isNaN(instantMs)) throw new RequestError(400, `${name} is not a date-time: ${JSON.stringify(text)}`);
+  return instantMs;
+}
+
+function int32Parameter(parameters: URLSearchParams, name: string): number | undefined {
+  const text = parameters.get(name);
+  if (text === null) return undefined;
+  const value = Number(text);
+  if (!/^-?\d+$/.test(text) || (value | 0) !== value) {
+    throw new RequestError(400, `${name} is not an int32: ${JSON.stringify(text)}`);
+  }
+  return value;
+}
+
+/** The rows of the page asked for, in the order in which they are served. Throws RequestError where the options refuse it. */
+export function pageOf(rows: WellRows, query: DailyQuery, options: TestingServerOptions): readonly number[] {
+  const size = pageSize(query.limit, options);
+  const sequence = withRepeats(rows, selection(rows, query, options), size, options);
+  const page = pageIndex(query.page, Math.ceil(sequence.length / size), options);
+  return page === undefined ? [] : sequence.slice(page * size, (page + 1) * size);
+}
+
+/** Infinity: no pages at all, every row comes in one answer. */
+function pageSize(asked: number | undefined, options: TestingServerOptions): number {
+  if (asked !== undefined && asked < 1) throw new RequestError(400, `limit is below 1: ${asked}`);
+  if (options.limit === 'ignored') return options.paging === 'ignored' ? Infinity : options.defaultLimit;
+  if (asked !== undefined && asked > options.maxLimit && options.overLimit === 'bad-request') {
+    throw new RequestError(400, `limit is above ${options.maxLimit}: ${asked}`);
+  }
+  return Math.min(asked ?? options.defaultLimit, options.maxLimit);
+}
+
+/** From 0; undefined is an empty page. The first page of an empty range is empty, not past the end. */
+function pageIndex(asked: number | undefined, pageCount: number, options: TestingServerOptions): number | undefined {
+  const index = (asked ?? options.pageBase) - options.pageBase;
+  if (options.paging === 'ignored' || index === 0) return 0;
+  if (index < 0) return pageBelowFirst(options);
+  return index < pageCount ? index : pagePastLast(pageCount, options);
+}
+
+function pageBelowFirst(options: TestingServerOptions): number | undefined {
+  switch (options.belowBase) {
+    case 'bad-request':
+      throw new RequestError(400, `pages are numbered from ${options.pageBase}`);
+    case 'not-found':
+      throw new RequestError(404, 'there is no such page');
+    case 'empty':
+      return undefined;
+    case 'first-page':
+      return 0;
+  }
+}
+
+function pagePastLast(pageCount: number, options: TestingServerOptions): number | undefined {
+  switch (options.pastEnd) {
+    case 'empty':
+      return undefined;
+    case 'not-found':
+      throw new RequestError(404, 'there is no such page');
+    case 'last-page':
+      return Math.max(0, pageCount - 1);
+  }
+}
+
+function selection(rows: WellRows, query: DailyQuery, options: TestingServerOptions): number[] {
+  const ordered = options.order === 'shuffled' ? rows.shuffled(options.seed) : rows.ascending;
+  const selected: number[] = [];
+  for (const index of ordered) if (isAsked(rows.instantMs(index), query, options)) selected.push(index);
+  return options.order === 'descending' ? selected.toReversed() : selected;
+}
+
+/** A row whose date cannot be read lies in every range: no filter could tell. */
+function isAsked(instantMs: number, { startMs, endMs }: DailyQuery, options: TestingServerOptions): boolean {
+  if (instantMs < startMs || instantMs > endMs) return false;
+  if (instantMs === startMs && options.startBound === 'exclusive') return false;
+  return instantMs !== endMs || options.endBound === 'inclusive';
+}
+
+/** Puts the drawn rows in again, one page later each; a row of the last page has no next page to come again on. */
+function withRepeats(rows: WellRows, selected: number[], size: number, options: TestingServerOptions): number[] {
+  if (options.duplicateRate === 0) return selected;
+  const sequence: number[] = [];
+  const repeats: { readonly index: number; readonly at: number }[] = [];
+  let nextRepeat = 0;
+  for (const index of selected) {
+    for (let due = repeats[nextRepeat]; due !== undefined && due.at <= sequence.length; due = repeats[nextRepeat]) {
+      sequence.push(due.index);
+      nextRepeat += 1;
+    }
+    if (shareOf(rows.hash(index, options.seed)) < options.duplicateRate)
+      repeats.push({ index, at: sequence.length + size });
+    sequence.push(index);
+  }
+  return sequence;
+}

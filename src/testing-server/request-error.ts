@@ -1,0 +1,13 @@
+/** Owns the refusal of a request: what is thrown wherever a request turns out to be wrong, with the status to answer. */
+
+export class RequestError extends Error {
+  override readonly name: string = 'RequestError';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}

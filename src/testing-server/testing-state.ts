@@ -1,0 +1,114 @@
+/** Owns everything that the testing server knows at this moment, and the ways to look at it and to change it while it runs. */
+import { type AssetSource, AssetStore } from './assets.ts';
+import type { DailySource } from './daily-source.ts';
+import { changeFromText, type ChangeCounts, type DailyChange, DailyStore } from './daily-store.ts';
+import { changedOptions, shownOptions, type TestingServerOptions } from './options.ts';
+import { createRandom, type Random } from './random.ts';
+import { Received, type ReceivedDeletion, type ReceivedPipe } from './received.ts';
+import { RequestError } from './request-error.ts';
+import { type RequestCounts, RequestLog } from './request-log.ts';
+
+export interface StateDescription {
+  readonly wells: readonly string[];
+  readonly equipment: readonly string[];
+  /** Source well ids. */
+  readonly sourceWells: readonly string[];
+  readonly counts: Readonly<Record<'wells' | 'equipment' | 'dailyRows' | 'pipes' | 'deletions' | 'requests', number>>;
+  /** The token is shown only as set or not. */
+  readonly options: TestingServerOptions;
+}
+
+export class TestingState {
+  readonly daily: DailyStore;
+  readonly assets: AssetStore;
+  readonly received = new Received();
+  readonly log: RequestLog;
+  readonly #initialOptions: TestingServerOptions;
+  #options: TestingServerOptions;
+  #faultRandom: Random;
+
+  constructor(options: TestingServerOptions, daily: DailySource, assets: AssetSource, nowMs: () => number) {
+    this.daily = new DailyStore(daily);
+    this.assets = new AssetStore(assets);
+    this.log = new RequestLog(nowMs);
+    this.#initialOptions = options;
+    this.#options = options;
+    this.#faultRandom = createRandom(`faults ${options.seed}`);
+  }
+
+  get options(): TestingServerOptions {
+    return this.#options;
+  }
+
+  /** The sequence out of which faults are drawn; begins anew with every change of the options. */
+  get faultRandom(): Random {
+    return this.#faultRandom;
+  }
+
+  describe(): StateDescription {
+    const wells = this.daily.uwis();
+    return {
+      wells,
+      equipment: this.assets.equipmentIds,
+      sourceWells: this.assets.wellIds,
+      counts: {
+        wells: wells.length,
+        equipment: this.assets.equipmentIds.length,
+        dailyRows: this.daily.rowCount(),
+        pipes: this.received.pipeCount,
+        deletions: this.received.deletions().length,
+        requests: this.log.counts().total,
+      },
+      options: shownOptions(this.#options),
+    };
+  }
+
+  pipes(): ReceivedPipe[] {
+    return this.received.pipes();
+  }
+
+  deletions(): ReceivedDeletion[] {
+    return this.received.deletions();
+  }
+
+  requests(): RequestCounts {
+    return this.log.counts();
+  }
+
+  /** Sets the options named, for the requests that arrive from now on. Throws ZodError and changes nothing when one is wrong. */
+  setOptions(change: unknown): TestingServerOptions {
+    this.#options = changedOptions(this.#options, change);
+    this.#faultRandom = createRandom(`faults ${this.#options.seed}`);
+    return shownOptions(this.#options);
+  }
+
+  /**
+   * Changes daily production by lines of JSON: a record with its `uwi` inserts or replaces by xid, `{"uwi":…,"remove":xid}`
+   * removes. Throws RequestError naming the line, and changes nothing, when one is wrong.
+   */
+  changeDaily(ndjson: string): ChangeCounts {
+    const changes: DailyChange[] = [];
+    for (const [index, line] of ndjson.split('\n').entries()) {
+      if (line.trim() !== '') changes.push(changeOnLine(line, index + 1));
+    }
+    return this.daily.change(changes);
+  }
+
+  /** Back to the start: options and data as they were given, nothing received, nothing counted. */
+  reset(): void {
+    this.daily.reset();
+    this.assets.reset();
+    this.received.reset();
+    this.log.reset();
+    this.#options = this.#initialOptions;
+    this.#faultRandom = createRandom(`faults ${this.#options.seed}`);
+  }
+}
+
+function changeOnLine(line: string, lineNumber: number): DailyChange {
+  try {
+    return changeFromText(line);
+  } catch (error) {
+    throw new RequestError(400, `line ${lineNumber}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,29 @@
+/** Composes the DuckDB warehouse: one file, its tables, and the ports that src/warehouse/warehouse.ts states. */
+import { version } from '@duckdb/node-api';
+import type { Warehouse } from '../warehouse.ts';
+import { createDailyProductionStore } from './daily-production-store.ts';
+import { shareDatabaseFile } from './database-file.ts';
+import { schemaVersion } from './migrations.ts';
+import type { FileSettings } from './open-file.ts';
+import { runQuery } from './query.ts';
+import { createRunLedger } from './run-ledger.ts';
+import { readRows } from './sql.ts';
+
+export type DuckdbSettings = FileSettings;
+
+/** Nothing is opened before the first call. Several warehouses of one path in a process share one handle. */
+export function createDuckdbWarehouse(settings: DuckdbSettings): Warehouse {
+  const file = shareDatabaseFile(settings);
+  return {
+    location: file.location,
+    runs: createRunLedger(file),
+    dailyProduction: createDailyProductionStore(file),
+    check: () =>
+      file.transact(async (connection) => {
+        const [row] = await readRows<{ rows: number }>(connection, 'SELECT count(*) AS rows FROM daily_production');
+        return { engine: `DuckDB ${version()}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
+      }),
+    query: (sql, use) => file.read((connection) => runQuery(connection, sql, use)),
+    close: () => file.release(),
+  };
+}

@@ -1,0 +1,43 @@
+/** Owns the table of a run's units: which are open, and settling them once. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { UnitOutcome } from '../../core/run.ts';
+import { jsonText, readRows, relationOf } from './sql.ts';
+
+/** Those of the given units that are open; one that the ledger does not know is not. */
+export async function openAmong(
+  connection: DuckDBConnection,
+  runId: string,
+  units: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const rows = await readRows<{ unit: number }>(
+    connection,
+    `SELECT unit FROM run_unit
+     WHERE run_id = $1 AND state = 'open' AND unit IN (SELECT unnest(from_json($2::JSON, '["INTEGER"]')))`,
+    [runId, jsonText(units)],
+  );
+  return new Set(rows.map(({ unit }) => unit));
+}
+
+const outcomeRelation = relationOf('$2', {
+  unit: 'INTEGER',
+  state: 'VARCHAR',
+  counts: 'JSON',
+  fault: 'JSON',
+  notices: 'JSON',
+});
+
+/** Settles those of the units that are open. Returns their ordinals, in order. */
+export async function settleOpen(
+  connection: DuckDBConnection,
+  runId: string,
+  outcomes: readonly UnitOutcome[],
+): Promise<readonly number[]> {
+  const settled = await readRows<{ unit: number }>(
+    connection,
+    `UPDATE run_unit SET state = o.state, counts = o.counts, fault = o.fault, notices = o.notices
+     FROM ${outcomeRelation} o WHERE run_id = $1 AND run_unit.unit = o.unit AND run_unit.state = 'open'
+     RETURNING run_unit.unit`,
+    [runId, jsonText(outcomes)],
+  );
+  return settled.map(({ unit }) => unit).toSorted((left, right) => left - right);
+}

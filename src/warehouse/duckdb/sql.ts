@@ -1,0 +1,56 @@
+/** Owns how statements and values reach DuckDB and come back: transactions, rows as objects, and lists of objects as relations. */
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { jsonValue } from './json-value.ts';
+
+/** Commits what `work` did, or nothing of it. */
+export async function inTransaction<T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> {
+  await connection.run('BEGIN TRANSACTION');
+  try {
+    const result = await work();
+    await connection.run('COMMIT');
+    return result;
+  } catch (error) {
+    // DuckDB may have ended the transaction by itself; the first error is the one that says why.
+    await connection.run('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The rows of a statement, as objects by column name. `T` states what the statement selects. */
+export async function readRows<T extends object>(
+  connection: DuckDBConnection,
+  sql: string,
+  values: DuckDBValue[] = [],
+): Promise<readonly T[]> {
+  const result = await connection.run(sql, values);
+  return (await result.convertRowObjects(jsonValue)) as unknown as readonly T[];
+}
+
+/**
+ * SQL of a relation over a list of objects that is bound as one JSON text (see {@link jsonText}) at `parameter`; `fields`
+ * are its columns with their types.
+ */
+export function relationOf(parameter: string, fields: Readonly<Record<string, string>>): string {
+  return `(SELECT unnest(from_json(${parameter}::JSON, '${JSON.stringify([fields])}'), recursive := true))`;
+}
+
+/** Any value as JSON text that DuckDB takes. */
+export function jsonText(value: unknown): string {
+  return wellFormed(JSON.stringify(value));
+}
+
+/**
+ * JSON text without halves of surrogate pairs, which JSON allows as escapes and DuckDB refuses: one of them would fail
+ * the whole batch, every time. An escaped backslash before `ud800` is left alone.
+ */
+export function wellFormed(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replaceAll(/\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2})|\\\\|\\ud[89a-f][\da-f]{2}/gi, (escape) =>
+    escape.length === 6 ? '\\ufffd' : escape,
+  );
+}
+
+/** The SQL of an instant that is bound as whole milliseconds since 1970 (as a BigInt, or inside a JSON relation as BIGINT). */
+export function instant(expression: string): string {
+  return `make_timestamptz((${expression})::BIGINT * 1000)`;
+}

@@ -1,0 +1,205 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { AbortedError } from '../../src/core/errors.ts';
+import type { WindowReading } from '../../src/core/reading.ts';
+import { DAY_MS } from '../../src/core/window.ts';
+import { startScriptedServer, type RecordedRequest, type Reply } from '../support/scripted-server.ts';
+import { rejectionOf, serviceAt } from '../support/service-under-test.ts';
+
+const fromMs = Date.parse('2024-01-01T00:00:00Z');
+const window = { fromMs, toMs: fromMs + 10 * DAY_MS };
+const request = { uwi: '15/9-F-1 C', window, timeZone: 'UTC', pageLimit: 4 };
+
+/** The record of a day, counted from the first of the window. */
+function record(day: number, fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  const xid = `00000000-0000-4000-8000-${String(day + 500).padStart(12, '0')}`;
+  const rates = { oilRate: day, gasRate: 0, waterRate: 0, tubingPressure: 0, casingPressure: 0 };
+  return { xid, date: new Date(fromMs + day * DAY_MS).toISOString(), ...rates, ...fields };
+}
+
+function days(from: number, to: number): Record<string, unknown>[] {
+  return Array.from({ length: to - from }, (_, index) => record(from + index));
+}
+
+function queryOf({ url }: RecordedRequest): Readonly<Record<string, string>> {
+  return Object.fromEntries(new URL(url, 'http://service').searchParams);
+}
+
+/** A service that numbers pages from 1, answers 400 below, and grants any limit. */
+function pagesOf(records: readonly unknown[]) {
+  return (sent: RecordedRequest): Reply => {
+    const { page = '1', limit = '4' } = queryOf(sent);
+    if (Number(page) < 1) return { status: 400 };
+    const start = (Number(page) - 1) * Number(limit);
+    return { body: records.slice(start, start + Number(limit)) };
+  };
+}
+
+let closers: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const closer of closers.toReversed()) await closer[Symbol.asyncDispose]();
+  closers = [];
+});
+
+async function readerOver(script: Parameters<typeof startScriptedServer>[0]) {
+  const server = await startScriptedServer(script);
+  const client = serviceAt(server.baseUrl);
+  closers.push(server, client);
+  return { server, client, read: async (over = {}) => client.service.readDailyProduction({ ...request, ...over }) };
+}
+
+function expectBalance({ rows, counts }: WindowReading): void {
+  expect(counts.read).toBe(rows.length + counts.repeated + counts.outsideWindow + counts.quarantined);
+}
+
+describe('a reading', () => {
+  it('asks for a day more on both sides and keeps the half-open window', async () => {
+    const { server, read } = await readerOver(pagesOf(days(-1, 12)));
+    const reading = await read();
+    expect(reading.rows.map(({ day }) => day)).toEqual(days(0, 10).map(({ date }) => String(date).slice(0, 10)));
+    expect(reading.counts).toEqual({
+      read: 13,
+      repeated: 0,
+      outsideWindow: 3,
+      quarantined: 0,
+      defaulted: 0,
+      requests: 6,
+    });
+    expectBalance(reading);
+    expect(queryOf(server.requests[0]!)).toEqual({
+      startDate: '2023-12-31T00:00:00.000Z',
+      endDate: '2024-01-12T00:00:00.000Z',
+      page: '0',
+      limit: '4',
+    });
+  });
+
+  it('takes the last of what came more than once', async () => {
+    const moved = [record(0), record(1), record(2), record(3, { oilRate: 1 }), record(3, { oilRate: 2 }), record(4)];
+    const { read } = await readerOver(pagesOf(moved));
+    const reading = await read();
+    expect(reading.rows.map(({ measures }) => measures[0])).toEqual([0, 1, 2, 2, 4]);
+    expect(reading.counts).toMatchObject({ read: 6, repeated: 1 });
+    expectBalance(reading);
+  });
+
+  it('G2: accounts for every record: rows, repeated, outside, quarantined', async () => {
+    const nameless = { ...record(2), xid: null };
+    const broken = [
+      record(0),
+      record(1, { choke: 1.5 }),
+      nameless,
+      record(11, { oilRate: null }),
+      nameless,
+      'odd',
+      record(3),
+    ];
+    const { oilRate: _absent, ...defaulted } = record(4);
+    const { read } = await readerOver(pagesOf([...broken, defaulted]));
+    const reading = await read();
+    expect(reading.rows.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-04', '2024-01-05']);
+    expect(reading.quarantined.map(({ reason, day }) => [reason, day])).toEqual([
+      ['choke is 1.5, not a whole number of 32 bits', '2024-01-02'],
+      ['xid is null, not a uuid', '2024-01-03'],
+      ['the record is "odd", not an object', null],
+    ]);
+    expect(reading.counts).toMatchObject({ read: 8, repeated: 1, outsideWindow: 1, quarantined: 3, defaulted: 1 });
+    expectBalance(reading);
+  });
+
+  it('counts the answers, retries included, and names extra fields and undeclared statuses once', async () => {
+    let failed = false;
+    const pages = pagesOf([record(0, { api14: 'x', 'b b': 1 }), record(1, { api14: 'y' })]);
+    const { read } = await readerOver((sent) => {
+      if (!failed) return ((failed = true), { status: 503 });
+      const reply = pages(sent);
+      return reply.status === undefined ? { ...reply, status: 203 } : reply;
+    });
+    const reading = await read();
+    expect(reading.counts.requests).toBe(4);
+    expect(reading.notices).toEqual([
+      'answers with status 203 were taken, where only 200 is declared',
+      'extra fields kept in the column extras: api14, b b',
+    ]);
+  });
+
+  it('takes days in the configured zone, and dates without an offset too', async () => {
+    const { read } = await readerOver(
+      pagesOf([record(0, { date: '2024-01-05T23:30:00Z' }), record(1, { date: '2024-01-07T00:00:00' })]),
+    );
+    const { rows } = await read({ timeZone: 'Europe/Oslo' });
+    expect(rows.map(({ day, instantMs }) => [day, instantMs])).toEqual([
+      ['2024-01-06', Date.parse('2024-01-05T23:30:00Z')],
+      ['2024-01-07', Date.parse('2024-01-06T23:00:00Z')],
+    ]);
+  });
+
+  it('learns once which limit the service grants', async () => {
+    const pages = pagesOf(days(0, 3));
+    const { server, read } = await readerOver((sent) =>
+      queryOf(sent)['limit'] === '500' ? { status: 422 } : pages(sent),
+    );
+    const notices = ['the service refuses a limit of 500 rows to a page: 100 was sent'];
+    expect(await read({ pageLimit: 500 })).toMatchObject({ notices, counts: { read: 3, requests: 5 } });
+    expect(await read({ pageLimit: 500 })).toMatchObject({ notices, counts: { read: 3, requests: 3 } });
+    expect(server.requests.map((sent) => queryOf(sent)['limit'])).toEqual([
+      '500',
+      '500',
+      ...Array<string>(6).fill('100'),
+    ]);
+  });
+});
+
+describe('G4: no reading comes of', () => {
+  it.each<readonly [string, Reply, string]>([
+    ['a reset', { fault: 'reset' }, 'TransientError'],
+    ['a truncated page', { body: days(4, 8), fault: 'truncate' }, 'TransientError'],
+    ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>' }, 'TransientError'],
+    ['403', { status: 403 }, 'AccessError'],
+    ['400', { status: 400 }, 'PermanentError'],
+    ['413', { status: 413 }, 'PermanentError'],
+  ])('%s on a later page', async (_name, reply, name) => {
+    const pages = pagesOf(days(0, 9));
+    const { read } = await readerOver((sent) => (queryOf(sent)['page'] === '2' ? reply : pages(sent)));
+    expect(await rejectionOf(read())).toMatchObject({ name });
+  });
+
+  it('a well that the service does not know', async () => {
+    const { read } = await readerOver([{ status: 404, body: 'no such well' }]);
+    const message = expect.stringContaining('15%2F9-F-1%20C answered 404: no such well') as string;
+    expect(await rejectionOf(read())).toMatchObject({ name: 'NotFoundError', message });
+  });
+
+  it('pages that are refused with every limit and with none', async () => {
+    const { server, read } = await readerOver([{ status: 400, body: 'bad uwi' }]);
+    expect(await rejectionOf(read({ pageLimit: 500 }))).toMatchObject({ name: 'PermanentError', status: 400 });
+    expect(server.requests).toHaveLength(6);
+  });
+
+  it('a service that ignores the page and cuts at the limit', async () => {
+    const { read } = await readerOver((sent) => ({ body: days(0, Number(queryOf(sent)['limit'])) }));
+    expect(await rejectionOf(read())).toMatchObject({ name: 'PermanentError', code: 'page-ignored' });
+  });
+
+  it('a service whose pages never end', async () => {
+    const { server, read } = await readerOver((_sent, index) => ({ body: [record(index + 1_000)] }));
+    expect(await rejectionOf(read())).toMatchObject({ name: 'PermanentError', code: 'pages-without-end' });
+    expect(server.requests).toHaveLength(1_000 + 4 * 12);
+  });
+
+  it('an abort between two pages', async () => {
+    const controller = new AbortController();
+    const pages = pagesOf(days(0, 9));
+    const { client } = await readerOver((sent) => {
+      if (queryOf(sent)['page'] === '2') controller.abort();
+      return pages(sent);
+    });
+    const reading = client.service.readDailyProduction(request, { signal: controller.signal });
+    expect(await rejectionOf(reading)).toBeInstanceOf(AbortedError);
+  });
+});
+
+it('an empty well is an empty reading', async () => {
+  const { read } = await readerOver(pagesOf([]));
+  const reading = await read();
+  expect(reading).toMatchObject({ rows: [], quarantined: [], notices: [], counts: { read: 0, requests: 2 } });
+});

@@ -1,0 +1,112 @@
+/** Makes readings and runs for tests of the warehouse, and looks at what became of them by its own query. */
+import {
+  measureFields,
+  type DailyProductionRow,
+  type Measure,
+  type QuarantinedRecord,
+} from '../../src/core/daily-production.ts';
+import type { ShrinkGuard, WindowBatch } from '../../src/core/merge.ts';
+import type { UnitOutcome } from '../../src/core/run.ts';
+import type { ReadMode } from '../../src/core/window.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+
+/** The guard as it is by default (DESIGN.md section 4.1). */
+export const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };
+
+export const committedAtMs = Date.parse('2024-06-01T04:00:00Z');
+
+/** Midnight UTC of a day, in milliseconds. */
+export function at(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`);
+}
+
+/** A day of 2024 by its number from 1, YYYY-MM-DD. */
+export function dayOf(dayNumber: number): string {
+  return new Date(Date.UTC(2024, 0, dayNumber)).toISOString().slice(0, 10);
+}
+
+export function xidOf(number: number): string {
+  return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+}
+
+/** A row of a day, at midnight UTC; required measures are 0 and the others null unless they are given by field name. */
+export function row(
+  xid: number,
+  day: string,
+  values: Readonly<Record<string, Measure>> = {},
+  extras: string | null = null,
+): DailyProductionRow {
+  const measures = measureFields.map(({ name, required }) => values[name] ?? (required ? 0 : null));
+  return { xid: xidOf(xid), instantMs: at(day), day, measures, extras };
+}
+
+/** Rows of the first `count` days of 2024, xid and oil rate by the day's number. */
+export function dailyRows(count: number): readonly DailyProductionRow[] {
+  return Array.from({ length: count }, (_, index) => row(index + 1, dayOf(index + 1), { oilRate: index + 1 }));
+}
+
+export function unreadable(
+  details: { readonly xid?: number; readonly day?: string; readonly raw?: string } = {},
+): QuarantinedRecord {
+  const { xid, day = null, raw = '{"oilRate":null}' } = details;
+  return { raw, reason: 'oilRate: expected number', xid: xid === undefined ? null : xidOf(xid), day };
+}
+
+/** A reading of one window, January 2024 unless said otherwise; its counts add up. */
+export function reading(
+  rows: readonly DailyProductionRow[],
+  details: {
+    readonly unit?: number;
+    readonly uwi?: string;
+    readonly from?: string;
+    readonly to?: string;
+    readonly mode?: ReadMode;
+    readonly quarantined?: readonly QuarantinedRecord[];
+    readonly notices?: readonly string[];
+  } = {},
+): WindowBatch {
+  const { unit = 0, uwi = 'NO 15/9-F-1 C', from = '2024-01-01', to = '2024-02-01', mode = 'incremental' } = details;
+  const { quarantined = [], notices = [] } = details;
+  const read = rows.length + quarantined.length;
+  const counts = { read, repeated: 0, outsideWindow: 0, quarantined: quarantined.length, defaulted: 0, requests: 1 };
+  return { unit, uwi, window: { fromMs: at(from), toMs: at(to) }, mode, rows, quarantined, counts, notices };
+}
+
+let runs = 0;
+
+/** Makes a run with as many open units as the windows need; returns its id. */
+export async function planned(warehouse: Warehouse, windows: readonly WindowBatch[]): Promise<string> {
+  runs += 1;
+  const runId = `run-${runs}`;
+  const units = windows.map(({ unit, uwi }) => ({ unit, chunk: 0, target: uwi, spec: {} }));
+  await warehouse.runs.create({ runId, job: 'export daily-production', params: {}, requestedAtMs: committedAtMs });
+  await warehouse.runs.savePlan(runId, units, committedAtMs);
+  return runId;
+}
+
+/** Commits readings as a run of their own; the outcomes are by unit. */
+export async function load(
+  warehouse: Warehouse,
+  windows: readonly WindowBatch[],
+  shrink: ShrinkGuard = guard,
+): Promise<readonly UnitOutcome[]> {
+  const runId = await planned(warehouse, windows);
+  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs });
+  return outcomes.toSorted((left, right) => left.unit - right.unit);
+}
+
+/** Commits one reading as a run of its own. */
+export async function loadOne(warehouse: Warehouse, window: WindowBatch, shrink?: ShrinkGuard): Promise<UnitOutcome> {
+  const [outcome] = await load(warehouse, [window], shrink);
+  if (outcome === undefined) throw new Error('the unit was not settled');
+  return outcome;
+}
+
+/** All rows of a query. */
+export async function ask(warehouse: Warehouse, sql: string): Promise<readonly (readonly unknown[])[]> {
+  return warehouse.query(sql, async ({ rows }) => {
+    const all: (readonly unknown[])[] = [];
+    for await (const each of rows) all.push(each);
+    return all;
+  });
+}

@@ -1,0 +1,70 @@
+/** Owns other processes at a warehouse file: a writer of wellsync's, and a notebook that holds the file. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** What one commit of the writer holds. */
+export const rowsPerBatch = 500;
+
+export interface OtherProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** Its next line on standard output; rejects when it ends before, with what it said on standard error. */
+  line(): Promise<string>;
+  kill(): Promise<void>;
+  /** Its exit code. */
+  ended(): Promise<number | null>;
+}
+
+/** A process that commits to a well of its own, until it is killed where `batches` is 0. */
+export function startWriter(path: string, uwi: string, batches: number): OtherProcess {
+  return start(['test/support/warehouse-writer.mjs', path, uwi, String(batches)]);
+}
+
+/** A process that opens the file for itself as soon as it can, and keeps it until it is killed. */
+export async function startHolder(path: string): Promise<OtherProcess> {
+  const script = `import { DuckDBInstance } from '@duckdb/node-api';
+    const open = () => DuckDBInstance.create(process.argv[1]).catch((error) => {
+      if (/lock/.test(error.message)) return open();
+      throw error;
+    });
+    globalThis.held = await open();
+    console.log('held');
+    setInterval(() => globalThis.held, 1000);`;
+  const holder = start(['--input-type=module', '--eval', script, path]);
+  await holder.line();
+  return holder;
+}
+
+function start(args: readonly string[]): OtherProcess {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let complaint = '';
+  child.stderr.on('data', (text) => (complaint += String(text)));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const exited = once(child, 'close');
+
+  async function kill(): Promise<void> {
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  return {
+    pid: pidOf(child),
+    async line() {
+      const next = await lines.next();
+      if (next.done === true) throw new Error(`the process ended: ${complaint}`);
+      return next.value;
+    },
+    kill,
+    async ended() {
+      await exited;
+      if (complaint !== '') throw new Error(complaint);
+      return child.exitCode;
+    },
+    [Symbol.asyncDispose]: kill,
+  };
+}
+
+function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error('the process did not start');
+  return pid;
+}
