@@ -16,6 +16,7 @@ import { reportText } from './report-text.ts';
 import { unitWordsOf } from './run-words.ts';
 import { listenForStop } from './stop-signals.ts';
 import { roughDurationText } from './words.ts';
+import { workHere } from './work-here.ts';
 
 type Run = Pick<RunRecord, 'runId' | 'job'>;
 
@@ -61,21 +62,23 @@ export async function workInline(run: Run, parts: CarryOutParts): Promise<ExitCo
   if (opening !== undefined) output.say(opening);
   const display = displayFor(run, output);
   const log = inlineLog(installation.config, display);
-  const workers = await installation.startWorkers([queueOf(run, installation)], log);
-  let report: RunReport | undefined;
-  try {
-    report = await follow(run, parts, { display, signal: stop.signal, onNoWorker: () => {} });
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    output.say(
-      `Stopping: work in flight has ${roughDurationText(installation.config.worker.graceMs)} to end. Ctrl-C again stops at once.`,
-    );
-  } finally {
-    await workers.stop();
-  }
-  if (report !== undefined) return await printReport(report, parts);
-  throw new AbortedError(`stopped before the end of run ${run.runId}: what is done is kept, the rest stays queued`, {
-    hint: `Go on with: wellsync worker, or wellsync runs retry ${run.runId} --inline. End it with: wellsync runs cancel ${run.runId}`,
+  const queues = [queueOf(run, installation)];
+  return await workHere({ installation, queues, log }, async () => {
+    try {
+      const report = await follow(run, parts, { display, signal: stop.signal, onNoWorker: () => {} });
+      return await printReport(report, parts);
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+      const grace = roughDurationText(installation.config.worker.graceMs);
+      output.say(`Stopping: work in flight has ${grace} to end. Ctrl-C again stops at once.`);
+      throw stoppedError(run.runId);
+    }
+  });
+}
+
+function stoppedError(runId: string): AbortedError {
+  return new AbortedError(`stopped before the end of run ${runId}: what is done is kept, the rest stays queued`, {
+    hint: `Go on with: wellsync worker, or wellsync runs retry ${runId} --inline. End it with: wellsync runs cancel ${runId}`,
   });
 }
 

@@ -10,7 +10,7 @@ import { createProgram } from './program.ts';
 const words = process.argv.slice(2);
 const output = new Output({ stdout: process.stdout, stderr: process.stderr, json: isNamed('--json') });
 
-process.on('uncaughtException', (error) => void endAtOnce(error));
+process.on('uncaughtException', endAtOnce);
 process.exitCode = await run();
 
 async function run(): Promise<ExitCode> {
@@ -35,10 +35,10 @@ async function tell(error: unknown): Promise<void> {
   if (output.json && !output.hasBegun) await output.document(faultDocument(error));
 }
 
-/** An error outside of any command's flow: nothing that goes on could be trusted. */
-async function endAtOnce(error: unknown): Promise<void> {
-  await tell(error);
-  process.exit(exitCodes.failed);
+/** An error outside of any command's flow: nothing that goes on could be trusted. What is said is written at once. */
+function endAtOnce(error: unknown): void {
+  void tell(error);
+  process.exit(exitCodeOfError(error));
 }
 
 function isDebugging(): boolean {

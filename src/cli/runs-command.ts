@@ -210,10 +210,7 @@ async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   await checkBeforeWork(installation);
   await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
   const desk = await installation.desk();
-  if (options.inline && !isFinished(run.state)) {
-    await desk.revive();
-    return await workInline(run, parts);
-  }
+  if (options.inline && !isFinished(run.state)) return await workInline(run, parts);
   const opened = await desk.retry(run.runId);
   if (opened === 0) return await sayNothingToRetry(run, output);
   const { one, many } = unitWordsOf(run.job);

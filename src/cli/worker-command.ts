@@ -1,4 +1,5 @@
-/** `wellsync worker`: works the queues until it is told to stop, and revives runs that Redis has lost. */
+/** `wellsync worker`: works the queues until it is told to stop. */
+import { once } from 'node:events';
 import { InvalidArgumentError, type Command } from 'commander';
 import { chunkQueues, type ChunkQueueName } from '../queue/port.ts';
 import { checkRedis, shownAddress } from '../queue/redis.ts';
@@ -7,9 +8,9 @@ import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { createInstallation, serviceUrlOf, type Installation } from './installation.ts';
 import { createLog } from './log.ts';
 import type { Output } from './output.ts';
-import { reviveUntil } from './revival.ts';
 import { listenForStop } from './stop-signals.ts';
 import { listed, roughDurationText } from './words.ts';
+import { workHere } from './work-here.ts';
 
 interface WorkerFlags {
   readonly queues?: readonly ChunkQueueName[];
@@ -46,17 +47,13 @@ async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCode> {
   await checkRedis(config.redis.url);
   await using installation = createInstallation(config, { log });
   await installation.warehouse.check();
-  await installation.queue('lasting');
 
   using stop = listenForStop(exitCodes.failed);
-  const workers = await installation.startWorkers(queues, log);
-  try {
+  await workHere({ installation, queues, log }, async () => {
     await announce(installation, queues, output);
-    await reviveUntil(stop.signal, await installation.desk(), log);
-  } finally {
+    if (!stop.signal.aborted) await once(stop.signal, 'abort');
     log.info({ graceMs: config.worker.graceMs }, 'stopping');
-    await workers.stop();
-  }
+  });
   return exitCodes.done;
 }
 
