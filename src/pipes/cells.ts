@@ -2,7 +2,13 @@
  * Decides what the text of one cell means: text in, JSON text or a reason out. Numbers keep their own text: a number that
  * is valid JSON is never parsed and printed again, so every digit arrives as it was written.
  */
-import type { NumberLimit } from './fields.ts';
+import type { NumberLimit } from '../core/pipe-fields.ts';
+
+/** What is wrong with a cell; `column` is the header's own word, empty where the whole row is at fault. */
+export interface CellFault {
+  readonly column: string;
+  readonly reason: string;
+}
 
 /** JSON text of a cell, or why it has none. */
 export type CellReading = { readonly json: string } | { readonly reason: string };

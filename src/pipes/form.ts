@@ -10,8 +10,8 @@
 import { UsageError } from '../core/errors.ts';
 import type { FilePosition } from '../core/pipe-slices.ts';
 import { itemOfRow, itemOfRows, rejectedRows, type PipeEntry } from './items.ts';
-import { isListText } from './cells.ts';
-import { listFields, pipeFields, type CellFault } from './fields.ts';
+import { isListText, type CellFault } from './cells.ts';
+import { listFields, pipeFields } from '../core/pipe-fields.ts';
 import type { PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
 

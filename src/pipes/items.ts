@@ -1,8 +1,8 @@
 /** Owns what a file of pipes amounts to: items that may leave, and rows that may not, with their place in the file. */
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipe-slices.ts';
-import { countNumbers } from './cells.ts';
+import { countNumbers, type CellFault } from './cells.ts';
 import { rawText, type CsvRow } from './csv-rows.ts';
-import { listFields, type CellFault } from './fields.ts';
+import { listFields } from '../core/pipe-fields.ts';
 import { withoutRejectCells, type PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
 

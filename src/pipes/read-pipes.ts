@@ -7,7 +7,7 @@ import type { FilePosition } from '../core/pipe-slices.ts';
 import { firstBytes, readContent, sourceName, type PipeSource } from './content.ts';
 import { CsvRows, type CsvRow } from './csv-rows.ts';
 import { bomLength, guessFromByte, guessFromStart, startBytes, Utf8Check } from './encoding.ts';
-import { defaultPipeLimits, type PipeLimits } from './fields.ts';
+import { defaultPipeLimits, type PipeLimits } from '../core/pipe-fields.ts';
 import { ItemAssembler } from './form.ts';
 import { readHeader, type HeaderOptions, type PipeHeader } from './header.ts';
 import type { PipeEntry } from './items.ts';

@@ -57,10 +57,12 @@ export class RejectsFile {
     return this.#bytes;
   }
 
-  /** Durable when it returns. Resolves to the new size. */
+  /** Durable when it returns. Resolves to the new size. Throws PermanentError where somebody else has written as well. */
   async append(rows: readonly RejectedRow[], header: PipeHeader): Promise<number> {
     if (rows.length === 0) return this.#bytes;
     this.#handle ??= await open(this.#path, 'a');
+    const { size } = await this.#handle.stat();
+    if (size !== this.#bytes) throw changed(this.#path, size, this.#bytes);
     const text = Buffer.from((this.#bytes === 0 ? rejectsHeader(header) : '') + rejectsText(rows, header.delimiter));
     await this.#handle.appendFile(text);
     await this.#handle.datasync();
@@ -76,12 +78,14 @@ export class RejectsFile {
 
 async function cutTo(path: string, bytes: number): Promise<void> {
   const size = await sizeOf(path);
-  if (size < bytes) {
-    throw new PermanentError('rejects-changed', `${path} has ${size} bytes, and the run had written ${bytes}`, {
-      hint: 'Leave the rejects file in place until the run is done, or start the push anew.',
-    });
-  }
+  if (size < bytes) throw changed(path, size, bytes);
   await truncate(path, bytes);
+}
+
+function changed(path: string, size: number, written: number): PermanentError {
+  return new PermanentError('rejects-changed', `${path} has ${size} bytes, and the run had written ${written}`, {
+    hint: 'Leave the rejects file in place until the run is done, or start the push anew.',
+  });
 }
 
 async function sizeOf(path: string): Promise<number> {

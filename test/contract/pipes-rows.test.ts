@@ -1,6 +1,6 @@
 /** What becomes of the cells of a row: numbers as they are written, and every fault with its line and column. */
 import { describe, expect, test } from 'vitest';
-import type { PipeLimits } from '../../src/pipes/fields.ts';
+import type { PipeLimits } from '../../src/core/pipe-fields.ts';
 import { readText, tenColumns } from '../support/pipes.ts';
 
 /** One row with these cells in place of good ones. */

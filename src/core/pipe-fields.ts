@@ -30,9 +30,3 @@ export interface NumberLimit {
 export type PipeLimits = Readonly<Partial<Record<ListField, NumberLimit>>>;
 
 export const defaultPipeLimits: PipeLimits = { length: { min: 0 }, innerDiameter: { above: 0 } };
-
-/** What is wrong with a cell; `column` is the header's own word, empty where the whole row is at fault. */
-export interface CellFault {
-  readonly column: string;
-  readonly reason: string;
-}
