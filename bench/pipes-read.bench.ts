@@ -5,7 +5,7 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,6 +15,7 @@ import { parse } from 'csv-parse';
 import { SliceCutter, type PipeSlice } from '../src/core/pipe-slices.ts';
 import type { PipeItem, RejectedRows } from '../src/pipes/items.ts';
 import { readPipes } from '../src/pipes/read-pipes.ts';
+import { generatePipes } from './support/generated-pipes.ts';
 
 const rowCount = Number(process.env['WELLSYNC_BENCH_ROWS'] ?? 1_000_000);
 const rounds = Number(process.env['WELLSYNC_BENCH_ROUNDS'] ?? 3);
@@ -83,23 +84,6 @@ async function measure(way: Way, file: string): Promise<Figures> {
   return { ...read, seconds, peakMb: process.resourceUsage().maxRSS / 1024, longestBlockMs: delay.max / 1e6 };
 }
 
-async function generate(file: string): Promise<void> {
-  const out = createWriteStream(file);
-  const columns = 'sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled';
-  let text = `${columns},length,trueVerticalDepth,innerDiameter,roughness\n`;
-  for (let row = 0; row < rowCount; row += 1) {
-    const [from, to] = [row % 400_000, (row * 7) % 400_000];
-    const depth = -35 - (row % 50);
-    text += `BENCH_Network_1,LINK-${row},2020-01-01T00:00:00Z,JUNCTION-${from},JUNCTION-${to},true,`;
-    text += `"[${(row % 9000) / 10 + 1}]","[${depth}.507973,-38.211669000000001]","[6.000000]","[140]"\n`;
-    if (text.length < 1_000_000) continue;
-    if (!out.write(text)) await once(out, 'drain');
-    text = '';
-  }
-  out.end(text);
-  await once(out, 'close');
-}
-
 async function inOwnProcess(way: Way, file: string): Promise<Figures> {
   const child = fork(fileURLToPath(import.meta.url), [way, file], { execArgv: process.execArgv });
   const [figures] = (await once(child, 'message')) as [Figures];
@@ -111,7 +95,7 @@ async function compare(): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-bench-'));
   try {
     const file = path.join(folder, 'pipes.csv');
-    await generate(file);
+    await generatePipes(file, rowCount);
     const { size } = await stat(file);
     console.log(`${rowCount} pipes, ${(size / 1e6).toFixed(0)} MB; best of ${rounds}, the ways in turn`);
     const best = new Map<Way, Figures>();

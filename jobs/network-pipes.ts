@@ -63,6 +63,11 @@ const paramsSchema = z.strictObject({
 });
 export type NetworkPipesParams = z.output<typeof paramsSchema>;
 
+/** Those of a run of this job, as they are read back. */
+export function networkPipesParamsOf(params: unknown): NetworkPipesParams {
+  return paramsSchema.parse(params);
+}
+
 /** Where the rejects of a run lie; there is no file as long as there are none. */
 export function rejectsFileOf(rejectsFolder: string, runId: string): string {
   return path.join(rejectsFolder, `${runId}.csv`);
@@ -142,7 +147,8 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, parts: Parts): P
   );
   await push.run();
   const { counts } = push.checkpoint;
-  const settled: UnitOutcome = { unit: 0, state: 'done', counts, notices: [...params.notices, ...push.notices] };
+  const notices = [`file: ${params.name}`, ...push.notices, ...params.notices];
+  const settled: UnitOutcome = { unit: 0, state: 'done', counts, notices };
   await warehouse.pushes.save({
     ...whose,
     fence,

@@ -39,11 +39,7 @@ export function countsOfSlice<Item extends PipeLoad>(
   };
 }
 
-export function statusOfSlice<Item extends PipeLoad>({
-  accepted,
-  refused,
-  failed,
-}: SliceOutcome<Item>): ChunkStatus {
+export function statusOfSlice<Item extends PipeLoad>({ accepted, refused, failed }: SliceOutcome<Item>): ChunkStatus {
   if (failed.length > 0) return 'failed';
   if (refused.length > 0) return accepted.length > 0 ? 'accepted-in-part' : 'rejected';
   return accepted.length > 0 ? 'accepted' : 'nothing-to-send';

@@ -39,7 +39,9 @@ export function decodeCheckpoint(text: string): PushCheckpoint {
       readonly position: FilePosition | null;
     };
   if (stored.version !== version) {
-    throw new Error(`the checkpoint of the push is of version ${String(stored.version)}; this wellsync knows ${version}`);
+    throw new Error(
+      `the checkpoint of the push is of version ${String(stored.version)}; this wellsync knows ${version}`,
+    );
   }
   const { position, counts, rejectsBytes, firstRejects, unevenLists } = stored;
   return { position: position ?? undefined, counts, rejectsBytes, firstRejects, unevenLists };

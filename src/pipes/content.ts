@@ -1,5 +1,6 @@
 /** Owns the way from a source to its content: blocks of bytes, unpacked where the source is gzip. */
 import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { Readable, pipeline } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -38,12 +39,23 @@ export async function* readContent(source: PipeSource, signal?: AbortSignal): As
   }
 }
 
-/** Recognises gzip by its magic bytes, whatever the name of the file. */
+/** Whether a file is gzip, so that its own size says nothing of its content's. */
+export async function isPacked(path: string): Promise<boolean> {
+  await using handle = await open(path);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  return bytesRead === 2 && isGzip(buffer);
+}
+
+/** By its magic bytes, whatever the name of the file. */
+function isGzip(start: Buffer): boolean {
+  return start[0] === 0x1f && start[1] === 0x8b;
+}
+
 async function* unpacked(stream: Readable): AsyncGenerator<Buffer, void, undefined> {
   const blocks = bytesOf(stream);
   const start = await firstBytes(blocks, 2);
   const whole = chained(start, blocks);
-  if (start[0] !== 0x1f || start[1] !== 0x8b) return yield* whole;
+  if (!isGzip(start)) return yield* whole;
   const gunzip = createGunzip({ chunkSize: readBytes });
   // The error of either end reaches the reader through the iteration below.
   pipeline(Readable.from(whole), gunzip, () => undefined);

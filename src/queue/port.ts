@@ -3,7 +3,10 @@ import type { Fault } from '../core/errors.ts';
 import type { Counts, RunState } from '../core/run.ts';
 import type { ChunkRetryPolicy, ChunkVerdict } from '../core/verdict.ts';
 
-/** The queues that hold chunks; `runs` holds one item a run. */
+/** The queue that holds one item a run, for its conductor. */
+export const runsQueueName = 'runs';
+
+/** The queues that hold chunks. */
 export const chunkQueues = ['export', 'push'] as const;
 export type ChunkQueueName = (typeof chunkQueues)[number];
 

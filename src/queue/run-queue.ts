@@ -6,6 +6,7 @@ import { createRunBoard } from './board.ts';
 import { leaseItem } from './lease.ts';
 import {
   chunkQueues,
+  runsQueueName,
   type ChunkItem,
   type ChunkQueueName,
   type ChunkStanding,
@@ -13,9 +14,6 @@ import {
   type RunQueue,
 } from './port.ts';
 import { connectRedis } from './redis.ts';
-
-/** The queue of the conductors' items. */
-export const runsQueueName = 'runs';
 
 /** An item that is done is kept for a while, so that a queue view has something to show; by count, since age alone is only looked at when another ends (QUEUE.md). */
 const keepEnded = { age: 3_600, count: 200 };

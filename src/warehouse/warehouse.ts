@@ -130,7 +130,11 @@ export interface PushStore {
   find(fileSha256: string): Promise<KnownPush | undefined>;
   /** The largest body that a service was found to take, UTF-8 bytes, while that is not older than `sinceMs`. */
   bodyLimit(serviceUrl: string, sinceMs: number): Promise<number | undefined>;
-  noteBodyLimit(limit: { readonly serviceUrl: string; readonly maxBytes: number; readonly foundAtMs: number }): Promise<void>;
+  noteBodyLimit(limit: {
+    readonly serviceUrl: string;
+    readonly maxBytes: number;
+    readonly foundAtMs: number;
+  }): Promise<void>;
 }
 
 /** A table of values as JSON can carry them: timestamps and days as ISO text, big integers as numbers where they are safe, else as text. */
