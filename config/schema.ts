@@ -1,5 +1,6 @@
 /** Owns what an operator may set: the one schema behind the file, the environment and the flags. */
 import { z } from 'zod';
+import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipe-fields.ts';
 
 const ms = (fallback: number) => z.number().int().positive().default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
@@ -15,6 +16,12 @@ const serviceUrl = z
 const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
+
+const numberLimit = z.strictObject({
+  min: z.number().exactOptional(),
+  max: z.number().exactOptional(),
+  above: z.number().exactOptional(),
+});
 
 /** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
 export const configSchema = z
@@ -86,6 +93,17 @@ export const configSchema = z
         chunkRows: count(100_000),
         batchRows: count(5_000),
         rowsInMemory: count(16_000),
+      })
+      .prefault({}),
+    push: z
+      .strictObject({
+        chunkItems: count(500),
+        chunkBytes: z.number().int().min(1_024).default(1_000_000),
+        concurrency: count(8),
+        checkpointMs: ms(1_000),
+        delimiter: z.string().length(1, 'must be one character, such as ";"').default(','),
+        aliases: z.record(text, z.enum(pipeFields)).default({}),
+        limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
       })
       .prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),

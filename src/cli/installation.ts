@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { UsageError } from '../core/errors.ts';
 import { instantOfDay } from '../core/production-day.ts';
+import { pipeFiles } from '../pipes/pipe-files.ts';
 import { createAdmission } from '../queue/admission.ts';
 import type { ChunkQueueName, RunningWorkers, RunQueue } from '../queue/port.ts';
 import { createRunQueue } from '../queue/run-queue.ts';
@@ -38,7 +39,10 @@ export function createInstallation(
   config: Config,
   options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
 ): Installation {
-  const jobs = createJobs({ dailyProduction: dailyProductionSettings(config) });
+  const jobs = createJobs(
+    { dailyProduction: dailyProductionSettings(config), networkPipes: networkPipesSettings(config) },
+    pipeFiles,
+  );
   const closers: (() => Promise<void>)[] = [];
   const warehouse = openWarehouse();
   let openedQueue: Promise<RunQueue> | undefined;
@@ -156,6 +160,10 @@ function dailyProductionSettings(config: Config) {
     pageLimit: config.service.pageLimit,
     wellConcurrency: config.service.concurrency,
   };
+}
+
+function networkPipesSettings({ push: { chunkBytes, concurrency, checkpointMs } }: Config) {
+  return { chunkBytes, concurrency, checkpointEveryMs: checkpointMs };
 }
 
 /** The schema has checked the day already. */

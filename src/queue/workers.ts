@@ -12,9 +12,8 @@ import {
 import type { Logger } from 'pino';
 import { AbortedError, TransientError, UnreachableError } from '../core/errors.ts';
 import type { ChunkVerdict } from '../core/verdict.ts';
-import type { ChunkItem, QueueHandlers, RunningWorkers, WorkerSettings } from './port.ts';
+import { runsQueueName, type ChunkItem, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
 import { lastingOptions } from './redis.ts';
-import { runsQueueName } from './run-queue.ts';
 
 /**
  * A killed worker's item starts again within lockDuration + stalledInterval, 8 to 13 s as measured in QUEUE.md (G7). A
