@@ -4,8 +4,23 @@ import { figure, printable, spacedName } from './words.ts';
 
 /** In the order in which a record goes: read, then what became of it. Others follow by name. */
 const order = [
-  ...['read', 'inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined', 'removed'],
-  ...['rows', 'accepted', 'sendable', 'superseded', 'rejectedByUs', 'rejectedByService', 'failed', 'pipes', 'chunks'],
+  'read',
+  'inserted',
+  'updated',
+  'unchanged',
+  'repeated',
+  'outsideWindow',
+  'quarantined',
+  'removed',
+  'rows',
+  'accepted',
+  'sendable',
+  'superseded',
+  'rejectedByUs',
+  'rejectedByService',
+  'failed',
+  'pipes',
+  'chunks',
 ];
 
 /** Told even when they are 0; the balance names every part of the sum anyway. */
