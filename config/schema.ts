@@ -16,6 +16,21 @@ const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
 
+const percent = z.number().min(0).max(100);
+const selectionName = text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _');
+
+/** Its caps have no default: whoever saves a selection that nobody will confirm says how far it may go. */
+const savedSelection = z
+  .strictObject({
+    file: text.optional(),
+    query: text.optional(),
+    maxTargets: z.number().int().positive(),
+    maxShareOfWellsPercent: percent,
+  })
+  .refine((selection) => (selection.file === undefined) !== (selection.query === undefined), {
+    error: 'must name either a file or a query',
+  });
+
 /** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
 export const configSchema = z
   .strictObject({
@@ -78,7 +93,7 @@ export const configSchema = z
         lookbackDays: z.number().int().nonnegative().default(7),
         shrink: z
           .strictObject({
-            maxSharePercent: z.number().min(0).max(100).default(20),
+            maxSharePercent: percent.default(20),
             maxRows: z.number().int().nonnegative().default(3),
           })
           .prefault({}),
@@ -86,6 +101,15 @@ export const configSchema = z
         chunkRows: count(100_000),
         batchRows: count(5_000),
         rowsInMemory: count(16_000),
+      })
+      .prefault({}),
+    cleanup: z
+      .strictObject({
+        maxTargets: count(1_000),
+        maxShareOfWellsPercent: percent.default(10),
+        planMaxAgeHours: z.number().positive().default(24),
+        chunkTargets: count(50),
+        selections: z.record(selectionName, savedSelection).default({}),
       })
       .prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),

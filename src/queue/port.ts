@@ -4,7 +4,7 @@ import type { Counts, RunState } from '../core/run.ts';
 import type { ChunkRetryPolicy, ChunkVerdict } from '../core/verdict.ts';
 
 /** The queues that hold chunks; `runs` holds one item a run. */
-export const chunkQueues = ['export'] as const;
+export const chunkQueues = ['export', 'cleanup'] as const;
 export type ChunkQueueName = (typeof chunkQueues)[number];
 
 /** A queue item: identifiers only, no data and no secrets (G10, QUEUE.md). */

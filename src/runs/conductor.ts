@@ -69,7 +69,7 @@ export function createConductor(
     const job = jobOf(run);
     if (halt !== undefined) return finish(runId, halt);
     if (run.unitCount === undefined) {
-      const units = await job.plan(run.params, parts);
+      const units = await job.plan(run.params, parts, runId);
       await warehouse.runs.savePlan(runId, units, now());
       log.info({ runId, job: run.job, units: units.length }, 'planned');
     } else {
@@ -136,7 +136,9 @@ export function createConductor(
       await queue.board.forget(runId);
       return again();
     }
-    const report = buildReport(run, jobOf(run), sums, halt, now());
+    const job = jobOf(run);
+    await job.atEnd?.(runId, parts);
+    const report = buildReport(run, job, sums, halt, now());
     await warehouse.runs.finish(report);
     await queue.board.finish(runId, report.state);
     log.info({ runId, job: run.job, state: report.state, units: report.units, counts: report.counts }, 'finished');

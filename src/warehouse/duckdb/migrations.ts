@@ -1,6 +1,7 @@
 /** Owns the schema of the DuckDB warehouse: numbered steps, each applied once, in one transaction with its number. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/errors.ts';
+import { cleanupSchema } from './cleanup-schema.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
 import { inTransaction, instant, readRows } from './sql.ts';
@@ -26,6 +27,7 @@ const steps: ReadonlyArray<readonly string[]> = [
     `CREATE TABLE run_unit (run_id VARCHAR, unit INTEGER, chunk INTEGER, target VARCHAR, spec JSON, state VARCHAR,
        counts JSON, fault JSON, notices JSON)`,
   ],
+  cleanupSchema,
 ];
 
 export const schemaVersion = steps.length;
