@@ -183,8 +183,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Redis calls cannot be aborted: the caller goes, the answer is dropped. */
 async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) throw new AbortedError();
   return new Promise<T>((resolve, reject) => {
+    if (signal.aborted) reject(new AbortedError());
     const onAbort = (): void => reject(new AbortedError('given up while waiting for leave to send'));
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
