@@ -84,13 +84,14 @@ function stoppedError(runId: string): AbortedError {
 
 function follow(
   run: Run,
-  { installation }: CarryOutParts,
+  { installation }: Pick<CarryOutParts, 'installation'>,
   how: { readonly display: ProgressDisplay; readonly signal: AbortSignal; readonly onNoWorker: () => void },
 ): Promise<RunReport> {
   const { warehouse } = installation;
-  return installation
-    .queue('lasting')
-    .then((queue) => followRun(run.runId, { queue, warehouse, now: Date.now, ...how }, how.signal));
+  return installation.queue('lasting').then((queue) => {
+    const parts = { queue, queueName: queueOf(run, installation), warehouse, now: Date.now, ...how };
+    return followRun(run.runId, parts, how.signal);
+  });
 }
 
 /** Prints the report of an ended run; returns the exit code that DESIGN.md section 8 gives it. */
@@ -103,7 +104,8 @@ export async function printReport(report: RunReport, { installation, output }: C
   return exitCode;
 }
 
-function queueOf(run: Run, { jobs }: Installation): ChunkQueueName {
+/** Where the chunks of a run are. Throws UsageError for a run of a job that only another version knows. */
+export function queueOf(run: Run, { jobs }: Installation): ChunkQueueName {
   const job = jobs.find((candidate) => candidate.name === run.job);
   if (job !== undefined) return job.queue;
   throw new UsageError(`run ${run.runId} is of a job that this version does not know: ${run.job}`);

@@ -2,6 +2,7 @@
 import { kindText, targetKinds, type DeletionTarget, type TargetKind } from '../core/deletion-target.ts';
 import { PermanentError, UsageError } from '../core/errors.ts';
 import { paths } from '../service/contract.ts';
+import { firstIssues } from './csv-file.ts';
 import { listed } from './words.ts';
 
 /** A CSV file, or the rows of a query. */
@@ -20,7 +21,6 @@ const neededColumns = ['kind', 'well', 'equipment', 'source_id'] as const;
 type NeededColumn = (typeof neededColumns)[number];
 type Row = Readonly<Record<NeededColumn, string>>;
 
-const mostIssuesShown = 20;
 const hint = 'Nothing was planned and nothing was deleted. Mend the rows and plan again.';
 
 /** The targets in the order of the rows. Throws UsageError with every fault of the table. */
@@ -109,9 +109,8 @@ export function faultOfIds({ ownerId, sourceId }: DeletionTarget): string | unde
 }
 
 function faulty(name: string, issues: readonly string[]): UsageError {
-  const more = issues.length - mostIssuesShown;
   return new UsageError(`${name} has ${issues.length === 1 ? 'a row' : `${issues.length} rows`} with a fault`, {
-    issues: [...issues.slice(0, mostIssuesShown), ...(more > 0 ? [`and ${more} more`] : [])],
+    issues: firstIssues(issues),
     hint,
   });
 }

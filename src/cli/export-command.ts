@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { dailyProductionJobName, type DailyProductionParams } from '../../jobs/daily-production.ts';
 import type { Config } from '../../config/schema.ts';
 import { backfillBounds, type BackfillBounds } from './backfill-bounds.ts';
-import { followToEnd, noWorkerText, workInline, type CarryOutParts } from './carry-out.ts';
+import { followToEnd, noWorkerText, queueOf, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, collected, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { isUnattended } from './follow-run.ts';
@@ -126,7 +126,7 @@ export async function leaveQueued(
   facts: Readonly<Record<string, number>>,
 ): Promise<ExitCode> {
   if (opening !== undefined) output.say(opening);
-  const isAttended = !(await isUnattended(await installation.queue('prompt')));
+  const isAttended = !(await isUnattended(await installation.queue('prompt'), queueOf(run, installation)));
   if (!isAttended) output.say(noWorkerText);
   if (output.json) await output.document({ ...run, state: 'queued', ...facts, isAttended });
   else await output.print(`Queued. Follow it with: wellsync runs show ${run.runId} --wait`);

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AbortedError, TransientError, UnreachableError } from '../core/errors.ts';
 import { isFinished, type RunReport } from '../core/run.ts';
-import type { BoardState, RunQueue } from '../queue/port.ts';
+import type { BoardState, ChunkQueueName, RunQueue } from '../queue/port.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { ProgressDisplay } from './progress-display.ts';
 
@@ -17,6 +17,8 @@ const redisPatienceMs = 60_000;
 
 export interface FollowParts {
   readonly queue: RunQueue;
+  /** Where the chunks of the run are. */
+  readonly queueName: ChunkQueueName;
   readonly warehouse: Warehouse;
   readonly display: ProgressDisplay;
   readonly now: () => number;
@@ -96,12 +98,12 @@ class Follower {
   }
 
   async #watchForWorkers(): Promise<void> {
-    const { queue, now, onNoWorker } = this.#parts;
+    const { queue, queueName, now, onNoWorker } = this.#parts;
     const isQuiet = now() - this.#movedAtMs >= quietMs && this.#redisAwaySinceMs === undefined;
     if (this.#saidNoWorker || !isQuiet) return;
     this.#movedAtMs = now();
     // An outage is the next look's to tell.
-    const unattended = answerOf(isUnattended(queue), this.#signal).catch(passOver(UnreachableError));
+    const unattended = answerOf(isUnattended(queue, queueName), this.#signal).catch(passOver(UnreachableError));
     if ((await unattended) !== true) return;
     this.#saidNoWorker = true;
     onNoWorker();
@@ -139,7 +141,7 @@ async function answerOf<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> 
   }
 }
 
-/** Whether some queue has no worker at all, on any host: what is queued there stays. */
-export async function isUnattended(queue: RunQueue): Promise<boolean> {
-  return (await queue.workers()).some((entry) => entry.workers === 0);
+/** Whether nobody works the chunks of this queue, on any host: what is queued there stays. */
+export async function isUnattended(queue: RunQueue, name: ChunkQueueName): Promise<boolean> {
+  return (await queue.workers()).some((entry) => entry.queue === name && entry.workers === 0);
 }

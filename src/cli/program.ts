@@ -2,6 +2,8 @@
 import { Command, Option, type CommanderError } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { examples, logLevels, type Shell } from './command-line.ts';
+import { addAuditCommand } from './audit-command.ts';
+import { addCleanupCommand } from './cleanup-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addQueryCommand } from './query-command.ts';
@@ -28,8 +30,10 @@ export function createProgram(shell: Shell): Command {
     .addHelpText('after', explanation);
   addWorkerCommand(program, shell);
   addExportCommand(program, shell);
+  addCleanupCommand(program, shell);
   addRunsCommand(program, shell);
   addQueryCommand(program, shell);
+  addAuditCommand(program, shell);
   addTestingServerCommand(program, shell);
   addDoctorCommand(program, shell);
   for (const command of leavesOf(program)) command.addHelpText('after', commonNote);

@@ -7,7 +7,10 @@ import { counted, durationText, figure, printable, spacedName } from './words.ts
 const mostFailuresShown = 10;
 
 /** In the order in which a record goes: read, then what became of it. Others follow by name. */
-const countOrder = ['read', 'inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined', 'removed'];
+const countOrder: readonly string[] = [
+  ['read', 'inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined', 'removed'],
+  ['deleted', 'alreadyGone', 'refused', 'verifiedGone', 'stillThere', 'notVerified'],
+].flat();
 
 /** Told even when they are 0; the balance names every part of the sum anyway. */
 const alwaysTold = ['read', 'inserted', 'updated', 'unchanged', 'removed'];
@@ -47,9 +50,10 @@ function countsText(report: RunReport): string {
   return `${table}\n\n  ${balanced ? 'It adds up' : 'It does not add up'}: ${statement}`;
 }
 
-function unitsInWords({ units }: RunReport): string {
+function unitsInWords({ job, units }: RunReport): string {
   const parts = (['done', 'held', 'failed', 'cancelled'] as const).filter((state) => units[state] > 0);
-  return parts.map((state) => `${figure(units[state])} ${state}`).join(', ');
+  const { held } = unitWordsOf(job);
+  return parts.map((state) => `${figure(units[state])} ${state === 'held' ? held : state}`).join(', ');
 }
 
 function sortedCounts(report: RunReport): ReadonlyArray<readonly [string, number]> {
@@ -79,18 +83,18 @@ function failuresText(report: RunReport): string {
   // What stopped the run has been told, and would be told again for every unit.
   const failures = report.failures.filter((failure) => failure.message !== stopped?.message);
   if (failures.length === 0) return '';
-  const { one, many } = unitWordsOf(report.job);
+  const { one, many, held } = unitWordsOf(report.job);
   const shown = failures.slice(0, mostFailuresShown);
   const more = stopped === undefined ? units.failed + units.held - shown.length : failures.length - shown.length;
   return [
-    `Failed and held ${many}`,
-    ...shown.flatMap(failureLines),
+    `${many} that failed or are ${held}`.replace(/^./, (letter) => letter.toUpperCase()),
+    ...shown.flatMap((failure) => failureLines(failure, held)),
     ...(more > 0 ? [`  and ${counted(more, one, many)} more: wellsync runs show ${report.runId} --json`] : []),
   ].join('\n');
 }
 
-function failureLines({ target, state, message, hint }: RunFailure): readonly string[] {
-  const lines = [`  ${printable(target)}: ${state}, ${printable(message)}`];
+function failureLines({ target, state, message, hint }: RunFailure, held: string): readonly string[] {
+  const lines = [`  ${printable(target)}: ${state === 'held' ? held : state}, ${printable(message)}`];
   return hint === undefined ? lines : [...lines, `    ${printable(hint)}`];
 }
 

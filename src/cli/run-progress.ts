@@ -11,7 +11,8 @@ export interface Sighting {
 export interface RunProgress {
   readonly units: number;
   readonly settledUnits: number;
-  readonly rows: number;
+  /** Undefined where none was counted: some jobs have no rows. */
+  readonly rows: number | undefined;
   /** Since the first sighting; undefined before there is anything to reckon from. */
   readonly rowsPerSecond: number | undefined;
   readonly leftMs: number | undefined;
@@ -27,7 +28,7 @@ export function progressOf(first: Sighting, last: Sighting): RunProgress {
   return {
     units: last.board.units,
     settledUnits: last.board.settledUnits,
-    rows: rowsOf(last.board),
+    rows: last.board.counts['read'],
     rowsPerSecond: hasPace ? (rowsSince * 1_000) / elapsedMs : undefined,
     leftMs: hasPace ? (elapsedMs * openUnits) / settledSince : undefined,
   };
@@ -42,8 +43,8 @@ export function progressText(progress: RunProgress, units: string): string {
   const { rowsPerSecond, leftMs } = progress;
   return [
     `${figure(progress.settledUnits)} of ${figure(progress.units)} ${units}`,
-    counted(progress.rows, 'row'),
-    ...(rowsPerSecond === undefined ? [] : [`${figure(rowsPerSecond)} rows/s`]),
+    ...(progress.rows === undefined ? [] : [counted(progress.rows, 'row')]),
+    ...(progress.rows === undefined || rowsPerSecond === undefined ? [] : [`${figure(rowsPerSecond)} rows/s`]),
     ...(leftMs === undefined || leftMs === 0 ? [] : [`${roughDurationText(leftMs)} left`]),
   ].join(', ');
 }

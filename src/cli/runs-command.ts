@@ -1,15 +1,15 @@
 /** `wellsync runs`: what runs there are, how one stands, and cancelling and retrying them. */
-import { hostname, userInfo } from 'node:os';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { isFinished, type RunRecord, type RunState } from '../core/run.ts';
 import type { BoardState, RunQueue } from '../queue/port.ts';
-import { followToEnd, noWorkerText, printReport, workInline, type CarryOutParts } from './carry-out.ts';
+import { followToEnd, noWorkerText, printReport, queueOf, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { inlineOption, leaveQueued, waitOption } from './export-command.ts';
 import { isUnattended } from './follow-run.ts';
 import { createInstallation } from './installation.ts';
+import { operatorName } from './operator-name.ts';
 import { checkBeforeWork } from './preflight.ts';
 import { settledUnitsOf, standingDocument } from './run-document.ts';
 import { findRun } from './run-names.ts';
@@ -149,21 +149,21 @@ async function showRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   return exitCodes.done;
 }
 
-async function printStanding(run: RunRecord, queue: RunQueue, { output }: CarryOutParts): Promise<void> {
+async function printStanding(run: RunRecord, queue: RunQueue, { installation, output }: CarryOutParts): Promise<void> {
   const board = await queue.board.read(run.runId);
   if (output.json) {
     await output.document(standingDocument(run, board));
     return;
   }
-  const rows = board?.counts['read'] ?? 0;
+  const rows = board?.counts['read'];
   await output.print(
     [
       `Run ${run.runId}: ${run.job}`,
       `${run.state === 'queued' ? 'Queued' : 'Running'}, asked for at ${instantText(run.requestedAtMs)}.`,
-      `Settled: ${unitsText(run, board)}, ${counted(rows, 'record')} read.`,
+      `Settled: ${unitsText(run, board)}${rows === undefined ? '' : `, ${counted(rows, 'record')} read`}.`,
     ].join('\n'),
   );
-  if (await isUnattended(queue)) output.say(noWorkerText);
+  if (await isUnattended(queue, queueOf(run, installation))) output.say(noWorkerText);
 }
 
 async function cancelRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
@@ -177,7 +177,7 @@ async function cancelRun(invocation: Invocation<RunOptions>): Promise<ExitCode> 
     const exitCode = await followToEnd(run, { installation, output });
     return exitCode === exitCodes.cancelled ? exitCodes.done : exitCode;
   }
-  if (await isUnattended(queue))
+  if (await isUnattended(queue, queueOf(run, installation)))
     output.say('No worker listens: the run ends when one does. Start one with: wellsync worker');
   if (output.json) await output.document({ runId: run.runId, job: run.job, cancelRequested: true });
   else await output.print(`Run ${run.runId} is being cancelled: work in flight ends within seconds.`);
@@ -191,15 +191,6 @@ async function refuseCancel(runId: string, { installation, output }: CarryOutPar
   if (output.json) await output.document({ runId, job: run.job, cancelRequested: false });
   else await output.print(`Run ${runId} was cancelled already.`);
   return exitCodes.done;
-}
-
-function operatorName(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`;
-  } catch {
-    // A container may run under a number that has no name.
-    return `user ${process.getuid?.() ?? 'unknown'}@${hostname()}`;
-  }
 }
 
 async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {

@@ -76,13 +76,16 @@ export interface CleanupCaps {
   readonly maxShareOfWellsPercent: number;
 }
 
-/** Every cap that the targets pass, one sentence each. */
-export function passedCaps(targets: readonly DeletionTarget[], knownWells: number, caps: CleanupCaps): readonly string[] {
+/** Every cap that is passed, one sentence each. */
+export function passedCaps(
+  { targets, wells }: Pick<PlanCounts, 'targets' | 'wells'>,
+  knownWells: number,
+  caps: CleanupCaps,
+): readonly string[] {
   const faults: string[] = [];
-  if (targets.length > caps.maxTargets) {
-    faults.push(`${targets.length} targets are more than the ${caps.maxTargets} that one run may delete (maxTargets)`);
+  if (targets > caps.maxTargets) {
+    faults.push(`${targets} targets are more than the ${caps.maxTargets} that one run may delete (maxTargets)`);
   }
-  const wells = wellsOf(targets).length;
   if (knownWells > 0 && wells * 100 > knownWells * caps.maxShareOfWellsPercent) {
     const share = Math.round((1_000 * wells) / knownWells) / 10;
     faults.push(
@@ -117,9 +120,12 @@ export function refuseUnfit(
   now: { readonly serviceUrl: string; readonly atMs: number; readonly maxAgeMs: number; readonly runId?: string },
 ): void {
   if (plan.serviceUrl !== now.serviceUrl) {
-    throw new UsageError(`plan ${plan.planId} is of another service: ${plan.serviceUrl}, and this one is ${now.serviceUrl}`, {
-      hint: 'Set the address that it was made for, or make a plan for this service.',
-    });
+    throw new UsageError(
+      `plan ${plan.planId} is of another service: ${plan.serviceUrl}, and this one is ${now.serviceUrl}`,
+      {
+        hint: 'Set the address that it was made for, or make a plan for this service.',
+      },
+    );
   }
   if (plan.applied !== undefined && plan.applied.runId !== now.runId) {
     const { runId, atMs } = plan.applied;

@@ -51,10 +51,9 @@ export const emptyHead: AuditHead = { rows: 0, hash: '0'.repeat(64) };
 function canonicalText(entry: Omit<ChainedEntry, 'hash'>): string {
   const { seq, previousHash, atMs, event, runId, planId, unit, requestedBy, serviceUrl } = entry;
   const { kind, ownerId, sourceId, outcome, answer, words, verification } = entry;
-  return JSON.stringify([
-    ...[previousHash, seq, atMs, event, runId, planId, unit, requestedBy, serviceUrl],
-    ...[kind, ownerId, sourceId, outcome, answer, words, verification],
-  ]);
+  const place = [previousHash, seq, atMs, event, runId, planId, unit, requestedBy, serviceUrl];
+  const content = [kind, ownerId, sourceId, outcome, answer, words, verification];
+  return JSON.stringify([...place, ...content]);
 }
 
 /** Links entries to the chain that ends with `head`. */
@@ -101,7 +100,8 @@ export class ChainCheck {
     if (row.previousHash !== this.#head.hash) {
       return { seq: row.seq, reason: 'does not follow the row before it: one of the two was replaced' };
     }
-    if (row.hash !== this.#hashOf(canonicalText(row))) return { seq: row.seq, reason: 'was changed after it was written' };
+    if (row.hash !== this.#hashOf(canonicalText(row)))
+      return { seq: row.seq, reason: 'was changed after it was written' };
     this.#head = { rows: row.seq, hash: row.hash };
     return undefined;
   }
@@ -109,8 +109,10 @@ export class ChainCheck {
   /** Whether the chain ends where its head, which is kept apart from it, says. */
   end(stored: AuditHead): BrokenRow | undefined {
     const { rows, hash } = this.#head;
-    if (stored.rows > rows) return { seq: rows + 1, reason: `is missing: the audit has ${stored.rows} rows by its head` };
-    if (stored.rows < rows) return { seq: stored.rows + 1, reason: `was added: the audit has ${stored.rows} rows by its head` };
+    if (stored.rows > rows)
+      return { seq: rows + 1, reason: `is missing: the audit has ${stored.rows} rows by its head` };
+    if (stored.rows < rows)
+      return { seq: stored.rows + 1, reason: `was added: the audit has ${stored.rows} rows by its head` };
     return stored.hash === hash ? undefined : { seq: rows, reason: 'is not the last row that was written' };
   }
 }

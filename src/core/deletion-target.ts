@@ -15,7 +15,9 @@ export interface DeletionTarget {
 
 /** `time series T of equipment E`, `wellbores of well W`. */
 export function targetText({ kind, ownerId, sourceId }: DeletionTarget): string {
-  return kind === 'time-series' ? `time series ${sourceId} of equipment ${ownerId}` : `${kindText(kind)} of well ${ownerId}`;
+  return kind === 'time-series'
+    ? `time series ${sourceId} of equipment ${ownerId}`
+    : `${kindText(kind)} of well ${ownerId}`;
 }
 
 /** `time series`, `micro strings`, `wellbores`. */

@@ -10,10 +10,10 @@ export function nearestName(given: string, known: readonly string[]): string | u
 /** Insertions, removals and replacements that make one text of the other (Levenshtein). */
 function editDistance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...left].entries()) {
+  for (let index = 0; index < left.length; index += 1) {
     const next = [index + 1];
     for (let column = 1; column <= right.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (letter === right[column - 1] ? 0 : 1);
+      const replaced = (row[column - 1] ?? 0) + (left[index] === right[column - 1] ? 0 : 1);
       next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
     }
     row = next;

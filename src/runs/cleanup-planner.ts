@@ -68,7 +68,8 @@ export async function makePlan(request: PlanRequest, parts: JobParts, look: Look
     });
   }
   const knownWells = await warehouse.cleanupPlans.knownWells();
-  refusePassedCaps(targets, knownWells, request);
+  const named = countsOf(targets, request.targets.length, knownWells);
+  refusePassedCaps(named, request);
 
   const { selection, createdBy } = request;
   const head = { serviceUrl: service.baseUrl, createdAtMs: now(), createdBy, selection };
@@ -84,16 +85,17 @@ export async function makePlan(request: PlanRequest, parts: JobParts, look: Look
     ...head,
     planId: planIdOf(digest),
     digest,
-    counts: { ...countsOf(targets, request.targets.length, knownWells), ...counts },
+    counts: { ...named, ...counts },
     applied: undefined,
   };
   if (request.keep) await warehouse.cleanupPlans.keep(draftId, plan);
   return { plan, warned };
 }
 
-function refusePassedCaps(targets: readonly DeletionTarget[], knownWells: number, request: PlanRequest): void {
-  const issues = [...passedCaps(targets, knownWells, request.caps)];
-  if (request.isUnattended && knownWells === 0 && wellsOf(targets).length > 0) {
+function refusePassedCaps(counts: ReturnType<typeof countsOf>, { caps, isUnattended }: PlanRequest): void {
+  const { knownWells, wells } = counts;
+  const issues = [...passedCaps(counts, knownWells, caps)];
+  if (isUnattended && knownWells === 0 && wells > 0) {
     issues.push('the warehouse knows no wells, so that nobody can say which share of them this is');
   }
   if (issues.length === 0) return;
@@ -164,7 +166,9 @@ async function lookAt(
     wells.set(id, await found.catch(sightingOfError));
   });
   return targets.map((target) =>
-    isTimeSeries(target) ? sightingOfRecord(records.get(target.ownerId), target) : (wells.get(target.ownerId) ?? absent),
+    isTimeSeries(target)
+      ? sightingOfRecord(records.get(target.ownerId), target)
+      : (wells.get(target.ownerId) ?? absent),
   );
 }
 

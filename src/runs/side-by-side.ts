@@ -4,11 +4,7 @@
  * Calls `act` for each item in order, at most `width` of them at one time. The first error ends it, once what was begun has
  * ended; no further item is begun then.
  */
-export async function sideBySide<T>(
-  items: Iterable<T>,
-  width: number,
-  act: (item: T) => Promise<void>,
-): Promise<void> {
+export async function sideBySide<T>(items: Iterable<T>, width: number, act: (item: T) => Promise<void>): Promise<void> {
   const queue = items[Symbol.iterator]();
   const errors: unknown[] = [];
   const lane = async (): Promise<void> => {

@@ -49,6 +49,7 @@ export interface DeletionFilter {
   readonly sinceMs?: number;
   /** Equipment, well or source id of a record. */
   readonly target?: string;
+  readonly runId?: string;
 }
 
 export interface AuditVerdict {

@@ -51,7 +51,11 @@ async function readHead(connection: DuckDBConnection): Promise<AuditHead> {
   return head ?? emptyHead;
 }
 
-async function writeHead(connection: DuckDBConnection, before: AuditHead, last: ChainedEntry | undefined): Promise<void> {
+async function writeHead(
+  connection: DuckDBConnection,
+  before: AuditHead,
+  last: ChainedEntry | undefined,
+): Promise<void> {
   if (last === undefined) return;
   const statement =
     before.rows === 0

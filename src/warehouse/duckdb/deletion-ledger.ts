@@ -20,7 +20,7 @@ export function createDeletionLedger(file: DatabaseFile): DeletionLedger {
     begin: async (batch) => (batch.units.length === 0 ? [] : file.transact((connection) => begin(connection, batch))),
     conclude: (batch) => file.transact((connection) => conclude(connection, batch)),
     closeFailed: (runId, atMs) => file.transact((connection) => closeFailed(connection, runId, atMs)),
-    list: (filter, use) => file.read((connection) => list(connection, filter, use)),
+    list: (filter, use) => file.transact((connection) => list(connection, filter, use)),
     verify: () => file.transact(verifyAudit),
   };
 }
@@ -31,9 +31,13 @@ async function begin(
 ): Promise<readonly BegunDeletion[]> {
   const plan = await claimedPlan(connection, runId);
   if (plan.serviceUrl !== serviceUrl) {
-    throw new AccessError('other-service', `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`, {
-      hint: 'Let workers of the service that the plan was made for take it up.',
-    });
+    throw new AccessError(
+      'other-service',
+      `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`,
+      {
+        hint: 'Let workers of the service that the plan was made for take it up.',
+      },
+    );
   }
   const begun = await readOpenTargets(connection, runId, plan.planId, units);
   await appendEntries(
@@ -139,15 +143,15 @@ const selectDeletions = `
   FROM (SELECT *, row_number() OVER (PARTITION BY run_id, unit ORDER BY seq DESC) AS age FROM deletion_audit)
   WHERE age = 1 AND event <> 'withdrawn'
     AND ($1::BIGINT IS NULL OR at >= ${instant('$1')})
-    AND ($2::VARCHAR IS NULL OR owner_id = $2 OR source_id = $2)
+    AND ($2::VARCHAR IS NULL OR owner_id = $2 OR source_id = $2) AND ($3::VARCHAR IS NULL OR run_id = $3)
   ORDER BY seq DESC`;
 
 async function list<T>(
   connection: DuckDBConnection,
-  { sinceMs, target }: DeletionFilter,
+  { sinceMs, target, runId }: DeletionFilter,
   use: (result: QueryResult) => Promise<T>,
 ): Promise<T> {
   const statement = await connection.prepare(selectDeletions);
-  statement.bind([sinceMs === undefined ? null : BigInt(sinceMs), target ?? null]);
+  statement.bind([sinceMs === undefined ? null : BigInt(sinceMs), target ?? null, runId ?? null]);
   return useRows(statement, use);
 }
