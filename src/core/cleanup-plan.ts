@@ -84,12 +84,14 @@ export function passedCaps(
 ): readonly string[] {
   const faults: string[] = [];
   if (targets > caps.maxTargets) {
-    faults.push(`${targets} targets are more than the ${caps.maxTargets} that one run may delete (maxTargets)`);
+    faults.push(
+      `${targets} ${targets === 1 ? 'target is' : 'targets are'} more than the ${caps.maxTargets} that one run may delete (maxTargets)`,
+    );
   }
   if (knownWells > 0 && wells * 100 > knownWells * caps.maxShareOfWellsPercent) {
     const share = Math.round((1_000 * wells) / knownWells) / 10;
     faults.push(
-      `${wells} wells are ${share} % of the ${knownWells} that the warehouse knows, more than the ` +
+      `${wells} ${wells === 1 ? 'well is' : 'wells are'} ${share} % of the ${knownWells} that the warehouse knows, more than the ` +
         `${caps.maxShareOfWellsPercent} % that one run may touch (maxShareOfWellsPercent)`,
     );
   }

@@ -8,7 +8,7 @@
  *   otherwise     add the next wave; when nothing moves, see after the chunks in flight
  */
 import type { Logger } from 'pino';
-import { faultOf, TransientError, UsageError } from '../core/errors.ts';
+import { faultOf, TransientError, UsageError, WellsyncError } from '../core/errors.ts';
 import { isFinished, type RunRecord, type UnitOutcome } from '../core/run.ts';
 import type { BoardState, Halt, QueueHandlers, RunQueue } from '../queue/port.ts';
 import type { AnyJob, JobParts } from './job.ts';
@@ -41,7 +41,8 @@ export function createConductor(
         log.warn({ runId, err: error }, 'a look at the run did not succeed: looking again');
         return { kind: 'again', delayMs: lookAgainMs.troubled };
       }
-      log.error({ runId, err: error }, 'the run cannot go on');
+      const isBug = !(error instanceof WellsyncError);
+      log[isBug ? 'error' : 'warn']({ runId, ...(isBug ? { err: error } : faultOf(error)) }, 'the run cannot go on');
       return finish(runId, { kind: 'stop', fault: faultOf(error) });
     }
   }

@@ -85,7 +85,7 @@ export interface DeletionLedger {
   closeFailed(runId: string, atMs: number): Promise<void>;
 
   /**
-   * One row for each deletion that ended or whose end is not known, the newest first: at, outcome, kind, owner_id,
+   * One row for each deletion that ended or whose end is not known, the newest first: noted_at, outcome, kind, owner_id,
    * source_id, answer, verification, words, requested_by, service_url, plan_id, run_id, seq. As for a query, `use` must be
    * done with the rows when it resolves.
    */

@@ -8,7 +8,7 @@ export const cleanupSchema: readonly string[] = [
      applied_by VARCHAR, applied_at TIMESTAMPTZ)`,
   `CREATE TABLE cleanup_target (plan_id VARCHAR, ordinal INTEGER, kind VARCHAR, owner_id VARCHAR, source_id VARCHAR,
      sighting VARCHAR, content_type VARCHAR, body VARCHAR, produced_on DATE)`,
-  `CREATE TABLE deletion_audit (seq BIGINT, at TIMESTAMPTZ, event VARCHAR, run_id VARCHAR, plan_id VARCHAR, unit INTEGER,
+  `CREATE TABLE deletion_audit (seq BIGINT, noted_at TIMESTAMPTZ, event VARCHAR, run_id VARCHAR, plan_id VARCHAR, unit INTEGER,
      requested_by VARCHAR, service_url VARCHAR, kind VARCHAR, owner_id VARCHAR, source_id VARCHAR, outcome VARCHAR,
      answer INTEGER, words VARCHAR, verification VARCHAR, previous_hash VARCHAR, hash VARCHAR)`,
   `CREATE TABLE deletion_audit_head (rows BIGINT NOT NULL, hash VARCHAR NOT NULL)`,

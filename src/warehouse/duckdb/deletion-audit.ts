@@ -84,7 +84,7 @@ function firstBroken(check: ChainCheck, rows: readonly ChainedEntry[]): BrokenRo
   return undefined;
 }
 
-const selectEntries = `SELECT seq, epoch_ms(at) AS "atMs", event, run_id AS "runId", plan_id AS "planId", unit,
+const selectEntries = `SELECT seq, epoch_ms(noted_at) AS "atMs", event, run_id AS "runId", plan_id AS "planId", unit,
     requested_by AS "requestedBy", service_url AS "serviceUrl", kind, owner_id AS "ownerId", source_id AS "sourceId", outcome,
     answer, words, verification, previous_hash AS "previousHash", hash
   FROM deletion_audit`;

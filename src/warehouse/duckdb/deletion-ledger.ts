@@ -138,11 +138,11 @@ function entryOf(plan: CleanupPlan, said: Said): AuditEntry {
 
 /** The last row of each deletion. One whose last row is an intent is under way, or its worker died: nobody knows yet. */
 const selectDeletions = `
-  SELECT at, coalesce(outcome, 'not known') AS outcome, kind, owner_id, source_id, answer, verification, words, requested_by,
+  SELECT noted_at, coalesce(outcome, 'not known') AS outcome, kind, owner_id, source_id, answer, verification, words, requested_by,
     service_url, plan_id, run_id, seq
   FROM (SELECT *, row_number() OVER (PARTITION BY run_id, unit ORDER BY seq DESC) AS age FROM deletion_audit)
   WHERE age = 1 AND event <> 'withdrawn'
-    AND ($1::BIGINT IS NULL OR at >= ${instant('$1')})
+    AND ($1::BIGINT IS NULL OR noted_at >= ${instant('$1')})
     AND ($2::VARCHAR IS NULL OR owner_id = $2 OR source_id = $2) AND ($3::VARCHAR IS NULL OR run_id = $3)
   ORDER BY seq DESC`;
 
