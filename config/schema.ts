@@ -23,6 +23,21 @@ const numberLimit = z.strictObject({
   above: z.number().exactOptional(),
 });
 
+const percent = z.number().min(0).max(100);
+const selectionName = text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _');
+
+/** Its caps have no default: whoever saves a selection that nobody will confirm says how far it may go. */
+const savedSelection = z
+  .strictObject({
+    file: text.optional(),
+    query: text.optional(),
+    maxTargets: z.number().int().positive(),
+    maxShareOfWellsPercent: percent,
+  })
+  .refine((selection) => (selection.file === undefined) !== (selection.query === undefined), {
+    error: 'must name either a file or a query',
+  });
+
 /** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
 export const configSchema = z
   .strictObject({
@@ -85,7 +100,7 @@ export const configSchema = z
         lookbackDays: z.number().int().nonnegative().default(7),
         shrink: z
           .strictObject({
-            maxSharePercent: z.number().min(0).max(100).default(20),
+            maxSharePercent: percent.default(20),
             maxRows: z.number().int().nonnegative().default(3),
           })
           .prefault({}),
@@ -104,6 +119,15 @@ export const configSchema = z
         delimiter: z.string().length(1, 'must be one character, such as ";"').default(','),
         aliases: z.record(text, z.enum(pipeFields)).default({}),
         limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
+      })
+      .prefault({}),
+    cleanup: z
+      .strictObject({
+        maxTargets: count(1_000),
+        maxShareOfWellsPercent: percent.default(10),
+        planMaxAgeHours: z.number().positive().default(24),
+        chunkTargets: count(50),
+        selections: z.record(selectionName, savedSelection).default({}),
       })
       .prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),

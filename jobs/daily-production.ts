@@ -5,8 +5,8 @@
 import { z } from 'zod';
 import { balanceExport } from '../src/core/balance.ts';
 import { assignChunks } from '../src/core/chunking.ts';
-import { AbortedError, AccessError, RateLimitedError, TransientError } from '../src/core/errors.ts';
 import type { PlannedUnit } from '../src/core/run.ts';
+import { isForAll } from '../src/core/verdict.ts';
 import { DAY_MS, daysIn, incrementalWindow, type ReadMode, type Window } from '../src/core/window.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
 import { RowBudget, type RowReservation } from '../src/runs/row-budget.ts';
@@ -193,9 +193,4 @@ class ChunkExport {
       for (const { reservation } of entries) reservation.release();
     }
   }
-}
-
-function isForAll(error: unknown): boolean {
-  if (error instanceof AccessError || error instanceof AbortedError || error instanceof RateLimitedError) return true;
-  return error instanceof TransientError && error.serviceDown;
 }

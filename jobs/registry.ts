@@ -2,15 +2,21 @@
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
 import type { AnyJob } from '../src/runs/job.ts';
 import { anyJob } from '../src/runs/job.ts';
+import { createCleanupJob, type CleanupSettings } from './cleanup.ts';
 import { createDailyProductionJob, type DailyProductionSettings } from './daily-production.ts';
 import { createNetworkPipesJob, type NetworkPipesSettings } from './network-pipes.ts';
 
 export function createJobs(
-  settings: { readonly dailyProduction: DailyProductionSettings; readonly networkPipes: NetworkPipesSettings },
+  settings: {
+    readonly dailyProduction: DailyProductionSettings;
+    readonly networkPipes: NetworkPipesSettings;
+    readonly cleanup: CleanupSettings;
+  },
   files: PipeFiles,
 ): readonly AnyJob[] {
   return [
     anyJob(createDailyProductionJob(settings.dailyProduction)),
     anyJob(createNetworkPipesJob(settings.networkPipes, files)),
+    anyJob(createCleanupJob(settings.cleanup)),
   ];
 }

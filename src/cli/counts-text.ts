@@ -21,6 +21,12 @@ const order = [
   'failed',
   'pipes',
   'chunks',
+  'deleted',
+  'alreadyGone',
+  'refused',
+  'verifiedGone',
+  'stillThere',
+  'notVerified',
 ];
 
 /** Told even when they are 0; the balance names every part of the sum anyway. */

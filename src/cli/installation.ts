@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
+import type { CleanupSettings } from '../../jobs/cleanup.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { UsageError } from '../core/errors.ts';
 import { instantOfDay } from '../core/production-day.ts';
@@ -21,6 +22,7 @@ import type { ProductionDataService } from '../service/production-data-service.t
 import type { TokenSettings } from '../service/settings.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { resolveSelection } from './cleanup-selections.ts';
 
 const now = Date.now;
 
@@ -31,6 +33,8 @@ export interface Installation extends AsyncDisposable {
   /** The same queue at every call; the first one decides its kind. Throws UnreachableError('redis'). */
   queue(kind: 'prompt' | 'lasting'): Promise<RunQueue>;
   desk(): Promise<RunDesk>;
+  /** The same client at every call, with its share of the limits that hold across all workers (G9). */
+  service(log: Logger): Promise<ProductionDataService>;
   /** Works these queues in this process until stopped. The installation does not stop them by itself. */
   startWorkers(queues: readonly ChunkQueueName[], log: Logger): Promise<RunningWorkers>;
 }
@@ -40,12 +44,17 @@ export function createInstallation(
   options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
 ): Installation {
   const jobs = createJobs(
-    { dailyProduction: dailyProductionSettings(config), networkPipes: networkPipesSettings(config) },
+    {
+      dailyProduction: dailyProductionSettings(config),
+      networkPipes: networkPipesSettings(config),
+      cleanup: cleanupSettings(config),
+    },
     pipeFiles,
   );
   const closers: (() => Promise<void>)[] = [];
   const warehouse = openWarehouse();
   let openedQueue: Promise<RunQueue> | undefined;
+  let openedService: Promise<ProductionDataService> | undefined;
 
   function openWarehouse(): Warehouse {
     const { url, ...settings } = config.warehouse;
@@ -62,15 +71,19 @@ export function createInstallation(
 
   const queue: Installation['queue'] = (kind) => (openedQueue ??= openQueue(kind));
 
+  const service: Installation['service'] = (log) =>
+    (openedService ??= openService(config, log, (close) => closers.push(close)));
+
   return {
     config,
     jobs,
     warehouse,
     queue,
+    service,
     desk: async () => createRunDesk({ warehouse, queue: await queue('prompt'), jobs, now }),
     startWorkers: async (queues, log) => {
       const parts = {
-        service: await openService(config, log, (close) => closers.push(close)),
+        service: await service(log),
         warehouse,
         queue: await queue('lasting'),
         jobs,
@@ -164,6 +177,16 @@ function dailyProductionSettings(config: Config) {
 
 function networkPipesSettings({ push: { chunkBytes, concurrency, checkpointMs } }: Config) {
   return { chunkBytes, concurrency, checkpointEveryMs: checkpointMs };
+}
+
+function cleanupSettings(config: Config): CleanupSettings {
+  const { planMaxAgeHours, chunkTargets } = config.cleanup;
+  return {
+    planMaxAgeMs: planMaxAgeHours * 3_600_000,
+    chunkTargets,
+    concurrency: config.service.concurrency,
+    resolveSelection: (name, warehouse) => resolveSelection(name, config, warehouse),
+  };
 }
 
 /** The schema has checked the day already. */

@@ -2,6 +2,8 @@
 import { Command, Option, type CommanderError } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { examples, logLevels, type Shell } from './command-line.ts';
+import { addAuditCommand } from './audit-command.ts';
+import { addCleanupCommand } from './cleanup-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addPushCommand } from './push-command.ts';
@@ -30,8 +32,10 @@ export function createProgram(shell: Shell): Command {
   addWorkerCommand(program, shell);
   addExportCommand(program, shell);
   addPushCommand(program, shell);
+  addCleanupCommand(program, shell);
   addRunsCommand(program, shell);
   addQueryCommand(program, shell);
+  addAuditCommand(program, shell);
   addTestingServerCommand(program, shell);
   addDoctorCommand(program, shell);
   for (const command of leavesOf(program)) command.addHelpText('after', commonNote);

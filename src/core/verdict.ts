@@ -42,6 +42,12 @@ export function judgeBulkError(error: unknown): BulkRefusal | undefined {
   return error.status === 400 || error.status === 409 || error.status === 422 ? 'items' : undefined;
 }
 
+/** Whether every further unit would meet the error as well: none needs to be begun then. */
+export function isForAll(error: unknown): boolean {
+  if (error instanceof AccessError || error instanceof AbortedError || error instanceof RateLimitedError) return true;
+  return error instanceof TransientError && error.serviceDown;
+}
+
 export interface ChunkRetryPolicy {
   /** Attempts of one queue item, the first included. */
   readonly maxAttempts: number;

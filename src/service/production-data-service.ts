@@ -1,4 +1,5 @@
 /** The port to the Production Data Service: what the rest of wellsync may ask of it (INTERFACE.md section 4). */
+import type { TransientError } from '../core/errors.ts';
 import type { WindowReading } from '../core/reading.ts';
 import type { Window } from '../core/window.ts';
 
@@ -21,6 +22,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Told of every attempt, right before it is sent. */
   readonly onAttempt?: () => void;
+  /** Told of each attempt that failed and is followed by another: what it says of the effect of a deletion, say. */
+  readonly onRetry?: (error: TransientError) => void;
 }
 
 /**

@@ -118,6 +118,7 @@ export function createRequestLayer(
         const delayMs = nextDelay({ error, attempt, elapsedMs, policy, random: random() });
         if (delayMs === undefined || !(error instanceof TransientError)) throw error;
         parts.onRetry?.({ request: labelOf(request), attempt, delayMs, error });
+        options.onRetry?.(error);
         await waitBefore(delayMs, signal);
         budget.elapsedMs += delayMs;
       }

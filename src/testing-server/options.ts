@@ -71,6 +71,15 @@ export const testingServerOptionsSchema = z
       .default('not-found')
       .describe('answer to a deletion that finds nothing: 404, or 200 with 0'),
 
+    forbiddenDeletions: z
+      .array(z.string())
+      .default([])
+      .describe('equipment and wells by source id whose deletions are answered 403'),
+    idleDeletions: z
+      .array(z.string())
+      .default([])
+      .describe('equipment and wells by source id whose deletions are answered 200 and remove nothing'),
+
     requiredToken: z
       .string()
       .min(1)

@@ -12,6 +12,7 @@ import type {
   RunState,
   UnitOutcome,
 } from '../core/run.ts';
+import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
 
 export type { ShrinkGuard, WindowBatch };
 
@@ -150,6 +151,8 @@ export interface Warehouse {
   readonly runs: RunLedger;
   readonly dailyProduction: DailyProductionStore;
   readonly pushes: PushStore;
+  readonly cleanupPlans: CleanupPlans;
+  readonly deletions: DeletionLedger;
   /** Opens it, migrates it to this version's schema, and says what is there. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
   /**

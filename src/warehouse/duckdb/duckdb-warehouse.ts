@@ -1,8 +1,10 @@
 /** Composes the DuckDB warehouse: one file, its tables, and the ports that src/warehouse/warehouse.ts states. */
 import { version } from '@duckdb/node-api';
 import type { Warehouse } from '../warehouse.ts';
+import { createCleanupPlans } from './cleanup-plans.ts';
 import { createDailyProductionStore } from './daily-production-store.ts';
 import { shareDatabaseFile } from './database-file.ts';
+import { createDeletionLedger } from './deletion-ledger.ts';
 import { schemaVersion } from './migrations.ts';
 import type { FileSettings } from './open-file.ts';
 import { createPushStore } from './push-store.ts';
@@ -20,6 +22,8 @@ export function createDuckdbWarehouse(settings: DuckdbSettings): Warehouse {
     runs: createRunLedger(file),
     dailyProduction: createDailyProductionStore(file),
     pushes: createPushStore(file),
+    cleanupPlans: createCleanupPlans(file),
+    deletions: createDeletionLedger(file),
     check: () =>
       file.transact(async (connection) => {
         const [row] = await readRows<{ rows: number }>(connection, 'SELECT count(*) AS rows FROM daily_production');

@@ -1,6 +1,7 @@
 /** Owns the schema of the DuckDB warehouse: numbered steps, each applied once, in one transaction with its number. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/errors.ts';
+import { cleanupSchema } from './cleanup-schema.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
 import { pushSchema } from './push-schema.ts';
@@ -28,6 +29,7 @@ const steps: ReadonlyArray<readonly string[]> = [
        counts JSON, fault JSON, notices JSON)`,
   ],
   pushSchema,
+  cleanupSchema,
 ];
 
 export const schemaVersion = steps.length;
