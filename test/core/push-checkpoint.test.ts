@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { decodeCheckpoint, encodeCheckpoint, startOfPush, type PushCheckpoint } from '../../src/core/push-checkpoint.ts';
+import {
+  decodeCheckpoint,
+  encodeCheckpoint,
+  startOfPush,
+  type PushCheckpoint,
+} from '../../src/core/push-checkpoint.ts';
 
 const checkpoint: PushCheckpoint = {
   position: { byte: 1_234, line: 12, form: 'wide' },
