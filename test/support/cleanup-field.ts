@@ -51,7 +51,7 @@ function recordsOf(equipment: string) {
 }
 
 /** As INTERFACE.md section 2.2 has it. */
-export function timeSeriesRecord(_equipment: string, sourceId: string) {
+function timeSeriesRecord(_equipment: string, sourceId: string) {
   const xid = '00000000-0000-4000-8000-000000000001';
   return { xid, equipmentXid: xid, sourceId, measurement: 'OilRate', unit: 'Sm3/d' };
 }
