@@ -75,7 +75,7 @@ ${examples([
 
 async function pushNetworkPipes(invocation: Invocation<PushOptions>): Promise<ExitCode> {
   const config = configOf(invocation);
-  return invocation.options.dryRun ? await dryRun(invocation, config) : await push(invocation, config);
+  return invocation.options.dryRun ? dryRun(invocation, config) : push(invocation, config);
 }
 
 function readingOf(options: PushOptions, config: Config): NetworkPipesParams['reading'] {
@@ -106,7 +106,7 @@ async function dryRun(invocation: Invocation<PushOptions>, config: Config): Prom
     rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
     withTopology: options.checkTopology ?? false,
   });
-  return await printLook(named, look, output);
+  return printLook(named, look, output);
 }
 
 async function push(invocation: Invocation<PushOptions>, config: Config): Promise<ExitCode> {
@@ -175,9 +175,9 @@ async function carryOut(
   { options, parts }: { readonly options: PushOptions; readonly parts: CarryOutParts },
 ): Promise<ExitCode> {
   const run = { runId, job: networkPipesJobName };
-  if (options.inline) return await workInline(run, parts);
-  if (options.wait) return await followToEnd(run, parts);
-  return await leaveQueued(run, parts, { file: source.file, sha256: source.identity.sha256 });
+  if (options.inline) return workInline(run, parts);
+  if (options.wait) return followToEnd(run, parts);
+  return leaveQueued(run, parts, { file: source.file, sha256: source.identity.sha256 });
 }
 
 /** Not an error: who pushes a file twice, as a schedule may, has what was wished for. */
@@ -191,7 +191,7 @@ async function tellKnown(
   const what = state === 'done' ? 'has been pushed' : 'is being pushed';
   const opening = `The content of ${source.name} ${what} by run ${runId}, ${instantText(atMs)}; --again pushes it anew.`;
   if (state === 'under-way' && (options.wait || options.inline)) {
-    return await carryOut(runId, source, { options, parts: { ...parts, opening } });
+    return carryOut(runId, source, { options, parts: { ...parts, opening } });
   }
   const at = new Date(atMs).toISOString();
   const facts = { runId, job: networkPipesJobName, state: state === 'done' ? 'already-pushed' : 'under-way', at };

@@ -32,7 +32,7 @@ export function textJson(text: string): string {
 }
 
 /** A text as it stands in a message: quoted, cut, on one line. */
-export function shown(text: string): string {
+function shown(text: string): string {
   const cut = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
   return JSON.stringify(cut);
 }
@@ -121,7 +121,7 @@ function readParts(parts: readonly string[], limit: NumberLimit | undefined): st
  * JSON numbers go through as they are. Of the others only those are mended that lose a sign or a point or gain the zero
  * before it (`+5`, `5.`, `.5`), so that no digit changes; the rest is refused, since its meaning would be a guess.
  */
-export function readNumber(text: string): CellReading {
+function readNumber(text: string): CellReading {
   if (jsonNumber.test(text)) return { json: text };
   if (text === '') return { reason: 'is empty' };
   const match = looseNumber.exec(text);

@@ -42,7 +42,7 @@ export interface RejectedRows extends RejectedLoad {
 export type PipeEntry = PipeItem | RejectedRows;
 
 /** Fields that separate pipes: no id holds a NUL. */
-export function pipeKey(network: string, sourceId: string): string {
+function pipeKey(network: string, sourceId: string): string {
   return `${network}\u0000${sourceId}`;
 }
 

@@ -33,7 +33,7 @@ export function createChunkWorker(
     if (await isHalted(item.runId)) return endChunk(item);
     await using lease = job.isExclusive === true ? await queue.lease(item, signal) : undefined;
     const units = await warehouse.runs.openUnits(item.runId, item.chunk);
-    if (units.length === 0) return endChunk(item);
+    if (units.length === 0) return await endChunk(item);
 
     using halt = watchHalt(item.runId, lease === undefined ? signal : AbortSignal.any([signal, lease.signal]));
     const tries = await triesOf(item, units, attempt);

@@ -68,7 +68,8 @@ describe('the lease of an item', () => {
   });
 
   test('that is waited for can be given up', async () => {
-    await using _held = await lease();
+    await using held = await lease();
     await expect(lease(AbortSignal.timeout(50))).rejects.toBeInstanceOf(AbortedError);
+    expect(held.isHeld()).toBe(true);
   });
 });
