@@ -1,10 +1,10 @@
 /** Decides which known name a mistyped one most likely stands for. Pure. */
 
-/** The nearest of `known`; undefined where even that one differs in more than a third of its characters. */
+/** The nearest of `known`; undefined where even that one differs in more than a third of its characters, two in a short one. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const distances = known.map((name) => ({ name, distance: editDistance(given, name) }));
   const [nearest] = distances.toSorted((left, right) => left.distance - right.distance);
-  return nearest !== undefined && nearest.distance * 3 <= nearest.name.length ? nearest.name : undefined;
+  return nearest !== undefined && nearest.distance <= Math.max(2, nearest.name.length / 3) ? nearest.name : undefined;
 }
 
 /** Insertions, removals and replacements that make one text of the other (Levenshtein). */

@@ -165,7 +165,7 @@ describe('the file of a DuckDB warehouse', () => {
     expect(values).toEqual([...expected, '2024-01-01T10:00:00.5', '2024-01-01T08:00:00Z', false, null]);
   });
 
-  it('keeps the columns of schema version 2', async () => {
+  it('keeps the columns of schema version 3', async () => {
     await loadOne(test().warehouse, reading(dailyRows(1)));
     const columns = await ask(
       test().warehouse,

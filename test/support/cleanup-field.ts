@@ -45,13 +45,11 @@ export function cleanupField(targetCount: number): CleanupField {
 }
 
 function recordsOf(equipment: string) {
-  return Array.from({ length: recordsOfEquipment }, (_, record) =>
-    timeSeriesRecord(equipment, `${equipment}:${record}`),
-  );
+  return Array.from({ length: recordsOfEquipment }, (_, record) => timeSeriesRecord(`${equipment}:${record}`));
 }
 
 /** As INTERFACE.md section 2.2 has it. */
-function timeSeriesRecord(_equipment: string, sourceId: string) {
+export function timeSeriesRecord(sourceId: string) {
   const xid = '00000000-0000-4000-8000-000000000001';
   return { xid, equipmentXid: xid, sourceId, measurement: 'OilRate', unit: 'Sm3/d' };
 }
