@@ -82,7 +82,7 @@ describe('the file of a DuckDB warehouse', () => {
     expect(String(fault)).toContain(`process ${holder.pid} `);
     expect(await failure(ask(impatient, 'SELECT 1'))).toMatchObject({ code: 'warehouse-busy' });
     await holder.kill();
-    expect(await impatient.check()).toMatchObject({ schemaVersion: 1 });
+    expect(await impatient.check()).toMatchObject({ schemaVersion: 2 });
     await impatient.close();
   });
 
@@ -164,7 +164,7 @@ describe('the file of a DuckDB warehouse', () => {
     expect(values).toEqual([...expected, '2024-01-01T10:00:00.5', '2024-01-01T08:00:00Z', false, null]);
   });
 
-  it('keeps the columns of schema version 1', async () => {
+  it('keeps the columns of schema version 2', async () => {
     await loadOne(test().warehouse, reading(dailyRows(1)));
     const columns = await ask(
       test().warehouse,
