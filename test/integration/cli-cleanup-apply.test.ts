@@ -134,6 +134,25 @@ describe('a plan that is applied', () => {
     expect((await bench.run('cleanup', 'show', planId)).stdout).toContain('Applied at ');
   });
 
+  test('G6: has the intent of every deletion in the warehouse before its request', async () => {
+    const unknown: string[] = [];
+    let requests = 0;
+    const intents =
+      "SELECT count(*) FROM deletion_audit WHERE event = 'intent' AND (owner_id, coalesce(source_id, '')) = ";
+    await using bench = await cleanupBench({
+      async onRequest({ method, url, parameters: [owner = '', source = ''] }) {
+        if (method !== 'DELETE') return undefined;
+        requests += 1;
+        const [[count] = []] = await bench.ask(`${intents} ('${owner}', '${source}')`);
+        if (count === 0) unknown.push(url);
+        return undefined;
+      },
+    });
+    await bench.run('cleanup', '--apply', await bench.plan(), '--inline');
+    expect(requests).toBe(4);
+    expect(unknown).toEqual([]);
+  });
+
   test('G6: has every deletion in the audit: who, when, what, by which plan, and the integer that came back', async () => {
     await using bench = await cleanupBench();
     const planId = await bench.plan();
