@@ -1,6 +1,7 @@
 /** The conformance suite of the warehouse's port: every implementation takes it, with files or a server of its own. */
 import { describe } from 'vitest';
 import type { OpenWarehouse } from '../support/warehouse-under-test.ts';
+import { describeCleanup } from './warehouse-cleanup.ts';
 import { describeGuards } from './warehouse-guard.ts';
 import { describeLedger } from './warehouse-ledger.ts';
 import { describeMerge } from './warehouse-merge.ts';
@@ -16,5 +17,6 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describePushes(open);
     describeQuery(open);
     describeReplay(open);
+    describeCleanup(open);
   });
 }

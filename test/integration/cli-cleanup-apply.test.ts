@@ -83,6 +83,29 @@ describe('a plan is refused', () => {
   });
 });
 
+describe('at a terminal', () => {
+  test.each([['5\n'], ['yes\n'], ['\n'], ['\u0003'], ['']])(
+    'G6: nothing is deleted unless the number of targets is typed: %j',
+    async (typed) => {
+      await using bench = await cleanupBench();
+      const { stderr, code } = await bench.runAtTerminal(typed, 'cleanup', '--apply', await bench.plan(), '--inline');
+      expect(stderr).toContain('delete 4 targets at ');
+      expect(stderr).toContain('Type the number of targets to delete: ');
+      expect(code).toBe(4);
+      expect(bench.server.state.deletions()).toEqual([]);
+    },
+  );
+
+  test('the number of targets confirms, and --yes goes without the question', async () => {
+    await using bench = await cleanupBench();
+    const confirmed = await bench.runAtTerminal('4\n', 'cleanup', '--apply', await bench.plan(), '--inline');
+    expect(confirmed.stdout).toContain('4 targets = 4 deleted');
+    const unasked = await bench.runAtTerminal('', 'cleanup', '--apply', await bench.plan(), '--yes', '--inline');
+    expect(unasked.stderr).not.toContain('Type the number');
+    expect(unasked.stdout).toContain('4 targets = 0 deleted + 4 already gone');
+  });
+});
+
 describe('a plan that is applied', () => {
   test('G2, G6: deletes exactly its targets, in order, by ids of any letters, and verifies what can be read', async () => {
     await using bench = await cleanupBench();
@@ -109,6 +132,25 @@ describe('a plan that is applied', () => {
     const kinds = bench.server.state.deletions().map(({ kind }) => kind);
     expect(kinds).toEqual(['time-series', 'time-series', 'micro-string', 'wellbore']);
     expect((await bench.run('cleanup', 'show', planId)).stdout).toContain('Applied at ');
+  });
+
+  test('G6: has the intent of every deletion in the warehouse before its request', async () => {
+    const unknown: string[] = [];
+    let requests = 0;
+    const intents =
+      "SELECT count(*) FROM deletion_audit WHERE event = 'intent' AND (owner_id, coalesce(source_id, '')) = ";
+    await using bench = await cleanupBench({
+      async onRequest({ method, url, parameters: [owner = '', source = ''] }) {
+        if (method !== 'DELETE') return undefined;
+        requests += 1;
+        const [[count] = []] = await bench.ask(`${intents} ('${owner}', '${source}')`);
+        if (count === 0) unknown.push(url);
+        return undefined;
+      },
+    });
+    await bench.run('cleanup', '--apply', await bench.plan(), '--inline');
+    expect(requests).toBe(4);
+    expect(unknown).toEqual([]);
   });
 
   test('G6: has every deletion in the audit: who, when, what, by which plan, and the integer that came back', async () => {

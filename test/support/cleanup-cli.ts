@@ -51,6 +51,8 @@ export interface CleanupBench extends AsyncDisposable {
   /** Sets what stands in the configuration below `cleanup:`, indented by two. */
   configure(cleanup: string): Promise<void>;
   run(...args: readonly string[]): Promise<Ending>;
+  /** At a terminal, where somebody types `typed`. */
+  runAtTerminal(typed: string, ...args: readonly string[]): Promise<Ending>;
   json(...args: readonly string[]): Promise<unknown>;
   /** The rows of a query on the warehouse, asked in this process. */
   ask(sql: string): Promise<readonly (readonly unknown[])[]>;
@@ -81,6 +83,7 @@ export async function cleanupBench(setup: TestingServerSetup = {}): Promise<Clea
     field,
     configure,
     run,
+    runAtTerminal: (typed, ...args) => runHere(args, { ...home.env, WELLSYNC_CONFIG: file }, typed),
     json,
     async ask(sql) {
       const warehouse = createDuckdbWarehouse({ ...settings, path: home.warehouseFile });

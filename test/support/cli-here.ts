@@ -16,13 +16,22 @@ class Collector extends Writable {
   }
 }
 
-/** What the command said, and its exit code, as src/cli/main.ts would end with it. */
-export async function runHere(args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ending> {
-  const [stdout, stderr] = [new Collector(), new Collector()];
+/**
+ * What the command said, and its exit code, as src/cli/main.ts would end with it. With `typed` the command is at a terminal
+ * where somebody types that.
+ */
+export async function runHere(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  typed?: string,
+): Promise<Ending> {
+  const isTTY = typed !== undefined;
+  const [stdout, stderr] = [new Collector(), Object.assign(new Collector(), { isTTY })];
+  const stdin = Object.assign(Readable.from(typed === undefined ? [] : [typed]), { isTTY });
   const output = new Output({ stdout, stderr, json: args.includes('--json') });
   let code = 0;
   try {
-    const shell = { output, environment, stdin: Readable.from([]), finish: (ended: number) => (code = ended) };
+    const shell = { output, environment, stdin, finish: (ended: number) => (code = ended) };
     await createProgram(shell).parseAsync([...args], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) throw error;
