@@ -174,12 +174,16 @@ export function describeCleanup(open: OpenWarehouse): void {
       ]);
       expect(await events(3)).toEqual([['outcome', 'failed']]);
       await runs.finish({
-        ...{ runId: 'r', job: 'cleanup', state: 'failed', counts: {}, failures: [], notices: [] },
-        ...{
-          units: { total: 4, done: 0, held: 0, failed: 3, cancelled: 1 },
-          balance: { balanced: true, statement: '' },
-        },
-        ...{ startedAtMs: atMs, finishedAtMs: atMs },
+        runId: 'r',
+        job: 'cleanup',
+        state: 'failed',
+        counts: {},
+        failures: [],
+        notices: [],
+        units: { total: 4, done: 0, held: 0, failed: 3, cancelled: 1 },
+        balance: { balanced: true, statement: '' },
+        startedAtMs: atMs,
+        finishedAtMs: atMs,
       });
       await runs.reopen('r');
       // What nobody knew of the request stays unknown; what had no effect is not a repeat.
