@@ -4,15 +4,18 @@
  */
 import { z } from 'zod';
 import { balanceExport } from '../src/core/balance.ts';
-import { assignChunks } from '../src/core/chunking.ts';
+import { wholeDays } from '../src/core/coverage.ts';
 import { AbortedError, AccessError, RateLimitedError, TransientError } from '../src/core/errors.ts';
 import type { PlannedUnit } from '../src/core/run.ts';
-import { DAY_MS, daysIn, incrementalWindow, type ReadMode, type Window } from '../src/core/window.ts';
+import type { ReadMode, Window } from '../src/core/window.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
 import { RowBudget, type RowReservation } from '../src/runs/row-budget.ts';
 import type { WindowBatch } from '../src/warehouse/warehouse.ts';
+import { expectedRows, planGaps, planWindows } from './daily-production-plan.ts';
 
 export const dailyProductionJobName = 'export daily-production';
+/** The same over the days that the warehouse has nothing of. */
+export const gapsJobName = 'export daily-production --gaps';
 
 export interface DailyProductionSettings {
   readonly timeZone: string;
@@ -41,50 +44,20 @@ export type DailyProductionParams = z.output<typeof paramsSchema>;
 
 const unitSchema = z.object({ fromMs: z.number(), toMs: z.number(), mode: z.enum(['incremental', 'backfill']) });
 
-/** A window from the start of history says little about the rows in it: it counts as ten years of days. */
-const longestExpectedDays = 3_650;
-
-function expectedRows(window: Window): number {
-  return Math.min(daysIn(window), longestExpectedDays);
-}
-
-export function createDailyProductionJob(settings: DailyProductionSettings): Job<DailyProductionParams> {
+/** Two jobs that differ in what they read: what is due, and what is missing. They share the rows that they may hold. */
+export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
-  return {
-    name: dailyProductionJobName,
+  const shared = {
     queue: 'export',
     params: paramsSchema,
     exceptions: ['quarantined'],
     balance: balanceExport,
-    plan: (params, parts) => planUnits(params, settings, parts),
     work: (chunk, parts) => new ChunkExport(settings, budget, chunk, parts).run(),
-  };
-}
-
-async function planUnits(
-  params: DailyProductionParams,
-  settings: DailyProductionSettings,
-  { warehouse }: JobParts,
-): Promise<readonly PlannedUnit[]> {
-  const uwis = [...new Set(params.uwis)];
-  const mode: ReadMode = params.fromMs === undefined && params.toMs === undefined ? 'incremental' : 'backfill';
-  const watermarks =
-    mode === 'incremental' ? await warehouse.dailyProduction.watermarks(uwis) : new Map<string, number>();
-  const windows = uwis.map((uwi): Window => {
-    if (mode === 'backfill')
-      return { fromMs: params.fromMs ?? settings.historyFromMs, toMs: params.toMs ?? params.nowMs };
-    return incrementalWindow({
-      watermarkMs: watermarks.get(uwi),
-      lookbackMs: settings.lookbackDays * DAY_MS,
-      historyFromMs: settings.historyFromMs,
-      nowMs: params.nowMs,
-    });
-  });
-  const chunks = assignChunks(windows.map(expectedRows), {
-    maxUnits: settings.chunkWells,
-    maxRows: settings.chunkRows,
-  });
-  return uwis.map((target, unit) => ({ unit, chunk: chunks[unit] ?? 0, target, spec: { ...windows[unit], mode } }));
+  } satisfies Partial<Job<DailyProductionParams>>;
+  return [
+    { ...shared, name: dailyProductionJobName, plan: (params, parts) => planWindows(params, settings, parts) },
+    { ...shared, name: gapsJobName, plan: (params, parts) => planGaps(params, settings, parts) },
+  ];
 }
 
 interface GatheredWindow {
@@ -158,7 +131,8 @@ class ChunkExport {
     const { timeZone, pageLimit } = this.#settings;
     const request = { uwi: unit.target, window, timeZone, pageLimit };
     const reading = await this.#parts.service.readDailyProduction(request, { signal: this.#chunk.signal });
-    return { unit: unit.unit, uwi: unit.target, window, mode, ...reading };
+    const readDays = wholeDays(window, timeZone, this.#chunk.params.nowMs);
+    return { unit: unit.unit, uwi: unit.target, window, mode, readDays, ...reading };
   }
 
   /** Holds the reader back while a full batch is committed: rows in memory stay bounded (G8). */

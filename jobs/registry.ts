@@ -1,8 +1,8 @@
 /** The list of the jobs that wellsync knows. */
 import type { AnyJob } from '../src/runs/job.ts';
 import { anyJob } from '../src/runs/job.ts';
-import { createDailyProductionJob, type DailyProductionSettings } from './daily-production.ts';
+import { createDailyProductionJobs, type DailyProductionSettings } from './daily-production.ts';
 
 export function createJobs(settings: { readonly dailyProduction: DailyProductionSettings }): readonly AnyJob[] {
-  return [anyJob(createDailyProductionJob(settings.dailyProduction))];
+  return createDailyProductionJobs(settings.dailyProduction).map(anyJob);
 }

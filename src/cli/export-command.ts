@@ -1,6 +1,6 @@
 /** `wellsync export`: asks for a run that pulls daily production, and leaves, follows or works it. */
 import { Option, type Command } from 'commander';
-import { dailyProductionJobName, type DailyProductionParams } from '../../jobs/daily-production.ts';
+import { dailyProductionJobName, gapsJobName, type DailyProductionParams } from '../../jobs/daily-production.ts';
 import type { Config } from '../../config/schema.ts';
 import { backfillBounds, type BackfillBounds } from './backfill-bounds.ts';
 import { followToEnd, noWorkerText, workInline, type CarryOutParts } from './carry-out.ts';
@@ -17,6 +17,7 @@ interface ExportOptions {
   readonly wells?: string;
   readonly from?: string;
   readonly to?: string;
+  readonly gaps?: true;
   readonly allowShrink?: true;
   readonly wait?: true;
   readonly inline?: true;
@@ -31,6 +32,7 @@ export function addExportCommand(program: Command, shell: Shell): void {
     .option('--wells <file>', 'wells from a CSV file with the column uwi; - is standard input')
     .option('--from <day>', 'read from this day on: a backfill, which moves no watermark')
     .option('--to <day>', 'read up to this day, which is the first one left out')
+    .option('--gaps', 'read only days that are missing in the warehouse or were never read')
     .option('--allow-shrink', 'let windows lose rows that would otherwise be held for your leave')
     .addOption(waitOption())
     .addOption(inlineOption())
@@ -51,6 +53,10 @@ Without --from and --to every well goes on from its watermark, minus the
 lookback; a well seen for the first time gets its whole history. A day is one of
 the configured time zone; an ISO date-time (2024-03-31T06:00:00Z) will do too.
 Where no well is named, those of the configuration are meant (export.wells).
+
+--gaps reads, between --from and --to or else from the first known day of a well
+to the last day that is over, just the days that the warehouse has nothing of:
+see wellsync coverage. A well of which nothing is known is read as a whole.
 
 --inline needs no worker: this process works the shared queues itself, and other
 workers may help. If it is killed, nothing is lost: any worker, or the next
@@ -93,10 +99,11 @@ async function exportDailyProduction(invocation: Invocation<ExportOptions>): Pro
     ...bounds,
     allowShrink: options.allowShrink ?? false,
   };
-  const runId = await desk.start(dailyProductionJobName, params);
+  const job = options.gaps ? gapsJobName : dailyProductionJobName;
+  const runId = await desk.start(job, params);
 
-  const run = { runId, job: dailyProductionJobName };
-  const parts = { installation, output, opening: startedText(runId, wells, bounds) };
+  const run = { runId, job };
+  const parts = { installation, output, opening: startedText(run, wells, bounds) };
   if (options.inline) return await workInline(run, parts);
   if (options.wait) return await followToEnd(run, parts);
   return await leaveQueued(run, parts, { wells: wells.uwis.length, repeatedWells: wells.repeatedCount });
@@ -110,9 +117,14 @@ function wellsOf({ options, stdin }: Invocation<ExportOptions>, config: Config):
   );
 }
 
-function startedText(runId: string, wells: Wells, bounds: BackfillBounds): string {
+function startedText(
+  { runId, job }: { readonly runId: string; readonly job: string },
+  wells: Wells,
+  bounds: BackfillBounds,
+): string {
   const { fromMs, toMs } = bounds;
-  const what = `Run ${runId}: daily production of ${counted(wells.uwis.length, 'well')}`;
+  const part = job === gapsJobName ? 'the gaps in daily production' : 'daily production';
+  const what = `Run ${runId}: ${part} of ${counted(wells.uwis.length, 'well')}`;
   const since = fromMs === undefined ? '' : ` from ${instantText(fromMs)}`;
   const until = toMs === undefined ? '' : ` to ${instantText(toMs)}`;
   const repeated = wells.repeatedCount === 0 ? '' : ` (${counted(wells.repeatedCount, 'repeated name')} left out)`;

@@ -2,6 +2,7 @@
 import { Command, Option, type CommanderError } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { examples, logLevels, type Shell } from './command-line.ts';
+import { addCoverageCommand } from './coverage-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addQueryCommand } from './query-command.ts';
@@ -29,6 +30,7 @@ export function createProgram(shell: Shell): Command {
   addWorkerCommand(program, shell);
   addExportCommand(program, shell);
   addRunsCommand(program, shell);
+  addCoverageCommand(program, shell);
   addQueryCommand(program, shell);
   addTestingServerCommand(program, shell);
   addDoctorCommand(program, shell);

@@ -1,5 +1,5 @@
 /** Decides what a run is called by: what it settles, its state in a sentence, and what to do next. Pure. */
-import { dailyProductionJobName } from '../../jobs/daily-production.ts';
+import { dailyProductionJobName, gapsJobName } from '../../jobs/daily-production.ts';
 import type { RunReport } from '../core/run.ts';
 import { counted, figure, listed, spacedName } from './words.ts';
 
@@ -8,9 +8,14 @@ export interface UnitWords {
   readonly many: string;
 }
 
+const unitWords: ReadonlyMap<string, UnitWords> = new Map([
+  [dailyProductionJobName, { one: 'well', many: 'wells' }],
+  [gapsJobName, { one: 'window', many: 'windows' }],
+]);
+
 /** What the units of a job are to an operator. */
 export function unitWordsOf(job: string): UnitWords {
-  return job === dailyProductionJobName ? { one: 'well', many: 'wells' } : { one: 'unit', many: 'units' };
+  return unitWords.get(job) ?? { one: 'unit', many: 'units' };
 }
 
 /** One sentence, for every state that a run can end in. `exceptions` names the counts that make `done` less than plain. */

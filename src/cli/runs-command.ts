@@ -1,6 +1,6 @@
 /** `wellsync runs`: what runs there are, how one stands, and cancelling and retrying them. */
 import { hostname, userInfo } from 'node:os';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { isFinished, type RunRecord, type RunState } from '../core/run.ts';
 import type { BoardState, RunQueue } from '../queue/port.ts';
@@ -15,6 +15,7 @@ import { settledUnitsOf, standingDocument } from './run-document.ts';
 import { findRun } from './run-names.ts';
 import { unitWordsOf } from './run-words.ts';
 import { tableText } from './table.ts';
+import { wholeNumber } from './whole-number.ts';
 import { counted, durationText, figure, instantText } from './words.ts';
 
 const runStates = ['queued', 'running', 'done', 'failed', 'cancelled'] as const satisfies readonly RunState[];
@@ -73,11 +74,6 @@ What is done stays done: only the failed and the cancelled part is worked again.
 With --inline a run that has not ended, since the process that worked it was
 stopped, is taken up as well.
 `;
-
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number above 0.');
-}
 
 async function listRuns(invocation: Invocation<ListOptions>): Promise<ExitCode> {
   const { options, output } = invocation;

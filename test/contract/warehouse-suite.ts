@@ -1,6 +1,7 @@
 /** The conformance suite of the warehouse's port: every implementation takes it, with files or a server of its own. */
 import { describe } from 'vitest';
 import type { OpenWarehouse } from '../support/warehouse-under-test.ts';
+import { describeCoverage } from './warehouse-coverage.ts';
 import { describeGuards } from './warehouse-guard.ts';
 import { describeLedger } from './warehouse-ledger.ts';
 import { describeMerge } from './warehouse-merge.ts';
@@ -11,6 +12,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
   describe(`the warehouse on ${name}`, () => {
     describeMerge(open);
     describeGuards(open);
+    describeCoverage(open);
     describeLedger(open);
     describeQuery(open);
     describeReplay(open);

@@ -3,6 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { movedWatermarks, outcomeOfWindow, settleBatch, type WindowBatch } from '../../core/merge.ts';
 import type { UnitOutcome } from '../../core/run.ts';
 import type { DailyProductionStore } from '../warehouse.ts';
+import { noteRead } from './coverage-ledger.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { compareWindows, replaceWindows } from './merge.ts';
 import { replaceQuarantine } from './quarantine.ts';
@@ -36,6 +37,10 @@ async function commit(connection: DuckDBConnection, batch: Commit): Promise<read
   const held = merged.flatMap((window, index) => (isHeld(window) ? [index] : []));
   await replaceWindows(connection, held, { runId, atMs: committedAtMs });
   await replaceQuarantine(connection, windows, { runId, atMs: committedAtMs });
+  await noteRead(
+    connection,
+    merged.filter((window) => !isHeld(window)),
+  );
   await moveWatermarks(
     connection,
     merged.map((window) => ({ ...window, held: isHeld(window) })),

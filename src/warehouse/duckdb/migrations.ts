@@ -3,6 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/errors.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
+import { schema2 } from './schema-2.ts';
 import { inTransaction, instant, readRows } from './sql.ts';
 
 /**
@@ -11,7 +12,7 @@ import { inTransaction, instant, readRows } from './sql.ts';
  * and slows every insert, and since one transaction writes at a time, the merge itself keeps (uwi, xid) unique. Rows go
  * in ordered by well and day, which is what prunes row groups.
  */
-const steps: ReadonlyArray<readonly string[]> = [
+export const schemaSteps: ReadonlyArray<readonly string[]> = [
   [
     `CREATE TABLE daily_production (${declared(rowColumns)},
        inserted_run_id VARCHAR, changed_run_id VARCHAR, changed_at TIMESTAMPTZ)`,
@@ -26,9 +27,10 @@ const steps: ReadonlyArray<readonly string[]> = [
     `CREATE TABLE run_unit (run_id VARCHAR, unit INTEGER, chunk INTEGER, target VARCHAR, spec JSON, state VARCHAR,
        counts JSON, fault JSON, notices JSON)`,
   ],
+  schema2,
 ];
 
-export const schemaVersion = steps.length;
+export const schemaVersion = schemaSteps.length;
 
 /**
  * Takes the file to this version's schema; true when there was something to do. Throws UnreachableError where the file is
@@ -63,7 +65,7 @@ export async function migrate(connection: DuckDBConnection, location: string, no
 
 async function apply(connection: DuckDBConnection, found: number, nowMs: number): Promise<void> {
   await connection.run('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER, applied_at TIMESTAMPTZ)');
-  for (const [index, statements] of steps.entries()) {
+  for (const [index, statements] of schemaSteps.entries()) {
     if (index < found) continue;
     for (const statement of statements) await connection.run(statement);
     await connection.run(`INSERT INTO schema_version VALUES ($1, ${instant('$2')})`, [index + 1, BigInt(nowMs)]);
