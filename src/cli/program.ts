@@ -6,6 +6,7 @@ import { addCoverageCommand } from './coverage-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addExportCommand } from './export-command.ts';
 import { addQueryCommand } from './query-command.ts';
+import { addRestatementsCommand } from './restatements-command.ts';
 import { addRunsCommand } from './runs-command.ts';
 import { addTestingServerCommand } from './testing-server-command.ts';
 import { versionOfPackage } from './version.ts';
@@ -31,6 +32,7 @@ export function createProgram(shell: Shell): Command {
   addExportCommand(program, shell);
   addRunsCommand(program, shell);
   addCoverageCommand(program, shell);
+  addRestatementsCommand(program, shell);
   addQueryCommand(program, shell);
   addTestingServerCommand(program, shell);
   addDoctorCommand(program, shell);

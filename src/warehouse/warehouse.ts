@@ -1,5 +1,6 @@
 /** The port to the warehouse: the one interface that DuckDB implements and PostgreSQL will (DESIGN.md section 7). */
 import type { CoverageSums, DayInterval, WellCoverage } from '../core/coverage.ts';
+import type { RestatedVersion } from '../core/restatement.ts';
 import type { ShrinkGuard, WindowBatch } from '../core/merge.ts';
 import type {
   Counts,
@@ -50,6 +51,13 @@ export interface CoverageStore {
   survey<T>(question: CoverageQuestion, use: (survey: CoverageSurvey) => Promise<T>): Promise<T>;
   /** By well the stretches of days that have a row or a quarantined record, in order; a well without any is absent. */
   knownDays(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly DayInterval[]>>;
+}
+
+/** Noticed within [sinceMs, untilMs), milliseconds since 1970; of all wells where none is named. */
+export interface RestatementQuestion {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly uwis?: readonly string[];
 }
 
 /** What a probe found out about a service, as JSON text, by the service's base address. */
@@ -122,6 +130,15 @@ export interface DailyProductionStore {
     readonly shrink: ShrinkGuard;
     readonly committedAtMs: number;
   }): Promise<readonly UnitOutcome[]>;
+  /**
+   * Versions of rows that ended, by the time at which that was noticed, then by uwi and day; they last as long as `use`,
+   * which must not call the warehouse. Beside this the query language has `daily_production_as_known(moment)`: the table
+   * as it was known at a time, to the commit.
+   */
+  restatements<T>(
+    question: RestatementQuestion,
+    use: (versions: AsyncIterable<RestatedVersion>) => Promise<T>,
+  ): Promise<T>;
 }
 
 /** A table of values as JSON can carry them: timestamps and days as ISO text, big integers as numbers where they are safe, else as text. */

@@ -7,6 +7,7 @@ import { describeLedger } from './warehouse-ledger.ts';
 import { describeMerge } from './warehouse-merge.ts';
 import { describeQuery } from './warehouse-query.ts';
 import { describeReplay } from './warehouse-replay.ts';
+import { describeRestatements } from './warehouse-restatements.ts';
 
 export function describeWarehouse(name: string, open: OpenWarehouse): void {
   describe(`the warehouse on ${name}`, () => {
@@ -16,5 +17,6 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describeLedger(open);
     describeQuery(open);
     describeReplay(open);
+    describeRestatements(open);
   });
 }

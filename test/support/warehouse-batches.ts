@@ -101,15 +101,21 @@ export async function load(
   warehouse: Warehouse,
   windows: readonly WindowBatch[],
   shrink: ShrinkGuard = guard,
+  atMs = committedAtMs,
 ): Promise<readonly UnitOutcome[]> {
   const runId = await planned(warehouse, windows);
-  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs });
+  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: atMs });
   return outcomes.toSorted((left, right) => left.unit - right.unit);
 }
 
 /** Commits one reading as a run of its own. */
-export async function loadOne(warehouse: Warehouse, window: WindowBatch, shrink?: ShrinkGuard): Promise<UnitOutcome> {
-  const [outcome] = await load(warehouse, [window], shrink);
+export async function loadOne(
+  warehouse: Warehouse,
+  window: WindowBatch,
+  shrink?: ShrinkGuard,
+  atMs?: number,
+): Promise<UnitOutcome> {
+  const [outcome] = await load(warehouse, [window], shrink, atMs);
   if (outcome === undefined) throw new Error('the unit was not settled');
   return outcome;
 }

@@ -1,15 +1,17 @@
 /**
  * Says what the warehouse has of the days that are asked for. Days are counted as bits of their months, so that however
- * many years there are, the engine groups by well and month and never by day; and wells are taken in slices, since the
- * months of all wells at once would not fit into the engine's memory (G8):
+ * many years there are, the engine groups by well and month and never by day:
  *
- *   coverage_well    the wells that are asked about, in order
- *   coverage_cell    well and month of one slice: its days in each of the four ways
- *   coverage_sum     the same summed by well       coverage_month   and by month, all wells together
+ *   coverage_well    the wells that are asked about, numbered by name
+ *   coverage_known   well and month: a bit for each day that has a row, or a row or a quarantined record
+ *   coverage_part    sums by well, and by month of a slice of wells
+ *
+ * The large table is read once; what is reckoned from it afterwards is reckoned for a slice of wells at a time, since the
+ * months of all wells at once would not fit into the engine's memory (G8).
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { DayInterval, WellCoverage } from '../../core/coverage.ts';
-import type { CoverageQuestion, CoverageSurvey, MonthCoverage } from '../warehouse.ts';
+import type { CoverageQuestion, CoverageSurvey } from '../warehouse.ts';
 import { dayOfNumber } from './coverage-ledger.ts';
 import { jsonText, readRows, streamRows } from './sql.ts';
 
@@ -33,61 +35,56 @@ function summed(names: readonly string[]): string {
 
 const askedFrom = `getvariable('asked_from')`;
 const askedTo = `getvariable('asked_to')`;
-const isAskedAbout = `(getvariable('all_wells') OR uwi IN (FROM named_well))`;
 const isAskedDay = `production_day >= coalesce(${askedFrom}, production_day) AND production_day < ${askedTo}`;
 
-const wellSteps: readonly string[] = [
+const tables = (isAskedAbout: string): readonly string[] => [
   `CREATE OR REPLACE TEMP TABLE coverage_well AS
-     SELECT row_number() OVER (ORDER BY uwi) AS well, uwi FROM (
+     SELECT (row_number() OVER (ORDER BY uwi))::INTEGER AS well, uwi FROM (
        SELECT uwi FROM coverage WHERE ${isAskedAbout} UNION SELECT uwi FROM daily_production WHERE ${isAskedAbout}
        UNION SELECT uwi FROM quarantine WHERE ${isAskedAbout} UNION SELECT uwi FROM named_well)`,
-  `CREATE OR REPLACE TEMP TABLE coverage_sum
-     (uwi VARCHAR, first_day DATE, last_day DATE, ${counts.map((name) => `${name} BIGINT`).join(', ')}, after_last BIGINT)`,
-  `CREATE OR REPLACE TEMP TABLE coverage_month (month DATE, ${counts.map((name) => `${name} BIGINT`).join(', ')})`,
-];
-
-/** The wells of a slice; the bounds of their names spare the engine the parts of the large table that hold none of them. */
-const inSlice = `uwi >= $1 AND uwi <= $2 AND uwi IN (SELECT uwi FROM coverage_well)`;
-
-/** Makes `coverage_slice` and `coverage_cell` of the wells from one name to another. */
-const cellSteps: readonly string[] = [
   `CREATE OR REPLACE TEMP TABLE coverage_known AS
-     SELECT uwi, date_trunc('month', production_day)::DATE AS month, bit_or(bit) AS known,
-       bit_or(CASE WHEN present THEN bit ELSE 0 END) AS present, min(production_day) AS first_day, max(production_day) AS last_day
-     FROM (SELECT *, 1::BIGINT << (day(production_day) - 1) AS bit FROM (
-             SELECT uwi, production_day, true AS present FROM daily_production WHERE ${inSlice} AND ${isAskedDay}
-             UNION ALL SELECT uwi, production_day, false FROM quarantine WHERE ${inSlice} AND ${isAskedDay}))
-     GROUP BY ALL`,
-
-  `CREATE OR REPLACE TEMP TABLE coverage_slice AS
-     SELECT well, uwi, coalesce(${askedFrom}, first_day) AS from_day, first_day, last_day FROM coverage_well
-     LEFT JOIN (SELECT uwi, min(first_day) AS first_day, max(last_day) AS last_day FROM coverage_known GROUP BY uwi) USING (uwi)
-     WHERE uwi >= $1 AND uwi <= $2`,
-
-  `CREATE OR REPLACE TEMP TABLE coverage_cell AS
-     WITH asked AS (SELECT well, from_day, ${monthsOf('from_day', askedTo)} AS month FROM coverage_slice WHERE from_day < ${askedTo}),
-          clipped AS (SELECT well, greatest(c.from_day, w.from_day) AS from_day, least(c.to_day, ${askedTo}) AS to_day
-                      FROM coverage c JOIN coverage_slice w USING (uwi) WHERE uwi >= $1 AND uwi <= $2),
-          read AS (SELECT well, from_day, to_day, ${monthsOf('from_day', 'to_day')} AS month FROM clipped WHERE from_day < to_day),
-          part AS (SELECT well, month, ${bitsOf('from_day', askedTo)} AS asked, 0 AS read, 0 AS known, 0 AS present FROM asked
-                   UNION ALL SELECT well, month, 0, ${bitsOf('from_day', 'to_day')}, 0, 0 FROM read
-                   UNION ALL SELECT well, month, 0, 0, known, present FROM coverage_known JOIN coverage_slice USING (uwi)),
-          cell AS (SELECT well, month, bit_or(asked) AS asked, bit_or(read) AS read, bit_or(known) AS known, bit_or(present) AS present
-                   FROM part GROUP BY well, month HAVING bit_or(asked) <> 0)
-     SELECT well, uwi, first_day, last_day, month, bit_count(asked) AS asked, bit_count(asked & present) AS present,
-       bit_count(asked & known & ~present) AS quarantined, bit_count(asked & read & ~known) AS missing,
-       bit_count(asked & ~read & ~known) AS never_read,
-       CASE WHEN last_day IS NULL OR month < date_trunc('month', last_day) THEN 0
-            ELSE coalesce(bit_count(asked & read & ~known & ${bitsOf('last_day + 1', askedTo)}), 0) END AS after_last
-     FROM cell JOIN coverage_slice USING (well)`,
+     SELECT well, date_trunc('month', production_day)::DATE AS month, bit_or(bit) AS known, bit_or(present_bit) AS present
+     FROM (SELECT uwi, production_day, (1 << (day(production_day) - 1))::INTEGER AS bit, bit AS present_bit
+           FROM daily_production WHERE ${isAskedAbout} AND ${isAskedDay}
+           UNION ALL SELECT uwi, production_day, (1 << (day(production_day) - 1))::INTEGER, 0
+           FROM quarantine WHERE ${isAskedAbout} AND ${isAskedDay})
+     JOIN coverage_well USING (uwi) GROUP BY ALL`,
+  `CREATE OR REPLACE TEMP TABLE coverage_part (uwi VARCHAR, first_day DATE, last_day DATE, month DATE, of_well BOOLEAN,
+     ${counts.map((name) => `${name} BIGINT`).join(', ')}, after_last BIGINT)`,
 ];
 
-const sumSteps: readonly string[] = [
-  `INSERT INTO coverage_sum
-     SELECT uwi, any_value(w.first_day), any_value(w.last_day), ${summed(counts)}, ${summed(['after_last'])}
-     FROM coverage_slice w LEFT JOIN coverage_cell USING (well, uwi) GROUP BY uwi ORDER BY uwi`,
-  `INSERT INTO coverage_month SELECT month, ${summed(counts)} FROM coverage_cell GROUP BY month`,
-];
+const lowestDay = `month + bit_count((known & -known) - 1)::INTEGER`;
+const highestDay = `month + floor(log2(known))::INTEGER`;
+
+/** The cells of some wells: a well and a month with its days in each of the four ways. */
+const cellsOf = (isInSlice: string): string => `
+  WITH known AS (FROM coverage_known WHERE ${isInSlice}),
+       well_asked AS MATERIALIZED (
+         SELECT well, uwi, coalesce(${askedFrom}, first_day) AS from_day, first_day, last_day
+         FROM (FROM coverage_well WHERE ${isInSlice})
+         LEFT JOIN (SELECT well, min(${lowestDay}) AS first_day, max(${highestDay}) AS last_day FROM known GROUP BY well)
+         USING (well)),
+       asked AS (SELECT well, from_day, ${monthsOf('from_day', askedTo)} AS month FROM well_asked WHERE from_day < ${askedTo}),
+       clipped AS (SELECT well, greatest(c.from_day, w.from_day) AS from_day, least(c.to_day, ${askedTo}) AS to_day
+                   FROM coverage c JOIN well_asked w USING (uwi)),
+       read AS (SELECT well, from_day, to_day, ${monthsOf('from_day', 'to_day')} AS month FROM clipped WHERE from_day < to_day),
+       part AS (SELECT well, month, ${bitsOf('from_day', askedTo)} AS asked, 0 AS read, 0 AS known, 0 AS present FROM asked
+                UNION ALL SELECT well, month, 0, ${bitsOf('from_day', 'to_day')}, 0, 0 FROM read
+                UNION ALL SELECT well, month, 0, 0, known, present FROM known),
+       bits AS (SELECT well, month, bit_or(asked) AS asked, bit_or(read) AS read, bit_or(known) AS known, bit_or(present) AS present
+                FROM part GROUP BY well, month HAVING bit_or(asked) <> 0),
+       cell AS (
+         SELECT well, month, bit_count(asked) AS asked, bit_count(asked & present) AS present,
+           bit_count(asked & known & ~present) AS quarantined, bit_count(asked & read & ~known) AS missing,
+           bit_count(asked & ~read & ~known) AS never_read,
+           CASE WHEN last_day IS NULL OR month < date_trunc('month', last_day) THEN 0
+                ELSE bit_count(asked & read & ~known & ${bitsOf('last_day + 1', askedTo)}) END AS after_last
+         FROM bits JOIN well_asked USING (well))`;
+
+/** Both sums in one pass: the cells are never kept. */
+const sumStep = `INSERT INTO coverage_part ${cellsOf('well BETWEEN $1 AND $2')}
+  SELECT uwi, first_day, last_day, month, grouping(uwi) = 0, ${summed(counts)}, ${summed(['after_last'])}
+  FROM well_asked LEFT JOIN cell USING (well) GROUP BY GROUPING SETS ((uwi, first_day, last_day), (month))`;
 
 /** So many wells at one time: 20 years of them are a quarter of a million months, some 20 MB. */
 const wellsInSlice = 1_000;
@@ -101,80 +98,53 @@ export async function surveyCoverage(
     `CREATE OR REPLACE TEMP TABLE named_well AS SELECT DISTINCT unnest(from_json($1::JSON, '["VARCHAR"]')) AS uwi`,
     [jsonText(uwis ?? [])],
   );
-  await connection.run(`SET VARIABLE all_wells = ${uwis === undefined}`);
   await connection.run(
     `SET VARIABLE asked_from = ${fromDay === undefined ? 'NULL::DATE' : dayOfNumber(String(fromDay))}`,
   );
   await connection.run(`SET VARIABLE asked_to = ${dayOfNumber(String(toDay))}`);
-  for (const step of wellSteps) await connection.run(step);
-  for (const { first, last } of await readSlices(connection)) {
-    await makeCells(connection, first, last);
-    for (const step of sumSteps) await connection.run(step);
+  const isAskedAbout = uwis === undefined ? 'true' : 'uwi IN (FROM named_well)';
+  for (const table of tables(isAskedAbout)) await connection.run(table);
+  const [{ wells } = { wells: 0 }] = await readRows<{ wells: number }>(
+    connection,
+    'SELECT count(*) AS wells FROM coverage_well',
+  );
+  for (let first = 1; first <= wells; first += wellsInSlice) {
+    await connection.run(sumStep, [first, first + wellsInSlice - 1]);
   }
   return surveyOf(connection);
-}
-
-function readSlices(
-  connection: DuckDBConnection,
-): Promise<ReadonlyArray<{ readonly first: string; readonly last: string }>> {
-  return readRows(
-    connection,
-    `SELECT min(uwi) AS first, max(uwi) AS last FROM coverage_well
-     GROUP BY (well - 1) // ${wellsInSlice} ORDER BY (well - 1) // ${wellsInSlice}`,
-  );
-}
-
-async function makeCells(connection: DuckDBConnection, first: string, last: string): Promise<void> {
-  for (const step of cellSteps) await connection.run(step, [first, last]);
 }
 
 const toldCounts = counts
   .map((name) => `${name}::BIGINT AS "${name === 'never_read' ? 'neverRead' : name}"`)
   .join(', ');
-const toldWell = `uwi, first_day AS "firstDay", last_day AS "lastDay", ${toldCounts}, after_last AS "missingAfterLast"`;
+const told = `${toldCounts}, after_last::BIGINT AS "missingAfterLast"`;
+const toldWells = `SELECT uwi, first_day AS "firstDay", last_day AS "lastDay", ${told} FROM coverage_part WHERE of_well`;
 
 /** Holes first, then what fell silent: what to look at before all else. */
 const worstFirst = `never_read + quarantined + missing - after_last DESC, missing DESC, uwi`;
 
+const totals = `SELECT wells, empty AS "emptyWells", ${told} FROM (
+  SELECT count(*) AS wells, count(*) FILTER (first_day IS NULL) AS empty, ${summed(counts)}, ${summed(['after_last'])}
+  FROM coverage_part WHERE of_well)`;
+
+const months = `SELECT month, ${toldCounts} FROM (
+  SELECT month, ${summed(counts)} FROM coverage_part WHERE month IS NOT NULL GROUP BY month) ORDER BY month`;
+
+const isNamed = `well IN (SELECT well FROM coverage_well WHERE uwi IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]'))))`;
+const cellsByName = `${cellsOf(isNamed)} SELECT uwi, month, ${toldCounts} FROM cell JOIN well_asked USING (well) ORDER BY uwi, month`;
+
 function surveyOf(connection: DuckDBConnection): CoverageSurvey {
   return {
     totals: async () => {
-      const [row] = await readRows<Awaited<ReturnType<CoverageSurvey['totals']>>>(
-        connection,
-        `SELECT wells, empty AS "emptyWells", ${toldCounts}, after_last AS "missingAfterLast" FROM (
-           SELECT count(*) AS wells, count(*) FILTER (first_day IS NULL) AS empty, ${summed(counts)},
-             ${summed(['after_last'])} FROM coverage_sum)`,
-      );
+      const [row] = await readRows<Awaited<ReturnType<CoverageSurvey['totals']>>>(connection, totals);
       if (row === undefined) throw new Error('a sum without a row');
       return row;
     },
-    worstWells: (limit) =>
-      readRows<WellCoverage>(connection, `SELECT ${toldWell} FROM coverage_sum ORDER BY ${worstFirst} LIMIT $1`, [
-        limit,
-      ]),
-    wells: () => streamRows<WellCoverage>(connection, `SELECT ${toldWell} FROM coverage_sum ORDER BY uwi`),
-    months: () =>
-      readRows(
-        connection,
-        `SELECT month, ${toldCounts} FROM (SELECT month, ${summed(counts)} FROM coverage_month GROUP BY month) ORDER BY month`,
-      ),
-    cells: (uwis) => readCells(connection, uwis),
+    worstWells: (limit) => readRows<WellCoverage>(connection, `${toldWells} ORDER BY ${worstFirst} LIMIT $1`, [limit]),
+    wells: () => streamRows<WellCoverage>(connection, `${toldWells} ORDER BY uwi`),
+    months: () => readRows(connection, months),
+    cells: (uwis) => readRows(connection, cellsByName, [jsonText(uwis)]),
   };
-}
-
-/** A slice for each well: they may lie far apart. */
-async function readCells(connection: DuckDBConnection, uwis: readonly string[]): ReturnType<CoverageSurvey['cells']> {
-  const cells: (MonthCoverage & { readonly uwi: string })[] = [];
-  for (const uwi of uwis) {
-    await makeCells(connection, uwi, uwi);
-    cells.push(
-      ...(await readRows<(typeof cells)[number]>(
-        connection,
-        `SELECT uwi, month, ${toldCounts} FROM coverage_cell ORDER BY month`,
-      )),
-    );
-  }
-  return cells;
 }
 
 /** Neighbouring days that have a row or a quarantined record, put together. */

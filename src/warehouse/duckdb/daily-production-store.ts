@@ -7,6 +7,7 @@ import { noteRead } from './coverage-ledger.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { compareWindows, replaceWindows } from './merge.ts';
 import { replaceQuarantine } from './quarantine.ts';
+import { readRestatements } from './restatements.ts';
 import { openAmong, settleOpen } from './run-units.ts';
 import { instant, jsonText, readRows, relationOf } from './sql.ts';
 
@@ -18,6 +19,7 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
       uwis.length === 0 ? new Map() : file.transact((connection) => readWatermarks(connection, uwis)),
     commit: async (batch) =>
       batch.windows.length === 0 ? [] : file.transact((connection) => commit(connection, batch)),
+    restatements: (question, use) => file.transact((connection) => use(readRestatements(connection, question))),
   };
 }
 

@@ -1,6 +1,7 @@
-/** Schema version 2: the ledger of coverage. */
+/** Schema version 2: the ledger of coverage, the times between which a version of a row was known, and service profiles. */
+import { named, rowColumns } from './columns.ts';
 
-export const schema2: readonly string[] = [
+const coverage: readonly string[] = [
   `CREATE TABLE coverage (uwi VARCHAR, from_day DATE, to_day DATE)`,
   // What version 1 knew: a watermark never passes a window that is not durable, and the first one begins before any row
   // (G3). The zone of its days is not known here, so the last day is left out.
@@ -9,6 +10,33 @@ export const schema2: readonly string[] = [
        SELECT uwi, min(production_day) AS first_day, any_value(watermark AT TIME ZONE 'UTC')::DATE - 1 AS last_day
        FROM daily_production JOIN watermark USING (uwi) GROUP BY uwi)
      WHERE first_day < last_day ORDER BY uwi`,
-  // What a probe found out about a service, by its base address (DESIGN.md section 3).
+];
+
+/**
+ * A version in the history was known from `known_from`, by the run `known_run_id`, until `noticed_at`; the record went on
+ * under `next_xid`, null where it was removed. The version that stands is known since `changed_at`.
+ */
+const knownTimes: readonly string[] = [
+  `ALTER TABLE daily_production_history ADD COLUMN known_from TIMESTAMPTZ`,
+  `ALTER TABLE daily_production_history ADD COLUMN known_run_id VARCHAR`,
+  `ALTER TABLE daily_production_history ADD COLUMN next_xid UUID`,
+  // Version 1 kept no beginnings: that of a version is the end of the one before, the first is as old as the warehouse.
+  `UPDATE daily_production_history SET known_from = before.known_from, known_run_id = before.known_run_id,
+     next_xid = CASE WHEN change = 'updated' THEN xid END
+   FROM (SELECT rowid AS row_id, lag(run_id) OVER own AS known_run_id,
+           coalesce(lag(noticed_at) OVER own, (SELECT min(requested_at) FROM run)) AS known_from
+         FROM daily_production_history WINDOW own AS (PARTITION BY uwi, xid ORDER BY noticed_at)) before
+   WHERE daily_production_history.rowid = before.row_id`,
+  `CREATE MACRO daily_production_as_known(moment) AS TABLE
+     SELECT ${named(rowColumns)} FROM daily_production WHERE changed_at <= moment::TIMESTAMPTZ
+     UNION ALL
+     SELECT ${named(rowColumns)} FROM daily_production_history
+     WHERE known_from <= moment::TIMESTAMPTZ AND noticed_at > moment::TIMESTAMPTZ`,
+];
+
+/** What a probe found out about a service, by its base address (DESIGN.md section 3). */
+const profiles: readonly string[] = [
   `CREATE TABLE service_profile (base_url VARCHAR PRIMARY KEY, profile JSON NOT NULL, saved_at TIMESTAMPTZ NOT NULL)`,
 ];
+
+export const schema2: readonly string[] = [...coverage, ...knownTimes, ...profiles];
