@@ -1,5 +1,6 @@
 /** Owns what an operator may set: the one schema behind the file, the environment and the flags. */
 import { z } from 'zod';
+import { tierDays, type LookbackTier } from '../src/core/lookback.ts';
 
 const ms = (fallback: number) => z.number().int().positive().default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
@@ -15,6 +16,21 @@ const serviceUrl = z
 const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
+
+const lookbackDays = z.number().int().nonnegative();
+
+/** A number of days for every run, or tiers, each with the day that it comes on. */
+const lookback = z
+  .union(
+    [
+      lookbackDays.transform((days): readonly LookbackTier[] => [{ days }]),
+      z.array(z.strictObject({ days: z.union([lookbackDays, z.literal('all')]), on: z.enum(tierDays).optional() })),
+    ],
+    {
+      error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
+    },
+  )
+  .default([{ days: 7 }]);
 
 /** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
 export const configSchema = z
@@ -75,7 +91,7 @@ export const configSchema = z
         wells: z.array(text).default([]),
         wellsFile: text.optional(),
         historyFrom: day.default('1900-01-01'),
-        lookbackDays: z.number().int().nonnegative().default(7),
+        lookback,
         shrink: z
           .strictObject({
             maxSharePercent: z.number().min(0).max(100).default(20),

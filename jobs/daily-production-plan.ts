@@ -1,16 +1,27 @@
 /** Decides what an export of daily production reads: for each well the window that is due, or the windows of its gaps. */
+import { z } from 'zod';
 import { assignChunks } from '../src/core/chunking.ts';
 import { gapsToRead, wholeDays, windowOfDays, type DayInterval } from '../src/core/coverage.ts';
+import { lookbackDue, tierDays, type LookbackTier } from '../src/core/lookback.ts';
+import { productionCalendar } from '../src/core/production-day.ts';
 import type { PlannedUnit } from '../src/core/run.ts';
-import { DAY_MS, daysIn, incrementalWindow, type ReadMode, type Window } from '../src/core/window.ts';
-import type { JobParts } from '../src/runs/job.ts';
+import { DAY_MS, daysIn, incrementalWindow, type Window } from '../src/core/window.ts';
+import type { PlanParts } from '../src/runs/job.ts';
 import type { DailyProductionParams, DailyProductionSettings } from './daily-production.ts';
 
-/** A well with a window: what becomes a unit. */
+/** What a unit's spec holds: the window of its well, in milliseconds since 1970. */
+export const windowSpecSchema = z.object({
+  fromMs: z.number(),
+  toMs: z.number(),
+  mode: z.enum(['incremental', 'backfill']),
+  /** The tier that an incremental window goes back by, where the well was read before and one was due. */
+  lookback: z.object({ days: z.union([z.number(), z.literal('all')]), on: z.enum(tierDays).optional() }).optional(),
+});
+export type WindowSpec = z.output<typeof windowSpecSchema>;
+
 interface WellWindow {
   readonly uwi: string;
-  readonly window: Window;
-  readonly mode: ReadMode;
+  readonly spec: WindowSpec;
 }
 
 /** A window from the start of history says little about the rows in it: it counts as ten years of days. */
@@ -27,26 +38,44 @@ export function expectedRows(window: Window): number {
 export async function planWindows(
   params: DailyProductionParams,
   settings: DailyProductionSettings,
-  parts: JobParts,
+  { warehouse }: PlanParts,
 ): Promise<readonly PlannedUnit[]> {
   const { fromMs, toMs, nowMs } = params;
-  const { historyFromMs } = settings;
   const uwis = [...new Set(params.uwis)];
   if (fromMs !== undefined || toMs !== undefined) {
-    const window = { fromMs: fromMs ?? historyFromMs, toMs: toMs ?? nowMs };
+    const spec = { fromMs: fromMs ?? settings.historyFromMs, toMs: toMs ?? nowMs, mode: 'backfill' } as const;
     return unitsOf(
-      uwis.map((uwi) => ({ uwi, window, mode: 'backfill' })),
+      uwis.map((uwi) => ({ uwi, spec })),
       settings,
     );
   }
-  const watermarks = await parts.warehouse.dailyProduction.watermarks(uwis);
-  const lookbackMs = settings.lookbackDays * DAY_MS;
-  const windowOf = (uwi: string): Window =>
-    incrementalWindow({ watermarkMs: watermarks.get(uwi), lookbackMs, historyFromMs, nowMs });
+  const watermarks = await warehouse.dailyProduction.watermarks(uwis);
   return unitsOf(
-    uwis.map((uwi) => ({ uwi, window: windowOf(uwi), mode: 'incremental' })),
+    uwis.map((uwi) => ({ uwi, spec: incrementalSpec(watermarks.get(uwi), nowMs, settings) })),
     settings,
   );
+}
+
+function incrementalSpec(
+  watermarkMs: number | undefined,
+  nowMs: number,
+  { historyFromMs, lookback: tiers, timeZone }: DailyProductionSettings,
+): WindowSpec {
+  const lookback = watermarkMs === undefined ? undefined : tierDue(tiers, watermarkMs, nowMs, timeZone);
+  const lookbackMs = lookback?.days === 'all' ? Number.POSITIVE_INFINITY : (lookback?.days ?? 0) * DAY_MS;
+  const window = incrementalWindow({ watermarkMs, lookbackMs, historyFromMs, nowMs });
+  return { ...window, mode: 'incremental', ...(lookback === undefined ? {} : { lookback }) };
+}
+
+function tierDue(
+  tiers: readonly LookbackTier[],
+  watermarkMs: number,
+  nowMs: number,
+  timeZone: string,
+): LookbackTier | undefined {
+  const calendar = productionCalendar(timeZone);
+  const [lastDay, today] = [calendar.dayOf(watermarkMs), calendar.dayOf(nowMs)];
+  return lastDay === undefined || today === undefined ? undefined : lookbackDue(tiers, lastDay, today);
 }
 
 /**
@@ -57,7 +86,7 @@ export async function planWindows(
 export async function planGaps(
   params: DailyProductionParams,
   settings: DailyProductionSettings,
-  { warehouse }: JobParts,
+  { warehouse }: PlanParts,
 ): Promise<readonly PlannedUnit[]> {
   const windows: WellWindow[] = [];
   for (const uwis of slicesOf([...new Set(params.uwis)], wellsAtOnce)) {
@@ -77,20 +106,22 @@ function gapWindows(
   const firstMs = fromMs ?? (first === undefined ? historyFromMs : windowOfDays(first, timeZone).fromMs);
   const asked = wholeDays({ fromMs: firstMs, toMs: toMs ?? nowMs }, timeZone, nowMs);
   if (asked === undefined) return [];
-  return gapsToRead(asked, known).map((days) => ({ uwi, window: windowOfDays(days, timeZone), mode: 'backfill' }));
+  return gapsToRead(asked, known).map((days) => {
+    return { uwi, spec: { ...windowOfDays(days, timeZone), mode: 'backfill' } };
+  });
 }
 
 function unitsOf(
   windows: readonly WellWindow[],
   { chunkWells, chunkRows }: DailyProductionSettings,
 ): readonly PlannedUnit[] {
-  const rows = windows.map(({ window }) => expectedRows(window));
+  const rows = windows.map(({ spec }) => expectedRows(spec));
   const chunks = assignChunks(rows, { maxUnits: chunkWells, maxRows: chunkRows });
-  return windows.map(({ uwi, window, mode }, unit) => ({
+  return windows.map(({ uwi, spec }, unit) => ({
     unit,
     chunk: chunks[unit] ?? 0,
     target: uwi,
-    spec: { ...window, mode },
+    spec,
   }));
 }
 

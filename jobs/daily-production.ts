@@ -7,11 +7,11 @@ import { balanceExport } from '../src/core/balance.ts';
 import { wholeDays } from '../src/core/coverage.ts';
 import { AbortedError, AccessError, RateLimitedError, TransientError } from '../src/core/errors.ts';
 import type { PlannedUnit } from '../src/core/run.ts';
-import type { ReadMode, Window } from '../src/core/window.ts';
+import { tierText, type LookbackTier } from '../src/core/lookback.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
 import { RowBudget, type RowReservation } from '../src/runs/row-budget.ts';
 import type { WindowBatch } from '../src/warehouse/warehouse.ts';
-import { expectedRows, planGaps, planWindows } from './daily-production-plan.ts';
+import { expectedRows, planGaps, planWindows, windowSpecSchema, type WindowSpec } from './daily-production-plan.ts';
 
 export const dailyProductionJobName = 'export daily-production';
 /** The same over the days that the warehouse has nothing of. */
@@ -20,7 +20,7 @@ export const gapsJobName = 'export daily-production --gaps';
 export interface DailyProductionSettings {
   readonly timeZone: string;
   readonly historyFromMs: number;
-  readonly lookbackDays: number;
+  readonly lookback: readonly LookbackTier[];
   readonly shrink: { readonly maxShare: number; readonly maxRows: number };
   readonly chunkWells: number;
   readonly chunkRows: number;
@@ -41,8 +41,6 @@ const paramsSchema = z.strictObject({
   allowShrink: z.boolean(),
 });
 export type DailyProductionParams = z.output<typeof paramsSchema>;
-
-const unitSchema = z.object({ fromMs: z.number(), toMs: z.number(), mode: z.enum(['incremental', 'backfill']) });
 
 /** Two jobs that differ in what they read: what is due, and what is missing. They share the rows that they may hold. */
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
@@ -106,11 +104,11 @@ class ChunkExport {
       this.#left.push({ unit, error: this.#forAll });
       return;
     }
-    const { mode, ...window } = unitSchema.parse(unit.spec);
+    const spec = windowSpecSchema.parse(unit.spec);
     let reservation: RowReservation | undefined;
     try {
-      reservation = await this.#reserve(expectedRows(window));
-      const batch = await this.#readWindow(unit, window, mode);
+      reservation = await this.#reserve(expectedRows(spec));
+      const batch = await this.#readWindow(unit, spec);
       reservation.hold(batch.rows.length);
       await this.#gather({ unit, batch, reservation });
     } catch (error) {
@@ -127,12 +125,14 @@ class ChunkExport {
     return reserved;
   }
 
-  async #readWindow(unit: PlannedUnit, window: Window, mode: ReadMode): Promise<WindowBatch> {
+  async #readWindow(unit: PlannedUnit, { fromMs, toMs, mode, lookback }: WindowSpec): Promise<WindowBatch> {
     const { timeZone, pageLimit } = this.#settings;
+    const window = { fromMs, toMs };
     const request = { uwi: unit.target, window, timeZone, pageLimit };
     const reading = await this.#parts.service.readDailyProduction(request, { signal: this.#chunk.signal });
     const readDays = wholeDays(window, timeZone, this.#chunk.params.nowMs);
-    return { unit: unit.unit, uwi: unit.target, window, mode, readDays, ...reading };
+    const notices = [...reading.notices, ...lookbackNotice(lookback)];
+    return { unit: unit.unit, uwi: unit.target, window, mode, readDays, ...reading, notices };
   }
 
   /** Holds the reader back while a full batch is committed: rows in memory stay bounded (G8). */
@@ -167,6 +167,11 @@ class ChunkExport {
       for (const { reservation } of entries) reservation.release();
     }
   }
+}
+
+/** What every run does need not be said; a deeper look back explains a longer run. */
+function lookbackNotice(lookback: LookbackTier | undefined): readonly string[] {
+  return lookback?.on === undefined ? [] : [`read again below the watermark: ${tierText(lookback)}`];
 }
 
 function isForAll(error: unknown): boolean {

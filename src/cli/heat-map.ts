@@ -47,7 +47,7 @@ export const heatLegend =
   '█ every day  ▓ 90 % or more  ▒ half or more  ░ less  · none, though read  ? none, and not all read  ! quarantined';
 
 /** Quarantined days want to be seen, however few. */
-export function signOf({ asked, present, quarantined, neverRead }: CoverageSums): string {
+function signOf({ asked, present, quarantined, neverRead }: CoverageSums): string {
   if (asked === 0) return ' ';
   if (quarantined > 0) return '!';
   if (present === asked) return '█';

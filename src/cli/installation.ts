@@ -145,11 +145,11 @@ export function serviceUrlOf(config: Config): string {
 }
 
 function dailyProductionSettings(config: Config) {
-  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
+  const { shrink, lookback, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
   return {
     timeZone: config.timeZone,
     historyFromMs: historyFromMs(config),
-    lookbackDays,
+    lookback,
     shrink: { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows },
     chunkWells,
     chunkRows,

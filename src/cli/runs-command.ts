@@ -7,7 +7,7 @@ import type { BoardState, RunQueue } from '../queue/port.ts';
 import { followToEnd, noWorkerText, printReport, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { inlineOption, leaveQueued, waitOption } from './export-command.ts';
+import { inlineOption, leaveQueued, waitOption } from './start-run.ts';
 import { isUnattended } from './follow-run.ts';
 import { createInstallation } from './installation.ts';
 import { checkBeforeWork } from './preflight.ts';

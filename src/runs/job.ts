@@ -11,6 +11,9 @@ export interface JobParts {
   readonly now: () => number;
 }
 
+/** What planning may ask: the service has no part in it, so that a plan can be shown without one. */
+export type PlanParts = Omit<JobParts, 'service'>;
+
 /** A unit that did not settle, and why. */
 export interface Leftover {
   readonly unit: PlannedUnit;
@@ -34,7 +37,7 @@ export interface Job<Params> {
   /** Checks the parameters of a run, when it is asked for and when it is read back. They hold no secret (G10). */
   readonly params: z.ZodType<Params>;
   /** Cuts a run into units with dense ordinals and chunk numbers. May be called again for the same run after a crash. */
-  plan(params: Params, parts: JobParts): Promise<readonly PlannedUnit[]>;
+  plan(params: Params, parts: PlanParts): Promise<readonly PlannedUnit[]>;
   /**
    * Works the open units of a chunk: commits what succeeds with its outcomes in one warehouse transaction each, tells
    * `settled`, and returns what is left with its errors. One unit that fails does not stop the others. Throws only where
