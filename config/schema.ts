@@ -17,6 +17,9 @@ const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
 
+/** Names joined by dots, into the body of a well. */
+const fieldPath = text.regex(/^[^."]+(\.[^."]+)*$/, 'must be names joined by dots, such as location.timeZone');
+
 const lookbackDays = z.number().int().nonnegative();
 
 /** A number of days for every run, or tiers, each with the day that it comes on. */
@@ -90,6 +93,10 @@ export const configSchema = z
       .strictObject({
         wells: z.array(text).default([]),
         wellsFile: text.optional(),
+        sourceWells: z.array(text).default([]),
+        sourceWellsFile: text.optional(),
+        equipment: z.array(text).default([]),
+        equipmentFile: text.optional(),
         historyFrom: day.default('1900-01-01'),
         lookback,
         shrink: z
@@ -104,6 +111,7 @@ export const configSchema = z
         rowsInMemory: count(16_000),
       })
       .prefault({}),
+    wells: z.strictObject({ timeZoneField: fieldPath.optional(), uwiField: fieldPath.optional() }).prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   })
   .transform((config) => ({

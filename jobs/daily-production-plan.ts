@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { assignChunks } from '../src/core/chunking.ts';
 import { gapsToRead, wholeDays, windowOfDays, type DayInterval } from '../src/core/coverage.ts';
 import { lookbackDue, tierDays, type LookbackTier } from '../src/core/lookback.ts';
-import { productionCalendar } from '../src/core/production-day.ts';
+import { isTimeZone, productionCalendar } from '../src/core/production-day.ts';
 import type { PlannedUnit } from '../src/core/run.ts';
 import { DAY_MS, daysIn, incrementalWindow, type Window } from '../src/core/window.ts';
 import type { PlanParts } from '../src/runs/job.ts';
@@ -16,6 +16,10 @@ export const windowSpecSchema = z.object({
   mode: z.enum(['incremental', 'backfill']),
   /** The tier that an incremental window goes back by, where the well was read before and one was due. */
   lookback: z.object({ days: z.union([z.number(), z.literal('all')]), on: z.enum(tierDays).optional() }).optional(),
+  /** The well's own, where it has one that is another than the configured one. */
+  timeZone: z.string().optional(),
+  /** What the well names in its place, where that is none. */
+  unknownTimeZone: z.string().optional(),
 });
 export type WindowSpec = z.output<typeof windowSpecSchema>;
 
@@ -38,22 +42,44 @@ export function expectedRows(window: Window): number {
 export async function planWindows(
   params: DailyProductionParams,
   settings: DailyProductionSettings,
-  { warehouse }: PlanParts,
+  parts: PlanParts,
 ): Promise<readonly PlannedUnit[]> {
-  const { fromMs, toMs, nowMs } = params;
   const uwis = [...new Set(params.uwis)];
-  if (fromMs !== undefined || toMs !== undefined) {
-    const spec = { fromMs: fromMs ?? settings.historyFromMs, toMs: toMs ?? nowMs, mode: 'backfill' } as const;
-    return unitsOf(
-      uwis.map((uwi) => ({ uwi, spec })),
-      settings,
-    );
+  const isBackfill = params.fromMs !== undefined || params.toMs !== undefined;
+  const watermarks = isBackfill ? undefined : await parts.warehouse.dailyProduction.watermarks(uwis);
+  const zones = await readZones(uwis, settings, parts);
+  const windows = uwis.map((uwi): WellWindow => {
+    const spec =
+      watermarks === undefined
+        ? backfillSpec(params, settings)
+        : incrementalSpec(watermarks.get(uwi), params.nowMs, settings);
+    return { uwi, spec: { ...spec, ...zones(uwi) } };
+  });
+  return unitsOf(windows, settings);
+}
+
+type Zone = Pick<WindowSpec, 'timeZone' | 'unknownTimeZone'>;
+
+/** What each well's body says of its time zone, as far as it differs from the configured one. */
+async function readZones(
+  uwis: readonly string[],
+  { wellFields, timeZone }: DailyProductionSettings,
+  { warehouse }: PlanParts,
+): Promise<(uwi: string) => Zone> {
+  if (wellFields === undefined) return () => ({});
+  const named = new Map<string, string>();
+  for (const slice of slicesOf(uwis, wellsAtOnce)) {
+    for (const [uwi, zone] of await warehouse.wells.timeZones(slice, wellFields)) named.set(uwi, zone);
   }
-  const watermarks = await warehouse.dailyProduction.watermarks(uwis);
-  return unitsOf(
-    uwis.map((uwi) => ({ uwi, spec: incrementalSpec(watermarks.get(uwi), nowMs, settings) })),
-    settings,
-  );
+  return (uwi) => {
+    const zone = named.get(uwi);
+    if (zone === undefined || zone === timeZone) return {};
+    return isTimeZone(zone) ? { timeZone: zone } : { unknownTimeZone: zone };
+  };
+}
+
+function backfillSpec({ fromMs, toMs, nowMs }: DailyProductionParams, settings: DailyProductionSettings): WindowSpec {
+  return { fromMs: fromMs ?? settings.historyFromMs, toMs: toMs ?? nowMs, mode: 'backfill' };
 }
 
 function incrementalSpec(
@@ -86,29 +112,31 @@ function tierDue(
 export async function planGaps(
   params: DailyProductionParams,
   settings: DailyProductionSettings,
-  { warehouse }: PlanParts,
+  parts: PlanParts,
 ): Promise<readonly PlannedUnit[]> {
   const windows: WellWindow[] = [];
   for (const uwis of slicesOf([...new Set(params.uwis)], wellsAtOnce)) {
-    const known = await warehouse.coverage.knownDays(uwis);
-    for (const uwi of uwis) windows.push(...gapWindows(uwi, known.get(uwi) ?? [], params, settings));
+    const known = await parts.warehouse.coverage.knownDays(uwis);
+    const zones = await readZones(uwis, settings, parts);
+    for (const uwi of uwis) {
+      const zone = zones(uwi);
+      const { historyFromMs, timeZone } = settings;
+      const gaps = gapsOf(known.get(uwi) ?? [], params, { historyFromMs, timeZone: zone.timeZone ?? timeZone });
+      windows.push(...gaps.map((window) => ({ uwi, spec: { ...window, mode: 'backfill' as const, ...zone } })));
+    }
   }
   return unitsOf(windows, settings);
 }
 
-function gapWindows(
-  uwi: string,
+function gapsOf(
   known: readonly DayInterval[],
   { fromMs, toMs, nowMs }: DailyProductionParams,
-  { timeZone, historyFromMs }: DailyProductionSettings,
-): readonly WellWindow[] {
+  { timeZone, historyFromMs }: Pick<DailyProductionSettings, 'timeZone' | 'historyFromMs'>,
+): readonly Window[] {
   const [first] = known;
   const firstMs = fromMs ?? (first === undefined ? historyFromMs : windowOfDays(first, timeZone).fromMs);
   const asked = wholeDays({ fromMs: firstMs, toMs: toMs ?? nowMs }, timeZone, nowMs);
-  if (asked === undefined) return [];
-  return gapsToRead(asked, known).map((days) => {
-    return { uwi, spec: { ...windowOfDays(days, timeZone), mode: 'backfill' } };
-  });
+  return asked === undefined ? [] : gapsToRead(asked, known).map((days) => windowOfDays(days, timeZone));
 }
 
 function unitsOf(

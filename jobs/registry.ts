@@ -1,8 +1,17 @@
 /** The list of the jobs that wellsync knows. */
-import type { AnyJob } from '../src/runs/job.ts';
-import { anyJob } from '../src/runs/job.ts';
+import { anyJob, type AnyJob } from '../src/runs/job.ts';
 import { createDailyProductionJobs, type DailyProductionSettings } from './daily-production.ts';
+import type { DefinitionSettings } from './definitions.ts';
+import { createTimeSeriesJob } from './time-series.ts';
+import { createWellsJob } from './wells.ts';
 
-export function createJobs(settings: { readonly dailyProduction: DailyProductionSettings }): readonly AnyJob[] {
-  return createDailyProductionJobs(settings.dailyProduction).map(anyJob);
+export function createJobs(settings: {
+  readonly dailyProduction: DailyProductionSettings;
+  readonly definitions: DefinitionSettings;
+}): readonly AnyJob[] {
+  return [
+    ...createDailyProductionJobs(settings.dailyProduction).map(anyJob),
+    anyJob(createTimeSeriesJob(settings.definitions)),
+    anyJob(createWellsJob(settings.definitions)),
+  ];
 }

@@ -1,19 +1,20 @@
 /** `wellsync export daily-production`: asks for a run over what is due, over a range of days, or over what is missing. */
 import type { Command } from 'commander';
-import type { Config } from '../../config/schema.ts';
 import { dailyProductionJobName, gapsJobName, type DailyProductionParams } from '../../jobs/daily-production.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import { backfillBounds, type BackfillBounds } from './backfill-bounds.ts';
 import { actionOf, collected, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { createInstallation, historyFromMs } from './installation.ts';
+import { createInstallation, historyFromMs, type Installation } from './installation.ts';
 import { planDocument, planText } from './plan-text.ts';
 import { startExplanation, startRun, withStartOptions, type RunWish, type StartOptions } from './start-run.ts';
-import { wellsFrom, type Wells } from './wells-input.ts';
+import { targetsFrom, uwiKind, type Targets } from './target-input.ts';
 import { counted, instantText } from './words.ts';
 
 interface ExportOptions extends StartOptions {
   readonly uwi?: readonly string[];
   readonly wells?: string;
+  readonly fromWarehouse?: true;
   readonly from?: string;
   readonly to?: string;
   readonly gaps?: true;
@@ -27,6 +28,7 @@ export function addExportDailyProduction(group: Command, shell: Shell): void {
     .description('pull daily production of wells into the warehouse')
     .option('--uwi <uwi>', 'a well; may be given more than once', collected)
     .option('--wells <file>', 'wells from a CSV file with the column uwi; - is standard input')
+    .option('--from-warehouse', 'the wells that the warehouse knows')
     .option('--from <day>', 'read from this day on: a backfill, which moves no watermark')
     .option('--to <day>', 'read up to this day, which is the first one left out')
     .option('--gaps', 'read only days that are missing in the warehouse or were never read')
@@ -53,7 +55,7 @@ const exampleLines = [
   'wellsync export daily-production --uwi "15/9-F-1 C" --inline',
   'wellsync export daily-production --wells wells.csv --wait',
   'wellsync export daily-production --wells wells.csv --from 2024-03-01 --to 2024-04-01 --wait --json',
-  'wellsync export daily-production --wells wells.csv --gaps --dry-run',
+  'wellsync export daily-production --from-warehouse --gaps --dry-run',
 ];
 
 async function exportDailyProduction(invocation: Invocation<ExportOptions>): Promise<ExitCode> {
@@ -63,23 +65,36 @@ async function exportDailyProduction(invocation: Invocation<ExportOptions>): Pro
   const { from, to } = options;
   const { timeZone } = config;
   const bounds = backfillBounds({ from, to, timeZone, historyFromMs: historyFromMs(config), nowMs });
-  const wells = await wellsOf(invocation, config);
+  await using installation = createInstallation(config);
+  const wells = await wellsOf(invocation, installation);
   const wish = wishOf(options, wells, bounds, nowMs);
-  if (options.dryRun) return showPlan(invocation, config, wish);
-  return startRun(invocation, config, async () => wish);
+  return options.dryRun
+    ? await showPlan(invocation, installation, wish)
+    : await startRun(invocation, installation, wish);
 }
 
-function wellsOf({ options, stdin }: Invocation<ExportOptions>, config: Config): Promise<Wells> {
-  return wellsFrom(
-    { uwis: options.uwi ?? [], file: options.wells },
-    { uwis: config.export.wells, file: config.export.wellsFile },
+function wellsOf({ options, stdin }: Invocation<ExportOptions>, { config, warehouse }: Installation): Promise<Targets> {
+  const known = options.fromWarehouse ? () => knownUwis(warehouse, config.wells.uwiField) : undefined;
+  return targetsFrom(
+    uwiKind,
+    { names: options.uwi ?? [], file: options.wells, known },
+    { names: config.export.wells, file: config.export.wellsFile },
     stdin,
   );
 }
 
-function wishOf(options: ExportOptions, wells: Wells, bounds: BackfillBounds, nowMs: number): RunWish {
+/** Those that were read before, and those of its table of wells. */
+async function knownUwis(
+  { dailyProduction, wells }: Warehouse,
+  uwiField: string | undefined,
+): Promise<readonly string[]> {
+  const ofWells = await wells.known(uwiField);
+  return [...(await dailyProduction.uwis()), ...ofWells.map(({ uwi }) => uwi)];
+}
+
+function wishOf(options: ExportOptions, wells: Targets, bounds: BackfillBounds, nowMs: number): RunWish {
   const params: DailyProductionParams = {
-    uwis: [...wells.uwis],
+    uwis: [...wells.names],
     nowMs,
     ...bounds,
     allowShrink: options.allowShrink ?? false,
@@ -88,26 +103,24 @@ function wishOf(options: ExportOptions, wells: Wells, bounds: BackfillBounds, no
     job: options.gaps ? gapsJobName : dailyProductionJobName,
     params,
     what: whatText(options, wells, bounds),
-    facts: { wells: wells.uwis.length, repeatedWells: wells.repeatedCount },
+    facts: { wells: wells.names.length, repeatedWells: wells.repeatedCount },
   };
 }
 
-function whatText({ gaps }: ExportOptions, wells: Wells, { fromMs, toMs }: BackfillBounds): string {
+function whatText({ gaps }: ExportOptions, wells: Targets, { fromMs, toMs }: BackfillBounds): string {
   const part = gaps ? 'the gaps in daily production' : 'daily production';
   const since = fromMs === undefined ? '' : ` from ${instantText(fromMs)}`;
   const until = toMs === undefined ? '' : ` to ${instantText(toMs)}`;
   const repeated = wells.repeatedCount === 0 ? '' : ` (${counted(wells.repeatedCount, 'repeated name')} left out)`;
-  return `${part} of ${counted(wells.uwis.length, 'well')}${since}${until}${repeated}`;
+  return `${part} of ${counted(wells.names.length, 'well')}${since}${until}${repeated}`;
 }
 
 /** The plan needs the warehouse alone: neither Redis nor the service is asked. */
 async function showPlan(
   { output }: Invocation<ExportOptions>,
-  config: Config,
+  { warehouse, jobs }: Installation,
   { job: name, params }: RunWish,
 ): Promise<ExitCode> {
-  await using installation = createInstallation(config);
-  const { warehouse, jobs } = installation;
   const units = await jobs.find((job) => job.name === name)?.plan(params, { warehouse, now: Date.now });
   const plan = { job: name, units: units ?? [] };
   if (output.json) await output.document(planDocument(plan));

@@ -4,6 +4,8 @@
  */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
+import type { DailyProductionSettings } from '../../jobs/daily-production.ts';
+import type { DefinitionSettings } from '../../jobs/definitions.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { UsageError } from '../core/errors.ts';
 import { instantOfDay } from '../core/production-day.ts';
@@ -19,6 +21,7 @@ import { createProductionDataService } from '../service/create-service.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { TokenSettings } from '../service/settings.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
+import type { WellFields } from '../warehouse/definitions.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const now = Date.now;
@@ -38,7 +41,10 @@ export function createInstallation(
   config: Config,
   options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
 ): Installation {
-  const jobs = createJobs({ dailyProduction: dailyProductionSettings(config) });
+  const jobs = createJobs({
+    dailyProduction: dailyProductionSettings(config),
+    definitions: definitionSettings(config),
+  });
   const closers: (() => Promise<void>)[] = [];
   const warehouse = openWarehouse();
   let openedQueue: Promise<RunQueue> | undefined;
@@ -144,13 +150,28 @@ export function serviceUrlOf(config: Config): string {
   });
 }
 
-function dailyProductionSettings(config: Config) {
-  const { shrink, lookback, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
+function definitionSettings(config: Config): DefinitionSettings {
+  const { chunkWells: chunkTargets } = config.export;
+  return { shrink: shrinkOf(config), chunkTargets, concurrency: config.service.concurrency };
+}
+
+function shrinkOf({ export: { shrink } }: Config) {
+  return { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows };
+}
+
+/** Without a field for the zone, no well has one. */
+function wellFieldsOf({ wells: { timeZoneField, uwiField } }: Config): WellFields | undefined {
+  return timeZoneField === undefined ? undefined : { timeZone: timeZoneField, uwi: uwiField };
+}
+
+function dailyProductionSettings(config: Config): DailyProductionSettings {
+  const { lookback, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
   return {
     timeZone: config.timeZone,
     historyFromMs: historyFromMs(config),
     lookback,
-    shrink: { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows },
+    shrink: shrinkOf(config),
+    wellFields: wellFieldsOf(config),
     chunkWells,
     chunkRows,
     batchRows,

@@ -1,5 +1,7 @@
 /** Decides what a run is called by: what it settles, its state in a sentence, and what to do next. Pure. */
 import { dailyProductionJobName, gapsJobName } from '../../jobs/daily-production.ts';
+import { timeSeriesJobName } from '../../jobs/time-series.ts';
+import { wellsJobName } from '../../jobs/wells.ts';
 import type { RunReport } from '../core/run.ts';
 import { counted, figure, listed, spacedName } from './words.ts';
 
@@ -11,6 +13,8 @@ export interface UnitWords {
 const unitWords: ReadonlyMap<string, UnitWords> = new Map([
   [dailyProductionJobName, { one: 'well', many: 'wells' }],
   [gapsJobName, { one: 'window', many: 'windows' }],
+  [timeSeriesJobName, { one: 'piece of equipment', many: 'pieces of equipment' }],
+  [wellsJobName, { one: 'well', many: 'wells' }],
 ]);
 
 /** What the units of a job are to an operator. */
@@ -45,8 +49,7 @@ export function nextSteps(report: RunReport): ReadonlyArray<readonly [command: s
   const steps: (readonly [string, string])[] = [];
   if (failed + cancelled > 0)
     steps.push([`wellsync runs retry ${report.runId}`, `takes up the ${many} that are not done`]);
-  if (held > 0)
-    steps.push(['wellsync export daily-production … --allow-shrink', `lets the held ${many} lose their rows`]);
+  if (held > 0) steps.push([`wellsync ${report.job} … --allow-shrink`, `lets the held ${many} lose their rows`]);
   if ((report.counts['quarantined'] ?? 0) > 0) {
     steps.push(['wellsync query "FROM quarantine"', 'shows the records that broke the contract']);
   }

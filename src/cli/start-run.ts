@@ -1,11 +1,10 @@
 /** Owns how a command asks for a run: what was asked for is checked, then queued, and left, followed or worked here. */
 import { Option, type Command } from 'commander';
-import type { Config } from '../../config/schema.ts';
 import { followToEnd, noWorkerText, workInline, type CarryOutParts } from './carry-out.ts';
 import type { Invocation } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { isUnattended } from './follow-run.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import type { Installation } from './installation.ts';
 import { checkBeforeWork } from './preflight.ts';
 
 export interface StartOptions {
@@ -52,22 +51,20 @@ Exit codes
   5  could not reach Redis, the warehouse or the service
 `;
 
-/** `wish` is called once every part that work needs is there; it may ask the warehouse. */
+/** Checks every part that work needs, queues the run, and carries it out as asked for. */
 export async function startRun(
   { options, output }: Invocation<StartOptions>,
-  config: Config,
-  wish: (installation: Installation) => Promise<RunWish>,
+  installation: Installation,
+  { job, params, what, facts }: RunWish,
 ): Promise<ExitCode> {
-  await using installation = createInstallation(config);
   await checkBeforeWork(installation);
   await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
   const desk = await installation.desk();
-  const { job, params, what, facts } = await wish(installation);
   const runId = await desk.start(job, params);
   const parts = { installation, output, opening: `Run ${runId}: ${what}` };
-  if (options.inline) return await workInline({ runId, job }, parts);
-  if (options.wait) return await followToEnd({ runId, job }, parts);
-  return await leaveQueued({ runId, job }, parts, facts);
+  if (options.inline) return workInline({ runId, job }, parts);
+  if (options.wait) return followToEnd({ runId, job }, parts);
+  return leaveQueued({ runId, job }, parts, facts);
 }
 
 /** Says how to go on with a run that this command leaves to the workers. */

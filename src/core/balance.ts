@@ -14,3 +14,8 @@ function balanceOf(counts: Counts, whole: string, parts: readonly string[]): Bal
 export function balanceExport(counts: Counts): Balance {
   return balanceOf(counts, 'read', ['inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined']);
 }
+
+/** G2 for an export of definitions or wells. */
+export function balanceDefinitions(counts: Counts): Balance {
+  return balanceOf(counts, 'read', ['inserted', 'updated', 'unchanged', 'repeated']);
+}

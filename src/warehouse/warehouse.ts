@@ -13,6 +13,8 @@ import type {
   UnitOutcome,
 } from '../core/run.ts';
 
+import type { TimeSeriesStore, WellStore } from './definitions.ts';
+
 export type { ShrinkGuard, WindowBatch };
 
 /** Which days a survey is about, days by their number (core/coverage.ts). */
@@ -108,6 +110,8 @@ export interface RunLedger {
 export interface DailyProductionStore {
   /** Watermarks, milliseconds since 1970; a well without one is absent. */
   watermarks(uwis: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** The wells that were read, in order. */
+  uwis(): Promise<readonly string[]>;
   /**
    * Replaces the windows of these wells, in one transaction with watermarks, quarantine, history and the outcomes of the
    * units (G1, G2, G3). A unit of the run that is settled already is left out entirely: repeating a batch changes nothing.
@@ -154,6 +158,8 @@ export interface Warehouse {
   readonly runs: RunLedger;
   readonly dailyProduction: DailyProductionStore;
   readonly coverage: CoverageStore;
+  readonly timeSeries: TimeSeriesStore;
+  readonly wells: WellStore;
   readonly profiles: ProfileStore;
   /** Opens it, migrates it to this version's schema, and says what is there. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;

@@ -2,6 +2,7 @@
 import { describe } from 'vitest';
 import type { OpenWarehouse } from '../support/warehouse-under-test.ts';
 import { describeCoverage } from './warehouse-coverage.ts';
+import { describeDefinitions } from './warehouse-definitions.ts';
 import { describeGuards } from './warehouse-guard.ts';
 import { describeLedger } from './warehouse-ledger.ts';
 import { describeMerge } from './warehouse-merge.ts';
@@ -14,6 +15,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describeMerge(open);
     describeGuards(open);
     describeCoverage(open);
+    describeDefinitions(open);
     describeLedger(open);
     describeQuery(open);
     describeReplay(open);

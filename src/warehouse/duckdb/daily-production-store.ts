@@ -17,6 +17,14 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
   return {
     watermarks: async (uwis) =>
       uwis.length === 0 ? new Map() : file.transact((connection) => readWatermarks(connection, uwis)),
+    uwis: () =>
+      file.transact(async (connection) => {
+        const rows = await readRows<{ uwi: string }>(
+          connection,
+          'SELECT uwi FROM watermark UNION SELECT uwi FROM coverage ORDER BY uwi',
+        );
+        return rows.map(({ uwi }) => uwi);
+      }),
     commit: async (batch) =>
       batch.windows.length === 0 ? [] : file.transact((connection) => commit(connection, batch)),
     restatements: (question, use) => file.transact((connection) => use(readRestatements(connection, question))),

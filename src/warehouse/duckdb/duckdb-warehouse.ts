@@ -10,6 +10,8 @@ import { runQuery } from './query.ts';
 import { createRunLedger } from './run-ledger.ts';
 import { createProfileStore } from './profile-store.ts';
 import { readRows } from './sql.ts';
+import { createTimeSeriesStore } from './time-series-store.ts';
+import { createWellStore } from './well-store.ts';
 
 export type DuckdbSettings = FileSettings;
 
@@ -25,6 +27,8 @@ export function createDuckdbWarehouse(settings: DuckdbSettings): Warehouse {
       knownDays: async (uwis) =>
         uwis.length === 0 ? new Map() : file.transact((connection) => readKnownDays(connection, uwis)),
     },
+    timeSeries: createTimeSeriesStore(file),
+    wells: createWellStore(file),
     profiles: createProfileStore(file),
     check: () =>
       file.transact(async (connection) => {

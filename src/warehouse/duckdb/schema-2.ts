@@ -1,4 +1,4 @@
-/** Schema version 2: the ledger of coverage, the times between which a version of a row was known, and service profiles. */
+/** Schema version 2: the ledger of coverage, the times between which a row was known, definitions and wells, and service profiles. */
 import { named, rowColumns } from './columns.ts';
 
 const coverage: readonly string[] = [
@@ -39,4 +39,14 @@ const profiles: readonly string[] = [
   `CREATE TABLE service_profile (base_url VARCHAR PRIMARY KEY, profile JSON NOT NULL, saved_at TIMESTAMPTZ NOT NULL)`,
 ];
 
-export const schema2: readonly string[] = [...coverage, ...knownTimes, ...profiles];
+/** Each table with a history of its shape: the version, how and by which run it ended, and since when it was known. */
+const definitions: readonly string[] = Object.entries({
+  time_series: 'equipment VARCHAR, xid UUID, equipment_xid UUID, source_id VARCHAR, measurement VARCHAR, unit VARCHAR',
+  well: 'source_id VARCHAR, content_type VARCHAR, body VARCHAR, document JSON',
+}).flatMap(([table, columns]) => [
+  `CREATE TABLE ${table} (${columns}, inserted_run_id VARCHAR, changed_run_id VARCHAR, changed_at TIMESTAMPTZ)`,
+  `CREATE TABLE ${table}_history
+     (${columns}, change VARCHAR, run_id VARCHAR, noticed_at TIMESTAMPTZ, known_from TIMESTAMPTZ, known_run_id VARCHAR)`,
+]);
+
+export const schema2: readonly string[] = [...coverage, ...knownTimes, ...definitions, ...profiles];
