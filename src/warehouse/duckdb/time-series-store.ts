@@ -13,7 +13,7 @@ interface TimeSeriesRow {
   readonly unit: string | null;
 }
 
-export const timeSeriesTable: DefinitionTable<TimeSeriesReading, TimeSeriesRow> = {
+const timeSeriesTable: DefinitionTable<TimeSeriesReading, TimeSeriesRow> = {
   name: 'time_series',
   columns: {
     equipment: 'VARCHAR',

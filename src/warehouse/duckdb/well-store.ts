@@ -14,7 +14,7 @@ interface WellRow {
   readonly document: string | null;
 }
 
-export const wellTable: DefinitionTable<WellReading, WellRow> = {
+const wellTable: DefinitionTable<WellReading, WellRow> = {
   name: 'well',
   columns: { source_id: 'VARCHAR', content_type: 'VARCHAR', body: 'VARCHAR', document: 'VARCHAR' },
   owner: 'source_id',
