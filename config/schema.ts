@@ -1,6 +1,7 @@
 /** Owns what an operator may set: the one schema behind the file, the environment and the flags. */
 import { z } from 'zod';
 import { tierDays, type LookbackTier } from '../src/core/lookback.ts';
+import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipe-fields.ts';
 
 const ms = (fallback: number) => z.number().int().positive().default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
@@ -34,6 +35,11 @@ const lookback = z
     },
   )
   .default([{ days: 7 }]);
+const numberLimit = z.strictObject({
+  min: z.number().exactOptional(),
+  max: z.number().exactOptional(),
+  above: z.number().exactOptional(),
+});
 
 /** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
 export const configSchema = z
@@ -112,6 +118,17 @@ export const configSchema = z
       })
       .prefault({}),
     wells: z.strictObject({ timeZoneField: fieldPath.optional(), uwiField: fieldPath.optional() }).prefault({}),
+    push: z
+      .strictObject({
+        chunkItems: count(500),
+        chunkBytes: z.number().int().min(1_024).default(1_000_000),
+        concurrency: count(8),
+        checkpointMs: ms(2_000),
+        delimiter: z.string().length(1, 'must be one character, such as ";"').default(','),
+        aliases: z.record(text, z.enum(pipeFields)).default({}),
+        limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
+      })
+      .prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
   })
   .transform((config) => ({

@@ -88,9 +88,10 @@ function follow(
   how: { readonly display: ProgressDisplay; readonly signal: AbortSignal; readonly onNoWorker: () => void },
 ): Promise<RunReport> {
   const { warehouse } = installation;
+  const chunkQueue = queueOfJob(run.job, installation);
   return installation
     .queue('lasting')
-    .then((queue) => followRun(run.runId, { queue, warehouse, now: Date.now, ...how }, how.signal));
+    .then((queue) => followRun(run.runId, { queue, chunkQueue, warehouse, now: Date.now, ...how }, how.signal));
 }
 
 /** Prints the report of an ended run; returns the exit code that DESIGN.md section 8 gives it. */
@@ -103,14 +104,19 @@ export async function printReport(report: RunReport, { installation, output }: C
   return exitCode;
 }
 
-function queueOf(run: Run, { jobs }: Installation): ChunkQueueName {
-  const job = jobs.find((candidate) => candidate.name === run.job);
-  if (job !== undefined) return job.queue;
+function queueOf(run: Run, installation: Installation): ChunkQueueName {
+  const queue = queueOfJob(run.job, installation);
+  if (queue !== undefined) return queue;
   throw new UsageError(`run ${run.runId} is of a job that this version does not know: ${run.job}`);
 }
 
+/** Where the chunks of a job wait; undefined for a job of another version. */
+export function queueOfJob(job: string, { jobs }: Installation): ChunkQueueName | undefined {
+  return jobs.find((candidate) => candidate.name === job)?.queue;
+}
+
 function displayFor(run: Run, output: Output): ProgressDisplay {
-  return createProgressDisplay(output.stderr, unitWordsOf(run.job).many);
+  return createProgressDisplay(output.stderr, unitWordsOf(run.job));
 }
 
 /** The log comes as sentences between the progress, which says already what a worker logs as info. */

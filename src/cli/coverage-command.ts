@@ -3,14 +3,13 @@ import type { Command } from 'commander';
 import { dayText, type WellCoverage } from '../core/coverage.ts';
 import { UsageError } from '../core/errors.ts';
 import type { CoverageSurvey } from '../warehouse/warehouse.ts';
-import { actionOf, collected, configOf, examples, type Invocation, type Shell } from './command-line.ts';
+import { actionOf, collected, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { monthTable, summaryText, wellTable, type CoverageFrame } from './coverage-text.ts';
 import { dayBounds } from './day-bounds.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { createInstallation } from './installation.ts';
 import type { Output } from './output.ts';
 import { printJsonLines } from './query-formats.ts';
-import { wholeNumber } from './whole-number.ts';
 
 interface CoverageOptions {
   readonly uwi?: readonly string[];

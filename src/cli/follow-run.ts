@@ -2,9 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AbortedError, TransientError, UnreachableError } from '../core/errors.ts';
 import { isFinished, type RunReport } from '../core/run.ts';
-import type { BoardState, RunQueue } from '../queue/port.ts';
+import { runsQueueName, type BoardState, type ChunkQueueName, type RunQueue } from '../queue/port.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { ProgressDisplay } from './progress-display.ts';
+import { doneUnitsOf } from './run-progress.ts';
 
 const lookEveryMs = 500;
 /** The warehouse is asked rarely: every look at a file takes a turn away from those who write it. */
@@ -17,6 +18,8 @@ const redisPatienceMs = 60_000;
 
 export interface FollowParts {
   readonly queue: RunQueue;
+  /** Where the chunks of the run wait; undefined for a job of another version. */
+  readonly chunkQueue: ChunkQueueName | undefined;
   readonly warehouse: Warehouse;
   readonly display: ProgressDisplay;
   readonly now: () => number;
@@ -39,7 +42,7 @@ class Follower {
   readonly #signal: AbortSignal;
   #ledgerReadAtMs = 0;
   #movedAtMs: number;
-  #settledUnits = -1;
+  #doneUnits = -1;
   #saidNoWorker = false;
   #redisAwaySinceMs: number | undefined;
 
@@ -79,8 +82,9 @@ class Follower {
 
   #show(board: BoardState): void {
     const { display, now } = this.#parts;
-    if (board.settledUnits !== this.#settledUnits) this.#movedAtMs = now();
-    this.#settledUnits = board.settledUnits;
+    const doneUnits = doneUnitsOf(board);
+    if (doneUnits !== this.#doneUnits) this.#movedAtMs = now();
+    this.#doneUnits = doneUnits;
     if (board.units > 0) display.show({ board, atMs: now() });
   }
 
@@ -96,12 +100,12 @@ class Follower {
   }
 
   async #watchForWorkers(): Promise<void> {
-    const { queue, now, onNoWorker } = this.#parts;
+    const { queue, chunkQueue, now, onNoWorker } = this.#parts;
     const isQuiet = now() - this.#movedAtMs >= quietMs && this.#redisAwaySinceMs === undefined;
     if (this.#saidNoWorker || !isQuiet) return;
     this.#movedAtMs = now();
     // An outage is the next look's to tell.
-    const unattended = answerOf(isUnattended(queue), this.#signal).catch(passOver(UnreachableError));
+    const unattended = answerOf(isUnattended(queue, chunkQueue), this.#signal).catch(passOver(UnreachableError));
     if ((await unattended) !== true) return;
     this.#saidNoWorker = true;
     onNoWorker();
@@ -139,7 +143,8 @@ async function answerOf<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> 
   }
 }
 
-/** Whether some queue has no worker at all, on any host: what is queued there stays. */
-export async function isUnattended(queue: RunQueue): Promise<boolean> {
-  return (await queue.workers()).some((entry) => entry.workers === 0);
+/** Whether nobody, on any host, works the runs or the queue of their chunks: what is queued there stays. */
+export async function isUnattended(queue: RunQueue, chunkQueue: ChunkQueueName | undefined): Promise<boolean> {
+  const needed: readonly (string | undefined)[] = [runsQueueName, chunkQueue];
+  return (await queue.workers()).some((entry) => entry.workers === 0 && needed.includes(entry.queue));
 }

@@ -9,6 +9,7 @@ import type { DefinitionSettings } from '../../jobs/definitions.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { UsageError } from '../core/errors.ts';
 import { instantOfDay } from '../core/production-day.ts';
+import { pipeFiles } from '../pipes/pipe-files.ts';
 import { createAdmission } from '../queue/admission.ts';
 import type { ChunkQueueName, RunningWorkers, RunQueue } from '../queue/port.ts';
 import { createRunQueue } from '../queue/run-queue.ts';
@@ -41,10 +42,14 @@ export function createInstallation(
   config: Config,
   options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
 ): Installation {
-  const jobs = createJobs({
-    dailyProduction: dailyProductionSettings(config),
-    definitions: definitionSettings(config),
-  });
+  const jobs = createJobs(
+    {
+      dailyProduction: dailyProductionSettings(config),
+      definitions: definitionSettings(config),
+      networkPipes: networkPipesSettings(config),
+    },
+    pipeFiles,
+  );
   const closers: (() => Promise<void>)[] = [];
   const warehouse = openWarehouse();
   let openedQueue: Promise<RunQueue> | undefined;
@@ -112,8 +117,6 @@ async function openService(
     prefix: config.queue.prefix,
     concurrency,
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-    // A lease must not end before its request: no attempt begins after the deadline.
-    leaseMs: pace.deadlineMs + timeoutMs,
   });
   closeLater(() => admission.close());
   const service = createProductionDataService(
@@ -179,6 +182,10 @@ function dailyProductionSettings(config: Config): DailyProductionSettings {
     pageLimit: config.service.pageLimit,
     wellConcurrency: config.service.concurrency,
   };
+}
+
+function networkPipesSettings({ push: { chunkBytes, concurrency, checkpointMs } }: Config) {
+  return { chunkBytes, concurrency, checkpointEveryMs: checkpointMs };
 }
 
 /** The schema has checked the day already. */

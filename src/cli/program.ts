@@ -5,6 +5,7 @@ import { examples, logLevels, type Shell } from './command-line.ts';
 import { addCoverageCommand } from './coverage-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addExportCommand } from './export-command.ts';
+import { addPushCommand } from './push-command.ts';
 import { addQueryCommand } from './query-command.ts';
 import { addRestatementsCommand } from './restatements-command.ts';
 import { addRunsCommand } from './runs-command.ts';
@@ -15,7 +16,7 @@ import { addWorkerCommand } from './worker-command.ts';
 /** Wrong words are thrown as UsageError; help that was asked for ends as CommanderError with exit code 0. */
 export function createProgram(shell: Shell): Command {
   const program = new Command('wellsync')
-    .description('Moves oil and gas production data from the Production Data Service into your warehouse.')
+    .description('Moves oil and gas production data between the Production Data Service and your warehouse.')
     .version(versionOfPackage())
     // The faults of commander are told by main, like all others.
     .configureOutput({ outputError: () => {} })
@@ -30,6 +31,7 @@ export function createProgram(shell: Shell): Command {
     .addHelpText('after', explanation);
   addWorkerCommand(program, shell);
   addExportCommand(program, shell);
+  addPushCommand(program, shell);
   addRunsCommand(program, shell);
   addCoverageCommand(program, shell);
   addRestatementsCommand(program, shell);
@@ -50,6 +52,7 @@ ${examples([
   'wellsync testing-server --wells 20',
   'WELLSYNC_SERVICE_URL=http://127.0.0.1:4010 wellsync doctor',
   'wellsync export daily-production --wells wells.csv --inline',
+  'wellsync push network-pipes pipes.csv --inline',
   'wellsync query "SELECT count(*) FROM daily_production"',
 ])}`;
 

@@ -2,11 +2,10 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { UsageError } from '../core/errors.ts';
-import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
+import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { createInstallation } from './installation.ts';
 import { printCsv, printJson, printTable } from './query-formats.ts';
-import { wholeNumber } from './whole-number.ts';
 
 interface QueryOptions {
   readonly csv?: true;

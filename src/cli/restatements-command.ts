@@ -4,12 +4,11 @@ import { UsageError } from '../core/errors.ts';
 import { restatementsOf, type Restatement, type RestatedVersion } from '../core/restatement.ts';
 import type { QueryResult } from '../warehouse/warehouse.ts';
 import { namedInstant } from './backfill-bounds.ts';
-import { actionOf, collected, configOf, examples, type Invocation, type Shell } from './command-line.ts';
+import { actionOf, collected, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { createInstallation } from './installation.ts';
 import type { Output } from './output.ts';
 import { printCsv, printJsonLines, printTable } from './query-formats.ts';
-import { wholeNumber } from './whole-number.ts';
 import { counted, instantText, listed } from './words.ts';
 
 interface RestatementsOptions {

@@ -1,6 +1,6 @@
 /** Owns how a command asks for a run: what was asked for is checked, then queued, and left, followed or worked here. */
 import { Option, type Command } from 'commander';
-import { followToEnd, noWorkerText, workInline, type CarryOutParts } from './carry-out.ts';
+import { followToEnd, noWorkerText, queueOfJob, workInline, type CarryOutParts } from './carry-out.ts';
 import type { Invocation } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { isUnattended } from './follow-run.ts';
@@ -71,10 +71,10 @@ export async function startRun(
 export async function leaveQueued(
   run: { readonly runId: string; readonly job: string },
   { installation, output, opening }: CarryOutParts,
-  facts: Readonly<Record<string, number>>,
+  facts: Readonly<Record<string, number | string>>,
 ): Promise<ExitCode> {
   if (opening !== undefined) output.say(opening);
-  const isAttended = !(await isUnattended(await installation.queue('prompt')));
+  const isAttended = !(await isUnattended(await installation.queue('prompt'), queueOfJob(run.job, installation)));
   if (!isAttended) output.say(noWorkerText);
   if (output.json) await output.document({ ...run, state: 'queued', ...facts, isAttended });
   else await output.print(`Queued. Follow it with: wellsync runs show ${run.runId} --wait`);

@@ -19,3 +19,13 @@ export function balanceExport(counts: Counts): Balance {
 export function balanceDefinitions(counts: Counts): Balance {
   return balanceOf(counts, 'read', ['inserted', 'updated', 'unchanged', 'repeated']);
 }
+
+/** G2 for a push of network pipes: every row of the file. */
+export function balancePush(counts: Counts): Balance {
+  return balanceOf(counts, 'rows', ['accepted', 'superseded', 'rejectedByUs', 'rejectedByService', 'failed']);
+}
+
+/** G2 for a look through a file of pipes that sends nothing. */
+export function balanceDryRun(counts: Counts): Balance {
+  return balanceOf(counts, 'rows', ['sendable', 'superseded', 'rejectedByUs']);
+}

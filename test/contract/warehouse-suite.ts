@@ -6,6 +6,7 @@ import { describeDefinitions } from './warehouse-definitions.ts';
 import { describeGuards } from './warehouse-guard.ts';
 import { describeLedger } from './warehouse-ledger.ts';
 import { describeMerge } from './warehouse-merge.ts';
+import { describePushes } from './warehouse-pushes.ts';
 import { describeQuery } from './warehouse-query.ts';
 import { describeReplay } from './warehouse-replay.ts';
 import { describeRestatements } from './warehouse-restatements.ts';
@@ -17,6 +18,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describeCoverage(open);
     describeDefinitions(open);
     describeLedger(open);
+    describePushes(open);
     describeQuery(open);
     describeReplay(open);
     describeRestatements(open);

@@ -3,7 +3,8 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/errors.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
-import { schema2 } from './schema-2.ts';
+import { exportSchema } from './export-schema.ts';
+import { pushSchema } from './push-schema.ts';
 import { inTransaction, instant, readRows } from './sql.ts';
 
 /**
@@ -27,7 +28,8 @@ export const schemaSteps: ReadonlyArray<readonly string[]> = [
     `CREATE TABLE run_unit (run_id VARCHAR, unit INTEGER, chunk INTEGER, target VARCHAR, spec JSON, state VARCHAR,
        counts JSON, fault JSON, notices JSON)`,
   ],
-  schema2,
+  pushSchema,
+  exportSchema,
 ];
 
 export const schemaVersion = schemaSteps.length;

@@ -164,7 +164,7 @@ async function settleRest(
   { state, fault, notices }: Parameters<RunLedger['settleRest']>[1],
 ): Promise<number> {
   const result = await connection.run(
-    `UPDATE run_unit SET state = $2, counts = '{}', fault = $3, notices = $4 WHERE run_id = $1 AND state = 'open'`,
+    `UPDATE run_unit SET state = $2, counts = coalesce(counts, '{}'), fault = $3, notices = $4 WHERE run_id = $1 AND state = 'open'`,
     [runId, state, fault === undefined ? null : jsonText(fault), notices === undefined ? null : jsonText(notices)],
   );
   return result.rowsChanged;

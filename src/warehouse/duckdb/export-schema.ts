@@ -1,4 +1,4 @@
-/** Schema version 2: the ledger of coverage, the times between which a row was known, definitions and wells, and service profiles. */
+/** Schema version 3: the ledger of coverage, the times between which a row was known, definitions and wells, and service profiles. */
 import { named, rowColumns } from './columns.ts';
 
 const coverage: readonly string[] = [
@@ -49,4 +49,4 @@ const definitions: readonly string[] = Object.entries({
      (${columns}, change VARCHAR, run_id VARCHAR, noticed_at TIMESTAMPTZ, known_from TIMESTAMPTZ, known_run_id VARCHAR)`,
 ]);
 
-export const schema2: readonly string[] = [...coverage, ...knownTimes, ...definitions, ...profiles];
+export const exportSchema: readonly string[] = [...coverage, ...knownTimes, ...definitions, ...profiles];
