@@ -1,5 +1,6 @@
 /** Owns what an operator may set: the one schema behind the file, the environment and the flags. */
 import { z } from 'zod';
+import { tierDays, type LookbackTier } from '../src/core/lookback.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipe-fields.ts';
 
 const ms = (fallback: number) => z.number().int().positive().default(fallback);
@@ -17,6 +18,23 @@ const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
 
+/** Names joined by dots, into the body of a well. */
+const fieldPath = text.regex(/^[^."]+(\.[^."]+)*$/, 'must be names joined by dots, such as location.timeZone');
+
+const lookbackDays = z.number().int().nonnegative();
+
+/** A number of days for every run, or tiers, each with the day that it comes on. */
+const lookback = z
+  .union(
+    [
+      lookbackDays.transform((days): readonly LookbackTier[] => [{ days }]),
+      z.array(z.strictObject({ days: z.union([lookbackDays, z.literal('all')]), on: z.enum(tierDays).optional() })),
+    ],
+    {
+      error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
+    },
+  )
+  .default([{ days: 7 }]);
 const numberLimit = z.strictObject({
   min: z.number().exactOptional(),
   max: z.number().exactOptional(),
@@ -96,8 +114,12 @@ export const configSchema = z
       .strictObject({
         wells: z.array(text).default([]),
         wellsFile: text.optional(),
+        sourceWells: z.array(text).default([]),
+        sourceWellsFile: text.optional(),
+        equipment: z.array(text).default([]),
+        equipmentFile: text.optional(),
         historyFrom: day.default('1900-01-01'),
-        lookbackDays: z.number().int().nonnegative().default(7),
+        lookback,
         shrink: z
           .strictObject({
             maxSharePercent: percent.default(20),
@@ -110,6 +132,7 @@ export const configSchema = z
         rowsInMemory: count(16_000),
       })
       .prefault({}),
+    wells: z.strictObject({ timeZoneField: fieldPath.optional(), uwiField: fieldPath.optional() }).prefault({}),
     push: z
       .strictObject({
         chunkItems: count(500),

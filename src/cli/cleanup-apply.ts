@@ -11,7 +11,7 @@ import { atService, findPlan, maxAgeMsOf, sayWhatIsRead } from './cleanup-parts.
 import { resolveSelection } from './cleanup-selections.ts';
 import { configOf, type Invocation } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { leaveQueued } from './export-command.ts';
+import { leaveQueued } from './start-run.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 import type { Output } from './output.ts';

@@ -9,7 +9,7 @@ import { planDocument, planStanding, plansText, planText } from './cleanup-plan-
 import { ofFile, ofQuery, ofWells, timeSeriesOf, type TargetFlags } from './cleanup-selections.ts';
 import { actionOf, collected, configOf, examples, type Invocation, type Shell, type Work } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { inlineOption, waitOption } from './export-command.ts';
+import { inlineOption, waitOption } from './start-run.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 

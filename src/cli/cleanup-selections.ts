@@ -48,6 +48,7 @@ const wellsUse: CsvUse = {
   called: 'the wells file',
   pathHint: 'Check the path given by --wells.',
   headerHint: 'The first line must name the columns, one of them well (source well id), and every other line a well.',
+  record: 'well',
 };
 
 function sendable(targets: readonly DeletionTarget[]): readonly DeletionTarget[] {
@@ -60,6 +61,7 @@ const targetsUse: CsvUse = {
   called: 'the targets file',
   pathHint: 'Check the path of the file.',
   headerHint: 'The first line must name the columns: kind,well,equipment,source_id.',
+  record: 'target',
 };
 
 /** Throws UsageError with every fault of the file. */

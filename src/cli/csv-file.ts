@@ -25,6 +25,8 @@ export interface CsvUse {
   readonly called: string;
   readonly pathHint: string;
   readonly headerHint: string;
+  /** What a line names: `well`. */
+  readonly record: string;
 }
 
 /** `file` may be `-` for standard input. Throws UsageError for a file that cannot be read, is no CSV or has no header. */
@@ -76,7 +78,7 @@ export function columnOf({ name, header, records }: CsvFile, column: string, use
     const found = header.map((cell) => JSON.stringify(cell.trim().slice(0, 40))).join(', ');
     throw new UsageError(`${name} has no column ${column}: its first line holds ${found}`, { hint: use.headerHint });
   }
-  if (records.length === 0) throw new UsageError(`${name} names no well: nothing follows its header`);
+  if (records.length === 0) throw new UsageError(`${name} names no ${use.record}: nothing follows its header`);
   const cells = records.map(({ line, cells: row }) => ({ line, text: (row[position] ?? '').trim() }));
   refuseEmpty(cells, column, name);
   return cells.map(({ text }) => text);
@@ -91,7 +93,9 @@ function refuseEmpty(
     .filter(({ text }) => text === '')
     .map(({ line }) => `line ${line}: the cell of ${column} is empty`);
   if (empty.length === 0) return;
-  throw new UsageError(`${name} has ${empty.length === 1 ? 'a row' : `${empty.length} rows`} without a ${column}`, {
+  const rows = empty.length === 1 ? 'a row' : `${empty.length} rows`;
+  const article = /^[aeio]/.test(column) ? 'an' : 'a';
+  throw new UsageError(`${name} has ${rows} without ${article} ${column}`, {
     issues: firstIssues(empty),
     hint: 'Nothing was started. Fill the cells or delete the lines.',
   });

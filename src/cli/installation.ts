@@ -5,6 +5,8 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import type { CleanupSettings } from '../../jobs/cleanup.ts';
+import type { DailyProductionSettings } from '../../jobs/daily-production.ts';
+import type { DefinitionSettings } from '../../jobs/definitions.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { UsageError } from '../core/errors.ts';
 import { instantOfDay } from '../core/production-day.ts';
@@ -21,6 +23,7 @@ import { createProductionDataService } from '../service/create-service.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { TokenSettings } from '../service/settings.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
+import type { WellFields } from '../warehouse/definitions.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { resolveSelection } from './cleanup-selections.ts';
 
@@ -46,6 +49,7 @@ export function createInstallation(
   const jobs = createJobs(
     {
       dailyProduction: dailyProductionSettings(config),
+      definitions: definitionSettings(config),
       networkPipes: networkPipesSettings(config),
       cleanup: cleanupSettings(config),
     },
@@ -159,13 +163,28 @@ export function serviceUrlOf(config: Config): string {
   });
 }
 
-function dailyProductionSettings(config: Config) {
-  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
+function definitionSettings(config: Config): DefinitionSettings {
+  const { chunkWells: chunkTargets } = config.export;
+  return { shrink: shrinkOf(config), chunkTargets, concurrency: config.service.concurrency };
+}
+
+function shrinkOf({ export: { shrink } }: Config) {
+  return { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows };
+}
+
+/** Without a field for the zone, no well has one. */
+function wellFieldsOf({ wells: { timeZoneField, uwiField } }: Config): WellFields | undefined {
+  return timeZoneField === undefined ? undefined : { timeZone: timeZoneField, uwi: uwiField };
+}
+
+export function dailyProductionSettings(config: Config): DailyProductionSettings {
+  const { lookback, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
   return {
     timeZone: config.timeZone,
     historyFromMs: historyFromMs(config),
-    lookbackDays,
-    shrink: { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows },
+    lookback,
+    shrink: shrinkOf(config),
+    wellFields: wellFieldsOf(config),
     chunkWells,
     chunkRows,
     batchRows,

@@ -1,7 +1,9 @@
 /** Decides what a run is called by: what it settles, its state in a sentence, and what to do next. Pure. */
 import { cleanupJobName } from '../../jobs/cleanup.ts';
-import { dailyProductionJobName } from '../../jobs/daily-production.ts';
+import { dailyProductionJobName, gapsJobName } from '../../jobs/daily-production.ts';
 import { networkPipesJobName } from '../../jobs/network-pipes.ts';
+import { timeSeriesJobName } from '../../jobs/time-series.ts';
+import { wellsJobName } from '../../jobs/wells.ts';
 import type { Counts, RunReport } from '../core/run.ts';
 import { counted, figure, listed, spacedName } from './words.ts';
 
@@ -36,19 +38,22 @@ const unknownJob: JobWords = {
   nextSteps: () => [],
 };
 
+/** Of a job that reads. */
+const exportOf = (one: string, many: string): JobWords => ({
+  one,
+  many,
+  isSingle: false,
+  record: 'record',
+  failing: 'could not be read to the end',
+  held: 'held',
+  nextSteps: stepsOfExport,
+});
+
 const jobWords: ReadonlyMap<string, JobWords> = new Map([
-  [
-    dailyProductionJobName,
-    {
-      one: 'well',
-      many: 'wells',
-      isSingle: false,
-      record: 'record',
-      failing: 'could not be read to the end',
-      held: 'held',
-      nextSteps: stepsOfExport,
-    },
-  ],
+  [dailyProductionJobName, exportOf('well', 'wells')],
+  [gapsJobName, exportOf('window', 'windows')],
+  [timeSeriesJobName, exportOf('piece of equipment', 'pieces of equipment')],
+  [wellsJobName, exportOf('well', 'wells')],
   [
     networkPipesJobName,
     {
@@ -69,7 +74,7 @@ const jobWords: ReadonlyMap<string, JobWords> = new Map([
       isSingle: false,
       record: undefined,
       failing: 'could not be deleted',
-      held: 'refused or still there',
+      held: 'not gone',
       nextSteps: stepsOfCleanup,
     },
   ],
@@ -124,10 +129,9 @@ export function nextSteps(report: RunReport): readonly NextStep[] {
   return [...retry, ...words.nextSteps(report)];
 }
 
-function stepsOfExport({ units: { held }, counts }: RunReport): readonly NextStep[] {
+function stepsOfExport({ job, units: { held }, counts }: RunReport): readonly NextStep[] {
   const steps: NextStep[] = [];
-  if (held > 0)
-    steps.push(['wellsync export daily-production … --allow-shrink', 'lets the held wells lose their rows']);
+  if (held > 0) steps.push([`wellsync ${job} … --allow-shrink`, `lets the held ${wordsOf(job).many} lose their rows`]);
   if (isCounted(counts, 'quarantined')) {
     steps.push(['wellsync query "FROM quarantine"', 'shows the records that broke the contract']);
   }

@@ -6,7 +6,7 @@ import type { BoardState } from '../queue/port.ts';
 import { followToEnd, noWorkerText, printReport, queueOfJob, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { inlineOption, leaveQueued, waitOption } from './export-command.ts';
+import { inlineOption, leaveQueued, waitOption } from './start-run.ts';
 import { isUnattended } from './follow-run.ts';
 import { addRejectsCommand } from './rejects-command.ts';
 import { createInstallation } from './installation.ts';
