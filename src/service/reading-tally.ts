@@ -20,18 +20,21 @@ export class ReadingTally {
     this.#calendar = calendar;
   }
 
-  /** Takes in a page; says how many of its records were new, and the key of its first. */
-  add(records: readonly unknown[]): { readonly newCount: number; readonly first: string | undefined } {
+  /**
+   * Takes in a page; up to `again` of its records may be ones that were asked for again, which do not count as read.
+   * Returns what names each record as it is now: its key, with its date.
+   */
+  add(records: readonly unknown[], again: number): readonly string[] {
     const before = this.#places.size;
-    let first: string | undefined;
-    for (const raw of records) {
+    const names = records.map((raw) => {
       const checked = checkRecord(raw, this.#calendar);
       const key = keyOf(checked);
-      first ??= key;
       this.#places.set(key, this.#isInside(checked) ? checked : 'outside');
-    }
-    this.#read += records.length;
-    return { newCount: this.#places.size - before, first };
+      return checked.kind === 'row' ? `${key} ${checked.row.instantMs}` : key;
+    });
+    const repeated = records.length - (this.#places.size - before);
+    this.#read += records.length - Math.min(again, repeated);
+    return names;
   }
 
   /** A record whose date cannot be read is held to be inside: it may be one of the window's. */

@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limitsFor, readPages } from '../../src/core/page-end.ts';
+import { answerOf, carryOut, modelDays, modelWindow, pagingModels, type PagingModel } from '../support/paging-model.ts';
+import { checked } from '../support/property-runs.ts';
+
+/** What happens to a row between two requests; a row whose date changes is one that goes and one that comes. */
+interface Change {
+  readonly beforeRequest: number;
+  readonly kind: 'come' | 'go';
+  readonly day: number;
+}
+
+const changes = fc.array(
+  fc.record({
+    beforeRequest: fc.integer({ min: 1, max: 12 }),
+    kind: fc.constantFrom('come' as const, 'go' as const),
+    day: fc.integer({ min: 0, max: modelDays - 1 }),
+  }),
+  { maxLength: 12 },
+);
+
+/** A read of a service whose rows change meanwhile, and the rows that it had all the while. */
+function readWhileMoving(model: PagingModel, wanted: number, moves: readonly Change[]) {
+  const present = new Set(model.days);
+  const stayed = new Set(model.days);
+  const pages = readPages({ window: modelWindow, limits: limitsFor(wanted), maxPages: 400 });
+  const outcome = carryOut(pages, (ask, request) => {
+    for (const { day, kind } of moves.filter(({ beforeRequest }) => beforeRequest === request)) {
+      if (kind === 'come') present.add(day);
+      else {
+        present.delete(day);
+        stayed.delete(day);
+      }
+    }
+    return answerOf(model, ask, [...present]);
+  });
+  return { ...outcome, stayed };
+}
+
+function expectNothingLost({ end, keys, stayed }: ReturnType<typeof readWhileMoving>): void {
+  if (end.kind === 'fail') return;
+  expect([...stayed].filter((day) => !keys.has(String(day)))).toEqual([]);
+}
+
+/** Services that send at least five rows at a time where they have them. */
+const models = pagingModels.map((model) => ({
+  ...model,
+  defaultLimit: Math.max(5, model.defaultLimit),
+  maxLimit: Math.max(5, model.maxLimit),
+}));
+const wantedLimits = fc.integer({ min: 5, max: 24 });
+
+describe('rows that come and go between any two requests', () => {
+  it('G4: lose no row that stays, where limits are granted', () => {
+    checked(
+      fc.property(models, wantedLimits, changes, (any, wanted, moves) => {
+        const model = { ...any, page: 'honoured', anyLimit: 'honoured', overlap: false } as const;
+        expectNothingLost(readWhileMoving(model, wanted, moves));
+      }),
+      20_000,
+    );
+  });
+
+  it('G4: lose no row that stays, where pages or limits are ignored', () => {
+    checked(
+      fc.property(models, wantedLimits, changes, (any, wanted, moves) => {
+        const isPaged = any.page === 'honoured';
+        const model = { ...any, anyLimit: isPaged ? 'ignored' : 'honoured', overLimit: 'clamp' } as const;
+        fc.pre(isPaged || model.dates !== 'ignored');
+        expectNothingLost(readWhileMoving(model, wanted, moves));
+      }),
+      20_000,
+    );
+  });
+
+  it('let the read end all the same, with few requests more', () => {
+    checked(
+      fc.property(models, wantedLimits, changes, (any, wanted, moves) => {
+        const model = {
+          ...any,
+          page: 'honoured',
+          anyLimit: 'honoured',
+          overlap: false,
+          maxLimit: 30,
+          dates: 'inclusive',
+        } as const;
+        const { requests } = readWhileMoving(model, wanted, moves);
+        const pages = Math.ceil((model.days.length + moves.length) / wanted);
+        expect(requests).toBeLessThanOrEqual(5 * (pages + 3) + pages ** 2 / 2 + 12);
+      }),
+    );
+  });
+});
