@@ -74,7 +74,7 @@ export class ReadingTally {
 }
 
 /** The xid; where that cannot be read, the record itself, so that the same page again brings nothing new. */
-function keyOf(checked: CheckedRecord): string {
+export function keyOf(checked: CheckedRecord): string {
   return checked.kind === 'row' ? checked.row.xid : (checked.record.xid ?? checked.record.raw);
 }
 

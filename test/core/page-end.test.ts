@@ -11,7 +11,7 @@ const profile: PagingProfile = { pageBase: 1, pagingHonoured: true, limitHonoure
 
 /** A page of rows, each named by a letter. */
 function page(rows: string): PageAnswer {
-  return { kind: 'page', keys: [...rows] };
+  return { kind: 'page', keys: rows.split('') };
 }
 
 /** What is asked for when the service answers like this, as `page:limit`, and how it ends. */
@@ -89,7 +89,7 @@ describe('the first page', () => {
 });
 
 it('falls back on smaller limits, at last on none, and then gives up', () => {
-  const { asked, end } = follow(Array<PageAnswer>(6).fill(refused), { limits: limitsFor(1_000) });
+  const { asked, end } = follow([refused, refused, refused, refused, refused, refused], { limits: limitsFor(1_000) });
   expect(asked).toEqual(['0:1000', '1:1000', '0:100', '1:100', '0:none', '1:none']);
   expect(end).toBe('refused');
 });
