@@ -19,6 +19,8 @@ export interface Reach {
   readonly tail: readonly string[];
   /** The place after its last row, counted from 0. */
   readonly endsAt: number;
+  /** All of its rows; grows with every page that is joined on. */
+  readonly seen: Set<string>;
 }
 
 export interface PagePlace {
@@ -32,9 +34,9 @@ const stepsBack = [1, 8, 64, 512] as const;
 /** Pages that may fail to join, or bring nothing new, in one read. */
 const mostMisses = 6;
 
-/** The first page, or one that is joined on. */
+/** What the first page alone reaches. */
 export function reachOf(keys: readonly string[]): Reach {
-  return { tail: keys, endsAt: keys.length };
+  return { tail: keys, endsAt: keys.length, seen: new Set(keys) };
 }
 
 /**
@@ -52,7 +54,10 @@ export function pageOver(endsAt: number, overlap: number, maxLimit: number): Pag
   return best;
 }
 
-/** What a page adds to a reach: undefined where it does not begin within it, or differs from it where both should be one. */
+/**
+ * What a page adds to a reach. Undefined where it does not begin within it, differs from it where both should be one, or
+ * brings a row again further on: a service that repeats rows may show the place of the repeat for that of the row.
+ */
 export function join(
   reach: Reach,
   start: number,
@@ -62,12 +67,12 @@ export function join(
   const at = first === undefined ? -1 : reach.tail.lastIndexOf(first);
   if (at < 0) return undefined;
   const known = reach.tail.slice(at);
-  if (keys.some((key, index) => index < known.length && key !== known[index])) return undefined;
   const fresh = keys.slice(known.length);
-  return {
-    reach: { tail: [...reach.tail, ...fresh], endsAt: start + known.length + fresh.length },
-    fresh: fresh.length,
-  };
+  const isOne = keys.every((key, index) => index >= known.length || key === known[index]);
+  if (!isOne || fresh.some((key) => reach.seen.has(key))) return undefined;
+  for (const key of fresh) reach.seen.add(key);
+  const endsAt = start + known.length + fresh.length;
+  return { reach: { tail: [...reach.tail, ...fresh], endsAt, seen: reach.seen }, fresh: fresh.length };
 }
 
 /**

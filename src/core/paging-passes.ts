@@ -5,9 +5,9 @@
  *   page 0 ──> page 1 ──> page 2 ──> page 3 ──> … ──> end of the pass
  *
  * Pages 0 and 1 are always asked for: page 0 may lie below the first page, and page 1 may be the first page over again.
- * From page 1 on, an empty page or a 404 is the end of a pass; a page that brings no new row is one from page 2 on. A page
- * shorter than the limit says nothing. A refusal after rows have come is an error: it may as well forbid deep pages as
- * mark the end.
+ * From page 1 on, an empty page or a 404 is the end of a pass; from page 2 on, two pages in a row without a new row are one
+ * as well: a single one may be a page that is sent twice. A page shorter than the limit says nothing. A refusal after rows
+ * have come is an error: it may as well forbid deep pages as mark the end.
  */
 import {
   areSame,
@@ -66,6 +66,7 @@ function* readPass({ limit, maxPages }: PassOptions, again: number): Paging<Pass
   const seen = new Set([...first, ...second]);
   if (second.length === 0) return rows(seen, 1);
   let pages = first.length === 0 || areSame(first, second) ? 1 : 2;
+  let wasStale = false;
   for (let page = 2; page < maxPages; page += 1) {
     const answer = yield { page, limit, again };
     if (answer.kind === 'refused') return fail('refused');
@@ -73,9 +74,11 @@ function* readPass({ limit, maxPages }: PassOptions, again: number): Paging<Pass
     if (page === 2 && keys.length > 0 && areSame(first, second) && areSame(second, keys)) {
       return { kind: 'same-page', keys };
     }
-    if (keys.every((key) => seen.has(key))) return rows(seen, pages);
+    const isStale = keys.every((key) => seen.has(key));
+    if (keys.length === 0 || (isStale && wasStale)) return rows(seen, pages);
     for (const key of keys) seen.add(key);
-    pages += 1;
+    if (!isStale) pages += 1;
+    wasStale = isStale;
   }
   return fail('without-end');
 }

@@ -31,29 +31,42 @@ export function mayBeCut(keys: readonly string[]): boolean {
  * them for each full answer that the window holds.
  */
 export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<PagingEnd> {
+  const { limit, keys } = whole;
   const open: Window[] = [whole.window];
   for (let asks = 0; asks < maxPages; asks += 2) {
     const window = open.shift();
     if (window === undefined) return endOf();
-    if (window.toMs - window.fromMs <= DAY_MS) return failWith('page-ignored');
-    const answers: (readonly string[])[] = [];
-    for (const half of halvesOf(window)) {
-      const answer = yield { page: 1, limit: whole.limit, window: askedWindow(half), again: Infinity };
-      if (answer.kind === 'refused') return failWith('refused');
-      answers.push(keysOf(answer));
-      if (keysOf(answer).length >= whole.keys.length) open.push(half);
-    }
-    if (window === whole.window && answers.every((answer) => areSame(answer, whole.keys))) {
-      return whole.keys.length === whole.limit ? failWith('page-ignored') : endOf();
+    const halves = yield* askHalves(window, limit);
+    if (halves === undefined) return failWith('refused');
+    const isUndated = window === whole.window && halves.every((half) => areSame(half.keys, keys));
+    for (const half of halves) {
+      if (half.keys.length < keys.length) continue;
+      // A day's answer may be as long for a bound that is not heeded, or because there are no other rows.
+      const isLast = isUndated || half.window.toMs - half.window.fromMs <= DAY_MS;
+      if (!isLast) open.push(half.window);
+      else if (keys.length === limit || !areSame(half.keys, keys)) return failWith('page-ignored');
     }
   }
   return failWith('without-end');
 }
 
-function halvesOf({ fromMs, toMs }: Window): readonly [Window, Window] {
+interface Half {
+  readonly window: Window;
+  readonly keys: readonly string[];
+}
+
+/** Undefined where one is refused. */
+function* askHalves({ fromMs, toMs }: Window, limit: PageLimit): Paging<readonly Half[] | undefined> {
   const middleMs = fromMs + Math.ceil((toMs - fromMs) / 2);
-  return [
+  const windows = [
     { fromMs, toMs: middleMs },
     { fromMs: middleMs, toMs },
   ];
+  const halves: Half[] = [];
+  for (const window of windows) {
+    const answer = yield { page: 1, limit, window: askedWindow(window), again: Infinity };
+    if (answer.kind === 'refused') return undefined;
+    halves.push({ window, keys: keysOf(answer) });
+  }
+  return halves;
 }

@@ -1,11 +1,19 @@
-/** Runs a property as often as the environment asks, with its seed: what it prints on a failure repeats it. */
+/** Owns how often properties are tried: WELLSYNC_PROPERTY_RUNS and WELLSYNC_PROPERTY_SEED take the place of a test's own. */
 import fc from 'fast-check';
 
-/** WELLSYNC_PROPERTY_RUNS multiplies nothing: it is the number of runs; WELLSYNC_PROPERTY_SEED the seed. */
+/** Throws with the smallest counterexample, and the seed that repeats it. */
 export function checked<Values>(property: fc.IProperty<Values>, numRuns = 5_000): void {
+  fc.assert(property, runsOf(numRuns));
+}
+
+export async function checkedAsync<Values>(property: fc.IAsyncProperty<Values>, numRuns: number): Promise<void> {
+  await fc.assert(property, runsOf(numRuns));
+}
+
+function runsOf(numRuns: number): { readonly numRuns: number; readonly seed?: number } {
   const { WELLSYNC_PROPERTY_RUNS: runs, WELLSYNC_PROPERTY_SEED: seed } = process.env;
-  fc.assert(property, {
+  return {
     numRuns: runs === undefined ? numRuns : Number(runs),
     ...(seed === undefined ? {} : { seed: Number(seed) }),
-  });
+  };
 }
