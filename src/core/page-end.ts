@@ -186,13 +186,18 @@ function* readPasses(limit: PageLimit, options: PagesOptions, before?: readonly 
   return result.kind === 'end' ? endOf({ limitHonoured: false }) : result;
 }
 
+/** Every page is the first. Without dates to tell by, fewer rows than the limit are taken for all. */
 function* readUnpaged(
   keys: readonly string[],
   found: PagingFindings,
   limit: PageLimit,
-  { window, maxPages }: PagesOptions,
+  options: PagesOptions,
 ): Paging<PagingEnd> {
   if (!mayBeCut(keys)) return endOf(found);
+  const { window, maxPages } = options;
   const result = yield* readByWindows({ window, limit, keys }, maxPages);
-  return result.kind === 'end' ? endOf(found) : result;
+  if (result !== 'undated') return result.kind === 'end' ? endOf(found) : result;
+  const pages = yield* readInPasses({ ...options, limit });
+  if (pages.kind !== 'same-page') return pages;
+  return pages.keys.length === limit ? failWith('page-ignored') : endOf(found);
 }

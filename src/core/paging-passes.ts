@@ -33,7 +33,7 @@ export interface PassOptions {
 
 export type PassesEnd =
   | PagingEnd
-  /** Pages 0, 1 and 2 are one same page with these rows: the service may pay no heed to `page`. */
+  /** Pages 0 to 3 are one same page with these rows: the service may pay no heed to `page`. */
   | { readonly kind: 'same-page'; readonly keys: readonly string[] };
 
 type PassEnd =
@@ -71,7 +71,7 @@ function* readPass({ limit, maxPages }: PassOptions, again: number): Paging<Pass
     const answer = yield { page, limit, again };
     if (answer.kind === 'refused') return fail('refused');
     const keys = keysOf(answer);
-    if (page === 2 && keys.length > 0 && areSame(first, second) && areSame(second, keys)) {
+    if (page === 3 && wasStale && [first, second].every((other) => areSame(other, keys))) {
       return { kind: 'same-page', keys };
     }
     const isStale = keys.every((key) => seen.has(key));

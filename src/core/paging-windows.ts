@@ -26,11 +26,10 @@ export function mayBeCut(keys: readonly string[]): boolean {
 }
 
 /**
- * Reads what the whole answer may lack. Where the service pays no heed to dates either, fewer rows than the limit are
- * taken for all: nothing is left to tell by. Each halving takes two requests; there are at most about 2 log2(days) of
- * them for each full answer that the window holds.
+ * Reads what the whole answer may lack; `undated` says that the service pays no heed to dates either. Each halving takes
+ * two requests; there are at most about 2 log2(days) of them for each full answer that the window holds.
  */
-export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<PagingEnd> {
+export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<PagingEnd | 'undated'> {
   const { limit, keys } = whole;
   const open: Window[] = [whole.window];
   for (let asks = 0; asks < maxPages; asks += 2) {
@@ -38,12 +37,11 @@ export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<Pag
     if (window === undefined) return endOf();
     const halves = yield* askHalves(window, limit);
     if (halves === undefined) return failWith('refused');
-    const isUndated = window === whole.window && halves.every((half) => areSame(half.keys, keys));
+    if (window === whole.window && halves.every((half) => areSame(half.keys, keys))) return 'undated';
     for (const half of halves) {
       if (half.keys.length < keys.length) continue;
       // A day's answer may be as long for a bound that is not heeded, or because there are no other rows.
-      const isLast = isUndated || half.window.toMs - half.window.fromMs <= DAY_MS;
-      if (!isLast) open.push(half.window);
+      if (half.window.toMs - half.window.fromMs > DAY_MS) open.push(half.window);
       else if (keys.length === limit || !areSame(half.keys, keys)) return failWith('page-ignored');
     }
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limitsFor, readPages } from '../../src/core/page-end.ts';
 import { answerOf, carryOut, modelDays, modelWindow, pagingModels, type PagingModel } from '../support/paging-model.ts';
-import { checked } from '../support/property-runs.ts';
+import { expectForAll } from '../support/property-runs.ts';
 
 /** What happens to a row between two requests; a row whose date changes is one that goes and one that comes. */
 interface Change {
@@ -53,7 +53,7 @@ const wantedLimits = fc.integer({ min: 5, max: 24 });
 
 describe('rows that come and go between any two requests', () => {
   it('G4: lose no row that stays, where limits are granted', () => {
-    checked(
+    expectForAll(
       fc.property(models, wantedLimits, changes, (any, wanted, moves) => {
         const model = { ...any, page: 'honoured', anyLimit: 'honoured', overlap: false } as const;
         expectNothingLost(readWhileMoving(model, wanted, moves));
@@ -63,7 +63,7 @@ describe('rows that come and go between any two requests', () => {
   });
 
   it('G4: lose no row that stays, where pages or limits are ignored', () => {
-    checked(
+    expectForAll(
       fc.property(models, wantedLimits, changes, (any, wanted, moves) => {
         const isPaged = any.page === 'honoured';
         const model = { ...any, anyLimit: isPaged ? 'ignored' : 'honoured', overLimit: 'clamp' } as const;
@@ -75,7 +75,7 @@ describe('rows that come and go between any two requests', () => {
   });
 
   it('let the read end all the same, with few requests more', () => {
-    checked(
+    expectForAll(
       fc.property(models, wantedLimits, changes, (any, wanted, moves) => {
         const model = {
           ...any,

@@ -10,7 +10,7 @@ import {
   pagingModels,
   type PagingModel,
 } from '../support/paging-model.ts';
-import { checked } from '../support/property-runs.ts';
+import { expectForAll } from '../support/property-runs.ts';
 
 const maxPages = 400;
 const wantedLimits = fc.integer({ min: 5, max: 24 });
@@ -56,7 +56,7 @@ function profileOf(model: PagingModel): PagingProfile {
 
 describe('a service at rest', () => {
   it('G4: every row of any service is read, or the read fails', () => {
-    checked(
+    expectForAll(
       fc.property(pagingModels, wantedLimits, (model, wanted) => {
         const limits = limitsFor(wanted);
         fc.pre(!isCutForGood(model, grantedOf(model, limits)));
@@ -67,7 +67,7 @@ describe('a service at rest', () => {
   });
 
   it('G4: and so it is by its profile', () => {
-    checked(
+    expectForAll(
       fc.property(pagingModels, wantedLimits, (model, wanted) => {
         const limits = limitsFor(wanted);
         fc.pre(!isCutForGood(model, grantedOf(model, limits)));
@@ -78,7 +78,7 @@ describe('a service at rest', () => {
   });
 
   it('G4: and so it is by the profile of another service', () => {
-    checked(
+    expectForAll(
       fc.property(pagingModels, pagingModels, wantedLimits, (model, other, wanted) => {
         const limits = limitsFor(wanted);
         const granted = grantedOf(model, limits);
@@ -91,7 +91,7 @@ describe('a service at rest', () => {
   });
 
   it('takes at most two requests more than there are pages, one with its profile', () => {
-    checked(
+    expectForAll(
       fc.property(pagingModels, fc.integer({ min: 12, max: 24 }), (any, wanted) => {
         const model = { ...any, ...plain, maxLimit: Math.max(12, any.maxLimit) };
         const limits = limitsFor(wanted);
@@ -106,7 +106,7 @@ describe('a service at rest', () => {
   });
 
   it('takes twice the pages more where the limit is ignored', () => {
-    checked(
+    expectForAll(
       fc.property(pagingModels, wantedLimits, (any, wanted) => {
         const model = { ...any, ...plain, anyLimit: 'ignored', overlap: any.overlap } as const;
         const pages = Math.ceil(model.days.length / model.defaultLimit);
@@ -116,7 +116,7 @@ describe('a service at rest', () => {
   });
 
   it('starts the next read with the limit that worked', () => {
-    checked(
+    expectForAll(
       fc.property(pagingModels, wantedLimits, (model, wanted) => {
         const first = read(model, limitsFor(wanted));
         if (first.end.kind === 'fail') return;

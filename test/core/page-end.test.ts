@@ -130,7 +130,9 @@ describe('a service that pays no heed to the page', () => {
   });
 
   it('G4: is not read where it pays none to dates either and sends as many rows as were asked for', () => {
-    expect(follow([whole, page('abcdefghi'), page('abcdefghi'), whole, whole]).end).toBe('page-ignored');
+    const undated = [whole, page('abcdefghi'), page('abcdefghi'), whole, whole];
+    expect(follow([...undated, whole, whole, whole, whole]).end).toBe('page-ignored');
+    expect(follow([...undated, whole, whole, whole, page('klm')]).end).toBe('asks on');
   });
 });
 

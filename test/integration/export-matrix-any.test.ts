@@ -14,7 +14,7 @@ import {
   type Combination,
   type Matrix,
 } from '../support/export-matrix.ts';
-import { checkedAsync } from '../support/property-runs.ts';
+import { expectForAllAsync } from '../support/property-runs.ts';
 
 let matrix: Matrix;
 beforeAll(async () => {
@@ -70,7 +70,7 @@ function mayFail({ startBound }: Combination, error: unknown): boolean {
 }
 
 it('G4: exactly the rows of the window come, from any service and by any profile', async () => {
-  await checkedAsync(
+  await expectForAllAsync(
     fc.asyncProperty(
       combinations.filter(isReadable),
       combinations,
@@ -103,7 +103,7 @@ describe('rows that come and go between two requests', () => {
       ...options,
       paging: 'honoured',
     }));
-    await checkedAsync(
+    await expectForAllAsync(
       fc.asyncProperty(moving, fc.array(change, { minLength: 1, maxLength: 8 }), async (combination, changes) => {
         const gone = new Set<number>();
         let requests = 0;

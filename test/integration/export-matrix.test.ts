@@ -79,7 +79,9 @@ describe('G4: exactly the rows of the window come, within the bound, from a serv
         profiled.add(quick, pages);
       }
     }
-    console.log(`${paged.length} combinations\n  without profile: ${careful}\n  with profile:    ${profiled}`);
+    console.log(
+      `${paged.length} combinations\n  without profile: ${careful.words()}\n  with profile:    ${profiled.words()}`,
+    );
   });
 
   it('refuses every limit above its default, where none is sent', async () => {
@@ -95,7 +97,7 @@ describe('G4: exactly the rows of the window come, within the bound, from a serv
       expect.soft(read.requests, words(combination, 60)).toBeLessThanOrEqual(3 * (pages + 2) + 3);
       tally.add(read, pages);
     }
-    console.log(`refused limits: ${tally}`);
+    console.log(`refused limits: ${tally.words()}`);
   });
 
   const odd = combinationsOf({
@@ -129,7 +131,7 @@ describe('G4: exactly the rows of the window come, within the bound, from a serv
         tally.add(read, pages);
       }
     }
-    console.log(`${odd.length} combinations: ${tally}`);
+    console.log(`${odd.length} combinations: ${tally.words()}`);
   });
 
   it('fails now and then: 429, 503, resets, truncated bodies, web pages', async () => {
@@ -143,7 +145,7 @@ describe('G4: exactly the rows of the window come, within the bound, from a serv
       expect.soft(daysOf(read.reading), words(combination, 60)).toEqual(expectedDays(60));
       tally.add(read, pagesOf(rowsSent(60, combination), 12));
     }
-    console.log(`with faults: ${tally}`);
+    console.log(`with faults: ${tally.words()}`);
   });
 });
 

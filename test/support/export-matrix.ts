@@ -58,8 +58,11 @@ export interface Matrix extends AsyncDisposable {
 
 export async function startMatrix(): Promise<Matrix> {
   let hook: (() => void) | undefined;
+  const onRequest = (): undefined => {
+    hook?.();
+  };
   const data = givenDaily(wellSizes.flatMap(rowsOf), wellSizes.map(uwiOf));
-  const server = await startTestingServer({ data, onRequest: () => void hook?.() });
+  const server = await startTestingServer({ data, onRequest });
   let client = serviceAt(server.url, { retry: patient });
   return {
     server,
@@ -109,7 +112,7 @@ export class MatrixTally {
     this.fewest += fewest;
   }
 
-  toString(): string {
+  words(): string {
     const ratio = (this.requests / this.fewest).toFixed(2);
     return `${this.reads} reads, ${this.requests} requests; ${this.fewest} pages held the rows (${ratio} requests a page)`;
   }

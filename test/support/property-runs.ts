@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 
 /** Throws with the smallest counterexample, and the seed that repeats it. */
-export function checked<Values>(property: fc.IProperty<Values>, numRuns = 5_000): void {
+export function expectForAll<Values>(property: fc.IProperty<Values>, numRuns = 5_000): void {
   fc.assert(property, runsOf(numRuns));
 }
 
-export async function checkedAsync<Values>(property: fc.IAsyncProperty<Values>, numRuns: number): Promise<void> {
+export async function expectForAllAsync<Values>(property: fc.IAsyncProperty<Values>, numRuns: number): Promise<void> {
   await fc.assert(property, runsOf(numRuns));
 }
 
