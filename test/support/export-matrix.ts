@@ -66,12 +66,12 @@ export async function startMatrix(): Promise<Matrix> {
   let client = serviceAt(server.url, { retry: patient });
   return {
     server,
-    become: async (combination, onRequest) => {
+    become: async (combination, hookOfAll) => {
       await client[Symbol.asyncDispose]();
       client = serviceAt(server.url, { retry: patient });
       server.state.reset();
       server.state.setOptions(combination);
-      hook = onRequest;
+      hook = hookOfAll;
     },
     probe: async () => probeService(client.service, { uwi: uwiOf(60), timeZone: 'UTC' }),
     read: async (size, pageLimit, profile) => {
