@@ -1,5 +1,6 @@
 /** Owns what an operator may set: the one schema behind the file, the environment and the flags. */
 import { z } from 'zod';
+import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipe-fields.ts';
 
 const ms = (fallback: number) => z.number().int().positive().default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
@@ -16,6 +17,12 @@ const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
 
+const numberLimit = z.strictObject({
+  min: z.number().exactOptional(),
+  max: z.number().exactOptional(),
+  above: z.number().exactOptional(),
+});
+
 /** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
 export const configSchema = z
   .strictObject({
@@ -27,7 +34,7 @@ export const configSchema = z
         timeoutMs: ms(30_000),
         concurrency: count(8),
         requestsPerSecond: z.number().positive().optional(),
-        pageLimit: count(1_000),
+        pageLimit: z.number().int().min(2).default(1_000),
         maxBodyBytes: count(64 * 1024 * 1024),
         retry: z
           .strictObject({
@@ -64,8 +71,8 @@ export const configSchema = z
     warehouse: z
       .strictObject({
         url: text.optional(),
-        memoryLimitMb: count(128),
-        threads: count(2),
+        memoryLimitMb: count(80),
+        threads: count(1),
         lockWaitMs: ms(60_000),
       })
       .prefault({}),
@@ -84,7 +91,19 @@ export const configSchema = z
           .prefault({}),
         chunkWells: count(100),
         chunkRows: count(100_000),
-        batchRows: count(20_000),
+        batchRows: count(5_000),
+        rowsInMemory: count(16_000),
+      })
+      .prefault({}),
+    push: z
+      .strictObject({
+        chunkItems: count(500),
+        chunkBytes: z.number().int().min(1_024).default(1_000_000),
+        concurrency: count(8),
+        checkpointMs: ms(1_000),
+        delimiter: z.string().length(1, 'must be one character, such as ";"').default(','),
+        aliases: z.record(text, z.enum(pipeFields)).default({}),
+        limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
       })
       .prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),

@@ -9,6 +9,7 @@ import { AbortedError, AccessError, RateLimitedError, TransientError } from '../
 import type { PlannedUnit } from '../src/core/run.ts';
 import { DAY_MS, daysIn, incrementalWindow, type ReadMode, type Window } from '../src/core/window.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
+import { RowBudget, type RowReservation } from '../src/runs/row-budget.ts';
 import type { WindowBatch } from '../src/warehouse/warehouse.ts';
 
 export const dailyProductionJobName = 'export daily-production';
@@ -21,6 +22,8 @@ export interface DailyProductionSettings {
   readonly chunkWells: number;
   readonly chunkRows: number;
   readonly batchRows: number;
+  /** Rows that this process holds between service and warehouse, over all its chunks. */
+  readonly rowsInMemory: number;
   readonly pageLimit: number;
   /** Wells of a chunk that are read at one time. */
   readonly wellConcurrency: number;
@@ -38,10 +41,15 @@ export type DailyProductionParams = z.output<typeof paramsSchema>;
 
 const unitSchema = z.object({ fromMs: z.number(), toMs: z.number(), mode: z.enum(['incremental', 'backfill']) });
 
-/** A well whose history is not known yet counts as ten years of rows when chunks are cut. */
+/** A window from the start of history says little about the rows in it: it counts as ten years of days. */
 const longestExpectedDays = 3_650;
 
+function expectedRows(window: Window): number {
+  return Math.min(daysIn(window), longestExpectedDays);
+}
+
 export function createDailyProductionJob(settings: DailyProductionSettings): Job<DailyProductionParams> {
+  const budget = new RowBudget(settings.rowsInMemory);
   return {
     name: dailyProductionJobName,
     queue: 'export',
@@ -49,7 +57,7 @@ export function createDailyProductionJob(settings: DailyProductionSettings): Job
     exceptions: ['quarantined'],
     balance: balanceExport,
     plan: (params, parts) => planUnits(params, settings, parts),
-    work: (chunk, parts) => new ChunkExport(settings, chunk, parts).run(),
+    work: (chunk, parts) => new ChunkExport(settings, budget, chunk, parts).run(),
   };
 }
 
@@ -72,21 +80,23 @@ async function planUnits(
       nowMs: params.nowMs,
     });
   });
-  const chunks = assignChunks(
-    windows.map((window) => Math.min(daysIn(window), longestExpectedDays)),
-    { maxUnits: settings.chunkWells, maxRows: settings.chunkRows },
-  );
+  const chunks = assignChunks(windows.map(expectedRows), {
+    maxUnits: settings.chunkWells,
+    maxRows: settings.chunkRows,
+  });
   return uwis.map((target, unit) => ({ unit, chunk: chunks[unit] ?? 0, target, spec: { ...windows[unit], mode } }));
 }
 
 interface GatheredWindow {
   readonly unit: PlannedUnit;
   readonly batch: WindowBatch;
+  readonly reservation: RowReservation;
 }
 
 /** The work on one chunk: wells are read side by side, and committed whenever enough rows have come together. */
 class ChunkExport {
   readonly #settings: DailyProductionSettings;
+  readonly #budget: RowBudget;
   readonly #chunk: ChunkOfWork<DailyProductionParams>;
   readonly #parts: JobParts;
   readonly #left: Leftover[] = [];
@@ -96,8 +106,14 @@ class ChunkExport {
   /** An error that every further well would meet as well: none is begun any more. */
   #forAll: unknown;
 
-  constructor(settings: DailyProductionSettings, chunk: ChunkOfWork<DailyProductionParams>, parts: JobParts) {
+  constructor(
+    settings: DailyProductionSettings,
+    budget: RowBudget,
+    chunk: ChunkOfWork<DailyProductionParams>,
+    parts: JobParts,
+  ) {
     this.#settings = settings;
+    this.#budget = budget;
     this.#chunk = chunk;
     this.#parts = parts;
   }
@@ -117,16 +133,28 @@ class ChunkExport {
       this.#left.push({ unit, error: this.#forAll });
       return;
     }
+    const { mode, ...window } = unitSchema.parse(unit.spec);
+    let reservation: RowReservation | undefined;
     try {
-      await this.#gather(unit, await this.#readWindow(unit));
+      reservation = await this.#reserve(expectedRows(window));
+      const batch = await this.#readWindow(unit, window, mode);
+      reservation.hold(batch.rows.length);
+      await this.#gather({ unit, batch, reservation });
     } catch (error) {
+      reservation?.release();
       if (isForAll(error)) this.#forAll = error;
       this.#left.push({ unit, error });
     }
   }
 
-  async #readWindow(unit: PlannedUnit): Promise<WindowBatch> {
-    const { mode, ...window } = unitSchema.parse(unit.spec);
+  /** Rows that wait for their batch must not keep the next reader waiting for ever. */
+  async #reserve(rows: number): Promise<RowReservation> {
+    const reserved = this.#budget.reserve(rows, this.#chunk.signal);
+    const [reservation] = await Promise.all([reserved, this.#budget.isWaitedFor ? this.#commitGathered() : undefined]);
+    return reservation;
+  }
+
+  async #readWindow(unit: PlannedUnit, window: Window, mode: ReadMode): Promise<WindowBatch> {
     const { timeZone, pageLimit } = this.#settings;
     const request = { uwi: unit.target, window, timeZone, pageLimit };
     const reading = await this.#parts.service.readDailyProduction(request, { signal: this.#chunk.signal });
@@ -134,10 +162,10 @@ class ChunkExport {
   }
 
   /** Holds the reader back while a full batch is committed: rows in memory stay bounded (G8). */
-  async #gather(unit: PlannedUnit, batch: WindowBatch): Promise<void> {
-    this.#gathered.push({ unit, batch });
-    this.#gatheredRows += batch.rows.length;
-    if (this.#gatheredRows >= this.#settings.batchRows) await this.#commitGathered();
+  async #gather(window: GatheredWindow): Promise<void> {
+    this.#gathered.push(window);
+    this.#gatheredRows += window.batch.rows.length;
+    if (this.#gatheredRows >= this.#settings.batchRows || this.#budget.isWaitedFor) await this.#commitGathered();
   }
 
   #commitGathered(): Promise<void> {
@@ -161,6 +189,8 @@ class ChunkExport {
       await this.#chunk.settled(outcomes);
     } catch (error) {
       this.#left.push(...entries.map(({ unit }) => ({ unit, error })));
+    } finally {
+      for (const { reservation } of entries) reservation.release();
     }
   }
 }

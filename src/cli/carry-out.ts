@@ -16,12 +16,15 @@ import { reportText } from './report-text.ts';
 import { unitWordsOf } from './run-words.ts';
 import { listenForStop } from './stop-signals.ts';
 import { roughDurationText } from './words.ts';
+import { workHere } from './work-here.ts';
 
 type Run = Pick<RunRecord, 'runId' | 'job'>;
 
 export interface CarryOutParts {
   readonly installation: Installation;
   readonly output: Output;
+  /** Said first, once a signal no longer ends the command without a word. */
+  readonly opening?: string;
 }
 
 export const noWorkerText = 'No worker listens: the run stays queued until one does. Start one with: wellsync worker';
@@ -32,6 +35,7 @@ export const noWorkerText = 'No worker listens: the run stays queued until one d
  */
 export async function followToEnd(run: Run, parts: CarryOutParts): Promise<ExitCode> {
   using stop = listenForStop(exitCodes.cancelled);
+  if (parts.opening !== undefined) parts.output.say(parts.opening);
   const display = displayFor(run, parts.output);
   try {
     const report = await follow(run, parts, {
@@ -54,24 +58,27 @@ export async function followToEnd(run: Run, parts: CarryOutParts): Promise<ExitC
  */
 export async function workInline(run: Run, parts: CarryOutParts): Promise<ExitCode> {
   using stop = listenForStop(exitCodes.cancelled);
-  const { installation, output } = parts;
+  const { installation, output, opening } = parts;
+  if (opening !== undefined) output.say(opening);
   const display = displayFor(run, output);
   const log = inlineLog(installation.config, display);
-  const workers = await installation.startWorkers([queueOf(run, installation)], log);
-  let report: RunReport | undefined;
-  try {
-    report = await follow(run, parts, { display, signal: stop.signal, onNoWorker: () => {} });
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    output.say(
-      `Stopping: work in flight has ${roughDurationText(installation.config.worker.graceMs)} to end. Ctrl-C again stops at once.`,
-    );
-  } finally {
-    await workers.stop();
-  }
-  if (report !== undefined) return await printReport(report, parts);
-  throw new AbortedError(`stopped before the end of run ${run.runId}: what is done is kept, the rest stays queued`, {
-    hint: `Go on with: wellsync worker, or wellsync runs retry ${run.runId} --inline. End it with: wellsync runs cancel ${run.runId}`,
+  const queues = [queueOf(run, installation)];
+  return await workHere({ installation, queues, log }, async () => {
+    try {
+      const report = await follow(run, parts, { display, signal: stop.signal, onNoWorker: () => {} });
+      return await printReport(report, parts);
+    } catch (error) {
+      if (!stop.signal.aborted) throw error;
+      const grace = roughDurationText(installation.config.worker.graceMs);
+      output.say(`Stopping: work in flight has ${grace} to end. Ctrl-C again stops at once.`);
+      throw stoppedError(run.runId);
+    }
+  });
+}
+
+function stoppedError(runId: string): AbortedError {
+  return new AbortedError(`stopped before the end of run ${runId}: what is done is kept, the rest stays queued`, {
+    hint: `Go on with: wellsync worker, or wellsync runs retry ${runId} --inline. End it with: wellsync runs cancel ${runId}`,
   });
 }
 
@@ -81,9 +88,10 @@ function follow(
   how: { readonly display: ProgressDisplay; readonly signal: AbortSignal; readonly onNoWorker: () => void },
 ): Promise<RunReport> {
   const { warehouse } = installation;
+  const chunkQueue = queueOfJob(run.job, installation);
   return installation
     .queue('lasting')
-    .then((queue) => followRun(run.runId, { queue, warehouse, now: Date.now, ...how }, how.signal));
+    .then((queue) => followRun(run.runId, { queue, chunkQueue, warehouse, now: Date.now, ...how }, how.signal));
 }
 
 /** Prints the report of an ended run; returns the exit code that DESIGN.md section 8 gives it. */
@@ -96,14 +104,19 @@ export async function printReport(report: RunReport, { installation, output }: C
   return exitCode;
 }
 
-function queueOf(run: Run, { jobs }: Installation): ChunkQueueName {
-  const job = jobs.find((candidate) => candidate.name === run.job);
-  if (job !== undefined) return job.queue;
+function queueOf(run: Run, installation: Installation): ChunkQueueName {
+  const queue = queueOfJob(run.job, installation);
+  if (queue !== undefined) return queue;
   throw new UsageError(`run ${run.runId} is of a job that this version does not know: ${run.job}`);
 }
 
+/** Where the chunks of a job wait; undefined for a job of another version. */
+export function queueOfJob(job: string, { jobs }: Installation): ChunkQueueName | undefined {
+  return jobs.find((candidate) => candidate.name === job)?.queue;
+}
+
 function displayFor(run: Run, output: Output): ProgressDisplay {
-  return createProgressDisplay(output.stderr, unitWordsOf(run.job).many);
+  return createProgressDisplay(output.stderr, unitWordsOf(run.job));
 }
 
 /** The log comes as sentences between the progress, which says already what a worker logs as info. */

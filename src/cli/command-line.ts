@@ -1,6 +1,6 @@
 /** Owns how a command's words become its work: the options of every command, and what an action is given. */
 import type { Readable } from 'node:stream';
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { loadConfig } from '../../config/load.ts';
 import { configSchema, type Config } from '../../config/schema.ts';
 import type { ExitCode } from './exit-codes.ts';
@@ -70,6 +70,12 @@ export const logLevels: readonly string[] = configSchema.in.shape.logLevel.unwra
 /** Collects an option that may be given more than once. */
 export function collected(value: string, previous: readonly string[] | undefined): readonly string[] {
   return [...(previous ?? []), value];
+}
+
+/** Reads an option that counts something. */
+export function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number above 0.');
 }
 
 /** Examples under a command's help. */

@@ -75,7 +75,7 @@ function variables(environment: Environment): readonly Finding[] {
   const unknown = set.filter((name) => !knownVariables.includes(name));
   const found = ok('environment', known.length === 0 ? 'no variable of wellsync is set' : listed(known));
   if (unknown.length === 0) return [found];
-  const hint = `Check the spelling; wellsync reads ${listed(knownVariables)}.`;
+  const hint = 'Check the spelling: wellsync --help names the variables.';
   return [found, warning('environment', `without effect: ${listed(unknown)}`, hint)];
 }
 

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { dailyProductionJobName, type DailyProductionParams } from '../../jobs/daily-production.ts';
 import type { Config } from '../../config/schema.ts';
 import { backfillBounds, type BackfillBounds } from './backfill-bounds.ts';
-import { followToEnd, noWorkerText, workInline, type CarryOutParts } from './carry-out.ts';
+import { followToEnd, noWorkerText, queueOfJob, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, collected, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { isUnattended } from './follow-run.ts';
@@ -96,8 +96,7 @@ async function exportDailyProduction(invocation: Invocation<ExportOptions>): Pro
   const runId = await desk.start(dailyProductionJobName, params);
 
   const run = { runId, job: dailyProductionJobName };
-  const parts = { installation, output };
-  output.say(startedText(runId, wells, bounds));
+  const parts = { installation, output, opening: startedText(runId, wells, bounds) };
   if (options.inline) return await workInline(run, parts);
   if (options.wait) return await followToEnd(run, parts);
   return await leaveQueued(run, parts, { wells: wells.uwis.length, repeatedWells: wells.repeatedCount });
@@ -123,10 +122,11 @@ function startedText(runId: string, wells: Wells, bounds: BackfillBounds): strin
 /** Says how to go on with a run that this command leaves to the workers. */
 export async function leaveQueued(
   run: { readonly runId: string; readonly job: string },
-  { installation, output }: CarryOutParts,
-  facts: Readonly<Record<string, number>>,
+  { installation, output, opening }: CarryOutParts,
+  facts: Readonly<Record<string, number | string>>,
 ): Promise<ExitCode> {
-  const isAttended = !(await isUnattended(await installation.queue('prompt')));
+  if (opening !== undefined) output.say(opening);
+  const isAttended = !(await isUnattended(await installation.queue('prompt'), queueOfJob(run.job, installation)));
   if (!isAttended) output.say(noWorkerText);
   if (output.json) await output.document({ ...run, state: 'queued', ...facts, isAttended });
   else await output.print(`Queued. Follow it with: wellsync runs show ${run.runId} --wait`);

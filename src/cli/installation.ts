@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { UsageError } from '../core/errors.ts';
 import { instantOfDay } from '../core/production-day.ts';
+import { pipeFiles } from '../pipes/pipe-files.ts';
 import { createAdmission } from '../queue/admission.ts';
 import type { ChunkQueueName, RunningWorkers, RunQueue } from '../queue/port.ts';
 import { createRunQueue } from '../queue/run-queue.ts';
@@ -38,7 +39,10 @@ export function createInstallation(
   config: Config,
   options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
 ): Installation {
-  const jobs = createJobs({ dailyProduction: dailyProductionSettings(config) });
+  const jobs = createJobs(
+    { dailyProduction: dailyProductionSettings(config), networkPipes: networkPipesSettings(config) },
+    pipeFiles,
+  );
   const closers: (() => Promise<void>)[] = [];
   const warehouse = openWarehouse();
   let openedQueue: Promise<RunQueue> | undefined;
@@ -65,7 +69,14 @@ export function createInstallation(
     queue,
     desk: async () => createRunDesk({ warehouse, queue: await queue('prompt'), jobs, now }),
     startWorkers: async (queues, log) => {
-      const parts = { service: await openService(log), warehouse, queue: await queue('lasting'), jobs, now, log };
+      const parts = {
+        service: await openService(config, log, (close) => closers.push(close)),
+        warehouse,
+        queue: await queue('lasting'),
+        jobs,
+        now,
+        log,
+      };
       const { attempts: maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs } = config.queue;
       const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
       return startWorkers({
@@ -80,40 +91,44 @@ export function createInstallation(
       });
     },
     async [Symbol.asyncDispose]() {
-      for (const close of closers.toReversed()) await close();
+      // A part that cannot be closed is gone already, and must neither hide an earlier error nor keep others open.
+      for (const close of closers.toReversed()) await Promise.allSettled([close()]);
     },
   };
+}
 
-  async function openService(log: Logger): Promise<ProductionDataService> {
-    const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
-    const { attempts: maxAttempts, ...pace } = config.service.retry;
-    const admission = await createAdmission({
-      url: config.redis.url,
-      prefix: config.queue.prefix,
+/** The client with its share of the limits that hold across all workers (G9). */
+async function openService(
+  config: Config,
+  log: Logger,
+  closeLater: (close: () => Promise<void>) => void,
+): Promise<ProductionDataService> {
+  const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
+  const { attempts: maxAttempts, ...pace } = config.service.retry;
+  const admission = await createAdmission({
+    url: config.redis.url,
+    prefix: config.queue.prefix,
+    concurrency,
+    ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
+  });
+  closeLater(() => admission.close());
+  const service = createProductionDataService(
+    {
+      baseUrl: serviceUrlOf(config),
+      token: tokenOf(config),
+      timeoutMs,
       concurrency,
-      ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-      // A lease must not end before its request: no attempt begins after the deadline.
-      leaseMs: pace.deadlineMs + timeoutMs,
-    });
-    closers.push(() => admission.close());
-    const service = createProductionDataService(
-      {
-        baseUrl: serviceUrlOf(config),
-        token: tokenOf(config),
-        timeoutMs,
-        concurrency,
-        maxBodyBytes,
-        retry: { maxAttempts, ...pace },
-      },
-      {
-        admission,
-        onRetry: ({ error, ...facts }) => log.debug({ ...facts, because: error.message }, 'a request is tried again'),
-        onUndeclaredStatus: (request, status) => log.warn({ request, status }, 'an undeclared status was taken'),
-      },
-    );
-    closers.push(() => service.close());
-    return service;
-  }
+      maxBodyBytes,
+      retry: { maxAttempts, ...pace },
+    },
+    {
+      admission,
+      onRetry: ({ error, ...facts }) => log.debug({ ...facts, because: error.message }, 'a request is tried again'),
+      onUndeclaredStatus: (request, status) => log.warn({ request, status }, 'an undeclared status was taken'),
+    },
+  );
+  closeLater(() => service.close());
+  return service;
 }
 
 function tokenOf({ service: { token, tokenFile } }: Config): TokenSettings {
@@ -132,7 +147,7 @@ export function serviceUrlOf(config: Config): string {
 }
 
 function dailyProductionSettings(config: Config) {
-  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows } = config.export;
+  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
   return {
     timeZone: config.timeZone,
     historyFromMs: historyFromMs(config),
@@ -141,9 +156,14 @@ function dailyProductionSettings(config: Config) {
     chunkWells,
     chunkRows,
     batchRows,
+    rowsInMemory,
     pageLimit: config.service.pageLimit,
     wellConcurrency: config.service.concurrency,
   };
+}
+
+function networkPipesSettings({ push: { chunkBytes, concurrency, checkpointMs } }: Config) {
+  return { chunkBytes, concurrency, checkpointEveryMs: checkpointMs };
 }
 
 /** The schema has checked the day already. */

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 node --max-old-space-size=128 --max-semi-space-size=4
 /** The program: takes the words of the command line, and ends with a sentence and an exit code, whatever happens. */
 import { CommanderError } from 'commander';
 import type { Shell } from './command-line.ts';
@@ -10,7 +10,7 @@ import { createProgram } from './program.ts';
 const words = process.argv.slice(2);
 const output = new Output({ stdout: process.stdout, stderr: process.stderr, json: isNamed('--json') });
 
-process.on('uncaughtException', (error) => void endAtOnce(error));
+process.on('uncaughtException', endAtOnce);
 process.exitCode = await run();
 
 async function run(): Promise<ExitCode> {
@@ -35,10 +35,10 @@ async function tell(error: unknown): Promise<void> {
   if (output.json && !output.hasBegun) await output.document(faultDocument(error));
 }
 
-/** An error outside of any command's flow: nothing that goes on could be trusted. */
-async function endAtOnce(error: unknown): Promise<void> {
-  await tell(error);
-  process.exit(exitCodes.failed);
+/** An error outside of any command's flow: nothing that goes on could be trusted. What is said is written at once. */
+function endAtOnce(error: unknown): void {
+  void tell(error);
+  process.exit(exitCodeOfError(error));
 }
 
 function isDebugging(): boolean {

@@ -4,6 +4,7 @@ import { UsageError } from '../core/errors.ts';
 import { examples, logLevels, type Shell } from './command-line.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addExportCommand } from './export-command.ts';
+import { addPushCommand } from './push-command.ts';
 import { addQueryCommand } from './query-command.ts';
 import { addRunsCommand } from './runs-command.ts';
 import { addTestingServerCommand } from './testing-server-command.ts';
@@ -13,7 +14,7 @@ import { addWorkerCommand } from './worker-command.ts';
 /** Wrong words are thrown as UsageError; help that was asked for ends as CommanderError with exit code 0. */
 export function createProgram(shell: Shell): Command {
   const program = new Command('wellsync')
-    .description('Moves oil and gas production data from the Production Data Service into your warehouse.')
+    .description('Moves oil and gas production data between the Production Data Service and your warehouse.')
     .version(versionOfPackage())
     // The faults of commander are told by main, like all others.
     .configureOutput({ outputError: () => {} })
@@ -28,6 +29,7 @@ export function createProgram(shell: Shell): Command {
     .addHelpText('after', explanation);
   addWorkerCommand(program, shell);
   addExportCommand(program, shell);
+  addPushCommand(program, shell);
   addRunsCommand(program, shell);
   addQueryCommand(program, shell);
   addTestingServerCommand(program, shell);
@@ -46,6 +48,7 @@ ${examples([
   'wellsync testing-server --wells 20',
   'WELLSYNC_SERVICE_URL=http://127.0.0.1:4010 wellsync doctor',
   'wellsync export daily-production --wells wells.csv --inline',
+  'wellsync push network-pipes pipes.csv --inline',
   'wellsync query "SELECT count(*) FROM daily_production"',
 ])}`;
 

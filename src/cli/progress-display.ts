@@ -1,7 +1,8 @@
 /** Owns how progress is shown on standard error: a bar on a terminal, a plain line now and then anywhere else. */
 import { SingleBar } from 'cli-progress';
 import type { Outlet } from './output.ts';
-import { progressOf, progressText, type Sighting } from './run-progress.ts';
+import { doneUnitsOf, progressOf, progressText, type Sighting } from './run-progress.ts';
+import type { UnitWords } from './run-words.ts';
 
 export interface ProgressDisplay {
   show(sighting: Sighting): void;
@@ -13,12 +14,12 @@ export interface ProgressDisplay {
 const lineEveryMs = 5_000;
 const barColumns = { least: 10, most: 40, besideIt: 72 } as const;
 
-/** `units` is what the run settles, in the plural: wells. */
-export function createProgressDisplay(outlet: Outlet, units: string): ProgressDisplay {
+/** `units` is what the run settles. */
+export function createProgressDisplay(outlet: Outlet, units: UnitWords): ProgressDisplay {
   return outlet.isTTY === true ? barDisplay(outlet, units) : lineDisplay(outlet, units);
 }
 
-function barDisplay(outlet: Outlet, units: string): ProgressDisplay {
+function barDisplay(outlet: Outlet, units: UnitWords): ProgressDisplay {
   const room = (outlet.columns ?? 80) - barColumns.besideIt;
   const bar = new SingleBar({
     stream: outlet,
@@ -41,10 +42,11 @@ function barDisplay(outlet: Outlet, units: string): ProgressDisplay {
       first ??= sighting;
       const { board } = sighting;
       const text = progressText(progressOf(first, sighting), units);
-      if (!isShown) bar.start(board.units, board.settledUnits, { text });
+      const doneUnits = doneUnitsOf(board);
+      if (!isShown) bar.start(board.units, doneUnits, { text });
       isShown = true;
       bar.setTotal(board.units);
-      bar.update(board.settledUnits, { text });
+      bar.update(doneUnits, { text });
     },
     note(text) {
       outlet.write(`${isShown ? clearedLine : ''}${text}\n`);
@@ -59,17 +61,17 @@ function barDisplay(outlet: Outlet, units: string): ProgressDisplay {
 /** Back to the start of the line, and clear it. */
 const clearedLine = '\r\u001B[K';
 
-function lineDisplay(outlet: Outlet, units: string): ProgressDisplay {
+function lineDisplay(outlet: Outlet, units: UnitWords): ProgressDisplay {
   let first: Sighting | undefined;
-  let said = { settledUnits: -1, atMs: 0 };
+  let said = { doneUnits: -1, atMs: 0 };
   return {
     show(sighting) {
       first ??= sighting;
-      const { settledUnits } = sighting.board;
-      const isLast = settledUnits === sighting.board.units;
+      const doneUnits = doneUnitsOf(sighting.board);
+      const isLast = doneUnits === sighting.board.units;
       const isDue = isLast || sighting.atMs - said.atMs >= lineEveryMs;
-      if (settledUnits === said.settledUnits || !isDue) return;
-      said = { settledUnits, atMs: sighting.atMs };
+      if (doneUnits === said.doneUnits || !isDue) return;
+      said = { doneUnits, atMs: sighting.atMs };
       outlet.write(`${progressText(progressOf(first, sighting), units)}\n`);
     },
     note: (text) => void outlet.write(`${text}\n`),

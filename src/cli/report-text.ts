@@ -1,26 +1,19 @@
 /** Decides how the report of a run reads on a terminal. Pure. */
 import type { RunFailure, RunReport } from '../core/run.ts';
+import { balanceText, countRows, noticesText } from './counts-text.ts';
+import { rowsOf } from './run-progress.ts';
 import { endingSentence, nextSteps, unitWordsOf } from './run-words.ts';
 import { tableText } from './table.ts';
-import { counted, durationText, figure, printable, spacedName } from './words.ts';
+import { counted, durationText, figure, printable } from './words.ts';
 
 const mostFailuresShown = 10;
-
-/** In the order in which a record goes: read, then what became of it. Others follow by name. */
-const countOrder = ['read', 'inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined', 'removed'];
-
-/** Told even when they are 0; the balance names every part of the sum anyway. */
-const alwaysTold = ['read', 'inserted', 'updated', 'unchanged', 'removed'];
-
-/** As many as the units: told already. */
-const neverTold = ['windows'];
 
 /** Lines of text, without a last line end. */
 export function reportText(report: RunReport, exceptions: readonly string[]): string {
   const parts = [
     headText(report, exceptions),
     countsText(report),
-    noticesText(report),
+    noticesText(report.notices),
     failuresText(report),
     nextText(report),
   ];
@@ -37,14 +30,13 @@ function headText(report: RunReport, exceptions: readonly string[]): string {
 }
 
 function countsText(report: RunReport): string {
+  const { many, isSingle } = unitWordsOf(report.job);
   const rows = [
-    [unitWordsOf(report.job).many, figure(report.units.total), unitsInWords(report)],
-    ...sortedCounts(report).map(([name, count]) => [spacedName(name), figure(count), '']),
+    ...(isSingle ? [] : [[many, figure(report.units.total), unitsInWords(report)]]),
+    ...countRows(report.counts).map((row) => [...row, '']),
     ['took', durationText(report.finishedAtMs - report.startedAtMs), paceText(report)],
   ];
-  const table = tableText([{}, { align: 'right' }, {}], rows, '  ');
-  const { balanced, statement } = report.balance;
-  return `${table}\n\n  ${balanced ? 'It adds up' : 'It does not add up'}: ${statement}`;
+  return `${tableText([{}, { align: 'right' }, {}], rows, '  ')}\n\n${balanceText(report.balance)}`;
 }
 
 function unitsInWords({ units }: RunReport): string {
@@ -52,34 +44,20 @@ function unitsInWords({ units }: RunReport): string {
   return parts.map((state) => `${figure(units[state])} ${state}`).join(', ');
 }
 
-function sortedCounts(report: RunReport): ReadonlyArray<readonly [string, number]> {
-  const rank = (name: string): number => (countOrder.includes(name) ? countOrder.indexOf(name) : countOrder.length);
-  return toldCounts(report).toSorted(([left], [right]) => rank(left) - rank(right) || left.localeCompare(right));
-}
-
-function toldCounts({ counts }: RunReport): (readonly [string, number])[] {
-  return Object.entries(counts).filter(
-    ([name, count]) => !neverTold.includes(name) && (count !== 0 || alwaysTold.includes(name)),
-  );
-}
-
 function paceText(report: RunReport): string {
   const seconds = (report.finishedAtMs - report.startedAtMs) / 1_000;
-  const rows = report.counts['read'] ?? 0;
+  const rows = rowsOf(report);
   return seconds > 0 && rows > 0 ? `${figure(rows / seconds)} rows/s` : '';
 }
 
-function noticesText({ notices }: RunReport): string {
-  if (notices.length === 0) return '';
-  return ['Notices', ...notices.map((notice) => `  - ${printable(notice)}`)].join('\n');
-}
-
 function failuresText(report: RunReport): string {
-  const { failures, units } = report;
+  const { units, stopped } = report;
+  // What stopped the run has been told, and would be told again for every unit.
+  const failures = report.failures.filter((failure) => failure.message !== stopped?.message);
   if (failures.length === 0) return '';
   const { one, many } = unitWordsOf(report.job);
   const shown = failures.slice(0, mostFailuresShown);
-  const more = units.failed + units.held - shown.length;
+  const more = stopped === undefined ? units.failed + units.held - shown.length : failures.length - shown.length;
   return [
     `Failed and held ${many}`,
     ...shown.flatMap(failureLines),

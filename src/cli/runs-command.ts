@@ -1,18 +1,20 @@
-/** `wellsync runs`: what runs there are, how one stands, and cancelling and retrying them. */
+/** `wellsync runs`: what runs there are, how one stands, cancelling and retrying them, and their rejects. */
 import { hostname, userInfo } from 'node:os';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { isFinished, type RunRecord, type RunState } from '../core/run.ts';
-import type { BoardState, RunQueue } from '../queue/port.ts';
-import { followToEnd, noWorkerText, printReport, workInline, type CarryOutParts } from './carry-out.ts';
-import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
+import type { BoardState } from '../queue/port.ts';
+import { followToEnd, noWorkerText, printReport, queueOfJob, workInline, type CarryOutParts } from './carry-out.ts';
+import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { inlineOption, leaveQueued, waitOption } from './export-command.ts';
 import { isUnattended } from './follow-run.ts';
+import { addRejectsCommand } from './rejects-command.ts';
 import { createInstallation } from './installation.ts';
 import { checkBeforeWork } from './preflight.ts';
 import { settledUnitsOf, standingDocument } from './run-document.ts';
 import { findRun } from './run-names.ts';
+import { rowsOf } from './run-progress.ts';
 import { unitWordsOf } from './run-words.ts';
 import { tableText } from './table.ts';
 import { counted, durationText, figure, instantText } from './words.ts';
@@ -32,7 +34,7 @@ interface ListOptions {
 export function addRunsCommand(program: Command, shell: Shell): void {
   const group = program
     .command('runs')
-    .description('list, show, cancel and retry runs')
+    .description('list, show, cancel and retry runs, and get their rejects')
     .addHelpText('after', `\nA run id may be shortened to a unique beginning.\n${examples(['wellsync runs list'])}`);
   group
     .command('list')
@@ -63,6 +65,7 @@ export function addRunsCommand(program: Command, shell: Shell): void {
     .addOption(inlineOption())
     .addHelpText('after', `${retryExplanation}${examples(retryExamples)}`)
     .action(actionOf(shell, retryRun));
+  addRejectsCommand(group, shell);
 }
 
 const showExamples = ['wellsync runs show 20240331-061500-4f2a9c', 'wellsync runs show 20240331-06 --wait'];
@@ -73,11 +76,6 @@ What is done stays done: only the failed and the cancelled part is worked again.
 With --inline a run that has not ended, since the process that worked it was
 stopped, is taken up as well.
 `;
-
-function wholeNumber(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number above 0.');
-}
 
 async function listRuns(invocation: Invocation<ListOptions>): Promise<ExitCode> {
   const { options, output } = invocation;
@@ -145,25 +143,26 @@ async function showRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
     return options.wait ? exitCode : exitCodes.done;
   }
   if (options.wait) return await followToEnd(run, parts);
-  await printStanding(run, await installation.queue('prompt'), parts);
+  await printStanding(run, parts);
   return exitCodes.done;
 }
 
-async function printStanding(run: RunRecord, queue: RunQueue, { output }: CarryOutParts): Promise<void> {
+async function printStanding(run: RunRecord, { installation, output }: CarryOutParts): Promise<void> {
+  const queue = await installation.queue('prompt');
   const board = await queue.board.read(run.runId);
   if (output.json) {
     await output.document(standingDocument(run, board));
     return;
   }
-  const rows = board?.counts['read'] ?? 0;
+  const rows = board === undefined ? 0 : rowsOf(board);
   await output.print(
     [
       `Run ${run.runId}: ${run.job}`,
       `${run.state === 'queued' ? 'Queued' : 'Running'}, asked for at ${instantText(run.requestedAtMs)}.`,
-      `Settled: ${unitsText(run, board)}, ${counted(rows, 'record')} read.`,
+      `Settled: ${unitsText(run, board)}, ${counted(rows, 'row')} read.`,
     ].join('\n'),
   );
-  if (await isUnattended(queue)) output.say(noWorkerText);
+  if (await isUnattended(queue, queueOfJob(run.job, installation))) output.say(noWorkerText);
 }
 
 async function cancelRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
@@ -177,7 +176,7 @@ async function cancelRun(invocation: Invocation<RunOptions>): Promise<ExitCode> 
     const exitCode = await followToEnd(run, { installation, output });
     return exitCode === exitCodes.cancelled ? exitCodes.done : exitCode;
   }
-  if (await isUnattended(queue))
+  if (await isUnattended(queue, queueOfJob(run.job, installation)))
     output.say('No worker listens: the run ends when one does. Start one with: wellsync worker');
   if (output.json) await output.document({ runId: run.runId, job: run.job, cancelRequested: true });
   else await output.print(`Run ${run.runId} is being cancelled: work in flight ends within seconds.`);
@@ -210,17 +209,14 @@ async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   await checkBeforeWork(installation);
   await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
   const desk = await installation.desk();
-  if (options.inline && !isFinished(run.state)) {
-    await desk.revive();
-    return await workInline(run, parts);
-  }
+  if (options.inline && !isFinished(run.state)) return await workInline(run, parts);
   const opened = await desk.retry(run.runId);
   if (opened === 0) return await sayNothingToRetry(run, output);
   const { one, many } = unitWordsOf(run.job);
-  output.say(`Run ${run.runId}: ${counted(opened, one, many)} taken up again`);
-  if (options.inline) return await workInline(run, parts);
-  if (options.wait) return await followToEnd(run, parts);
-  return await leaveQueued({ runId: run.runId, job: run.job }, parts, { units: opened });
+  const opening = `Run ${run.runId}: ${counted(opened, one, many)} taken up again`;
+  if (options.inline) return await workInline(run, { ...parts, opening });
+  if (options.wait) return await followToEnd(run, { ...parts, opening });
+  return await leaveQueued({ runId: run.runId, job: run.job }, { ...parts, opening }, { units: opened });
 }
 
 async function sayNothingToRetry(run: RunRecord, output: CarryOutParts['output']): Promise<ExitCode> {

@@ -1,10 +1,8 @@
-/** `wellsync worker`: works the queues until it is told to stop, and revives runs that Redis has lost. */
-import { setTimeout as delay } from 'node:timers/promises';
+/** `wellsync worker`: works the queues until it is told to stop. */
+import { once } from 'node:events';
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Logger } from 'pino';
 import { chunkQueues, type ChunkQueueName } from '../queue/port.ts';
 import { checkRedis, shownAddress } from '../queue/redis.ts';
-import type { RunDesk } from '../runs/run-desk.ts';
 import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { createInstallation, serviceUrlOf, type Installation } from './installation.ts';
@@ -12,9 +10,7 @@ import { createLog } from './log.ts';
 import type { Output } from './output.ts';
 import { listenForStop } from './stop-signals.ts';
 import { listed, roughDurationText } from './words.ts';
-
-/** A run that Redis has lost goes on within a minute (G7). */
-const reviveEveryMs = 30_000;
+import { workHere } from './work-here.ts';
 
 interface WorkerFlags {
   readonly queues?: readonly ChunkQueueName[];
@@ -51,17 +47,13 @@ async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCode> {
   await checkRedis(config.redis.url);
   await using installation = createInstallation(config, { log });
   await installation.warehouse.check();
-  await installation.queue('lasting');
 
   using stop = listenForStop(exitCodes.failed);
-  const workers = await installation.startWorkers(queues, log);
-  try {
+  await workHere({ installation, queues, log }, async () => {
     await announce(installation, queues, output);
-    await reviveUntil(stop.signal, await installation.desk(), log);
-  } finally {
+    if (!stop.signal.aborted) await once(stop.signal, 'abort');
     log.info({ graceMs: config.worker.graceMs }, 'stopping');
-    await workers.stop();
-  }
+  });
   return exitCodes.done;
 }
 
@@ -80,17 +72,4 @@ async function announce(installation: Installation, queues: readonly string[], o
     `Working ${listed(queues)} from ${redis} (prefix ${prefix}): ${service} to ${location}. ` +
       `Ctrl-C stops, within ${roughDurationText(config.worker.graceMs)}.`,
   );
-}
-
-/** Looks at once and then again and again; a look that fails is only logged, since the next one may not. */
-async function reviveUntil(signal: AbortSignal, desk: RunDesk, log: Logger): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const revived = await desk.revive();
-      if (revived.length > 0) log.warn({ runs: revived }, 'runs that Redis did not know go on');
-    } catch (error) {
-      log.warn({ err: error }, 'runs could not be looked after');
-    }
-    await delay(reviveEveryMs, undefined, { signal }).catch(() => {});
-  }
 }

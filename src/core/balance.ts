@@ -14,3 +14,13 @@ function balanceOf(counts: Counts, whole: string, parts: readonly string[]): Bal
 export function balanceExport(counts: Counts): Balance {
   return balanceOf(counts, 'read', ['inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined']);
 }
+
+/** G2 for a push of network pipes: every row of the file. */
+export function balancePush(counts: Counts): Balance {
+  return balanceOf(counts, 'rows', ['accepted', 'superseded', 'rejectedByUs', 'rejectedByService', 'failed']);
+}
+
+/** G2 for a look through a file of pipes that sends nothing. */
+export function balanceDryRun(counts: Counts): Balance {
+  return balanceOf(counts, 'rows', ['sendable', 'superseded', 'rejectedByUs']);
+}

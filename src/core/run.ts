@@ -14,6 +14,13 @@ export function isFinished(state: RunState): state is 'done' | 'failed' | 'cance
 /** Named whole numbers that add up over units: `read`, `inserted`, … Each job has its own names. */
 export type Counts = Readonly<Record<string, number>>;
 
+/** By name; a count that one of them lacks is 0 there. */
+export function addCounts(left: Counts, right: Counts): Counts {
+  const sum: Record<string, number> = { ...left };
+  for (const [name, value] of Object.entries(right)) sum[name] = (sum[name] ?? 0) + value;
+  return sum;
+}
+
 /** What is asked of a run; `params` is the job's own, checked by the job's schema and free of secrets (G10). */
 export interface RunRequest {
   readonly runId: string;

@@ -29,6 +29,19 @@ export function judgeUnit(error: unknown): UnitVerdict {
   return 'dead-letter';
 }
 
+/** What a refused bulk request says: of what its items hold, of its size, or nothing about them at all. */
+export type BulkRefusal = 'items' | 'size';
+
+/**
+ * 400, 409 and 422 speak of the items, 413 of the size (DESIGN.md section 4.3). Undefined for everything else: a 404 or a
+ * 415, say, would answer any items alike, and halving would send them to the rejects one by one.
+ */
+export function judgeBulkError(error: unknown): BulkRefusal | undefined {
+  if (!(error instanceof PermanentError)) return undefined;
+  if (error.status === 413) return 'size';
+  return error.status === 400 || error.status === 409 || error.status === 422 ? 'items' : undefined;
+}
+
 export interface ChunkRetryPolicy {
   /** Attempts of one queue item, the first included. */
   readonly maxAttempts: number;

@@ -2,13 +2,13 @@
  * The board of a run in Redis: its live state, which only moves forward, so that a worker that lost its lock cannot undo
  * anything (QUEUE.md). The warehouse has the truth; the board may be lost.
  *
- *   PREFIX:run:ID          hash: state, round, queue, figures, `count:NAME`, halt
+ *   PREFIX:run:ID          hash: state, round, queue, figures, `count:NAME`, `unit:ORDINAL` under way, halt
  *   PREFIX:run:ID:settled  bitmap by unit      PREFIX:run:ID:ended  bitmap by chunk
  *   PREFIX:run:ID:chunks   list of the chunks to work, in order
  */
 import type { Redis } from 'ioredis';
-import type { Counts, RunState } from '../core/run.ts';
-import type { BoardState, ChunkQueueName, Halt, RunBoard } from './port.ts';
+import { addCounts, type Counts, type RunState } from '../core/run.ts';
+import type { BoardState, ChunkQueueName, Halt, RunBoard, UnitProgress } from './port.ts';
 
 /** A finished board is kept this long, for those who still look at it. */
 const keepFinishedSeconds = 24 * 3_600;
@@ -19,10 +19,19 @@ if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
 for _, outcome in ipairs(cjson.decode(ARGV[2])) do
   if redis.call('SETBIT', KEYS[2], outcome.unit, 1) == 0 then
     redis.call('HINCRBY', KEYS[1], 'settledUnits', 1)
+    redis.call('HDEL', KEYS[1], 'unit:' .. outcome.unit)
     for name, value in pairs(outcome.counts) do redis.call('HINCRBY', KEYS[1], 'count:' .. name, value) end
   end
 end
 redis.call('HSET', KEYS[1], 'movedAtMs', ARGV[1])
+return 1`;
+
+/** KEYS: hash, settled bitmap. ARGV: now, unit, how far, as JSON. What lies behind what was told is left out. */
+const progressScript = `
+if redis.call('HEXISTS', KEYS[1], 'units') == 0 or redis.call('GETBIT', KEYS[2], ARGV[2]) == 1 then return 0 end
+local told = redis.call('HGET', KEYS[1], 'unit:' .. ARGV[2])
+if told and cjson.decode(told).done > cjson.decode(ARGV[3]).done then return 0 end
+redis.call('HSET', KEYS[1], 'unit:' .. ARGV[2], ARGV[3], 'movedAtMs', ARGV[1])
 return 1`;
 
 /** KEYS: hash, ended bitmap. ARGV: now, chunk. */
@@ -87,6 +96,11 @@ export function createRunBoard(redis: Redis, prefix: string): RedisRunBoard {
       await redis.eval(settleScript, 2, hashOf(runId), settledOf(runId), Date.now(), said);
     },
 
+    async progress(runId, progress) {
+      const said = JSON.stringify(progress);
+      await redis.eval(progressScript, 2, hashOf(runId), settledOf(runId), Date.now(), progress.unit, said);
+    },
+
     async endChunk(runId, chunk) {
       await redis.eval(endChunkScript, 2, hashOf(runId), endedOf(runId), Date.now(), chunk);
     },
@@ -128,9 +142,11 @@ export function createRunBoard(redis: Redis, prefix: string): RedisRunBoard {
 
 function stateOf(fields: Record<string, string>): BoardState {
   const figure = (name: string): number => Number(fields[name] ?? 0);
-  const counts: Record<string, number> = {};
+  let counts: Counts = {};
+  const underWay: UnitProgress[] = [];
   for (const [name, value] of Object.entries(fields)) {
-    if (name.startsWith('count:')) counts[name.slice('count:'.length)] = Number(value);
+    if (name.startsWith('count:')) counts = addCounts(counts, { [name.slice('count:'.length)]: Number(value) });
+    if (name.startsWith('unit:')) underWay.push(JSON.parse(value) as UnitProgress);
   }
   return {
     // A board that has nothing but a halt was not opened yet.
@@ -139,7 +155,8 @@ function stateOf(fields: Record<string, string>): BoardState {
     queue: (fields['queue'] ?? 'export') as ChunkQueueName,
     units: figure('units'),
     settledUnits: figure('settledUnits'),
-    counts: counts satisfies Counts,
+    counts: underWay.reduce((sum, unit) => addCounts(sum, unit.counts), counts),
+    underWay,
     chunks: figure('chunks'),
     chunksAdded: figure('chunksAdded'),
     chunksEnded: figure('chunksEnded'),

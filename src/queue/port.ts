@@ -3,8 +3,11 @@ import type { Fault } from '../core/errors.ts';
 import type { Counts, RunState } from '../core/run.ts';
 import type { ChunkRetryPolicy, ChunkVerdict } from '../core/verdict.ts';
 
-/** The queues that hold chunks; `runs` holds one item a run. */
-export const chunkQueues = ['export'] as const;
+/** The queue that holds one item a run, for its conductor. */
+export const runsQueueName = 'runs';
+
+/** The queues that hold chunks. */
+export const chunkQueues = ['export', 'push'] as const;
 export type ChunkQueueName = (typeof chunkQueues)[number];
 
 /** A queue item: identifiers only, no data and no secrets (G10, QUEUE.md). */
@@ -27,13 +30,28 @@ export interface BoardState {
   readonly queue: ChunkQueueName;
   readonly units: number;
   readonly settledUnits: number;
+  /** Of settled units, and of those under way. */
   readonly counts: Counts;
+  /** Units that are worked for long and told how far they have come. */
+  readonly underWay: readonly UnitProgress[];
   readonly chunks: number;
   readonly chunksAdded: number;
   readonly chunksEnded: number;
   readonly halt: Halt | undefined;
   /** When a unit was last settled or a chunk ended. */
   readonly movedAtMs: number;
+}
+
+/** How far a unit has come that is not settled yet. */
+export interface UnitProgress {
+  readonly unit: number;
+  /** Grows with the work; of `whole`, where that is known. */
+  readonly done: number;
+  readonly whole?: number;
+  /** What is accounted for so far, from the unit's beginning. */
+  readonly counts: Counts;
+  /** The attempt of the queue item that came this far. */
+  readonly attempt: number;
 }
 
 export interface RunBoard {
@@ -52,6 +70,8 @@ export interface RunBoard {
   ): Promise<void>;
   /** Marks units as settled and adds their counts, once for each unit, whoever says it how often. */
   settle(runId: string, outcomes: ReadonlyArray<{ readonly unit: number; readonly counts: Counts }>): Promise<void>;
+  /** Tells how far a unit has come; one that is behind what was told before, or of a settled unit, is ignored. */
+  progress(runId: string, progress: UnitProgress): Promise<void>;
   endChunk(runId: string, chunk: number): Promise<void>;
   /** The first halt stays. A run without a board gets one that halts it as soon as it is looked at. */
   halt(runId: string, halt: Halt): Promise<void>;
@@ -65,12 +85,20 @@ export type ChunkStanding =
   | { readonly item: ChunkItem; readonly standing: 'active' | 'waiting' | 'gone' }
   | { readonly item: ChunkItem; readonly standing: 'failed'; readonly reason: string };
 
+/** The sole right to work an item, for as long as this process can be sure of it. */
+export interface ItemLease extends AsyncDisposable {
+  /** By the clock of this process, whether or not its event loop had a turn to notice. */
+  isHeld(): boolean;
+  /** Aborts, with an AbortedError, when it is held no longer. */
+  readonly signal: AbortSignal;
+}
+
 export interface WorkerCount {
   readonly queue: string;
   readonly workers: number;
 }
 
-/** Every method fails with UnreachableError('redis') when Redis does not answer within a few seconds; none hangs. */
+/** A prompt queue fails within seconds while Redis is away; a lasting one waits for it to come back. */
 export interface RunQueue {
   readonly board: RunBoard;
   /** Adds the item that conducts a run. Adding it again is harmless: ids are deterministic. */
@@ -82,6 +110,11 @@ export interface RunQueue {
   standings(runId: string): Promise<readonly ChunkStanding[]>;
   /** Adds chunks again whose items are gone. */
   addAgain(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void>;
+  /**
+   * Waits until nobody else has the item, then keeps it until disposed. A worker that died, or cannot reach Redis, loses it
+   * within seconds, and has stopped by then unless its whole process stood still. Rejects with AbortedError.
+   */
+  lease(item: ChunkItem, signal: AbortSignal): Promise<ItemLease>;
   /** How many workers listen at each queue, over all hosts. */
   workers(): Promise<readonly WorkerCount[]>;
   /**

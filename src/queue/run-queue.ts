@@ -3,11 +3,17 @@ import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { TransientError } from '../core/errors.ts';
 import { createRunBoard } from './board.ts';
-import { chunkQueues, type ChunkItem, type ChunkQueueName, type ChunkStanding, type RunQueue } from './port.ts';
+import { leaseItem } from './lease.ts';
+import {
+  chunkQueues,
+  runsQueueName,
+  type ChunkItem,
+  type ChunkQueueName,
+  type ChunkStanding,
+  type ItemLease,
+  type RunQueue,
+} from './port.ts';
 import { connectRedis } from './redis.ts';
-
-/** The queue of the conductors' items. */
-export const runsQueueName = 'runs';
 
 /** An item that is done is kept for a while, so that a queue view has something to show; by count, since age alone is only looked at when another ends (QUEUE.md). */
 const keepEnded = { age: 3_600, count: 200 };
@@ -119,6 +125,11 @@ class BullRunQueue implements RunQueue {
       } satisfies JobsOptions,
     }));
     await this.#chunks[queueName].addBulk(jobs);
+  }
+
+  async lease({ runId, chunk }: ChunkItem, signal: AbortSignal): Promise<ItemLease> {
+    // Without the round: a run that is taken up again must not race with what is left of its last round.
+    return leaseItem(this.#redis, `${this.#prefix}:lease:${runId}:${chunk}`, signal);
   }
 
   async workers() {

@@ -5,10 +5,10 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { AbortedError, faultOf, TransientError, WellsyncError } from '../core/errors.ts';
-import { isFinished, type UnitOutcome } from '../core/run.ts';
+import { isFinished, type PlannedUnit, type UnitOutcome } from '../core/run.ts';
 import { judgeChunk, judgeUnit, type ChunkRetryPolicy, type ChunkVerdict, type UnitVerdict } from '../core/verdict.ts';
 import type { ChunkItem, ChunkQueueName, QueueHandlers, RunQueue } from '../queue/port.ts';
-import type { AnyJob, JobParts, Leftover } from './job.ts';
+import type { Advance, AnyJob, JobParts, Leftover } from './job.ts';
 
 /** How often work in flight looks at the cancel flag. */
 const haltLookMs = 1_000;
@@ -31,16 +31,46 @@ export function createChunkWorker(
     if (job === undefined)
       throw new Error(`no job named ${run.job}: is this worker older than the one that planned it?`);
     if (await isHalted(item.runId)) return endChunk(item);
+    await using lease = job.isExclusive === true ? await queue.lease(item, signal) : undefined;
     const units = await warehouse.runs.openUnits(item.runId, item.chunk);
-    if (units.length === 0) return endChunk(item);
+    if (units.length === 0) return await endChunk(item);
 
-    using halt = watchHalt(item.runId, signal);
-    const settled = (outcomes: readonly UnitOutcome[]): Promise<void> => queue.board.settle(item.runId, outcomes);
+    using halt = watchHalt(item.runId, lease === undefined ? signal : AbortSignal.any([signal, lease.signal]));
+    const tries = await triesOf(item, units, attempt);
     const left = await job
-      .work({ runId: item.runId, params: run.params, units, signal: halt.signal, settled }, parts)
+      .work(
+        {
+          runId: item.runId,
+          params: run.params,
+          units,
+          signal: halt.signal,
+          isLastAttempt: tries.count >= retry.maxAttempts,
+          isHeld: () => lease?.isHeld() ?? true,
+          advanced: tries.advanced,
+          settled: (outcomes) => queue.board.settle(item.runId, outcomes),
+        },
+        parts,
+      )
       .catch((error: unknown): readonly Leftover[] => units.map((unit) => ({ unit, error })));
-    if (left.length < units.length) await queue.noteUp(job.queue);
-    return await judge(item, job.queue, attempt, left);
+    if (left.length < units.length || tries.count === 0) await queue.noteUp(job.queue);
+    return await judge(item, job.queue, Math.max(1, tries.count), left);
+  }
+
+  /**
+   * Attempts since the item last came further: one that works for hours may meet trouble more often than it has attempts.
+   * `count` is 0 once this attempt came further itself.
+   */
+  async function triesOf(item: ChunkItem, units: readonly PlannedUnit[], attempt: number) {
+    const board = await queue.board.read(item.runId);
+    const own = board?.underWay.filter((progress) => units.some(({ unit }) => unit === progress.unit)) ?? [];
+    const tries = {
+      count: attempt + 1 - Math.max(1, ...own.map((progress) => progress.attempt)),
+      advanced: async (advance: Advance): Promise<void> => {
+        tries.count = 0;
+        await queue.board.progress(item.runId, { ...advance, attempt });
+      },
+    };
+    return tries;
   }
 
   async function judge(

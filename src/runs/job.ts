@@ -1,7 +1,7 @@
 /** The declaration of a job: what a file in jobs/ tells, and what the engine needs to run it. */
 import type { z } from 'zod';
 import type { Balance, Counts, PlannedUnit, UnitOutcome } from '../core/run.ts';
-import type { ChunkQueueName } from '../queue/port.ts';
+import type { ChunkQueueName, UnitProgress } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -17,12 +17,21 @@ export interface Leftover {
   readonly error: unknown;
 }
 
+/** How far a unit has come that takes long; counts are those from its beginning, whichever worker began it. */
+export type Advance = Omit<UnitProgress, 'attempt'>;
+
 export interface ChunkOfWork<Params> {
   readonly runId: string;
   readonly params: Params;
   /** The units of the chunk that are still open. */
   readonly units: readonly PlannedUnit[];
   readonly signal: AbortSignal;
+  /** Units that cannot be settled now will fail: nobody tries the item again. */
+  readonly isLastAttempt: boolean;
+  /** For an exclusive job: false when another worker may be at the chunk, so that nothing must be sent or written. */
+  readonly isHeld: () => boolean;
+  /** To be told how far a unit has come, after that is durable. What came further is given all its attempts anew. */
+  readonly advanced: (advance: Advance) => Promise<void>;
   /** To be told of outcomes after they are durable in the warehouse, for the progress. */
   readonly settled: (outcomes: readonly UnitOutcome[]) => Promise<void>;
 }
@@ -43,6 +52,8 @@ export interface Job<Params> {
   work(chunk: ChunkOfWork<Params>, parts: JobParts): Promise<readonly Leftover[]>;
   /** The sum of G2. */
   balance(counts: Counts): Balance;
+  /** One worker at a time for each queue item, even after a stall: for work that must keep an order (G5). */
+  readonly isExclusive?: boolean;
   /** Counts that make a finished run `done, with …` (exit code 3) when they are not 0. */
   readonly exceptions: readonly string[];
 }

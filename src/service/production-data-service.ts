@@ -20,6 +20,8 @@ export interface WellBody {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** Told of every attempt, right before it is sent. */
+  readonly onAttempt?: () => void;
 }
 
 export interface DailyProductionRequest {

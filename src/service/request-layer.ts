@@ -65,6 +65,7 @@ export function createRequestLayer(
     const asked = { label: labelOf(request), hidden: token === undefined ? [] : [token] };
     const leave = await admission.enter(signal);
     const sentAtMs = now();
+    options.onAttempt?.();
     try {
       const deadlineMs = policy.deadlineMs - budget.elapsedMs;
       const authorization = token === undefined ? undefined : `Bearer ${token}`;

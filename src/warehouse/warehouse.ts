@@ -1,5 +1,7 @@
 /** The port to the warehouse: the one interface that DuckDB implements and PostgreSQL will (DESIGN.md section 7). */
 import type { ShrinkGuard, WindowBatch } from '../core/merge.ts';
+import type { ChunkStatus } from '../core/push-accounts.ts';
+import type { PushCheckpoint } from '../core/push-checkpoint.ts';
 import type {
   Counts,
   PlannedUnit,
@@ -31,14 +33,17 @@ export interface RunLedger {
   list(filter: { readonly limit: number; readonly states?: readonly RunState[] }): Promise<readonly RunRecord[]>;
   /** Stores the units, all open, and makes the run running. A run that has a plan keeps it: planning twice is harmless (G1). */
   savePlan(runId: string, units: readonly PlannedUnit[], startedAtMs: number): Promise<void>;
+  /** Makes a queued run that has its plan running again: one that was reopened. Any other is left as it is. */
+  resume(runId: string): Promise<void>;
   /** The open units of a queue item, by unit. */
   openUnits(runId: string, chunk: number): Promise<readonly PlannedUnit[]>;
   /** Every chunk that has open units, with their number, by chunk. */
   openChunks(runId: string): Promise<ReadonlyArray<{ readonly chunk: number; readonly openUnits: number }>>;
   /** Settles units that are still open, once: a unit that is settled keeps its outcome. Returns the ordinals that this call settled. */
   settle(runId: string, outcomes: readonly UnitOutcome[]): Promise<readonly number[]>;
-  /** Settles every unit that is still open, all alike. Returns how many. */
+  /** Settles every unit that is still open, all alike but for what was counted of it on the way. Returns how many. */
   settleRest(runId: string, outcome: Omit<UnitOutcome, 'unit' | 'counts'>): Promise<number>;
+  /** Counts are those of the settled units. */
   sums(runId: string): Promise<RunSums>;
   /** Stores report and state, once: a finished run keeps its report. Prunes the `done` units of runs finished more than 30 days before. */
   finish(report: RunReport): Promise<void>;
@@ -75,6 +80,63 @@ export interface DailyProductionStore {
   }): Promise<readonly UnitOutcome[]>;
 }
 
+/** A chunk of a pushed file, as the ledger keeps it. */
+export interface PushedChunk {
+  /** From 0, in the order of the file. */
+  readonly chunk: number;
+  /** The lines of the file that it covers, from 1, both included. */
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly items: number;
+  readonly status: ChunkStatus;
+  /** Requests that it took. */
+  readonly attempts: number;
+}
+
+/** A push of a content, the newest that was or is being made. */
+export interface KnownPush {
+  readonly runId: string;
+  /** `done`: to the end of the file. `under-way`: a worker has begun, and the run has not ended. */
+  readonly state: 'done' | 'under-way';
+  readonly atMs: number;
+}
+
+export interface PushStore {
+  /**
+   * Takes a push over, whoever had it: from now on only who holds the returned `fence` saves. Returns where the last save
+   * left it.
+   */
+  begin(push: {
+    readonly runId: string;
+    readonly unit: number;
+    readonly fileSha256: string;
+    readonly begunAtMs: number;
+  }): Promise<{ readonly fence: number; readonly checkpoint: PushCheckpoint }>;
+  /**
+   * Saves checkpoint, ledger and the counts of the unit in one transaction; with `settled` the push is complete, and its
+   * unit done. Throws AbortedError and saves nothing when another has begun since.
+   */
+  save(step: {
+    readonly runId: string;
+    readonly unit: number;
+    readonly fence: number;
+    readonly checkpoint: PushCheckpoint;
+    /** Those that the checkpoint passes with this step. */
+    readonly chunks: readonly PushedChunk[];
+    readonly settled?: UnitOutcome;
+    readonly savedAtMs: number;
+  }): Promise<void>;
+  /** The push of this content that makes another one needless, if there is one. */
+  find(fileSha256: string): Promise<KnownPush | undefined>;
+  /** The largest body that a service was found to take, UTF-8 bytes, while that is not older than `sinceMs`. */
+  bodyLimit(serviceUrl: string, sinceMs: number): Promise<number | undefined>;
+  noteBodyLimit(limit: {
+    readonly serviceUrl: string;
+    readonly maxBytes: number;
+    readonly foundAtMs: number;
+  }): Promise<void>;
+}
+
 /** A table of values as JSON can carry them: timestamps and days as ISO text, big integers as numbers where they are safe, else as text. */
 export interface QueryResult {
   readonly columns: ReadonlyArray<{ readonly name: string; readonly type: string }>;
@@ -87,6 +149,7 @@ export interface Warehouse {
   readonly location: string;
   readonly runs: RunLedger;
   readonly dailyProduction: DailyProductionStore;
+  readonly pushes: PushStore;
   /** Opens it, migrates it to this version's schema, and says what is there. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
   /**

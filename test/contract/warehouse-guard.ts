@@ -163,25 +163,28 @@ export function describeGuards(open: OpenWarehouse): void {
 
     it('forgets a record that a later, overlapping window shows in order, and does not tell one twice', async () => {
       const { warehouse } = test();
-      const broken = [
-        unreadable({ xid: 8, day: dayOf(8) }),
-        unreadable({ xid: 9, day: dayOf(9) }),
+      const [inOrderLater, otherwiseLater, sameLater] = [
+        unreadable({ xid: 8, day: dayOf(8), raw: '8' }),
+        unreadable({ xid: 9, day: dayOf(9), raw: '9' }),
         unreadable({ raw: '"?"' }),
       ];
-      await loadOne(warehouse, reading([], { from: dayOf(1), to: dayOf(10), quarantined: broken }));
-      const later = { from: dayOf(8), to: dayOf(20), quarantined: broken.slice(1) };
-      await loadOne(warehouse, reading([row(8, dayOf(8))], later));
+      const early = { from: dayOf(1), to: dayOf(10), quarantined: [inOrderLater, otherwiseLater, sameLater] };
+      await loadOne(warehouse, reading([], early));
+      const late = { from: dayOf(8), to: dayOf(10), quarantined: [{ ...otherwiseLater, raw: '"9"' }, sameLater] };
+      await loadOne(warehouse, reading([row(8, dayOf(8))], late));
       expect(await ask(warehouse, entries)).toEqual([
-        [dayOf(9), xidOf(9), '{"oilRate":null}'],
+        [dayOf(9), xidOf(9), '"9"'],
         [null, null, '"?"'],
       ]);
     });
 
-    it('keeps what a window does not reach', async () => {
+    it('keeps what a window does not reach, though it finds a record of its own', async () => {
       const { warehouse } = test();
-      await loadOne(warehouse, reading([], { quarantined: [unreadable({ xid: 1, day: dayOf(5) })] }));
-      await loadOne(warehouse, reading([], { from: dayOf(10), to: dayOf(20) }));
-      expect(await ask(warehouse, entries)).toHaveLength(1);
+      const early = [unreadable({ xid: 1, day: dayOf(5) }), unreadable({ raw: '"early"' })];
+      await loadOne(warehouse, reading([], { quarantined: early }));
+      const late = { from: dayOf(10), to: dayOf(40), quarantined: [unreadable({ raw: '"late"' })] };
+      await loadOne(warehouse, reading([], late));
+      expect(await ask(warehouse, entries)).toHaveLength(3);
     });
   });
 

@@ -164,8 +164,11 @@ export function describeLedger(open: OpenWarehouse): void {
         { chunk: 1, openUnits: 1 },
       ]);
       expect((await runs.sums('r1')).failures).toMatchObject([{ state: 'held' }]);
+      await runs.resume('r1');
+      expect(await runs.read('r1')).toMatchObject({ state: 'running', round: 1 });
       await runs.settle('r1', [done(1), done(3)]);
       await runs.finish(reportOf('done', committedAtMs + dayMs));
+      await runs.resume('r1');
       expect(await runs.read('r1')).toMatchObject({ state: 'done', round: 1, report: { state: 'done' } });
     });
 

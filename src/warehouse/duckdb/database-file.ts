@@ -17,8 +17,8 @@ import { migrate } from './migrations.ts';
 import { openFile, type FileSettings, type OpenFile } from './open-file.ts';
 import { inTransaction } from './sql.ts';
 
-const idleMs = 200;
-const maxHoldMs = 1_500;
+const idleMs = 500;
+const maxHoldMs = 2_000;
 /** Longer than a waiting process takes to look again, so that it finds the file free. */
 const pauseMs = { min: 60, spread: 60 } as const;
 

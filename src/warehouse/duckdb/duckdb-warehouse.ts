@@ -5,6 +5,7 @@ import { createDailyProductionStore } from './daily-production-store.ts';
 import { shareDatabaseFile } from './database-file.ts';
 import { schemaVersion } from './migrations.ts';
 import type { FileSettings } from './open-file.ts';
+import { createPushStore } from './push-store.ts';
 import { runQuery } from './query.ts';
 import { createRunLedger } from './run-ledger.ts';
 import { readRows } from './sql.ts';
@@ -18,6 +19,7 @@ export function createDuckdbWarehouse(settings: DuckdbSettings): Warehouse {
     location: file.location,
     runs: createRunLedger(file),
     dailyProduction: createDailyProductionStore(file),
+    pushes: createPushStore(file),
     check: () =>
       file.transact(async (connection) => {
         const [row] = await readRows<{ rows: number }>(connection, 'SELECT count(*) AS rows FROM daily_production');

@@ -3,6 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/errors.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
+import { pushSchema } from './push-schema.ts';
 import { inTransaction, instant, readRows } from './sql.ts';
 
 /**
@@ -26,6 +27,7 @@ const steps: ReadonlyArray<readonly string[]> = [
     `CREATE TABLE run_unit (run_id VARCHAR, unit INTEGER, chunk INTEGER, target VARCHAR, spec JSON, state VARCHAR,
        counts JSON, fault JSON, notices JSON)`,
   ],
+  pushSchema,
 ];
 
 export const schemaVersion = steps.length;

@@ -24,8 +24,8 @@ const forgetSeen = `
     (q.window_from >= w.from_at AND q.window_to <= w.to_at)
     OR (q.production_day - INTERVAL 14 HOUR >= w.from_at::TIMESTAMP AND q.production_day + INTERVAL 36 HOUR <= w.to_at::TIMESTAMP)
     OR lower(q.xid) IN (SELECT r.xid::VARCHAR FROM reading r WHERE r.uwi = q.uwi)
-    OR (lower(q.xid), q.uwi) IN (SELECT (lower(e.xid), e.uwi) FROM quarantine_entry e)
-    OR (q.raw, q.uwi) IN (SELECT (e.raw, e.uwi) FROM quarantine_entry e))`;
+    OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND lower(e.xid) = lower(q.xid))
+    OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND e.raw = q.raw))`;
 
 /** Replaces the entries of these windows by those of this reading. */
 export async function replaceQuarantine(

@@ -26,6 +26,7 @@ export function createRunLedger(file: DatabaseFile): RunLedger {
     list: (filter) => file.transact((connection) => listRuns(connection, filter)),
     savePlan: (runId, units, startedAtMs) =>
       file.transact((connection) => savePlan(connection, runId, units, startedAtMs)),
+    resume: (runId) => file.transact((connection) => resume(connection, runId)),
     openUnits: (runId, chunk) => file.transact((connection) => readOpenUnits(connection, runId, chunk)),
     openChunks: (runId) => file.transact((connection) => readOpenChunks(connection, runId)),
     settle: async (runId, outcomes) =>
@@ -129,6 +130,13 @@ async function savePlan(
   );
 }
 
+async function resume(connection: DuckDBConnection, runId: string): Promise<void> {
+  await connection.run(
+    `UPDATE run SET state = 'running' WHERE run_id = $1 AND state = 'queued' AND unit_count IS NOT NULL`,
+    [runId],
+  );
+}
+
 async function readOpenUnits(
   connection: DuckDBConnection,
   runId: string,
@@ -156,7 +164,7 @@ async function settleRest(
   { state, fault, notices }: Parameters<RunLedger['settleRest']>[1],
 ): Promise<number> {
   const result = await connection.run(
-    `UPDATE run_unit SET state = $2, counts = '{}', fault = $3, notices = $4 WHERE run_id = $1 AND state = 'open'`,
+    `UPDATE run_unit SET state = $2, counts = coalesce(counts, '{}'), fault = $3, notices = $4 WHERE run_id = $1 AND state = 'open'`,
     [runId, state, fault === undefined ? null : jsonText(fault), notices === undefined ? null : jsonText(notices)],
   );
   return result.rowsChanged;

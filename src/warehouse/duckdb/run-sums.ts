@@ -34,7 +34,7 @@ async function readCounts(connection: DuckDBConnection, runId: string): Promise<
   const rows = await readRows<{ name: string; total: number }>(
     connection,
     `SELECT c.key AS name, sum(c.value::DOUBLE) AS total FROM run_unit, json_each(counts) c
-     WHERE run_id = $1 GROUP BY name ORDER BY min((unit, c.id))`,
+     WHERE run_id = $1 AND state <> 'open' GROUP BY name ORDER BY min((unit, c.id))`,
     [runId],
   );
   return Object.fromEntries(rows.map(({ name, total }) => [name, total]));

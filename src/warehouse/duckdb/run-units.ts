@@ -1,6 +1,6 @@
 /** Owns the table of a run's units: which are open, and settling them once. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { UnitOutcome } from '../../core/run.ts';
+import type { Counts, UnitOutcome } from '../../core/run.ts';
 import { jsonText, readRows, relationOf } from './sql.ts';
 
 /** Those of the given units that are open; one that the ledger does not know is not. */
@@ -26,7 +26,7 @@ const outcomeRelation = relationOf('$2', {
   notices: 'JSON',
 });
 
-/** Settles those of the units that are open. Returns their ordinals, in order. */
+/** Settles those of the units that are open; counts noted on the way stay where the outcome has none of that name. Returns their ordinals, in order. */
 export async function settleOpen(
   connection: DuckDBConnection,
   runId: string,
@@ -34,10 +34,24 @@ export async function settleOpen(
 ): Promise<readonly number[]> {
   const settled = await readRows<{ unit: number }>(
     connection,
-    `UPDATE run_unit SET state = o.state, counts = o.counts, fault = o.fault, notices = o.notices
+    `UPDATE run_unit SET state = o.state, counts = json_merge_patch(coalesce(run_unit.counts, '{}'), o.counts), fault = o.fault, notices = o.notices
      FROM ${outcomeRelation} o WHERE run_id = $1 AND run_unit.unit = o.unit AND run_unit.state = 'open'
      RETURNING run_unit.unit`,
     [runId, jsonText(outcomes)],
   );
   return settled.map(({ unit }) => unit).toSorted((left, right) => left - right);
+}
+
+/** Notes what is accounted for of a unit that is still open; `counts` are those from its beginning. */
+export async function noteCounts(
+  connection: DuckDBConnection,
+  runId: string,
+  unit: number,
+  counts: Counts,
+): Promise<void> {
+  await connection.run(`UPDATE run_unit SET counts = $3 WHERE run_id = $1 AND unit = $2 AND state = 'open'`, [
+    runId,
+    unit,
+    jsonText(counts),
+  ]);
 }

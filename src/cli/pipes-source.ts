@@ -1,0 +1,46 @@
+/** Owns where the pipes of a push come from: a file where it lies, or standard input, kept in the data folder for the run. */
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { isPacked } from '../pipes/content.ts';
+import { identifyFile, type FileIdentity } from '../pipes/file-identity.ts';
+
+export interface PushSource {
+  /** What the operator called it. */
+  readonly name: string;
+  /** Absolute. */
+  readonly file: string;
+  readonly isSpooled: boolean;
+  readonly identity: FileIdentity;
+  /** Of the content, for the progress; undefined for a packed file. */
+  readonly contentBytes: number | undefined;
+}
+
+/** `-` is standard input: a run must be able to read it again, after a kill and on a retry. Throws UsageError. */
+export async function pushSource(named: string, stdin: Readable, dataDir: string): Promise<PushSource> {
+  const isSpooled = named === '-';
+  const file = isSpooled ? await spool(stdin, path.resolve(dataDir, 'spool')) : path.resolve(named);
+  const identity = await identifyFile(file);
+  const contentBytes = (await isPacked(file)) ? undefined : identity.bytes;
+  return { name: isSpooled ? 'standard input' : named, file, isSpooled, identity, contentBytes };
+}
+
+/** Removes what was kept of standard input, where no run will. */
+export async function dropSource({ file, isSpooled }: PushSource): Promise<void> {
+  if (isSpooled) await rm(file, { force: true });
+}
+
+async function spool(stdin: Readable, folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const file = path.join(folder, `${randomBytes(8).toString('hex')}.csv`);
+  try {
+    await pipeline(stdin, createWriteStream(file, { flags: 'wx' }));
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+  return file;
+}

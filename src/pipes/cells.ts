@@ -1,0 +1,163 @@
+/**
+ * Decides what the text of one cell means: text in, JSON text or a reason out. Numbers keep their own text: a number that
+ * is valid JSON is never parsed and printed again, so every digit arrives as it was written.
+ */
+import type { NumberLimit } from '../core/pipe-fields.ts';
+
+/** What is wrong with a cell; `column` is the header's own word, empty where the whole row is at fault. */
+export interface CellFault {
+  readonly column: string;
+  readonly reason: string;
+}
+
+/** JSON text of a cell, or why it has none. */
+export type CellReading = { readonly json: string } | { readonly reason: string };
+
+const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
+const jsonNumber = new RegExp(`^${number}$`);
+/** What JSON takes for white space; a no-break space is none. */
+const blank = String.raw`[ \t\r\n]*`;
+const jsonNumbers = new RegExp(String.raw`^\[${blank}${number}(?:${blank},${blank}${number})*${blank}\]$`);
+const jsonEmpty = /^\[[ \t\r\n]*\]$/;
+const looseNumber = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eE][+-]?\d+)?)$/;
+// eslint-disable-next-line no-control-regex -- control characters are what JSON wants escaped
+const plainText = /^[^"\\\u0000-\u001f]*$/;
+const shownLength = 40;
+/** Digits that fit a double without an exponent. */
+const plainDigits = 300;
+
+/** A text as a JSON string, without a change. */
+export function textJson(text: string): string {
+  return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
+}
+
+/** A text as it stands in a message: quoted, cut, on one line. */
+function shown(text: string): string {
+  const cut = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
+  return JSON.stringify(cut);
+}
+
+/** `true` and `false` in any case, and the 1 and 0 that databases write. */
+export function readBoolean(text: string): CellReading {
+  const word = text.trim().toLowerCase();
+  if (word === 'true' || word === '1') return { json: 'true' };
+  if (word === 'false' || word === '0') return { json: 'false' };
+  return { reason: `${shown(text)} is neither true nor false` };
+}
+
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-](\d\d):(\d\d))?$/;
+
+/** An ISO date-time that exists in the calendar; with or without a zone, as on the rest of the wire. Left as written. */
+export function readDate(text: string): CellReading {
+  const match = dateTime.exec(text);
+  if (match === null) return { reason: `${shown(text)} is not an ISO date-time such as 2024-03-01T00:00:00Z` };
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, zoneHour = 0, zoneMinute = 0] = match
+    .slice(1)
+    .map((part: string | undefined) => Number(part ?? 0));
+  const isDay = month >= 1 && month <= 12 && day >= 1 && day <= daysOfMonth(year, month);
+  const isTime = hour <= 23 && minute <= 59 && second <= 59 && zoneHour <= 23 && zoneMinute <= 59;
+  return isDay && isTime ? { json: `"${text}"` } : { reason: `${shown(text)} is not in the calendar` };
+}
+
+function daysOfMonth(year: number, month: number): number {
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return month === 2 ? (isLeapYear ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+}
+
+/** Whether a list field's cell is written as a JSON array or with `;`: what a row of the long form never holds. */
+export function isListText(text: string): boolean {
+  return text.includes('[') || text.includes(';');
+}
+
+/** Numbers in a JSON array that `readNumbers` gave. */
+export function countNumbers(json: string): number {
+  if (json === '[]') return 0;
+  let count = 1;
+  for (let comma = json.indexOf(','); comma !== -1; comma = json.indexOf(',', comma + 1)) count += 1;
+  return count;
+}
+
+/**
+ * The cell of a list field as a JSON array: from a JSON array, from numbers with `;` between them, or from one number.
+ * Otherwise every reason why it is none. Empty text never comes here: an empty cell is an absent field.
+ */
+export function readNumbers(cell: string, limit: NumberLimit | undefined): string | readonly string[] {
+  const text = cell.trim();
+  if (text.startsWith('[')) return readArray(text, limit);
+  return readParts(text.includes(';') ? text.split(';') : [text], limit);
+}
+
+/** Fast for what is right (the text itself is the JSON), and exact about what is not. */
+function readArray(text: string, limit: NumberLimit | undefined): string | readonly string[] {
+  if (jsonNumbers.test(text)) {
+    return isBounded(text, limit) ? (reasonsOf(text.slice(1, -1).split(','), limit) ?? text) : text;
+  }
+  if (jsonEmpty.test(text)) return '[]';
+  if (!text.endsWith(']')) return [`${shown(text)} is a list without its closing bracket`];
+  const parts = text.slice(1, -1).split(',');
+  return parts.flatMap((part, index) => withOrdinal(faultOfJsonElement(part.trim()), index, parts.length));
+}
+
+/** Whether the values have to be looked at: without a limit only an exponent makes a number too large for a double. */
+function isBounded(text: string, limit: NumberLimit | undefined): boolean {
+  return limit !== undefined || text.includes('e') || text.includes('E') || text.length > plainDigits;
+}
+
+function faultOfJsonElement(text: string): string | undefined {
+  return jsonNumber.test(text) ? undefined : text === '' ? 'is empty' : `${shown(text)} is not a JSON number`;
+}
+
+function readParts(parts: readonly string[], limit: NumberLimit | undefined): string | readonly string[] {
+  const readings = parts.map((part) => readNumber(part.trim()));
+  const faults = readings.flatMap((reading, index) =>
+    'reason' in reading ? withOrdinal(reading.reason, index, parts.length) : [],
+  );
+  if (faults.length > 0) return faults;
+  const numbers = readings.map((reading) => ('json' in reading ? reading.json : ''));
+  return reasonsOf(numbers, limit) ?? `[${numbers.join(',')}]`;
+}
+
+/**
+ * JSON numbers go through as they are. Of the others only those are mended that lose a sign or a point or gain the zero
+ * before it (`+5`, `5.`, `.5`), so that no digit changes; the rest is refused, since its meaning would be a guess.
+ */
+function readNumber(text: string): CellReading {
+  if (jsonNumber.test(text)) return { json: text };
+  if (text === '') return { reason: 'is empty' };
+  const match = looseNumber.exec(text);
+  if (match === null) return { reason: `${shown(text)} is not a number${commaHint(text)}` };
+  const [, sign, whole = '', fraction = '', exponent = ''] = match;
+  if (whole === '' && fraction === '') return { reason: `${shown(text)} is not a number` };
+  if (/^0\d/.test(whole)) return { reason: `${shown(text)} has leading zeros` };
+  const json = `${sign === '-' ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}${exponent}`;
+  return { json };
+}
+
+function commaHint(text: string): string {
+  return /^[+-]?\d+,\d+$/.test(text) ? ': write a decimal point' : '';
+}
+
+/** What is beyond the limits, or beyond a double, of numbers that are valid JSON. */
+function reasonsOf(numbers: readonly string[], limit: NumberLimit | undefined): string[] | undefined {
+  let reasons: string[] | undefined;
+  for (let index = 0; index < numbers.length; index += 1) {
+    const text = numbers[index] ?? '';
+    const reason = beyondLimit(text, Number(text), limit);
+    if (reason !== undefined) (reasons ??= []).push(...withOrdinal(reason, index, numbers.length));
+  }
+  return reasons;
+}
+
+function beyondLimit(text: string, value: number, limit: NumberLimit | undefined): string | undefined {
+  if (!Number.isFinite(value)) return `${shown(text.trim())} is too large for a number`;
+  if (limit === undefined) return undefined;
+  if (limit.min !== undefined && value < limit.min) return `${text.trim()} is below ${limit.min}`;
+  if (limit.max !== undefined && value > limit.max) return `${text.trim()} is above ${limit.max}`;
+  if (limit.above !== undefined && value <= limit.above) return `${text.trim()} is not above ${limit.above}`;
+  return undefined;
+}
+
+function withOrdinal(reason: string | undefined, index: number, count: number): string[] {
+  if (reason === undefined) return [];
+  return [count === 1 ? reason : `element ${index + 1} ${reason}`];
+}

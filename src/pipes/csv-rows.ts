@@ -1,0 +1,248 @@
+/**
+ * Owns the way from bytes to rows of a CSV file: csv-parse does the parsing, this knows where each row lies in the file
+ * and sees to it that a row with broken quotes costs that row alone.
+ *
+ *   A quote that is opened and not closed makes any parser swallow the lines that follow. A row of several lines whose
+ *   quoting is broken, or that never ends, is cut at its first line end: that line is at fault, and the parser starts
+ *   anew behind it. Rows are the same whatever blocks the bytes come in.
+ */
+import { Parser } from 'csv-parse';
+import { parse as parseAtOnce } from 'csv-parse/sync';
+import { UsageError } from '../core/errors.ts';
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const recordDelimiters = ['\r\n', '\n'];
+
+/** After a new start the parser gets little at first: a file full of broken rows must not be parsed over and over. */
+const firstStepBytes = 1024;
+const maxStepBytes = 64 * 1024;
+
+export interface CsvFormat {
+  readonly delimiter: string;
+  /** A row longer than this is taken for one whose quote is not closed. */
+  readonly maxRowBytes: number;
+}
+
+/** One row with its place. Lines count from 1, bytes from the start of the content; the end includes the line end. */
+export interface CsvRow {
+  readonly cells: readonly string[];
+  readonly line: number;
+  readonly lastLine: number;
+  readonly byte: number;
+  readonly endByte: number;
+  /** Why the row could not be parsed; it has no cells then. */
+  readonly fault: string | undefined;
+  /** Bytes of the file in which the row lies, and where in them: text is made of it only for the few that need it. */
+  readonly window: Buffer;
+  readonly offset: number;
+}
+
+/** The row as it stands in the file, without its line end. */
+export function rawText({ window, offset, byte, endByte }: CsvRow): string {
+  return window.toString('utf8', offset, offset + endByte - byte).replace(/\r?\n$/, '');
+}
+
+/** Why the row's quotes are broken by the strict rules of RFC 4180; undefined when they are not. */
+export function quoteFault(row: CsvRow, delimiter: string): string | undefined {
+  try {
+    parseAtOnce(rawText(row), { delimiter, record_delimiter: recordDelimiters, relax_column_count: true });
+    return undefined;
+  } catch {
+    return 'a quote stands inside a cell: double it, and quote the whole cell';
+  }
+}
+
+/**
+ * csv-parse's parser, fed and read without the queues of a stream: rows leave it the moment they are complete, with
+ * their place in `info`. Half of the time of a row goes into those queues otherwise (bench/pipes-read.ts).
+ */
+class RowParser extends Parser {
+  readonly #take: (cells: readonly string[]) => void;
+  #fault: Error | undefined;
+
+  constructor(format: CsvFormat, take: (cells: readonly string[]) => void) {
+    super({
+      delimiter: format.delimiter,
+      record_delimiter: recordDelimiters,
+      max_record_size: format.maxRowBytes,
+      relax_column_count: true,
+      relax_quotes: true,
+      skip_empty_lines: true,
+    });
+    this.#take = take;
+  }
+
+  override push(cells: readonly string[] | null): boolean {
+    if (cells !== null) this.#take(cells);
+    return true;
+  }
+
+  feed(bytes: Buffer): Error | undefined {
+    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's own door, which is synchronous
+    this._transform(bytes, 'utf8', (error) => {
+      this.#fault = error ?? undefined;
+    });
+    return this.#fault;
+  }
+
+  finish(): Error | undefined {
+    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's own door, which is synchronous
+    this._flush((error) => {
+      this.#fault = error ?? undefined;
+    });
+    return this.#fault;
+  }
+}
+
+/** Cuts bytes into rows, in order. `start` is where the first byte stands. Empty lines are no rows. */
+export class CsvRows {
+  readonly #format: CsvFormat;
+  readonly #onRow: (row: CsvRow) => void;
+  #parser: RowParser;
+  #isRestarting = false;
+  #stepBytes = maxStepBytes;
+  /** The bytes from the start of the row at hand on. */
+  #window: Buffer = Buffer.alloc(0);
+  #windowByte: number;
+  /** Where the parser at hand started, and how far it was fed. */
+  #parserByte: number;
+  #fedByte: number;
+  #parserLines = 0;
+  /** Where the next row starts. */
+  #byte: number;
+  #line: number;
+
+  constructor(
+    format: CsvFormat,
+    start: { readonly byte: number; readonly line: number },
+    onRow: (row: CsvRow) => void,
+  ) {
+    this.#format = format;
+    this.#onRow = onRow;
+    this.#byte = this.#windowByte = this.#parserByte = this.#fedByte = start.byte;
+    this.#line = start.line;
+    this.#parser = this.#newParser();
+  }
+
+  /** The line that holds the byte: to name the place of a fault in bytes that were just written. */
+  lineOf(byte: number): number {
+    return this.#line + newlinesIn(this.#window.subarray(this.#byte - this.#windowByte, byte - this.#windowByte));
+  }
+
+  write(bytes: Buffer): void {
+    const rest = this.#window.subarray(this.#byte - this.#windowByte);
+    this.#window = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
+    this.#windowByte = this.#byte;
+    this.#parse();
+  }
+
+  /** Gives the last row, where the file does not end with a line end. */
+  end(): void {
+    for (;;) {
+      const fault = this.#parser.finish();
+      if (fault !== undefined && !this.#isRestarting) this.#cutLine(fault);
+      if (!this.#isRestarting) return;
+      this.#restart();
+      this.#parse();
+    }
+  }
+
+  #newParser(): RowParser {
+    return new RowParser(this.#format, (cells) => this.#take(cells));
+  }
+
+  #parse(): void {
+    const end = this.#windowByte + this.#window.length;
+    while (this.#fedByte < end) {
+      const from = this.#fedByte - this.#windowByte;
+      const step = this.#window.subarray(from, from + this.#stepBytes);
+      this.#fedByte += step.length;
+      this.#stepBytes = Math.min(this.#stepBytes * 2, maxStepBytes);
+      const fault = this.#parser.feed(step);
+      if (fault !== undefined && !this.#isRestarting) this.#cutLine(fault);
+      if (this.#isRestarting) this.#restart();
+    }
+  }
+
+  #take(cells: readonly string[]): void {
+    if (this.#isRestarting) return;
+    const { bytes, lines } = this.#parser.info;
+    const endByte = this.#parserByte + bytes;
+    const isOneLine = lines === this.#parserLines + 1;
+    this.#parserLines = lines;
+    if (!isOneLine) this.#skipEmptyLines();
+    const row = this.#rowTo(endByte, cells, isOneLine);
+    if (row.lastLine > row.line && quoteFault(row, this.#format.delimiter) !== undefined) {
+      this.#cutLine();
+      return;
+    }
+    this.#give(row);
+  }
+
+  #skipEmptyLines(): void {
+    for (;;) {
+      const offset = this.#byte - this.#windowByte;
+      const width = this.#window[offset] === carriageReturn && this.#window[offset + 1] === newline ? 2 : 1;
+      if (this.#window[offset + width - 1] !== newline) return;
+      this.#byte += width;
+      this.#line += 1;
+    }
+  }
+
+  #rowTo(endByte: number, cells: readonly string[], isOneLine: boolean, fault?: string): CsvRow {
+    const offset = this.#byte - this.#windowByte;
+    // Without the last byte: the row's own line end.
+    const inner = isOneLine ? 0 : newlinesIn(this.#window.subarray(offset, endByte - this.#windowByte - 1));
+    return {
+      cells,
+      line: this.#line,
+      lastLine: this.#line + inner,
+      byte: this.#byte,
+      endByte,
+      fault,
+      window: this.#window,
+      offset,
+    };
+  }
+
+  #give(row: CsvRow): void {
+    this.#byte = row.endByte;
+    this.#line = row.lastLine + 1;
+    this.#onRow(row);
+  }
+
+  /** Gives the first line of the row at hand as a fault, and has the parser start anew behind it. */
+  #cutLine(parserFault?: Error): void {
+    this.#skipEmptyLines();
+    const offset = this.#byte - this.#windowByte;
+    const lineEnd = this.#window.indexOf(newline, offset);
+    const length = lineEnd === -1 ? this.#window.length - offset : lineEnd + 1 - offset;
+    const isTooLong = length > this.#format.maxRowBytes;
+    if (isTooLong) throw this.#tooLong(parserFault);
+    const fault = 'a quote is opened on this line and not closed as it should be';
+    this.#give(this.#rowTo(this.#byte + length, [], true, fault));
+    this.#isRestarting = true;
+  }
+
+  #tooLong(cause: Error | undefined): UsageError {
+    return new UsageError(`line ${this.#line} is longer than ${this.#format.maxRowBytes} bytes`, {
+      hint: 'Is this a CSV file, and its delimiter the right one? A larger row needs a larger maxRowBytes.',
+      cause,
+    });
+  }
+
+  #restart(): void {
+    this.#isRestarting = false;
+    this.#parser = this.#newParser();
+    this.#parserByte = this.#fedByte = this.#byte;
+    this.#parserLines = 0;
+    this.#stepBytes = firstStepBytes;
+  }
+}
+
+function newlinesIn(bytes: Buffer): number {
+  let count = 0;
+  for (let at = bytes.indexOf(newline); at !== -1; at = bytes.indexOf(newline, at + 1)) count += 1;
+  return count;
+}

@@ -1,0 +1,69 @@
+/** Decides whether a file is the one that it was: by its content, so that the same file is known again under another name. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
+import { AbortedError, PermanentError, UsageError } from '../core/errors.ts';
+
+/** JSON, to be kept with a run. */
+export interface FileIdentity {
+  readonly bytes: number;
+  readonly mtimeMs: number;
+  /** Of the bytes as they lie on disk, packed or not; hexadecimal. */
+  readonly sha256: string;
+}
+
+/** Reads the whole file once. Throws UsageError for one that is not there, and when it changes under the reading. */
+export async function identifyFile(path: string, signal?: AbortSignal): Promise<FileIdentity> {
+  const before = await look(path);
+  const sha256 = await hashOf(path, signal);
+  const after = await look(path);
+  if (after.bytes !== before.bytes || after.mtimeMs !== before.mtimeMs) {
+    throw new UsageError(`${path} is being written`, {
+      hint: 'Push it when it is complete; a rename makes that sure.',
+    });
+  }
+  return { ...after, sha256 };
+}
+
+/**
+ * Throws PermanentError (`source-changed`) when the file is not what it was. Cheap as long as size and time are the same,
+ * so it can be asked at every checkpoint; a new time alone has the content compared. Gives the identity to go on with.
+ */
+export async function assertSameFile(
+  path: string,
+  identity: FileIdentity,
+  signal?: AbortSignal,
+): Promise<FileIdentity> {
+  const now = await look(path);
+  if (now.bytes !== identity.bytes) throw changed(path, `it had ${identity.bytes} bytes and has ${now.bytes}`);
+  if (now.mtimeMs === identity.mtimeMs) return identity;
+  if ((await hashOf(path, signal)) !== identity.sha256) throw changed(path, 'its content is another one');
+  return { ...identity, mtimeMs: now.mtimeMs };
+}
+
+function changed(path: string, how: string): PermanentError {
+  return new PermanentError('source-changed', `${path} changed under the run: ${how}`, {
+    hint: 'Push the file as it is now with a new run.',
+  });
+}
+
+async function look(path: string): Promise<Omit<FileIdentity, 'sha256'>> {
+  try {
+    const { size, mtimeMs } = await stat(path);
+    return { bytes: size, mtimeMs };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new UsageError(`there is no file ${path}`, { cause: error });
+  }
+}
+
+async function hashOf(path: string, signal: AbortSignal | undefined): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const block of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    if (signal?.aborted === true) throw new AbortedError();
+    hash.update(block as Buffer);
+    await setImmediate();
+  }
+  return hash.digest('hex');
+}

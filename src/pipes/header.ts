@@ -1,0 +1,101 @@
+/** Decides which column of a file holds which field of a pipe. */
+import { UsageError } from '../core/errors.ts';
+import { rawText, type CsvRow } from './csv-rows.ts';
+import { pipeFields, type PipeField } from '../core/pipe-fields.ts';
+
+/** The first three columns of a rejects file, so that it can be mended and pushed as it is: they are left aside. */
+export const rejectColumns = ['reject_line', 'reject_column', 'reject_reason'] as const;
+
+export interface HeaderOptions {
+  readonly delimiter: string;
+  /** Other names for fields, any case: `{ network: 'sourceNetworkId' }`. */
+  readonly aliases?: Readonly<Record<string, PipeField>>;
+  readonly ignoreUnknownColumns?: boolean;
+}
+
+export interface PipeHeader {
+  /** As written in the file. */
+  readonly cells: readonly string[];
+  /** The line itself, without byte order mark, line end and reject columns: the header of a rejects file. */
+  readonly raw: string;
+  readonly delimiter: string;
+  /** For each of `pipeFields` the index of its column, or -1. */
+  readonly columnOf: readonly number[];
+  /** Fields that have no column: absent in every item. */
+  readonly missing: readonly PipeField[];
+  /** Columns that are left aside on request. */
+  readonly ignored: readonly string[];
+  /** Whether the file is a rejects file. */
+  readonly hasRejectColumns: boolean;
+}
+
+/** Reads the first row as the header. Throws UsageError with every fault of it. */
+export function readHeader(row: CsvRow, options: HeaderOptions, name: string): PipeHeader {
+  const names = row.cells.map((cell) => cell.trim().toLowerCase());
+  const hasRejectColumns = rejectColumns.every((column, index) => names[index] === column);
+  const fieldOf = fieldNames(options.aliases ?? {});
+  const fields = names.map((column, index) =>
+    hasRejectColumns && index < rejectColumns.length ? 'reject' : fieldOf.get(column),
+  );
+  if (fields.every((field) => field === undefined)) throw noHeader(row, name, options.delimiter);
+
+  const unknown = row.cells.filter((_, index) => fields[index] === undefined);
+  const faults = [
+    ...doubledFaults(fields),
+    ...(['sourceNetworkId', 'sourceId'] as const)
+      .filter((field) => !fields.includes(field))
+      .map((field) => `there is no column ${field}`),
+    ...(options.ignoreUnknownColumns === true || unknown.length === 0
+      ? []
+      : [`unknown columns: ${unknown.map((cell) => (cell === '' ? '(without a name)' : cell)).join(', ')}`]),
+  ];
+  if (faults.length > 0) throw badHeader(faults, name, unknown.length > 0);
+  return {
+    cells: row.cells,
+    raw: withoutRejectCells(rawText(row), options.delimiter, hasRejectColumns),
+    delimiter: options.delimiter,
+    columnOf: pipeFields.map((field) => fields.indexOf(field)),
+    missing: pipeFields.filter((field) => !fields.includes(field)),
+    ignored: unknown,
+    hasRejectColumns,
+  };
+}
+
+/** A row of a rejects file without its three cells in front: the original cells, byte for byte. */
+export function withoutRejectCells(raw: string, delimiter: string, hasRejectColumns: boolean): string {
+  if (!hasRejectColumns) return raw;
+  const between = `\\u${delimiter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  const cell = `(?:"(?:[^"]|"")*"|[^"]*?)`;
+  return raw.replace(new RegExp(`^(?:${cell}${between}){${rejectColumns.length}}`), '');
+}
+
+function fieldNames(aliases: Readonly<Record<string, PipeField>>): ReadonlyMap<string, PipeField> {
+  return new Map([
+    ...pipeFields.map((field) => [field.toLowerCase(), field] as const),
+    ...Object.entries(aliases).map(([alias, field]) => [alias.trim().toLowerCase(), field] as const),
+  ]);
+}
+
+function doubledFaults(fields: readonly (PipeField | 'reject' | undefined)[]): readonly string[] {
+  return pipeFields
+    .filter((field) => fields.indexOf(field) !== fields.lastIndexOf(field))
+    .map((field) => `the column ${field} stands there twice`);
+}
+
+function noHeader(row: CsvRow, name: string, delimiter: string): UsageError {
+  const other = [';', '\t', '|', ','].find((candidate) => candidate !== delimiter && rawText(row).includes(candidate));
+  const isOldMac = rawText(row).includes('\r');
+  const hint = isOldMac
+    ? 'Its lines end with a lone carriage return: save it with LF or CRLF.'
+    : row.cells.length === 1 && other !== undefined
+      ? `Is the delimiter ${JSON.stringify(other)}? Then say so.`
+      : `Its first line must name the columns: ${pipeFields.join(', ')}.`;
+  return new UsageError(`${name} has no header`, { hint });
+}
+
+function badHeader(issues: readonly string[], name: string, hasUnknown: boolean): UsageError {
+  const hint = hasUnknown
+    ? 'Mend the header, name an alias in the configuration, or have unknown columns ignored.'
+    : 'Mend the header.';
+  return new UsageError(`the header of ${name} is not right: ${issues.join('; ')}`, { issues, hint });
+}

@@ -1,0 +1,177 @@
+/** Decides whether a row may leave: every fault of it with its column, and the JSON text of its fields where there is none. */
+import { isListText, readBoolean, readDate, readNumbers, textJson, type CellFault, type CellReading } from './cells.ts';
+import { quoteFault, rawText, type CsvRow } from './csv-rows.ts';
+import { listFields, pipeFields, type ListField, type PipeLimits } from '../core/pipe-fields.ts';
+import { rejectColumns, type PipeHeader } from './header.ts';
+
+/** A row that was looked at. `faults` is empty for one that may leave. */
+export interface CheckedRow {
+  readonly row: CsvRow;
+  /** Undefined where the id is missing, or the row so broken that nobody can tell. */
+  readonly network: string | undefined;
+  readonly sourceId: string | undefined;
+  readonly upstream: string | undefined;
+  readonly downstream: string | undefined;
+  /** The six fields that are no lists as JSON members, without braces. */
+  readonly scalars: string;
+  /** JSON arrays, by `listFields`; undefined = absent. */
+  readonly lists: readonly (string | undefined)[];
+  /** Whether one of them was written as a list, not as one number. */
+  readonly hasList: boolean;
+  readonly faults: readonly CellFault[];
+}
+
+const scalarCount = pipeFields.length - listFields.length;
+const none: readonly CellFault[] = [];
+const noLists: readonly undefined[] = listFields.map(() => undefined);
+
+export class RowChecker {
+  readonly #header: PipeHeader;
+  readonly #limits: PipeLimits;
+  /** What each field's cell was in the row before and what it meant: files repeat themselves from row to row. */
+  readonly #lastText: (string | undefined)[] = pipeFields.map(() => undefined);
+  readonly #lastJson: string[] = pipeFields.map(() => '');
+  /** Of the row at hand: whether a text needed them. */
+  #hasEscapes = false;
+
+  constructor(header: PipeHeader, limits: PipeLimits) {
+    this.#header = header;
+    this.#limits = limits;
+  }
+
+  check(row: CsvRow): CheckedRow {
+    const structural = this.#structuralFault(row);
+    if (structural !== undefined) return this.#unreadable(row, structural);
+    const faults: CellFault[] = [];
+    const scalars = this.#scalars(row, faults);
+    const lists = this.#lists(row, faults);
+    // A quote is escaped in a text, and a fault in any other cell.
+    const quoted = faults.length > 0 || this.#hasEscapes ? this.#quoteFault(row) : undefined;
+    if (quoted !== undefined) return this.#unreadable(row, quoted);
+    return {
+      row,
+      network: this.#cell(row, 0),
+      sourceId: this.#cell(row, 1),
+      upstream: this.#cell(row, 3),
+      downstream: this.#cell(row, 4),
+      scalars,
+      lists,
+      hasList: this.#hasList(row),
+      faults: faults.length === 0 ? none : faults,
+    };
+  }
+
+  /** What makes it useless to look at the cells one by one. */
+  #structuralFault(row: CsvRow): string | undefined {
+    if (row.fault !== undefined) return row.fault;
+    const { cells } = this.#header;
+    if (row.cells.length !== cells.length) {
+      const aside = this.#header.hasRejectColumns ? rejectColumns.length : 0;
+      const count = Math.max(0, row.cells.length - aside);
+      return this.#quoteFault(row) ?? `has ${count} cells, the header has ${cells.length - aside}`;
+    }
+    if (row.cells[0] === cells[0] && row.cells.every((cell, index) => cell === cells[index])) {
+      return 'is the header once more';
+    }
+    return undefined;
+  }
+
+  /** The strict look is dear, so only rows that hold a quote get it. */
+  #quoteFault(row: CsvRow): string | undefined {
+    return row.cells.some((cell) => cell.includes('"')) ? quoteFault(row, this.#header.delimiter) : undefined;
+  }
+
+  #cell(row: CsvRow, field: number): string | undefined {
+    const text = row.cells[this.#header.columnOf[field] ?? -1];
+    return text === '' ? undefined : text;
+  }
+
+  #columnName(field: number): string {
+    return this.#header.cells[this.#header.columnOf[field] ?? -1] ?? pipeFields[field] ?? '';
+  }
+
+  #scalars(row: CsvRow, faults: CellFault[]): string {
+    let members = '';
+    this.#hasEscapes = false;
+    for (let field = 0; field < scalarCount; field += 1) {
+      const text = this.#cell(row, field);
+      if (text === undefined && field >= 2) continue;
+      const json =
+        text !== undefined && text === this.#lastText[field]
+          ? this.#lastJson[field]
+          : this.#scalar(field, text, faults);
+      if (json === undefined) continue;
+      members += members === '' ? `"${pipeFields[field] ?? ''}":${json}` : `,"${pipeFields[field] ?? ''}":${json}`;
+    }
+    return members;
+  }
+
+  #scalar(field: number, text: string | undefined, faults: CellFault[]): string | undefined {
+    const reading = text === undefined ? { reason: 'is missing' } : this.#readScalar(field, text);
+    if ('json' in reading) return this.#remember(field, text, reading.json);
+    faults.push({ column: this.#columnName(field), reason: reading.reason });
+    return undefined;
+  }
+
+  /** A text with escapes is not remembered: its row is looked at for broken quotes. */
+  #remember(field: number, text: string | undefined, json: string): string {
+    if (this.#hasEscapes) return json;
+    this.#lastText[field] = text;
+    this.#lastJson[field] = json;
+    return json;
+  }
+
+  #readScalar(field: number, text: string): CellReading {
+    if (pipeFields[field] === 'enabled') return readBoolean(text);
+    if (pipeFields[field] === 'date') return readDate(text);
+    if (text.includes('\u0000')) return { reason: 'holds a NUL byte' };
+    if (field < 2 && text.trim() === '') return { reason: 'is blank' };
+    const json = textJson(text);
+    this.#hasEscapes ||= json.length > text.length + 2;
+    return { json };
+  }
+
+  #lists(row: CsvRow, faults: CellFault[]): (string | undefined)[] {
+    const lists: (string | undefined)[] = [];
+    for (let index = 0; index < listFields.length; index += 1) {
+      const text = this.#cell(row, scalarCount + index);
+      const name = listFields[index];
+      lists.push(
+        text === undefined || name === undefined ? undefined : this.#list(name, scalarCount + index, text, faults),
+      );
+    }
+    return lists;
+  }
+
+  #list(name: ListField, field: number, text: string, faults: CellFault[]): string | undefined {
+    if (text === this.#lastText[field]) return this.#lastJson[field];
+    const reading = readNumbers(text, this.#limits[name]);
+    if (typeof reading === 'string') return this.#remember(field, text, reading);
+    for (const reason of reading) faults.push({ column: this.#columnName(field), reason });
+    return undefined;
+  }
+
+  #hasList(row: CsvRow): boolean {
+    for (let field = scalarCount; field < pipeFields.length; field += 1) {
+      if (isListText(this.#cell(row, field) ?? '')) return true;
+    }
+    return false;
+  }
+
+  /** The ids are taken for what they seem to be: in the long form they say which pipe the row would have belonged to. */
+  #unreadable(row: CsvRow, reason: string): CheckedRow {
+    const cells = row.fault === undefined ? row.cells : rawText(row).split(this.#header.delimiter);
+    const id = (field: number): string | undefined => cells[this.#header.columnOf[field] ?? -1] || undefined;
+    return {
+      row,
+      network: id(0),
+      sourceId: id(1),
+      upstream: undefined,
+      downstream: undefined,
+      scalars: '',
+      lists: noLists,
+      hasList: false,
+      faults: [{ column: '', reason }],
+    };
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Keeps an item to one worker at a time, even where the queue gave it to two: a key in Redis with an end, renewed while
+ * the work goes on. BullMQ's own lock is not asked by a worker that lost it (QUEUE.md).
+ *
+ *   free -> held --(renewed in time)--> held
+ *                --(end passes by our own clock, or the key is another's)--> lost, and it stays lost
+ *
+ * Our clock starts before the request that sets the key, so we hold ourselves for the loser before Redis does.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { AbortedError } from '../core/errors.ts';
+import type { ItemLease } from './port.ts';
+
+export interface LeaseTimes {
+  /** No longer than a killed worker's item takes to start again anyway. */
+  readonly keepMs: number;
+  readonly renewEveryMs: number;
+  readonly lookAgainMs: number;
+}
+
+const defaultTimes: LeaseTimes = { keepMs: 10_000, renewEveryMs: 2_000, lookAgainMs: 250 };
+
+/** KEYS: lease. ARGV: token, ms. */
+const renewScript = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+
+/** KEYS: lease. ARGV: token. */
+const releaseScript = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`;
+
+/** Resolves when the key is ours. Rejects with AbortedError. */
+export async function leaseItem(
+  redis: Redis,
+  key: string,
+  signal: AbortSignal,
+  times: LeaseTimes = defaultTimes,
+): Promise<ItemLease> {
+  const token = randomUUID();
+  for (;;) {
+    if (signal.aborted) throw new AbortedError();
+    const askedAtMs = performance.now();
+    if ((await redis.set(key, token, 'PX', times.keepMs, 'NX')) === 'OK') {
+      return new HeldLease(redis, key, token, askedAtMs, times);
+    }
+    await sleep(times.lookAgainMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+class HeldLease implements ItemLease {
+  readonly #redis: Redis;
+  readonly #key: string;
+  readonly #token: string;
+  readonly #times: LeaseTimes;
+  readonly #controller = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #endsAtMs: number;
+  #renewAtMs: number;
+
+  constructor(redis: Redis, key: string, token: string, askedAtMs: number, times: LeaseTimes) {
+    this.#redis = redis;
+    this.#key = key;
+    this.#token = token;
+    this.#times = times;
+    this.#endsAtMs = askedAtMs + times.keepMs;
+    this.#renewAtMs = askedAtMs + times.renewEveryMs;
+    this.#timer = setInterval(() => void this.#look(), times.lookAgainMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  isHeld(): boolean {
+    if (performance.now() >= this.#endsAtMs) this.#lose();
+    return !this.signal.aborted;
+  }
+
+  async #look(): Promise<void> {
+    const askedAtMs = performance.now();
+    if (!this.isHeld() || askedAtMs < this.#renewAtMs) return;
+    this.#renewAtMs = askedAtMs + this.#times.renewEveryMs;
+    // A Redis that is away answers late or never: then the end passes.
+    const renewed = await this.#redis
+      .eval(renewScript, 1, this.#key, this.#token, this.#times.keepMs)
+      .catch(() => undefined);
+    if (renewed === 0) this.#lose();
+    else if (renewed !== undefined && this.isHeld()) this.#endsAtMs = askedAtMs + this.#times.keepMs;
+  }
+
+  #lose(): void {
+    clearInterval(this.#timer);
+    this.#controller.abort(new AbortedError('another worker may have the item by now'));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    // Should this not reach Redis, the key ends by itself.
+    if (this.isHeld()) await this.#redis.eval(releaseScript, 1, this.#key, this.#token).catch(() => undefined);
+  }
+}

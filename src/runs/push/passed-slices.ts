@@ -1,0 +1,90 @@
+/** Decides what a settled slice leaves behind when the checkpoint passes it: counts, rejects, a line of the ledger. Pure. */
+import type { PipeSlice } from '../../core/pipe-slices.ts';
+import { countsOfSlice, statusOfSlice, type SliceOutcome } from '../../core/push-accounts.ts';
+import type { PushCheckpoint } from '../../core/push-checkpoint.ts';
+import { addCounts, type Counts } from '../../core/run.ts';
+import type { FilePosition } from '../../core/pipe-slices.ts';
+import type { PipeHeader } from '../../pipes/header.ts';
+import type { PipeItem, RejectedRow, RejectedRows } from '../../pipes/items.ts';
+import type { PipeFiles } from '../../pipes/pipe-files.ts';
+import type { PushedChunk } from '../../warehouse/warehouse.ts';
+
+export type FileSlice = PipeSlice<PipeItem, RejectedRows>;
+
+/** How many rejects and pipes a report names. */
+const firstTold = 5;
+const longestSentence = 300;
+
+/** What is kept of a settled slice until it is durable: nothing of the items that arrived. */
+export interface PassedSlice {
+  readonly end: FilePosition;
+  readonly counts: Counts;
+  /** In the order of the file. */
+  readonly rejects: readonly RejectedRow[];
+  readonly chunk: Pick<PushedChunk, 'items' | 'status' | 'attempts'>;
+  /** Names of pipes whose lists differ in length. */
+  readonly uneven: readonly string[];
+}
+
+export function passedSlice(
+  slice: FileSlice,
+  outcome: SliceOutcome<PipeItem>,
+  header: PipeHeader,
+  files: PipeFiles,
+): PassedSlice {
+  const givenUp = [...outcome.refused, ...outcome.failed].flatMap(
+    ({ item, reason }) => files.rejectItem(item, header, reason).rows,
+  );
+  const rejects = [...slice.rejected.flatMap(({ rows }) => rows), ...givenUp];
+  return {
+    end: slice.end,
+    counts: countsOfSlice(slice, outcome),
+    rejects: rejects.toSorted((left, right) => left.line - right.line),
+    chunk: { items: slice.items.length, status: statusOfSlice(outcome), attempts: outcome.requests },
+    uneven: slice.items.filter((item) => item.hasUnevenLists).map(nameOf),
+  };
+}
+
+/** The checkpoint behind these slices, which follow the one before. */
+export function checkpointAfter(
+  before: PushCheckpoint,
+  passed: readonly PassedSlice[],
+  rejectsBytes: number,
+  files: PipeFiles,
+): PushCheckpoint {
+  const sentences = passed.flatMap(({ rejects }) => rejects).slice(0, firstTold);
+  const uneven = passed.flatMap((slice) => slice.uneven);
+  return {
+    position: passed.at(-1)?.end ?? before.position,
+    counts: passed.reduce((sum, { counts }) => addCounts(sum, counts), before.counts),
+    rejectsBytes,
+    firstRejects: [...before.firstRejects, ...sentences.map((reject) => cut(files.describeReject(reject)))].slice(
+      0,
+      firstTold,
+    ),
+    unevenLists: {
+      count: before.unevenLists.count + uneven.length,
+      first: [...before.unevenLists.first, ...uneven].slice(0, firstTold),
+    },
+  };
+}
+
+/** The lines of the ledger for slices that follow the checkpoint. */
+export function ledgerOf(before: PushCheckpoint, passed: readonly PassedSlice[]): readonly PushedChunk[] {
+  const firstChunk = before.counts['chunks'] ?? 0;
+  // The header is on the first line.
+  let nextLine = before.position?.line ?? 2;
+  return passed.map(({ chunk, end }, index) => {
+    const firstLine = nextLine;
+    nextLine = end.line;
+    return { ...chunk, chunk: firstChunk + index, firstLine, lastLine: end.line - 1 };
+  });
+}
+
+function nameOf({ network, sourceId, firstLine }: PipeItem): string {
+  return `${network}/${sourceId} (line ${firstLine})`;
+}
+
+function cut(sentence: string): string {
+  return sentence.length > longestSentence ? `${sentence.slice(0, longestSentence)}…` : sentence;
+}

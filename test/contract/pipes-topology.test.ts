@@ -1,0 +1,133 @@
+/** What is odd about a network as a graph, and whether a file is still the one that it was. */
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { assertSameFile, identifyFile } from '../../src/pipes/file-identity.ts';
+import { checkTopology, type TopologyReport } from '../../src/pipes/topology.ts';
+import { readText } from '../support/pipes.ts';
+
+/** Pipes as `network,id,upstream,downstream`. */
+async function topologyOf(pipes: readonly string[]): Promise<TopologyReport> {
+  const lines = pipes.map((pipe) => `${pipe}\n`).join('');
+  const { items } = await readText(`sourceNetworkId,sourceId,upstreamSourceId,downstreamSourceId\n${lines}`);
+  return checkTopology(items);
+}
+
+const nothing = { count: 0, first: [] };
+
+describe('the topology of a file', () => {
+  test('has nothing odd in a ring, parallel pipes included', async () => {
+    expect(await topologyOf(['N,1,a,b', 'N,2,b,c', 'N,3,c,a', 'N,4,a,b'])).toEqual({
+      pipes: 4,
+      nodes: 3,
+      networks: 1,
+      duplicates: nothing,
+      selfLoops: nothing,
+      openEnds: nothing,
+      deadEnds: nothing,
+      unconnectedParts: nothing,
+    });
+  });
+
+  test('names duplicates, self-loops, open ends, dead ends and parts that nothing joins', async () => {
+    const report = await topologyOf([
+      'N,1,a,b',
+      'N,2,b,a',
+      'N,1,a,b',
+      'N,3,c,c',
+      'N,4,a,',
+      'N,5,,',
+      'N,6,x,y',
+      'N,7,y,z',
+      'M,1,a,b',
+    ]);
+    expect(report).toEqual({
+      pipes: 9,
+      nodes: 8,
+      networks: 2,
+      duplicates: { count: 1, first: ['N/1'] },
+      selfLoops: { count: 1, first: ['N/3'] },
+      openEnds: { count: 2, first: ['N/4', 'N/5'] },
+      deadEnds: { count: 4, first: ['N/x', 'N/z', 'M/a', 'M/b'] },
+      unconnectedParts: {
+        count: 3,
+        first: [
+          { network: 'N', firstPipe: 'N/3', pipes: 1 },
+          { network: 'N', firstPipe: 'N/5', pipes: 1 },
+          { network: 'N', firstPipe: 'N/6', pipes: 2 },
+        ],
+      },
+    });
+  });
+
+  test('counts all and names the first ten', async () => {
+    const { selfLoops, unconnectedParts } = await topologyOf(
+      Array.from({ length: 40 }, (_, id) => `N,${id},n${id},n${id}`),
+    );
+    expect([selfLoops.count, selfLoops.first.length]).toEqual([40, 10]);
+    expect([unconnectedParts.count, unconnectedParts.first.length]).toEqual([39, 10]);
+  });
+
+  test('counts the parts that a plain search finds', async () => {
+    const edges = fc.array(fc.tuple(fc.nat(30), fc.nat(30)), { minLength: 1, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(edges, async (pairs) => {
+        const report = await topologyOf(pairs.map(([from, to], id) => `N,${id},n${from},n${to}`));
+        expect(report.unconnectedParts.count + 1).toBe(partsBySearch(pairs));
+      }),
+    );
+  });
+});
+
+function partsBySearch(pairs: readonly (readonly [number, number])[]): number {
+  const open = new Set(pairs.flat());
+  let parts = 0;
+  while (open.size > 0) {
+    parts += 1;
+    const queue = [...open].slice(0, 1);
+    for (let node = queue.pop(); node !== undefined; node = queue.pop()) {
+      open.delete(node);
+      for (const pair of pairs) if (pair.includes(node)) queue.push(...pair.filter((other) => open.has(other)));
+    }
+  }
+  return parts;
+}
+
+describe('the identity of a file', () => {
+  let folder = '';
+  let file = '';
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'wellsync-identity-'));
+    file = path.join(folder, 'pipes.csv');
+    await writeFile(file, 'abc');
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+  });
+
+  test('is its content', async () => {
+    expect(await identifyFile(file)).toMatchObject({
+      bytes: 3,
+      sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    });
+    await expect(identifyFile(`${file}.gone`)).rejects.toThrow(/there is no file/);
+  });
+
+  test('is the same after the file was only touched', async () => {
+    const identity = await identifyFile(file);
+    expect(await assertSameFile(file, identity)).toEqual(identity);
+    await utimes(file, 1, 2);
+    expect(await assertSameFile(file, identity)).toEqual({ ...identity, mtimeMs: 2_000 });
+  });
+
+  test('is another one when the file grew, or has other bytes of the same number', async () => {
+    const identity = await identifyFile(file);
+    await writeFile(file, 'abd');
+    await utimes(file, 1, 2);
+    await expect(assertSameFile(file, identity)).rejects.toThrow(/changed under the run: its content is another one/);
+    await writeFile(file, 'abcd');
+    await expect(assertSameFile(file, identity)).rejects.toThrow(/it had 3 bytes and has 4/);
+  });
+});

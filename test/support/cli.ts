@@ -1,0 +1,128 @@
+/** Runs the built command line as a user does: a process of its own, in a folder of its own. */
+import { randomUUID } from 'node:crypto';
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { sharedRedisUrl } from './redis.ts';
+
+export const program = path.resolve('dist/src/cli/main.js');
+
+export interface Ending {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningCommand {
+  readonly pid: number;
+  /** What has come so far on both streams. */
+  readonly said: () => string;
+  /** Resolves when the text has come on either stream; rejects where the command ends without it. */
+  hears(words: string): Promise<void>;
+  signal(name: NodeJS.Signals): void;
+  readonly ended: Promise<Ending>;
+}
+
+export interface CliRun {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+}
+
+/** A folder with the settings of an installation of its own: warehouse, queue prefix and data in it, Redis shared. */
+export interface CliHome extends AsyncDisposable {
+  readonly folder: string;
+  readonly warehouseFile: string;
+  readonly env: Readonly<Record<string, string>>;
+  run(args: readonly string[], how?: CliRun): Promise<Ending>;
+  start(args: readonly string[], how?: CliRun): RunningCommand;
+  /** Writes a file into the folder; returns its path. */
+  write(name: string, content: string | Uint8Array): Promise<string>;
+}
+
+/** `serviceUrl` is where the service is; undefined leaves it unset. Ends every command that still runs when disposed. */
+export async function cliHome(serviceUrl?: string): Promise<CliHome> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-cli-'));
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    WELLSYNC_REDIS_URL: sharedRedisUrl(),
+    WELLSYNC_DATA_DIR: folder,
+    WELLSYNC_QUEUE_PREFIX: `cli-${randomUUID()}`,
+    ...(serviceUrl === undefined ? {} : { WELLSYNC_SERVICE_URL: serviceUrl }),
+  };
+  const running = new Set<RunningCommand>();
+
+  function start(args: readonly string[], how: CliRun = {}): RunningCommand {
+    const command = startCommand(args, { folder, env: { ...env, ...how.env }, stdin: how.stdin ?? '' });
+    running.add(command);
+    void command.ended.then(() => running.delete(command));
+    return command;
+  }
+
+  return {
+    folder,
+    env,
+    warehouseFile: path.join(folder, 'warehouse.duckdb'),
+    start,
+    run: async (args, how) => start(args, how).ended,
+    write: async (name, content) => {
+      const file = path.join(folder, name);
+      await writeFile(file, content);
+      return file;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const command of running) command.signal('SIGKILL');
+      await Promise.all([...running].map((command) => command.ended));
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function startCommand(
+  args: readonly string[],
+  how: { readonly folder: string; readonly env: Record<string, string>; readonly stdin: string | Uint8Array },
+): RunningCommand {
+  const child = spawn(process.execPath, [program, ...args], { cwd: how.folder, env: how.env });
+  child.stdin.on('error', () => {});
+  child.stdin.end(how.stdin);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (part: string) => (said += part));
+  }
+  const ended = endingOf(child);
+  return {
+    pid: child.pid ?? 0,
+    said: () => said,
+    ended,
+    signal: (name) => void child.kill(name),
+    hears: (words) => heard(child, words, () => said),
+  };
+}
+
+async function endingOf(child: ChildProcessByStdio<Writable, Readable, Readable>): Promise<Ending> {
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  return { code, stdout, stderr };
+}
+
+function heard(
+  child: ChildProcessByStdio<Writable, Readable, Readable>,
+  words: string,
+  said: () => string,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (said().includes(words)) resolve();
+    };
+    child.stdout.on('data', look);
+    child.stderr.on('data', look);
+    child.once('close', () => reject(new Error(`ended without "${words}":\n${said()}`)));
+    look();
+  });
+}
