@@ -183,7 +183,7 @@ function askPastFirst(page: number, first: readonly string[]): PageAsk & { reado
 function* readPasses(limit: PageLimit, options: PagesOptions, before?: readonly string[]): Paging<PagingEnd> {
   const result = yield* readInPasses({ ...options, limit, before });
   if (result.kind === 'same-page') return yield* readUnpaged(result.keys, { limitHonoured: false }, limit, options);
-  return result.kind === 'end' ? endOf({ limitHonoured: false }) : result;
+  return result.kind === 'end' && limit !== undefined ? endOf({ limitHonoured: false }) : result;
 }
 
 /** Every page is the first. Without dates to tell by, fewer rows than the limit are taken for all. */

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AbortedError } from '../../src/core/errors.ts';
 import type { WindowReading } from '../../src/core/reading.ts';
+import type { ServiceProfile } from '../../src/core/service-profile.ts';
 import { DAY_MS } from '../../src/core/window.ts';
-import { startScriptedServer, type RecordedRequest, type Reply } from '../support/scripted-server.ts';
+import { startScriptedServer, type RecordedRequest, type Reply, type Script } from '../support/scripted-server.ts';
 import { rejectionOf, serviceAt } from '../support/service-under-test.ts';
 
 const fromMs = Date.parse('2024-01-01T00:00:00Z');
@@ -144,6 +145,70 @@ describe('a reading', () => {
     const limits = server.requests.map((sent) => queryOf(sent)['limit']);
     expect(limits).toEqual(['500', '500', '100', '100', '2', '100', '100', '2']);
   });
+});
+
+describe('a profile', () => {
+  const profile: ServiceProfile = {
+    baseUrl: '',
+    probedAtMs: 0,
+    uwi: request.uwi,
+    pageBase: 1,
+    belowFirst: 'refused',
+    pastLast: 'empty',
+    pagingHonoured: true,
+    limitHonoured: true,
+    defaultLimit: 5,
+    maxLimit: 50,
+    overMaxLimit: 'refused',
+    startBound: 'inclusive',
+    endBound: 'inclusive',
+    order: 'ascending',
+    orderStable: true,
+    evidence: [],
+  };
+  const allDays = days(0, 10).map(({ date }) => String(date).slice(0, 10));
+
+  it('that fits saves the requests that would find out what it says', async () => {
+    const { server, read } = await readerOver(pagesOf(days(-1, 12)));
+    const reading = await read({ profile, pageLimit: 500 });
+    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(server.requests.map((sent) => `${queryOf(sent)['page']}:${queryOf(sent)['limit']}`)).toEqual([
+      '1:50',
+      '2:12',
+    ]);
+    expect(reading).toMatchObject({ notices: [], counts: { read: 13, repeated: 0, requests: 2 } });
+    expect(reading.profileMisfit).toBeUndefined();
+  });
+
+  it.each<readonly [string, Partial<ServiceProfile>, Script, string]>([
+    ['its first page is another', { pageBase: 0 }, pagesOf(days(-1, 12)), 'its first page is 1, not 0'],
+    [
+      'a limit is refused',
+      {},
+      (sent) => (queryOf(sent)['limit'] === '50' ? { status: 400 } : pagesOf(days(-1, 12))(sent)),
+      'it refuses a limit that it granted',
+    ],
+    [
+      'the limit is not heeded',
+      {},
+      (sent) => ({ body: pagesOf(days(-1, 12))({ ...sent, url: sent.url.replace(/limit=\d+/, 'limit=7') }).body }),
+      'it does not heed limit as it did',
+    ],
+  ])('G4: that fits no longer is noticed, and the reading is right: %s', async (_name, part, script, words) => {
+    const { read } = await readerOver(script);
+    const reading = await read({ profile: { ...profile, ...part }, pageLimit: 50 });
+    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(reading.profileMisfit).toBe(true);
+    expect(reading.notices).toContain(`the service no longer fits its profile: ${words}`);
+    expectBalance(reading);
+  });
+});
+
+it('G4: records that move for as long as the read has patience are no reading', async () => {
+  const { read } = await readerOver((sent, index) => ({
+    body: queryOf(sent)['page'] === '1' ? days(0, 5 + index) : [],
+  }));
+  expect(await rejectionOf(read())).toMatchObject({ name: 'TransientError', code: 'unstable-read' });
 });
 
 describe('G4: no reading comes of', () => {
