@@ -43,7 +43,7 @@ export function reachOf(keys: readonly string[]): Reach {
  * The page that begins at least `overlap` rows before `endsAt`, ends after it and reaches furthest, among limits up to
  * `maxLimit`. Undefined where every limit has a page that ends exactly there: only ever below a limit of a dozen.
  */
-export function pageOver(endsAt: number, overlap: number, maxLimit: number): PagePlace | undefined {
+function pageOver(endsAt: number, overlap: number, maxLimit: number): PagePlace | undefined {
   let best: PagePlace | undefined;
   let furthest = endsAt;
   for (let limit = maxLimit; limit > 0; limit -= 1) {

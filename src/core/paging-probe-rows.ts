@@ -33,7 +33,7 @@ export function stabilityOf(first: readonly ProbeRow[], again: readonly ProbeRow
 }
 
 /** Two dates of rows with a row between them and rows on both sides; undefined where fewer than five dates came. */
-export function datesOf(
+function datesOf(
   rows: readonly ProbeRow[],
 ): { readonly startMs: number; readonly middleMs: number; readonly endMs: number } | undefined {
   const instants = [...new Set(rows.map(({ instantMs }) => instantMs))].filter((at) => at !== undefined);

@@ -14,7 +14,7 @@ const startMs = Date.UTC(2024, 0, 1);
 /** Wells by their rows inside the window; each has three rows more on both sides of it. */
 export const wellSizes = [0, 1, 2, 9, 10, 11, 12, 13, 29, 60] as const;
 
-export const window: Window = { fromMs: startMs, toMs: startMs + 60 * DAY_MS };
+const window: Window = { fromMs: startMs, toMs: startMs + 60 * DAY_MS };
 
 export function uwiOf(size: number): string {
   return `${size} days`;
