@@ -100,7 +100,7 @@ export const configSchema = z
         chunkItems: count(500),
         chunkBytes: z.number().int().min(1_024).default(1_000_000),
         concurrency: count(8),
-        checkpointMs: ms(1_000),
+        checkpointMs: ms(2_000),
         delimiter: z.string().length(1, 'must be one character, such as ";"').default(','),
         aliases: z.record(text, z.enum(pipeFields)).default({}),
         limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),

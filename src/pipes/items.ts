@@ -1,7 +1,7 @@
 /** Owns what a file of pipes amounts to: items that may leave, and rows that may not, with their place in the file. */
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipe-slices.ts';
 import { countNumbers, type CellFault } from './cells.ts';
-import { rawText, type CsvRow } from './csv-rows.ts';
+import { placeOf, rawText, type RowPlace } from './csv-rows.ts';
 import { listFields } from '../core/pipe-fields.ts';
 import { withoutRejectCells, type PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
@@ -20,7 +20,7 @@ export interface PipeItem extends PipeLoad {
   /** Arrays of different length (two elevations, one length): allowed, and to be reported. */
   readonly hasUnevenLists: boolean;
   /** The rows that it is made of, for a reject by the service. */
-  readonly rows: readonly CsvRow[];
+  readonly rows: readonly RowPlace[];
 }
 
 /** A row as it stands in the rejects file. */
@@ -84,7 +84,7 @@ function itemOf(
     lastLine: last.row.lastLine,
     rowCount: rows.length,
     hasUnevenLists: isUneven(lists),
-    rows: rows.length === 1 ? [first.row] : rows.map(({ row }) => row),
+    rows: rows.map(({ row }) => placeOf(row)),
     end: endOf(last.row, form),
   };
 }
@@ -111,7 +111,7 @@ function isUneven(lists: readonly (string | undefined)[]): boolean {
 
 /** Rows of the file with what is wrong with each; in the order of the file. */
 export function rejectedRows(
-  rows: readonly { readonly row: CsvRow; readonly faults: readonly CellFault[] }[],
+  rows: readonly { readonly row: RowPlace; readonly faults: readonly CellFault[] }[],
   header: PipeHeader,
   form: FilePosition['form'],
 ): RejectedRows {
@@ -134,7 +134,7 @@ export function rejectItem(item: PipeItem, header: PipeHeader, reason: string): 
   );
 }
 
-function rejectedRow(row: CsvRow, faults: readonly CellFault[], header: PipeHeader): RejectedRow {
+function rejectedRow(row: RowPlace, faults: readonly CellFault[], header: PipeHeader): RejectedRow {
   const columns = [...new Set(faults.map(({ column }) => column))].filter((column) => column !== '');
   const isOne = faults.length === 1;
   const words = faults.map(({ column, reason }) => (isOne || column === '' ? reason : `${column}: ${reason}`));
@@ -151,6 +151,6 @@ export function describeReject({ line, column, reason }: RejectedRow): string {
   return column === '' ? `line ${line}: ${reason}` : `line ${line}, column ${column}: ${reason}`;
 }
 
-function endOf(row: CsvRow, form: FilePosition['form']): FilePosition {
+function endOf(row: RowPlace, form: FilePosition['form']): FilePosition {
   return { byte: row.endByte, line: row.lastLine + 1, form };
 }

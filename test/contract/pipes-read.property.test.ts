@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/core/errors.ts';
 import type { FilePosition } from '../../src/core/pipe-slices.ts';
 import type { PipeEntry } from '../../src/pipes/items.ts';
+import { rawText } from '../../src/pipes/csv-rows.ts';
 import { readPipes, type ReadPipesOptions } from '../../src/pipes/read-pipes.ts';
 
 interface Reading {
@@ -34,13 +35,7 @@ function told({ entries, error }: Reading): unknown {
         ? entry
         : {
             ...entry,
-            rows: entry.rows.map(({ line, lastLine, byte, endByte, cells }) => ({
-              line,
-              lastLine,
-              byte,
-              endByte,
-              cells,
-            })),
+            rows: entry.rows.map((row) => ({ ...row, window: rawText(row), offset: 0 })),
           },
     ),
   };

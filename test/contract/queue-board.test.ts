@@ -95,4 +95,26 @@ describe('the board of a run', () => {
     expect(livesSeconds.length).toBeGreaterThan(0);
     expect(livesSeconds.every((seconds) => seconds > 0 && seconds <= 86_400)).toBe(true);
   });
+
+  it('adds what units under way have counted, and forgets it when they are settled', async () => {
+    const run = newRun();
+    await board.open(run, start);
+    const progress = { unit: 1, done: 50, whole: 100, counts: { rows: 10 }, attempt: 2 };
+    await board.progress(run, progress);
+    expect(await board.read(run)).toMatchObject({ counts: { rows: 10 }, underWay: [progress], settledUnits: 0 });
+    await board.settle(run, [{ unit: 1, counts: { rows: 20 } }]);
+    expect(await board.read(run)).toMatchObject({ counts: { rows: 20 }, underWay: [], settledUnits: 1 });
+  });
+
+  it('G7: a unit under way never goes back, and a settled one is not under way again', async () => {
+    const run = newRun();
+    await board.open(run, start);
+    const told = (done: number) => ({ unit: 0, done, counts: { rows: done }, attempt: 1 });
+    await board.progress(run, told(50));
+    await board.progress(run, told(40));
+    expect(await board.read(run)).toMatchObject({ counts: { rows: 50 } });
+    await board.settle(run, [{ unit: 0, counts: { rows: 60 } }]);
+    await board.progress(run, told(70));
+    expect(await board.read(run)).toMatchObject({ counts: { rows: 60 }, underWay: [] });
+  });
 });

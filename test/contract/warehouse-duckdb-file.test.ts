@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { AbortedError, UnreachableError, UsageError } from '../../src/core/errors.ts';
 import { createWarehouse } from '../../src/warehouse/create-warehouse.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
+import { schemaVersion } from '../../src/warehouse/duckdb/migrations.ts';
 import { ask, dailyRows, load, loadOne, reading } from '../support/warehouse-batches.ts';
 import { openTemporaryDuckdb, settings } from '../support/warehouse-duckdb.ts';
 import { freshWarehouse } from '../support/warehouse-under-test.ts';
@@ -82,7 +83,7 @@ describe('the file of a DuckDB warehouse', () => {
     expect(String(fault)).toContain(`process ${holder.pid} `);
     expect(await failure(ask(impatient, 'SELECT 1'))).toMatchObject({ code: 'warehouse-busy' });
     await holder.kill();
-    expect(await impatient.check()).toMatchObject({ schemaVersion: 1 });
+    expect(await impatient.check()).toMatchObject({ schemaVersion });
     await impatient.close();
   });
 
@@ -164,7 +165,7 @@ describe('the file of a DuckDB warehouse', () => {
     expect(values).toEqual([...expected, '2024-01-01T10:00:00.5', '2024-01-01T08:00:00Z', false, null]);
   });
 
-  it('keeps the columns of schema version 1', async () => {
+  it('keeps the columns of schema version 2', async () => {
     await loadOne(test().warehouse, reading(dailyRows(1)));
     const columns = await ask(
       test().warehouse,

@@ -4,6 +4,7 @@ import type { OpenWarehouse } from '../support/warehouse-under-test.ts';
 import { describeGuards } from './warehouse-guard.ts';
 import { describeLedger } from './warehouse-ledger.ts';
 import { describeMerge } from './warehouse-merge.ts';
+import { describePushes } from './warehouse-pushes.ts';
 import { describeQuery } from './warehouse-query.ts';
 import { describeReplay } from './warehouse-replay.ts';
 
@@ -12,6 +13,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describeMerge(open);
     describeGuards(open);
     describeLedger(open);
+    describePushes(open);
     describeQuery(open);
     describeReplay(open);
   });

@@ -8,7 +8,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../../src/core/errors.ts';
-import { judgeChunk, judgeUnit, type ChunkRetryPolicy } from '../../src/core/verdict.ts';
+import { judgeBulkError, judgeChunk, judgeUnit, type ChunkRetryPolicy } from '../../src/core/verdict.ts';
 
 const policy: ChunkRetryPolicy = { maxAttempts: 4, baseDelayMs: 1_000, maxDelayMs: 10_000, maxHoldMs: 60_000 };
 const timeOut = new TransientError('timeout', 'no answer');
@@ -70,5 +70,26 @@ describe('the verdict on a chunk', () => {
   it('counts attempts again once the patience with a silent service is spent', () => {
     const verdict = judgeChunk({ errors: [timeOut], attempt: 1, downForMs: 60_000, policy, jitter: 0.5 });
     expect(verdict).toEqual({ kind: 'retry', delayMs: 750 });
+  });
+});
+
+describe('the verdict on a bulk request', () => {
+  it.each([
+    [400, 'items'],
+    [409, 'items'],
+    [422, 'items'],
+    [413, 'size'],
+    [404, undefined],
+    [405, undefined],
+    [415, undefined],
+    [301, undefined],
+  ] as const)('%d speaks of %s', (status, about) => {
+    expect(judgeBulkError(new PermanentError('refused', 'no', { status }))).toBe(about);
+  });
+
+  it('what is no refusal speaks of no item', () => {
+    for (const error of [timeOut, new AbortedError(), new AccessError('forbidden', 'no'), new TypeError('a bug')]) {
+      expect(judgeBulkError(error)).toBeUndefined();
+    }
   });
 });

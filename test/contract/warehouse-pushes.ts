@@ -1,0 +1,137 @@
+/** Pushes as the port promises them: the checkpoint and its fence, the ledger, what has been pushed, what a service takes. */
+import { describe, expect, it } from 'vitest';
+import { AbortedError } from '../../src/core/errors.ts';
+import { startOfPush, type PushCheckpoint } from '../../src/core/push-checkpoint.ts';
+import type { UnitOutcome } from '../../src/core/run.ts';
+import type { PushedChunk } from '../../src/warehouse/warehouse.ts';
+import { ask, committedAtMs } from '../support/warehouse-batches.ts';
+import { freshWarehouse, type OpenWarehouse } from '../support/warehouse-under-test.ts';
+
+const sha = 'a'.repeat(64);
+const begin = { runId: 'r1', unit: 0, fileSha256: sha, begunAtMs: committedAtMs };
+
+function checkpointAt(line: number): PushCheckpoint {
+  const rows = line - 2;
+  return {
+    position: { byte: rows * 100, line, form: 'wide' },
+    counts: { rows, accepted: rows },
+    rejectsBytes: 0,
+    firstRejects: ['line 2: \ud800 is half a character'],
+    unevenLists: { count: 0, first: [] },
+  };
+}
+
+function chunk(number: number): PushedChunk {
+  return { chunk: number, firstLine: 2, lastLine: 11, items: 10, status: 'accepted', attempts: 1 };
+}
+
+export function describePushes(open: OpenWarehouse): void {
+  const test = freshWarehouse(open);
+
+  async function planned(runId = 'r1') {
+    const { runs, pushes } = test().warehouse;
+    await runs.create({ runId, job: 'push network-pipes', params: {}, requestedAtMs: committedAtMs });
+    await runs.savePlan(runId, [{ unit: 0, chunk: 0, target: 'pipes.csv', spec: {} }], committedAtMs);
+    return { runs, pushes };
+  }
+
+  const step = (fence: number, line: number, settled?: UnitOutcome) => ({
+    runId: 'r1',
+    unit: 0,
+    fence,
+    checkpoint: checkpointAt(line),
+    chunks: [chunk(line)],
+    savedAtMs: committedAtMs,
+    ...(settled === undefined ? {} : { settled }),
+  });
+  const done = (line: number): UnitOutcome => ({ unit: 0, state: 'done', counts: checkpointAt(line).counts });
+
+  describe('a push', () => {
+    it('G7: begins at the start of the file, and then where it was saved', async () => {
+      const { pushes } = await planned();
+      expect(await pushes.begin(begin)).toEqual({ fence: 1, checkpoint: startOfPush });
+      await pushes.save(step(1, 12));
+      const { fence, checkpoint } = await pushes.begin(begin);
+      expect(fence).toBe(2);
+      expect(checkpoint).toMatchObject({ ...checkpointAt(12), firstRejects: ['line 2: \ufffd is half a character'] });
+    });
+
+    it('G1, G7: saves nothing for who has been taken over from', async () => {
+      const { pushes } = await planned();
+      const slow = await pushes.begin(begin);
+      const next = await pushes.begin(begin);
+      await pushes.save(step(next.fence, 12));
+      await expect(pushes.save(step(slow.fence, 22))).rejects.toBeInstanceOf(AbortedError);
+      expect((await pushes.begin(begin)).checkpoint.position?.line).toBe(12);
+      expect(await ask(test().warehouse, 'SELECT chunk FROM push_ledger')).toEqual([[12]]);
+    });
+
+    it('keeps a line for each chunk: where in the file, how many items, what became of them', async () => {
+      const { pushes } = await planned();
+      await pushes.begin(begin);
+      await pushes.save(step(1, 12));
+      const columns = 'run_id, file_sha256, chunk, first_line, last_line, items, status, attempts';
+      expect(await ask(test().warehouse, `SELECT ${columns} FROM push_ledger`)).toEqual([
+        ['r1', sha, 12, 2, 11, 10, 'accepted', 1],
+      ]);
+    });
+
+    it('G2: settles its unit with its last step', async () => {
+      const { pushes, runs } = await planned();
+      await pushes.begin(begin);
+      await pushes.save(step(1, 22, done(22)));
+      expect(await runs.sums('r1')).toMatchObject({ units: { done: 1, open: 0 }, counts: { rows: 20, accepted: 20 } });
+    });
+
+    it.each(['failed', 'cancelled'] as const)('G2: that is %s keeps the counts of what was saved', async (state) => {
+      const { pushes, runs } = await planned();
+      await pushes.begin(begin);
+      await pushes.save(step(1, 12));
+      expect((await runs.sums('r1')).counts).toEqual({});
+      if (state === 'failed') await runs.settle('r1', [{ unit: 0, state, counts: {} }]);
+      else await runs.settleRest('r1', { state });
+      expect(await runs.sums('r1')).toMatchObject({ units: { [state]: 1 }, counts: { rows: 10, accepted: 10 } });
+    });
+  });
+
+  describe('the push of a content', () => {
+    it('is found while it is under way and when it is done, not where it was never begun', async () => {
+      const { pushes } = await planned();
+      expect(await pushes.find(sha)).toBeUndefined();
+      await pushes.begin(begin);
+      expect(await pushes.find(sha)).toEqual({ runId: 'r1', state: 'under-way', atMs: committedAtMs });
+      await pushes.save(step(1, 22, done(22)));
+      expect(await pushes.find(sha)).toEqual({ runId: 'r1', state: 'done', atMs: committedAtMs });
+      expect(await pushes.find('b'.repeat(64))).toBeUndefined();
+    });
+
+    it('is not found where its run failed: another may push it', async () => {
+      const { pushes, runs } = await planned();
+      await pushes.begin(begin);
+      await runs.settle('r1', [{ unit: 0, state: 'failed', counts: {} }]);
+      await runs.finish({
+        runId: 'r1',
+        job: 'push network-pipes',
+        state: 'failed',
+        units: { total: 1, done: 0, held: 0, failed: 1, cancelled: 0 },
+        counts: {},
+        balance: { balanced: true, statement: '' },
+        failures: [],
+        notices: [],
+        startedAtMs: committedAtMs,
+        finishedAtMs: committedAtMs,
+      });
+      expect(await pushes.find(sha)).toBeUndefined();
+    });
+  });
+
+  it('remembers for a while how large a body each service takes', async () => {
+    const { pushes } = test().warehouse;
+    const [here, there] = ['http://here', 'http://there'];
+    await pushes.noteBodyLimit({ serviceUrl: here, maxBytes: 1_000, foundAtMs: 5 });
+    await pushes.noteBodyLimit({ serviceUrl: here, maxBytes: 500, foundAtMs: 10 });
+    expect(await pushes.bodyLimit(here, 10)).toBe(500);
+    expect(await pushes.bodyLimit(here, 11)).toBeUndefined();
+    expect(await pushes.bodyLimit(there, 0)).toBeUndefined();
+  });
+}

@@ -1,0 +1,113 @@
+/**
+ * A push through everything at once: wrong rows, pipes that the service refuses, pipes that come again, a service that
+ * answers 429 and 503, resets connections after it has stored, refuses whole chunks and bodies that are too large; and the
+ * worker killed again and again. WELLSYNC_TEST_PUSH_ROWS and WELLSYNC_TEST_PUSH_KILLS make it larger: 100000 and 5.
+ */
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { startTestingServer } from '../../src/testing-server/testing-server.ts';
+import { cliHome, type CliHome } from '../support/cli.ts';
+import { deferred, type Deferred } from '../support/deferred.ts';
+import { pushedNetwork, type PushedNetwork } from '../support/pushed-network.ts';
+
+const rows = Number(process.env['WELLSYNC_TEST_PUSH_ROWS'] ?? 12_000);
+const kills = Number(process.env['WELLSYNC_TEST_PUSH_KILLS'] ?? 2);
+
+const reportSchema = z.object({
+  state: z.string(),
+  exitCode: z.number(),
+  counts: z.record(z.string(), z.number()),
+  balance: z.object({ balanced: z.boolean(), statement: z.string() }),
+});
+
+const config = `
+service: { retry: { attempts: 3, baseDelayMs: 20, maxDelayMs: 100 } }
+queue: { baseDelayMs: 100, maxDelayMs: 400 }
+push: { chunkItems: 1500, checkpointMs: 150, concurrency: 4 }
+`;
+
+/** Resolves the next of the kills whenever so many more requests have come. */
+function killsByRequests(requestsBetween: number) {
+  const due: Deferred<void>[] = Array.from({ length: kills }, () => deferred());
+  let requests = 0;
+  return {
+    due: due.map(({ promise }) => promise),
+    onRequest: async () => {
+      requests += 1;
+      if (requests % requestsBetween === 0) due[requests / requestsBetween - 1]?.resolve();
+      return undefined;
+    },
+    requests: () => requests,
+  };
+}
+
+/** Lines of a rejects file: the line in the pushed file, and the original cells. */
+async function rejectsOf(home: CliHome, runId: string): Promise<ReadonlyMap<number, string>> {
+  const { stdout } = await home.run(['runs', 'rejects', runId]);
+  const [, ...lines] = stdout.trimEnd().split('\n');
+  const entries = lines.map((text): [number, string] => {
+    const [, line = '', raw = ''] = /^(\d+),[^,]*,(?:"(?:[^"]|"")*"|[^",]*),(.*)$/.exec(text) ?? [];
+    return [Number(line), raw];
+  });
+  expect(new Set(entries.map(([line]) => line)).size).toBe(entries.length);
+  return new Map(entries);
+}
+
+function sorted(lines: ReadonlyMap<number, string>): readonly (readonly [number, string])[] {
+  return [...lines].toSorted(([left], [right]) => left - right);
+}
+
+async function startKilledAgainAndAgain(home: CliHome, configFile: string, due: readonly Promise<void>[]) {
+  let worker = home.start(['worker', '--queues', 'push', '--config', configFile]);
+  for (const moment of due) {
+    await Promise.race([moment, worker.ended.then(({ stderr }) => Promise.reject(new Error(stderr)))]);
+    worker.signal('SIGKILL');
+    await worker.ended;
+    worker = home.start(['worker', '--queues', 'push', '--config', configFile]);
+  }
+  return worker;
+}
+
+function expectedOf(network: PushedNetwork) {
+  return {
+    rows: network.rowCount,
+    rejectedByUs: network.wrongLines.size,
+    rejectedByService: network.refusedLines.size,
+  };
+}
+
+test('G1, G2, G5, G7: a push whose worker is killed on the way balances, rejects just the guilty rows, and ends with the last version of each pipe', async () => {
+  const network = pushedNetwork({ rows, wrong: 100, refused: 37, repeated: 300 });
+  const { due, onRequest, requests } = killsByRequests(rows / 2_000);
+  await using server = await startTestingServer({
+    latencyMs: 20,
+    maxBodyBytes: 256 * 1_024,
+    rejectSourceIds: [...network.refusedSourceIds],
+    retryAfterSeconds: 0,
+    faults: { tooManyRequests: 0.02, unavailable: 0.02, resetAfterStoring: 0.02 },
+    onRequest,
+  });
+  await using home = await cliHome(server.url);
+  const file = await home.write('pipes.csv', network.text);
+  const configFile = await home.write('wellsync.yaml', config);
+
+  const queued = await home.run(['push', 'network-pipes', file, '--json', '--config', configFile]);
+  const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(queued.stdout));
+  const worker = await startKilledAgainAndAgain(home, configFile, due);
+  const shown = await home.run(['runs', 'show', runId, '--wait', '--json']);
+  worker.signal('SIGTERM');
+  await worker.ended;
+
+  const report = reportSchema.parse(JSON.parse(shown.stdout));
+  expect(report).toMatchObject({
+    state: 'done',
+    exitCode: 3,
+    balance: { balanced: true },
+    counts: expectedOf(network),
+  });
+  const stored = new Map(server.state.pipes().map(({ sourceId, raw }) => [sourceId, raw]));
+  expect(stored).toEqual(network.lastBodies);
+  const guilty = new Map([...network.wrongLines, ...network.refusedLines]);
+  expect(sorted(await rejectsOf(home, runId))).toEqual(sorted(guilty));
+  console.log(`${rows} rows, ${kills} kills: ${requests()} requests; ${report.balance.statement}`);
+}, 600_000);

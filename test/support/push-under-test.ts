@@ -1,0 +1,89 @@
+/** The push job on its own, without a queue: real files, a real warehouse, a real service; the test is the worker. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createNetworkPipesJob, rejectsFileOf, type NetworkPipesParams } from '../../jobs/network-pipes.ts';
+import { balancePush } from '../../src/core/balance.ts';
+import { defaultPipeLimits } from '../../src/core/pipe-fields.ts';
+import type { PlannedUnit } from '../../src/core/run.ts';
+import { identifyFile } from '../../src/pipes/file-identity.ts';
+import { pipeFiles } from '../../src/pipes/pipe-files.ts';
+import type { Advance, ChunkOfWork, Leftover } from '../../src/runs/job.ts';
+import { serviceAt } from './service-under-test.ts';
+import { openTemporaryDuckdb } from './warehouse-duckdb.ts';
+
+const unit: PlannedUnit = { unit: 0, chunk: 0, target: 'pipes.csv', spec: {} };
+
+export interface PushedFile {
+  readonly runId: string;
+  readonly file: string;
+  readonly rejectsFile: string;
+  /** One attempt of a worker; what is left, if anything. */
+  work(how?: Partial<ChunkOfWork<NetworkPipesParams>>): Promise<Leftover | undefined>;
+  /** Everything that the job told of its progress. */
+  readonly advances: readonly Advance[];
+}
+
+export async function pushUnderTest(serviceUrl: string) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-push-'));
+  const opened = await openTemporaryDuckdb();
+  const { warehouse } = opened;
+  const { service } = serviceAt(serviceUrl);
+  const settings = { chunkBytes: 1_000_000, concurrency: 3, checkpointEveryMs: 1 };
+  const job = createNetworkPipesJob(settings, pipeFiles);
+  let runs = 0;
+
+  /** A planned run for a file of this content. */
+  async function fileOf(content: string | Uint8Array, how: Partial<NetworkPipesParams> = {}): Promise<PushedFile> {
+    const runId = `run-${(runs += 1)}`;
+    const file = path.join(folder, `${runId}.in.csv`);
+    await writeFile(file, content);
+    const params: NetworkPipesParams = {
+      name: 'pipes.csv',
+      file,
+      identity: await identifyFile(file),
+      isSpooled: false,
+      rejectsFolder: folder,
+      chunkItems: 3,
+      reading: { form: 'wide', delimiter: ',', aliases: {}, ignoreUnknownColumns: false, limits: defaultPipeLimits },
+      notices: [],
+      ...how,
+    };
+    await warehouse.runs.create({ runId, job: job.name, params, requestedAtMs: 0 });
+    await warehouse.runs.savePlan(runId, [unit], 0);
+    const advances: Advance[] = [];
+    const chunk: ChunkOfWork<NetworkPipesParams> = {
+      runId,
+      params,
+      units: [unit],
+      signal: new AbortController().signal,
+      isLastAttempt: false,
+      isHeld: () => true,
+      advanced: async (advance) => void advances.push(advance),
+      settled: async () => undefined,
+    };
+    const parts = { service, warehouse, now: Date.now };
+    return {
+      runId,
+      file,
+      rejectsFile: rejectsFileOf(folder, runId),
+      advances,
+      work: async (differently = {}) => (await job.work({ ...chunk, ...differently }, parts))[0],
+    };
+  }
+
+  return {
+    warehouse,
+    fileOf,
+    /** The sums of a run, and whether they balance. */
+    async sumsOf({ runId }: PushedFile) {
+      const { units, counts, notices } = await warehouse.runs.sums(runId);
+      return { units, counts, notices, balanced: balancePush(counts).balanced };
+    },
+    async [Symbol.asyncDispose]() {
+      await service.close();
+      await opened.dispose();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
