@@ -10,9 +10,10 @@
  * A profile that fits (core/service-profile.ts) saves the careful beginning; one that does not is noticed, and the read
  * begins again without it.
  *
- * The bound, for p pages as large as the service grants and a service at rest. With a fitting profile: p + 1 requests.
- * Without one: p + 2, and two for each limit refused. Where pages overlap, a chain of p pages is longer by at most
- * p² / limit. Where `limit` is ignored: 2 (p + 2) more. Where `page` is ignored: 3, and two for each window halved.
+ * The bound, for p pages as large as the service grants and a service at rest. With a fitting profile p + 1 requests, one
+ * more for a well of one or two rows; without one p + 2, and two for each limit refused. Where pages overlap, p of them
+ * are about p² / limit more. Where `limit` is ignored or refused: 3 (p + 2) + 3. Where `page` is ignored: 3, and two for
+ * each window halved. Rows that move cost a few pages more, at most four passes over all of them.
  */
 import {
   areSame,
