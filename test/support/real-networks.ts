@@ -1,0 +1,56 @@
+/** Real networks, and a reader of them that knows nothing of the project's own: what a file says, pipe by pipe. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+
+/** Not part of the project; tests skip where it is absent. */
+export const realDataFolder = '../shared/data';
+export const realPipeFiles = existsSync(realDataFolder)
+  ? readdirSync(realDataFolder).filter((name) => /^pipes_.*\.csv$/.test(name))
+  : [];
+const listFields = new Set(['length', 'trueVerticalDepth', 'innerDiameter', 'roughness']);
+
+/** Cells of a CSV text by one small state machine; knows nothing of the project's own reader. */
+function cellsOf(text: string): string[][] {
+  const rows: string[][] = [];
+  let [row, cell, isQuoted] = [[] as string[], '', false];
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index];
+    if (isQuoted && character === '"' && text[index + 1] === '"') {
+      cell += '"';
+      index += 1;
+    } else if (character === '"') isQuoted = !isQuoted;
+    else if (!isQuoted && (character === ',' || character === '\n')) {
+      row.push(cell);
+      cell = '';
+      if (character === '\n') rows.push(row.splice(0));
+    } else if (isQuoted || character !== '\r') cell += character;
+  }
+  return cell === '' && row.length === 0 ? rows : [...rows, [...row, cell]];
+}
+
+/** Each pipe as a list of `field=text`, numbers as their own text; rows of one pipe one after the other joined. */
+export function expectedPipes(file: string): string[][] {
+  const [header = [], ...rows] = cellsOf(readFileSync(`${realDataFolder}/${file}`, 'utf8'));
+  const pipes: { key: string; fields: Map<string, string[]> }[] = [];
+  for (const row of rows) {
+    const key = `${row[0]} ${row[1]}`;
+    if (pipes.at(-1)?.key !== key) pipes.push({ key, fields: new Map() });
+    const fields = pipes.at(-1)?.fields;
+    row.forEach((cell, index) => {
+      const name = header[index] ?? '';
+      if (cell === '') return;
+      if (listFields.has(name))
+        fields?.set(name, [...(fields.get(name) ?? []), ...cell.replace(/[[\]\s]/g, '').split(',')]);
+      else fields?.set(name, [cell]);
+    });
+  }
+  return pipes.map(({ fields }) => [...fields].map(([name, values]) => `${name}=${values.join(',')}`));
+}
+
+/** The same of a pipe's JSON text, without parsing its numbers. */
+export function textsOf(body: string): string[] {
+  const members = [...body.slice(1, -1).matchAll(/"(\w+)":(\[[^\]]*\]|"(?:[^"\\]|\\.)*"|true|false)/g)];
+  return members.map(([, name = '', value = '']) => {
+    const text = value.startsWith('"') ? (JSON.parse(value) as string) : value.replace(/[[\]\s]/g, '');
+    return `${name}=${text}`;
+  });
+}
