@@ -1,4 +1,4 @@
-/** Owns how often properties are tried: WELLSYNC_PROPERTY_RUNS and WELLSYNC_PROPERTY_SEED take the place of a test's own. */
+/** Owns how often properties are tried: WELLSYNC_PROPERTY_RUNS and WELLSYNC_PROPERTY_SEED take the place of a test's own (many runs need --testTimeout). */
 import fc from 'fast-check';
 
 /** Throws with the smallest counterexample, and the seed that repeats it. */
