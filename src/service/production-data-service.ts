@@ -1,6 +1,7 @@
 /** The port to the Production Data Service: what the rest of wellsync may ask of it (INTERFACE.md section 4). */
 import type { TransientError } from '../core/errors.ts';
 import type { WindowReading } from '../core/reading.ts';
+import type { ServiceProfile } from '../core/service-profile.ts';
 import type { Window } from '../core/window.ts';
 
 /** A TimeSeriesRecord of INTERFACE.md section 2.2; `measurement` is kept as it comes. */
@@ -24,6 +25,15 @@ export interface CallOptions {
   readonly onAttempt?: () => void;
   /** Told of each attempt that failed and is followed by another: what it says of the effect of a deletion, say. */
   readonly onRetry?: (error: TransientError) => void;
+}
+
+export interface DailyProductionRequest {
+  readonly uwi: string;
+  readonly window: Window;
+  readonly timeZone: string;
+  /** Rows to ask for on a page; the service may grant fewer. */
+  readonly pageLimit: number;
+  readonly profile?: ServiceProfile | undefined;
 }
 
 /**
@@ -53,13 +63,14 @@ export interface ProductionDataService {
   ): Promise<readonly unknown[]>;
 
   /**
-   * Reads every page of one window to its end and checks each record (core/page-end.ts decides the end). The window
-   * asked for is wider by a day on both sides; rows are kept by their own date, half-open.
+   * Reads every page of one window to its end and checks each record (core/page-end.ts decides how). The window asked for
+   * is wider by a day on both sides; rows are kept by their own date, half-open.
+   *
+   * With a profile that fits, a read takes one request more than there are pages; one that does not fit is noticed, the
+   * reading is right all the same, and says so (`profileMisfit`). Throws TransientError `unstable-read` where records
+   * moved between the pages for longer than the read had patience (G4).
    */
-  readDailyProduction(
-    request: { readonly uwi: string; readonly window: Window; readonly timeZone: string; readonly pageLimit: number },
-    options?: CallOptions,
-  ): Promise<WindowReading>;
+  readDailyProduction(request: DailyProductionRequest, options?: CallOptions): Promise<WindowReading>;
 
   /** Section 4.2. */
   fetchTimeSeries(sourceEquipmentId: string, options?: CallOptions): Promise<readonly TimeSeriesRecord[]>;
