@@ -7,7 +7,8 @@ import { makePlan, refuseChanged, warningsTold, type LookOptions } from '../runs
 import type { JobParts } from '../runs/job.ts';
 import { followToEnd, workInline } from './carry-out.ts';
 import { planDocument, planText } from './cleanup-plan-text.ts';
-import { atService, findPlan, maxAgeMsOf, sayWhatIsRead } from './cleanup-parts.ts';
+import { atService } from './at-service.ts';
+import { findPlan, maxAgeMsOf, sayWhatIsRead } from './cleanup-parts.ts';
 import { resolveSelection } from './cleanup-selections.ts';
 import { configOf, type Invocation } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
