@@ -80,12 +80,10 @@ async function workWindows(
     concurrency: settings.wellConcurrency,
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => batch.rows.length,
-    isWaitedFor: () => budget.isWaitedFor,
-    async read(unit, commitGathered) {
+    room: budget,
+    async read(unit) {
       const spec = windowSpecSchema.parse(unit.spec);
-      const room = budget.reserve(expectedRows(spec), chunk.signal);
-      // Rows that wait for their batch must not keep the next reader waiting for ever.
-      const [reservation] = await Promise.all([room, budget.isWaitedFor ? commitGathered() : undefined]);
+      const reservation = await budget.reserve(expectedRows(spec), chunk.signal);
       try {
         const batch = await readWindow(unit, spec, settings, chunk, { ...parts, profiles });
         reservation.hold(batch.rows.length);

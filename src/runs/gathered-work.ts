@@ -9,14 +9,18 @@ import type { Leftover } from './job.ts';
 export interface GatheredWork<Reading> {
   /** Units that are read at one time. */
   readonly concurrency: number;
-  /** Reads a unit to its end. May ask for a commit of what is gathered, where it waits for room that this gives back. */
-  read(unit: PlannedUnit, commitGathered: () => Promise<void>): Promise<Reading>;
+  /** Reads a unit to its end. */
+  read(unit: PlannedUnit): Promise<Reading>;
   /** What a reading weighs in memory, in the unit of `maxWeight`. */
   weigh(reading: Reading): number;
   /** What may be gathered before it is committed: the readers are held back meanwhile (G8). */
   readonly maxWeight: number;
-  /** Whether somebody else waits for what is gathered to be given back. */
-  isWaitedFor?(): boolean;
+  /** The room that readings take, where others wait for it: what is gathered is committed early while it is short. */
+  readonly room?: {
+    readonly isShort: boolean;
+    /** Returns how to be called no longer. */
+    whenShort(giveBack: () => void): () => void;
+  };
   /** Makes readings durable with the outcomes of their units. Never called twice at one time. */
   commit(readings: readonly Reading[]): Promise<void>;
 }
@@ -44,11 +48,13 @@ class Gathering<Reading> {
 
   async run(units: readonly PlannedUnit[]): Promise<readonly Leftover[]> {
     const next = units.values();
+    const leave = this.#work.room?.whenShort(() => void this.#commitGathered());
     const readers = Array.from({ length: this.#work.concurrency }, async () => {
       for (const unit of next) await this.#read(unit);
     });
     await Promise.all(readers);
     await this.#commitGathered();
+    leave?.();
     return this.#left;
   }
 
@@ -58,10 +64,10 @@ class Gathering<Reading> {
       return;
     }
     try {
-      const reading = await this.#work.read(unit, () => this.#commitGathered());
+      const reading = await this.#work.read(unit);
       this.#gathered.push({ unit, reading });
       this.#weight += this.#work.weigh(reading);
-      if (this.#weight >= this.#work.maxWeight || this.#work.isWaitedFor?.()) await this.#commitGathered();
+      if (this.#weight >= this.#work.maxWeight || this.#work.room?.isShort) await this.#commitGathered();
     } catch (error) {
       if (isForAll(error)) this.#forAll = error;
       this.#left.push({ unit, error });

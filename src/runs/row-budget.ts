@@ -5,7 +5,7 @@
 import { AbortedError } from '../core/errors.ts';
 
 export interface RowReservation {
-  /** Corrects the reservation to what really came; never waits, since the rows are there already. */
+  /** The rows came, so many of them; never waits. From now on they are held, until somebody gives them back. */
   hold(rows: number): void;
   /** Gives everything back. Safe to call twice. */
   release(): void;
@@ -18,16 +18,30 @@ interface Waiting {
 
 export class RowBudget {
   readonly #maxRows: number;
+  /** Of readings under way: their end makes room by itself, since they reserve more than comes for the most part. */
+  readonly #underWay = { readings: 0, rows: 0 };
   #heldRows = 0;
   readonly #line: Waiting[] = [];
+  readonly #holders = new Set<() => void>();
 
   constructor(maxRows: number) {
     this.#maxRows = maxRows;
   }
 
-  /** Whether somebody waits for rows to be given back: what is gathered should be committed now. */
-  get isWaitedFor(): boolean {
-    return this.#line.length > 0;
+  /**
+   * Whether rows that are held should be given back now: somebody waits for room, and either no reading is under way that
+   * would make any, or the better part of the budget is held.
+   */
+  get isShort(): boolean {
+    return this.#line.length > 0 && (this.#underWay.readings === 0 || this.#heldRows >= this.#maxRows / 2);
+  }
+
+  /** Calls `giveBack` whenever the budget is short, until the returned function is called. */
+  whenShort(giveBack: () => void): () => void {
+    // A function of its own, so that the same one may be given twice.
+    const holder = (): void => giveBack();
+    this.#holders.add(holder);
+    return () => void this.#holders.delete(holder);
   }
 
   /**
@@ -37,12 +51,23 @@ export class RowBudget {
   async reserve(rows: number, signal: AbortSignal): Promise<RowReservation> {
     if (signal.aborted) throw new AbortedError();
     if (this.#line.length > 0 || !this.#fits(rows)) await this.#wait(rows, signal);
-    else this.#heldRows += rows;
+    else this.#begin(rows);
     return this.#reservation(rows);
   }
 
   #fits(rows: number): boolean {
-    return this.#heldRows === 0 || this.#heldRows + rows <= this.#maxRows;
+    const taken = this.#underWay.rows + this.#heldRows;
+    return taken === 0 || taken + rows <= this.#maxRows;
+  }
+
+  #begin(rows: number): void {
+    this.#underWay.readings += 1;
+    this.#underWay.rows += rows;
+  }
+
+  #end(rows: number): void {
+    this.#underWay.readings -= 1;
+    this.#underWay.rows -= rows;
   }
 
   #wait(rows: number, signal: AbortSignal): Promise<void> {
@@ -61,24 +86,29 @@ export class RowBudget {
       };
       this.#line.push(waiting);
       signal.addEventListener('abort', onAbort, { once: true });
+      this.#letIn();
     });
   }
 
   #letIn(): void {
     for (let next = this.#line[0]; next !== undefined && this.#fits(next.rows); next = this.#line[0]) {
       this.#line.shift();
-      this.#heldRows += next.rows;
+      this.#begin(next.rows);
       next.letIn();
     }
+    if (this.isShort) for (const giveBack of this.#holders) giveBack();
   }
 
   #reservation(reservedRows: number): RowReservation {
-    let heldRows = reservedRows;
-    const change = (rows: number): void => {
+    let isUnderWay = true;
+    let heldRows = 0;
+    const hold = (rows: number): void => {
+      if (isUnderWay) this.#end(reservedRows);
+      isUnderWay = false;
       this.#heldRows += rows - heldRows;
       heldRows = rows;
       this.#letIn();
     };
-    return { hold: change, release: () => change(0) };
+    return { hold, release: () => hold(0) };
   }
 }

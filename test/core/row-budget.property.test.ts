@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { AbortedError } from '../../src/core/errors.ts';
+import { workGathered } from '../../src/runs/gathered-work.ts';
 import { RowBudget, type RowReservation } from '../../src/runs/row-budget.ts';
 
 const never = new AbortController().signal;
@@ -40,7 +41,6 @@ it('fewer rows than were reserved let the next one in, and an abort leaves the l
   let second: RowReservation | undefined;
   void budget.reserve(60, never).then((reservation) => (second = reservation));
   await turn();
-  expect(budget.isWaitedFor).toBe(true);
   gone.abort();
   await expect(aborted).rejects.toBeInstanceOf(AbortedError);
   await turn();
@@ -48,5 +48,64 @@ it('fewer rows than were reserved let the next one in, and an abort leaves the l
   first.hold(40);
   await turn();
   expect(second).toBeDefined();
-  expect(budget.isWaitedFor).toBe(false);
+});
+
+interface Chunk {
+  /** Rows that are reserved and rows that come, of each reading. */
+  readonly readings: ReadonlyArray<readonly [reserved: number, come: number]>;
+  readonly concurrency: number;
+}
+
+/** Works a chunk as an export does; returns the sizes of its commits. */
+async function work(
+  { readings, concurrency }: Chunk,
+  budget: RowBudget,
+  maxWeight: number,
+): Promise<readonly number[]> {
+  const commits: number[] = [];
+  const units = readings.map((_, unit) => ({ unit, chunk: 0, target: '', spec: null }));
+  const left = await workGathered<{ readonly rows: number; readonly reservation: RowReservation }>(units, {
+    concurrency,
+    maxWeight,
+    room: budget,
+    weigh: ({ rows }) => rows,
+    async read({ unit }) {
+      const [reserved = 0, rows = 0] = readings[unit] ?? [];
+      const reservation = await budget.reserve(reserved, never);
+      await turn();
+      reservation.hold(rows);
+      return { rows, reservation };
+    },
+    async commit(gathered) {
+      await turn();
+      commits.push(gathered.length);
+      for (const { reservation } of gathered) reservation.release();
+    },
+  });
+  expect(left).toEqual([]);
+  return commits;
+}
+
+it('G8: any chunks side by side come to their end, whatever they reserve and whatever comes', async () => {
+  const rows = fc.integer({ min: 0, max: 150 });
+  const chunk = fc.record({
+    readings: fc.array(fc.tuple(rows, rows), { maxLength: 12 }),
+    concurrency: fc.integer({ min: 1, max: 4 }),
+  });
+  const chunks = fc.array(chunk, { minLength: 1, maxLength: 3 });
+  await fc.assert(
+    fc.asyncProperty(chunks, fc.integer({ min: 1, max: 200 }), async (side, maxWeight) => {
+      const budget = new RowBudget(100);
+      const commits = await Promise.all(side.map((each) => work(each, budget, maxWeight)));
+      expect(commits.flat().reduce((sum, size) => sum + size, 0)).toBe(side.flatMap((each) => each.readings).length);
+      // All room is there again.
+      await budget.reserve(100, never);
+    }),
+  );
+});
+
+it('readings that bring far less than they reserved are committed together, though others wait for room', async () => {
+  const readings = Array.from({ length: 200 }, () => [50, 1] as const);
+  const commits = await work({ readings, concurrency: 8 }, new RowBudget(100), 20);
+  expect(commits).toHaveLength(200 / 20);
 });
