@@ -63,6 +63,11 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
   ];
 }
 
+interface ReadingParts extends JobParts {
+  readonly profiles: ProfileInUse;
+  readonly reservation: RowReservation;
+}
+
 interface HeldWindow {
   readonly batch: WindowBatch;
   readonly reservation: RowReservation;
@@ -83,9 +88,9 @@ async function workWindows(
     room: budget,
     async read(unit) {
       const spec = windowSpecSchema.parse(unit.spec);
-      const reservation = await budget.reserve(expectedRows(spec), chunk.signal);
+      const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
       try {
-        const batch = await readWindow(unit, spec, settings, chunk, { ...parts, profiles });
+        const batch = await readWindow(unit, spec, settings, chunk, { ...parts, profiles, reservation });
         reservation.hold(batch.rows.length);
         return { batch, reservation };
       } catch (error) {
@@ -113,13 +118,15 @@ async function readWindow(
   { fromMs, toMs, mode, lookback, timeZone: zoneOfWell, unknownTimeZone }: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal }: ChunkOfWork<DailyProductionParams>,
-  { service, profiles }: JobParts & { readonly profiles: ProfileInUse },
+  { service, profiles, reservation }: ReadingParts,
 ): Promise<WindowBatch> {
   const window = { fromMs, toMs };
   const { pageLimit } = settings;
   const { profile } = profiles;
   const timeZone = zoneOfWell ?? settings.timeZone;
-  const reading = await service.readDailyProduction({ uwi, window, timeZone, pageLimit, profile }, { signal });
+  const mayGoOn = (rows: number): Promise<void> => reservation.came(rows);
+  const request = { uwi, window, timeZone, pageLimit, profile, mayGoOn };
+  const reading = await service.readDailyProduction(request, { signal });
   const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
   const { rows, quarantined, counts } = reading;
   return {

@@ -20,7 +20,7 @@ type PageFetch = (query: PageQuery, options: RequestOptions) => Promise<readonly
 export function createDailyProductionReader(fetchPage: PageFetch): ProductionDataService['readDailyProduction'] {
   const grantedLimits = new Map<number, readonly PageLimit[]>();
 
-  return async ({ uwi, window, timeZone, pageLimit, profile }, options = {}) => {
+  return async ({ uwi, window, timeZone, pageLimit, profile, mayGoOn }, options = {}) => {
     const tally = new ReadingTally(window, productionCalendar(timeZone));
     const answers = new AnswerCount();
     const asked = askedWindow(window);
@@ -34,6 +34,7 @@ export function createDailyProductionReader(fetchPage: PageFetch): ProductionDat
       const reply = await replyTo(fetchPage(query, { ...options, onAnswer: answers.count }));
       if (reply instanceof PermanentError) refusal = reply;
       step = pages.next(answerOf(reply, tally, step.value));
+      await mayGoOn?.(tally.rowCount);
     }
     const end = step.value;
     if (end.kind === 'fail') throw failureOf(end.failure, uwi, refusal);

@@ -41,6 +41,8 @@ export interface DailyProductionRequest {
   /** Rows to ask for on a page; the service may grant fewer. */
   readonly pageLimit: number;
   readonly profile?: ServiceProfile | undefined;
+  /** Told after each page how many rows have come by now; no further page is asked for before it resolves. */
+  readonly mayGoOn?: ((rows: number) => Promise<void>) | undefined;
 }
 
 /**

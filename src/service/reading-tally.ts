@@ -23,6 +23,11 @@ export class ReadingTally {
     this.#calendar = calendar;
   }
 
+  /** Records that are in memory by now. */
+  get rowCount(): number {
+    return this.#places.size;
+  }
+
   /**
    * Takes in a page; up to `again` of its records may be ones that were asked for again, which do not count as read.
    * Returns a name for each record: its key, and its date as well where that is not what it was.

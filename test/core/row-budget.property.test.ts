@@ -51,16 +51,34 @@ it('fewer rows than were reserved let the next one in, and an abort leaves the l
 });
 
 interface Chunk {
-  /** Rows that are reserved and rows that come, of each reading. */
-  readonly readings: ReadonlyArray<readonly [reserved: number, come: number]>;
+  /** Rows that are reserved, and rows that come with each page, of each reading. */
+  readonly readings: ReadonlyArray<readonly [reserved: number, pages: readonly number[]]>;
   readonly concurrency: number;
+}
+
+/** What is in memory, and the most that ever was. */
+class InMemory {
+  rows = 0;
+  mostRows = 0;
+
+  come(rows: number): void {
+    this.rows += rows;
+    this.mostRows = Math.max(this.mostRows, this.rows);
+  }
+
+  go(rows: number): void {
+    this.rows -= rows;
+  }
 }
 
 /** Works a chunk as an export does; returns the sizes of its commits. */
 async function work(
   { readings, concurrency }: Chunk,
-  budget: RowBudget,
-  maxWeight: number,
+  {
+    budget,
+    maxWeight,
+    inMemory,
+  }: { readonly budget: RowBudget; readonly maxWeight: number; readonly inMemory: InMemory },
 ): Promise<readonly number[]> {
   const commits: number[] = [];
   const units = readings.map((_, unit) => ({ unit, chunk: 0, target: '', spec: null }));
@@ -70,34 +88,48 @@ async function work(
     room: budget,
     weigh: ({ rows }) => rows,
     async read({ unit }) {
-      const [reserved = 0, rows = 0] = readings[unit] ?? [];
+      const [reserved = 0, pages = []] = readings[unit] ?? [];
       const reservation = await budget.reserve(reserved, never);
-      await turn();
+      let rows = 0;
+      for (const page of pages) {
+        await turn();
+        rows += page;
+        inMemory.come(page);
+        await reservation.came(rows);
+      }
       reservation.hold(rows);
       return { rows, reservation };
     },
     async commit(gathered) {
       await turn();
       commits.push(gathered.length);
-      for (const { reservation } of gathered) reservation.release();
+      for (const { rows, reservation } of gathered) {
+        inMemory.go(rows);
+        reservation.release();
+      }
     },
   });
   expect(left).toEqual([]);
   return commits;
 }
 
-it('G8: any chunks side by side come to their end, whatever they reserve and whatever comes', async () => {
-  const rows = fc.integer({ min: 0, max: 150 });
+it('G8: any chunks side by side come to their end, and hold no more than the budget or one reading, and a page of each other', async () => {
+  const page = fc.integer({ min: 0, max: 40 });
   const chunk = fc.record({
-    readings: fc.array(fc.tuple(rows, rows), { maxLength: 12 }),
+    readings: fc.array(fc.tuple(fc.integer({ min: 0, max: 150 }), fc.array(page, { maxLength: 6 })), { maxLength: 12 }),
     concurrency: fc.integer({ min: 1, max: 4 }),
   });
   const chunks = fc.array(chunk, { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.asyncProperty(chunks, fc.integer({ min: 1, max: 200 }), async (side, maxWeight) => {
       const budget = new RowBudget(100);
-      const commits = await Promise.all(side.map((each) => work(each, budget, maxWeight)));
-      expect(commits.flat().reduce((sum, size) => sum + size, 0)).toBe(side.flatMap((each) => each.readings).length);
+      const inMemory = new InMemory();
+      const commits = await Promise.all(side.map((each) => work(each, { budget, maxWeight, inMemory })));
+      const readings = side.flatMap((each) => each.readings.map(([, pages]) => pages));
+      expect(commits.flat().reduce((sum, size) => sum + size, 0)).toBe(readings.length);
+      const largest = Math.max(0, ...readings.map((pages) => pages.reduce((sum, rows) => sum + rows, 0)));
+      const others = side.reduce((sum, each) => sum + each.concurrency, 0) - 1;
+      expect(inMemory.mostRows).toBeLessThanOrEqual(Math.max(100 + 40, largest) + others * 40);
       // All room is there again.
       await budget.reserve(100, never);
     }),
@@ -105,7 +137,27 @@ it('G8: any chunks side by side come to their end, whatever they reserve and wha
 });
 
 it('readings that bring far less than they reserved are committed together, though others wait for room', async () => {
-  const readings = Array.from({ length: 200 }, () => [50, 1] as const);
-  const commits = await work({ readings, concurrency: 8 }, new RowBudget(100), 20);
-  expect(commits).toHaveLength(200 / 20);
+  const readings = Array.from({ length: 200 }, () => [50, [1]] as const);
+  const how = { budget: new RowBudget(100), maxWeight: 20, inMemory: new InMemory() };
+  expect(await work({ readings, concurrency: 8 }, how)).toHaveLength(200 / 20);
+});
+
+it('a reading that pauses goes on with what others give back, and an abort ends its pause', async () => {
+  const budget = new RowBudget(100);
+  const oldest = await budget.reserve(50, never);
+  const gone = new AbortController();
+  const [second, third] = [await budget.reserve(10, never), await budget.reserve(10, gone.signal)];
+  await oldest.came(80);
+  let isOn = false;
+  const going = second.came(30).then(() => (isOn = true));
+  const aborted = third.came(20);
+  await turn();
+  expect(isOn).toBe(false);
+  gone.abort();
+  await expect(aborted).rejects.toBeInstanceOf(AbortedError);
+  third.release();
+  await turn();
+  expect(isOn).toBe(false);
+  oldest.release();
+  await going;
 });
