@@ -23,8 +23,10 @@ export function countRows(counts: Counts): ReadonlyArray<readonly [string, strin
     .map(([name, count]) => [spacedName(name), figure(count)]);
 }
 
+/** The statement in the figures and the names of the table above it. */
 export function balanceText({ balanced, statement }: Balance): string {
-  return `  ${balanced ? 'It adds up' : 'It does not add up'}: ${statement}`;
+  const readable = spacedName(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
+  return `  ${balanced ? 'It adds up' : 'It does not add up'}: ${readable}`;
 }
 
 /** Empty where there are none. */

@@ -35,7 +35,7 @@ describe('push --inline', () => {
     const { code, stdout } = await home.run(push(file, '--inline'));
     expect(stdout).toContain('Done, with 1 row rejected by us and 1 row rejected by service.');
     expect(stdout).toMatch(/^ {2}superseded +1$/m);
-    expect(stdout).toContain('It adds up: 4 rows = 1 accepted + 1 superseded + 1 rejectedByUs + 1 rejectedByService');
+    expect(stdout).toContain('It adds up: 4 rows = 1 accepted + 1 superseded + 1 rejected by us + 1 rejected by service');
     expect(stdout).toContain('rejected: line 3, column length: ');
     expect(stdout).toMatch(/wellsync runs rejects \S+ > rejects.csv/);
     expect(code).toBe(3);
@@ -121,7 +121,7 @@ describe('push --dry-run', () => {
     const nowhere = { env: { WELLSYNC_REDIS_URL: 'redis://127.0.0.1:1' } };
     const { code, stdout } = await home.run(push(file, '--dry-run', '--check-topology'), nowhere);
     expect(stdout).toContain('1 row would be rejected.');
-    expect(stdout).toContain('It adds up: 4 rows = 2 sendable + 1 superseded + 1 rejectedByUs');
+    expect(stdout).toContain('It adds up: 4 rows = 2 sendable + 1 superseded + 1 rejected by us');
     expect(stdout).toContain('1 pipe that stands there again: N/P1');
     expect(stdout).toMatch(new RegExp(`^Rejects: ${home.folder}/rejects/dry-run-\\d+\\.csv$`, 'm'));
     expect(code).toBe(3);
