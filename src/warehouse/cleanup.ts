@@ -73,7 +73,8 @@ export interface DeletionLedger {
   }): Promise<readonly BegunDeletion[]>;
   /**
    * Writes how deletions ended and settles their units, in one transaction: a unit that is settled already keeps the outcome
-   * that it has (G1). `withdrawn` are units whose intents came to nothing. Returns the outcomes that this call settled.
+   * that it has (G1). What the warehouse has of a time series that is gone by this goes into `time_series_history`, as
+   * `deleted` by this run. `withdrawn` are units whose intents came to nothing. Returns the outcomes that this call settled.
    */
   conclude(batch: {
     readonly runId: string;
