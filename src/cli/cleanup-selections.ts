@@ -7,7 +7,8 @@ import { UsageError } from '../core/errors.ts';
 import { nearestName } from '../core/nearest-name.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { faultOfIds, targetOf, targetsOfTable } from './cleanup-table.ts';
-import { columnOf, readCsv, type CsvUse } from './csv-file.ts';
+import { readCsv, type CsvUse } from './csv-file.ts';
+import { namesOf, sourceWellKind } from './target-input.ts';
 import { listed } from './words.ts';
 
 /** As the flags of a command name them. */
@@ -40,16 +41,9 @@ export async function ofWells(
       hint: 'Name wells by --well W (repeatable) or by --wells FILE.csv with the column well. None never means all.',
     });
   }
-  const read = wells === undefined ? [] : columnOf(await readCsv(wells, stdin, wellsUse), 'well', wellsUse);
-  return sendable([...well, ...read].map((id) => targetOf(kind, id.trim(), '')));
+  const names = await namesOf(sourceWellKind, { names: well, file: wells }, sourceWellKind.fileFlag, stdin);
+  return sendable(names.map((id) => targetOf(kind, id, '')));
 }
-
-const wellsUse: CsvUse = {
-  called: 'the wells file',
-  pathHint: 'Check the path given by --wells.',
-  headerHint: 'The first line must name the columns, one of them well (source well id), and every other line a well.',
-  record: 'well',
-};
 
 function sendable(targets: readonly DeletionTarget[]): readonly DeletionTarget[] {
   const issues = targets.flatMap((target) => faultOfIds(target) ?? []);

@@ -121,7 +121,7 @@ describe('targets are refused', () => {
   test.each([
     [['cleanup'], 'nothing is named that should be cleaned up'],
     [['cleanup', 'micro-strings'], 'no well is named'],
-    [['cleanup', 'wellbores', '--well', ' '], 'cannot be asked for'],
+    [['cleanup', 'wellbores', '--well', ' '], '--well is empty'],
     [['cleanup', 'time-series', '--equipment', 'E'], 'one --equipment and at least one --source-id'],
     [['cleanup', 'time-series', '--equipment', 'E', '--equipment', 'F', '--source-id', 'S'], 'one --equipment'],
     [['cleanup', '--file', 'a.csv', '--apply', 'x'], 'exclude each other'],
