@@ -58,11 +58,14 @@ function decode(bytes: Uint8Array, name: string): string {
 
 function parseCsv(text: string, name: string): readonly CsvRecord[] {
   try {
-    // `info.lines` counts the line on which a record ends, which is the line of its start for all but quoted newlines.
-    const records: unknown = parse(text, { info: true, relax_column_count: true, skip_empty_lines: true });
-    return (records as ReadonlyArray<{ readonly info: { readonly lines: number }; readonly record: string[] }>).map(
-      ({ info, record }) => ({ line: info.lines, cells: record }),
-    );
+    // The line on which a record ends, which is the line of its start for all but quoted newlines.
+    const lines: number[] = [];
+    const note = (cells: string[], context: { readonly lines: number }): string[] => {
+      lines.push(context.lines);
+      return cells;
+    };
+    const records = parse(text, { on_record: note, relax_column_count: true, skip_empty_lines: true });
+    return records.map((cells, index) => ({ line: lines[index] ?? 0, cells }));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new UsageError(`${name} is not CSV: ${error.message}`, { cause: error });

@@ -26,6 +26,8 @@ export interface CleanupPlans {
   /** The newest first. */
   list(limit: number): Promise<readonly CleanupPlan[]>;
   targets(planId: string, slice: TargetSlice): Promise<readonly PlannedTarget[]>;
+  /** Every target by its ids, in order: without what the service showed of them, of which there may be much (G8). */
+  ids(planId: string): Promise<readonly DeletionTarget[]>;
   /** The first targets, at most `limit`, of which the service shows nothing or whose well produced lately. */
   warnedTargets(planId: string, limit: number): Promise<readonly PlannedTarget[]>;
 

@@ -92,6 +92,9 @@ export function describeCleanup(open: OpenWarehouse): void {
       expect(await cleanupPlans.read('q')).toBeUndefined();
       expect(await cleanupPlans.targets('p', { from: 0, limit: 10 })).toEqual(targets);
       expect(await cleanupPlans.targets('p', { from: 1, limit: 1 })).toEqual([targets[1]]);
+      expect(await cleanupPlans.ids('p')).toEqual(
+        targets.map(({ kind, ownerId, sourceId }) => ({ kind, ownerId, sourceId })),
+      );
       expect(await cleanupPlans.warnedTargets('p', 10)).toEqual(targets.slice(1));
       expect(await cleanupPlans.warnedTargets('p', 1)).toEqual([targets[1]]);
     });
