@@ -7,12 +7,48 @@ const ms = (fallback: number) => z.number().int().positive().default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
 const text = z.string().trim().min(1);
 
-const serviceUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https address, such as https://pds.example.com' })
-  .refine(
-    (url) => !/^https?:\/\/[^/]*@/.test(url),
-    'must hold no user name or password: use service.token or service.tokenFile',
-  );
+const httpUrl = (example: string) =>
+  z
+    .url({ protocol: /^https?$/, error: `must be an http or https address, such as ${example}` })
+    .refine(
+      (url) => !/^https?:\/\/[^/]*@/.test(url),
+      'must hold no user name or password: secrets have settings of their own',
+    );
+
+/** The ways in which a token is had; a service that asks for none needs none of them. */
+export const tokenWays = ['token', 'tokenFile', 'oauth'] as const;
+
+/** OAuth 2.0 client credentials (RFC 6749 section 4.4). */
+const clientCredentials = z
+  .strictObject({
+    tokenUrl: httpUrl('https://login.example.com/oauth2/token'),
+    clientId: text,
+    clientSecret: text.optional(),
+    clientSecretFile: text.optional(),
+    scope: text.optional(),
+    audience: text.optional(),
+    credentialsIn: z.enum(['header', 'form']).default('header'),
+  })
+  .refine(({ clientSecret, clientSecretFile }) => (clientSecret === undefined) !== (clientSecretFile === undefined), {
+    error: 'needs either clientSecret or clientSecretFile',
+  });
+
+const tls = z
+  .strictObject({
+    caFile: text.optional(),
+    certFile: text.optional(),
+    keyFile: text.optional(),
+    passphrase: text.optional(),
+    passphraseFile: text.optional(),
+  })
+  .refine(({ certFile, keyFile }) => keyFile === undefined || certFile !== undefined, {
+    error: 'is the key of a certificate: name that by certFile',
+    path: ['keyFile'],
+  })
+  .refine(({ passphrase, passphraseFile }) => passphrase === undefined || passphraseFile === undefined, {
+    error: 'passphrase and passphraseFile exclude each other',
+    path: ['passphraseFile'],
+  });
 
 const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
@@ -61,13 +97,15 @@ export const configSchema = z
   .strictObject({
     service: z
       .strictObject({
-        url: serviceUrl.optional(),
+        url: httpUrl('https://pds.example.com').optional(),
         token: text.optional(),
         tokenFile: text.optional(),
+        oauth: clientCredentials.optional(),
+        tls: tls.optional(),
         timeoutMs: ms(30_000),
         concurrency: count(8),
         requestsPerSecond: z.number().positive().optional(),
-        pageLimit: z.number().int().min(2).default(1_000),
+        pageLimit: z.number().int().min(5).default(1_000),
         maxBodyBytes: count(64 * 1024 * 1024),
         retry: z
           .strictObject({
@@ -78,9 +116,8 @@ export const configSchema = z
           })
           .prefault({}),
       })
-      .refine((service) => service.token === undefined || service.tokenFile === undefined, {
-        error: 'token and tokenFile exclude each other',
-        path: ['tokenFile'],
+      .refine((service) => tokenWays.filter((way) => service[way] !== undefined).length <= 1, {
+        error: `${tokenWays.join(', ')} exclude each other: a token is had by one of them`,
       })
       .prefault({}),
     redis: z

@@ -9,6 +9,7 @@ import type { PlannedUnit } from '../src/core/run.ts';
 import { tierText, type LookbackTier } from '../src/core/lookback.ts';
 import { workGathered } from '../src/runs/gathered-work.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
+import { ProfileInUse } from '../src/runs/profile-in-use.ts';
 import { RowBudget, type RowReservation } from '../src/runs/row-budget.ts';
 import type { WellFields } from '../src/warehouse/definitions.ts';
 import type { WindowBatch } from '../src/warehouse/warehouse.ts';
@@ -68,12 +69,13 @@ interface HeldWindow {
 }
 
 /** Wells are read side by side, each once there is room for its rows, and committed whenever enough rows have come together. */
-function workWindows(
+async function workWindows(
   settings: DailyProductionSettings,
   budget: RowBudget,
   chunk: ChunkOfWork<DailyProductionParams>,
   parts: JobParts,
 ): Promise<readonly Leftover[]> {
+  const profiles = await ProfileInUse.load(parts);
   return workGathered<HeldWindow>(chunk.units, {
     concurrency: settings.wellConcurrency,
     maxWeight: settings.batchRows,
@@ -85,7 +87,7 @@ function workWindows(
       // Rows that wait for their batch must not keep the next reader waiting for ever.
       const [reservation] = await Promise.all([room, budget.isWaitedFor ? commitGathered() : undefined]);
       try {
-        const batch = await readWindow(unit, spec, settings, chunk, parts);
+        const batch = await readWindow(unit, spec, settings, chunk, { ...parts, profiles });
         reservation.hold(batch.rows.length);
         return { batch, reservation };
       } catch (error) {
@@ -113,15 +115,26 @@ async function readWindow(
   { fromMs, toMs, mode, lookback, timeZone: zoneOfWell, unknownTimeZone }: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal }: ChunkOfWork<DailyProductionParams>,
-  { service }: JobParts,
+  { service, profiles }: JobParts & { readonly profiles: ProfileInUse },
 ): Promise<WindowBatch> {
   const window = { fromMs, toMs };
   const { pageLimit } = settings;
+  const { profile } = profiles;
   const timeZone = zoneOfWell ?? settings.timeZone;
-  const reading = await service.readDailyProduction({ uwi, window, timeZone, pageLimit }, { signal });
-  const readDays = wholeDays(window, timeZone, params.nowMs);
-  const notices = [...reading.notices, ...lookbackNotice(lookback), ...zoneNotice(unknownTimeZone, timeZone)];
-  return { unit, uwi, window, mode, readDays, ...reading, notices };
+  const reading = await service.readDailyProduction({ uwi, window, timeZone, pageLimit, profile }, { signal });
+  const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
+  const { rows, quarantined, counts } = reading;
+  return {
+    unit,
+    uwi,
+    window,
+    mode,
+    readDays: wholeDays(window, timeZone, params.nowMs),
+    rows,
+    quarantined,
+    counts,
+    notices: [...reading.notices, ...learnt, ...lookbackNotice(lookback), ...zoneNotice(unknownTimeZone, timeZone)],
+  };
 }
 
 async function commitWindows(

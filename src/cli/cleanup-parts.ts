@@ -1,18 +1,10 @@
-/** Owns what the commands of a cleanup share: the way to the service with its limits, and finding a plan by its id. */
+/** Owns what the commands of a cleanup share: finding a plan by its id, and the settings that they hold it to. */
 import type { Config } from '../../config/schema.ts';
 import type { CleanupPlan } from '../core/cleanup-plan.ts';
 import { UsageError } from '../core/errors.ts';
 import { nearestName } from '../core/nearest-name.ts';
-import type { LookOptions } from '../runs/cleanup-planner.ts';
-import type { JobParts } from '../runs/job.ts';
 import type { CleanupPlans } from '../warehouse/cleanup.ts';
-import { exitCodes } from './exit-codes.ts';
-import type { Installation } from './installation.ts';
-import { createLog } from './log.ts';
 import type { Output } from './output.ts';
-import { checkBeforeWork } from './preflight.ts';
-import { createLogReader } from './readable-log.ts';
-import { listenForStop } from './stop-signals.ts';
 import { counted } from './words.ts';
 
 /** Among how many plans a mistyped one is looked for. */
@@ -20,23 +12,6 @@ const newestPlans = 1_000;
 
 /** From so many targets on a look at them takes long enough to be announced. */
 const manyTargets = 200;
-
-/** Asks the service in this process, within the limits that all share (G9). Ctrl-C ends it: nothing is deleted here. */
-export async function atService<T>(
-  installation: Installation,
-  output: Output,
-  act: (parts: JobParts, look: LookOptions) => Promise<T>,
-): Promise<T> {
-  const { config, warehouse } = installation;
-  await checkBeforeWork(installation);
-  using stop = listenForStop(exitCodes.cancelled);
-  const log = createLog({ level: 'warn', config, stream: createLogReader((text) => output.say(text)) });
-  const service = await installation.service(log);
-  return await act(
-    { service, warehouse, now: Date.now },
-    { concurrency: config.service.concurrency, signal: stop.signal },
-  );
-}
 
 export function sayWhatIsRead(targets: number, output: Output): void {
   if (targets >= manyTargets) output.say(`Reading what the service shows of ${counted(targets, 'target')} …`);

@@ -21,7 +21,7 @@ import type { AnyJob } from '../runs/job.ts';
 import { createRunDesk, type RunDesk } from '../runs/run-desk.ts';
 import { createProductionDataService } from '../service/create-service.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
-import type { TokenSettings } from '../service/settings.ts';
+import type { SecretSettings, TlsSettings, TokenSettings } from '../service/settings.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { WellFields } from '../warehouse/definitions.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -133,6 +133,7 @@ async function openService(
     {
       baseUrl: serviceUrlOf(config),
       token: tokenOf(config),
+      tls: tlsOf(config),
       timeoutMs,
       concurrency,
       maxBodyBytes,
@@ -148,9 +149,26 @@ async function openService(
   return service;
 }
 
-function tokenOf({ service: { token, tokenFile } }: Config): TokenSettings {
-  if (token !== undefined) return { kind: 'value', value: token };
-  return tokenFile === undefined ? { kind: 'none' } : { kind: 'file', path: tokenFile };
+function tokenOf({ service: { token, tokenFile, oauth } }: Config): TokenSettings {
+  if (oauth === undefined) return secretOf(token, tokenFile) ?? { kind: 'none' };
+  // The schema wants one of the two.
+  const { clientSecret, clientSecretFile = '', ...credentials } = oauth;
+  return { kind: 'client-credentials', ...credentials, clientSecret: secretOf(clientSecret, clientSecretFile) };
+}
+
+/** How connections to the service are made safe, where the configuration says. */
+export function tlsOf({ service: { tls } }: Config): TlsSettings | undefined {
+  if (tls === undefined) return undefined;
+  const { passphrase, passphraseFile, ...files } = tls;
+  return { ...files, passphrase: secretOf(passphrase, passphraseFile) };
+}
+
+/** The schema lets no more than one of them be set. */
+function secretOf(value: string | undefined, path: string): SecretSettings;
+function secretOf(value: string | undefined, path: string | undefined): SecretSettings | undefined;
+function secretOf(value: string | undefined, path: string | undefined): SecretSettings | undefined {
+  if (value !== undefined) return { kind: 'value', value };
+  return path === undefined ? undefined : { kind: 'file', path };
 }
 
 /** Throws UsageError where no address is set. */

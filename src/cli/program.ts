@@ -7,6 +7,7 @@ import { addCleanupCommand } from './cleanup-command.ts';
 import { addCoverageCommand } from './coverage-command.ts';
 import { addDoctorCommand } from './doctor-command.ts';
 import { addExportCommand } from './export-command.ts';
+import { addProbeCommand } from './probe-command.ts';
 import { addPushCommand } from './push-command.ts';
 import { addQueryCommand } from './query-command.ts';
 import { addRestatementsCommand } from './restatements-command.ts';
@@ -40,6 +41,7 @@ export function createProgram(shell: Shell): Command {
   addRestatementsCommand(program, shell);
   addQueryCommand(program, shell);
   addAuditCommand(program, shell);
+  addProbeCommand(program, shell);
   addTestingServerCommand(program, shell);
   addDoctorCommand(program, shell);
   for (const command of leavesOf(program)) command.addHelpText('after', commonNote);

@@ -160,8 +160,8 @@ function* readOnOrInPasses(page: FirstPage, answer: PageAnswer): Paging<PagingEn
 
 /** Undefined where the pages cannot be joined. */
 function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefined> {
-  const { first, pageBase, exact, maxPages } = page;
-  const found = { pageBase, pagingHonoured: true, limitHonoured: true };
+  const { first, pageBase, exact, maxPages, limit } = page;
+  const found: PagingFindings = { pageBase, pagingHonoured: true, limitHonoured: true };
   const keys = keysOf(answer);
   if (answer.kind === 'refused') return undefined;
   if (first.length < leastChained) return keys.every((key) => first.includes(key)) ? endOf() : undefined;
@@ -171,7 +171,8 @@ function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefi
   if (joined.fresh === 0 && keys.length < start) return endOf(found);
   const result = yield* readChain({ pageBase, maxLimit: first.length, maxPages, reach: joined.reach });
   if (result === 'without-end') return failWith(result);
-  return result === 'joined' ? endOf(found) : undefined;
+  if (result === 'doubtful') return undefined;
+  return endOf(first.length < limit ? { ...found, grantedLimit: first.length } : found);
 }
 
 /** The page that begins with the last row of the first page; where there is none such, the one after the first. */

@@ -31,6 +31,8 @@ export interface PagingFindings {
   readonly pageBase?: 0 | 1;
   readonly pagingHonoured?: boolean;
   readonly limitHonoured?: boolean;
+  /** Rows of a first page that was shorter than asked for, where more came after it. */
+  readonly grantedLimit?: number;
 }
 
 export type PagingEnd =

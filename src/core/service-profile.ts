@@ -123,6 +123,20 @@ function parsed(text: string): unknown {
   }
 }
 
+/** What exports go by, in a line. */
+export function summaryOf({ uwi, pageBase, maxLimit, pagingHonoured, limitHonoured, order }: ServiceProfile): string {
+  const known = [
+    pagingHonoured === false ? 'page is not heeded' : wordsFor('the first page is', pageBase),
+    limitHonoured === false ? 'limit is not heeded' : wordsFor('the largest limit is', maxLimit),
+    wordsFor('order by date:', order),
+  ];
+  return `${known.filter((words) => words !== '').join(', ')} (asked of ${uwi})`;
+}
+
+function wordsFor(what: string, value: number | string): string {
+  return value === 'unknown' ? '' : `${what} ${value}`;
+}
+
 /** The limit to ask for: what the operator wants, but no more than the service is known to grant. */
 export function limitFor(profile: ServiceProfile | undefined, wanted: number): number {
   const { maxLimit = 'unknown', overMaxLimit = 'unknown' } = profile ?? {};
@@ -140,7 +154,14 @@ export function misfitsOf(
   if (differ(pagingHonoured, found.pagingHonoured)) misfits.push(honouredWords('page', found.pagingHonoured));
   if (differ(limitHonoured, found.limitHonoured)) misfits.push(honouredWords('limit', found.limitHonoured));
   if (found.limitRefused) misfits.push('it refuses a limit that it granted');
+  if (isBelow(found.grantedLimit, profile))
+    misfits.push(`it grants a limit of ${found.grantedLimit}, not ${profile.maxLimit}`);
   return misfits;
+}
+
+/** Where the largest limit is not known, more was asked for than anybody promised. */
+function isBelow(granted: number | undefined, { maxLimit, overMaxLimit }: ServiceProfile): boolean {
+  return granted !== undefined && maxLimit !== 'unknown' && overMaxLimit !== 'unknown' && granted < maxLimit;
 }
 
 function differ<T>(known: T | Unknown, found: T | undefined): boolean {

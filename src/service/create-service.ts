@@ -4,6 +4,7 @@ import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
 import { createDailyProductionReader } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
+import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
 import { createRequestLayer, type RequestOptions, type ServiceParts } from './request-layer.ts';
 import { parseBaseUrl, type ServiceSettings } from './settings.ts';
@@ -30,10 +31,14 @@ export function createProductionDataService(
   const fetchPage = async (query: DailyProductionQuery, options?: RequestOptions) =>
     call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readArray, options);
 
+  const { now } = parts;
+  const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage: fetchPage };
+
   return {
-    baseUrl: exchange.baseUrl,
-    fetchDailyProductionPage: fetchPage,
+    ...pages,
     readDailyProduction: createDailyProductionReader(fetchPage),
+    probe: async (request, options) =>
+      probeService(pages, request, now === undefined ? { ...options } : { ...options, now }),
     fetchTimeSeries: async (equipment, options) => call(get(paths.timeSeries(equipment)), readTimeSeries, options),
     deleteTimeSeries: async (equipment, sourceId, options) =>
       call(remove(paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),

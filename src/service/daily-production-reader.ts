@@ -56,7 +56,7 @@ function answerOf(reply: readonly unknown[] | PermanentError, tally: ReadingTall
 type Ended = Extract<PagesEnd, { kind: 'end' }>;
 
 function misfitsIn(profile: ServiceProfile, end: Ended, limits: readonly PageLimit[]): readonly string[] {
-  return end.byProfile ? [] : misfitsOf(profile, { ...end.found, limitRefused: end.limits[0] !== limits[0] });
+  return misfitsOf(profile, { ...end.found, limitRefused: end.limits[0] !== limits[0] });
 }
 
 /** Where the service refused by itself, its own words stand. */

@@ -6,15 +6,8 @@ import { productionCalendar, type ProductionCalendar } from '../core/production-
 import { checkRecord } from '../core/record-check.ts';
 import type { ProfileEvidence, ServiceProfile } from '../core/service-profile.ts';
 import { refusalOf, replyTo } from './page-reply.ts';
-import type { CallOptions, ProductionDataService } from './production-data-service.ts';
+import type { CallOptions, ProbeRequest, ProductionDataService } from './production-data-service.ts';
 import { keyOf } from './reading-tally.ts';
-
-export interface ProbeRequest {
-  /** A well with data; five rows or more tell most. */
-  readonly uwi: string;
-  /** For dates without an offset. */
-  readonly timeZone: string;
-}
 
 export interface ProbeOptions extends CallOptions {
   readonly now?: () => number;

@@ -13,6 +13,13 @@ export interface TimeSeriesRecord {
   readonly unit: string | null;
 }
 
+export interface ProbeRequest {
+  /** A well with data; five rows or more tell most. */
+  readonly uwi: string;
+  /** For dates without an offset. */
+  readonly timeZone: string;
+}
+
 /** The answer to the retrieval of a well: its shape is not shown, so the body is kept as text with its content type. */
 export interface WellBody {
   readonly contentType: string | null;
@@ -71,6 +78,13 @@ export interface ProductionDataService {
    * moved between the pages for longer than the read had patience (G4).
    */
   readDailyProduction(request: DailyProductionRequest, options?: CallOptions): Promise<WindowReading>;
+
+  /**
+   * Finds what the interface does not show (DESIGN.md section 3) by section 4.1, with at most 12 requests, retries apart.
+   * What the well cannot tell is `unknown`, with the reason among the evidence. Throws PermanentError `no-data` for a well
+   * without rows.
+   */
+  probe(request: ProbeRequest, options?: CallOptions): Promise<ServiceProfile>;
 
   /** Section 4.2. */
   fetchTimeSeries(sourceEquipmentId: string, options?: CallOptions): Promise<readonly TimeSeriesRecord[]>;

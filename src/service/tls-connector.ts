@@ -24,7 +24,8 @@ export function connectorFor(
   };
 }
 
-async function readTls({ caFile, certFile, keyFile = certFile, passphrase }: TlsSettings) {
+/** Throws AccessError for files that cannot be read or used. */
+export async function readTls({ caFile, certFile, keyFile = certFile, passphrase }: TlsSettings) {
   const secure: SecureContextOptions = {
     ...(caFile === undefined
       ? {}

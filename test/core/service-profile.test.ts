@@ -71,10 +71,13 @@ describe('a misfit', () => {
     expect(misfits({ pagingHonoured: false })).toEqual(['it does not heed page as it did']);
     expect(misfits({ limitHonoured: false })).toEqual(['it does not heed limit as it did']);
     expect(misfits({ limitRefused: true })).toEqual(['it refuses a limit that it granted']);
+    expect(misfits({ grantedLimit: 400 })).toEqual(['it grants a limit of 400, not 1000']);
   });
 
   it('is not what a read did not find out, nor what the profile does not know', () => {
     expect(misfits({ pageBase: 1, pagingHonoured: true })).toEqual([]);
     expect(misfitsOf({ ...profile, pageBase: 'unknown' }, { pageBase: 0, limitRefused: false })).toEqual([]);
+    const unsure = { ...profile, overMaxLimit: 'unknown' } as const;
+    expect(misfitsOf(unsure, { grantedLimit: 400, limitRefused: false })).toEqual([]);
   });
 });

@@ -54,7 +54,7 @@ describe('an answer that is no complete reading', () => {
     const params = { uwis: [UWI, 'forgotten'], nowMs, allowShrink: true };
     for (const job of [dailyProductionJobName, gapsJobName]) {
       const report = await engine.run(job, params);
-      expect(report.failures).toMatchObject([{ target: 'forgotten', code: expect.stringContaining('404') }]);
+      expect(report.failures).toMatchObject([{ target: 'forgotten', code: 'not-found' }]);
       expect(report.counts).toMatchObject({ removed: 0 });
     }
     const rows = `SELECT count(*) FROM daily_production WHERE uwi = 'forgotten'`;
