@@ -96,14 +96,9 @@ async function planUnits(
       hint: `See what it did: wellsync runs show ${holder}.`,
     });
   }
-  const targets = await cleanupPlans.targets(plan.planId, { from: 0, limit: plan.counts.targets });
+  const targets = await cleanupPlans.ids(plan.planId);
   const chunks = chunkTargets(targets, settings.chunkTargets);
-  return targets.map((target) => ({
-    unit: target.ordinal,
-    chunk: chunks[target.ordinal] ?? 0,
-    target: targetText(target),
-    spec: null,
-  }));
+  return targets.map((target, unit) => ({ unit, chunk: chunks[unit] ?? 0, target: targetText(target), spec: null }));
 }
 
 /** The plan is held to its rules once more: nobody knows how long the run has waited for a worker, nor for which one. */

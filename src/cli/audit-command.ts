@@ -1,5 +1,6 @@
 /** `wellsync audit`: what was deleted, by whom and with what outcome, and the proof that nobody changed the record of it. */
 import { InvalidArgumentError, type Command } from 'commander';
+import type { AuditHead, BrokenRow } from '../core/deletion-audit.ts';
 import { instantOfDateTime, instantOfDay, productionCalendar } from '../core/production-day.ts';
 import { UsageError } from '../core/errors.ts';
 import type { DeletionFilter } from '../warehouse/cleanup.ts';
@@ -88,12 +89,18 @@ async function verify(invocation: Invocation<object>): Promise<ExitCode> {
   const { head, broken } = await installation.warehouse.deletions.verify();
   if (output.json) {
     await output.document({ intact: broken === undefined, rows: head.rows, head: head.hash, broken: broken ?? null });
-  } else if (broken === undefined) {
-    await output.print(`The audit is whole: ${counted(head.rows, 'row')}, the last one with the hash ${head.hash}.`);
   } else {
-    await output.print(
-      `The audit is broken: row ${broken.seq} ${broken.reason}.\n${counted(head.rows, 'row')} before it are right.`,
-    );
+    await output.print(broken === undefined ? wholeText(head) : brokenText(broken));
   }
   return broken === undefined ? exitCodes.done : exitCodes.failed;
+}
+
+function wholeText({ rows, hash }: AuditHead): string {
+  if (rows === 0) return 'The audit is empty: this warehouse knows of no deletion.';
+  return `The audit is whole: ${counted(rows, 'row')}, the last one with the hash ${hash}.`;
+}
+
+function brokenText({ seq, reason }: BrokenRow): string {
+  const before = seq === 1 ? '' : `\n${counted(seq - 1, 'row')} before it ${seq === 2 ? 'is' : 'are'} right.`;
+  return `The audit is broken: row ${seq} ${reason}.${before}`;
 }

@@ -5,26 +5,22 @@ import { passedCaps, refuseUnfit, type CleanupPlan } from '../core/cleanup-plan.
 import { AbortedError, UsageError } from '../core/errors.ts';
 import { makePlan, refuseChanged, warningsTold, type LookOptions } from '../runs/cleanup-planner.ts';
 import type { JobParts } from '../runs/job.ts';
-import { followToEnd, workInline } from './carry-out.ts';
 import { planDocument, planText } from './cleanup-plan-text.ts';
 import { atService } from './at-service.ts';
 import { findPlan, maxAgeMsOf, sayWhatIsRead } from './cleanup-parts.ts';
 import { resolveSelection } from './cleanup-selections.ts';
 import { configOf, type Invocation } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { leaveQueued } from './start-run.ts';
+import { carryOut, queueRun, startRun, type StartOptions } from './start-run.ts';
 import { createInstallation, type Installation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 import type { Output } from './output.ts';
-import { checkBeforeWork } from './preflight.ts';
 import { ask, isAtTerminal } from './question.ts';
 import { counted } from './words.ts';
 
-export interface ApplyOptions {
+export interface ApplyOptions extends StartOptions {
   readonly dryRun?: true;
   readonly yes?: true;
-  readonly wait?: true;
-  readonly inline?: true;
 }
 
 type Applying = Invocation<ApplyOptions>;
@@ -40,11 +36,12 @@ export async function applyPlan(planId: string, invocation: Applying): Promise<E
   if (options.dryRun) return await sayFit(plan, installation, output);
   if (!options.yes && isAtTerminal(stdin, output)) await confirm(plan, invocation, installation);
   const requestedBy = operatorName();
-  const runId = await start({ planId: plan.planId, checkedAtMs, requestedBy }, installation, options);
+  const params: CleanupParams = { planId: plan.planId, checkedAtMs, requestedBy };
+  const runId = await queueRun(cleanupJobName, params, installation, options);
   // Its run claims it too: this only shows it as applied from now on, while the run still waits for a worker.
   await installation.warehouse.cleanupPlans.claim(plan.planId, { runId, atMs: Date.now(), by: requestedBy });
   const opening = `Run ${runId}: deletes ${counted(plan.counts.targets, 'target')} of plan ${plan.planId}`;
-  return await carryOut(runId, opening, invocation, installation);
+  return await carryOut({ runId, job: cleanupJobName }, options, { installation, output, opening });
 }
 
 async function holdToRules(
@@ -96,26 +93,7 @@ export async function runSelection(invocation: Applying): Promise<ExitCode> {
     else await output.print(`${planText(plan, warned)}\n\nDry run: the plan was not kept, and nothing was deleted.`);
     return exitCodes.done;
   }
-  await checkBeforeWork(installation);
-  const runId = await start({ selection: name, requestedBy: operatorName() }, installation, options);
-  return await carryOut(runId, `Run ${runId}: plans and applies the selection ${name}`, invocation, installation);
-}
-
-async function start(params: CleanupParams, installation: Installation, options: ApplyOptions): Promise<string> {
-  await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
-  const desk = await installation.desk();
-  return desk.start(cleanupJobName, params);
-}
-
-async function carryOut(
-  runId: string,
-  opening: string,
-  { options, output }: Applying,
-  installation: Installation,
-): Promise<ExitCode> {
-  const run = { runId, job: cleanupJobName };
-  const parts = { installation, output, opening };
-  if (options.inline) return workInline(run, parts);
-  if (options.wait) return followToEnd(run, parts);
-  return leaveQueued(run, parts, {});
+  const params: CleanupParams = { selection: name, requestedBy: operatorName() };
+  const what = `plans and applies the selection ${name}`;
+  return await startRun(invocation, installation, { job: cleanupJobName, params, what, facts: {} });
 }

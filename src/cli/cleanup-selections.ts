@@ -7,8 +7,9 @@ import { UsageError } from '../core/errors.ts';
 import { nearestName } from '../core/nearest-name.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { faultOfIds, targetOf, targetsOfTable } from './cleanup-table.ts';
-import { columnOf, readCsv, type CsvUse } from './csv-file.ts';
-import { listed } from './words.ts';
+import { mostRecords, readCsv, tooLong, type CsvUse } from './csv-file.ts';
+import { namesOf, sourceWellKind } from './target-input.ts';
+import { figure, listed } from './words.ts';
 
 /** As the flags of a command name them. */
 export interface TargetFlags {
@@ -40,16 +41,9 @@ export async function ofWells(
       hint: 'Name wells by --well W (repeatable) or by --wells FILE.csv with the column well. None never means all.',
     });
   }
-  const read = wells === undefined ? [] : columnOf(await readCsv(wells, stdin, wellsUse), 'well', wellsUse);
-  return sendable([...well, ...read].map((id) => targetOf(kind, id.trim(), '')));
+  const names = await namesOf(sourceWellKind, { names: well, file: wells }, sourceWellKind.fileFlag, stdin);
+  return sendable(names.map((id) => targetOf(kind, id, '')));
 }
-
-const wellsUse: CsvUse = {
-  called: 'the wells file',
-  pathHint: 'Check the path given by --wells.',
-  headerHint: 'The first line must name the columns, one of them well (source well id), and every other line a well.',
-  record: 'well',
-};
 
 function sendable(targets: readonly DeletionTarget[]): readonly DeletionTarget[] {
   const issues = targets.flatMap((target) => faultOfIds(target) ?? []);
@@ -64,28 +58,34 @@ const targetsUse: CsvUse = {
   record: 'target',
 };
 
-/** Throws UsageError with every fault of the file. */
+/** Cells are trimmed: blanks around them are of those who align columns. Throws UsageError with every fault of the file. */
 export async function ofFile(file: string, stdin: Readable): Promise<readonly DeletionTarget[]> {
   const { name, header, records } = await readCsv(file, stdin, targetsUse);
   return targetsOfTable({
     name,
     columns: header,
-    rows: records.map(({ line, cells }) => ({ place: `line ${line}`, cells })),
+    rows: records.map(({ line, cells }) => ({ place: `line ${line}`, cells: cells.map((cell) => cell.trim()) })),
   });
 }
 
-/** Throws UsageError with every fault of the query or of its rows. */
+/** Ids are taken as the warehouse has them, to the last blank. Throws UsageError with every fault of the query or of its rows. */
 export function ofQuery(sql: string, warehouse: Warehouse): Promise<readonly DeletionTarget[]> {
   return warehouse.query(sql, async ({ columns, rows }) => {
     const read: { readonly place: string; readonly cells: readonly string[] }[] = [];
-    for await (const row of rows) read.push({ place: `row ${read.length + 1}`, cells: row.map(cellText) });
+    for await (const row of rows) {
+      if (read.length === mostRecords) throw tooLong('the query', `${figure(mostRecords)} rows`);
+      const place = `row ${read.length + 1}`;
+      read.push({ place, cells: row.map((value, index) => cellText(value, `${place}: ${columns[index]?.name}`)) });
+    }
     return targetsOfTable({ name: 'the query', columns: columns.map((column) => column.name), rows: read });
   });
 }
 
-function cellText(value: unknown): string {
+/** Throws UsageError for what is no id, such as a list. */
+function cellText(value: unknown, what: string): string {
   if (value === null) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  throw new UsageError(`${what} is ${JSON.stringify(value).slice(0, 60)}, and not a text`);
 }
 
 /** The targets of a selection of the configuration, with its caps. Throws UsageError for a name that it does not know. */

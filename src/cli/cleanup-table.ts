@@ -3,9 +3,9 @@ import { kindText, targetKinds, type DeletionTarget, type TargetKind } from '../
 import { PermanentError, UsageError } from '../core/errors.ts';
 import { paths } from '../service/contract.ts';
 import { firstIssues } from './csv-file.ts';
-import { listed } from './words.ts';
+import { figure, listed } from './words.ts';
 
-/** A CSV file, or the rows of a query. */
+/** A CSV file, or the rows of a query. Its cells are taken as they stand: an id may begin or end with a blank. */
 export interface TargetTable {
   /** As the operator knows it: the path of a file, `the query`. */
   readonly name: string;
@@ -60,13 +60,13 @@ function widthFault(cells: number, columns: number): string {
 }
 
 function rowOf(cells: readonly string[], positions: ReadonlyMap<NeededColumn, number>): Row {
-  const cell = (column: NeededColumn): string => (cells[positions.get(column) ?? -1] ?? '').trim();
+  const cell = (column: NeededColumn): string => cells[positions.get(column) ?? -1] ?? '';
   return { kind: cell('kind'), well: cell('well'), equipment: cell('equipment'), source_id: cell('source_id') };
 }
 
 /** The target of a row, or what is wrong with it. */
 function targetOfRow(row: Row): DeletionTarget | string {
-  const kind = targetKinds.find((known) => known === row.kind.toLowerCase());
+  const kind = targetKinds.find((known) => known === row.kind.trim().toLowerCase());
   if (kind === undefined) {
     return `the kind ${JSON.stringify(row.kind)} is none of ${listed(targetKinds)}`;
   }
@@ -97,8 +97,22 @@ export function targetOf(kind: TargetKind, ownerId: string, sourceId: string): D
   return { kind, ownerId, sourceId: kind === 'time-series' ? sourceId : null };
 }
 
-/** Why the ids of a target cannot be sent, by the paths of the contract; undefined where they can. */
+/** No id is: what has more is something else that slipped into the cell. */
+const maxIdCharacters = 1_000;
+
+/** Why the ids of a target cannot be sent, or are none; undefined where they can. */
 export function faultOfIds({ ownerId, sourceId }: DeletionTarget): string | undefined {
+  return faultOfId(ownerId) ?? faultOfId(sourceId ?? 'none') ?? faultOfPath(ownerId, sourceId);
+}
+
+function faultOfId(id: string): string | undefined {
+  if (id.length > maxIdCharacters)
+    return `an id of ${figure(id.length)} characters is none: they have ${figure(maxIdCharacters)} at most`;
+  if (id !== '' && id.trim() === '') return 'an id of blanks alone is none';
+  return /\p{Control}/u.test(id) ? `the id ${JSON.stringify(id)} holds a control character` : undefined;
+}
+
+function faultOfPath(ownerId: string, sourceId: string | null): string | undefined {
   try {
     paths.timeSeriesRecord(ownerId, sourceId ?? 'none');
     return undefined;

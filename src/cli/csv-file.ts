@@ -1,9 +1,10 @@
 /** Reads a list file: CSV in UTF-8 with a header, from a path or from standard input. */
-import { readFile } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
+import { isUtf8 } from 'node:buffer';
+import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse/sync';
 import { UsageError } from '../core/errors.ts';
+import { figure } from './words.ts';
 
 export interface CsvRecord {
   /** The line on which it begins, from 1. */
@@ -29,18 +30,46 @@ export interface CsvUse {
   readonly record: string;
 }
 
-/** `file` may be `-` for standard input. Throws UsageError for a file that cannot be read, is no CSV or has no header. */
+/** A list is in memory as a whole: one that is longer is refused before it ends the process (G8). */
+export const mostRecords = 150_000;
+const maxMegabytes = 16;
+
+/**
+ * `file` may be `-` for standard input. Throws UsageError for a file that cannot be read, is too large, is no CSV or has
+ * no header.
+ */
 export async function readCsv(file: string, stdin: Readable, use: CsvUse): Promise<CsvFile> {
   const name = file === '-' ? 'standard input' : file;
-  const bytes = file === '-' ? await buffer(stdin) : await readBytes(file, use);
+  const bytes = await readBytes(file === '-' ? stdin : createReadStream(file), file, use);
+  if (bytes === undefined) throw tooLong(name, `${maxMegabytes} MB`);
   const [header, ...records] = parseCsv(decode(bytes, name), name);
   if (header === undefined) throw new UsageError(`${name} is empty`, { hint: use.headerHint });
+  if (records.length > mostRecords) throw tooLong(name, `${figure(mostRecords)} rows`);
   return { name, header: header.cells, records };
 }
 
-async function readBytes(file: string, { called, pathHint }: CsvUse): Promise<Uint8Array> {
+export function tooLong(name: string, most: string): UsageError {
+  return new UsageError(`${name} is longer than the ${most} that a list may have`, {
+    hint: 'Nothing was started. Take it in parts, one after another.',
+  });
+}
+
+/** Undefined where there are more than a list may have. */
+async function readBytes(
+  stream: Readable,
+  file: string,
+  { called, pathHint }: CsvUse,
+): Promise<Uint8Array | undefined> {
+  const parts: Buffer[] = [];
+  let length = 0;
   try {
-    return await readFile(file);
+    for await (const part of stream) {
+      const bytes = Buffer.from(part as Buffer | string);
+      length += bytes.length;
+      if (length > maxMegabytes * 1024 * 1024) return undefined;
+      parts.push(bytes);
+    }
+    return Buffer.concat(parts);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : code;
@@ -48,21 +77,27 @@ async function readBytes(file: string, { called, pathHint }: CsvUse): Promise<Ui
   }
 }
 
+/** A text with a NUL is one in UTF-16 that happens to be UTF-8 too, or none at all. */
 function decode(bytes: Uint8Array, name: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw new UsageError(`${name} is not a text in UTF-8`, { hint: 'Save it as CSV, UTF-8.', cause: error });
-  }
+  if (isUtf8(bytes) && !bytes.includes(0)) return new TextDecoder().decode(bytes);
+  throw new UsageError(`${name} is not a text in UTF-8`, { hint: 'Save it as CSV, UTF-8.' });
 }
 
 function parseCsv(text: string, name: string): readonly CsvRecord[] {
   try {
-    // `info.lines` counts the line on which a record ends, which is the line of its start for all but quoted newlines.
-    const records: unknown = parse(text, { info: true, relax_column_count: true, skip_empty_lines: true });
-    return (records as ReadonlyArray<{ readonly info: { readonly lines: number }; readonly record: string[] }>).map(
-      ({ info, record }) => ({ line: info.lines, cells: record }),
-    );
+    // The line on which a record ends, which is the line of its start for all but quoted newlines.
+    const lines: number[] = [];
+    const note = (cells: string[], context: { readonly lines: number }): string[] => {
+      lines.push(context.lines);
+      return cells;
+    };
+    const records = parse(text, {
+      on_record: note,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      to: mostRecords + 2,
+    });
+    return records.map((cells, index) => ({ line: lines[index] ?? 0, cells }));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     throw new UsageError(`${name} is not CSV: ${error.message}`, { cause: error });

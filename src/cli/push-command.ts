@@ -6,10 +6,10 @@ import { networkPipesJobName, type NetworkPipesParams } from '../../jobs/network
 import type { KnownPush } from '../warehouse/warehouse.ts';
 import { readPipes } from '../pipes/read-pipes.ts';
 import { Topology } from '../pipes/topology.ts';
-import { followToEnd, workInline, type CarryOutParts } from './carry-out.ts';
+import type { CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { inlineOption, leaveQueued, waitOption } from './start-run.ts';
+import { carryOut, inlineOption, queueRun, waitOption } from './start-run.ts';
 import { createInstallation } from './installation.ts';
 import { lookThroughPipes } from './pipes-dry-run.ts';
 import { dropSource, pushSource, type PushSource } from './pipes-source.ts';
@@ -123,11 +123,11 @@ async function push(invocation: Invocation<PushOptions>, config: Config): Promis
     if (!options.wait && !options.inline) for (const notice of notices) output.say(notice);
     await checkBeforeWork(installation);
     const params = paramsOf(source, { invocation, config, notices });
-    await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
-    const runId = await (await installation.desk()).start(networkPipesJobName, params);
+    const runId = await queueRun(networkPipesJobName, params, installation, options);
     isTaken = true;
     const opening = `Run ${runId}: network pipes of ${source.name}, ${bytesText(source.identity.bytes)}`;
-    return await carryOut(runId, source, { options, parts: { installation, output, opening } });
+    const run = { runId, job: networkPipesJobName };
+    return await carryOut(run, options, { installation, output, opening }, factsOf(source));
   } finally {
     if (!isTaken) await dropSource(source);
   }
@@ -169,15 +169,9 @@ function paramsOf(
   };
 }
 
-async function carryOut(
-  runId: string,
-  source: PushSource,
-  { options, parts }: { readonly options: PushOptions; readonly parts: CarryOutParts },
-): Promise<ExitCode> {
-  const run = { runId, job: networkPipesJobName };
-  if (options.inline) return workInline(run, parts);
-  if (options.wait) return followToEnd(run, parts);
-  return leaveQueued(run, parts, { file: source.file, sha256: source.identity.sha256 });
+/** What the JSON of a push that is left queued says of its file. */
+function factsOf({ file, identity: { sha256 } }: PushSource) {
+  return { file, sha256 };
 }
 
 /** Not an error: who pushes a file twice, as a schedule may, has what was wished for. */
@@ -191,7 +185,7 @@ async function tellKnown(
   const what = state === 'done' ? 'has been pushed' : 'is being pushed';
   const opening = `The content of ${source.name} ${what} by run ${runId}, ${instantText(atMs)}; --again pushes it anew.`;
   if (state === 'under-way' && (options.wait || options.inline)) {
-    return carryOut(runId, source, { options, parts: { ...parts, opening } });
+    return carryOut({ runId, job: networkPipesJobName }, options, { ...parts, opening }, factsOf(source));
   }
   const at = new Date(atMs).toISOString();
   const facts = { runId, job: networkPipesJobName, state: state === 'done' ? 'already-pushed' : 'under-way', at };

@@ -6,7 +6,7 @@ import type { BoardState } from '../queue/port.ts';
 import { followToEnd, noWorkerText, printReport, queueOfJob, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { inlineOption, leaveQueued, waitOption } from './start-run.ts';
+import { carryOut, inlineOption, waitOption } from './start-run.ts';
 import { isUnattended } from './follow-run.ts';
 import { addRejectsCommand } from './rejects-command.ts';
 import { createInstallation } from './installation.ts';
@@ -202,17 +202,16 @@ async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   await using installation = createInstallation(configOf(invocation));
   const parts = { installation, output };
   const run = await findRun(installation.warehouse.runs, invocation.args[0] ?? '');
+  const { runId, job } = run;
   await checkBeforeWork(installation);
   await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
   const desk = await installation.desk();
   if (options.inline && !isFinished(run.state)) return await workInline(run, parts);
-  const opened = await desk.retry(run.runId);
+  const opened = await desk.retry(runId);
   if (opened === 0) return await sayNothingToRetry(run, output);
-  const { one, many } = unitWordsOf(run.job);
-  const opening = `Run ${run.runId}: ${counted(opened, one, many)} taken up again`;
-  if (options.inline) return await workInline(run, { ...parts, opening });
-  if (options.wait) return await followToEnd(run, { ...parts, opening });
-  return await leaveQueued({ runId: run.runId, job: run.job }, { ...parts, opening }, { units: opened });
+  const { one, many } = unitWordsOf(job);
+  const opening = `Run ${runId}: ${counted(opened, one, many)} taken up again`;
+  return await carryOut({ runId, job }, options, { ...parts, opening }, { units: opened });
 }
 
 async function sayNothingToRetry(run: RunRecord, output: CarryOutParts['output']): Promise<ExitCode> {

@@ -12,6 +12,11 @@ export interface StartOptions {
   readonly inline?: true;
 }
 
+interface QueuedRun {
+  readonly runId: string;
+  readonly job: string;
+}
+
 /** What a run is asked for. */
 export interface RunWish {
   readonly job: string;
@@ -58,18 +63,37 @@ export async function startRun(
   { job, params, what, facts }: RunWish,
 ): Promise<ExitCode> {
   await checkBeforeWork(installation);
+  const runId = await queueRun(job, params, installation, options);
+  return carryOut({ runId, job }, options, { installation, output, opening: `Run ${runId}: ${what}` }, facts);
+}
+
+/** Queues a run of a job; returns its id. */
+export async function queueRun(
+  job: string,
+  params: unknown,
+  installation: Installation,
+  options: StartOptions,
+): Promise<string> {
   await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
   const desk = await installation.desk();
-  const runId = await desk.start(job, params);
-  const parts = { installation, output, opening: `Run ${runId}: ${what}` };
-  if (options.inline) return workInline({ runId, job }, parts);
-  if (options.wait) return followToEnd({ runId, job }, parts);
-  return leaveQueued({ runId, job }, parts, facts);
+  return desk.start(job, params);
+}
+
+/** Works a queued run in this process, follows it to its end, or leaves it; `facts` are for the JSON of one that is left. */
+export async function carryOut(
+  run: QueuedRun,
+  options: StartOptions,
+  parts: CarryOutParts,
+  facts: Readonly<Record<string, number | string>> = {},
+): Promise<ExitCode> {
+  if (options.inline) return workInline(run, parts);
+  if (options.wait) return followToEnd(run, parts);
+  return leaveQueued(run, parts, facts);
 }
 
 /** Says how to go on with a run that this command leaves to the workers. */
-export async function leaveQueued(
-  run: { readonly runId: string; readonly job: string },
+async function leaveQueued(
+  run: QueuedRun,
   { installation, output, opening }: CarryOutParts,
   facts: Readonly<Record<string, number | string>>,
 ): Promise<ExitCode> {

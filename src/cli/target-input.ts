@@ -3,14 +3,18 @@ import type { Readable } from 'node:stream';
 import { UsageError } from '../core/errors.ts';
 import { columnOf, readCsv, type CsvUse } from './csv-file.ts';
 
-/** What kind of targets a command takes, and where an operator may name them. */
-export interface TargetKind {
+/** By which flags an operator names targets. */
+export interface NamedTargets {
   readonly one: string;
-  readonly many: string;
   /** Of the CSV file. */
   readonly column: string;
   readonly flag: string;
   readonly fileFlag: string;
+}
+
+/** What kind of targets a command takes, and where else than by flags an operator may name them. */
+export interface TargetKind extends NamedTargets {
+  readonly many: string;
   readonly setting: string;
   readonly fileSetting: string;
 }
@@ -69,21 +73,34 @@ export async function targetsFrom(
 ): Promise<Targets> {
   const sources = isNaming(flags) ? flags : configured;
   if (!isNaming(sources)) throw noTargets(kind);
-  const named = sources.names.map((name) => name.trim());
-  if (named.includes('')) {
-    throw new UsageError(`${kind.flag} is empty`, { hint: `Give the ${kind.one} as ${kind.flag} "15/9-F-1 C".` });
-  }
-  const read = sources.file === undefined ? [] : await readTargets(kind, sources.file, stdin);
+  const named = await namesOf(kind, sources, `${kind.fileFlag} or ${kind.fileSetting}`, stdin);
   const known = (await sources.known?.()) ?? [];
-  const names = [...new Set([...named, ...read, ...known])];
+  const names = [...new Set([...named, ...known])];
   if (names.length === 0) {
     throw new UsageError(`the warehouse knows no ${kind.many} yet`, {
       hint: `Name them by ${kind.flag} or ${kind.fileFlag} once; then --from-warehouse has them.`,
     });
   }
   // That the warehouse knows a target that was named is no slip of the operator.
-  const repeatedCount = named.length + read.length - new Set([...named, ...read]).size;
+  const repeatedCount = named.length - new Set(named).size;
   return { names, repeatedCount };
+}
+
+/**
+ * Every name that is given, trimmed, as often as it is: first by flag, then by file. `givenBy` is where the path of the
+ * file comes from. Throws UsageError where a name is empty or the file cannot be read.
+ */
+export async function namesOf(
+  kind: NamedTargets,
+  { names, file }: Pick<TargetSources, 'names' | 'file'>,
+  givenBy: string,
+  stdin: Readable,
+): Promise<readonly string[]> {
+  const named = names.map((name) => name.trim());
+  if (named.includes('')) {
+    throw new UsageError(`${kind.flag} is empty`, { hint: `Give the ${kind.one} as ${kind.flag} "15/9-F-1 C".` });
+  }
+  return file === undefined ? named : [...named, ...(await readNames(kind, file, givenBy, stdin))];
 }
 
 function noTargets({ many, column, flag, fileFlag, setting, fileSetting }: TargetKind): UsageError {
@@ -98,11 +115,15 @@ function isNaming({ names, file, known }: TargetSources): boolean {
   return names.length > 0 || file !== undefined || known !== undefined;
 }
 
-async function readTargets(kind: TargetKind, file: string, stdin: Readable): Promise<readonly string[]> {
-  const { one, column, fileFlag, fileSetting } = kind;
+async function readNames(
+  { one, column }: NamedTargets,
+  file: string,
+  givenBy: string,
+  stdin: Readable,
+): Promise<readonly string[]> {
   const use: CsvUse = {
     called: 'the file',
-    pathHint: `Check the path given by ${fileFlag} or ${fileSetting}.`,
+    pathHint: `Check the path given by ${givenBy}.`,
     headerHint: `The first line must name the columns, one of them ${column}, and every other line a ${one}.`,
     record: one,
   };

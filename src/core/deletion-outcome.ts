@@ -2,7 +2,7 @@
  * Decides what became of one deletion: deleted, already gone or refused, with what a look afterwards showed (DESIGN.md
  * section 4.4, guarantee G2). What is not decided here is left to the engine, which tries again and, in the end, fails it.
  */
-import { targetText, type DeletionTarget } from './deletion-target.ts';
+import { isTimeSeries, targetText, type DeletionTarget } from './deletion-target.ts';
 import { AccessError, faultOf, NotFoundError, PermanentError, TransientError, type Fault } from './errors.ts';
 import type { Balance, Counts, UnitOutcome } from './run.ts';
 
@@ -48,6 +48,11 @@ export function refusal(words: string): DeletionEnding {
 function isRefusal(error: unknown): boolean {
   if (error instanceof AccessError) return error.code === 'forbidden';
   return error instanceof PermanentError && (error.status !== undefined || error.code === 'identifier');
+}
+
+/** Whether the service has a time series record no longer, as far as anybody knows: what the warehouse has of it ends with it. */
+export function endsTimeSeries(target: DeletionTarget, { outcome, verification }: DeletionEnding): boolean {
+  return isTimeSeries(target) && outcome !== 'refused' && verification !== 'still there';
 }
 
 /** Answers by which the service says that it did not take the request up, and requests that reached nobody. */

@@ -26,6 +26,8 @@ export interface CleanupPlans {
   /** The newest first. */
   list(limit: number): Promise<readonly CleanupPlan[]>;
   targets(planId: string, slice: TargetSlice): Promise<readonly PlannedTarget[]>;
+  /** Every target by its ids, in order: without what the service showed of them, of which there may be much (G8). */
+  ids(planId: string): Promise<readonly DeletionTarget[]>;
   /** The first targets, at most `limit`, of which the service shows nothing or whose well produced lately. */
   warnedTargets(planId: string, limit: number): Promise<readonly PlannedTarget[]>;
 
@@ -73,7 +75,8 @@ export interface DeletionLedger {
   }): Promise<readonly BegunDeletion[]>;
   /**
    * Writes how deletions ended and settles their units, in one transaction: a unit that is settled already keeps the outcome
-   * that it has (G1). `withdrawn` are units whose intents came to nothing. Returns the outcomes that this call settled.
+   * that it has (G1). What the warehouse has of a time series that is gone by this goes into `time_series_history`, as
+   * `deleted` by this run. `withdrawn` are units whose intents came to nothing. Returns the outcomes that this call settled.
    */
   conclude(batch: {
     readonly runId: string;

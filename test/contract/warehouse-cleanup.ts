@@ -3,8 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { CleanupPlan, PlannedTarget } from '../../src/core/cleanup-plan.ts';
 import type { DeletionEnding } from '../../src/core/deletion-outcome.ts';
 import { AccessError, UsageError } from '../../src/core/errors.ts';
+import type { UnitOutcome } from '../../src/core/run.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { ask, committedAtMs, dailyRows, loadOne, reading } from '../support/warehouse-batches.ts';
+import { ask, committedAtMs, dailyRows, guard, loadOne, reading, xidOf } from '../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../support/warehouse-under-test.ts';
 
 const serviceUrl = 'https://pds.example.com';
@@ -33,6 +34,22 @@ function planOf(planId: string, targets: number, createdAtMs = atMs): CleanupPla
 
 const deleted: DeletionEnding = { outcome: 'deleted', answer: 1, words: null, verification: 'gone' };
 const refused: DeletionEnding = { outcome: 'refused', answer: null, words: 'it may not be', verification: null };
+
+/** Exports so many records of a piece of equipment, `S/0` and on, xids from `firstXid` on. */
+async function exportSeries(
+  warehouse: Warehouse,
+  { runId, equipment, count, firstXid }: { runId: string; equipment: string; count: number; firstXid: number },
+): Promise<UnitOutcome | undefined> {
+  await warehouse.runs.create({ runId, job: 'export time-series', params: {}, requestedAtMs: atMs });
+  await warehouse.runs.savePlan(runId, [{ unit: 0, chunk: 0, target: equipment, spec: null }], atMs);
+  const records = Array.from({ length: count }, (_, place) => {
+    const said = { equipmentXid: xidOf(900), measurement: 'OilRate', unit: null };
+    return { xid: xidOf(firstXid + place), sourceId: `S/${place}`, ...said };
+  });
+  const readings = [{ unit: 0, target: equipment, records }];
+  const [outcome] = await warehouse.timeSeries.commit({ runId, readings, shrink: guard, committedAtMs: atMs });
+  return outcome;
+}
 
 export function describeCleanup(open: OpenWarehouse): void {
   describe('cleanup', () => {
@@ -75,6 +92,9 @@ export function describeCleanup(open: OpenWarehouse): void {
       expect(await cleanupPlans.read('q')).toBeUndefined();
       expect(await cleanupPlans.targets('p', { from: 0, limit: 10 })).toEqual(targets);
       expect(await cleanupPlans.targets('p', { from: 1, limit: 1 })).toEqual([targets[1]]);
+      expect(await cleanupPlans.ids('p')).toEqual(
+        targets.map(({ kind, ownerId, sourceId }) => ({ kind, ownerId, sourceId })),
+      );
       expect(await cleanupPlans.warnedTargets('p', 10)).toEqual(targets.slice(1));
       expect(await cleanupPlans.warnedTargets('p', 1)).toEqual([targets[1]]);
     });
@@ -149,6 +169,52 @@ export function describeCleanup(open: OpenWarehouse): void {
         ['outcome', 'deleted'],
       ]);
       expect((await runs.sums('r')).units).toMatchObject({ done: 1, held: 1, open: 1 });
+    });
+
+    it('G1: takes time series that are gone out of the warehouse with their outcome, once, and keeps them in the history', async () => {
+      const { warehouse } = test();
+      await exportSeries(warehouse, { runId: 'export', equipment: 'EQ 1', count: 5, firstXid: 1 });
+      await exportSeries(warehouse, { runId: 'other', equipment: 'EQ 2', count: 5, firstXid: 11 });
+      const { deletions } = await begunRun('cleanup', 5);
+      await deletions.begin({ runId: 'cleanup', units: [0, 1, 2, 3, 4], serviceUrl, atMs });
+      const endings = [
+        { unit: 0, ending: deleted },
+        { unit: 1, ending: { ...deleted, outcome: 'already gone', answer: null, verification: 'not checked' } },
+        { unit: 2, ending: { ...deleted, verification: 'still there' } },
+        { unit: 3, ending: refused },
+      ] as const;
+      for (const _ of ['first', 'repeated']) {
+        await deletions.conclude({ runId: 'cleanup', endings, withdrawn: [], atMs: atMs + 60_000 });
+      }
+      const standing = 'SELECT source_id FROM time_series WHERE equipment = ';
+      expect((await ask(warehouse, `${standing} 'EQ 1' ORDER BY 1`)).flat()).toEqual(['S/2', 'S/3', 'S/4']);
+      expect(await ask(warehouse, `${standing} 'EQ 2'`)).toHaveLength(5);
+      const history = `SELECT equipment, source_id, change, run_id, noticed_at, known_run_id, known_from
+        FROM time_series_history ORDER BY source_id`;
+      const [noticed, known] = ['2024-06-01T04:01:00Z', '2024-06-01T04:00:00Z'];
+      expect(await ask(warehouse, history)).toEqual([
+        ['EQ 1', 'S/0', 'deleted', 'cleanup', noticed, 'export', known],
+        ['EQ 1', 'S/1', 'deleted', 'cleanup', noticed, 'export', known],
+      ]);
+    });
+
+    it('lets an export read equipment again after its time series were deleted, and take one that came back', async () => {
+      const { warehouse } = test();
+      await exportSeries(warehouse, { runId: 'before', equipment: 'EQ 1', count: 2, firstXid: 1 });
+      const { deletions } = await begunRun('cleanup', 2);
+      await deletions.begin({ runId: 'cleanup', units: [0, 1], serviceUrl, atMs });
+      const endings = [0, 1].map((unit) => ({ unit, ending: deleted }));
+      await deletions.conclude({ runId: 'cleanup', endings, withdrawn: [], atMs });
+      const read = (runId: string, count: number) =>
+        exportSeries(warehouse, { runId, equipment: 'EQ 1', count, firstXid: 1 });
+      expect(await read('emptied', 0)).toMatchObject({ state: 'done', counts: { removed: 0, heldRows: 0 } });
+      expect(await read('back', 1)).toMatchObject({ state: 'done', counts: { inserted: 1 } });
+      expect(await ask(warehouse, 'SELECT source_id, changed_run_id FROM time_series')).toEqual([['S/0', 'back']]);
+      const history = 'SELECT source_id, change FROM time_series_history ORDER BY 1';
+      expect(await ask(warehouse, history)).toEqual([
+        ['S/0', 'deleted'],
+        ['S/1', 'deleted'],
+      ]);
     });
 
     it('takes an intent that came to nothing back, and closes those of units that the engine gave up', async () => {

@@ -20,14 +20,14 @@ function refusalOf(act: () => unknown): UsageError {
 }
 
 describe('a table of targets', () => {
-  test('names targets by its columns, in any order and case, with blanks around', () => {
+  test('names targets by its columns, in any order and case, and takes ids to the last blank', () => {
     const head = ['Source_ID', 'note', ' EQUIPMENT', 'well', 'kind'];
     const rows = [
       [' ø/1 ', 'x', 'EQ 1', '', 'Time-Series'],
       ['', '', '', '15/9 %2F', 'wellbores'],
     ];
     expect(targetsOf(rows, head)).toEqual([
-      { kind: 'time-series', ownerId: 'EQ 1', sourceId: 'ø/1' },
+      { kind: 'time-series', ownerId: 'EQ 1', sourceId: ' ø/1 ' },
       { kind: 'wellbores', ownerId: '15/9 %2F', sourceId: null },
     ]);
   });
@@ -45,6 +45,10 @@ describe('a table of targets', () => {
     [['wellbores', 'W', '', 'S'], 'all wellbores of a well are deleted together: source_id must be empty'],
     [['wellbores', '..', '', ''], '".." cannot be asked for: no path can carry it'],
     [['time-series', '', 'E', '.'], '"." cannot be asked for'],
+    [['wellbores', '  ', '', ''], 'an id of blanks alone is none'],
+    [['wellbores', 'a\u0000', '', ''], 'the id "a\\u0000" holds a control character'],
+    [['time-series', '', 'E', 'a\nb'], 'the id "a\\nb" holds a control character'],
+    [['wellbores', 'x'.repeat(200_000), '', ''], 'an id of 200,000 characters is none: they have 1,000 at most'],
     [['wellbores', 'W', ' A', '', ''], 'it has 5 cells, and the first line 4: a comma within a cell must be quoted'],
     [['wellbores', 'W'], 'it has 2 cells'],
   ])('refuses %j', (cells, words) => {

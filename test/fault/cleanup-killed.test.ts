@@ -33,15 +33,17 @@ async function json(home: CliHome, args: readonly string[]): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-/** Calls back when so many deletions have been asked for. */
+/** Counts what the service is asked for, and tells when so many deletions have been. */
 function milestones() {
   const marks = shares.map((share) => ({ at: Math.round(share * targetCount), reached: deferred() }));
-  let count = 0;
+  const asked = { reads: 0, deletions: 0 };
   return {
     marks,
-    onDeletion() {
-      count += 1;
-      for (const { at, reached } of marks) if (count === at) reached.resolve();
+    asked,
+    onRequest(method: string) {
+      if (method === 'GET') asked.reads += 1;
+      else asked.deletions += 1;
+      for (const { at, reached } of marks) if (asked.deletions === at) reached.resolve();
     },
   };
 }
@@ -58,12 +60,12 @@ test(
   'G1, G2, G6, G7: deletions under refusals, resets and three kills end each in one outcome, touch nothing else, and the audit proves it',
   async () => {
     const field = cleanupField(targetCount);
-    const { marks, onDeletion } = milestones();
+    const { marks, asked, onRequest } = milestones();
     await using server = await startTestingServer({
       assets: field.assets,
       retryAfterSeconds: 0,
       onRequest: ({ method }) => {
-        if (method === 'DELETE') onDeletion();
+        onRequest(method);
         return undefined;
       },
     });
@@ -91,7 +93,8 @@ test(
     const report = reportSchema.parse(await json(home, ['runs', 'show', runId, '--wait', ...command]));
     last.signal('SIGTERM');
     await last.ended;
-    console.log(`${report.balance.statement}; took ${Math.round(report.durationMs / 1_000)} s`);
+    const took = `${Math.round(report.durationMs / 1_000)} s, ${asked.reads} reads and ${asked.deletions} deletions asked for`;
+    console.log(`${report.balance.statement}; took ${took}`);
 
     expect(report).toMatchObject({
       state: 'done',

@@ -1,4 +1,5 @@
 /** Plans of cleanups: what they show, what they refuse, and that they delete nothing. */
+import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { cleanupBench, equipment, planIdOf, targetsCsv, well } from '../support/cleanup-cli.ts';
 import { cliHome, type Ending } from '../support/cli.ts';
@@ -115,13 +116,53 @@ describe('targets are refused', () => {
     expectRefusal(await ask(`SELECT ${columns} WHERE false`), 'the query names no target', 'never means everything');
     expectRefusal(await ask("SELECT 'wellbores' AS kind"), 'the query has no column well, equipment and source_id');
     expectRefusal(await ask(`SELECT ${columns} UNION ALL SELECT 'bores', NULL, NULL, NULL`), 'row 2: the kind "bores"');
-    expectRefusal(await ask('DELETE FROM cleanup_plan'), 'a query can only read');
+    expectRefusal(await ask("SELECT 'wellbores' AS kind, ['W'] AS well"), 'row 1: well is ["W"], and not a text');
+    const many = `SELECT ${columns} FROM range(5_000_000)`;
+    expectRefusal(await ask(many), 'the query is longer than the 150,000 rows that a list may have');
+  });
+
+  test.each([
+    ['SELEC 1', 'the query has a fault'],
+    ['DELETE FROM cleanup_plan', 'a query can only read'],
+    ["COPY (SELECT 1) TO 'stolen.csv'", 'a query can only read'],
+    ["ATTACH 'other.duckdb' AS other", 'a query can only read'],
+    ['SELECT 1; DELETE FROM cleanup_plan', 'a query is one statement; this holds 2'],
+  ])('where the query is %j', async (sql, words) => {
+    await using bench = await cleanupBench();
+    const planId = await bench.plan();
+    expectRefusal(await bench.run('cleanup', '--from-query', sql), words);
+    expect(planIdOf(await bench.json('cleanup', 'show', planId))).toBe(planId);
+  });
+
+  test('takes the ids of a query to the last blank, and trims the cells of a file', async () => {
+    await using bench = await cleanupBench();
+    await bench.plan(`kind,well,equipment,source_id\n wellbores , W , ,\n`);
+    await bench.run(
+      'cleanup',
+      '--from-query',
+      "SELECT 'wellbores' AS kind, ' W ' AS well, NULL AS equipment, NULL AS source_id",
+    );
+    expect(await bench.ask('SELECT owner_id FROM cleanup_target ORDER BY length(owner_id)')).toEqual([['W'], [' W ']]);
+  });
+
+  test.each([
+    ['UTF-16', Buffer.from('kind,well,equipment,source_id\nwellbores,W,,\n', 'utf16le'), 'is not a text in UTF-8'],
+    ['Latin-1', Buffer.from('kind,well,equipment,source_id\nwellbores,Ø,,\n', 'latin1'), 'is not a text in UTF-8'],
+    ['nothing', Buffer.alloc(0), 'is empty'],
+    ['a header alone', Buffer.from('kind,well,equipment,source_id\n'), 'names no target: it has no row'],
+    ['far too much', Buffer.alloc(20_000_000, 'a\n'), 'is longer than the 16 MB that a list may have'],
+    ['too many rows', Buffer.alloc(1_000_000, 'a\n'), 'is longer than the 150,000 rows that a list may have'],
+  ])('where the file is %s', async (_, content, words) => {
+    await using bench = await cleanupBench();
+    const file = `${bench.home.folder}/targets.csv`;
+    await writeFile(file, content);
+    expectRefusal(await bench.run('cleanup', '--file', file), words);
   });
 
   test.each([
     [['cleanup'], 'nothing is named that should be cleaned up'],
     [['cleanup', 'micro-strings'], 'no well is named'],
-    [['cleanup', 'wellbores', '--well', ' '], 'cannot be asked for'],
+    [['cleanup', 'wellbores', '--well', ' '], '--well is empty'],
     [['cleanup', 'time-series', '--equipment', 'E'], 'one --equipment and at least one --source-id'],
     [['cleanup', 'time-series', '--equipment', 'E', '--equipment', 'F', '--source-id', 'S'], 'one --equipment'],
     [['cleanup', '--file', 'a.csv', '--apply', 'x'], 'exclude each other'],

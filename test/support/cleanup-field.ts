@@ -21,15 +21,15 @@ export function cleanupField(targetCount: number): CleanupField {
   const timeSeriesCount = targetCount - 2 * wells.length;
   const equipment = Array.from(
     { length: Math.ceil(timeSeriesCount / (recordsOfEquipment - 1)) },
-    (_, index) => `EQ ${index}`,
+    (_, index) => `EQ ${index}/Ø 50%`,
   );
   const series = equipment
-    .flatMap((id) => Array.from({ length: recordsOfEquipment - 1 }, (_, record) => [id, `${id}:${record}`] as const))
+    .flatMap((id) => Array.from({ length: recordsOfEquipment - 1 }, (_, record) => [id, sourceIdOf(record)] as const))
     .slice(0, timeSeriesCount);
   const spared = Array.from({ length: Math.ceil(wells.length / 10) }, (_, index) => `spared ${index}`);
   return {
     assets: {
-      equipment: Object.fromEntries(equipment.map((id) => [id, recordsOf(id)])),
+      equipment: Object.fromEntries(equipment.map((id) => [id, recordsOf()])),
       wells: Object.fromEntries([...wells, ...spared].map((id) => [id, { microStrings: 2, wellbores: 1 }])),
     },
     csv: [
@@ -44,8 +44,13 @@ export function cleanupField(targetCount: number): CleanupField {
   };
 }
 
-function recordsOf(equipment: string) {
-  return Array.from({ length: recordsOfEquipment }, (_, record) => timeSeriesRecord(`${equipment}:${record}`));
+/** As the wells and the equipment, of all letters that a path could trip over; every piece of equipment has the same. */
+function sourceIdOf(record: number): string {
+  return `oil/rate ${record} 100% ü`;
+}
+
+function recordsOf() {
+  return Array.from({ length: recordsOfEquipment }, (_, record) => timeSeriesRecord(sourceIdOf(record)));
 }
 
 /** As INTERFACE.md section 2.2 has it. */

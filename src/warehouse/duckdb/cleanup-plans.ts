@@ -1,11 +1,11 @@
 /** Owns the plans of cleanups in DuckDB, with their targets and the snapshot of what the service showed. Each call is one transaction. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { CleanupPlan, PlanCounts, PlannedTarget, Sighting } from '../../core/cleanup-plan.ts';
-import type { TargetKind } from '../../core/deletion-target.ts';
+import type { DeletionTarget, TargetKind } from '../../core/deletion-target.ts';
 import { UsageError } from '../../core/errors.ts';
 import type { CleanupPlans, TargetSlice } from '../cleanup.ts';
 import type { DatabaseFile } from './database-file.ts';
-import { instant, jsonText, readRows, wellFormed } from './sql.ts';
+import { instant, jsonText, readRows, streamRows, wellFormed } from './sql.ts';
 import { appendRows } from './staging.ts';
 
 /** How long a plan that is being made may take: older drafts are nobody's. */
@@ -22,6 +22,7 @@ export function createCleanupPlans(file: DatabaseFile): CleanupPlans {
     list: (limit) =>
       file.transact((connection) => readPlans(connection, 'true ORDER BY created_at DESC, plan_id LIMIT $1', [limit])),
     targets: (planId, slice) => file.transact((connection) => readTargets(connection, planId, slice)),
+    ids: (planId) => file.transact((connection) => readIds(connection, planId)),
     warnedTargets: (planId, limit) => file.transact((connection) => readWarned(connection, planId, limit)),
     claim: (planId, claim) => file.transact((connection) => claimPlan(connection, planId, claim)),
     ofRun: (runId) => file.transact((connection) => planOfRun(connection, runId)),
@@ -162,6 +163,14 @@ async function readTargets(
     [planId, from, from + limit],
   );
   return rows.map(targetOf);
+}
+
+async function readIds(connection: DuckDBConnection, planId: string): Promise<readonly DeletionTarget[]> {
+  const targets: DeletionTarget[] = [];
+  const select = `SELECT kind, owner_id AS "ownerId", source_id AS "sourceId" FROM cleanup_target
+    WHERE plan_id = $1 ORDER BY ordinal`;
+  for await (const target of streamRows<DeletionTarget>(connection, select, [planId])) targets.push(target);
+  return targets;
 }
 
 async function readWarned(

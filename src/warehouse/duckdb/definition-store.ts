@@ -83,17 +83,18 @@ async function writeChanges<Row extends object>(
   connection: DuckDBConnection,
   table: DefinitionTable<never, Row>,
   changes: readonly DefinitionChange<Kept<Row>>[],
-  noticed: { readonly runId: string; readonly atMs: number },
+  noticed: Noticed,
 ): Promise<void> {
   const { name, owner, key, columns } = table;
-  const names = namesOf(table).join(', ');
   // Typed by a cast, which throws: from_json makes null of what it cannot read.
   const texts = Object.fromEntries([...namesOf(table), 'inserted_run_id'].map((column) => [column, 'VARCHAR']));
   const typed = Object.entries<string>(columns)
     .map(([column, type]) => `${column}::${type}`)
     .join(', ');
   const ended = changes.flatMap((change) =>
-    change.kind === 'inserted' ? [] : [{ owner: change.old.row[owner], key: change.old.key, change: change.kind }],
+    change.kind === 'inserted'
+      ? []
+      : [{ owner: String(change.old.row[owner]), value: change.old.key, change: change.kind }],
   );
   const written = changes.flatMap((change) =>
     change.kind === 'removed'
@@ -105,23 +106,49 @@ async function writeChanges<Row extends object>(
           },
         ],
   );
-  const isEnded = `t.${owner} = e.owner AND t.${key}::VARCHAR = e.key`;
-  const endedRelation = relationOf('$1', { owner: 'VARCHAR', key: 'VARCHAR', change: 'VARCHAR' });
+  await endVersions(connection, table, key, ended, noticed);
+  await connection.run(
+    `INSERT INTO ${name} (${namesOf(table).join(', ')}, inserted_run_id, changed_run_id, changed_at)
+     SELECT ${typed}, inserted_run_id, $2, ${instant('$3')} FROM ${relationOf('$1', texts)}`,
+    [jsonText(written), noticed.runId, BigInt(noticed.atMs)],
+  );
+}
+
+/** The run that noticed a change, and when. */
+export interface Noticed {
+  readonly runId: string;
+  readonly atMs: number;
+}
+
+/** What ended the version that stands: the service changed it, no longer has it, or was asked by us to delete it. */
+export interface EndedVersion {
+  readonly owner: string;
+  /** Of the column that names the record within its owner. */
+  readonly value: string;
+  readonly change: 'updated' | 'replaced' | 'removed' | 'deleted';
+}
+
+/** Takes versions out of a table and into its history; `column` is the one that `value` is of. A version that is not there is passed over. */
+export async function endVersions<Row extends object>(
+  connection: DuckDBConnection,
+  table: DefinitionTable<never, Row>,
+  column: keyof Row & string,
+  ended: readonly EndedVersion[],
+  noticed: Noticed,
+): Promise<void> {
+  const { name, owner } = table;
+  const isEnded = `t.${owner} = e.owner AND t.${column}::VARCHAR = e.value`;
+  const endedRelation = relationOf('$1', { owner: 'VARCHAR', value: 'VARCHAR', change: 'VARCHAR' });
   await connection.run(`CREATE OR REPLACE TEMP TABLE ended AS FROM ${endedRelation}`, [jsonText(ended)]);
   await connection.run(
-    `INSERT INTO ${name}_history (${names}, change, run_id, noticed_at, known_from, known_run_id)
+    `INSERT INTO ${name}_history (${namesOf(table).join(', ')}, change, run_id, noticed_at, known_from, known_run_id)
      SELECT ${namesOf(table)
-       .map((column) => `t.${column}`)
+       .map((each) => `t.${each}`)
        .join(', ')}, e.change, $1, ${instant('$2')}, t.changed_at, t.changed_run_id
      FROM ${name} t JOIN ended e ON ${isEnded}`,
     [noticed.runId, BigInt(noticed.atMs)],
   );
   await connection.run(`DELETE FROM ${name} t USING ended e WHERE ${isEnded}`);
-  await connection.run(
-    `INSERT INTO ${name} (${names}, inserted_run_id, changed_run_id, changed_at)
-     SELECT ${typed}, inserted_run_id, $2, ${instant('$3')} FROM ${relationOf('$1', texts)}`,
-    [jsonText(written), noticed.runId, BigInt(noticed.atMs)],
-  );
 }
 
 function namesOf<Row extends object>({ columns }: Pick<DefinitionTable<never, Row>, 'columns'>): readonly string[] {

@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { CleanupPlan } from '../../core/cleanup-plan.ts';
 import type { AuditEntry } from '../../core/deletion-audit.ts';
-import { unitOutcomeOf } from '../../core/deletion-outcome.ts';
+import { endsTimeSeries, unitOutcomeOf } from '../../core/deletion-outcome.ts';
 import type { DeletionTarget } from '../../core/deletion-target.ts';
 import { AccessError } from '../../core/errors.ts';
 import type { UnitOutcome } from '../../core/run.ts';
@@ -14,6 +14,7 @@ import { appendEntries, verifyAudit } from './deletion-audit.ts';
 import { useRows } from './query.ts';
 import { settleOpen } from './run-units.ts';
 import { instant, jsonText, readRows } from './sql.ts';
+import { endDeletedTimeSeries } from './time-series-store.ts';
 
 export function createDeletionLedger(file: DatabaseFile): DeletionLedger {
   return {
@@ -94,6 +95,8 @@ async function conclude(
   });
   const outcomes = open.map(({ unit, target, ending }) => unitOutcomeOf(unit, target, ending));
   await settleOpen(connection, runId, outcomes);
+  const gone = open.flatMap(({ target, ending }) => (endsTimeSeries(target, ending) ? [target] : []));
+  await endDeletedTimeSeries(connection, gone, { runId, atMs });
   const undone = withdrawn.flatMap((unit) => targets.get(unit) ?? []);
   await appendEntries(connection, [
     ...open.map(({ target, ending }) => entryOf(plan, { ...target, ...ending, runId, atMs, event: 'outcome' })),

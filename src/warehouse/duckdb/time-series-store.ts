@@ -1,7 +1,9 @@
 /** Owns the tables of time series definitions in DuckDB. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DeletionTarget } from '../../core/deletion-target.ts';
 import type { TimeSeriesReading, TimeSeriesStore } from '../definitions.ts';
 import type { DatabaseFile } from './database-file.ts';
-import { commitDefinitions, type DefinitionTable } from './definition-store.ts';
+import { commitDefinitions, endVersions, type DefinitionTable, type Noticed } from './definition-store.ts';
 import { readRows } from './sql.ts';
 
 interface TimeSeriesRow {
@@ -56,4 +58,19 @@ export function createTimeSeriesStore(file: DatabaseFile): TimeSeriesStore {
         return rows.map(({ equipment }) => equipment);
       }),
   };
+}
+
+/** Takes records that a cleanup deleted at the service out of the table and into its history. Opened by the caller: the transaction of their outcome. */
+export async function endDeletedTimeSeries(
+  connection: DuckDBConnection,
+  deleted: readonly DeletionTarget[],
+  noticed: Noticed,
+): Promise<void> {
+  if (deleted.length === 0) return;
+  const ended = deleted.map(({ ownerId, sourceId }) => ({
+    owner: ownerId,
+    value: sourceId ?? '',
+    change: 'deleted' as const,
+  }));
+  await endVersions(connection, timeSeriesTable, 'source_id', ended, noticed);
 }
