@@ -1,6 +1,6 @@
 /**
- * Owns the way from bytes to rows of a CSV file: csv-parse does the parsing, this knows where each row lies in the file
- * and sees to it that a row with broken quotes costs that row alone.
+ * Owns the way from bytes to rows of a CSV file: csv-parse does the parsing where a line takes a parser, this knows where
+ * each row lies in the file and sees to it that a row with broken quotes costs that row alone.
  *
  *   A quote that is opened and not closed makes any parser swallow the lines that follow. A row of several lines whose
  *   quoting is broken, or that never ends, is cut at its first line end: that line is at fault, and the parser starts
@@ -9,6 +9,7 @@
 import { Parser } from 'csv-parse';
 import { parse as parseAtOnce } from 'csv-parse/sync';
 import { UsageError } from '../core/errors.ts';
+import { hasPlainDelimiter, takeRegularLines } from './regular-lines.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
@@ -121,6 +122,7 @@ export class CsvRows {
   /** Where the next row starts. */
   #byte: number;
   #line: number;
+  readonly #hasRegularLines: boolean;
 
   constructor(
     format: CsvFormat,
@@ -131,6 +133,7 @@ export class CsvRows {
     this.#onRow = onRow;
     this.#byte = this.#windowByte = this.#parserByte = this.#fedByte = start.byte;
     this.#line = start.line;
+    this.#hasRegularLines = hasPlainDelimiter(format.delimiter);
     this.#parser = this.#newParser();
   }
 
@@ -143,11 +146,45 @@ export class CsvRows {
     const rest = this.#window.subarray(this.#byte - this.#windowByte);
     this.#window = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
     this.#windowByte = this.#byte;
-    this.#parse();
+    this.#takeRows();
+  }
+
+  /** What needs no parser goes round it, also behind a row that did: so rows never depend on where blocks end. */
+  #takeRows(): void {
+    for (;;) {
+      const from = this.#byte;
+      this.#takeRegularLines();
+      if (this.#window.includes(newline, this.#byte - this.#windowByte) || this.#isOverlong()) this.#parse();
+      if (this.#byte === from) return;
+    }
+  }
+
+  #takeRegularLines(): void {
+    if (!this.#hasRegularLines) return;
+    const { delimiter, maxRowBytes } = this.#format;
+    const from = this.#byte;
+    takeRegularLines(this.#window, from - this.#windowByte, delimiter, (cells, end) => {
+      const endByte = this.#windowByte + end;
+      if (endByte - this.#byte > maxRowBytes) throw this.#tooLong(undefined);
+      if (cells.length > 0) this.#give(this.#rowTo(endByte, cells, true));
+      else this.#passLine(endByte);
+    });
+    // Whatever the parser was fed of these lines.
+    if (this.#byte > from) this.#restart();
+  }
+
+  #isOverlong(): boolean {
+    return this.#windowByte + this.#window.length - this.#byte > this.#format.maxRowBytes;
+  }
+
+  #passLine(endByte: number): void {
+    this.#byte = endByte;
+    this.#line += 1;
   }
 
   /** Gives the last row, where the file does not end with a line end. */
   end(): void {
+    this.#parse();
     for (;;) {
       const fault = this.#parser.finish();
       if (fault !== undefined && !this.#isRestarting) this.#cutLine(fault);
