@@ -26,10 +26,14 @@ export class PipeFlight {
   /** Takes slices in the order of the file, keys different within each. True when it may go at once. */
   add(slice: number, keys: readonly string[]): boolean {
     const entry: Waiting = { slice, keys, blockers: 0, waiters: [] };
-    const holders = new Set(keys.map((key) => this.#lastHolder.get(key)).filter((holder) => holder !== undefined));
+    const holders = new Set<Waiting>();
+    for (const key of keys) {
+      const holder = this.#lastHolder.get(key);
+      if (holder !== undefined) holders.add(holder);
+      this.#lastHolder.set(key, entry);
+    }
     for (const holder of holders) holder.waiters.push(entry);
     entry.blockers = holders.size;
-    for (const key of keys) this.#lastHolder.set(key, entry);
     this.#unsettled.set(slice, entry);
     return entry.blockers === 0;
   }

@@ -4,14 +4,33 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { hasPlainDelimiter, takeRegularLines } from '../../src/pipes/regular-lines.ts';
 
-function regularRows(text: string, delimiter: string): { readonly rows: readonly (readonly string[])[]; readonly rest: string } {
+function regularRows(
+  text: string,
+  delimiter: string,
+): { readonly rows: readonly (readonly string[])[]; readonly rest: string } {
   const bytes = Buffer.from(text);
   const rows: (readonly string[])[] = [];
   const end = takeRegularLines(bytes, 0, delimiter, (cells) => void (cells.length > 0 && rows.push(cells)));
   return { rows, rest: bytes.toString('utf8', end) };
 }
 
-const piece = fc.constantFrom('a', 'é', '1', '"', '""', ',', ';', ' ', '\r', '\n', '\r\n', '[1,2]', '"[1,2]"', '\u0000', '');
+const piece = fc.constantFrom(
+  'a',
+  'é',
+  '1',
+  '"',
+  '""',
+  ',',
+  ';',
+  ' ',
+  '\r',
+  '\n',
+  '\r\n',
+  '[1,2]',
+  '"[1,2]"',
+  '\u0000',
+  '',
+);
 const someText = fc.array(piece, { maxLength: 30 }).map((pieces) => `${pieces.join('')}\n`);
 
 describe('lines that need no parser', () => {
