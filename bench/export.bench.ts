@@ -105,7 +105,7 @@ async function wellsyncExport(baseUrl: string, uwis: readonly string[]): Promise
   await writeFile(wellsFile, ['uwi', ...uwis.map((uwi) => `"${uwi}"`)].join('\n'));
   const args = ['export', 'daily-production', '--wells', wellsFile, '--from', from, '--to', to, '--inline', '--json'];
   const began = performance.now();
-  const child = spawn(process.execPath, [cli, ...args], {
+  const child = spawn(cli, args, {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: {
       ...process.env,

@@ -150,8 +150,8 @@ class ChunkExport {
   /** Rows that wait for their batch must not keep the next reader waiting for ever. */
   async #reserve(rows: number): Promise<RowReservation> {
     const reserved = this.#budget.reserve(rows, this.#chunk.signal);
-    if (this.#budget.isWaitedFor) await this.#commitGathered();
-    return reserved;
+    const [reservation] = await Promise.all([reserved, this.#budget.isWaitedFor ? this.#commitGathered() : undefined]);
+    return reservation;
   }
 
   async #readWindow(unit: PlannedUnit, window: Window, mode: ReadMode): Promise<WindowBatch> {

@@ -133,7 +133,7 @@ async function checkService(config: Config): Promise<Finding> {
 }
 
 async function checkToken({ service: { token, tokenFile } }: Config): Promise<Finding> {
-  if (token !== undefined) return ok('token', 'set by value');
+  if (token !== undefined) return ok('token', 'set by value; whether the service takes it shows with the first run');
   if (tokenFile === undefined) return ok('token', 'none: right for a service that asks for none');
   const hint = 'Check WELLSYNC_SERVICE_TOKEN_FILE (or service.tokenFile).';
   try {

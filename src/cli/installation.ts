@@ -110,8 +110,6 @@ async function openService(
     prefix: config.queue.prefix,
     concurrency,
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
-    // A lease must not end before its request: no attempt begins after the deadline.
-    leaseMs: pace.deadlineMs + timeoutMs,
   });
   closeLater(() => admission.close());
   const service = createProductionDataService(

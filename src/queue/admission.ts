@@ -24,10 +24,21 @@ redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[2])
 return 0`;
 
+/** KEYS: leases. ARGV: lease in ms, tokens. Only a lease that still stands is made longer. */
+const renewScript = `
+local time = redis.call('TIME')
+local ends = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+for place = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', ends, ARGV[place]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 1`;
+
 /** KEYS: hold. ARGV: ms. A shorter hold never shortens a longer one. */
 const holdScript = `
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end
 return 1`;
+
+/** Short, so that a killed worker does not keep the others waiting (G7). */
+const defaultLeaseMs = 10_000;
 
 const lookAgainMs = { least: 5, span: 20 } as const;
 
@@ -36,8 +47,8 @@ export interface AdmissionSettings {
   readonly prefix: string;
   readonly concurrency: number;
   readonly requestsPerSecond?: number;
-  /** Longer than any request can take. */
-  readonly leaseMs: number;
+  /** How long the place of a worker that died stays taken; a living one renews its leases. */
+  readonly leaseMs?: number;
 }
 
 /** The shape is the service room's port `Admission`. */
@@ -54,7 +65,9 @@ export async function createAdmission(settings: AdmissionSettings): Promise<Shar
     settings.requestsPerSecond === undefined
       ? undefined
       : rateLimiter(redis, settings.prefix, settings.requestsPerSecond);
+  const { leaseMs = defaultLeaseMs } = settings;
   const door = createDoor(settings.concurrency);
+  const held = new Set<string>();
   const keys = { hold: `${settings.prefix}:service:hold`, leases: `${settings.prefix}:service:leases` };
 
   async function enter(signal: AbortSignal): Promise<() => void> {
@@ -67,6 +80,7 @@ export async function createAdmission(settings: AdmissionSettings): Promise<Shar
     try {
       await waitForRate(signal);
       await waitForLease(token, signal);
+      held.add(token);
       return leave;
     } catch (error) {
       // The lease may have been given while the caller went.
@@ -78,10 +92,7 @@ export async function createAdmission(settings: AdmissionSettings): Promise<Shar
   async function waitForLease(token: string, signal: AbortSignal): Promise<void> {
     for (;;) {
       const answer = Number(
-        await orAbort(
-          redis.eval(enterScript, 2, keys.hold, keys.leases, settings.concurrency, settings.leaseMs, token),
-          signal,
-        ),
+        await orAbort(redis.eval(enterScript, 2, keys.hold, keys.leases, settings.concurrency, leaseMs, token), signal),
       );
       if (answer === 0) return;
       await pause(answer > 0 ? answer : lookAgainMs.least + Math.random() * lookAgainMs.span, signal);
@@ -98,16 +109,27 @@ export async function createAdmission(settings: AdmissionSettings): Promise<Shar
   }
 
   function release(token: string): void {
+    held.delete(token);
     // Should this not reach Redis, the lease ends by itself.
     redis.zrem(keys.leases, token).catch(() => undefined);
   }
+
+  const renewal = setInterval(() => {
+    if (held.size === 0) return;
+    // Should this not reach Redis, the next one may; a lease that ran out meanwhile is lost to another request.
+    redis.eval(renewScript, 1, keys.leases, leaseMs, ...held).catch(() => undefined);
+  }, leaseMs / 3);
+  renewal.unref();
 
   return {
     enter,
     async holdAll(delayMs) {
       if (delayMs >= 1) await redis.eval(holdScript, 1, keys.hold, Math.ceil(delayMs));
     },
-    close: async () => redis.disconnect(),
+    async close() {
+      clearInterval(renewal);
+      redis.disconnect();
+    },
   };
 }
 
@@ -183,8 +205,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Redis calls cannot be aborted: the caller goes, the answer is dropped. */
 async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) throw new AbortedError();
   return new Promise<T>((resolve, reject) => {
+    if (signal.aborted) reject(new AbortedError());
     const onAbort = (): void => reject(new AbortedError('given up while waiting for leave to send'));
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));

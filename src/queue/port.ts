@@ -98,7 +98,7 @@ export interface WorkerCount {
   readonly workers: number;
 }
 
-/** Every method fails with UnreachableError('redis') when Redis does not answer within a few seconds; none hangs. */
+/** A prompt queue fails within seconds while Redis is away; a lasting one waits for it to come back. */
 export interface RunQueue {
   readonly board: RunBoard;
   /** Adds the item that conducts a run. Adding it again is harmless: ids are deterministic. */

@@ -50,7 +50,10 @@ export async function connectRedis(url: string, kind: 'prompt' | 'lasting'): Pro
   }
   if (kind === 'prompt') return prompt;
   prompt.disconnect();
-  return new Redis(url, lastingOptions);
+  const lasting = new Redis(url, lastingOptions);
+  // An outage is waited out by the calls themselves; without a listener ioredis prints each failed look.
+  lasting.on('error', () => undefined);
+  return lasting;
 }
 
 function unreachable(url: string, cause: unknown): UnreachableError {

@@ -1,4 +1,5 @@
 /** The consumer's side of the queue: takes items, hands them to the engine, and translates its verdicts to BullMQ. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DelayedError,
   Queue,
@@ -25,6 +26,9 @@ const conductorConcurrency = 10;
 
 /** A pause after a fault that nobody classified as the service's or the target's: the warehouse is away, say. */
 const troubledMs = 5_000;
+
+/** How long work that was told to stop may take to hand itself back. */
+const handBackMs = 5_000;
 
 /** Carries the delay of a `retry` verdict through BullMQ to the backoff strategy. */
 class TryAgainError extends Error {
@@ -71,7 +75,9 @@ export async function startWorkers(options: {
   for (const worker of workers) {
     worker.on('error', onError);
     worker.on('stalled', (id) => log.warn({ item: id }, 'an item lost its worker and starts again'));
-    worker.on('failed', (job, error) => log.error({ item: job?.id, err: error }, 'an item was given up'));
+    worker.on('failed', (job, error) => {
+      if (!(error instanceof TryAgainError)) log.error({ item: job?.id, err: error }, 'an item was given up');
+    });
   }
   await Promise.all(workers.map((worker) => worker.waitUntilReady()));
 
@@ -106,14 +112,28 @@ export async function startWorkers(options: {
 
   return {
     async stop() {
-      const grace = setTimeout(() => {
-        for (const worker of workers) worker.cancelAllJobs('the worker stops');
-      }, settings.graceMs);
-      await Promise.all(workers.map((worker) => worker.close()));
-      clearTimeout(grace);
-      await Promise.all(held.map((queue) => queue.close()));
+      const closing = Promise.all([...workers, ...held].map((part) => part.close()));
+      if (await isOver(closing, settings.graceMs)) return;
+      for (const worker of workers) worker.cancelAllJobs('the worker stops');
+      if (await isOver(closing, handBackMs)) return;
+      // Redis is away, or a handler does not listen to its signal: the items come back by their stalled locks.
+      log.warn('the work in flight could not be handed back: it starts again when its lock has run out');
+      closing.catch(() => undefined);
+      for (const part of [...workers, ...held]) part.disconnect().catch(() => undefined);
     },
   };
+}
+
+/** Whether the work is over within the time. */
+async function isOver(work: Promise<unknown>, withinMs: number): Promise<boolean> {
+  const clock = new AbortController();
+  const over = work.then(() => true);
+  const late = sleep(withinMs, false, { signal: clock.signal }).catch(() => false);
+  try {
+    return await Promise.race([over, late]);
+  } finally {
+    clock.abort();
+  }
 }
 
 /** Returns for a settled item; every other verdict leaves by the error that BullMQ understands. */

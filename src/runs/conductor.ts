@@ -131,12 +131,14 @@ export function createConductor(
     const run = await runOf(runId);
     if (halt !== undefined) await settleRest(run, halt);
     const sums = await warehouse.runs.sums(runId);
+    // A cancel that came when all was settled changed nothing.
+    const isTooLate = halt?.kind === 'cancel' && run.unitCount !== undefined && sums.units.cancelled === 0;
     // A chunk ended without its units: the board knew more than the ledger. The ledger is right, so start over from it.
     if (sums.units.open > 0) {
       await queue.board.forget(runId);
       return again();
     }
-    const report = buildReport(run, jobOf(run), sums, halt, now());
+    const report = buildReport(run, jobOf(run), sums, isTooLate ? undefined : halt, now());
     await warehouse.runs.finish(report);
     await queue.board.finish(runId, report.state);
     log.info({ runId, job: run.job, state: report.state, units: report.units, counts: report.counts }, 'finished');
