@@ -154,18 +154,18 @@ export class CsvRows {
     for (;;) {
       const from = this.#byte;
       this.#takeRegularLines();
-      if (this.#window.includes(newline, this.#byte - this.#windowByte) || this.#isOverlong()) this.#parse();
+      if (this.#window.includes(newline, this.#byte - this.#windowByte)) this.#parse();
+      else if (this.#isOverlong(this.#windowByte + this.#window.length)) throw this.#tooLong();
       if (this.#byte === from) return;
     }
   }
 
   #takeRegularLines(): void {
     if (!this.#hasRegularLines) return;
-    const { delimiter, maxRowBytes } = this.#format;
     const from = this.#byte;
-    takeRegularLines(this.#window, from - this.#windowByte, delimiter, (cells, end) => {
+    takeRegularLines(this.#window, from - this.#windowByte, this.#format.delimiter, (cells, end) => {
       const endByte = this.#windowByte + end;
-      if (endByte - this.#byte > maxRowBytes) throw this.#tooLong(undefined);
+      if (this.#isOverlong(endByte)) throw this.#tooLong();
       if (cells.length > 0) this.#give(this.#rowTo(endByte, cells, true));
       else this.#passLine(endByte);
     });
@@ -173,8 +173,9 @@ export class CsvRows {
     if (this.#byte > from) this.#restart();
   }
 
-  #isOverlong(): boolean {
-    return this.#windowByte + this.#window.length - this.#byte > this.#format.maxRowBytes;
+  /** By bytes, which is what every way to a row can tell; the parser counts characters. */
+  #isOverlong(endByte: number): boolean {
+    return endByte - this.#byte > this.#format.maxRowBytes;
   }
 
   #passLine(endByte: number): void {
@@ -219,11 +220,9 @@ export class CsvRows {
     this.#parserLines = lines;
     if (!isOneLine) this.#skipEmptyLines();
     const row = this.#rowTo(endByte, cells, isOneLine);
-    if (row.lastLine > row.line && quoteFault(row, this.#format.delimiter) !== undefined) {
-      this.#cutLine();
-      return;
-    }
-    this.#give(row);
+    const isBroken = row.lastLine > row.line && quoteFault(row, this.#format.delimiter) !== undefined;
+    if (isBroken || this.#isOverlong(endByte)) this.#cutLine();
+    else this.#give(row);
   }
 
   #skipEmptyLines(): void {
@@ -263,15 +262,14 @@ export class CsvRows {
     this.#skipEmptyLines();
     const offset = this.#byte - this.#windowByte;
     const lineEnd = this.#window.indexOf(newline, offset);
-    const length = lineEnd === -1 ? this.#window.length - offset : lineEnd + 1 - offset;
-    const isTooLong = length > this.#format.maxRowBytes;
-    if (isTooLong) throw this.#tooLong(parserFault);
+    const endByte = this.#windowByte + (lineEnd === -1 ? this.#window.length : lineEnd + 1);
+    if (this.#isOverlong(endByte)) throw this.#tooLong(parserFault);
     const fault = 'a quote is opened on this line and not closed as it should be';
-    this.#give(this.#rowTo(this.#byte + length, [], true, fault));
+    this.#give(this.#rowTo(endByte, [], true, fault));
     this.#isRestarting = true;
   }
 
-  #tooLong(cause: Error | undefined): UsageError {
+  #tooLong(cause?: Error): UsageError {
     return new UsageError(`line ${this.#line} is longer than ${this.#format.maxRowBytes} bytes`, {
       hint: 'Is this a CSV file, and its delimiter the right one? A larger row needs a larger maxRowBytes.',
       cause,
