@@ -63,15 +63,21 @@ export function quoteFault(row: CsvRow, delimiter: string): string | undefined {
   }
 }
 
+/** Where a row ends that the parser gives, counted from where the parser started. */
+interface Ended {
+  readonly bytes: number;
+  readonly lines: number;
+}
+
 /**
  * csv-parse's parser, fed and read without the queues of a stream: rows leave it the moment they are complete, with
- * their place in `info`. Half of the time of a row goes into those queues otherwise (bench/pipes-read.ts).
+ * their place in `info`. Half of the time of a row goes into those queues otherwise (bench/pipes-read.bench.ts).
  */
 class RowParser extends Parser {
-  readonly #take: (cells: readonly string[]) => void;
+  readonly #take: (cells: readonly string[], ended: Ended) => void;
   #fault: Error | undefined;
 
-  constructor(format: CsvFormat, take: (cells: readonly string[]) => void) {
+  constructor(format: CsvFormat, take: (cells: readonly string[], ended: Ended) => void) {
     super({
       delimiter: format.delimiter,
       record_delimiter: recordDelimiters,
@@ -84,7 +90,7 @@ class RowParser extends Parser {
   }
 
   override push(cells: readonly string[] | null): boolean {
-    if (cells !== null) this.#take(cells);
+    if (cells !== null) this.#take(cells, this.info);
     return true;
   }
 
@@ -109,7 +115,8 @@ class RowParser extends Parser {
 export class CsvRows {
   readonly #format: CsvFormat;
   readonly #onRow: (row: CsvRow) => void;
-  #parser: RowParser;
+  /** Made when a line takes one. */
+  #parser: RowParser | undefined;
   #isRestarting = false;
   #stepBytes = maxStepBytes;
   /** The bytes from the start of the row at hand on. */
@@ -134,7 +141,6 @@ export class CsvRows {
     this.#byte = this.#windowByte = this.#parserByte = this.#fedByte = start.byte;
     this.#line = start.line;
     this.#hasRegularLines = hasPlainDelimiter(format.delimiter);
-    this.#parser = this.#newParser();
   }
 
   /** The line that holds the byte: to name the place of a fault in bytes that were just written. */
@@ -154,8 +160,11 @@ export class CsvRows {
     for (;;) {
       const from = this.#byte;
       this.#takeRegularLines();
-      if (this.#window.includes(newline, this.#byte - this.#windowByte)) this.#parse();
-      else if (this.#isOverlong(this.#windowByte + this.#window.length)) throw this.#tooLong();
+      const lineEnd = this.#window.indexOf(newline, this.#byte - this.#windowByte);
+      const end = lineEnd === -1 ? this.#window.length : lineEnd + 1;
+      // The parser would tell later, and where depends on how much it was fed.
+      if (this.#isOverlong(this.#windowByte + end)) throw this.#tooLong();
+      if (lineEnd !== -1) this.#parse();
       if (this.#byte === from) return;
     }
   }
@@ -187,16 +196,12 @@ export class CsvRows {
   end(): void {
     this.#parse();
     for (;;) {
-      const fault = this.#parser.finish();
+      const fault = this.#parser?.finish();
       if (fault !== undefined && !this.#isRestarting) this.#cutLine(fault);
       if (!this.#isRestarting) return;
       this.#restart();
       this.#parse();
     }
-  }
-
-  #newParser(): RowParser {
-    return new RowParser(this.#format, (cells) => this.#take(cells));
   }
 
   #parse(): void {
@@ -206,15 +211,15 @@ export class CsvRows {
       const step = this.#window.subarray(from, from + this.#stepBytes);
       this.#fedByte += step.length;
       this.#stepBytes = Math.min(this.#stepBytes * 2, maxStepBytes);
+      this.#parser ??= new RowParser(this.#format, (cells, ended) => this.#take(cells, ended));
       const fault = this.#parser.feed(step);
       if (fault !== undefined && !this.#isRestarting) this.#cutLine(fault);
       if (this.#isRestarting) this.#restart();
     }
   }
 
-  #take(cells: readonly string[]): void {
+  #take(cells: readonly string[], { bytes, lines }: Ended): void {
     if (this.#isRestarting) return;
-    const { bytes, lines } = this.#parser.info;
     const endByte = this.#parserByte + bytes;
     const isOneLine = lines === this.#parserLines + 1;
     this.#parserLines = lines;
@@ -278,7 +283,7 @@ export class CsvRows {
 
   #restart(): void {
     this.#isRestarting = false;
-    this.#parser = this.#newParser();
+    this.#parser = undefined;
     this.#parserByte = this.#fedByte = this.#byte;
     this.#parserLines = 0;
     this.#stepBytes = firstStepBytes;

@@ -1,6 +1,6 @@
 /**
  * Takes rows off bytes where each line is a row and quotes are plain: what nearly every line of nearly every file is, at
- * a fraction of a parser's cost (docs/decisions/0006-regular-lines-need-no-parser.md). Whatever else a line holds is left
+ * a fraction of a parser's cost (docs/decisions/0009-how-chunks-travel.md). Whatever else a line holds is left
  * to the parser, so there is one meaning of quotes: a test holds both to the same rows.
  */
 

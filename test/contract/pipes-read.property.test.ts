@@ -125,7 +125,7 @@ describe('reading a file of pipes', () => {
         ).toEqual(whole);
         expect(told(await read(split(gzipSync(bytes), places), options))).toEqual(whole);
       }),
-      { numRuns: 300 },
+      { numRuns: 400 },
     );
   });
 

@@ -1,6 +1,6 @@
 /**
  * Pushes one file: reads it as a stream, cuts it into slices, sends several at one time, and moves the checkpoint over what
- * is settled (DESIGN.md section 4.3, docs/decisions/0005-how-chunks-travel.md).
+ * is settled (DESIGN.md section 4.3, docs/decisions/0009-how-chunks-travel.md).
  *
  *   read -> cut -> track -> (wait for slices with the same pipe) -> send -> settled -> passed -> durable
  *
