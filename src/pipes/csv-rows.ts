@@ -276,7 +276,7 @@ export class CsvRows {
 
   #tooLong(cause?: Error): UsageError {
     return new UsageError(`line ${this.#line} is longer than ${this.#format.maxRowBytes} bytes`, {
-      hint: 'Is this a CSV file, and its delimiter the right one? A larger row needs a larger maxRowBytes.',
+      hint: 'Is this a CSV file, and are its lines ended by LF or CRLF?',
       cause,
     });
   }
