@@ -6,6 +6,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { balancePush } from '../src/core/balance.ts';
 import { UsageError } from '../src/core/errors.ts';
+import type { PushCheckpoint } from '../src/core/push-checkpoint.ts';
 import type { UnitOutcome } from '../src/core/run.ts';
 import { listFields, pipeFields } from '../src/core/pipe-fields.ts';
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
@@ -112,10 +113,15 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, parts: Parts): P
     await warehouse.pushes.save({ ...whose, fence, ...step, savedAtMs: now() });
     await noteLimit(limit, parts);
     hasAdvanced = true;
-    const { position, counts } = step.checkpoint;
+    await tellProgress(step.checkpoint);
+  }
+
+  async function tellProgress({ position, counts }: PushCheckpoint): Promise<void> {
     await chunk.advanced({ unit: 0, done: position?.byte ?? 0, whole: params.content.bytes, counts });
   }
 
+  // Where an earlier attempt got to, before this one gets further.
+  if (checkpoint.position !== undefined) await tellProgress(checkpoint);
   const { service, settings } = parts;
   const { signal, isHeld } = chunk;
   // Once the push has come further it has all its attempts anew, so nothing need be given up yet.

@@ -68,7 +68,7 @@ export async function assertSameFile(
 
 function changed(path: string, how: string): PermanentError {
   return new PermanentError('source-changed', `${path} changed under the run: ${how}`, {
-    hint: 'Push the file as it is now with a new run.',
+    hint: 'Put it back as it was and retry the run, or push the file as it is now with a new one.',
   });
 }
 
