@@ -156,8 +156,7 @@ export class FilePush {
     const number = this.#prefix.track(slice.end);
     this.#open.set(number, slice);
     this.#heldBytes += weightOf(slice);
-    const keys = slice.items.map((item) => item.key);
-    if (this.#flight.add(number, keys)) this.#ready.push(number);
+    if (this.#flight.add(number, slice.itemsByKey)) this.#ready.push(number);
     this.#sendReady();
   }
 
