@@ -2,7 +2,8 @@
  * The push of 1,000,000 generated pipes beside a bare loop, in one run: csv-parse with columns, JSON.stringify by 500 and
  * undici with the same concurrency on the one side, `wellsync push network-pipes --inline` with its checks, order,
  * checkpoint and ledger on the other; both to the same sink, a process of its own that answers at once. Prints rows per
- * second, the ratio and peak memory. WELLSYNC_BENCH_ROWS sets another number of rows.
+ * second, the ratio and peak memory. The rate is that of the loop, and of the run by its own report; the whole command
+ * stands beside it, with the start of Node and the hash of the file. WELLSYNC_BENCH_ROWS sets another number of rows.
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +11,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -25,12 +26,19 @@ const rounds = Number(process.env['WELLSYNC_BENCH_ROUNDS'] ?? 3);
 const chunkItems = 500;
 const concurrency = 8;
 const pipePath = '/api/production/network/pipe';
+/** Of the times in /proc, on every Linux. */
+const ticksASecond = 100;
 const cli = path.resolve('dist/src/cli/main.js');
-/** As the first line of the command starts Node. */
-const nodeFlags = ['--max-old-space-size=128', '--max-semi-space-size=4'];
-const nodeEnvironment = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
 
-const figureSchema = z.object({ rows: z.number(), seconds: z.number(), peakMegabytes: z.number() });
+const figureSchema = z.object({
+  rows: z.number(),
+  /** Of the loop or the run: what the rate is made of. */
+  seconds: z.number(),
+  /** From the start of the process to its end. */
+  wholeSeconds: z.number(),
+  cpuSeconds: z.number(),
+  peakMegabytes: z.number(),
+});
 type Figure = z.output<typeof figureSchema>;
 const reportSchema = z.object({
   state: z.string(),
@@ -73,7 +81,15 @@ async function bareLoop(file: string, origin: string): Promise<Figure> {
   await Promise.all(sending);
   await pool.close();
   const seconds = (performance.now() - beganAtMs) / 1_000;
-  return { rows, seconds, peakMegabytes: process.resourceUsage().maxRSS / 1_024 };
+  const { user, system } = process.cpuUsage();
+  const cpuSeconds = (user + system) / 1e6;
+  return {
+    rows,
+    seconds,
+    wholeSeconds: performance.now() / 1_000,
+    cpuSeconds,
+    peakMegabytes: process.resourceUsage().maxRSS / 1_024,
+  };
 }
 
 async function bareInOwnProcess(file: string, origin: string): Promise<Figure> {
@@ -83,30 +99,25 @@ async function bareInOwnProcess(file: string, origin: string): Promise<Figure> {
   return figureSchema.parse(figure);
 }
 
-/** As a user runs it; the time is that of the whole command, start of Node and hash of the file included. */
+/** As a user runs it: by the first line of the program, which bounds its memory. */
 async function wellsyncPush(file: string, origin: string, home: Home): Promise<Figure> {
   const beganAtMs = performance.now();
-  const child = spawn(
-    process.execPath,
-    [...nodeFlags, cli, 'push', 'network-pipes', file, '--again', '--inline', '--json'],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        ...process.env,
-        ...nodeEnvironment,
-        WELLSYNC_SERVICE_URL: origin,
-        WELLSYNC_REDIS_URL: home.redisUrl,
-        WELLSYNC_DATA_DIR: home.folder,
-        WELLSYNC_QUEUE_PREFIX: 'bench',
-      },
+  const child = spawn(cli, ['push', 'network-pipes', file, '--again', '--inline', '--json'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: {
+      ...process.env,
+      WELLSYNC_SERVICE_URL: origin,
+      WELLSYNC_REDIS_URL: home.redisUrl,
+      WELLSYNC_DATA_DIR: home.folder,
+      WELLSYNC_QUEUE_PREFIX: 'bench',
     },
-  );
-  const peak = watchMemory(child);
+  });
+  const usage = watchUsage(child);
   const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  const seconds = (performance.now() - beganAtMs) / 1_000;
+  const wholeSeconds = (performance.now() - beganAtMs) / 1_000;
   const report = reportSchema.parse(JSON.parse(output));
   if (report.state !== 'done') throw new Error(`the push ended as ${report.state}`);
-  return { rows: report.counts.accepted, seconds, peakMegabytes: peak() };
+  return { rows: report.counts.accepted, seconds: report.durationMs / 1_000, wholeSeconds, ...usage() };
 }
 
 interface Home {
@@ -114,18 +125,22 @@ interface Home {
   readonly redisUrl: string;
 }
 
-/** From the kernel's own high-water mark. */
-function watchMemory(child: ChildProcess): () => number {
-  let peakKilobytes = 0;
-  const timer = setInterval(() => {
-    void readFile(`/proc/${child.pid}/status`, 'utf8').then(
-      (status) => (peakKilobytes = Math.max(peakKilobytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0))),
-      () => undefined,
+/** As the kernel counts: its high-water mark of memory, and the time of all threads. */
+function watchUsage(child: ChildProcess): () => Pick<Figure, 'cpuSeconds' | 'peakMegabytes'> {
+  let [peakKilobytes, ticks] = [0, 0];
+  const look = async (): Promise<void> => {
+    const [status, times] = await Promise.all(
+      ['status', 'stat'].map((file) => readFile(`/proc/${child.pid}/${file}`, 'utf8')),
     );
-  }, 100);
+    peakKilobytes = Number(/VmHWM:\s+(\d+)/.exec(status ?? '')?.[1] ?? peakKilobytes);
+    const [user = 0, system = 0] = (times ?? '').split(') ')[1]?.split(' ').slice(11, 13).map(Number) ?? [];
+    ticks = user + system;
+  };
+  // The last look may come too late.
+  const timer = setInterval(() => void look().catch(() => undefined), 100);
   return () => {
     clearInterval(timer);
-    return peakKilobytes / 1_024;
+    return { cpuSeconds: ticks / ticksASecond, peakMegabytes: peakKilobytes / 1_024 };
   };
 }
 
@@ -175,10 +190,12 @@ function print(bare: Figure, push: Figure, redisPeakMegabytes: number): void {
     'rows/s': Math.round(rate(figure)),
     'of bare': Number((rate(figure) / rate(bare)).toFixed(2)),
     seconds: Number(figure.seconds.toFixed(1)),
+    'whole s': Number(figure.wholeSeconds.toFixed(1)),
+    'CPU s': Number(figure.cpuSeconds.toFixed(1)),
     'peak MB': Math.round(figure.peakMegabytes),
   });
   console.table([row('bare loop', bare), row('wellsync push --inline', push)]);
-  console.log(`Redis ${redisPeakMegabytes.toFixed(1)} MB at the most`);
+  console.log(`Redis ${redisPeakMegabytes.toFixed(1)} MB at the most; load of the machine ${loadavg()[0]?.toFixed(1)}`);
 }
 
 const [way, file, origin] = process.argv.slice(2);

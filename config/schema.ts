@@ -141,7 +141,7 @@ export const configSchema = z
     warehouse: z
       .strictObject({
         url: text.optional(),
-        memoryLimitMb: count(80),
+        memoryLimitMb: count(64),
         threads: count(1),
         lockWaitMs: ms(60_000),
       })

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { balancePush } from '../src/core/balance.ts';
 import { UsageError } from '../src/core/errors.ts';
+import type { PushCheckpoint } from '../src/core/push-checkpoint.ts';
 import type { UnitOutcome } from '../src/core/run.ts';
 import { listFields, pipeFields } from '../src/core/pipe-fields.ts';
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
@@ -47,8 +48,8 @@ const paramsSchema = z.strictObject({
   identity: z.strictObject({ bytes: z.number(), mtimeMs: z.number(), sha256: z.string() }),
   /** The file is a copy of standard input that nobody needs once it has arrived. */
   isSpooled: z.boolean(),
-  /** Bytes of its content, for the progress; absent for a packed file. */
-  contentBytes: z.number().exactOptional(),
+  /** Unpacked: what the ledger knows it by, and the whole of the progress. */
+  content: z.strictObject({ bytes: z.number(), sha256: z.string() }),
   rejectsFolder: z.string().min(1),
   chunkItems: z.number().int().positive(),
   reading: z.strictObject({
@@ -103,7 +104,7 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, parts: Parts): P
   const { runId, params } = chunk;
   const { warehouse, files, now } = parts;
   const whose = { runId, unit: 0 };
-  const began = { ...whose, fileSha256: params.identity.sha256, begunAtMs: now() };
+  const began = { ...whose, fileSha256: params.content.sha256, begunAtMs: now() };
   const { fence, checkpoint } = await warehouse.pushes.begin(began);
   const limit = await knownLimit(parts);
   let hasAdvanced = false;
@@ -112,11 +113,15 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, parts: Parts): P
     await warehouse.pushes.save({ ...whose, fence, ...step, savedAtMs: now() });
     await noteLimit(limit, parts);
     hasAdvanced = true;
-    const { position, counts } = step.checkpoint;
-    const whole = params.contentBytes === undefined ? {} : { whole: params.contentBytes };
-    await chunk.advanced({ unit: 0, done: position?.byte ?? 0, ...whole, counts });
+    await tellProgress(step.checkpoint);
   }
 
+  async function tellProgress({ position, counts }: PushCheckpoint): Promise<void> {
+    await chunk.advanced({ unit: 0, done: position?.byte ?? 0, whole: params.content.bytes, counts });
+  }
+
+  // Where an earlier attempt got to, before this one gets further.
+  if (checkpoint.position !== undefined) await tellProgress(checkpoint);
   const { service, settings } = parts;
   const { signal, isHeld } = chunk;
   // Once the push has come further it has all its attempts anew, so nothing need be given up yet.

@@ -2,11 +2,14 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
+const columns = 'sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled';
+/** The first line of the file. */
+export const pipesHeader = `${columns},length,trueVerticalDepth,innerDiameter,roughness\n`;
+
 /** One row a pipe, about 185 bytes, wide, two depths each. */
 export async function generatePipes(file: string, rowCount: number): Promise<void> {
   const out = createWriteStream(file);
-  const columns = 'sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled';
-  let text = `${columns},length,trueVerticalDepth,innerDiameter,roughness\n`;
+  let text = pipesHeader;
   for (let row = 0; row < rowCount; row += 1) {
     const [from, to] = [row % 400_000, (row * 7) % 400_000];
     const depth = -35 - (row % 50);

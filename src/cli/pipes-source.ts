@@ -5,8 +5,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { isPacked } from '../pipes/content.ts';
-import { identifyFile, type FileIdentity } from '../pipes/file-identity.ts';
+import { identifyContent, identifyFile, type FileContent, type FileIdentity } from '../pipes/file-identity.ts';
 
 export interface PushSource {
   /** What the operator called it. */
@@ -15,21 +14,25 @@ export interface PushSource {
   readonly file: string;
   readonly isSpooled: boolean;
   readonly identity: FileIdentity;
-  /** Of the content, for the progress; undefined for a packed file. */
-  readonly contentBytes: number | undefined;
+  readonly content: FileContent;
 }
 
 /** `-` is standard input: a run must be able to read it again, after a kill and on a retry. Throws UsageError. */
 export async function pushSource(named: string, stdin: Readable, dataDir: string): Promise<PushSource> {
   const isSpooled = named === '-';
   const file = isSpooled ? await spool(stdin, path.resolve(dataDir, 'spool')) : path.resolve(named);
-  const identity = await identifyFile(file);
-  const contentBytes = (await isPacked(file)) ? undefined : identity.bytes;
-  return { name: isSpooled ? 'standard input' : named, file, isSpooled, identity, contentBytes };
+  try {
+    const identity = await identifyFile(file);
+    const content = await identifyContent(file, identity);
+    return { name: isSpooled ? 'standard input' : named, file, isSpooled, identity, content };
+  } catch (error) {
+    await dropSource({ file, isSpooled });
+    throw error;
+  }
 }
 
 /** Removes what was kept of standard input, where no run will. */
-export async function dropSource({ file, isSpooled }: PushSource): Promise<void> {
+export async function dropSource({ file, isSpooled }: Pick<PushSource, 'file' | 'isSpooled'>): Promise<void> {
   if (isSpooled) await rm(file, { force: true });
 }
 

@@ -116,7 +116,7 @@ async function push(invocation: Invocation<PushOptions>, config: Config): Promis
   try {
     await checkHeader(source, readingOf(options, config));
     await using installation = createInstallation(config);
-    const known = options.again ? undefined : await installation.warehouse.pushes.find(source.identity.sha256);
+    const known = options.again ? undefined : await installation.warehouse.pushes.find(source.content.sha256);
     if (known !== undefined) return await tellKnown(known, source, { invocation, parts: { installation, output } });
     const notices = options.checkTopology ? await topologyOf(source, readingOf(options, config)) : [];
     // Who follows the run gets them with its report.
@@ -155,13 +155,13 @@ function paramsOf(
   },
 ): NetworkPipesParams {
   const { invocation, config, notices } = how;
-  const { name, file, isSpooled, identity, contentBytes } = source;
+  const { name, file, isSpooled, identity, content } = source;
   return {
     name,
     file,
     isSpooled,
     identity,
-    ...(contentBytes === undefined ? {} : { contentBytes }),
+    content,
     rejectsFolder: rejectsFolderOf(config),
     chunkItems: invocation.options.chunkItems ?? config.push.chunkItems,
     reading: readingOf(invocation.options, config),
@@ -170,7 +170,7 @@ function paramsOf(
 }
 
 /** What the JSON of a push that is left queued says of its file. */
-function factsOf({ file, identity: { sha256 } }: PushSource) {
+function factsOf({ file, content: { sha256 } }: PushSource) {
   return { file, sha256 };
 }
 
@@ -189,7 +189,7 @@ async function tellKnown(
   }
   const at = new Date(atMs).toISOString();
   const facts = { runId, job: networkPipesJobName, state: state === 'done' ? 'already-pushed' : 'under-way', at };
-  if (output.json) await output.document({ ...facts, sha256: source.identity.sha256 });
+  if (output.json) await output.document({ ...facts, sha256: source.content.sha256 });
   else await output.print(opening);
   return exitCodes.done;
 }

@@ -32,7 +32,9 @@ function lookDocument(file: string, look: PipesLook, exitCode: ExitCode) {
 
 function lookText(name: string, look: PipesLook): string {
   const rejected = look.counts['rejectedByUs'] ?? 0;
-  const outcome = rejected === 0 ? 'Every row can be sent.' : `${counted(rejected, 'row')} would be rejected.`;
+  const { rows = 0 } = look.counts;
+  const fine = rows === 0 ? 'There are no rows behind the header.' : 'Every row can be sent.';
+  const outcome = rejected === 0 ? fine : `${counted(rejected, 'row')} would be rejected.`;
   const notices = [...look.notices, ...(look.topology === undefined ? [] : topologySentences(look.topology))];
   return [
     `${printable(name)}: checked, nothing sent\n${outcome}`,

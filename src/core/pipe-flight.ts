@@ -3,33 +3,41 @@
  * that two requests never race for the same pipe and the last row of the file wins (G5).
  */
 
-interface Waiting {
-  readonly keys: readonly string[];
+/** The pipes of a slice: a set, or a map by pipe. */
+export interface PipeKeys {
+  has(key: string): boolean;
+  keys(): Iterable<string>;
+}
+
+interface Unsettled {
+  readonly slice: number;
+  readonly keys: PipeKeys;
   /** Unsettled earlier slices that hold one of its pipes. */
   blockers: number;
   /** Slices that wait for this one. */
-  readonly waiters: Waiting[];
-  readonly slice: number;
+  readonly waiters: Unsettled[];
 }
 
-/** Holds the keys of unsettled slices only, so its memory is bounded by what the caller lets be unsettled. */
+/**
+ * Holds the keys of unsettled slices only, so its memory is bounded by what the caller lets be unsettled. Each slice keeps
+ * its own keys: one map of all, that every row enters and leaves, cost a fifth of a push in garbage.
+ */
 export class PipeFlight {
-  readonly #unsettled = new Map<number, Waiting>();
-  /** The last unsettled slice that holds a pipe. It waits for the ones before it, so nobody else need be asked. */
-  readonly #lastHolder = new Map<string, Waiting>();
+  readonly #unsettled = new Map<number, Unsettled>();
 
   /** The number of slices that are added and not settled, waiting ones included. */
   get size(): number {
     return this.#unsettled.size;
   }
 
-  /** Takes slices in the order of the file, keys different within each. True when it may go at once. */
-  add(slice: number, keys: readonly string[]): boolean {
-    const entry: Waiting = { slice, keys, blockers: 0, waiters: [] };
-    const holders = new Set(keys.map((key) => this.#lastHolder.get(key)).filter((holder) => holder !== undefined));
-    for (const holder of holders) holder.waiters.push(entry);
-    entry.blockers = holders.size;
-    for (const key of keys) this.#lastHolder.set(key, entry);
+  /** Takes slices in the order of the file. True when it may go at once. */
+  add(slice: number, keys: PipeKeys): boolean {
+    const entry: Unsettled = { slice, keys, blockers: 0, waiters: [] };
+    for (const earlier of this.#unsettled.values()) {
+      if (!haveCommon(keys, earlier.keys)) continue;
+      earlier.waiters.push(entry);
+      entry.blockers += 1;
+    }
     this.#unsettled.set(slice, entry);
     return entry.blockers === 0;
   }
@@ -39,8 +47,12 @@ export class PipeFlight {
     const entry = this.#unsettled.get(slice);
     if (entry === undefined) return [];
     this.#unsettled.delete(slice);
-    for (const key of entry.keys) if (this.#lastHolder.get(key) === entry) this.#lastHolder.delete(key);
     for (const waiter of entry.waiters) waiter.blockers -= 1;
     return entry.waiters.filter((waiter) => waiter.blockers === 0).map((waiter) => waiter.slice);
   }
+}
+
+function haveCommon(left: PipeKeys, right: PipeKeys): boolean {
+  for (const key of left.keys()) if (right.has(key)) return true;
+  return false;
 }

@@ -40,6 +40,7 @@ export interface SliceLimits {
 /** `rowCount` = rows of `items` + `supersededRows` + rows of `rejected`. May hold no item at all. */
 export interface PipeSlice<Item extends PipeLoad, Rejected extends RejectedLoad> {
   readonly items: readonly Item[];
+  readonly itemsByKey: ReadonlyMap<string, Item>;
   readonly rejected: readonly Rejected[];
   readonly supersededRows: number;
   readonly rowCount: number;
@@ -92,6 +93,7 @@ export class SliceCutter<Item extends PipeLoad, Rejected extends RejectedLoad> {
     if (this.#end === undefined) return undefined;
     const slice = {
       items: [...this.#items.values()],
+      itemsByKey: this.#items,
       rejected: this.#rejected,
       supersededRows: this.#supersededRows,
       rowCount: this.#rowCount,

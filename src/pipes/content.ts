@@ -87,7 +87,8 @@ export async function firstBytes(blocks: AsyncGenerator<Buffer, void, undefined>
   return taken.length === 1 && taken[0] !== undefined ? taken[0] : Buffer.concat(taken);
 }
 
-function unreadable(error: unknown, name: string): unknown {
+/** UsageError for what an operator can mend; another error as it is. */
+export function unreadable(error: unknown, name: string): unknown {
   if (error instanceof WellsyncError || !(error instanceof Error)) return error;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (code === 'ENOENT') return new UsageError(`there is no file ${name}`, { cause: error });
@@ -95,6 +96,8 @@ function unreadable(error: unknown, name: string): unknown {
     const hint = 'The file was cut or damaged on its way: make it again, or unpack it to see how far it goes.';
     return new UsageError(`${name} is a gzip file that cannot be unpacked: ${error.message}`, { cause: error, hint });
   }
+  if (code === 'EISDIR') return new UsageError(`${name} is a folder`, { cause: error, hint: 'Name one CSV file.' });
+  if (code === 'EACCES') return new UsageError(`${name} may not be read by this user`, { cause: error });
   if (code.startsWith('E')) return new UsageError(`${name} cannot be read: ${error.message}`, { cause: error });
   return error;
 }

@@ -1,6 +1,6 @@
 /**
- * Owns the way from bytes to rows of a CSV file: csv-parse does the parsing, this knows where each row lies in the file
- * and sees to it that a row with broken quotes costs that row alone.
+ * Owns the way from bytes to rows of a CSV file: csv-parse does the parsing where a line takes a parser, this knows where
+ * each row lies in the file and sees to it that a row with broken quotes costs that row alone.
  *
  *   A quote that is opened and not closed makes any parser swallow the lines that follow. A row of several lines whose
  *   quoting is broken, or that never ends, is cut at its first line end: that line is at fault, and the parser starts
@@ -9,6 +9,7 @@
 import { Parser } from 'csv-parse';
 import { parse as parseAtOnce } from 'csv-parse/sync';
 import { UsageError } from '../core/errors.ts';
+import { hasPlainDelimiter, takeRegularLines } from './regular-lines.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
@@ -62,15 +63,21 @@ export function quoteFault(row: CsvRow, delimiter: string): string | undefined {
   }
 }
 
+/** Where a row ends that the parser gives, counted from where the parser started. */
+interface Ended {
+  readonly bytes: number;
+  readonly lines: number;
+}
+
 /**
  * csv-parse's parser, fed and read without the queues of a stream: rows leave it the moment they are complete, with
- * their place in `info`. Half of the time of a row goes into those queues otherwise (bench/pipes-read.ts).
+ * their place in `info`. Half of the time of a row goes into those queues otherwise (bench/pipes-read.bench.ts).
  */
 class RowParser extends Parser {
-  readonly #take: (cells: readonly string[]) => void;
+  readonly #take: (cells: readonly string[], ended: Ended) => void;
   #fault: Error | undefined;
 
-  constructor(format: CsvFormat, take: (cells: readonly string[]) => void) {
+  constructor(format: CsvFormat, take: (cells: readonly string[], ended: Ended) => void) {
     super({
       delimiter: format.delimiter,
       record_delimiter: recordDelimiters,
@@ -83,7 +90,7 @@ class RowParser extends Parser {
   }
 
   override push(cells: readonly string[] | null): boolean {
-    if (cells !== null) this.#take(cells);
+    if (cells !== null) this.#take(cells, this.info);
     return true;
   }
 
@@ -108,7 +115,8 @@ class RowParser extends Parser {
 export class CsvRows {
   readonly #format: CsvFormat;
   readonly #onRow: (row: CsvRow) => void;
-  #parser: RowParser;
+  /** Made when a line takes one. */
+  #parser: RowParser | undefined;
   #isRestarting = false;
   #stepBytes = maxStepBytes;
   /** The bytes from the start of the row at hand on. */
@@ -121,6 +129,7 @@ export class CsvRows {
   /** Where the next row starts. */
   #byte: number;
   #line: number;
+  readonly #hasRegularLines: boolean;
 
   constructor(
     format: CsvFormat,
@@ -131,7 +140,7 @@ export class CsvRows {
     this.#onRow = onRow;
     this.#byte = this.#windowByte = this.#parserByte = this.#fedByte = start.byte;
     this.#line = start.line;
-    this.#parser = this.#newParser();
+    this.#hasRegularLines = hasPlainDelimiter(format.delimiter);
   }
 
   /** The line that holds the byte: to name the place of a fault in bytes that were just written. */
@@ -143,22 +152,56 @@ export class CsvRows {
     const rest = this.#window.subarray(this.#byte - this.#windowByte);
     this.#window = rest.length === 0 ? bytes : Buffer.concat([rest, bytes]);
     this.#windowByte = this.#byte;
-    this.#parse();
+    this.#takeRows();
+  }
+
+  /** What needs no parser goes round it, also behind a row that did: so rows never depend on where blocks end. */
+  #takeRows(): void {
+    for (;;) {
+      const from = this.#byte;
+      this.#takeRegularLines();
+      const lineEnd = this.#window.indexOf(newline, this.#byte - this.#windowByte);
+      const end = lineEnd === -1 ? this.#window.length : lineEnd + 1;
+      // The parser would tell later, and where depends on how much it was fed.
+      if (this.#isOverlong(this.#windowByte + end)) throw this.#tooLong();
+      if (lineEnd !== -1) this.#parse();
+      if (this.#byte === from) return;
+    }
+  }
+
+  #takeRegularLines(): void {
+    if (!this.#hasRegularLines) return;
+    const from = this.#byte;
+    takeRegularLines(this.#window, from - this.#windowByte, this.#format.delimiter, (cells, end) => {
+      const endByte = this.#windowByte + end;
+      if (this.#isOverlong(endByte)) throw this.#tooLong();
+      if (cells.length > 0) this.#give(this.#rowTo(endByte, cells, true));
+      else this.#passLine(endByte);
+    });
+    // Whatever the parser was fed of these lines.
+    if (this.#byte > from) this.#restart();
+  }
+
+  /** By bytes, which is what every way to a row can tell; the parser counts characters. */
+  #isOverlong(endByte: number): boolean {
+    return endByte - this.#byte > this.#format.maxRowBytes;
+  }
+
+  #passLine(endByte: number): void {
+    this.#byte = endByte;
+    this.#line += 1;
   }
 
   /** Gives the last row, where the file does not end with a line end. */
   end(): void {
+    this.#parse();
     for (;;) {
-      const fault = this.#parser.finish();
+      const fault = this.#parser?.finish();
       if (fault !== undefined && !this.#isRestarting) this.#cutLine(fault);
       if (!this.#isRestarting) return;
       this.#restart();
       this.#parse();
     }
-  }
-
-  #newParser(): RowParser {
-    return new RowParser(this.#format, (cells) => this.#take(cells));
   }
 
   #parse(): void {
@@ -168,25 +211,23 @@ export class CsvRows {
       const step = this.#window.subarray(from, from + this.#stepBytes);
       this.#fedByte += step.length;
       this.#stepBytes = Math.min(this.#stepBytes * 2, maxStepBytes);
+      this.#parser ??= new RowParser(this.#format, (cells, ended) => this.#take(cells, ended));
       const fault = this.#parser.feed(step);
       if (fault !== undefined && !this.#isRestarting) this.#cutLine(fault);
       if (this.#isRestarting) this.#restart();
     }
   }
 
-  #take(cells: readonly string[]): void {
+  #take(cells: readonly string[], { bytes, lines }: Ended): void {
     if (this.#isRestarting) return;
-    const { bytes, lines } = this.#parser.info;
     const endByte = this.#parserByte + bytes;
     const isOneLine = lines === this.#parserLines + 1;
     this.#parserLines = lines;
     if (!isOneLine) this.#skipEmptyLines();
     const row = this.#rowTo(endByte, cells, isOneLine);
-    if (row.lastLine > row.line && quoteFault(row, this.#format.delimiter) !== undefined) {
-      this.#cutLine();
-      return;
-    }
-    this.#give(row);
+    const isBroken = row.lastLine > row.line && quoteFault(row, this.#format.delimiter) !== undefined;
+    if (isBroken || this.#isOverlong(endByte)) this.#cutLine();
+    else this.#give(row);
   }
 
   #skipEmptyLines(): void {
@@ -226,24 +267,23 @@ export class CsvRows {
     this.#skipEmptyLines();
     const offset = this.#byte - this.#windowByte;
     const lineEnd = this.#window.indexOf(newline, offset);
-    const length = lineEnd === -1 ? this.#window.length - offset : lineEnd + 1 - offset;
-    const isTooLong = length > this.#format.maxRowBytes;
-    if (isTooLong) throw this.#tooLong(parserFault);
+    const endByte = this.#windowByte + (lineEnd === -1 ? this.#window.length : lineEnd + 1);
+    if (this.#isOverlong(endByte)) throw this.#tooLong(parserFault);
     const fault = 'a quote is opened on this line and not closed as it should be';
-    this.#give(this.#rowTo(this.#byte + length, [], true, fault));
+    this.#give(this.#rowTo(endByte, [], true, fault));
     this.#isRestarting = true;
   }
 
-  #tooLong(cause: Error | undefined): UsageError {
+  #tooLong(cause?: Error): UsageError {
     return new UsageError(`line ${this.#line} is longer than ${this.#format.maxRowBytes} bytes`, {
-      hint: 'Is this a CSV file, and its delimiter the right one? A larger row needs a larger maxRowBytes.',
+      hint: 'Is this a CSV file, and are its lines ended by LF or CRLF?',
       cause,
     });
   }
 
   #restart(): void {
     this.#isRestarting = false;
-    this.#parser = this.#newParser();
+    this.#parser = undefined;
     this.#parserByte = this.#fedByte = this.#byte;
     this.#parserLines = 0;
     this.#stepBytes = firstStepBytes;

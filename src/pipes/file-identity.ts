@@ -1,9 +1,10 @@
-/** Decides whether a file is the one that it was: by its content, so that the same file is known again under another name. */
+/** Decides whether a file is the one that it was, and by its content whether it was ever seen, under whatever name. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, PermanentError, UsageError } from '../core/errors.ts';
+import { isPacked, readContent, unreadable } from './content.ts';
 
 /** JSON, to be kept with a run. */
 export interface FileIdentity {
@@ -13,7 +14,30 @@ export interface FileIdentity {
   readonly sha256: string;
 }
 
-/** Reads the whole file once. Throws UsageError for one that is not there, and when it changes under the reading. */
+/** What a file holds, unpacked where it is gzip. JSON. */
+export interface FileContent {
+  readonly bytes: number;
+  /** The same for the same rows packed in another way, or not at all. */
+  readonly sha256: string;
+}
+
+/** Reads the file once more where it is packed. Throws UsageError where it cannot be unpacked to its end. */
+export async function identifyContent(
+  path: string,
+  { bytes, sha256 }: FileIdentity,
+  signal?: AbortSignal,
+): Promise<FileContent> {
+  if (!(await isPacked(path))) return { bytes, sha256 };
+  const hash = createHash('sha256');
+  let unpackedBytes = 0;
+  for await (const block of readContent({ path }, signal)) {
+    hash.update(block);
+    unpackedBytes += block.length;
+  }
+  return { bytes: unpackedBytes, sha256: hash.digest('hex') };
+}
+
+/** Reads the whole file once. Throws UsageError for what is no file or cannot be read, and when it changes meanwhile. */
 export async function identifyFile(path: string, signal?: AbortSignal): Promise<FileIdentity> {
   const before = await look(path);
   const sha256 = await hashOf(path, signal);
@@ -44,26 +68,33 @@ export async function assertSameFile(
 
 function changed(path: string, how: string): PermanentError {
   return new PermanentError('source-changed', `${path} changed under the run: ${how}`, {
-    hint: 'Push the file as it is now with a new run.',
+    hint: 'Put it back as it was and retry the run, or push the file as it is now with a new one.',
   });
 }
 
 async function look(path: string): Promise<Omit<FileIdentity, 'sha256'>> {
   try {
-    const { size, mtimeMs } = await stat(path);
-    return { bytes: size, mtimeMs };
+    const stats = await stat(path);
+    if (stats.isFile()) return { bytes: stats.size, mtimeMs: stats.mtimeMs };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new UsageError(`there is no file ${path}`, { cause: error });
+    throw unreadable(error, path);
   }
+  // A pipe is read once, and a run may have to read again.
+  throw new UsageError(`${path} is no file`, {
+    hint: 'What another program writes goes in by standard input: give - .',
+  });
 }
 
 async function hashOf(path: string, signal: AbortSignal | undefined): Promise<string> {
   const hash = createHash('sha256');
-  for await (const block of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
-    if (signal?.aborted === true) throw new AbortedError();
-    hash.update(block as Buffer);
-    await setImmediate();
+  try {
+    for await (const block of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+      if (signal?.aborted === true) throw new AbortedError();
+      hash.update(block as Buffer);
+      await setImmediate();
+    }
+  } catch (error) {
+    throw unreadable(error, path);
   }
   return hash.digest('hex');
 }

@@ -152,7 +152,7 @@ export class ItemAssembler {
   #tooMany({ row }: CheckedRow): UsageError {
     const { maxSegments } = this.#options;
     return new UsageError(`line ${row.line}: more than ${maxSegments} rows of one pipe follow each other`, {
-      hint: 'Are these segments? Insist on the wide form if they are not; a pipe of more needs a larger maxSegments.',
+      hint: 'Are these segments? Insist on the wide form if they are not (--wide).',
     });
   }
 

@@ -37,7 +37,7 @@ export function readHeader(row: CsvRow, options: HeaderOptions, name: string): P
   const fields = names.map((column, index) =>
     hasRejectColumns && index < rejectColumns.length ? 'reject' : fieldOf.get(column),
   );
-  if (fields.every((field) => field === undefined)) throw noHeader(row, name, options.delimiter);
+  if (hasLoneReturn(row) || fields.every((field) => field === undefined)) throw noHeader(row, name, options.delimiter);
 
   const unknown = row.cells.filter((_, index) => fields[index] === undefined);
   const faults = [
@@ -82,20 +82,24 @@ function doubledFaults(fields: readonly (PipeField | 'reject' | undefined)[]): r
     .map((field) => `the column ${field} stands there twice`);
 }
 
+/** As old Macintosh files end their lines: the whole file is one line then. */
+function hasLoneReturn(row: CsvRow): boolean {
+  return /\r(?!\n)/.test(rawText(row));
+}
+
 function noHeader(row: CsvRow, name: string, delimiter: string): UsageError {
   const other = [';', '\t', '|', ','].find((candidate) => candidate !== delimiter && rawText(row).includes(candidate));
-  const isOldMac = rawText(row).includes('\r');
-  const hint = isOldMac
+  const hint = hasLoneReturn(row)
     ? 'Its lines end with a lone carriage return: save it with LF or CRLF.'
     : row.cells.length === 1 && other !== undefined
-      ? `Is the delimiter ${JSON.stringify(other)}? Then say so.`
+      ? `Is the delimiter ${JSON.stringify(other)}? Then set push.delimiter in the configuration.`
       : `Its first line must name the columns: ${pipeFields.join(', ')}.`;
   return new UsageError(`${name} has no header`, { hint });
 }
 
 function badHeader(issues: readonly string[], name: string, hasUnknown: boolean): UsageError {
   const hint = hasUnknown
-    ? 'Mend the header, name an alias in the configuration, or have unknown columns ignored.'
-    : 'Mend the header.';
-  return new UsageError(`the header of ${name} is not right: ${issues.join('; ')}`, { issues, hint });
+    ? 'Mend the header, name an alias in the configuration (push.aliases), or leave them aside: --ignore-unknown-columns.'
+    : 'Mend the header, or name an alias in the configuration (push.aliases).';
+  return new UsageError(`the header of ${name} is not right: ${issues.join('; ')}`, { hint });
 }

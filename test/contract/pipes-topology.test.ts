@@ -2,9 +2,10 @@
 import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { assertSameFile, identifyFile } from '../../src/pipes/file-identity.ts';
+import { assertSameFile, identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
 import { checkTopology, type TopologyReport } from '../../src/pipes/topology.ts';
 import { readText } from '../support/pipes.ts';
 
@@ -113,6 +114,22 @@ describe('the identity of a file', () => {
       sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     });
     await expect(identifyFile(`${file}.gone`)).rejects.toThrow(/there is no file/);
+  });
+
+  test('is that of a file alone', async () => {
+    await expect(identifyFile(folder)).rejects.toMatchObject({ name: 'UsageError', message: `${folder} is no file` });
+    await expect(identifyFile('/dev/null')).rejects.toMatchObject({ hint: expect.stringContaining('standard input') });
+  });
+
+  test('knows what it holds packed as well, to its end', async () => {
+    const packed = `${file}.gz`;
+    await writeFile(packed, gzipSync('abc'));
+    const identity = await identifyFile(packed);
+    const plain = await identifyFile(file);
+    expect(identity.sha256).not.toBe(plain.sha256);
+    expect(await identifyContent(packed, identity)).toEqual({ bytes: 3, sha256: plain.sha256 });
+    await writeFile(packed, gzipSync('abc').subarray(0, -9));
+    await expect(identifyContent(packed, identity)).rejects.toThrow(/cannot be unpacked: unexpected end of file/);
   });
 
   test('is the same after the file was only touched', async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../src/core/errors.ts';
 import { startOfPush, type PushCheckpoint } from '../../src/core/push-checkpoint.ts';
-import type { UnitOutcome } from '../../src/core/run.ts';
+import type { RunReport, UnitOutcome } from '../../src/core/run.ts';
 import type { PushedChunk } from '../../src/warehouse/warehouse.ts';
 import { ask, committedAtMs } from '../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../support/warehouse-under-test.ts';
@@ -24,6 +24,19 @@ function checkpointAt(line: number): PushCheckpoint {
 function chunk(number: number): PushedChunk {
   return { chunk: number, firstLine: 2, lastLine: 11, items: 10, status: 'accepted', attempts: 1 };
 }
+
+const failedReport: RunReport = {
+  runId: 'r1',
+  job: 'push network-pipes',
+  state: 'failed',
+  units: { total: 1, done: 0, held: 0, failed: 1, cancelled: 0 },
+  counts: {},
+  balance: { balanced: true, statement: '' },
+  failures: [],
+  notices: [],
+  startedAtMs: committedAtMs,
+  finishedAtMs: committedAtMs,
+};
 
 export function describePushes(open: OpenWarehouse): void {
   const test = freshWarehouse(open);
@@ -92,6 +105,17 @@ export function describePushes(open: OpenWarehouse): void {
       else await runs.settleRest('r1', { state });
       expect(await runs.sums('r1')).toMatchObject({ units: { [state]: 1 }, counts: { rows: 10, accepted: 10 } });
     });
+
+    it('G2: that is taken up again and fails at once keeps the counts of what was saved before', async () => {
+      const { pushes, runs } = await planned();
+      await pushes.begin(begin);
+      await pushes.save(step(1, 12));
+      await runs.settle('r1', [{ unit: 0, state: 'failed', counts: {} }]);
+      await runs.finish(failedReport);
+      await runs.reopen('r1');
+      await runs.settle('r1', [{ unit: 0, state: 'failed', counts: {} }]);
+      expect(await runs.sums('r1')).toMatchObject({ units: { failed: 1 }, counts: { rows: 10, accepted: 10 } });
+    });
   });
 
   describe('the push of a content', () => {
@@ -109,18 +133,7 @@ export function describePushes(open: OpenWarehouse): void {
       const { pushes, runs } = await planned();
       await pushes.begin(begin);
       await runs.settle('r1', [{ unit: 0, state: 'failed', counts: {} }]);
-      await runs.finish({
-        runId: 'r1',
-        job: 'push network-pipes',
-        state: 'failed',
-        units: { total: 1, done: 0, held: 0, failed: 1, cancelled: 0 },
-        counts: {},
-        balance: { balanced: true, statement: '' },
-        failures: [],
-        notices: [],
-        startedAtMs: committedAtMs,
-        finishedAtMs: committedAtMs,
-      });
+      await runs.finish(failedReport);
       expect(await pushes.find(sha)).toBeUndefined();
     });
   });

@@ -32,13 +32,7 @@ function pushAll(
   const inFlight = new Set<number>();
   let mostTogether = 0;
   slices.forEach((slice, index) => {
-    if (
-      flight.add(
-        index,
-        slice.items.map(({ key }) => key),
-      )
-    )
-      inFlight.add(index);
+    if (flight.add(index, slice.itemsByKey)) inFlight.add(index);
   });
   while (inFlight.size > 0) {
     mostTogether = Math.max(mostTogether, inFlight.size);
@@ -74,7 +68,11 @@ describe('slices in flight', () => {
 
   test('a slice that settles twice lets nobody go twice', () => {
     const flight = new PipeFlight();
-    expect([flight.add(0, ['a']), flight.add(1, ['a', 'b']), flight.add(2, ['b'])]).toEqual([true, false, false]);
+    expect([flight.add(0, new Set(['a'])), flight.add(1, new Set(['a', 'b'])), flight.add(2, new Set(['b']))]).toEqual([
+      true,
+      false,
+      false,
+    ]);
     expect(flight.settle(0)).toEqual([1]);
     expect(flight.settle(0)).toEqual([]);
     expect(flight.settle(1)).toEqual([2]);

@@ -35,7 +35,9 @@ describe('push --inline', () => {
     const { code, stdout } = await home.run(push(file, '--inline'));
     expect(stdout).toContain('Done, with 1 row rejected by us and 1 row rejected by service.');
     expect(stdout).toMatch(/^ {2}superseded +1$/m);
-    expect(stdout).toContain('It adds up: 4 rows = 1 accepted + 1 superseded + 1 rejected by us + 1 rejected by service');
+    expect(stdout).toContain(
+      'It adds up: 4 rows = 1 accepted + 1 superseded + 1 rejected by us + 1 rejected by service',
+    );
     expect(stdout).toContain('rejected: line 3, column length: ');
     expect(stdout).toMatch(/wellsync runs rejects \S+ > rejects.csv/);
     expect(code).toBe(3);
@@ -108,6 +110,8 @@ describe('a content that was pushed', () => {
     const told = await home.run(push('-', '--wait'), { stdin: text });
     expect(told.stdout).toContain(`standard input has been pushed by run ${first.runId}, 2`);
     expect(await spooled(home)).toEqual([]);
+    const packed = await home.run(push(await home.write('c.csv.gz', gzipSync(text)), '--inline'));
+    expect(packed.stdout).toContain(`c.csv.gz has been pushed by run ${first.runId}, 2`);
     expect(server.state.requests().total).toBe(1);
     expect((await home.run(push(copy, '--inline', '--again'))).code).toBe(0);
     expect(server.state.requests().total).toBe(2);
@@ -146,6 +150,7 @@ describe('a file that cannot be read', () => {
     ['with columns that nobody knows', 'sourceNetworkId,sourceId,colour\nN,P,red\n', 'unknown columns: colour'],
     ['in another encoding', Buffer.from(`${tenColumns}\nN,P`, 'utf16le'), 'is not UTF-8'],
     ['that is empty', '', 'is empty'],
+    ['that is gzip cut short', gzipSync(`${tenColumns}\n${row('P1')}\n`).subarray(0, -9), 'cannot be unpacked'],
   ])('%s is refused before there is a run', async (_, content, words) => {
     await using home = await cliHome('http://127.0.0.1:1');
     const { code, stderr } = await home.run(push(await home.write('pipes.csv', content)));
@@ -156,6 +161,15 @@ describe('a file that cannot be read', () => {
   test('that is not there is refused', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
     expect(await home.run(push('nowhere.csv'))).toMatchObject({ code: 2, stderr: expect.stringContaining('no file') });
+  });
+
+  test('that is a folder is refused, pushed or only looked at', async () => {
+    await using home = await cliHome('http://127.0.0.1:1');
+    expect(await home.run(push('.'))).toMatchObject({ code: 2, stderr: expect.stringContaining('is no file') });
+    expect(await home.run(push('.', '--dry-run'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('a folder'),
+    });
   });
 
   test('of a run that is none of a push has no rejects', async () => {

@@ -1,6 +1,7 @@
 /** One file pushed by workers that are interrupted anywhere, at a real service and into a real warehouse. */
 import { existsSync } from 'node:fs';
 import { appendFile, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AbortedError, NotFoundError, PermanentError, TransientError, UsageError } from '../../src/core/errors.ts';
@@ -87,15 +88,13 @@ describe('a pushed file', () => {
     await using server = await startTestingServer();
     await using push = await pushUnderTest(server.url);
     const pushed = await push.fileOf(
-      'sourceNetworkId,sourceId,length,innerDiameter\nN,P1,"[1,2]",[3]\nN,P2,[-1],[3]\n',
-      {
-        contentBytes: 100,
-      },
+      gzipSync('sourceNetworkId,sourceId,length,innerDiameter\nN,P1,"[1,2]",[3]\nN,P2,[-1],[3]\n'),
     );
     await pushed.work();
     expect(pushed.advances.at(-1)).toMatchObject({
       unit: 0,
-      whole: 100,
+      done: 77,
+      whole: 77,
       counts: { rows: 2, accepted: 1, rejectedByUs: 1 },
     });
     expect((await push.sumsOf(pushed)).notices).toEqual([

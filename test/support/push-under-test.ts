@@ -6,7 +6,7 @@ import { createNetworkPipesJob, rejectsFileOf, type NetworkPipesParams } from '.
 import { balancePush } from '../../src/core/balance.ts';
 import { defaultPipeLimits } from '../../src/core/pipe-fields.ts';
 import type { PlannedUnit } from '../../src/core/run.ts';
-import { identifyFile } from '../../src/pipes/file-identity.ts';
+import { identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
 import { pipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { Advance, ChunkOfWork, Leftover } from '../../src/runs/job.ts';
 import { serviceAt } from './service-under-test.ts';
@@ -38,10 +38,12 @@ export async function pushUnderTest(serviceUrl: string) {
     const runId = `run-${(runs += 1)}`;
     const file = path.join(folder, `${runId}.in.csv`);
     await writeFile(file, content);
+    const identity = await identifyFile(file);
     const params: NetworkPipesParams = {
       name: 'pipes.csv',
       file,
-      identity: await identifyFile(file),
+      identity,
+      content: await identifyContent(file, identity),
       isSpooled: false,
       rejectsFolder: folder,
       chunkItems: 3,

@@ -11,6 +11,10 @@ export interface PushedNetwork {
   /** Those whose pipes the service refuses. */
   readonly refusedLines: ReadonlyMap<number, string>;
   readonly refusedSourceIds: readonly string[];
+  /** What the lines of both should have been. */
+  readonly mendedLines: ReadonlyMap<number, string>;
+  /** The JSON of their pipes, by source id. */
+  readonly mendedBodies: ReadonlyMap<string, string>;
 }
 
 const header =
@@ -61,17 +65,24 @@ export function pushedNetwork(counts: {
   const lastBodies = new Map<string, string>();
   const wrongLines = new Map<number, string>();
   const refusedLines = new Map<number, string>();
+  const mendedLines = new Map<number, string>();
+  const mendedBodies = new Map<string, string>();
   const lines = [header];
+  const mended = (line: number, pipe: Pipe): string => {
+    mendedLines.set(line, rowOf(pipe));
+    mendedBodies.set(pipe.id, bodyOf(pipe));
+    return rowOf(pipe);
+  };
   for (let index = 0; index < rows; index += 1) {
     const line = index + 2;
     if (isOneOf(wrong, index, rows, 1)) {
       const text = (breakers[wrongLines.size % breakers.length] as (row: string) => string)(
-        rowOf({ id: `wrong-${index}`, version: index }),
+        mended(line, { id: `wrong-${index}`, version: index }),
       );
       wrongLines.set(line, text);
       lines.push(text);
     } else if (isOneOf(refused, index, rows, 3)) {
-      const text = rowOf({ id: `refused-${index}`, version: index });
+      const text = mended(line, { id: `refused-${index}`, version: index });
       refusedLines.set(line, text);
       lines.push(text);
     } else {
@@ -87,6 +98,8 @@ export function pushedNetwork(counts: {
     lastBodies,
     wrongLines,
     refusedLines,
+    mendedLines,
+    mendedBodies,
     refusedSourceIds: [...refusedLines.keys()].map((line) => `refused-${line - 2}`),
   };
 }

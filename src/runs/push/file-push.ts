@@ -1,6 +1,6 @@
 /**
  * Pushes one file: reads it as a stream, cuts it into slices, sends several at one time, and moves the checkpoint over what
- * is settled (DESIGN.md section 4.3, docs/decisions/0005-how-chunks-travel.md).
+ * is settled (DESIGN.md section 4.3, docs/decisions/0008-how-chunks-travel.md).
  *
  *   read -> cut -> track -> (wait for slices with the same pipe) -> send -> settled -> passed -> durable
  *
@@ -156,8 +156,7 @@ export class FilePush {
     const number = this.#prefix.track(slice.end);
     this.#open.set(number, slice);
     this.#heldBytes += weightOf(slice);
-    const keys = slice.items.map((item) => item.key);
-    if (this.#flight.add(number, keys)) this.#ready.push(number);
+    if (this.#flight.add(number, slice.itemsByKey)) this.#ready.push(number);
     this.#sendReady();
   }
 

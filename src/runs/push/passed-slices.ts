@@ -22,8 +22,7 @@ export interface PassedSlice {
   /** In the order of the file. */
   readonly rejects: readonly RejectedRow[];
   readonly chunk: Pick<PushedChunk, 'items' | 'status' | 'attempts'>;
-  /** Names of pipes whose lists differ in length. */
-  readonly uneven: readonly string[];
+  readonly unevenLists: PushCheckpoint['unevenLists'];
 }
 
 export function passedSlice(
@@ -41,7 +40,7 @@ export function passedSlice(
     counts: countsOfSlice(slice, outcome),
     rejects: rejects.toSorted((left, right) => left.line - right.line),
     chunk: { items: slice.items.length, status: statusOfSlice(outcome), attempts: outcome.requests },
-    uneven: slice.items.filter((item) => item.hasUnevenLists).map(nameOf),
+    unevenLists: unevenListsOf(slice.items),
   };
 }
 
@@ -53,7 +52,6 @@ export function checkpointAfter(
   files: PipeFiles,
 ): PushCheckpoint {
   const sentences = passed.flatMap(({ rejects }) => rejects).slice(0, firstTold);
-  const uneven = passed.flatMap((slice) => slice.uneven);
   return {
     position: passed.at(-1)?.end ?? before.position,
     counts: passed.reduce((sum, { counts }) => addCounts(sum, counts), before.counts),
@@ -62,10 +60,7 @@ export function checkpointAfter(
       0,
       firstTold,
     ),
-    unevenLists: {
-      count: before.unevenLists.count + uneven.length,
-      first: [...before.unevenLists.first, ...uneven].slice(0, firstTold),
-    },
+    unevenLists: passed.reduce((sum, slice) => addUneven(sum, slice.unevenLists), before.unevenLists),
   };
 }
 
@@ -79,6 +74,18 @@ export function ledgerOf(before: PushCheckpoint, passed: readonly PassedSlice[])
     nextLine = end.line;
     return { ...chunk, chunk: firstChunk + index, firstLine, lastLine: end.line - 1 };
   });
+}
+
+function unevenListsOf(items: readonly PipeItem[]): PushCheckpoint['unevenLists'] {
+  const uneven = items.filter((item) => item.hasUnevenLists);
+  return { count: uneven.length, first: uneven.slice(0, firstTold).map(nameOf) };
+}
+
+function addUneven(
+  left: PushCheckpoint['unevenLists'],
+  right: PushCheckpoint['unevenLists'],
+): PushCheckpoint['unevenLists'] {
+  return { count: left.count + right.count, first: [...left.first, ...right.first].slice(0, firstTold) };
 }
 
 function nameOf({ network, sourceId, firstLine }: PipeItem): string {

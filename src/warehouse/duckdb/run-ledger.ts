@@ -190,8 +190,10 @@ async function reopen(connection: DuckDBConnection, runId: string): Promise<numb
   const run = await knownRun(connection, runId);
   if (!isFinished(run.state)) throw new UsageError(`run ${runId} is ${run.state}: only a finished one can be retried`);
   await refusePruned(connection, run);
+  // A push goes on at its checkpoint: what lies before it stays accounted for, whatever becomes of the rest (G2).
   const opened = await connection.run(
-    `UPDATE run_unit SET state = 'open', counts = NULL, fault = NULL, notices = NULL
+    `UPDATE run_unit SET state = 'open', fault = NULL, notices = NULL,
+       counts = CASE WHEN unit IN (SELECT unit FROM push WHERE push.run_id = $1) THEN counts END
      WHERE run_id = $1 AND state IN ('failed', 'cancelled')`,
     [runId],
   );
