@@ -32,7 +32,7 @@ export async function applyPlan(planId: string, invocation: Applying): Promise<E
   await using installation = createInstallation(config);
   const plan = await findPlan(installation.warehouse.cleanupPlans, planId);
   const checkedAtMs = Date.now();
-  await look(plan, config, installation, output);
+  await lookAgain(plan, config, installation, output);
   if (options.dryRun) return await sayFit(plan, installation, output);
   if (!options.yes && isAtTerminal(stdin, output)) await confirm(plan, invocation, installation);
   const requestedBy = operatorName();
@@ -45,7 +45,7 @@ export async function applyPlan(planId: string, invocation: Applying): Promise<E
 }
 
 /** Throws UsageError for a plan that may not be applied, and as the service does where it cannot be asked. */
-async function look(plan: CleanupPlan, config: Config, installation: Installation, output: Output): Promise<void> {
+async function lookAgain(plan: CleanupPlan, config: Config, installation: Installation, output: Output): Promise<void> {
   try {
     await atService(installation, output, (parts, options) => holdToRules(plan, config, output, parts, options));
   } catch (error) {
