@@ -1,4 +1,5 @@
 /** Owns how a command asks the service itself, where no run is needed for it. */
+import { AbortedError } from '../core/errors.ts';
 import type { JobParts } from '../runs/job.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { Installation } from './installation.ts';
@@ -14,7 +15,7 @@ interface AskOptions {
   readonly signal: AbortSignal;
 }
 
-/** Asks the service in this process, within the limits that all share (G9). Ctrl-C ends it. */
+/** Asks the service in this process, within the limits that all share (G9). Throws AbortedError on Ctrl-C. */
 export async function atService<T>(
   installation: Installation,
   output: Output,
@@ -25,8 +26,13 @@ export async function atService<T>(
   using stop = listenForStop(exitCodes.cancelled);
   const log = createLog({ level: 'warn', config, stream: createLogReader((text) => output.say(text)) });
   const service = await installation.service(log);
-  return await act(
-    { service, warehouse, now: Date.now },
-    { concurrency: config.service.concurrency, signal: stop.signal },
-  );
+  try {
+    return await act(
+      { service, warehouse, now: Date.now },
+      { concurrency: config.service.concurrency, signal: stop.signal },
+    );
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    throw new AbortedError('stopped before the service was asked to the end: nothing was kept');
+  }
 }

@@ -32,7 +32,7 @@ export async function applyPlan(planId: string, invocation: Applying): Promise<E
   await using installation = createInstallation(config);
   const plan = await findPlan(installation.warehouse.cleanupPlans, planId);
   const checkedAtMs = Date.now();
-  await atService(installation, output, (parts, look) => holdToRules(plan, config, output, parts, look));
+  await lookAgain(plan, config, installation, output);
   if (options.dryRun) return await sayFit(plan, installation, output);
   if (!options.yes && isAtTerminal(stdin, output)) await confirm(plan, invocation, installation);
   const requestedBy = operatorName();
@@ -42,6 +42,17 @@ export async function applyPlan(planId: string, invocation: Applying): Promise<E
   await installation.warehouse.cleanupPlans.claim(plan.planId, { runId, atMs: Date.now(), by: requestedBy });
   const opening = `Run ${runId}: deletes ${counted(plan.counts.targets, 'target')} of plan ${plan.planId}`;
   return await carryOut({ runId, job: cleanupJobName }, options, { installation, output, opening });
+}
+
+/** Throws UsageError for a plan that may not be applied, and as the service does where it cannot be asked. */
+async function lookAgain(plan: CleanupPlan, config: Config, installation: Installation, output: Output): Promise<void> {
+  try {
+    await atService(installation, output, (parts, options) => holdToRules(plan, config, output, parts, options));
+  } catch (error) {
+    // A refusal says so by itself.
+    if (!(error instanceof UsageError)) output.say('Nothing was deleted: the plan was not begun.');
+    throw error;
+  }
 }
 
 async function holdToRules(

@@ -35,7 +35,7 @@ function wells(count: number): string {
   return count === 1 ? 'the well has' : 'the wells have';
 }
 
-function warningsText({ planId, counts }: CleanupPlan, warned: readonly PlannedTarget[]): string {
+function warningsText({ counts }: CleanupPlan, warned: readonly PlannedTarget[]): string {
   const lines = [
     ...warning(counts.producing, 'belongs', 'belong', 'to a well that produced within the last 30 days'),
     ...warning(counts.unknown, 'is', 'are', 'not known to the service'),
@@ -45,7 +45,7 @@ function warningsText({ planId, counts }: CleanupPlan, warned: readonly PlannedT
   if (lines.length === 0) return '';
   const shown = warned.slice(0, mostWarningsShown).map((target) => `      ${targetWarning(target)}`);
   const hidden = counts.producing + counts.unknown + counts.unreadable - shown.length;
-  const more = hidden > 0 ? [`      and more: wellsync cleanup show ${planId} --json`] : [];
+  const more = hidden > 0 ? ['      and more'] : [];
   return ['Warnings', ...lines.map((line) => `  ! ${line}`), ...shown, ...more].join('\n');
 }
 
@@ -77,8 +77,13 @@ function verificationText({ timeSeries, microStrings, wellbores }: PlanCounts): 
   ].join('\n');
 }
 
-/** What may be done with a plan now. */
-export function planStanding({ planId, createdAtMs, applied }: CleanupPlan, nowMs: number, maxAgeMs: number): string {
+/** Where the targets of a kept plan are, and what may be done with it now. */
+export function planStanding(plan: CleanupPlan, nowMs: number, maxAgeMs: number): string {
+  const targets = `wellsync query "FROM cleanup_target WHERE plan_id = '${plan.planId}'"`;
+  return `Every target, and what the service showed of it: ${targets}\n${whatMayBeDone(plan, nowMs, maxAgeMs)}`;
+}
+
+function whatMayBeDone({ planId, createdAtMs, applied }: CleanupPlan, nowMs: number, maxAgeMs: number): string {
   if (applied !== undefined) {
     const { runId, atMs, by } = applied;
     return `Applied at ${instantText(atMs)} by ${printable(by)}: wellsync runs show ${runId}`;

@@ -11,6 +11,7 @@ function expectRefusal(ending: Ending, ...words: readonly string[]): void {
 }
 
 const runSchema = z.object({ runId: z.string() });
+const appliedSchema = z.object({ applied: runSchema });
 
 describe('a plan is refused', () => {
   test('G6: that was mistyped, with the one that was likely meant', async () => {
@@ -81,6 +82,17 @@ describe('a plan is refused', () => {
     expect(ending.stdout).toContain('is of another service');
     expect([...other.server.state.deletions(), ...bench.server.state.deletions()]).toEqual([]);
   });
+});
+
+test('a plan whose targets cannot be looked at once more is not begun, and may be applied later', async () => {
+  await using bench = await cleanupBench();
+  const planId = await bench.plan();
+  bench.server.state.setOptions({ down: true });
+  const ending = await bench.run('cleanup', '--apply', planId, '--inline');
+  expect(ending.stderr).toContain('Nothing was deleted: the plan was not begun.');
+  expect(ending.code).toBe(5);
+  bench.server.state.setOptions({ down: false });
+  expect((await bench.run('cleanup', '--apply', planId, '--inline')).stdout).toContain('4 targets = 4 deleted');
 });
 
 describe('at a terminal', () => {
@@ -175,6 +187,23 @@ describe('a plan that is applied', () => {
     const { stdout } = await bench.run('audit', 'deletions', '--csv');
     expect(stdout.trim().split('\n')).toHaveLength(5);
     expect((await bench.run('audit', 'verify')).stdout).toMatch(/^The audit is whole: 8 rows, .*[0-9a-f]{64}\.$/m);
+  });
+
+  test('takes deleted time series out of the warehouse into their history, and is no surprise to the next export', async () => {
+    await using bench = await cleanupBench();
+    const ofExport = ['export', 'time-series', '--equipment', equipment, '--inline'] as const;
+    await bench.run(...ofExport);
+    const planId = await bench.plan();
+    await bench.run('cleanup', '--apply', planId, '--inline');
+    const { applied } = appliedSchema.parse(await bench.json('cleanup', 'show', planId));
+    const history = 'SELECT source_id, change, run_id FROM time_series_history ORDER BY source_id';
+    const deleted = ['a b', 'ø/1'].map((sourceId) => [sourceId, 'deleted', applied.runId]);
+    expect(await bench.ask(history)).toEqual(deleted);
+    const again = await bench.run(...ofExport);
+    expect(again.stdout).toContain('1 read = 0 inserted + 0 updated + 1 unchanged');
+    expect(again.code).toBe(0);
+    expect(await bench.ask(history)).toEqual(deleted);
+    expect(await bench.ask('SELECT source_id FROM time_series')).toEqual([['spared']]);
   });
 
   test('counts what is gone already, and says by exit code 3 what was refused or is still there', async () => {

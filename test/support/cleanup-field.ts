@@ -1,5 +1,6 @@
 /** Owns a field that can be cleaned up: what the testing server has of it, and the targets that a file names. */
 import type { GivenAssets } from '../../src/testing-server/assets.ts';
+import { derivedUuid } from '../../src/testing-server/random.ts';
 import type { ReceivedDeletion } from '../../src/testing-server/received.ts';
 
 export interface CleanupField {
@@ -53,10 +54,15 @@ function recordsOf() {
   return Array.from({ length: recordsOfEquipment }, (_, record) => timeSeriesRecord(sourceIdOf(record)));
 }
 
-/** As INTERFACE.md section 2.2 has it. */
+/** As INTERFACE.md section 2.2 has it, with an xid by its source id. */
 export function timeSeriesRecord(sourceId: string) {
-  const xid = '00000000-0000-4000-8000-000000000001';
-  return { xid, equipmentXid: xid, sourceId, measurement: 'OilRate', unit: 'Sm3/d' };
+  return {
+    xid: derivedUuid(sourceId),
+    equipmentXid: derivedUuid('equipment'),
+    sourceId,
+    measurement: 'OilRate',
+    unit: 'Sm3/d',
+  };
 }
 
 /** What the server was asked to delete, each target once, in the form of {@link CleanupField.targets}. */
