@@ -17,6 +17,7 @@ const wellsPerBatch = 20;
 const batchesAgain = 20;
 const firstDayMs = Date.parse('2020-01-01T00:00:00Z');
 const window = { fromMs: firstDayMs, toMs: firstDayMs + daysPerWell * DAY_MS };
+const readDays = { fromDay: firstDayMs / DAY_MS, toDay: firstDayMs / DAY_MS + daysPerWell };
 
 const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-bench-'));
 const file = path.join(folder, 'warehouse.duckdb');
@@ -72,7 +73,8 @@ function windowsOf(batch: number, change: (day: number) => number): readonly Win
     const unit = batch * wellsPerBatch + place;
     const rows = Array.from({ length: daysPerWell }, (__, day) => rowOf(unit, day, change(day)));
     const counts = { read: rows.length, repeated: 0, outsideWindow: 0, quarantined: 0, defaulted: 0, requests: 1 };
-    return { unit, uwi: `NO 15/9-F-${unit}`, window, mode: 'incremental', rows, quarantined: [], counts, notices: [] };
+    const mode = 'incremental';
+    return { unit, uwi: `NO 15/9-F-${unit}`, window, mode, readDays, rows, quarantined: [], counts, notices: [] };
   });
 }
 

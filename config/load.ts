@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { UsageError } from '../src/core/errors.ts';
-import { configFileVariable, configSchema, environmentSettings, type Config } from './schema.ts';
+import { configFileVariable, configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
 
 /** Read where nothing else is named, when it is there. */
 export const defaultConfigFile = 'config/wellsync.yaml';
@@ -77,9 +77,10 @@ function merge(below: Tree, above: Tree): Tree {
 function dropOtherToken(below: Tree, above: Tree): Tree {
   const [under, over] = [below['service'], above['service']];
   if (!isTree(under) || !isTree(over)) return below;
-  if (over['token'] === undefined && over['tokenFile'] === undefined) return below;
-  const { token: _token, tokenFile: _tokenFile, ...rest } = under;
-  return { ...below, service: rest };
+  if (tokenWays.every((way) => over[way] === undefined)) return below;
+  const others = new Set<string>(tokenWays.filter((way) => over[way] === undefined));
+  const kept = Object.entries(under).filter(([key]) => !others.has(key));
+  return { ...below, service: Object.fromEntries(kept) };
 }
 
 function describe(

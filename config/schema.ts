@@ -1,40 +1,111 @@
 /** Owns what an operator may set: the one schema behind the file, the environment and the flags. */
 import { z } from 'zod';
+import { tierDays, type LookbackTier } from '../src/core/lookback.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipe-fields.ts';
 
 const ms = (fallback: number) => z.number().int().positive().default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
 const text = z.string().trim().min(1);
 
-const serviceUrl = z
-  .url({ protocol: /^https?$/, error: 'must be an http or https address, such as https://pds.example.com' })
-  .refine(
-    (url) => !/^https?:\/\/[^/]*@/.test(url),
-    'must hold no user name or password: use service.token or service.tokenFile',
-  );
+const httpUrl = (example: string) =>
+  z
+    .url({ protocol: /^https?$/, error: `must be an http or https address, such as ${example}` })
+    .refine(
+      (url) => !/^https?:\/\/[^/]*@/.test(url),
+      'must hold no user name or password: secrets have settings of their own',
+    );
+
+/** The ways in which a token is had; a service that asks for none needs none of them. */
+export const tokenWays = ['token', 'tokenFile', 'oauth'] as const;
+
+/** OAuth 2.0 client credentials (RFC 6749 section 4.4). */
+const clientCredentials = z
+  .strictObject({
+    tokenUrl: httpUrl('https://login.example.com/oauth2/token'),
+    clientId: text,
+    clientSecret: text.optional(),
+    clientSecretFile: text.optional(),
+    scope: text.optional(),
+    audience: text.optional(),
+    credentialsIn: z.enum(['header', 'form']).default('header'),
+  })
+  .refine(({ clientSecret, clientSecretFile }) => (clientSecret === undefined) !== (clientSecretFile === undefined), {
+    error: 'needs either clientSecret or clientSecretFile',
+  });
+
+const tls = z
+  .strictObject({
+    caFile: text.optional(),
+    certFile: text.optional(),
+    keyFile: text.optional(),
+    passphrase: text.optional(),
+    passphraseFile: text.optional(),
+  })
+  .refine(({ certFile, keyFile }) => keyFile === undefined || certFile !== undefined, {
+    error: 'is the key of a certificate: name that by certFile',
+    path: ['keyFile'],
+  })
+  .refine(({ passphrase, passphraseFile }) => passphrase === undefined || passphraseFile === undefined, {
+    error: 'passphrase and passphraseFile exclude each other',
+    path: ['passphraseFile'],
+  });
 
 const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
 
+/** Names joined by dots, into the body of a well. */
+const fieldPath = text.regex(/^[^."]+(\.[^."]+)*$/, 'must be names joined by dots, such as location.timeZone');
+
+const lookbackDays = z.number().int().nonnegative();
+
+/** A number of days for every run, or tiers, each with the day that it comes on. */
+const lookback = z
+  .union(
+    [
+      lookbackDays.transform((days): readonly LookbackTier[] => [{ days }]),
+      z.array(z.strictObject({ days: z.union([lookbackDays, z.literal('all')]), on: z.enum(tierDays).optional() })),
+    ],
+    {
+      error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
+    },
+  )
+  .default([{ days: 7 }]);
 const numberLimit = z.strictObject({
   min: z.number().exactOptional(),
   max: z.number().exactOptional(),
   above: z.number().exactOptional(),
 });
 
+const percent = z.number().min(0).max(100);
+const selectionName = text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _');
+
+/** Its caps have no default: whoever saves a selection that nobody will confirm says how far it may go. */
+const savedSelection = z
+  .strictObject({
+    file: text.optional(),
+    query: text.optional(),
+    maxTargets: z.number().int().positive(),
+    maxShareOfWellsPercent: percent,
+  })
+  .refine((selection) => (selection.file === undefined) !== (selection.query === undefined), {
+    error: 'must name either a file or a query',
+  });
+
 /** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
 export const configSchema = z
   .strictObject({
     service: z
       .strictObject({
-        url: serviceUrl.optional(),
+        url: httpUrl('https://pds.example.com').optional(),
         token: text.optional(),
         tokenFile: text.optional(),
+        oauth: clientCredentials.optional(),
+        tls: tls.optional(),
         timeoutMs: ms(30_000),
         concurrency: count(8),
         requestsPerSecond: z.number().positive().optional(),
-        pageLimit: z.number().int().min(2).default(1_000),
+        pageLimit: z.number().int().min(5).default(1_000),
         maxBodyBytes: count(64 * 1024 * 1024),
         retry: z
           .strictObject({
@@ -45,9 +116,8 @@ export const configSchema = z
           })
           .prefault({}),
       })
-      .refine((service) => service.token === undefined || service.tokenFile === undefined, {
-        error: 'token and tokenFile exclude each other',
-        path: ['tokenFile'],
+      .refine((service) => tokenWays.filter((way) => service[way] !== undefined).length <= 1, {
+        error: `${tokenWays.join(', ')} exclude each other: a token is had by one of them`,
       })
       .prefault({}),
     redis: z
@@ -81,11 +151,15 @@ export const configSchema = z
       .strictObject({
         wells: z.array(text).default([]),
         wellsFile: text.optional(),
+        sourceWells: z.array(text).default([]),
+        sourceWellsFile: text.optional(),
+        equipment: z.array(text).default([]),
+        equipmentFile: text.optional(),
         historyFrom: day.default('1900-01-01'),
-        lookbackDays: z.number().int().nonnegative().default(7),
+        lookback,
         shrink: z
           .strictObject({
-            maxSharePercent: z.number().min(0).max(100).default(20),
+            maxSharePercent: percent.default(20),
             maxRows: z.number().int().nonnegative().default(3),
           })
           .prefault({}),
@@ -95,6 +169,7 @@ export const configSchema = z
         rowsInMemory: count(16_000),
       })
       .prefault({}),
+    wells: z.strictObject({ timeZoneField: fieldPath.optional(), uwiField: fieldPath.optional() }).prefault({}),
     push: z
       .strictObject({
         chunkItems: count(500),
@@ -104,6 +179,15 @@ export const configSchema = z
         delimiter: z.string().length(1, 'must be one character, such as ";"').default(','),
         aliases: z.record(text, z.enum(pipeFields)).default({}),
         limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
+      })
+      .prefault({}),
+    cleanup: z
+      .strictObject({
+        maxTargets: count(1_000),
+        maxShareOfWellsPercent: percent.default(10),
+        planMaxAgeHours: z.number().positive().default(24),
+        chunkTargets: count(50),
+        selections: z.record(selectionName, savedSelection).default({}),
       })
       .prefault({}),
     logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),

@@ -4,20 +4,28 @@
  */
 import { z } from 'zod';
 import { balanceExport } from '../src/core/balance.ts';
-import { assignChunks } from '../src/core/chunking.ts';
-import { AbortedError, AccessError, RateLimitedError, TransientError } from '../src/core/errors.ts';
+import { wholeDays } from '../src/core/coverage.ts';
 import type { PlannedUnit } from '../src/core/run.ts';
-import { DAY_MS, daysIn, incrementalWindow, type ReadMode, type Window } from '../src/core/window.ts';
+import { tierText, type LookbackTier } from '../src/core/lookback.ts';
+import { workGathered } from '../src/runs/gathered-work.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
+import { ProfileInUse } from '../src/runs/profile-in-use.ts';
 import { RowBudget, type RowReservation } from '../src/runs/row-budget.ts';
+import type { WellFields } from '../src/warehouse/definitions.ts';
 import type { WindowBatch } from '../src/warehouse/warehouse.ts';
+import { expectedRows, planGaps, planWindows, windowSpecSchema, type WindowSpec } from './daily-production-plan.ts';
 
 export const dailyProductionJobName = 'export daily-production';
+/** The same over the days that the warehouse has nothing of. */
+export const gapsJobName = 'export daily-production --gaps';
 
 export interface DailyProductionSettings {
+  /** Decides the calendar day of a row, where its well names no zone of its own. */
   readonly timeZone: string;
+  /** Where a well's body names its time zone; no well has one of its own where it is left out. */
+  readonly wellFields?: WellFields | undefined;
   readonly historyFromMs: number;
-  readonly lookbackDays: number;
+  readonly lookback: readonly LookbackTier[];
   readonly shrink: { readonly maxShare: number; readonly maxRows: number };
   readonly chunkWells: number;
   readonly chunkRows: number;
@@ -39,163 +47,113 @@ const paramsSchema = z.strictObject({
 });
 export type DailyProductionParams = z.output<typeof paramsSchema>;
 
-const unitSchema = z.object({ fromMs: z.number(), toMs: z.number(), mode: z.enum(['incremental', 'backfill']) });
-
-/** A window from the start of history says little about the rows in it: it counts as ten years of days. */
-const longestExpectedDays = 3_650;
-
-function expectedRows(window: Window): number {
-  return Math.min(daysIn(window), longestExpectedDays);
-}
-
-export function createDailyProductionJob(settings: DailyProductionSettings): Job<DailyProductionParams> {
+/** Two jobs that differ in what they read: what is due, and what is missing. They share the rows that they may hold. */
+export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
-  return {
-    name: dailyProductionJobName,
+  const shared = {
     queue: 'export',
     params: paramsSchema,
     exceptions: ['quarantined'],
     balance: balanceExport,
-    plan: (params, parts) => planUnits(params, settings, parts),
-    work: (chunk, parts) => new ChunkExport(settings, budget, chunk, parts).run(),
-  };
+    work: (chunk, parts) => workWindows(settings, budget, chunk, parts),
+  } satisfies Partial<Job<DailyProductionParams>>;
+  return [
+    { ...shared, name: dailyProductionJobName, plan: (params, parts) => planWindows(params, settings, parts) },
+    { ...shared, name: gapsJobName, plan: (params, parts) => planGaps(params, settings, parts) },
+  ];
 }
 
-async function planUnits(
-  params: DailyProductionParams,
-  settings: DailyProductionSettings,
-  { warehouse }: JobParts,
-): Promise<readonly PlannedUnit[]> {
-  const uwis = [...new Set(params.uwis)];
-  const mode: ReadMode = params.fromMs === undefined && params.toMs === undefined ? 'incremental' : 'backfill';
-  const watermarks =
-    mode === 'incremental' ? await warehouse.dailyProduction.watermarks(uwis) : new Map<string, number>();
-  const windows = uwis.map((uwi): Window => {
-    if (mode === 'backfill')
-      return { fromMs: params.fromMs ?? settings.historyFromMs, toMs: params.toMs ?? params.nowMs };
-    return incrementalWindow({
-      watermarkMs: watermarks.get(uwi),
-      lookbackMs: settings.lookbackDays * DAY_MS,
-      historyFromMs: settings.historyFromMs,
-      nowMs: params.nowMs,
-    });
-  });
-  const chunks = assignChunks(windows.map(expectedRows), {
-    maxUnits: settings.chunkWells,
-    maxRows: settings.chunkRows,
-  });
-  return uwis.map((target, unit) => ({ unit, chunk: chunks[unit] ?? 0, target, spec: { ...windows[unit], mode } }));
-}
-
-interface GatheredWindow {
-  readonly unit: PlannedUnit;
+interface HeldWindow {
   readonly batch: WindowBatch;
   readonly reservation: RowReservation;
 }
 
-/** The work on one chunk: wells are read side by side, and committed whenever enough rows have come together. */
-class ChunkExport {
-  readonly #settings: DailyProductionSettings;
-  readonly #budget: RowBudget;
-  readonly #chunk: ChunkOfWork<DailyProductionParams>;
-  readonly #parts: JobParts;
-  readonly #left: Leftover[] = [];
-  #gathered: GatheredWindow[] = [];
-  #gatheredRows = 0;
-  #committing: Promise<void> = Promise.resolve();
-  /** An error that every further well would meet as well: none is begun any more. */
-  #forAll: unknown;
-
-  constructor(
-    settings: DailyProductionSettings,
-    budget: RowBudget,
-    chunk: ChunkOfWork<DailyProductionParams>,
-    parts: JobParts,
-  ) {
-    this.#settings = settings;
-    this.#budget = budget;
-    this.#chunk = chunk;
-    this.#parts = parts;
-  }
-
-  async run(): Promise<readonly Leftover[]> {
-    const units = this.#chunk.units.values();
-    const readers = Array.from({ length: this.#settings.wellConcurrency }, async () => {
-      for (const unit of units) await this.#read(unit);
-    });
-    await Promise.all(readers);
-    await this.#commitGathered();
-    return this.#left;
-  }
-
-  async #read(unit: PlannedUnit): Promise<void> {
-    if (this.#forAll !== undefined) {
-      this.#left.push({ unit, error: this.#forAll });
-      return;
-    }
-    const { mode, ...window } = unitSchema.parse(unit.spec);
-    let reservation: RowReservation | undefined;
-    try {
-      reservation = await this.#reserve(expectedRows(window));
-      const batch = await this.#readWindow(unit, window, mode);
-      reservation.hold(batch.rows.length);
-      await this.#gather({ unit, batch, reservation });
-    } catch (error) {
-      reservation?.release();
-      if (isForAll(error)) this.#forAll = error;
-      this.#left.push({ unit, error });
-    }
-  }
-
-  /** Rows that wait for their batch must not keep the next reader waiting for ever. */
-  async #reserve(rows: number): Promise<RowReservation> {
-    const reserved = this.#budget.reserve(rows, this.#chunk.signal);
-    const [reservation] = await Promise.all([reserved, this.#budget.isWaitedFor ? this.#commitGathered() : undefined]);
-    return reservation;
-  }
-
-  async #readWindow(unit: PlannedUnit, window: Window, mode: ReadMode): Promise<WindowBatch> {
-    const { timeZone, pageLimit } = this.#settings;
-    const request = { uwi: unit.target, window, timeZone, pageLimit };
-    const reading = await this.#parts.service.readDailyProduction(request, { signal: this.#chunk.signal });
-    return { unit: unit.unit, uwi: unit.target, window, mode, ...reading };
-  }
-
-  /** Holds the reader back while a full batch is committed: rows in memory stay bounded (G8). */
-  async #gather(window: GatheredWindow): Promise<void> {
-    this.#gathered.push(window);
-    this.#gatheredRows += window.batch.rows.length;
-    if (this.#gatheredRows >= this.#settings.batchRows || this.#budget.isWaitedFor) await this.#commitGathered();
-  }
-
-  #commitGathered(): Promise<void> {
-    const entries = this.#gathered;
-    this.#gathered = [];
-    this.#gatheredRows = 0;
-    this.#committing = this.#committing.then(() => this.#commit(entries));
-    return this.#committing;
-  }
-
-  async #commit(entries: readonly GatheredWindow[]): Promise<void> {
-    if (entries.length === 0) return;
-    const { shrink } = this.#settings;
-    try {
-      const outcomes = await this.#parts.warehouse.dailyProduction.commit({
-        runId: this.#chunk.runId,
-        windows: entries.map((entry) => entry.batch),
-        shrink: { ...shrink, allow: this.#chunk.params.allowShrink },
-        committedAtMs: this.#parts.now(),
-      });
-      await this.#chunk.settled(outcomes);
-    } catch (error) {
-      this.#left.push(...entries.map(({ unit }) => ({ unit, error })));
-    } finally {
-      for (const { reservation } of entries) reservation.release();
-    }
-  }
+/** Wells are read side by side, each once there is room for its rows, and committed whenever enough rows have come together. */
+async function workWindows(
+  settings: DailyProductionSettings,
+  budget: RowBudget,
+  chunk: ChunkOfWork<DailyProductionParams>,
+  parts: JobParts,
+): Promise<readonly Leftover[]> {
+  const profiles = await ProfileInUse.load(parts);
+  return workGathered<HeldWindow>(chunk.units, {
+    concurrency: settings.wellConcurrency,
+    maxWeight: settings.batchRows,
+    weigh: ({ batch }) => batch.rows.length,
+    isWaitedFor: () => budget.isWaitedFor,
+    async read(unit, commitGathered) {
+      const spec = windowSpecSchema.parse(unit.spec);
+      const room = budget.reserve(expectedRows(spec), chunk.signal);
+      // Rows that wait for their batch must not keep the next reader waiting for ever.
+      const [reservation] = await Promise.all([room, budget.isWaitedFor ? commitGathered() : undefined]);
+      try {
+        const batch = await readWindow(unit, spec, settings, chunk, { ...parts, profiles });
+        reservation.hold(batch.rows.length);
+        return { batch, reservation };
+      } catch (error) {
+        reservation.release();
+        throw error;
+      }
+    },
+    async commit(windows) {
+      try {
+        await commitWindows(
+          windows.map(({ batch }) => batch),
+          settings,
+          chunk,
+          parts,
+        );
+      } finally {
+        for (const { reservation } of windows) reservation.release();
+      }
+    },
+  });
 }
 
-function isForAll(error: unknown): boolean {
-  if (error instanceof AccessError || error instanceof AbortedError || error instanceof RateLimitedError) return true;
-  return error instanceof TransientError && error.serviceDown;
+async function readWindow(
+  { unit, target: uwi }: PlannedUnit,
+  { fromMs, toMs, mode, lookback, timeZone: zoneOfWell, unknownTimeZone }: WindowSpec,
+  settings: DailyProductionSettings,
+  { params, signal }: ChunkOfWork<DailyProductionParams>,
+  { service, profiles }: JobParts & { readonly profiles: ProfileInUse },
+): Promise<WindowBatch> {
+  const window = { fromMs, toMs };
+  const { pageLimit } = settings;
+  const { profile } = profiles;
+  const timeZone = zoneOfWell ?? settings.timeZone;
+  const reading = await service.readDailyProduction({ uwi, window, timeZone, pageLimit, profile }, { signal });
+  const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
+  const { rows, quarantined, counts } = reading;
+  return {
+    unit,
+    uwi,
+    window,
+    mode,
+    readDays: wholeDays(window, timeZone, params.nowMs),
+    rows,
+    quarantined,
+    counts,
+    notices: [...reading.notices, ...learnt, ...lookbackNotice(lookback), ...zoneNotice(unknownTimeZone, timeZone)],
+  };
+}
+
+async function commitWindows(
+  windows: readonly WindowBatch[],
+  settings: DailyProductionSettings,
+  { runId, params, settled }: ChunkOfWork<DailyProductionParams>,
+  { warehouse, now }: JobParts,
+): Promise<void> {
+  const shrink = { ...settings.shrink, allow: params.allowShrink };
+  await settled(await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: now() }));
+}
+
+/** What every run does need not be said; a deeper look back explains a longer run. */
+function lookbackNotice(lookback: LookbackTier | undefined): readonly string[] {
+  return lookback?.on === undefined ? [] : [`read again below the watermark: ${tierText(lookback)}`];
+}
+
+function zoneNotice(unknown: string | undefined, taken: string): readonly string[] {
+  return unknown === undefined
+    ? []
+    : [`${JSON.stringify(unknown)}, which wells name, is no time zone: ${taken} was taken`];
 }

@@ -18,8 +18,8 @@ export function backfillBounds(options: {
   readonly nowMs: number;
 }): BackfillBounds {
   const { timeZone, historyFromMs, nowMs } = options;
-  const fromMs = boundOf('--from', options.from, timeZone);
-  const toMs = boundOf('--to', options.to, timeZone);
+  const fromMs = options.from === undefined ? undefined : namedInstant('--from', options.from, timeZone);
+  const toMs = options.to === undefined ? undefined : namedInstant('--to', options.to, timeZone);
   if (fromMs !== undefined && fromMs >= nowMs) {
     throw new UsageError(`--from ${options.from} is in the future`, { hint: `It is ${instantText(nowMs)} now.` });
   }
@@ -36,8 +36,8 @@ export function backfillBounds(options: {
   return { ...(fromMs === undefined ? {} : { fromMs }), ...(toMs === undefined ? {} : { toMs }) };
 }
 
-function boundOf(flag: string, text: string | undefined, timeZone: string): number | undefined {
-  if (text === undefined) return undefined;
+/** The instant that an option names: a day of the zone, or an ISO date-time. Throws UsageError. */
+export function namedInstant(flag: string, text: string, timeZone: string): number {
   const instantMs = instantOfDay(text, timeZone) ?? instantOfDateTime(text, productionCalendar(timeZone));
   if (instantMs !== undefined) return instantMs;
   throw new UsageError(`${flag} ${JSON.stringify(text)} is not a day or a date-time`, {

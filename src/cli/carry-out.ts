@@ -84,7 +84,7 @@ function stoppedError(runId: string): AbortedError {
 
 function follow(
   run: Run,
-  { installation }: CarryOutParts,
+  { installation }: Pick<CarryOutParts, 'installation'>,
   how: { readonly display: ProgressDisplay; readonly signal: AbortSignal; readonly onNoWorker: () => void },
 ): Promise<RunReport> {
   const { warehouse } = installation;

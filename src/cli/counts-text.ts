@@ -5,7 +5,8 @@ import { figure, printable, spacedName } from './words.ts';
 /** In the order in which a record goes: read, then what became of it. Others follow by name. */
 const ofExport = ['read', 'inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined', 'removed'];
 const ofPush = ['rows', 'accepted', 'sendable', 'superseded', 'rejectedByUs', 'rejectedByService', 'failed', 'pipes'];
-const order = [...ofExport, ...ofPush];
+const ofCleanup = ['deleted', 'alreadyGone', 'refused', 'verifiedGone', 'stillThere', 'notVerified'];
+const order = [...ofExport, ...ofPush, ...ofCleanup];
 
 /** Told even when they are 0; the balance names every part of the sum anyway. */
 const alwaysTold = ['read', 'inserted', 'updated', 'unchanged', 'removed', 'rows', 'accepted', 'sendable'];

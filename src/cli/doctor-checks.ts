@@ -1,14 +1,15 @@
 /** Owns the checks of `wellsync doctor`: one for each part, each with a finding that an operator can act on. */
 import { constants, existsSync } from 'node:fs';
-import { access, readFile, statfs } from 'node:fs/promises';
+import { access, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { defaultConfigFile } from '../../config/load.ts';
 import { configFileVariable, environmentSettings, type Config } from '../../config/schema.ts';
 import { UsageError, WellsyncError } from '../core/errors.ts';
 import { checkRedis, shownAddress } from '../queue/redis.ts';
+import { checkServiceReach } from '../service/reach.ts';
 import type { Environment } from './command-line.ts';
-import { createInstallation, serviceUrlOf, type Installation } from './installation.ts';
-import { checkServiceReach } from './service-reach.ts';
+import { createInstallation, serviceUrlOf, tlsOf, type Installation } from './installation.ts';
+import { checkSecretFiles } from './secret-files.ts';
 import { bytesText, counted, listed } from './words.ts';
 
 export interface Finding {
@@ -87,7 +88,7 @@ export async function checksOfParts(config: Config): Promise<readonly Finding[]>
     ...(redis.status === 'failed' ? [] : [await checked('workers', () => withInstallation(config, checkWorkers))]),
     await checked('warehouse', () => withInstallation(config, checkWarehouse)),
     await checked('service', () => checkService(config)),
-    await checked('token', () => checkToken(config)),
+    await checked('access', () => checkAccess(config)),
     await checked('disk', () => checkDisk(config.dataDir)),
   ];
 }
@@ -128,22 +129,23 @@ async function checkWarehouse({ warehouse }: Installation): Promise<Finding> {
 
 async function checkService(config: Config): Promise<Finding> {
   const url = serviceUrlOf(config);
-  await checkServiceReach(url);
+  await checkServiceReach(url, tlsOf(config));
   return ok('service', `${url} can be reached`);
 }
 
-async function checkToken({ service: { token, tokenFile } }: Config): Promise<Finding> {
-  if (token !== undefined) return ok('token', 'set by value; whether the service takes it shows with the first run');
-  if (tokenFile === undefined) return ok('token', 'none: right for a service that asks for none');
-  const hint = 'Check WELLSYNC_SERVICE_TOKEN_FILE (or service.tokenFile).';
-  try {
-    const content = await readFile(tokenFile, 'utf8');
-    if (content.trim() !== '') return ok('token', `from the file ${tokenFile}`);
-    return { part: 'token', status: 'failed', message: `the file ${tokenFile} is empty`, hint };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return { part: 'token', status: 'failed', message: `the file ${tokenFile} cannot be read: ${code}`, hint };
-  }
+/** Whether the service takes it shows with the first request: no call of the interface is there to try it. */
+async function checkAccess(config: Config): Promise<Finding> {
+  await checkSecretFiles(config);
+  const { tls } = config.service;
+  const shown = tls?.certFile === undefined ? [] : [`client certificate ${tls.certFile}`];
+  return ok('access', listed([...tokenText(config), ...shown]));
+}
+
+function tokenText({ service: { token, tokenFile, oauth } }: Config): readonly string[] {
+  if (token !== undefined) return ['token set by value'];
+  if (tokenFile !== undefined) return [`token from the file ${tokenFile}`];
+  if (oauth !== undefined) return [`tokens by client credentials from ${oauth.tokenUrl}`];
+  return ['no token: right for a service that asks for none'];
 }
 
 async function checkDisk(dataDir: string): Promise<Finding> {

@@ -20,7 +20,7 @@ export function faultDocument(error: unknown): FaultDocument {
   return {
     error: {
       code,
-      message: isKnown ? message : `this is a fault of wellsync itself: ${message}`,
+      message: isKnown ? error.message : `this is a fault of wellsync itself: ${message}`,
       hint: isKnown ? (hint ?? null) : bugHint,
       issues: error instanceof UsageError ? error.issues : [],
     },

@@ -4,6 +4,9 @@
  */
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
+import type { CleanupSettings } from '../../jobs/cleanup.ts';
+import type { DailyProductionSettings } from '../../jobs/daily-production.ts';
+import type { DefinitionSettings } from '../../jobs/definitions.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import { UsageError } from '../core/errors.ts';
 import { instantOfDay } from '../core/production-day.ts';
@@ -18,9 +21,11 @@ import type { AnyJob } from '../runs/job.ts';
 import { createRunDesk, type RunDesk } from '../runs/run-desk.ts';
 import { createProductionDataService } from '../service/create-service.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
-import type { TokenSettings } from '../service/settings.ts';
+import type { SecretSettings, TlsSettings, TokenSettings } from '../service/settings.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
+import type { WellFields } from '../warehouse/definitions.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { resolveSelection } from './cleanup-selections.ts';
 
 const now = Date.now;
 
@@ -31,6 +36,8 @@ export interface Installation extends AsyncDisposable {
   /** The same queue at every call; the first one decides its kind. Throws UnreachableError('redis'). */
   queue(kind: 'prompt' | 'lasting'): Promise<RunQueue>;
   desk(): Promise<RunDesk>;
+  /** The same client at every call, with its share of the limits that hold across all workers (G9). */
+  service(log: Logger): Promise<ProductionDataService>;
   /** Works these queues in this process until stopped. The installation does not stop them by itself. */
   startWorkers(queues: readonly ChunkQueueName[], log: Logger): Promise<RunningWorkers>;
 }
@@ -40,12 +47,18 @@ export function createInstallation(
   options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
 ): Installation {
   const jobs = createJobs(
-    { dailyProduction: dailyProductionSettings(config), networkPipes: networkPipesSettings(config) },
+    {
+      dailyProduction: dailyProductionSettings(config),
+      definitions: definitionSettings(config),
+      networkPipes: networkPipesSettings(config),
+      cleanup: cleanupSettings(config),
+    },
     pipeFiles,
   );
   const closers: (() => Promise<void>)[] = [];
   const warehouse = openWarehouse();
   let openedQueue: Promise<RunQueue> | undefined;
+  let openedService: Promise<ProductionDataService> | undefined;
 
   function openWarehouse(): Warehouse {
     const { url, ...settings } = config.warehouse;
@@ -62,15 +75,19 @@ export function createInstallation(
 
   const queue: Installation['queue'] = (kind) => (openedQueue ??= openQueue(kind));
 
+  const service: Installation['service'] = (log) =>
+    (openedService ??= openService(config, log, (close) => closers.push(close)));
+
   return {
     config,
     jobs,
     warehouse,
     queue,
+    service,
     desk: async () => createRunDesk({ warehouse, queue: await queue('prompt'), jobs, now }),
     startWorkers: async (queues, log) => {
       const parts = {
-        service: await openService(config, log, (close) => closers.push(close)),
+        service: await service(log),
         warehouse,
         queue: await queue('lasting'),
         jobs,
@@ -116,6 +133,7 @@ async function openService(
     {
       baseUrl: serviceUrlOf(config),
       token: tokenOf(config),
+      tls: tlsOf(config),
       timeoutMs,
       concurrency,
       maxBodyBytes,
@@ -131,9 +149,26 @@ async function openService(
   return service;
 }
 
-function tokenOf({ service: { token, tokenFile } }: Config): TokenSettings {
-  if (token !== undefined) return { kind: 'value', value: token };
-  return tokenFile === undefined ? { kind: 'none' } : { kind: 'file', path: tokenFile };
+function tokenOf({ service: { token, tokenFile, oauth } }: Config): TokenSettings {
+  if (oauth === undefined) return secretOf(token, tokenFile) ?? { kind: 'none' };
+  // The schema wants one of the two.
+  const { clientSecret, clientSecretFile = '', ...credentials } = oauth;
+  return { kind: 'client-credentials', ...credentials, clientSecret: secretOf(clientSecret, clientSecretFile) };
+}
+
+/** How connections to the service are made safe, where the configuration says. */
+export function tlsOf({ service: { tls } }: Config): TlsSettings | undefined {
+  if (tls === undefined) return undefined;
+  const { passphrase, passphraseFile, ...files } = tls;
+  return { ...files, passphrase: secretOf(passphrase, passphraseFile) };
+}
+
+/** The schema lets no more than one of them be set. */
+function secretOf(value: string | undefined, path: string): SecretSettings;
+function secretOf(value: string | undefined, path: string | undefined): SecretSettings | undefined;
+function secretOf(value: string | undefined, path: string | undefined): SecretSettings | undefined {
+  if (value !== undefined) return { kind: 'value', value };
+  return path === undefined ? undefined : { kind: 'file', path };
 }
 
 /** Throws UsageError where no address is set. */
@@ -146,13 +181,28 @@ export function serviceUrlOf(config: Config): string {
   });
 }
 
-function dailyProductionSettings(config: Config) {
-  const { shrink, lookbackDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
+function definitionSettings(config: Config): DefinitionSettings {
+  const { chunkWells: chunkTargets } = config.export;
+  return { shrink: shrinkOf(config), chunkTargets, concurrency: config.service.concurrency };
+}
+
+function shrinkOf({ export: { shrink } }: Config) {
+  return { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows };
+}
+
+/** Without a field for the zone, no well has one. */
+function wellFieldsOf({ wells: { timeZoneField, uwiField } }: Config): WellFields | undefined {
+  return timeZoneField === undefined ? undefined : { timeZone: timeZoneField, uwi: uwiField };
+}
+
+export function dailyProductionSettings(config: Config): DailyProductionSettings {
+  const { lookback, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
   return {
     timeZone: config.timeZone,
     historyFromMs: historyFromMs(config),
-    lookbackDays,
-    shrink: { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows },
+    lookback,
+    shrink: shrinkOf(config),
+    wellFields: wellFieldsOf(config),
     chunkWells,
     chunkRows,
     batchRows,
@@ -164,6 +214,16 @@ function dailyProductionSettings(config: Config) {
 
 function networkPipesSettings({ push: { chunkBytes, concurrency, checkpointMs } }: Config) {
   return { chunkBytes, concurrency, checkpointEveryMs: checkpointMs };
+}
+
+function cleanupSettings(config: Config): CleanupSettings {
+  const { planMaxAgeHours, chunkTargets } = config.cleanup;
+  return {
+    planMaxAgeMs: planMaxAgeHours * 3_600_000,
+    chunkTargets,
+    concurrency: config.service.concurrency,
+    resolveSelection: (name, warehouse) => resolveSelection(name, config, warehouse),
+  };
 }
 
 /** The schema has checked the day already. */

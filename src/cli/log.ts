@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.ts';
 
 export type LogLevel = Config['logLevel'];
 
-const secretKeys = ['token', 'authorization', 'password', 'headers.authorization'];
+const secretKeys = ['token', 'clientSecret', 'passphrase', 'authorization', 'password', 'headers.authorization'];
 
 /** Synchronous where no stream is given: the last lines before a crash are those that matter. */
 export function createLog(options: {
@@ -34,7 +34,8 @@ function without(line: string, secrets: readonly string[]): string {
 /** As they would stand in a line of JSON. */
 function secretsOf(config: Config): readonly string[] {
   const { password } = new URL(config.redis.url);
-  const found = [config.service.token, password, decodeURIComponent(password)];
+  const { token, oauth, tls } = config.service;
+  const found = [token, oauth?.clientSecret, tls?.passphrase, password, decodeURIComponent(password)];
   return [...new Set(found)]
     .filter((secret) => secret !== undefined && secret !== '')
     .map((secret) => JSON.stringify(secret).slice(1, -1));

@@ -9,7 +9,7 @@ import { Topology } from '../pipes/topology.ts';
 import { followToEnd, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { inlineOption, leaveQueued, waitOption } from './export-command.ts';
+import { inlineOption, leaveQueued, waitOption } from './start-run.ts';
 import { createInstallation } from './installation.ts';
 import { lookThroughPipes } from './pipes-dry-run.ts';
 import { dropSource, pushSource, type PushSource } from './pipes-source.ts';

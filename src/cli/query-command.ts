@@ -1,8 +1,8 @@
 /** `wellsync query`: one reading SQL statement over the warehouse, as a table, JSON or CSV. */
 import { text } from 'node:stream/consumers';
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { UsageError } from '../core/errors.ts';
-import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
+import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { createInstallation } from './installation.ts';
 import { printCsv, printJson, printTable } from './query-formats.ts';
@@ -18,7 +18,7 @@ export function addQueryCommand(program: Command, shell: Shell): void {
     .argument('<sql>', 'one SELECT, or SHOW TABLES, DESCRIBE, SUMMARIZE; - reads it from standard input')
     .description('ask the warehouse in SQL; nothing can be changed this way')
     .option('--csv', 'print CSV with a header')
-    .option('--limit <rows>', 'rows of the table at most; --json and --csv always print all', rowLimit, 100)
+    .option('--limit <rows>', 'rows of the table at most; --json and --csv always print all', wholeNumber, 100)
     .addHelpText(
       'after',
       examples([
@@ -28,11 +28,6 @@ export function addQueryCommand(program: Command, shell: Shell): void {
       ]),
     )
     .action(actionOf(shell, runQuery));
-}
-
-function rowLimit(given: string): number {
-  if (/^[1-9]\d{0,8}$/.test(given)) return Number(given);
-  throw new InvalidArgumentError('It must be a whole number above 0.');
 }
 
 async function runQuery(invocation: Invocation<QueryOptions>): Promise<ExitCode> {

@@ -13,11 +13,20 @@ const pieceLength = 64 * 1024;
 /** An array of objects, a row a line. Columns of one name are told apart: `x`, `x_2`. */
 export async function printJson({ columns, rows }: QueryResult, output: Output): Promise<void> {
   const names = distinctNames(columns.map((column) => column.name));
+  await printJsonLines(rows, output, (row) => Object.fromEntries(names.map((name, position) => [name, row[position]])));
+}
+
+/** An array of what each item is shown as, an item a line. */
+export async function printJsonLines<T>(
+  items: AsyncIterable<T>,
+  output: Output,
+  shownAs: (item: T) => unknown = (item) => item,
+): Promise<void> {
   let piece = '[';
   let separator = '\n';
-  for await (const row of rows) {
+  for await (const item of items) {
     if (output.isClosed) return;
-    piece += separator + JSON.stringify(Object.fromEntries(names.map((name, position) => [name, row[position]])));
+    piece += separator + JSON.stringify(shownAs(item));
     separator = ',\n';
     if (piece.length < pieceLength) continue;
     await output.write(piece);

@@ -39,9 +39,10 @@ function countsText(report: RunReport): string {
   return `${tableText([{}, { align: 'right' }, {}], rows, '  ')}\n\n${balanceText(report.balance)}`;
 }
 
-function unitsInWords({ units }: RunReport): string {
+function unitsInWords({ job, units }: RunReport): string {
   const parts = (['done', 'held', 'failed', 'cancelled'] as const).filter((state) => units[state] > 0);
-  return parts.map((state) => `${figure(units[state])} ${state}`).join(', ');
+  const { held } = unitWordsOf(job);
+  return parts.map((state) => `${figure(units[state])} ${state === 'held' ? held : state}`).join(', ');
 }
 
 function paceText(report: RunReport): string {
@@ -55,18 +56,18 @@ function failuresText(report: RunReport): string {
   // What stopped the run has been told, and would be told again for every unit.
   const failures = report.failures.filter((failure) => failure.message !== stopped?.message);
   if (failures.length === 0) return '';
-  const { one, many } = unitWordsOf(report.job);
+  const { one, many, held } = unitWordsOf(report.job);
   const shown = failures.slice(0, mostFailuresShown);
   const more = stopped === undefined ? units.failed + units.held - shown.length : failures.length - shown.length;
   return [
-    `Failed and held ${many}`,
-    ...shown.flatMap(failureLines),
+    `${many} that failed or are ${held}`.replace(/^./, (letter) => letter.toUpperCase()),
+    ...shown.flatMap((failure) => failureLines(failure, held)),
     ...(more > 0 ? [`  and ${counted(more, one, many)} more: wellsync runs show ${report.runId} --json`] : []),
   ].join('\n');
 }
 
-function failureLines({ target, state, message, hint }: RunFailure): readonly string[] {
-  const lines = [`  ${printable(target)}: ${state}, ${printable(message)}`];
+function failureLines({ target, state, message, hint }: RunFailure, held: string): readonly string[] {
+  const lines = [`  ${printable(target)}: ${state === 'held' ? held : state}, ${printable(message)}`];
   return hint === undefined ? lines : [...lines, `    ${printable(hint)}`];
 }
 

@@ -48,14 +48,14 @@ export function rowsOf({ counts }: Pick<BoardState, 'counts'>): number {
   return counts['read'] ?? counts['rows'] ?? 0;
 }
 
-/** `120 of 200 wells, 365,000 rows, 29,876 rows/s, 4 s left`; the units are left out where there is only ever one. */
+/** `120 of 200 wells, 365,000 rows, 29,876 rows/s, 4 s left`; units are left out where there is only ever one, rows where there are none. */
 export function progressText(progress: RunProgress, units: UnitWords): string {
   const { rejected, rowsPerSecond, leftMs } = progress;
   return [
     ...(units.isSingle ? [] : [`${figure(progress.settledUnits)} of ${figure(progress.units)} ${units.many}`]),
-    counted(progress.rows, 'row'),
+    ...(units.record === undefined ? [] : [counted(progress.rows, 'row')]),
     ...(rejected === 0 ? [] : [`${figure(rejected)} rejected`]),
-    ...(rowsPerSecond === undefined ? [] : [`${figure(rowsPerSecond)} rows/s`]),
+    ...(units.record === undefined || rowsPerSecond === undefined ? [] : [`${figure(rowsPerSecond)} rows/s`]),
     ...(leftMs === undefined || leftMs === 0 ? [] : [`${roughDurationText(leftMs)} left`]),
   ].join(', ');
 }

@@ -1,71 +1,154 @@
 /** Decides what a run is called by: what it settles, its state in a sentence, and what to do next. Pure. */
-import { dailyProductionJobName } from '../../jobs/daily-production.ts';
+import { cleanupJobName } from '../../jobs/cleanup.ts';
+import { dailyProductionJobName, gapsJobName } from '../../jobs/daily-production.ts';
 import { networkPipesJobName } from '../../jobs/network-pipes.ts';
-import type { RunReport } from '../core/run.ts';
+import { timeSeriesJobName } from '../../jobs/time-series.ts';
+import { wellsJobName } from '../../jobs/wells.ts';
+import type { Counts, RunReport } from '../core/run.ts';
 import { counted, figure, listed, spacedName } from './words.ts';
 
+type NextStep = readonly [command: string, does: string];
+
+/** What the units of a job are to an operator. */
 export interface UnitWords {
   readonly one: string;
   readonly many: string;
-  /** What could not be done with them to the end. */
-  readonly done: string;
-  /** A run has never more than one. */
+  /** A run has never more than one: its rows are told in its stead. */
   readonly isSingle: boolean;
+  /** What is read of a unit and counted; undefined where the counts are of the units themselves. */
+  readonly record: string | undefined;
+  /** What is true of those that failed: `could not be read to the end`. */
+  readonly failing: string;
+  /** The state of held ones. */
+  readonly held: string;
 }
 
-const unknownUnits: UnitWords = { one: 'unit', many: 'units', done: 'worked', isSingle: false };
+interface JobWords extends UnitWords {
+  /** What the operator may do after its run, beyond taking up what is not done. */
+  nextSteps(report: RunReport): readonly NextStep[];
+}
 
-const unitWords: Readonly<Record<string, UnitWords>> = {
-  [dailyProductionJobName]: { one: 'well', many: 'wells', done: 'read', isSingle: false },
-  [networkPipesJobName]: { one: 'file', many: 'files', done: 'sent', isSingle: true },
+const unknownJob: JobWords = {
+  one: 'unit',
+  many: 'units',
+  isSingle: false,
+  record: 'record',
+  failing: 'failed',
+  held: 'held',
+  nextSteps: () => [],
 };
 
-/** What the units of a job are to an operator. */
+/** Of a job that reads. */
+const exportOf = (one: string, many: string): JobWords => ({
+  one,
+  many,
+  isSingle: false,
+  record: 'record',
+  failing: 'could not be read to the end',
+  held: 'held',
+  nextSteps: stepsOfExport,
+});
+
+const jobWords: ReadonlyMap<string, JobWords> = new Map([
+  [dailyProductionJobName, exportOf('well', 'wells')],
+  [gapsJobName, exportOf('window', 'windows')],
+  [timeSeriesJobName, exportOf('piece of equipment', 'pieces of equipment')],
+  [wellsJobName, exportOf('well', 'wells')],
+  [
+    networkPipesJobName,
+    {
+      one: 'file',
+      many: 'files',
+      isSingle: true,
+      record: 'row',
+      failing: 'could not be sent to the end',
+      held: 'held',
+      nextSteps: stepsOfPush,
+    },
+  ],
+  [
+    cleanupJobName,
+    {
+      one: 'target',
+      many: 'targets',
+      isSingle: false,
+      record: undefined,
+      failing: 'could not be deleted',
+      held: 'not gone',
+      nextSteps: stepsOfCleanup,
+    },
+  ],
+]);
+
+/** Also for a job that only another version knows. */
 export function unitWordsOf(job: string): UnitWords {
-  return unitWords[job] ?? unknownUnits;
+  return wordsOf(job);
+}
+
+function wordsOf(job: string): JobWords {
+  return jobWords.get(job) ?? unknownJob;
 }
 
 /** One sentence, for every state that a run can end in. `exceptions` names the counts that make `done` less than plain. */
 export function endingSentence(report: RunReport, exceptions: readonly string[]): string {
-  const { one, many, done: doneWord, isSingle } = unitWordsOf(report.job);
+  const { one, many, failing, isSingle } = unitWordsOf(report.job);
   const { total, done, held, failed } = report.units;
+  const rows = counted(report.counts['rows'] ?? 0, 'row');
+  const units = counted(total, one, many);
   if (report.state === 'cancelled') {
-    if (isSingle) return `Cancelled: ${counted(report.counts['rows'] ?? 0, 'row')} had been settled.`;
-    return `Cancelled: ${figure(done + held)} of ${counted(total, one, many)} had been done.`;
+    return isSingle
+      ? `Cancelled: ${rows} had been settled.`
+      : `Cancelled: ${figure(done + held)} of ${units} had been done.`;
   }
   if (report.stopped !== undefined) return `Failed: ${report.stopped.message}.`;
   if (report.state === 'failed') {
-    const which = isSingle ? `the ${one}` : `${figure(failed)} of ${counted(total, one, many)}`;
-    return `Failed: ${which} could not be ${doneWord} to the end.`;
+    return isSingle ? `Failed: the ${one} ${failing}.` : `Failed: ${figure(failed)} of ${units} ${failing}.`;
   }
-  const remarks = [
-    ...(held > 0 ? [`${counted(held, one, many)} held`] : []),
-    ...exceptions.flatMap((name) => {
-      const count = report.counts[name] ?? 0;
-      return count > 0 ? [`${counted(count, isSingle ? 'row' : 'record')} ${spacedName(name)}`] : [];
-    }),
-  ];
-  const what = isSingle ? counted(report.counts['rows'] ?? 0, 'row') : counted(total, one, many);
-  return remarks.length === 0 ? `Done: ${what}.` : `Done, with ${listed(remarks)}.`;
+  const remarks = remarksOf(report, exceptions);
+  return remarks.length === 0 ? `Done: ${isSingle ? rows : units}.` : `Done, with ${listed(remarks)}.`;
+}
+
+/** Where the counts are of the units, they have said which are held, and why. */
+function remarksOf({ job, units: { held }, counts }: RunReport, exceptions: readonly string[]): readonly string[] {
+  const { one, many, record } = unitWordsOf(job);
+  const heldRemark = held > 0 && record !== undefined ? [`${counted(held, one, many)} held`] : [];
+  const told = exceptions.filter((name) => isCounted(counts, name));
+  const countOf = (name: string): string => {
+    const count = counts[name] ?? 0;
+    return record === undefined ? counted(count, one, many) : counted(count, record);
+  };
+  return [...heldRemark, ...told.map((name) => `${countOf(name)} ${spacedName(name)}`)];
 }
 
 /** Commands that go on from here, each with what it does. */
-export function nextSteps(report: RunReport): ReadonlyArray<readonly [command: string, does: string]> {
-  const { one, many, isSingle } = unitWordsOf(report.job);
-  const { failed, cancelled, held } = report.units;
-  const steps: (readonly [string, string])[] = [];
-  if (failed + cancelled > 0)
-    steps.push([
-      `wellsync runs retry ${report.runId}`,
-      isSingle ? `goes on with the ${one} where it stopped` : `takes up the ${many} that are not done`,
-    ]);
-  if (held > 0)
-    steps.push(['wellsync export daily-production … --allow-shrink', `lets the held ${many} lose their rows`]);
-  if (['rejectedByUs', 'rejectedByService', 'failed'].some((name) => (report.counts[name] ?? 0) > 0)) {
-    steps.push([`wellsync runs rejects ${report.runId} > rejects.csv`, 'gives what was rejected, to mend and to push']);
-  }
-  if ((report.counts['quarantined'] ?? 0) > 0) {
+export function nextSteps(report: RunReport): readonly NextStep[] {
+  const { one, many, isSingle, ...words } = wordsOf(report.job);
+  const { failed, cancelled } = report.units;
+  const does = isSingle ? `goes on with the ${one} where it stopped` : `takes up the ${many} that are not done`;
+  const retry: readonly NextStep[] = failed + cancelled > 0 ? [[`wellsync runs retry ${report.runId}`, does]] : [];
+  return [...retry, ...words.nextSteps(report)];
+}
+
+function stepsOfExport({ job, units: { held }, counts }: RunReport): readonly NextStep[] {
+  const steps: NextStep[] = [];
+  if (held > 0) steps.push([`wellsync ${job} … --allow-shrink`, `lets the held ${wordsOf(job).many} lose their rows`]);
+  if (isCounted(counts, 'quarantined')) {
     steps.push(['wellsync query "FROM quarantine"', 'shows the records that broke the contract']);
   }
   return steps;
+}
+
+function stepsOfPush({ runId, counts }: RunReport): readonly NextStep[] {
+  const hasRejects = ['rejectedByUs', 'rejectedByService', 'failed'].some((name) => isCounted(counts, name));
+  if (!hasRejects) return [];
+  return [[`wellsync runs rejects ${runId} > rejects.csv`, 'gives what was rejected, to mend and to push']];
+}
+
+function stepsOfCleanup({ runId, units: { total } }: RunReport): readonly NextStep[] {
+  if (total === 0) return [];
+  return [[`wellsync audit deletions --run ${runId}`, 'shows what became of every target']];
+}
+
+function isCounted(counts: Counts, name: string): boolean {
+  return (counts[name] ?? 0) > 0;
 }

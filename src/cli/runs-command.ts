@@ -1,5 +1,4 @@
 /** `wellsync runs`: what runs there are, how one stands, cancelling and retrying them, and their rejects. */
-import { hostname, userInfo } from 'node:os';
 import { Option, type Command } from 'commander';
 import { UsageError } from '../core/errors.ts';
 import { isFinished, type RunRecord, type RunState } from '../core/run.ts';
@@ -7,10 +6,11 @@ import type { BoardState } from '../queue/port.ts';
 import { followToEnd, noWorkerText, printReport, queueOfJob, workInline, type CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { inlineOption, leaveQueued, waitOption } from './export-command.ts';
+import { inlineOption, leaveQueued, waitOption } from './start-run.ts';
 import { isUnattended } from './follow-run.ts';
 import { addRejectsCommand } from './rejects-command.ts';
 import { createInstallation } from './installation.ts';
+import { operatorName } from './operator-name.ts';
 import { checkBeforeWork } from './preflight.ts';
 import { settledUnitsOf, standingDocument } from './run-document.ts';
 import { findRun } from './run-names.ts';
@@ -129,6 +129,12 @@ function unitsText(run: RunRecord, board: BoardState | undefined): string {
   return settled === undefined ? counted(total, one, many) : `${figure(settled)} of ${counted(total, one, many)}`;
 }
 
+/** Empty for a job that reads none. */
+function rowsText({ job }: RunRecord, board: BoardState | undefined): string {
+  if (unitWordsOf(job).record === undefined) return '';
+  return `, ${counted(board === undefined ? 0 : rowsOf(board), 'row')} read`;
+}
+
 function tookText({ startedAtMs, finishedAtMs }: RunRecord): string {
   return startedAtMs === undefined || finishedAtMs === undefined ? '' : durationText(finishedAtMs - startedAtMs);
 }
@@ -154,12 +160,11 @@ async function printStanding(run: RunRecord, { installation, output }: CarryOutP
     await output.document(standingDocument(run, board));
     return;
   }
-  const rows = board === undefined ? 0 : rowsOf(board);
   await output.print(
     [
       `Run ${run.runId}: ${run.job}`,
       `${run.state === 'queued' ? 'Queued' : 'Running'}, asked for at ${instantText(run.requestedAtMs)}.`,
-      `Settled: ${unitsText(run, board)}, ${counted(rows, 'row')} read.`,
+      `Settled: ${unitsText(run, board)}${rowsText(run, board)}.`,
     ].join('\n'),
   );
   if (await isUnattended(queue, queueOfJob(run.job, installation))) output.say(noWorkerText);
@@ -190,15 +195,6 @@ async function refuseCancel(runId: string, { installation, output }: CarryOutPar
   if (output.json) await output.document({ runId, job: run.job, cancelRequested: false });
   else await output.print(`Run ${runId} was cancelled already.`);
   return exitCodes.done;
-}
-
-function operatorName(): string {
-  try {
-    return `${userInfo().username}@${hostname()}`;
-  } catch {
-    // A container may run under a number that has no name.
-    return `user ${process.getuid?.() ?? 'unknown'}@${hostname()}`;
-  }
 }
 
 async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {

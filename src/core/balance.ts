@@ -15,6 +15,11 @@ export function balanceExport(counts: Counts): Balance {
   return balanceOf(counts, 'read', ['inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined']);
 }
 
+/** G2 for an export of definitions or wells. */
+export function balanceDefinitions(counts: Counts): Balance {
+  return balanceOf(counts, 'read', ['inserted', 'updated', 'unchanged', 'repeated']);
+}
+
 /** G2 for a push of network pipes: every row of the file. */
 export function balancePush(counts: Counts): Balance {
   return balanceOf(counts, 'rows', ['accepted', 'superseded', 'rejectedByUs', 'rejectedByService', 'failed']);

@@ -115,10 +115,12 @@ export interface Fault {
   readonly hint?: string;
 }
 
-/** The lasting form of any thrown value; an unknown one is named as the bug that it is. */
+/** The lasting form of any thrown value, with every issue in its message; an unknown one is named as the bug that it is. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof WellsyncError) {
-    return { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) };
+    const issues = error instanceof UsageError ? error.issues : [];
+    const message = [error.message, issues.join('; ')].filter((part) => part !== '').join(': ');
+    return { code: error.code, message, ...(error.hint === undefined ? {} : { hint: error.hint }) };
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { code: 'bug', message, hint: 'This is a fault of wellsync itself: the log of the worker has the stack.' };

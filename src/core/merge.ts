@@ -1,4 +1,5 @@
 /** Decides what a complete reading of wells' windows may do to the warehouse: which rows count, what is held, how far watermarks go (DESIGN.md section 4.1). */
+import type { DayInterval } from './coverage.ts';
 import type { DailyProductionRow, QuarantinedRecord } from './daily-production.ts';
 import type { Fault } from './errors.ts';
 import type { ReadingCounts } from './reading.ts';
@@ -12,6 +13,8 @@ export interface WindowBatch {
   readonly uwi: string;
   readonly window: Window;
   readonly mode: ReadMode;
+  /** The whole days that the reading accounts for: what the ledger of coverage takes in, unless the window is held. */
+  readonly readDays: DayInterval | undefined;
   /** Checked, deduplicated by xid, all inside the window. */
   readonly rows: readonly DailyProductionRow[];
   readonly quarantined: readonly QuarantinedRecord[];

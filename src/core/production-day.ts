@@ -38,6 +38,16 @@ export function productionCalendar(timeZone: string): ProductionCalendar {
   return made;
 }
 
+/** Whether the IANA database has a zone of this name. */
+export function isTimeZone(name: string): boolean {
+  try {
+    productionCalendar(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The first instant of a day in a zone; undefined where `day` is not a calendar day written as YYYY-MM-DD. */
 export function instantOfDay(day: string, timeZone: string): number | undefined {
   return /^\d{4}-\d\d-\d\d$/.test(day) ? instantOfDateTime(`${day}T00:00:00`, productionCalendar(timeZone)) : undefined;

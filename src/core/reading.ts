@@ -3,9 +3,9 @@ import type { DailyProductionRow, QuarantinedRecord } from './daily-production.t
 
 /** How every record that the service sent is accounted for, up to the merge (the export's sum of G2). */
 export interface ReadingCounts {
-  /** Records in all the pages that came, whatever became of them. */
+  /** Records in all the pages that came, whatever became of them; those that were asked for again to be sure count once. */
   readonly read: number;
-  /** Came more than once (the same xid on two pages, the first page again): the last one wins. */
+  /** Came more than once by the service's own doing (the same xid on two pages): the last one wins. */
   readonly repeated: number;
   /** Dated outside the half-open window: asked for only because nobody knows whether the bounds are inclusive. */
   readonly outsideWindow: number;
@@ -24,4 +24,6 @@ export interface WindowReading {
   readonly counts: ReadingCounts;
   /** For the run's report, each said once there: the names of extra fields, say. */
   readonly notices: readonly string[];
+  /** Present where the service does not fit the profile that the read was given: it should be probed anew. */
+  readonly profileMisfit?: true;
 }

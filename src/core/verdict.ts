@@ -29,6 +29,12 @@ export function judgeUnit(error: unknown): UnitVerdict {
   return 'dead-letter';
 }
 
+/** Whether every other unit of the chunk would end the same: then no further one is begun. */
+export function isForAll(error: unknown): boolean {
+  if (error instanceof AccessError || error instanceof AbortedError || error instanceof RateLimitedError) return true;
+  return error instanceof TransientError && error.serviceDown;
+}
+
 /** What a refused bulk request says: of what its items hold, of its size, or nothing about them at all. */
 export type BulkRefusal = 'items' | 'size';
 

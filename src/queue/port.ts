@@ -7,7 +7,7 @@ import type { ChunkRetryPolicy, ChunkVerdict } from '../core/verdict.ts';
 export const runsQueueName = 'runs';
 
 /** The queues that hold chunks. */
-export const chunkQueues = ['export', 'push'] as const;
+export const chunkQueues = ['export', 'push', 'cleanup'] as const;
 export type ChunkQueueName = (typeof chunkQueues)[number];
 
 /** A queue item: identifiers only, no data and no secrets (G10, QUEUE.md). */

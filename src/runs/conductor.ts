@@ -8,7 +8,7 @@
  *   otherwise     add the next wave; when nothing moves, see after the chunks in flight
  */
 import type { Logger } from 'pino';
-import { faultOf, TransientError, UsageError } from '../core/errors.ts';
+import { faultOf, TransientError, UsageError, WellsyncError } from '../core/errors.ts';
 import { isFinished, type RunRecord, type UnitOutcome } from '../core/run.ts';
 import type { BoardState, Halt, QueueHandlers, RunQueue } from '../queue/port.ts';
 import type { AnyJob, JobParts } from './job.ts';
@@ -41,7 +41,8 @@ export function createConductor(
         log.warn({ runId, err: error }, 'a look at the run did not succeed: looking again');
         return { kind: 'again', delayMs: lookAgainMs.troubled };
       }
-      log.error({ runId, err: error }, 'the run cannot go on');
+      const isBug = !(error instanceof WellsyncError);
+      log[isBug ? 'error' : 'warn']({ runId, ...(isBug ? { err: error } : faultOf(error)) }, 'the run cannot go on');
       return finish(runId, { kind: 'stop', fault: faultOf(error) });
     }
   }
@@ -69,7 +70,7 @@ export function createConductor(
     const job = jobOf(run);
     if (halt !== undefined) return finish(runId, halt);
     if (run.unitCount === undefined) {
-      const units = await job.plan(run.params, parts);
+      const units = await job.plan(run.params, parts, runId);
       await warehouse.runs.savePlan(runId, units, now());
       log.info({ runId, job: run.job, units: units.length }, 'planned');
     } else {
@@ -138,7 +139,9 @@ export function createConductor(
       await queue.board.forget(runId);
       return again();
     }
-    const report = buildReport(run, jobOf(run), sums, isTooLate ? undefined : halt, now());
+    const job = jobOf(run);
+    await job.atEnd?.(runId, parts);
+    const report = buildReport(run, job, sums, isTooLate ? undefined : halt, now());
     await warehouse.runs.finish(report);
     await queue.board.finish(runId, report.state);
     log.info({ runId, job: run.job, state: report.state, units: report.units, counts: report.counts }, 'finished');

@@ -14,7 +14,7 @@ export function buildReport(
   finishedAtMs: number,
 ): RunReport {
   const { open, ...units } = sums.units;
-  const balance = job.balance(sums.counts);
+  const balance = job.balance(sums.counts, units);
   const stopped = stopFault(halt, balance.balanced, open);
   return {
     runId: run.runId,

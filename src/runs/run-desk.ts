@@ -44,7 +44,8 @@ export function createRunDesk(parts: {
     },
 
     async retry(runId) {
-      await known(runId);
+      const { job: jobName } = await known(runId);
+      await jobs.find((job) => job.name === jobName)?.checkRetry?.(runId, { warehouse, now });
       const opened = await warehouse.runs.reopen(runId);
       if (opened === 0) return 0;
       const run = await known(runId);

@@ -1,11 +1,13 @@
 /** Composes the client of the Production Data Service: seven calls over one pool, one token and one layer of retry. */
 import { readArray, readDeletion, readNothing, readTimeSeries, readWell } from './answer-readers.ts';
+import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
 import { createDailyProductionReader } from './daily-production-reader.ts';
-import { createExchange, type ServiceRequest } from './http-exchange.ts';
+import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
+import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
 import { createRequestLayer, type RequestOptions, type ServiceParts } from './request-layer.ts';
-import type { ServiceSettings } from './settings.ts';
+import { parseBaseUrl, type ServiceSettings } from './settings.ts';
 import { createTokenSource } from './token-source.ts';
 
 /**
@@ -16,16 +18,27 @@ export function createProductionDataService(
   settings: ServiceSettings,
   parts: ServiceParts = {},
 ): ProductionDataService {
-  const exchange = createExchange(settings);
-  const call = createRequestLayer(exchange, createTokenSource(settings.token), settings.retry, parts);
+  const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings);
+  const endpoints: Exchange[] = [];
+  const tokens = createTokenSource(settings.token, (credentials) => {
+    const endpoint = createTokenExchange(credentials.tokenUrl, settings);
+    endpoints.push(endpoint);
+    const { now = Date.now } = parts;
+    return new ClientCredentialsTokens(credentials, { exchange: endpoint, deadlineMs: settings.timeoutMs, now });
+  });
+  const call = createRequestLayer(exchange, tokens, settings.retry, parts);
 
   const fetchPage = async (query: DailyProductionQuery, options?: RequestOptions) =>
     call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readArray, options);
 
+  const { now } = parts;
+  const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage: fetchPage };
+
   return {
-    baseUrl: exchange.baseUrl,
-    fetchDailyProductionPage: fetchPage,
+    ...pages,
     readDailyProduction: createDailyProductionReader(fetchPage),
+    probe: async (request, options) =>
+      probeService(pages, request, now === undefined ? { ...options } : { ...options, now }),
     fetchTimeSeries: async (equipment, options) => call(get(paths.timeSeries(equipment)), readTimeSeries, options),
     deleteTimeSeries: async (equipment, sourceId, options) =>
       call(remove(paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
@@ -35,8 +48,14 @@ export function createProductionDataService(
       call({ ...get(paths.well(sourceId)), accept: accept.well }, readWell, options),
     upsertNetworkPipes: async (body, options) =>
       call({ method: 'POST', path: paths.networkPipes(), accept: accept.json, body }, readNothing, options),
-    close: async () => exchange.close(),
+    close: async () => void (await Promise.all([exchange, ...endpoints].map(async (each) => each.close()))),
   };
+}
+
+/** The address is that of the endpoint itself, to the letter. */
+function createTokenExchange(tokenUrl: string, settings: ServiceSettings): Exchange {
+  const { origin } = parseBaseUrl(tokenUrl, 'the address of the token endpoint');
+  return createExchange({ origin, prefix: new URL(tokenUrl).pathname }, { ...settings, concurrency: 1 });
 }
 
 type DailyProductionQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];

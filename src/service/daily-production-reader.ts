@@ -1,16 +1,11 @@
-/** Drives the reading of one well's window: pages by core/page-end.ts, records into the tally, until the end is sure. */
-import { NotFoundError, PermanentError } from '../core/errors.ts';
-import {
-  limitsFor,
-  maxPagesFor,
-  nextStep,
-  startPaging,
-  type PageAnswer,
-  type PageLimit,
-  type PagingFailure,
-} from '../core/page-end.ts';
+/** Drives the reading of one well's window: pages by core/page-end.ts, records into the tally, until all of them are sure to have come. */
+import { PermanentError, TransientError, type WellsyncError } from '../core/errors.ts';
+import { limitsFor, maxPagesFor, readPages, type PagesEnd } from '../core/page-end.ts';
+import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging.ts';
 import { productionCalendar } from '../core/production-day.ts';
-import { askedWindow, daysIn } from '../core/window.ts';
+import { limitFor, misfitsOf, type ServiceProfile } from '../core/service-profile.ts';
+import { askedWindow, type Window } from '../core/window.ts';
+import { refusalOf, replyTo } from './page-reply.ts';
 import type { ProductionDataService } from './production-data-service.ts';
 import { ReadingTally } from './reading-tally.ts';
 import type { RequestOptions } from './request-layer.ts';
@@ -25,49 +20,47 @@ type PageFetch = (query: PageQuery, options: RequestOptions) => Promise<readonly
 export function createDailyProductionReader(fetchPage: PageFetch): ProductionDataService['readDailyProduction'] {
   const grantedLimits = new Map<number, readonly PageLimit[]>();
 
-  return async ({ uwi, window, timeZone, pageLimit }, options = {}) => {
-    const asked = askedWindow(window);
+  return async ({ uwi, window, timeZone, pageLimit, profile }, options = {}) => {
     const tally = new ReadingTally(window, productionCalendar(timeZone));
     const answers = new AnswerCount();
+    const asked = askedWindow(window);
+    const wanted = limitFor(profile, pageLimit);
+    const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);
+    const pages = readPages({ window, limits, maxPages: maxPagesFor(asked), profile });
     let refusal: PermanentError | undefined;
-    const wantedLimits = grantedLimits.get(pageLimit) ?? limitsFor(pageLimit);
-    let step = startPaging({ limits: wantedLimits, maxPages: maxPagesFor(daysIn(asked)) });
-    while (step.kind === 'ask') {
-      const { page, limit } = step;
-      const query = { uwi, startMs: asked.fromMs, endMs: asked.toMs, page, ...(limit === undefined ? {} : { limit }) };
+    let step = pages.next();
+    while (step.done !== true) {
+      const query = queryFor(uwi, asked, step.value);
       const reply = await replyTo(fetchPage(query, { ...options, onAnswer: answers.count }));
       if (reply instanceof PermanentError) refusal = reply;
-      step = nextStep(step.state, answerOf(reply, tally));
+      step = pages.next(answerOf(reply, tally, step.value));
     }
-    if (step.kind === 'fail') throw failureOf(step.failure, uwi, refusal);
-    grantedLimits.set(pageLimit, step.limits);
-    return tally.reading(answers.total, [...answers.notices(), ...limitNotice(pageLimit, step.limits[0])]);
+    const end = step.value;
+    if (end.kind === 'fail') throw failureOf(end.failure, uwi, refusal);
+    grantedLimits.set(wanted, end.limits);
+    const misfits = profile === undefined ? [] : misfitsIn(profile, end, limits);
+    const notices = [...answers.notices(), ...limitNotice(wanted, end.limits[0]), ...misfitNotice(misfits)];
+    return { ...tally.reading(answers.total, notices), ...(misfits.length > 0 ? { profileMisfit: true } : {}) };
   };
 }
 
-/** A page, or the refusal that may be an answer about pages: every other error is the read's own end. */
-async function replyTo(page: Promise<readonly unknown[]>): Promise<readonly unknown[] | PermanentError> {
-  try {
-    return await page;
-  } catch (error) {
-    if (error instanceof PermanentError && refusalOf(error) !== undefined) return error;
-    throw error;
-  }
+function queryFor(uwi: string, asked: Window, { page, limit, window = asked }: PageAsk): PageQuery {
+  return { uwi, startMs: window.fromMs, endMs: window.toMs, page, ...(limit === undefined ? {} : { limit }) };
 }
 
-/** 422 is what many frameworks answer to a parameter out of its range, where others answer 400. */
-function refusalOf(error: PermanentError): Exclude<PageAnswer['kind'], 'page'> | undefined {
-  if (error instanceof NotFoundError) return 'not-found';
-  return error.status === 400 || error.status === 422 ? 'refused' : undefined;
-}
-
-function answerOf(reply: readonly unknown[] | PermanentError, tally: ReadingTally): PageAnswer {
+function answerOf(reply: readonly unknown[] | PermanentError, tally: ReadingTally, { again }: PageAsk): PageAnswer {
   if (reply instanceof PermanentError) return { kind: refusalOf(reply) ?? 'refused' };
-  return { kind: 'page', rowCount: reply.length, ...tally.add(reply) };
+  return { kind: 'page', keys: tally.add(reply, again) };
+}
+
+type Ended = Extract<PagesEnd, { kind: 'end' }>;
+
+function misfitsIn(profile: ServiceProfile, end: Ended, limits: readonly PageLimit[]): readonly string[] {
+  return misfitsOf(profile, { ...end.found, limitRefused: end.limits[0] !== limits[0] });
 }
 
 /** Where the service refused by itself, its own words stand. */
-function failureOf(failure: PagingFailure, uwi: string, refusal: PermanentError | undefined): PermanentError {
+function failureOf(failure: PagingFailure, uwi: string, refusal: PermanentError | undefined): WellsyncError {
   switch (failure) {
     case 'not-found':
     case 'refused':
@@ -84,13 +77,21 @@ function failureOf(failure: PagingFailure, uwi: string, refusal: PermanentError 
           hint: 'Do the records keep their xid from one request to the next?',
         },
       );
+    case 'unstable':
+      return new TransientError('unstable-read', `the records of ${uwi} moved between the pages while they were read`, {
+        hint: 'It is tried again. Where it stays so, the service does not keep its records in one order.',
+      });
   }
 }
 
 function limitNotice(wanted: number, granted: PageLimit): readonly string[] {
-  if (granted === wanted) return [];
+  if (granted === wanted || (granted ?? 0) > wanted) return [];
   const instead = granted === undefined ? 'none was sent' : `${granted} was sent`;
   return [`the service refuses a limit of ${wanted} rows to a page: ${instead}`];
+}
+
+function misfitNotice(misfits: readonly string[]): readonly string[] {
+  return misfits.length === 0 ? [] : [`the service no longer fits its profile: ${misfits.join('; ')}`];
 }
 
 /** The answers to one read, and what is to be said of them. */

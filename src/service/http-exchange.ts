@@ -2,15 +2,17 @@
 import { Pool, type Dispatcher } from 'undici';
 import { AbortedError, TransientError } from '../core/errors.ts';
 import { errorOfFailure, isSuccess, type Answer, type Asked } from './classification.ts';
-import { parseBaseUrl, type ServiceSettings } from './settings.ts';
+import type { BaseAddress, ServiceSettings } from './settings.ts';
+import { connectorFor } from './tls-connector.ts';
 
 export interface ServiceRequest {
   readonly method: 'GET' | 'DELETE' | 'POST';
   /** Below the base address, with its query. */
   readonly path: string;
   readonly accept: string;
-  /** JSON text. */
   readonly body?: string;
+  /** Of the body; JSON where it is not given. */
+  readonly contentType?: string;
 }
 
 export interface Exchange {
@@ -25,7 +27,8 @@ export interface Exchange {
 }
 
 interface SendOptions {
-  readonly token: string | undefined;
+  /** The whole header: scheme and credentials. */
+  readonly authorization: string | undefined;
   readonly asked: Asked;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
@@ -34,26 +37,27 @@ interface SendOptions {
 /** The longest that a timer of Node can wait. */
 const longestTimerMs = 2 ** 31 - 1;
 
-export function createExchange(settings: Omit<ServiceSettings, 'token' | 'retry'>): Exchange {
-  const { origin, prefix } = parseBaseUrl(settings.baseUrl);
-  const { timeoutMs, concurrency, maxBodyBytes } = settings;
+type ConnectionSettings = Pick<ServiceSettings, 'timeoutMs' | 'concurrency' | 'maxBodyBytes' | 'tls'>;
+
+export function createExchange({ origin, prefix }: BaseAddress, settings: ConnectionSettings): Exchange {
+  const { timeoutMs, concurrency, maxBodyBytes, tls } = settings;
   const pool = new Pool(origin, {
     connections: concurrency,
     pipelining: 1,
-    connect: { timeout: timeoutMs },
+    connect: connectorFor(timeoutMs, tls),
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     maxResponseSize: maxBodyBytes,
   });
   return {
     baseUrl: `${origin}${prefix}`,
-    send: async (request, { token, asked, deadlineMs, signal }) =>
+    send: async (request, { authorization, asked, deadlineMs, signal }) =>
       within(deadlineMs, signal, asked, async (untilThen) => {
         const { method, path, body } = request;
         const options = {
           method,
           path: `${prefix}${path}`,
-          headers: headersOf(request, token),
+          headers: headersOf(request, authorization),
           // As bytes: a long text on its way through undici costs three times as much (docs/decisions/0009-how-chunks-travel.md).
           body: body === undefined ? null : Buffer.from(body),
           signal: untilThen,
@@ -64,11 +68,14 @@ export function createExchange(settings: Omit<ServiceSettings, 'token' | 'retry'
   };
 }
 
-function headersOf({ accept, body }: ServiceRequest, token: string | undefined): Record<string, string> {
+function headersOf(
+  { accept, body, contentType = 'application/json' }: ServiceRequest,
+  authorization: string | undefined,
+): Record<string, string> {
   return {
     accept,
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(body === undefined ? {} : { 'content-type': contentType }),
+    ...(authorization === undefined ? {} : { authorization }),
   };
 }
 

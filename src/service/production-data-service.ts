@@ -1,5 +1,7 @@
 /** The port to the Production Data Service: what the rest of wellsync may ask of it (INTERFACE.md section 4). */
+import type { TransientError } from '../core/errors.ts';
 import type { WindowReading } from '../core/reading.ts';
+import type { ServiceProfile } from '../core/service-profile.ts';
 import type { Window } from '../core/window.ts';
 
 /** A TimeSeriesRecord of INTERFACE.md section 2.2; `measurement` is kept as it comes. */
@@ -9,6 +11,13 @@ export interface TimeSeriesRecord {
   readonly sourceId: string;
   readonly measurement: string;
   readonly unit: string | null;
+}
+
+export interface ProbeRequest {
+  /** A well with data; five rows or more tell most. */
+  readonly uwi: string;
+  /** For dates without an offset. */
+  readonly timeZone: string;
 }
 
 /** The answer to the retrieval of a well: its shape is not shown, so the body is kept as text with its content type. */
@@ -21,6 +30,17 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Told of every attempt, right before it is sent. */
   readonly onAttempt?: () => void;
+  /** Told of each attempt that failed and is followed by another: what it says of the effect of a deletion, say. */
+  readonly onRetry?: (error: TransientError) => void;
+}
+
+export interface DailyProductionRequest {
+  readonly uwi: string;
+  readonly window: Window;
+  readonly timeZone: string;
+  /** Rows to ask for on a page; the service may grant fewer. */
+  readonly pageLimit: number;
+  readonly profile?: ServiceProfile | undefined;
 }
 
 /**
@@ -50,13 +70,21 @@ export interface ProductionDataService {
   ): Promise<readonly unknown[]>;
 
   /**
-   * Reads every page of one window to its end and checks each record (core/page-end.ts decides the end). The window
-   * asked for is wider by a day on both sides; rows are kept by their own date, half-open.
+   * Reads every page of one window to its end and checks each record (core/page-end.ts decides how). The window asked for
+   * is wider by a day on both sides; rows are kept by their own date, half-open.
+   *
+   * With a profile that fits, a read takes one request more than there are pages; one that does not fit is noticed, the
+   * reading is right all the same, and says so (`profileMisfit`). Throws TransientError `unstable-read` where records
+   * moved between the pages for longer than the read had patience (G4).
    */
-  readDailyProduction(
-    request: { readonly uwi: string; readonly window: Window; readonly timeZone: string; readonly pageLimit: number },
-    options?: CallOptions,
-  ): Promise<WindowReading>;
+  readDailyProduction(request: DailyProductionRequest, options?: CallOptions): Promise<WindowReading>;
+
+  /**
+   * Finds what the interface does not show (DESIGN.md section 3) by section 4.1, with at most 12 requests, retries apart.
+   * What the well cannot tell is `unknown`, with the reason among the evidence. Throws PermanentError `no-data` for a well
+   * without rows.
+   */
+  probe(request: ProbeRequest, options?: CallOptions): Promise<ServiceProfile>;
 
   /** Section 4.2. */
   fetchTimeSeries(sourceEquipmentId: string, options?: CallOptions): Promise<readonly TimeSeriesRecord[]>;

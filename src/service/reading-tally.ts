@@ -5,8 +5,11 @@ import type { ProductionCalendar } from '../core/production-day.ts';
 import type { WindowReading } from '../core/reading.ts';
 import { isInside, type Window } from '../core/window.ts';
 
-/** Where a record belongs: the row or the record itself inside the window, `outside` where its date is not in there. */
-type Place = CheckedRecord | 'outside';
+/**
+ * Where a record belongs: the row or the record itself inside the window, `outside` where its date is not in there. A row
+ * of which nothing else is to be said stands by itself: 60 years are 22,000 of them (G8).
+ */
+type Place = DailyProductionRow | CheckedRecord | 'outside';
 
 export class ReadingTally {
   readonly #window: Window;
@@ -20,23 +23,35 @@ export class ReadingTally {
     this.#calendar = calendar;
   }
 
-  /** Takes in a page; says how many of its records were new, and the key of its first. */
-  add(records: readonly unknown[]): { readonly newCount: number; readonly first: string | undefined } {
-    const before = this.#places.size;
-    let first: string | undefined;
-    for (const raw of records) {
+  /**
+   * Takes in a page; up to `again` of its records may be ones that were asked for again, which do not count as read.
+   * Returns a name for each record: its key, and its date as well where that is not what it was.
+   */
+  add(records: readonly unknown[], again: number): readonly string[] {
+    const countBefore = this.#places.size;
+    const names = records.map((raw) => {
       const checked = checkRecord(raw, this.#calendar);
       const key = keyOf(checked);
-      first ??= key;
-      this.#places.set(key, this.#isInside(checked) ? checked : 'outside');
-    }
-    this.#read += records.length;
-    return { newCount: this.#places.size - before, first };
+      const before = this.#places.get(key);
+      const place = this.#placeOf(checked);
+      this.#places.set(key, place);
+      const instantMs = instantOf(place);
+      return before === undefined || instantOf(before) === instantMs ? key : `${key} ${instantMs}`;
+    });
+    const repeated = records.length - (this.#places.size - countBefore);
+    this.#read += records.length - Math.min(again, repeated);
+    return names;
+  }
+
+  #placeOf(checked: CheckedRecord): Place {
+    if (!this.#isInside(checked)) return 'outside';
+    const isPlain = checked.kind === 'row' && !checked.defaulted && checked.extraFields.length === 0;
+    return isPlain ? checked.row : checked;
   }
 
   /** A record whose date cannot be read is held to be inside: it may be one of the window's. */
   #isInside(checked: CheckedRecord): boolean {
-    const instantMs = checked.kind === 'row' ? checked.row.instantMs : checked.instantMs;
+    const instantMs = instantOf(checked);
     return instantMs === undefined || isInside(this.#window, instantMs);
   }
 
@@ -50,6 +65,8 @@ export class ReadingTally {
     for (const place of this.#places.values()) {
       if (place === 'outside') {
         outsideWindow += 1;
+      } else if (!('kind' in place)) {
+        rows.push(place);
       } else if (place.kind === 'quarantined') {
         quarantined.push(place.record);
       } else {
@@ -70,8 +87,14 @@ export class ReadingTally {
   }
 }
 
+/** Undefined outside the window, and where no date can be read. */
+function instantOf(place: Place): number | undefined {
+  if (place === 'outside') return undefined;
+  return 'kind' in place && place.kind === 'row' ? place.row.instantMs : place.instantMs;
+}
+
 /** The xid; where that cannot be read, the record itself, so that the same page again brings nothing new. */
-function keyOf(checked: CheckedRecord): string {
+export function keyOf(checked: CheckedRecord): string {
   return checked.kind === 'row' ? checked.row.xid : (checked.record.xid ?? checked.record.raw);
 }
 

@@ -61,14 +61,15 @@ export function createRequestLayer(
   /** Time goes on the budget only from admission on: waiting for a place is not the service's doing. */
   async function sendAdmitted(request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
     const { signal = neverAborted } = options;
-    const token = await tokens.token();
+    const token = await tokens.token(signal);
     const asked = { label: labelOf(request), hidden: token === undefined ? [] : [token] };
     const leave = await admission.enter(signal);
     const sentAtMs = now();
     options.onAttempt?.();
     try {
       const deadlineMs = policy.deadlineMs - budget.elapsedMs;
-      const answer = await exchange.send(request, { token, asked, deadlineMs, signal });
+      const authorization = token === undefined ? undefined : `Bearer ${token}`;
+      const answer = await exchange.send(request, { authorization, asked, deadlineMs, signal });
       const error = errorOfAnswer(answer, asked, now());
       options.onAnswer?.(answer.status);
       // Before the place is given up, so that nobody slips in between.
@@ -88,7 +89,7 @@ export function createRequestLayer(
     options: RequestOptions,
   ): Promise<T> {
     let sent = await sendAdmitted(request, budget, options);
-    if (sent.answer.status === 401 && !budget.tokenRenewed && (await tokens.renew(sent.token))) {
+    if (sent.answer.status === 401 && !budget.tokenRenewed && (await tokens.renew(sent.token, options.signal))) {
       budget.tokenRenewed = true;
       sent = await sendAdmitted(request, budget, options);
     }
@@ -118,6 +119,7 @@ export function createRequestLayer(
         const delayMs = nextDelay({ error, attempt, elapsedMs, policy, random: random() });
         if (delayMs === undefined || !(error instanceof TransientError)) throw error;
         parts.onRetry?.({ request: labelOf(request), attempt, delayMs, error });
+        options.onRetry?.(error);
         await waitBefore(delayMs, signal);
         budget.elapsedMs += delayMs;
       }

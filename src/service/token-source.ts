@@ -1,18 +1,27 @@
 /** Owns the bearer token: where it comes from, and whether there is another one once the service has refused it. */
-import { readFile } from 'node:fs/promises';
 import { AccessError } from '../core/errors.ts';
-import type { TokenSettings } from './settings.ts';
+import { readSecret } from './secret.ts';
+import type { ClientCredentials, TokenSettings } from './settings.ts';
 
-/** The seam for every way to a token. Both calls throw AccessError where no usable token can be had. */
+/**
+ * The seam for every way to a token. Both calls throw AccessError where no usable token can be had, and TransientError
+ * where one may be had later.
+ */
 export interface TokenSource {
   /** The token for the next request; undefined for none. */
-  token(): Promise<string | undefined>;
+  token(signal?: AbortSignal): Promise<string | undefined>;
   /** The service answered 401 to `refused`: whether another token is at hand now. Calls may overlap. */
-  renew(refused: string | undefined): Promise<boolean>;
+  renew(refused: string | undefined, signal?: AbortSignal): Promise<boolean>;
 }
 
-export function createTokenSource(settings: TokenSettings): TokenSource {
+/** `fromCredentials` makes the source of tokens for client credentials: the one way that needs connections. */
+export function createTokenSource(
+  settings: TokenSettings,
+  fromCredentials: (credentials: ClientCredentials) => TokenSource,
+): TokenSource {
   switch (settings.kind) {
+    case 'client-credentials':
+      return fromCredentials(settings);
     case 'none':
       return { token: async () => undefined, renew: async () => false };
     case 'value': {
@@ -49,18 +58,13 @@ class TokenFile implements TokenSource {
   }
 
   async #read(): Promise<string> {
-    const text = await readFile(this.#path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      throw new AccessError('token', `the token file ${this.#path} cannot be read: ${error.code}`, {
-        hint: 'Check the path and who may read the file.',
-        cause: error,
-      });
-    });
+    const text = await readSecret({ kind: 'file', path: this.#path }, 'the token');
     return usableToken(text, `the token file ${this.#path}`);
   }
 }
 
 /** Without the white space around it; a header takes visible ASCII only. The token itself is never shown (G10). */
-function usableToken(text: string, place: string): string {
+export function usableToken(text: string, place: string): string {
   const token = text.trim();
   if (/^[\u0021-\u007e]+$/.test(token)) return token;
   const fault =

@@ -56,6 +56,9 @@ function dailyPage(uwi: string, parameters: URLSearchParams, { daily, options }:
 }
 
 function deletion(target: DeletionTarget, state: TestingState): Reply {
+  const { forbiddenDeletions, idleDeletions } = state.options;
+  if (forbiddenDeletions.includes(target.ownerId)) throw new RequestError(403, 'this may not be deleted');
+  if (idleDeletions.includes(target.ownerId)) return jsonReply(1);
   const removed = removeTarget(target, state);
   state.received.noteDeletion(target, removed);
   if (removed === 0 && state.options.unknownDelete === 'not-found')

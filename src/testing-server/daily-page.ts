@@ -100,9 +100,12 @@ function selection(rows: WellRows, query: DailyQuery, options: TestingServerOpti
 
 /** A row whose date cannot be read lies in every range: no filter could tell. */
 function isAsked(instantMs: number, { startMs, endMs }: DailyQuery, options: TestingServerOptions): boolean {
-  if (instantMs < startMs || instantMs > endMs) return false;
-  if (instantMs === startMs && options.startBound === 'exclusive') return false;
-  return instantMs !== endMs || options.endBound === 'inclusive';
+  return isWithin(instantMs - startMs, options.startBound) && isWithin(endMs - instantMs, options.endBound);
+}
+
+function isWithin(distanceMs: number, bound: TestingServerOptions['startBound']): boolean {
+  if (bound === 'ignored' || Number.isNaN(distanceMs)) return true;
+  return bound === 'inclusive' ? distanceMs >= 0 : distanceMs > 0;
 }
 
 /** Puts the drawn rows in again, one page later each; a row of the last page has no next page to come again on. */

@@ -21,7 +21,7 @@ const faultRatesSchema = z
 
 export type FaultKind = keyof z.output<typeof faultRatesSchema>;
 
-const bound = z.enum(['inclusive', 'exclusive']);
+const bound = z.enum(['inclusive', 'exclusive', 'ignored']);
 const regard = z.enum(['honoured', 'ignored']);
 
 /**
@@ -50,8 +50,12 @@ export const testingServerOptionsSchema = z
       .default('honoured')
       .describe('ignored: every page is the first one; with the limit ignored too, all rows come in one answer'),
     limit: regard.default('honoured').describe('ignored: pages have the default limit whatever is asked'),
-    startBound: bound.default('inclusive').describe('whether a row dated exactly startDate belongs to the range'),
-    endBound: bound.default('inclusive').describe('whether a row dated exactly endDate belongs to the range'),
+    startBound: bound
+      .default('inclusive')
+      .describe('whether a row dated exactly startDate belongs to the range; ignored: earlier ones too'),
+    endBound: bound
+      .default('inclusive')
+      .describe('whether a row dated exactly endDate belongs to the range; ignored: later ones too'),
     order: z
       .enum(['ascending', 'descending', 'shuffled'])
       .default('ascending')
@@ -70,6 +74,15 @@ export const testingServerOptionsSchema = z
       .enum(['not-found', 'zero'])
       .default('not-found')
       .describe('answer to a deletion that finds nothing: 404, or 200 with 0'),
+
+    forbiddenDeletions: z
+      .array(z.string())
+      .default([])
+      .describe('equipment and wells by source id whose deletions are answered 403'),
+    idleDeletions: z
+      .array(z.string())
+      .default([])
+      .describe('equipment and wells by source id whose deletions are answered 200 and remove nothing'),
 
     requiredToken: z
       .string()

@@ -1,4 +1,6 @@
 /** The port to the warehouse: the one interface that DuckDB implements and PostgreSQL will (DESIGN.md section 7). */
+import type { CoverageSums, DayInterval, WellCoverage } from '../core/coverage.ts';
+import type { RestatedVersion } from '../core/restatement.ts';
 import type { ShrinkGuard, WindowBatch } from '../core/merge.ts';
 import type { ChunkStatus } from '../core/push-accounts.ts';
 import type { PushCheckpoint } from '../core/push-checkpoint.ts';
@@ -12,8 +14,63 @@ import type {
   RunState,
   UnitOutcome,
 } from '../core/run.ts';
+import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
+
+import type { TimeSeriesStore, WellStore } from './definitions.ts';
 
 export type { ShrinkGuard, WindowBatch };
+
+/** Which days a survey is about, days by their number (core/coverage.ts). */
+export interface CoverageQuestion {
+  /** All wells of which anything is known or was read, where it is left out. */
+  readonly uwis?: readonly string[];
+  /** For each well the first day of which anything is known, where it is left out. */
+  readonly fromDay?: number;
+  readonly toDay: number;
+}
+
+/** The first of a month, YYYY-MM-DD, with its days that were asked for. */
+export interface MonthCoverage extends CoverageSums {
+  readonly month: string;
+}
+
+/** Answers of one moment, all over the same days; it lasts as long as the call that gave it. */
+export interface CoverageSurvey {
+  /** `emptyWells`: those of which no day is known. */
+  totals(): Promise<
+    Omit<WellCoverage, 'uwi' | 'firstDay' | 'lastDay'> & { readonly wells: number; readonly emptyWells: number }
+  >;
+  /** Those with the most days that are quarantined, never read, or missing before their last day. */
+  worstWells(limit: number): Promise<readonly WellCoverage[]>;
+  /** All of them, by uwi. */
+  wells(): AsyncIterable<WellCoverage>;
+  /** All wells together, by month; a month of which no day is asked for is left out. */
+  months(): Promise<readonly MonthCoverage[]>;
+  /** By uwi and month. */
+  cells(uwis: readonly string[]): Promise<ReadonlyArray<MonthCoverage & { readonly uwi: string }>>;
+}
+
+/** How complete daily production is: what verified reads accounted for beside what is there (DESIGN.md section 4.1). */
+export interface CoverageStore {
+  /** `use` must not call the warehouse: its turn comes only afterwards. */
+  survey<T>(question: CoverageQuestion, use: (survey: CoverageSurvey) => Promise<T>): Promise<T>;
+  /** By well the stretches of days that have a row or a quarantined record, in order; a well without any is absent. */
+  knownDays(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly DayInterval[]>>;
+}
+
+/** Noticed within [sinceMs, untilMs), milliseconds since 1970; of all wells where none is named. */
+export interface RestatementQuestion {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly uwis?: readonly string[];
+}
+
+/** What a probe found out about a service, as JSON text, by the service's base address. */
+export interface ProfileStore {
+  read(baseUrl: string): Promise<string | undefined>;
+  /** Replaces the one that is there. */
+  save(baseUrl: string, profile: string, savedAtMs: number): Promise<void>;
+}
 
 export interface RunSums {
   readonly units: RunReport['units'] & { readonly open: number };
@@ -57,6 +114,8 @@ export interface RunLedger {
 export interface DailyProductionStore {
   /** Watermarks, milliseconds since 1970; a well without one is absent. */
   watermarks(uwis: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** The wells that were read, in order. */
+  uwis(): Promise<readonly string[]>;
   /**
    * Replaces the windows of these wells, in one transaction with watermarks, quarantine, history and the outcomes of the
    * units (G1, G2, G3). A unit of the run that is settled already is left out entirely: repeating a batch changes nothing.
@@ -68,7 +127,8 @@ export interface DailyProductionStore {
    * for a quarantined record (its xid, or, where that could not be read, its day) is not removed; where neither could be
    * read nothing of the window is. Old values of updated and removed rows go to the history with run and time.
    *
-   * Quarantine entries of a window are replaced by those of this reading.
+   * Quarantine entries of a window are replaced by those of this reading. Its whole days enter the ledger of coverage,
+   * unless it is held: what a suspicious reading does not have is not known to be missing.
    * Counts of an outcome: the reading's, and inserted, updated, unchanged, removed, heldRows, windows (always 1).
    * Returns the outcomes of the units that this call settled.
    */
@@ -78,6 +138,15 @@ export interface DailyProductionStore {
     readonly shrink: ShrinkGuard;
     readonly committedAtMs: number;
   }): Promise<readonly UnitOutcome[]>;
+  /**
+   * Versions of rows that ended, by the time at which that was noticed, then by uwi and day; they last as long as `use`,
+   * which must not call the warehouse. Beside this the query language has `daily_production_as_known(moment)`: the table
+   * as it was known at a time, to the commit.
+   */
+  restatements<T>(
+    question: RestatementQuestion,
+    use: (versions: AsyncIterable<RestatedVersion>) => Promise<T>,
+  ): Promise<T>;
 }
 
 /** A chunk of a pushed file, as the ledger keeps it. */
@@ -149,7 +218,13 @@ export interface Warehouse {
   readonly location: string;
   readonly runs: RunLedger;
   readonly dailyProduction: DailyProductionStore;
+  readonly coverage: CoverageStore;
+  readonly timeSeries: TimeSeriesStore;
+  readonly wells: WellStore;
+  readonly profiles: ProfileStore;
   readonly pushes: PushStore;
+  readonly cleanupPlans: CleanupPlans;
+  readonly deletions: DeletionLedger;
   /** Opens it, migrates it to this version's schema, and says what is there. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
   /**

@@ -1,13 +1,14 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { AbortedError } from '../../src/core/errors.ts';
 import type { WindowReading } from '../../src/core/reading.ts';
+import type { ServiceProfile } from '../../src/core/service-profile.ts';
 import { DAY_MS } from '../../src/core/window.ts';
-import { startScriptedServer, type RecordedRequest, type Reply } from '../support/scripted-server.ts';
+import { startScriptedServer, type RecordedRequest, type Reply, type Script } from '../support/scripted-server.ts';
 import { rejectionOf, serviceAt } from '../support/service-under-test.ts';
 
 const fromMs = Date.parse('2024-01-01T00:00:00Z');
 const window = { fromMs, toMs: fromMs + 10 * DAY_MS };
-const request = { uwi: '15/9-F-1 C', window, timeZone: 'UTC', pageLimit: 4 };
+const request = { uwi: '15/9-F-1 C', window, timeZone: 'UTC', pageLimit: 5 };
 
 /** The record of a day, counted from the first of the window. */
 function record(day: number, fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
@@ -27,7 +28,7 @@ function queryOf({ url }: RecordedRequest): Readonly<Record<string, string>> {
 /** A service that numbers pages from 1, answers 400 below, and grants any limit. */
 function pagesOf(records: readonly unknown[]) {
   return (sent: RecordedRequest): Reply => {
-    const { page = '1', limit = '4' } = queryOf(sent);
+    const { page = '1', limit = '5' } = queryOf(sent);
     if (Number(page) < 1) return { status: 400 };
     const start = (Number(page) - 1) * Number(limit);
     return { body: records.slice(start, start + Number(limit)) };
@@ -62,14 +63,14 @@ describe('a reading', () => {
       outsideWindow: 3,
       quarantined: 0,
       defaulted: 0,
-      requests: 6,
+      requests: 7,
     });
     expectBalance(reading);
     expect(queryOf(server.requests[0]!)).toEqual({
       startDate: '2023-12-31T00:00:00.000Z',
       endDate: '2024-01-12T00:00:00.000Z',
       page: '0',
-      limit: '4',
+      limit: '5',
     });
   });
 
@@ -141,12 +142,73 @@ describe('a reading', () => {
     const notices = ['the service refuses a limit of 500 rows to a page: 100 was sent'];
     expect(await read({ pageLimit: 500 })).toMatchObject({ notices, counts: { read: 3, requests: 5 } });
     expect(await read({ pageLimit: 500 })).toMatchObject({ notices, counts: { read: 3, requests: 3 } });
-    expect(server.requests.map((sent) => queryOf(sent)['limit'])).toEqual([
-      '500',
-      '500',
-      ...Array<string>(6).fill('100'),
-    ]);
+    const limits = server.requests.map((sent) => queryOf(sent)['limit']);
+    expect(limits).toEqual(['500', '500', '100', '100', '2', '100', '100', '2']);
   });
+});
+
+describe('a profile', () => {
+  const profile: ServiceProfile = {
+    baseUrl: '',
+    probedAtMs: 0,
+    uwi: request.uwi,
+    pageBase: 1,
+    belowFirst: 'refused',
+    pastLast: 'empty',
+    pagingHonoured: true,
+    limitHonoured: true,
+    defaultLimit: 5,
+    maxLimit: 50,
+    overMaxLimit: 'refused',
+    startBound: 'inclusive',
+    endBound: 'inclusive',
+    order: 'ascending',
+    orderStable: true,
+    evidence: [],
+  };
+  const allDays = days(0, 10).map(({ date }) => String(date).slice(0, 10));
+
+  it('that fits saves the requests that would find out what it says', async () => {
+    const { server, read } = await readerOver(pagesOf(days(-1, 12)));
+    const reading = await read({ profile, pageLimit: 500 });
+    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(server.requests.map((sent) => `${queryOf(sent)['page']}:${queryOf(sent)['limit']}`)).toEqual([
+      '1:50',
+      '2:12',
+    ]);
+    expect(reading).toMatchObject({ notices: [], counts: { read: 13, repeated: 0, requests: 2 } });
+    expect(reading.profileMisfit).toBeUndefined();
+  });
+
+  it.each<readonly [string, Partial<ServiceProfile>, Script, string]>([
+    ['its first page is another', { pageBase: 0 }, pagesOf(days(-1, 12)), 'its first page is 1, not 0'],
+    [
+      'a limit is refused',
+      {},
+      (sent) => (queryOf(sent)['limit'] === '50' ? { status: 400 } : pagesOf(days(-1, 12))(sent)),
+      'it refuses a limit that it granted',
+    ],
+    [
+      'the limit is not heeded',
+      {},
+      (sent) => ({ body: pagesOf(days(-1, 12))({ ...sent, url: sent.url.replace(/limit=\d+/, 'limit=7') }).body }),
+      'it does not heed limit as it did',
+    ],
+  ])('G4: that fits no longer is noticed, and the reading is right: %s', async (_name, part, script, words) => {
+    const { read } = await readerOver(script);
+    const reading = await read({ profile: { ...profile, ...part }, pageLimit: 50 });
+    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(reading.profileMisfit).toBe(true);
+    expect(reading.notices).toContain(`the service no longer fits its profile: ${words}`);
+    expectBalance(reading);
+  });
+});
+
+it('G4: records that move for as long as the read has patience are no reading', async () => {
+  const { read } = await readerOver((sent, index) => ({
+    body: queryOf(sent)['page'] === '1' ? days(0, 5 + index) : [],
+  }));
+  expect(await rejectionOf(read())).toMatchObject({ name: 'TransientError', code: 'unstable-read' });
 });
 
 describe('G4: no reading comes of', () => {
@@ -183,7 +245,7 @@ describe('G4: no reading comes of', () => {
   it('a service whose pages never end', async () => {
     const { server, read } = await readerOver((_sent, index) => ({ body: [record(index + 1_000)] }));
     expect(await rejectionOf(read())).toMatchObject({ name: 'PermanentError', code: 'pages-without-end' });
-    expect(server.requests).toHaveLength(1_000 + 4 * 12);
+    expect(server.requests).toHaveLength(2 + 1_000 + 4 * 12);
   });
 
   it('an abort between two pages', async () => {

@@ -86,6 +86,8 @@ describe('the range', () => {
     ['inclusive', 'exclusive', [2, 3]],
     ['exclusive', 'inclusive', [3, 4]],
     ['exclusive', 'exclusive', [3]],
+    ['ignored', 'exclusive', [1, 2, 3]],
+    ['exclusive', 'ignored', [3, 4, 5]],
   ] as const)('with startBound %s and endBound %s', (startBound, endBound, rates) =>
     expectPages({ startBound, endBound }, [[range, [...rates]]]),
   );

@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest';
 import { AbortedError, UnreachableError, UsageError } from '../../src/core/errors.ts';
 import { createWarehouse } from '../../src/warehouse/create-warehouse.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import { schemaVersion } from '../../src/warehouse/duckdb/migrations.ts';
-import { ask, dailyRows, load, loadOne, reading } from '../support/warehouse-batches.ts';
+import { schemaSteps, schemaVersion } from '../../src/warehouse/duckdb/migrations.ts';
+import { ask, dailyRows, load, loadOne, reading, xidOf } from '../support/warehouse-batches.ts';
 import { openTemporaryDuckdb, settings } from '../support/warehouse-duckdb.ts';
 import { freshWarehouse } from '../support/warehouse-under-test.ts';
 import { startHolder } from '../support/warehouse-processes.ts';
@@ -165,7 +165,29 @@ describe('the file of a DuckDB warehouse', () => {
     expect(values).toEqual([...expected, '2024-01-01T10:00:00.5', '2024-01-01T08:00:00Z', false, null]);
   });
 
-  it('keeps the columns of schema version 2', async () => {
+  it('of schema version 1 is brought to this version, with what its watermarks say of coverage', async () => {
+    await runOutside(
+      path,
+      [
+        'CREATE TABLE schema_version (version INTEGER, applied_at TIMESTAMPTZ)',
+        'INSERT INTO schema_version VALUES (1, now())',
+        ...(schemaSteps[0] ?? []),
+        `INSERT INTO daily_production (uwi, production_day) VALUES ('A', '2024-01-05'), ('A', '2024-01-07'), ('B', '2024-01-09')`,
+        `INSERT INTO run (run_id, job, state, round, requested_at) VALUES ('r', 'export', 'done', 0, '2024-01-01 00:00:00Z')`,
+        `INSERT INTO daily_production_history (uwi, xid, production_day, oil_rate, change, run_id, noticed_at)
+           VALUES ('A', '${xidOf(1)}', '2024-01-05', 1, 'updated', 'r1', '2024-01-06 00:00:00Z'),
+                  ('A', '${xidOf(1)}', '2024-01-05', 2, 'updated', 'r2', '2024-01-07 00:00:00Z')`,
+        `INSERT INTO watermark VALUES ('A', '2024-01-10 04:00:00Z'), ('B', '2024-01-10 04:00:00Z'), ('C', '2024-01-10 00:00:00Z')`,
+      ].join(';\n'),
+    );
+    const { warehouse } = test();
+    expect(await warehouse.check()).toMatchObject({ schemaVersion, dailyProductionRows: 3 });
+    expect(await ask(warehouse, 'FROM coverage')).toEqual([['A', '2024-01-05', '2024-01-09']]);
+    const known = `SELECT oil_rate FROM daily_production_as_known('2024-01-06 12:00:00Z') WHERE oil_rate IS NOT NULL`;
+    expect(await ask(warehouse, known)).toEqual([[2]]);
+  });
+
+  it('keeps the columns of its schema version', async () => {
     await loadOne(test().warehouse, reading(dailyRows(1)));
     const columns = await ask(
       test().warehouse,

@@ -1,96 +1,131 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
-import { limitsFor, nextStep, startPaging, type PageLimit, type PagingFailure } from '../../src/core/page-end.ts';
-import { answerOf, pageSizeOf, pagingModels, type ModelReply, type PagingModel } from '../support/paging-model.ts';
+import { describe, expect, it } from 'vitest';
+import { limitsFor, readPages, type PagingProfile } from '../../src/core/page-end.ts';
+import type { PageLimit, PagingFailure } from '../../src/core/paging.ts';
+import {
+  answerOf,
+  carryOut,
+  modelWindow,
+  pageSizeOf,
+  pagingModels,
+  type PagingModel,
+} from '../support/paging-model.ts';
+import { expectForAll } from '../support/property-runs.ts';
 
-interface Outcome {
-  readonly rows: readonly string[];
-  readonly failure: PagingFailure | undefined;
-  readonly requests: number;
-  readonly limits: readonly PageLimit[];
+const maxPages = 400;
+const wantedLimits = fc.integer({ min: 5, max: 24 });
+
+function read(model: PagingModel, limits: readonly PageLimit[], profile?: PagingProfile) {
+  return carryOut(readPages({ window: modelWindow, limits, maxPages, profile }), (ask) => answerOf(model, ask));
 }
 
-function read(
-  model: Pick<PagingModel, 'rows'>,
-  limits: readonly PageLimit[],
-  ask: (page: number, limit: PageLimit) => ModelReply,
-): Outcome {
-  const seen = new Set<string>();
-  let step = startPaging({ limits, maxPages: model.rows.length + 10 });
-  let requests = 0;
-  while (step.kind === 'ask') {
-    const reply = ask(step.page, step.limit);
-    requests += 1;
-    if (reply.kind !== 'page') {
-      step = nextStep(step.state, reply);
-      continue;
-    }
-    const before = seen.size;
-    for (const row of reply.rows) seen.add(row);
-    const counts = { rowCount: reply.rows.length, newCount: seen.size - before };
-    step = nextStep(step.state, { kind: 'page', ...counts, first: reply.rows[0] });
-  }
-  if (step.kind === 'fail') return { rows: [...seen], failure: step.failure, requests, limits: [] };
-  return { rows: [...seen], failure: undefined, requests, limits: step.limits };
+function grantedOf(model: PagingModel, limits: readonly PageLimit[]): PageLimit {
+  return limits.find((limit) => pageSizeOf(model, limit) !== undefined);
 }
 
-/** What the interface leaves no way to find out: the service ignores `page` and cuts its rows by itself. */
+/** What nobody could find out: no page but the first is to be had, and it is cut by the service itself. */
 function isCutForGood(model: PagingModel, limit: PageLimit): boolean {
   const size = pageSizeOf(model, limit) ?? 0;
-  return model.page === 'ignored' && model.rows.length > size && (limit === undefined || size < limit);
+  return model.page === 'ignored' && model.days.length > size && (size < 5 || model.dates === 'ignored');
 }
 
-/** `page` is ignored, and what came is as much as was asked for: there may be more. */
-function isCutAtLimit(model: PagingModel, limit: PageLimit): boolean {
-  return (
-    model.page === 'ignored' && limit !== undefined && model.rows.length >= limit && pageSizeOf(model, limit) === limit
-  );
+function hasAllRows(model: PagingModel, keys: ReadonlySet<string>): boolean {
+  return keys.size === model.days.length && model.days.every((day) => keys.has(String(day)));
 }
 
-const wantedLimits = fc.integer({ min: 2, max: 20 });
-
-it('G4: every page of any service is read, or the read fails', () => {
-  fc.assert(
-    fc.property(pagingModels, wantedLimits, (model, wanted) => {
-      const limits = limitsFor(wanted);
-      const granted = limits.find((limit) => pageSizeOf(model, limit) !== undefined);
-      fc.pre(!isCutForGood(model, granted));
-      const outcome = read(model, limits, (page, limit) => answerOf(model, page, limit));
-      const all = outcome.rows.toSorted().join() === model.rows.toSorted().join();
-      expect(outcome.failure === undefined ? all : mayFail(model, granted, outcome.failure)).toBe(true);
-    }),
-    { numRuns: 20_000 },
-  );
-});
-
-/** The only failures: rows that may be cut at the limit, and a well without rows whose every page is a 404. */
-function mayFail(model: PagingModel, granted: PageLimit, failure: PagingFailure): boolean {
-  if (failure === 'page-ignored') return isCutAtLimit(model, granted);
-  return failure === 'not-found' && model.rows.length === 0 && model.page === 'honoured';
+/** The only failures: rows that may be cut, and a well without rows whose every page is a 404. */
+function mayFail(model: PagingModel, failure: PagingFailure): boolean {
+  if (failure === 'page-ignored') return model.page === 'ignored' || isSameWhateverIsAsked(model);
+  return failure === 'not-found' && model.days.length === 0;
 }
 
-it('takes at most two requests more than there are pages, one more where they repeat, and two for each refused limit', () => {
-  fc.assert(
-    fc.property(pagingModels, wantedLimits, (model, wanted) => {
-      const limits = limitsFor(wanted);
-      const refused = limits.findIndex((limit) => pageSizeOf(model, limit) !== undefined);
-      const size = pageSizeOf(model, limits[refused]) ?? 0;
-      const pages = model.page === 'ignored' ? 1 : Math.ceil(model.rows.length / size);
-      const outcome = read(model, limits, (page, limit) => answerOf(model, page, limit));
-      expect(outcome.requests).toBeLessThanOrEqual(pages + 2 + (pages === 1 ? 1 : 0) + 2 * refused);
-    }),
-    { numRuns: 20_000 },
-  );
+/** One page for ever, whatever limit and dates say: it cannot be told from the cut first page of a service without pages. */
+function isSameWhateverIsAsked({ anyLimit, dates }: PagingModel): boolean {
+  return anyLimit !== 'honoured' && dates === 'ignored';
+}
+
+/** What a probe would find. */
+function profileOf(model: PagingModel): PagingProfile {
+  return {
+    pageBase: model.base,
+    pagingHonoured: model.page === 'honoured',
+    limitHonoured: model.anyLimit === 'honoured',
+    defaultLimit: model.defaultLimit,
+  };
+}
+
+describe('a service at rest', () => {
+  it('G4: every row of any service is read, or the read fails', () => {
+    expectForAll(
+      fc.property(pagingModels, wantedLimits, (model, wanted) => {
+        const limits = limitsFor(wanted);
+        fc.pre(!isCutForGood(model, grantedOf(model, limits)));
+        const { end, keys } = read(model, limits);
+        expect(end.kind === 'fail' ? mayFail(model, end.failure) : hasAllRows(model, keys)).toBe(true);
+      }),
+    );
+  });
+
+  it('G4: and so it is by its profile', () => {
+    expectForAll(
+      fc.property(pagingModels, wantedLimits, (model, wanted) => {
+        const limits = limitsFor(wanted);
+        fc.pre(!isCutForGood(model, grantedOf(model, limits)));
+        const { end, keys } = read(model, limits, profileOf(model));
+        expect(end.kind === 'fail' ? mayFail(model, end.failure) : hasAllRows(model, keys)).toBe(true);
+      }),
+    );
+  });
+
+  it('G4: and so it is by the profile of another service', () => {
+    expectForAll(
+      fc.property(pagingModels, pagingModels, wantedLimits, (model, other, wanted) => {
+        const limits = limitsFor(wanted);
+        const granted = grantedOf(model, limits);
+        // Pages of two rows, or that overlap by themselves, may look as the wrong profile foretells.
+        fc.pre(!isCutForGood(model, granted) && (pageSizeOf(model, granted) ?? 0) >= 3 && !model.overlap);
+        const { end, keys } = read(model, limits, profileOf(other));
+        expect(end.kind === 'fail' ? mayFail(model, end.failure) : hasAllRows(model, keys)).toBe(true);
+      }),
+    );
+  });
+
+  it('takes at most two requests more than there are pages, one with its profile', () => {
+    expectForAll(
+      fc.property(pagingModels, fc.integer({ min: 12, max: 24 }), (any, wanted) => {
+        const model = { ...any, ...plain, maxLimit: Math.max(12, any.maxLimit) };
+        const limits = limitsFor(wanted);
+        const pages = Math.max(1, Math.ceil(model.days.length / Math.min(wanted, model.maxLimit)));
+        const overlaps = Math.ceil(pages ** 2 / 12);
+        expect(read(model, limits).requests).toBeLessThanOrEqual(pages + overlaps + 2);
+        const withProfile = read(model, limits, profileOf(model));
+        expect(withProfile.requests).toBeLessThanOrEqual(pages + overlaps + (model.days.length < 3 ? 2 : 1));
+        expect(withProfile.end).toMatchObject(mayFail(model, 'not-found') ? {} : { kind: 'end', byProfile: true });
+      }),
+    );
+  });
+
+  it('takes twice the pages more where the limit is ignored', () => {
+    expectForAll(
+      fc.property(pagingModels, wantedLimits, (any, wanted) => {
+        const model = { ...any, ...plain, anyLimit: 'ignored', overlap: any.overlap } as const;
+        const pages = Math.ceil(model.days.length / model.defaultLimit);
+        expect(read(model, limitsFor(wanted)).requests).toBeLessThanOrEqual(3 * (pages + 2) + 14);
+      }),
+    );
+  });
+
+  it('starts the next read with the limit that worked', () => {
+    expectForAll(
+      fc.property(pagingModels, wantedLimits, (model, wanted) => {
+        const first = read(model, limitsFor(wanted));
+        if (first.end.kind === 'fail') return;
+        expect(read(model, first.end.limits).keys).toEqual(first.keys);
+        expect(pageSizeOf(model, first.end.limits[0])).toBeDefined();
+      }),
+    );
+  });
 });
 
-it('starts the next read with the limit that worked', () => {
-  fc.assert(
-    fc.property(pagingModels, wantedLimits, (model, wanted) => {
-      const first = read(model, limitsFor(wanted), (page, limit) => answerOf(model, page, limit));
-      fc.pre(first.failure === undefined);
-      const second = read(model, first.limits, (page, limit) => answerOf(model, page, limit));
-      expect(second.rows).toEqual(first.rows);
-      expect(pageSizeOf(model, first.limits[0])).toBeDefined();
-    }),
-  );
-});
+/** A service that pages as one would expect. */
+const plain = { page: 'honoured', anyLimit: 'honoured', overLimit: 'clamp', overlap: false } as const;

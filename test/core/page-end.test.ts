@@ -1,106 +1,166 @@
 import { describe, expect, it } from 'vitest';
-import {
-  limitsFor,
-  maxPagesFor,
-  nextStep,
-  startPaging,
-  type PageAnswer,
-  type PageLimit,
-  type PagingStep,
-} from '../../src/core/page-end.ts';
+import { limitsFor, maxPagesFor, readPages, type PagingProfile } from '../../src/core/page-end.ts';
+import type { PageAnswer, PageLimit } from '../../src/core/paging.ts';
+import { DAY_MS } from '../../src/core/window.ts';
 
-const full: PageAnswer = { kind: 'page', rowCount: 10, newCount: 10, first: 'a' };
-const again: PageAnswer = { kind: 'page', rowCount: 10, newCount: 0, first: 'a' };
-const empty: PageAnswer = { kind: 'page', rowCount: 0, newCount: 0, first: undefined };
+const window = { fromMs: 0, toMs: 30 * DAY_MS };
+const empty: PageAnswer = { kind: 'page', keys: [] };
 const notFound: PageAnswer = { kind: 'not-found' };
 const refused: PageAnswer = { kind: 'refused' };
+const profile: PagingProfile = { pageBase: 1, pagingHonoured: true, limitHonoured: true, defaultLimit: 100 };
 
-/** What is asked for when the service answers like this, and how it ends. */
-function follow(answers: readonly PageAnswer[], limits: readonly PageLimit[] = [10, undefined]) {
-  const asked: Array<readonly [number, PageLimit]> = [];
-  let step: PagingStep = startPaging({ limits, maxPages: 5 });
-  for (const answer of answers) {
-    if (step.kind !== 'ask') throw new Error(`ended after ${asked.length} of ${answers.length} answers`);
-    asked.push([step.page, step.limit]);
-    step = nextStep(step.state, answer);
-  }
-  return { asked, end: step.kind === 'fail' ? step.failure : step.kind };
+/** A page of rows, each named by a letter. */
+function page(rows: string): PageAnswer {
+  return { kind: 'page', keys: rows.split('') };
 }
 
-describe('a service that numbers pages from 0', () => {
-  it('ends on an empty page or a 404 after the rows', () => {
-    expect(follow([full, empty]).end).toBe('end');
-    expect(follow([full, full, notFound]).end).toBe('end');
+/** What is asked for when the service answers like this, as `page:limit`, and how it ends. */
+function follow(
+  answers: readonly PageAnswer[],
+  options: { readonly limits?: readonly PageLimit[]; readonly profile?: PagingProfile } = {},
+) {
+  const { limits = [10, undefined] } = options;
+  const paging = readPages({ window, limits, maxPages: 20, profile: options.profile });
+  const asked: string[] = [];
+  let step = paging.next();
+  for (const answer of answers) {
+    if (step.done === true) throw new Error(`ended after ${asked.length} of ${answers.length} answers`);
+    asked.push(`${step.value.page}:${step.value.limit ?? 'none'}`);
+    step = paging.next(answer);
+  }
+  if (step.done !== true) return { asked, end: 'asks on' };
+  return { asked, end: step.value.kind === 'fail' ? step.value.failure : step.value };
+}
+
+const ended = { kind: 'end' };
+
+describe('a page that begins with the last row of the one before', () => {
+  it('is asked for after the first, and is the end when it brings no other row', () => {
+    const { asked, end } = follow([refused, page('abcdefghij'), page('j')]);
+    expect(asked).toEqual(['0:10', '1:10', '2:9']);
+    expect(end).toMatchObject({ ...ended, found: { pageBase: 1, pagingHonoured: true, limitHonoured: true } });
   });
 
-  it('ends when the one short page comes for ever', () => {
-    const short: PageAnswer = { ...full, rowCount: 4, newCount: 4 };
-    expect(follow([short, { ...short, newCount: 0 }, { ...short, newCount: 0 }]).end).toBe('end');
+  it('leads on, each with a limit that makes it overlap', () => {
+    const rows = 'abcdefghijklmnopqrstuvwxy';
+    const { asked, end } = follow([
+      page(rows.slice(0, 10)),
+      page(rows.slice(9, 18)),
+      page(rows.slice(16, 24)),
+      page(rows.slice(20)),
+      page(rows.slice(24)),
+    ]);
+    expect(asked).toEqual(['0:10', '1:9', '2:8', '2:10', '3:8']);
+    expect(end).toMatchObject({ ...ended, found: { pageBase: 0 } });
   });
 
-  it('does not take a short page for the last', () => {
-    expect(follow([{ ...full, rowCount: 4, newCount: 4 }]).end).toBe('ask');
+  it('G4: is asked for again from further back when rows that went have drawn it away', () => {
+    const { asked } = follow([page('abcdefghij'), page('jklmnopqr'), page('tuvwxyz'), page('klmnopqrst')]);
+    expect(asked).toEqual(['0:10', '1:9', '2:8', '1:10']);
   });
 });
 
-describe('a service that numbers pages from 1', () => {
+describe('the first page', () => {
   it.each([
     ['400', refused],
     ['404', notFound],
     ['an empty page', empty],
-  ])('reads on where page 0 is %s', (_name, zero) => {
-    expect(follow([zero, full, empty]).asked.map(([page]) => page)).toEqual([0, 1, 2]);
-    expect(follow([zero, empty]).end).toBe('end');
+  ])('is page 1 where page 0 is %s', (_name, zero) => {
+    expect(follow([zero, page('abcd'), page('d')]).end).toMatchObject({ ...ended, found: { pageBase: 1 } });
+    expect(follow([zero, empty]).end).toMatchObject(ended);
   });
 
-  it('reads on where page 0 is the first page', () => {
-    expect(follow([full, again, full, empty]).end).toBe('end');
+  it('is page 1 where that has its rows over again', () => {
+    const { asked, end } = follow([page('abcd'), page('abc'), page('d')]);
+    expect(asked).toEqual(['0:10', '1:3', '2:3']);
+    expect(end).toMatchObject({ ...ended, found: { pageBase: 1 } });
   });
-});
 
-it('holds the well to be unknown when pages 0 and 1 are both 404', () => {
-  expect(follow([notFound, notFound]).end).toBe('not-found');
-  expect(follow([refused, notFound]).end).toBe('not-found');
+  it('of two rows or one is followed by the page after it', () => {
+    expect(follow([page('ab'), notFound]).end).toMatchObject(ended);
+    expect(follow([page('a'), page('a'), page('a')]).end).toMatchObject(ended);
+    expect(follow([refused, page('ab'), page('c')]).end).toBe('asks on');
+  });
+
+  it('of a well that is not known is 404, and so is the next', () => {
+    expect(follow([notFound, notFound]).end).toBe('not-found');
+    expect(follow([refused, notFound]).end).toBe('not-found');
+  });
 });
 
 it('falls back on smaller limits, at last on none, and then gives up', () => {
-  const { asked, end } = follow([refused, refused, refused, refused, refused, refused], limitsFor(1_000));
-  expect(asked).toEqual([
-    [0, 1_000],
-    [1, 1_000],
-    [0, 100],
-    [1, 100],
-    [0, undefined],
-    [1, undefined],
-  ]);
+  const { asked, end } = follow([refused, refused, refused, refused, refused, refused], { limits: limitsFor(1_000) });
+  expect(asked).toEqual(['0:1000', '1:1000', '0:100', '1:100', '0:none', '1:none']);
   expect(end).toBe('refused');
 });
 
 it('G4: a refusal after rows have come is a failure, not the end', () => {
-  expect(follow([full, refused]).end).toBe('refused');
-  expect(follow([full, full, refused]).end).toBe('refused');
+  expect(follow([page('abcd'), refused, page('abcd'), refused]).end).toBe('refused');
 });
 
-describe('one full page three times', () => {
-  it('is doubted with one request for a single row', () => {
-    const { asked, end } = follow([full, again, again]);
-    expect([asked.length, end]).toEqual([3, 'ask']);
-    expect(follow([full, again, again, { ...again, rowCount: 1, first: 'b' }]).asked[3]).toEqual([2, 1]);
+describe('a service that sends another number of rows than was asked for', () => {
+  const [first, second] = [page('abcdef'), page('ghi')];
+
+  it('has all its pages read twice alike', () => {
+    const pass = [refused, first, second, empty];
+    const { asked, end } = follow([refused, first, page('ghi'), ...pass, ...pass]);
+    expect(asked.slice(0, 5)).toEqual(['0:10', '1:10', '2:5', '0:10', '1:10']);
+    expect(end).toMatchObject({ ...ended, found: { limitHonoured: false } });
   });
 
-  it.each<readonly [string, PageAnswer, string]>([
-    ['another row', { kind: 'page', rowCount: 1, newCount: 0, first: 'b' }, 'end'],
-    ['the whole page', again, 'end'],
-    ['nothing', empty, 'end'],
-    ['404', notFound, 'end'],
-    ['the first row', { kind: 'page', rowCount: 1, newCount: 0, first: 'a' }, 'page-ignored'],
-    ['400', refused, 'refused'],
-  ])('followed by %s for page 2', (_name, answer, expected) => {
-    expect(follow([full, again, again, answer]).end).toBe(expected);
+  it('G4: has them read again when the second pass differs, and is unstable when they never agree', () => {
+    const pass = (last: string) => [refused, first, page(last), empty];
+    const answers = [refused, first, second, ...['g', 'gh', 'ghi', 'ghij'].flatMap(pass)];
+    expect(follow(answers).end).toBe('unstable');
+    expect(follow(answers.slice(0, -1)).end).toBe('asks on');
+  });
+
+  it('has one page read again when nothing came after it', () => {
+    expect(follow([refused, first, empty, refused, first, empty]).end).toMatchObject(ended);
+  });
+});
+
+describe('a service that pays no heed to the page', () => {
+  const whole = page('abcdefghij');
+
+  it('is read by halves of the window until none can be cut', () => {
+    const { asked, end } = follow([whole, page('abcdefghi'), page('abcdefghi'), page('abcdef'), page('ghij')]);
+    expect(asked).toEqual(['0:10', '1:9', '2:9', '1:10', '1:10']);
+    expect(end).toMatchObject({ ...ended, found: { pagingHonoured: false } });
+  });
+
+  it('G4: is not read where it pays none to dates either and sends as many rows as were asked for', () => {
+    const undated = [whole, page('abcdefghi'), page('abcdefghi'), whole, whole];
+    expect(follow([...undated, whole, whole, whole, whole]).end).toBe('page-ignored');
+    expect(follow([...undated, whole, whole, whole, page('klm')]).end).toBe('asks on');
+  });
+});
+
+describe('with a profile that fits', () => {
+  it('a read begins at the first page and takes one request more than there are pages', () => {
+    const { asked, end } = follow([page('abcd'), page('d')], { profile });
+    expect(asked).toEqual(['1:10', '2:3']);
+    expect(end).toMatchObject({ ...ended, byProfile: true });
+    expect(follow([empty, notFound], { profile }).asked).toEqual(['1:10', '0:10']);
+  });
+});
+
+describe('with a profile that fits no longer', () => {
+  it.each<readonly [string, readonly PageAnswer[]]>([
+    ['the first page answers as if it lay below', [notFound]],
+    ['the first page is refused', [refused]],
+    ['the first page is empty and another has rows', [empty, page('abcd')]],
+    ['the next page begins elsewhere', [page('fghijklmno'), page('mnopqrst')]],
+    ['the next page has more rows than were asked for', [page('abcd'), page('efgh')]],
+  ])('G4: the read begins again by the careful rule: %s', (_name, answers) => {
+    const { asked, end } = follow([...answers, page('abcd'), page('d')], { profile });
+    expect(asked.slice(-2)).toEqual(['0:10', '1:3']);
+    expect(end).toMatchObject({ ...ended, byProfile: false, found: { pageBase: 0 } });
   });
 });
 
 it('G4: new rows on every page for ever are a failure', () => {
-  expect(follow([full, full, full, full, full]).end).toBe('without-end');
-  expect(maxPagesFor(2)).toBe(1_008);
+  const letters = Array.from({ length: 30 }, (_, index) => page(String.fromCodePoint(97 + index)));
+  expect(follow(letters.slice(0, 22)).end).toBe('without-end');
+  expect(maxPagesFor({ fromMs: 0, toMs: 2 * DAY_MS })).toBe(1_008);
 });

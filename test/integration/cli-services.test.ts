@@ -94,7 +94,7 @@ describe('doctor', () => {
       ['workers', 'warning'],
       ['warehouse', 'ok'],
       ['service', 'ok'],
-      ['token', 'ok'],
+      ['access', 'ok'],
       ['disk', 'ok'],
     ]);
     expect(code).toBe(0);
@@ -113,7 +113,7 @@ describe('doctor', () => {
       'redis',
       'warehouse',
       'service',
-      'token',
+      'access',
     ]);
     expect(stdout).toContain('without effect: WELLSYNC_SERVICE_TOKN');
     expect(stdout).not.toContain('never-shown');

@@ -1,6 +1,8 @@
 /** A model of every way in which a service may page: what a read of it must find is simply its rows. */
 import fc from 'fast-check';
-import type { PageAnswer, PageLimit } from '../../src/core/page-end.ts';
+import type { PagesEnd } from '../../src/core/page-end.ts';
+import { keysOf, type PageAnswer, type PageAsk, type PageLimit, type Paging } from '../../src/core/paging.ts';
+import { askedWindow, DAY_MS } from '../../src/core/window.ts';
 
 export interface PagingModel {
   readonly base: 0 | 1;
@@ -11,14 +13,20 @@ export interface PagingModel {
   readonly overLimit: 'clamp' | 'refuse';
   readonly anyLimit: 'honoured' | 'ignored' | 'refused';
   readonly page: 'honoured' | 'ignored';
+  readonly dates: 'inclusive' | 'exclusive' | 'ignored';
+  readonly order: 'ascending' | 'descending' | 'shuffled';
   /** Each page begins with the last row of the page before. */
   readonly overlap: boolean;
-  readonly rows: readonly string[];
+  /** A row for each of these days, whose number is its key. */
+  readonly days: readonly number[];
 }
 
-export type ModelReply =
-  | { readonly kind: 'page'; readonly rows: readonly string[] }
-  | Exclude<PageAnswer, { kind: 'page' }>;
+/** Days that a model may have rows on. */
+export const modelDays = 100;
+export const modelWindow = { fromMs: 0, toMs: modelDays * DAY_MS };
+
+const honouredMostly = <Other extends string>(...others: readonly Other[]) =>
+  fc.constantFrom<'honoured' | Other>('honoured', 'honoured', 'honoured', 'honoured', ...others);
 
 export const pagingModels: fc.Arbitrary<PagingModel> = fc.record({
   base: fc.constantFrom(0, 1),
@@ -27,40 +35,77 @@ export const pagingModels: fc.Arbitrary<PagingModel> = fc.record({
   defaultLimit: fc.integer({ min: 1, max: 20 }),
   maxLimit: fc.integer({ min: 1, max: 30 }),
   overLimit: fc.constantFrom('clamp', 'refuse'),
-  anyLimit: fc.constantFrom('honoured', 'honoured', 'honoured', 'ignored', 'refused'),
-  page: fc.constantFrom('honoured', 'honoured', 'honoured', 'ignored'),
+  anyLimit: honouredMostly('ignored', 'refused'),
+  page: honouredMostly('ignored'),
+  dates: fc.constantFrom('inclusive', 'inclusive', 'exclusive', 'ignored'),
+  order: fc.constantFrom('ascending', 'descending', 'shuffled'),
   overlap: fc.boolean(),
-  rows: fc.uniqueArray(fc.integer({ min: 0, max: 99 }).map(String), { maxLength: 50 }),
+  days: fc.uniqueArray(fc.integer({ min: 0, max: modelDays - 1 }), { maxLength: 60 }),
 });
 
 /** Rows on a page, or undefined where the model refuses the limit. */
 export function pageSizeOf(model: PagingModel, limit: PageLimit): number | undefined {
   if (limit !== undefined && model.anyLimit === 'refused') return undefined;
-  if (limit === undefined || model.anyLimit === 'ignored') {
-    return model.page === 'ignored' && model.anyLimit === 'ignored' ? Infinity : model.defaultLimit;
-  }
+  if (limit === undefined || model.anyLimit === 'ignored') return model.defaultLimit;
   if (limit > model.maxLimit) return model.overLimit === 'clamp' ? model.maxLimit : undefined;
   return limit;
 }
 
-export function answerOf(model: PagingModel, page: number, limit: PageLimit): ModelReply {
-  const size = pageSizeOf(model, limit);
+/** What the model answers while it has rows for `days`. */
+export function answerOf(model: PagingModel, ask: PageAsk, days: readonly number[] = model.days): PageAnswer {
+  const size = pageSizeOf(model, ask.limit);
   if (size === undefined) return { kind: 'refused' };
-  const pageCount = Math.max(1, Math.ceil(model.rows.length / size));
-  const index = model.page === 'ignored' ? 0 : page - model.base;
-  if (index < 0) return belowFirst(model, size);
-  if (index < pageCount) return { kind: 'page', rows: pageAt(model, index, size) };
+  const rows = inOrder(model, days).filter((day) => isAsked(model, ask, day));
+  const pageCount = Math.max(1, Math.ceil(rows.length / size));
+  const index = model.page === 'ignored' ? 0 : ask.page - model.base;
+  const page = (at: number): PageAnswer => ({ kind: 'page', keys: pageAt(model, rows, at, size) });
+  if (index < 0) return belowFirst(model, page);
+  if (index < pageCount) return page(index);
   if (model.pastEnd === 'not-found') return { kind: 'not-found' };
-  return { kind: 'page', rows: model.pastEnd === 'empty' ? [] : pageAt(model, pageCount - 1, size) };
+  return model.pastEnd === 'empty' ? { kind: 'page', keys: [] } : page(pageCount - 1);
 }
 
-function belowFirst(model: PagingModel, size: number): ModelReply {
-  if (model.below === 'first-page') return { kind: 'page', rows: pageAt(model, 0, size) };
-  return model.below === 'empty' ? { kind: 'page', rows: [] } : { kind: model.below };
+function belowFirst({ below }: PagingModel, page: (at: number) => PageAnswer): PageAnswer {
+  if (below === 'first-page') return page(0);
+  return below === 'empty' ? { kind: 'page', keys: [] } : { kind: below };
 }
 
-function pageAt(model: PagingModel, index: number, size: number): readonly string[] {
-  if (size === Infinity) return model.rows;
-  const from = index * size;
-  return model.rows.slice(model.overlap && index > 0 ? from - 1 : from, from + size);
+function pageAt(model: PagingModel, rows: readonly number[], index: number, size: number): readonly string[] {
+  const from = model.overlap && index > 0 ? index * size - 1 : index * size;
+  return rows.slice(from, (index + 1) * size).map(String);
+}
+
+function inOrder({ order }: PagingModel, days: readonly number[]): readonly number[] {
+  const rank = (day: number): number => {
+    if (order === 'shuffled') return (day * 37) % 101;
+    return order === 'ascending' ? day : -day;
+  };
+  return days.toSorted((left, right) => rank(left) - rank(right));
+}
+
+function isAsked({ dates }: PagingModel, { window = askedWindow(modelWindow) }: PageAsk, day: number): boolean {
+  const atMs = day * DAY_MS;
+  if (dates === 'ignored') return true;
+  if (dates === 'exclusive') return atMs > window.fromMs && atMs < window.toMs;
+  return atMs >= window.fromMs && atMs <= window.toMs;
+}
+
+export interface ReadOutcome {
+  readonly keys: ReadonlySet<string>;
+  readonly end: PagesEnd;
+  readonly requests: number;
+}
+
+/** Carries out a rule of reading; `answer` is told the number of each request, from 0. */
+export function carryOut(paging: Paging<PagesEnd>, answer: (ask: PageAsk, request: number) => PageAnswer): ReadOutcome {
+  const keys = new Set<string>();
+  let step = paging.next();
+  let requests = 0;
+  while (step.done !== true) {
+    const reply = answer(step.value, requests);
+    requests += 1;
+    for (const key of keysOf(reply)) keys.add(key);
+    step = paging.next(reply);
+  }
+  return { keys, end: step.value, requests };
 }

@@ -1,5 +1,6 @@
 /** A real HTTP server on a free port of loopback that answers by script and keeps what it was asked. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -35,14 +36,17 @@ export interface ScriptedServer extends AsyncDisposable {
   arrived(count: number): Promise<void>;
 }
 
-export async function startScriptedServer(script: Script | readonly Reply[]): Promise<ScriptedServer> {
+/** With `tls` the server speaks https. */
+export async function startScriptedServer(
+  script: Script | readonly Reply[],
+  tls?: ServerOptions,
+): Promise<ScriptedServer> {
   const requests: RecordedRequest[] = [];
   const waiting: Array<{ readonly count: number; readonly resolve: () => void }> = [];
   let connections = 0;
 
-  const server = createServer((request, response) => {
-    void respond(request, response);
-  });
+  const listener = (request: IncomingMessage, response: ServerResponse): void => void respond(request, response);
+  const server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
   server.on('connection', () => (connections += 1));
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -57,7 +61,7 @@ export async function startScriptedServer(script: Script | readonly Reply[]): Pr
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    baseUrl: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     connectionCount: () => connections,
     arrived: async (count) =>

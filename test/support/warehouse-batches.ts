@@ -5,6 +5,7 @@ import {
   type Measure,
   type QuarantinedRecord,
 } from '../../src/core/daily-production.ts';
+import { wholeDays } from '../../src/core/coverage.ts';
 import type { ShrinkGuard, WindowBatch } from '../../src/core/merge.ts';
 import type { UnitOutcome } from '../../src/core/run.ts';
 import type { ReadMode } from '../../src/core/window.ts';
@@ -69,7 +70,18 @@ export function reading(
   const { quarantined = [], notices = [] } = details;
   const read = rows.length + quarantined.length;
   const counts = { read, repeated: 0, outsideWindow: 0, quarantined: quarantined.length, defaulted: 0, requests: 1 };
-  return { unit, uwi, window: { fromMs: at(from), toMs: at(to) }, mode, rows, quarantined, counts, notices };
+  const window = { fromMs: at(from), toMs: at(to) };
+  return {
+    unit,
+    uwi,
+    window,
+    mode,
+    readDays: wholeDays(window, 'UTC', window.toMs),
+    rows,
+    quarantined,
+    counts,
+    notices,
+  };
 }
 
 let runs = 0;
@@ -89,24 +101,32 @@ export async function load(
   warehouse: Warehouse,
   windows: readonly WindowBatch[],
   shrink: ShrinkGuard = guard,
+  atMs = committedAtMs,
 ): Promise<readonly UnitOutcome[]> {
   const runId = await planned(warehouse, windows);
-  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs });
+  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: atMs });
   return outcomes.toSorted((left, right) => left.unit - right.unit);
 }
 
 /** Commits one reading as a run of its own. */
-export async function loadOne(warehouse: Warehouse, window: WindowBatch, shrink?: ShrinkGuard): Promise<UnitOutcome> {
-  const [outcome] = await load(warehouse, [window], shrink);
+export async function loadOne(
+  warehouse: Warehouse,
+  window: WindowBatch,
+  shrink?: ShrinkGuard,
+  atMs?: number,
+): Promise<UnitOutcome> {
+  const [outcome] = await load(warehouse, [window], shrink, atMs);
   if (outcome === undefined) throw new Error('the unit was not settled');
   return outcome;
 }
 
 /** All rows of a query. */
 export async function ask(warehouse: Warehouse, sql: string): Promise<readonly (readonly unknown[])[]> {
-  return warehouse.query(sql, async ({ rows }) => {
-    const all: (readonly unknown[])[] = [];
-    for await (const each of rows) all.push(each);
-    return all;
-  });
+  return warehouse.query(sql, ({ rows }) => allOf(rows));
+}
+
+export async function allOf<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const all: T[] = [];
+  for await (const each of items) all.push(each);
+  return all;
 }

@@ -3,9 +3,11 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { movedWatermarks, outcomeOfWindow, settleBatch, type WindowBatch } from '../../core/merge.ts';
 import type { UnitOutcome } from '../../core/run.ts';
 import type { DailyProductionStore } from '../warehouse.ts';
+import { noteRead } from './coverage-ledger.ts';
 import type { DatabaseFile } from './database-file.ts';
 import { compareWindows, replaceWindows } from './merge.ts';
 import { replaceQuarantine } from './quarantine.ts';
+import { readRestatements } from './restatements.ts';
 import { openAmong, settleOpen } from './run-units.ts';
 import { instant, jsonText, readRows, relationOf } from './sql.ts';
 
@@ -15,8 +17,17 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
   return {
     watermarks: async (uwis) =>
       uwis.length === 0 ? new Map() : file.transact((connection) => readWatermarks(connection, uwis)),
+    uwis: () =>
+      file.transact(async (connection) => {
+        const rows = await readRows<{ uwi: string }>(
+          connection,
+          'SELECT uwi FROM watermark UNION SELECT uwi FROM coverage ORDER BY uwi',
+        );
+        return rows.map(({ uwi }) => uwi);
+      }),
     commit: async (batch) =>
       batch.windows.length === 0 ? [] : file.transact((connection) => commit(connection, batch)),
+    restatements: (question, use) => file.transact((connection) => use(readRestatements(connection, question))),
   };
 }
 
@@ -36,6 +47,10 @@ async function commit(connection: DuckDBConnection, batch: Commit): Promise<read
   const held = merged.flatMap((window, index) => (isHeld(window) ? [index] : []));
   await replaceWindows(connection, held, { runId, atMs: committedAtMs });
   await replaceQuarantine(connection, windows, { runId, atMs: committedAtMs });
+  await noteRead(
+    connection,
+    merged.filter((window) => !isHeld(window)),
+  );
   await moveWatermarks(
     connection,
     merged.map((window) => ({ ...window, held: isHeld(window) })),

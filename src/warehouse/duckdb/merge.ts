@@ -25,7 +25,7 @@ const windowRelation = relationOf('$1', {
 
 const quarantinedRelation = relationOf('$1', { window_no: 'INTEGER', xid: 'VARCHAR', production_day: 'DATE' });
 
-const storedColumns = `d.rowid AS row_id, ${named(rowColumns, 'd')}`;
+const storedColumns = `d.rowid AS row_id, ${named(rowColumns, 'd')}, d.changed_at, d.changed_run_id`;
 
 const compareSteps: readonly string[] = [
   `CREATE OR REPLACE TEMP TABLE reading AS
@@ -121,8 +121,11 @@ const replaceSteps: readonly string[] = [
      UNION ALL SELECT row_id, 'updated', xid, window_no FROM matched WHERE row_id IS NOT NULL AND differs`,
 
   `INSERT INTO daily_production_history
-     SELECT ${named(rowColumns, 's')}, c.change, getvariable('run_id'), getvariable('noticed_at')
-     FROM stored s JOIN (SELECT row_id, change FROM rewritten UNION ALL SELECT row_id, 'removed' FROM removed) c USING (row_id)
+       (${named(rowColumns)}, change, run_id, noticed_at, known_from, known_run_id, next_xid)
+     SELECT ${named(rowColumns, 's')}, c.change, getvariable('run_id'), getvariable('noticed_at'),
+       s.changed_at, s.changed_run_id, c.next_xid
+     FROM stored s JOIN (SELECT row_id, change, xid AS next_xid FROM rewritten
+                         UNION ALL SELECT row_id, 'removed', NULL FROM removed) c USING (row_id)
      ORDER BY s.uwi, s.date`,
 
   `DELETE FROM daily_production WHERE rowid IN (SELECT row_id FROM removed)`,

@@ -1,8 +1,10 @@
 /** Owns the schema of the DuckDB warehouse: numbered steps, each applied once, in one transaction with its number. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/errors.ts';
+import { cleanupSchema } from './cleanup-schema.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
+import { exportSchema } from './export-schema.ts';
 import { pushSchema } from './push-schema.ts';
 import { inTransaction, instant, readRows } from './sql.ts';
 
@@ -12,7 +14,7 @@ import { inTransaction, instant, readRows } from './sql.ts';
  * and slows every insert, and since one transaction writes at a time, the merge itself keeps (uwi, xid) unique. Rows go
  * in ordered by well and day, which is what prunes row groups.
  */
-const steps: ReadonlyArray<readonly string[]> = [
+export const schemaSteps: ReadonlyArray<readonly string[]> = [
   [
     `CREATE TABLE daily_production (${declared(rowColumns)},
        inserted_run_id VARCHAR, changed_run_id VARCHAR, changed_at TIMESTAMPTZ)`,
@@ -28,9 +30,11 @@ const steps: ReadonlyArray<readonly string[]> = [
        counts JSON, fault JSON, notices JSON)`,
   ],
   pushSchema,
+  cleanupSchema,
+  exportSchema,
 ];
 
-export const schemaVersion = steps.length;
+export const schemaVersion = schemaSteps.length;
 
 /**
  * Takes the file to this version's schema; true when there was something to do. Throws UnreachableError where the file is
@@ -65,7 +69,7 @@ export async function migrate(connection: DuckDBConnection, location: string, no
 
 async function apply(connection: DuckDBConnection, found: number, nowMs: number): Promise<void> {
   await connection.run('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER, applied_at TIMESTAMPTZ)');
-  for (const [index, statements] of steps.entries()) {
+  for (const [index, statements] of schemaSteps.entries()) {
     if (index < found) continue;
     for (const statement of statements) await connection.run(statement);
     await connection.run(`INSERT INTO schema_version VALUES ($1, ${instant('$2')})`, [index + 1, BigInt(nowMs)]);

@@ -14,7 +14,14 @@ export async function runQuery<T>(
   sql: string,
   use: (result: QueryResult) => Promise<T>,
 ): Promise<T> {
-  const statement = await asUsage(() => prepareOne(connection, sql));
+  return useRows(await asUsage(() => prepareOne(connection, sql)), use);
+}
+
+/** Runs a statement that is prepared and bound, and lets go of it. */
+export async function useRows<T>(
+  statement: DuckDBPreparedStatement,
+  use: (result: QueryResult) => Promise<T>,
+): Promise<T> {
   try {
     const result = await asUsage(() => statement.stream());
     const types = result.columnTypes();

@@ -26,6 +26,16 @@ export async function readRows<T extends object>(
   return (await result.convertRowObjects(jsonValue)) as unknown as readonly T[];
 }
 
+/** The rows of a statement as they come, for as long as its transaction lasts; few are in memory at one time. */
+export async function* streamRows<T extends object>(
+  connection: DuckDBConnection,
+  sql: string,
+  values: DuckDBValue[] = [],
+): AsyncGenerator<T> {
+  const result = await connection.stream(sql, values);
+  for await (const rows of result.yieldConvertedRowObjects(jsonValue)) yield* rows as unknown as readonly T[];
+}
+
 /**
  * SQL of a relation over a list of objects that is bound as one JSON text (see {@link jsonText}) at `parameter`; `fields`
  * are its columns with their types.

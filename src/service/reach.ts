@@ -1,26 +1,34 @@
 /** Finds out whether anything listens at the service's address, by connecting only: no endpoint of it is assumed. */
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import { UnreachableError } from '../core/errors.ts';
+import { connect as connectTls, type SecureContextOptions } from 'node:tls';
+import { AccessError, UnreachableError } from '../core/errors.ts';
+import type { TlsSettings } from './settings.ts';
+import { readTls } from './tls-connector.ts';
 
 const timeoutMs = 5_000;
 
-/** Connects and hangs up; for https with the handshake and the check of the certificate. Throws UnreachableError('service'). */
-export async function checkServiceReach(baseUrl: string): Promise<void> {
+/**
+ * Connects and hangs up; for https with the handshake and the check of the certificate. Throws UnreachableError('service'),
+ * and AccessError for files of `tls` that cannot be used.
+ */
+export async function checkServiceReach(baseUrl: string, tls: TlsSettings | undefined): Promise<void> {
   const url = new URL(baseUrl);
   try {
-    await connected(url);
+    await connected(url, tls === undefined ? {} : await readTls(tls));
   } catch (error) {
+    if (error instanceof AccessError) throw error;
     throw new UnreachableError('service', `the service at ${url.origin} cannot be reached: ${plain(error)}`, {
-      hint: 'Check WELLSYNC_SERVICE_URL (or --service-url, or service.url), and that the service is up.',
+      hint: isOfCertificate(error)
+        ? 'For a certificate of a private authority name that by service.tls.caFile.'
+        : 'Check WELLSYNC_SERVICE_URL (or --service-url, or service.url), and that the service is up.',
       cause: error,
     });
   }
 }
 
-function connected(url: URL): Promise<void> {
+function connected(url: URL, secure: SecureContextOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = dial(url);
+    const socket = dial(url, secure);
     const settle = (outcome: () => void): void => {
       socket.destroy();
       outcome();
@@ -33,11 +41,16 @@ function connected(url: URL): Promise<void> {
   });
 }
 
-function dial(url: URL): Socket {
+function dial(url: URL, secure: SecureContextOptions): Socket {
   const host = url.hostname.replaceAll(/^\[|\]$/g, '');
   if (url.protocol === 'http:') return connectPlain({ host, port: Number(url.port || 80) });
   // A name for the certificate; an address is none (RFC 6066).
-  return connectTls({ host, port: Number(url.port || 443), ...(isIP(host) === 0 ? { servername: host } : {}) });
+  return connectTls({
+    ...secure,
+    host,
+    port: Number(url.port || 443),
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+  });
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -49,6 +62,12 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNRESET: 'it hangs up',
   ETIMEDOUT: 'it does not answer',
 };
+
+/** As Node names what is wrong with a certificate. */
+function isOfCertificate(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return /CERT|SIGNATURE|ISSUER/.test(code ?? '');
+}
 
 function plain(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;

@@ -1,0 +1,121 @@
+/** Owns applying: a plan that was confirmed, with the question at a terminal, or a saved selection within its own caps. */
+import { cleanupJobName, type CleanupParams } from '../../jobs/cleanup.ts';
+import type { Config } from '../../config/schema.ts';
+import { passedCaps, refuseUnfit, type CleanupPlan } from '../core/cleanup-plan.ts';
+import { AbortedError, UsageError } from '../core/errors.ts';
+import { makePlan, refuseChanged, warningsTold, type LookOptions } from '../runs/cleanup-planner.ts';
+import type { JobParts } from '../runs/job.ts';
+import { followToEnd, workInline } from './carry-out.ts';
+import { planDocument, planText } from './cleanup-plan-text.ts';
+import { atService } from './at-service.ts';
+import { findPlan, maxAgeMsOf, sayWhatIsRead } from './cleanup-parts.ts';
+import { resolveSelection } from './cleanup-selections.ts';
+import { configOf, type Invocation } from './command-line.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { leaveQueued } from './start-run.ts';
+import { createInstallation, type Installation } from './installation.ts';
+import { operatorName } from './operator-name.ts';
+import type { Output } from './output.ts';
+import { checkBeforeWork } from './preflight.ts';
+import { ask, isAtTerminal } from './question.ts';
+import { counted } from './words.ts';
+
+export interface ApplyOptions {
+  readonly dryRun?: true;
+  readonly yes?: true;
+  readonly wait?: true;
+  readonly inline?: true;
+}
+
+type Applying = Invocation<ApplyOptions>;
+
+/** Runs exactly this plan. Throws UsageError where it may not be applied: then nothing was deleted. */
+export async function applyPlan(planId: string, invocation: Applying): Promise<ExitCode> {
+  const { options, output, stdin } = invocation;
+  const config = configOf(invocation);
+  await using installation = createInstallation(config);
+  const plan = await findPlan(installation.warehouse.cleanupPlans, planId);
+  const checkedAtMs = Date.now();
+  await atService(installation, output, (parts, look) => holdToRules(plan, config, output, parts, look));
+  if (options.dryRun) return await sayFit(plan, installation, output);
+  if (!options.yes && isAtTerminal(stdin, output)) await confirm(plan, invocation, installation);
+  const requestedBy = operatorName();
+  const runId = await start({ planId: plan.planId, checkedAtMs, requestedBy }, installation, options);
+  // Its run claims it too: this only shows it as applied from now on, while the run still waits for a worker.
+  await installation.warehouse.cleanupPlans.claim(plan.planId, { runId, atMs: Date.now(), by: requestedBy });
+  const opening = `Run ${runId}: deletes ${counted(plan.counts.targets, 'target')} of plan ${plan.planId}`;
+  return await carryOut(runId, opening, invocation, installation);
+}
+
+async function holdToRules(
+  plan: CleanupPlan,
+  config: Config,
+  output: Output,
+  parts: JobParts,
+  look: LookOptions,
+): Promise<void> {
+  const { service, warehouse, now } = parts;
+  refuseUnfit(plan, { serviceUrl: service.baseUrl, atMs: now(), maxAgeMs: maxAgeMsOf(config) });
+  const issues = passedCaps(plan.counts, await warehouse.cleanupPlans.knownWells(), config.cleanup);
+  if (issues.length > 0) throw new UsageError(`plan ${plan.planId} passes the caps: nothing was deleted`, { issues });
+  sayWhatIsRead(plan.counts.targets, output);
+  await refuseChanged(plan, parts, look);
+}
+
+async function sayFit(plan: CleanupPlan, { warehouse }: Installation, output: Output): Promise<ExitCode> {
+  const warned = await warehouse.cleanupPlans.warnedTargets(plan.planId, warningsTold);
+  if (output.json) await output.document({ ...planDocument(plan, warned), state: 'dry run' });
+  else await output.print(`${planText(plan, warned)}\n\nDry run: the plan may be applied. Nothing was deleted.`);
+  return exitCodes.done;
+}
+
+/** Throws AbortedError unless the number of targets is typed. */
+async function confirm(plan: CleanupPlan, { output, stdin }: Applying, { warehouse }: Installation): Promise<void> {
+  const { planId, counts } = plan;
+  output.say(`${planText(plan, await warehouse.cleanupPlans.warnedTargets(planId, warningsTold))}\n`);
+  const answer = await ask('Type the number of targets to delete: ', stdin, output);
+  if (answer.replaceAll(',', '') === String(counts.targets)) return;
+  throw new AbortedError(`not confirmed: the plan has ${counted(counts.targets, 'target')}. Nothing was deleted`, {
+    hint: `The plan is kept: wellsync cleanup show ${planId}`,
+  });
+}
+
+/** Plans and applies a saved selection in one run: the configuration with its caps is what confirms it. */
+export async function runSelection(invocation: Applying): Promise<ExitCode> {
+  const { options, output, args } = invocation;
+  const [name = ''] = args;
+  const config = configOf(invocation);
+  await using installation = createInstallation(config);
+  const { targets, caps } = await resolveSelection(name, config, installation.warehouse);
+  if (options.dryRun) {
+    const { plan, warned } = await atService(installation, output, (parts, look) => {
+      const request = { targets, caps, selection: name, createdBy: operatorName(), isUnattended: true, keep: false };
+      return makePlan(request, parts, look);
+    });
+    if (output.json) await output.document({ ...planDocument(plan, warned), planId: null, state: 'dry run' });
+    else await output.print(`${planText(plan, warned)}\n\nDry run: the plan was not kept, and nothing was deleted.`);
+    return exitCodes.done;
+  }
+  await checkBeforeWork(installation);
+  const runId = await start({ selection: name, requestedBy: operatorName() }, installation, options);
+  return await carryOut(runId, `Run ${runId}: plans and applies the selection ${name}`, invocation, installation);
+}
+
+async function start(params: CleanupParams, installation: Installation, options: ApplyOptions): Promise<string> {
+  await installation.queue(options.wait || options.inline ? 'lasting' : 'prompt');
+  const desk = await installation.desk();
+  return desk.start(cleanupJobName, params);
+}
+
+async function carryOut(
+  runId: string,
+  opening: string,
+  { options, output }: Applying,
+  installation: Installation,
+): Promise<ExitCode> {
+  const run = { runId, job: cleanupJobName };
+  const parts = { installation, output, opening };
+  if (options.inline) return workInline(run, parts);
+  if (options.wait) return followToEnd(run, parts);
+  return leaveQueued(run, parts, {});
+}

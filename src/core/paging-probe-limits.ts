@@ -1,0 +1,104 @@
+/** Decides by ever other limits which is the largest that a service grants, and what becomes of a larger one. */
+import {
+  counted,
+  finding,
+  rowsOf,
+  unknown,
+  type Finding,
+  type ProbeFindings,
+  type ProbeRow,
+  type Probing,
+} from './paging-probe-answers.ts';
+import type { PageFindings } from './paging-probe-pages.ts';
+import type { PageBase } from './service-profile.ts';
+
+const largeLimit = 10_000;
+/** Granted already, when the pages were looked at. */
+const leastLimit = 2;
+/** Limits that services are wont to grant, between the small one and the large one. */
+const usualLimits = [10, 20, 50, 100, 200, 250, 500, 1_000, 2_000, 5_000] as const;
+
+export interface LargestFindings extends Pick<ProbeFindings, 'maxLimit' | 'overMaxLimit'> {
+  /** The longest run of rows from the first on that came. */
+  readonly rows: readonly ProbeRow[];
+  /** The first page a second time, where it was asked for. */
+  readonly again: readonly ProbeRow[] | undefined;
+  /** A limit that is known to be granted. */
+  readonly granted: number | undefined;
+}
+
+export function* probeLargest(
+  { pageBase, limitHonoured }: PageFindings,
+  plain: readonly ProbeRow[],
+): Probing<LargestFindings> {
+  const base = pageBase.value;
+  if (base === 'unknown' || limitHonoured.value !== true) {
+    const because =
+      limitHonoured.value === false ? 'the limit is not heeded' : 'too little is known of pages and limits';
+    return {
+      maxLimit: unknown(because),
+      overMaxLimit: unknown(because),
+      rows: plain,
+      again: undefined,
+      granted: undefined,
+    };
+  }
+  const answer = yield { page: base, limit: largeLimit };
+  if (answer.kind !== 'page') return yield* searchLimit(base, plain);
+  const { rows } = answer;
+  return { ...(yield* judgeLargest(base, rows)), rows, again: rows, granted: largeLimit };
+}
+
+function* judgeLargest(
+  base: PageBase,
+  rows: readonly ProbeRow[],
+): Probing<Pick<ProbeFindings, 'maxLimit' | 'overMaxLimit'>> {
+  const count = rows.length;
+  if (count >= largeLimit) {
+    const because = `a limit of ${largeLimit} is granted; none above it was tried`;
+    return { maxLimit: finding(largeLimit, because), overMaxLimit: unknown(because) };
+  }
+  const beyond = yield { page: base + count, limit: 1 };
+  const isCut = rowsOf(beyond).some(({ key }) => rows.every((row) => row.key !== key));
+  const because = isCut
+    ? `${counted(count)} came where ${largeLimit} were asked for, and there are more`
+    : `the well has ${counted(count)}, and all came at one time`;
+  if (!isCut) return { maxLimit: unknown(because), overMaxLimit: unknown(because) };
+  return { maxLimit: finding(count, because), overMaxLimit: finding<'clamped' | 'refused'>('clamped', because) };
+}
+
+/** By halves among the usual limits. */
+function* searchLimit(base: PageBase, plain: readonly ProbeRow[]): Probing<LargestFindings> {
+  let granted = -1;
+  let refused: number = usualLimits.length;
+  let again: readonly ProbeRow[] | undefined;
+  while (refused - granted > 1) {
+    const middle = Math.floor((granted + refused) / 2);
+    const answer = yield { page: base, limit: usualLimits[middle] ?? largeLimit };
+    if (answer.kind === 'page') [granted, again] = [middle, answer.rows];
+    else refused = middle;
+  }
+  const largest = usualLimits[granted] ?? leastLimit;
+  const because = `a limit of ${largest} is granted, one of ${usualLimits[refused] ?? largeLimit} refused`;
+  const rows = again !== undefined && again.length > plain.length ? again : plain;
+  return {
+    maxLimit: finding(largest, because),
+    overMaxLimit: finding<'clamped' | 'refused'>('refused', because),
+    rows,
+    again,
+    granted: largest,
+  };
+}
+
+export function defaultLimitOf(
+  plain: readonly ProbeRow[],
+  others: readonly ProbeRow[],
+  wasPaged: boolean,
+): Finding<number> {
+  const known = new Set(plain.map(({ key }) => key));
+  if (others.some(({ key }) => !known.has(key)))
+    return finding(plain.length, `${counted(plain.length)} came without a limit, and there are more`);
+  return unknown(
+    wasPaged ? `all ${counted(plain.length)} of the well came without a limit` : 'no page could be told from another',
+  );
+}

@@ -1,0 +1,47 @@
+/** Owns how a connection is made safe: private authorities and a client certificate, read from their files when first needed. */
+import { createSecureContext, rootCertificates, type SecureContextOptions } from 'node:tls';
+import { buildConnector } from 'undici';
+import { AccessError } from '../core/errors.ts';
+import { readAccessFile, readSecret } from './secret.ts';
+import type { TlsSettings } from './settings.ts';
+
+/** For undici's `connect`. A file that cannot be used is an AccessError of the request, and is read again at the next. */
+export function connectorFor(
+  timeoutMs: number,
+  tls: TlsSettings | undefined,
+): buildConnector.BuildOptions | buildConnector.connector {
+  if (tls === undefined) return { timeout: timeoutMs };
+  let made: Promise<buildConnector.connector> | undefined;
+  return (options, settle) => {
+    made ??= readTls(tls).then((secure) => buildConnector({ timeout: timeoutMs, ...secure }));
+    made.then(
+      (connect) => connect(options, settle),
+      (error: Error) => {
+        made = undefined;
+        settle(error, null);
+      },
+    );
+  };
+}
+
+/** Throws AccessError for files that cannot be read or used. */
+export async function readTls({ caFile, certFile, keyFile = certFile, passphrase }: TlsSettings) {
+  const secure: SecureContextOptions = {
+    ...(caFile === undefined
+      ? {}
+      : { ca: [...rootCertificates, await readAccessFile(caFile, 'the certificate authority')] }),
+    ...(certFile === undefined ? {} : { cert: await readAccessFile(certFile, 'the client certificate') }),
+    ...(keyFile === undefined ? {} : { key: await readAccessFile(keyFile, 'the key of the client certificate') }),
+    ...(passphrase === undefined ? {} : { passphrase: (await readSecret(passphrase, 'the passphrase')).trim() }),
+  };
+  try {
+    createSecureContext(secure);
+    return secure;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const files = [caFile, certFile, keyFile].filter((file) => file !== undefined);
+    throw new AccessError('access-file', `no connection can be made with ${[...new Set(files)].join(', ')}: ${code}`, {
+      hint: 'The files must be PEM, the key must be that of the certificate, and its passphrase the right one.',
+    });
+  }
+}

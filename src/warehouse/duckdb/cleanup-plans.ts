@@ -1,0 +1,204 @@
+/** Owns the plans of cleanups in DuckDB, with their targets and the snapshot of what the service showed. Each call is one transaction. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { CleanupPlan, PlanCounts, PlannedTarget, Sighting } from '../../core/cleanup-plan.ts';
+import type { TargetKind } from '../../core/deletion-target.ts';
+import { UsageError } from '../../core/errors.ts';
+import type { CleanupPlans, TargetSlice } from '../cleanup.ts';
+import type { DatabaseFile } from './database-file.ts';
+import { instant, jsonText, readRows, wellFormed } from './sql.ts';
+import { appendRows } from './staging.ts';
+
+/** How long a plan that is being made may take: older drafts are nobody's. */
+const keepDraftsDays = 1;
+
+export function createCleanupPlans(file: DatabaseFile): CleanupPlans {
+  return {
+    knownWells: () => file.transact(countWells),
+    lastProduction: async (wells, sinceMs) =>
+      wells.length === 0 ? new Map() : file.transact((connection) => readLastProduction(connection, wells, sinceMs)),
+    draft: (draftId, targets) => file.transact((connection) => appendTargets(connection, draftId, targets)),
+    keep: (draftId, plan) => file.transact((connection) => keepPlan(connection, draftId, plan)),
+    read: (planId) => file.transact(async (connection) => (await readPlans(connection, 'plan_id = $1', [planId]))[0]),
+    list: (limit) =>
+      file.transact((connection) => readPlans(connection, 'true ORDER BY created_at DESC, plan_id LIMIT $1', [limit])),
+    targets: (planId, slice) => file.transact((connection) => readTargets(connection, planId, slice)),
+    warnedTargets: (planId, limit) => file.transact((connection) => readWarned(connection, planId, limit)),
+    claim: (planId, claim) => file.transact((connection) => claimPlan(connection, planId, claim)),
+    ofRun: (runId) => file.transact((connection) => planOfRun(connection, runId)),
+  };
+}
+
+async function countWells(connection: DuckDBConnection): Promise<number> {
+  const [row] = await readRows<{ wells: number }>(
+    connection,
+    'SELECT count(*) AS wells FROM (SELECT uwi FROM watermark UNION SELECT DISTINCT uwi FROM daily_production)',
+  );
+  return row?.wells ?? 0;
+}
+
+async function readLastProduction(
+  connection: DuckDBConnection,
+  wells: readonly string[],
+  sinceMs: number,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await readRows<{ uwi: string; day: string }>(
+    connection,
+    `SELECT uwi, max(production_day) AS day FROM daily_production
+     WHERE date >= ${instant('$2')} AND uwi IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))
+       AND (oil_rate > 0 OR gas_rate > 0 OR water_rate > 0) GROUP BY uwi`,
+    [jsonText(wells), BigInt(sinceMs)],
+  );
+  return new Map(rows.map(({ uwi, day }) => [uwi, day]));
+}
+
+async function appendTargets(
+  connection: DuckDBConnection,
+  planId: string,
+  targets: readonly PlannedTarget[],
+): Promise<void> {
+  // A day is text on its way in: the appender would want DuckDB's own kind of value.
+  await connection.run('CREATE OR REPLACE TEMP TABLE drafted AS FROM cleanup_target LIMIT 0');
+  await connection.run('ALTER TABLE drafted ALTER produced_on TYPE VARCHAR');
+  await appendRows<PlannedTarget>(
+    connection,
+    'drafted',
+    targets,
+    [
+      () => planId,
+      ({ ordinal }) => ordinal,
+      ({ kind }) => kind,
+      ({ ownerId }) => ownerId,
+      ({ sourceId }) => sourceId,
+      ({ sighting }) => sighting.state,
+      ({ sighting }) => sighting.contentType,
+      ({ sighting }) => sighting.body,
+      ({ producedOn }) => producedOn,
+    ],
+    'temp',
+  );
+  await connection.run('INSERT INTO cleanup_target FROM drafted');
+}
+
+async function keepPlan(connection: DuckDBConnection, draftId: string, plan: CleanupPlan): Promise<void> {
+  const { planId, digest, serviceUrl, selection, createdBy, createdAtMs, counts } = plan;
+  await connection.run(
+    `INSERT INTO cleanup_plan (plan_id, digest, service_url, selection, created_by, created_at, counts)
+     VALUES ($1, $2, $3, $4, $5, ${instant('$6')}, $7)`,
+    [planId, digest, serviceUrl, selection, wellFormed(createdBy), BigInt(createdAtMs), jsonText(counts)],
+  );
+  await connection.run('UPDATE cleanup_target SET plan_id = $2 WHERE plan_id = $1', [draftId, planId]);
+  await connection.run(
+    `DELETE FROM cleanup_target WHERE plan_id NOT IN (SELECT plan_id FROM cleanup_plan)
+       AND plan_id < 'draft ' || strftime(${instant('$1')}::TIMESTAMP - INTERVAL ${keepDraftsDays} DAY, '%Y-%m-%dT%H:%M:%S')`,
+    [BigInt(createdAtMs)],
+  );
+}
+
+interface PlanRow {
+  readonly plan_id: string;
+  readonly digest: string;
+  readonly service_url: string;
+  readonly selection: string | null;
+  readonly created_by: string;
+  readonly created_ms: number;
+  readonly counts: string;
+  readonly run_id: string | null;
+  readonly applied_by: string | null;
+  readonly applied_ms: number | null;
+}
+
+async function readPlans(
+  connection: DuckDBConnection,
+  condition: string,
+  values: (string | number)[],
+): Promise<readonly CleanupPlan[]> {
+  const rows = await readRows<PlanRow>(
+    connection,
+    `SELECT plan_id, digest, service_url, selection, created_by, epoch_ms(created_at) AS created_ms, counts, run_id,
+       applied_by, epoch_ms(applied_at) AS applied_ms FROM cleanup_plan WHERE ${condition}`,
+    values,
+  );
+  return rows.map((row) => ({
+    planId: row.plan_id,
+    digest: row.digest,
+    serviceUrl: row.service_url,
+    selection: row.selection,
+    createdBy: row.created_by,
+    createdAtMs: row.created_ms,
+    counts: JSON.parse(row.counts) as PlanCounts,
+    applied:
+      row.run_id === null || row.applied_ms === null
+        ? undefined
+        : { runId: row.run_id, atMs: row.applied_ms, by: row.applied_by ?? '' },
+  }));
+}
+
+export async function planOfRun(connection: DuckDBConnection, runId: string): Promise<CleanupPlan | undefined> {
+  return (await readPlans(connection, 'run_id = $1', [runId]))[0];
+}
+
+interface TargetRow {
+  readonly ordinal: number;
+  readonly kind: TargetKind;
+  readonly owner_id: string;
+  readonly source_id: string | null;
+  readonly sighting: Sighting['state'];
+  readonly content_type: string | null;
+  readonly body: string | null;
+  readonly produced_on: string | null;
+}
+
+const selectTargets = `SELECT ordinal, kind, owner_id, source_id, sighting, content_type, body, produced_on
+  FROM cleanup_target WHERE plan_id = $1`;
+
+async function readTargets(
+  connection: DuckDBConnection,
+  planId: string,
+  { from, limit }: TargetSlice,
+): Promise<readonly PlannedTarget[]> {
+  const rows = await readRows<TargetRow>(
+    connection,
+    `${selectTargets} AND ordinal >= $2 AND ordinal < $3 ORDER BY ordinal`,
+    [planId, from, from + limit],
+  );
+  return rows.map(targetOf);
+}
+
+async function readWarned(
+  connection: DuckDBConnection,
+  planId: string,
+  limit: number,
+): Promise<readonly PlannedTarget[]> {
+  const rows = await readRows<TargetRow>(
+    connection,
+    `${selectTargets} AND (sighting <> 'present' OR produced_on IS NOT NULL) ORDER BY ordinal LIMIT $2`,
+    [planId, limit],
+  );
+  return rows.map(targetOf);
+}
+
+function targetOf(row: TargetRow): PlannedTarget {
+  return {
+    ordinal: row.ordinal,
+    kind: row.kind,
+    ownerId: row.owner_id,
+    sourceId: row.source_id,
+    sighting: { state: row.sighting, contentType: row.content_type, body: row.body },
+    producedOn: row.produced_on,
+  };
+}
+
+async function claimPlan(
+  connection: DuckDBConnection,
+  planId: string,
+  { runId, atMs, by }: Parameters<CleanupPlans['claim']>[1],
+): Promise<string> {
+  await connection.run(
+    `UPDATE cleanup_plan SET run_id = $2, applied_by = $3, applied_at = ${instant('$4')}
+     WHERE plan_id = $1 AND run_id IS NULL`,
+    [planId, runId, by, BigInt(atMs)],
+  );
+  const [plan] = await readPlans(connection, 'plan_id = $1', [planId]);
+  if (plan?.applied === undefined) throw new UsageError(`there is no plan ${planId}`);
+  return plan.applied.runId;
+}

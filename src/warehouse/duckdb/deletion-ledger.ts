@@ -1,0 +1,157 @@
+/** Owns the deletions of runs in DuckDB: intents before their requests, endings after, each with its row in the audit (G1, G6). */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { CleanupPlan } from '../../core/cleanup-plan.ts';
+import type { AuditEntry } from '../../core/deletion-audit.ts';
+import { unitOutcomeOf } from '../../core/deletion-outcome.ts';
+import type { DeletionTarget } from '../../core/deletion-target.ts';
+import { AccessError } from '../../core/errors.ts';
+import type { UnitOutcome } from '../../core/run.ts';
+import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../cleanup.ts';
+import type { QueryResult } from '../warehouse.ts';
+import { planOfRun } from './cleanup-plans.ts';
+import type { DatabaseFile } from './database-file.ts';
+import { appendEntries, verifyAudit } from './deletion-audit.ts';
+import { useRows } from './query.ts';
+import { settleOpen } from './run-units.ts';
+import { instant, jsonText, readRows } from './sql.ts';
+
+export function createDeletionLedger(file: DatabaseFile): DeletionLedger {
+  return {
+    begin: async (batch) => (batch.units.length === 0 ? [] : file.transact((connection) => begin(connection, batch))),
+    conclude: (batch) => file.transact((connection) => conclude(connection, batch)),
+    closeFailed: (runId, atMs) => file.transact((connection) => closeFailed(connection, runId, atMs)),
+    list: (filter, use) => file.transact((connection) => list(connection, filter, use)),
+    verify: () => file.transact(verifyAudit),
+  };
+}
+
+async function begin(
+  connection: DuckDBConnection,
+  { runId, units, serviceUrl, atMs }: Parameters<DeletionLedger['begin']>[0],
+): Promise<readonly BegunDeletion[]> {
+  const plan = await claimedPlan(connection, runId);
+  if (plan.serviceUrl !== serviceUrl) {
+    throw new AccessError(
+      'other-service',
+      `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`,
+      {
+        hint: 'Let workers of the service that the plan was made for take it up.',
+      },
+    );
+  }
+  const begun = await readOpenTargets(connection, runId, plan.planId, units);
+  await appendEntries(
+    connection,
+    begun.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'intent' })),
+  );
+  return begun;
+}
+
+async function claimedPlan(connection: DuckDBConnection, runId: string): Promise<CleanupPlan> {
+  const plan = await planOfRun(connection, runId);
+  if (plan === undefined) throw new Error(`run ${runId} has claimed no plan: nothing may be deleted`);
+  return plan;
+}
+
+/**
+ * The last thing that the audit says of each unit of a run. An outcome `failed` says nothing of the effect of a request:
+ * what went before it counts.
+ */
+const lastEvents = `SELECT unit, arg_max(event, seq) AS event FROM deletion_audit
+  WHERE run_id = $1 AND unit IN (FROM named_unit) AND outcome IS DISTINCT FROM 'failed' GROUP BY unit`;
+
+async function readOpenTargets(
+  connection: DuckDBConnection,
+  runId: string,
+  planId: string,
+  units: readonly number[],
+): Promise<readonly BegunDeletion[]> {
+  return readRows<BegunDeletion>(
+    connection,
+    `WITH named_unit AS (SELECT unnest(from_json($2::JSON, '["INTEGER"]')) AS unit)
+     SELECT t.ordinal AS unit, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
+       coalesce(e.event = 'intent', false) AS "isRepeat"
+     FROM cleanup_target t
+     JOIN run_unit u ON u.run_id = $1 AND u.unit = t.ordinal AND u.state = 'open' AND u.unit IN (FROM named_unit)
+     LEFT JOIN (${lastEvents}) e ON e.unit = t.ordinal
+     WHERE t.plan_id = $3 ORDER BY t.ordinal`,
+    [runId, jsonText(units), planId],
+  );
+}
+
+async function conclude(
+  connection: DuckDBConnection,
+  { runId, endings, withdrawn, atMs }: Parameters<DeletionLedger['conclude']>[0],
+): Promise<readonly UnitOutcome[]> {
+  const plan = await claimedPlan(connection, runId);
+  const units = [...endings.map(({ unit }) => unit), ...withdrawn];
+  const targets = new Map(
+    (await readOpenTargets(connection, runId, plan.planId, units)).map((target) => [target.unit, target]),
+  );
+  const open = endings.flatMap(({ unit, ending }) => {
+    const target = targets.get(unit);
+    return target === undefined ? [] : [{ unit, target, ending }];
+  });
+  const outcomes = open.map(({ unit, target, ending }) => unitOutcomeOf(unit, target, ending));
+  await settleOpen(connection, runId, outcomes);
+  const undone = withdrawn.flatMap((unit) => targets.get(unit) ?? []);
+  await appendEntries(connection, [
+    ...open.map(({ target, ending }) => entryOf(plan, { ...target, ...ending, runId, atMs, event: 'outcome' })),
+    ...undone.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'withdrawn' })),
+  ]);
+  return outcomes;
+}
+
+/** Of the units that the engine gave up: those whose intent is open, and failed ones that the audit does not know at all. */
+async function closeFailed(connection: DuckDBConnection, runId: string, atMs: number): Promise<void> {
+  const plan = await planOfRun(connection, runId);
+  if (plan === undefined) return;
+  const rows = await readRows<DeletionTarget & { readonly unit: number; readonly words: string | null }>(
+    connection,
+    `SELECT u.unit, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
+       coalesce(u.fault->>'message', 'cancelled before its outcome was known') AS words
+     FROM run_unit u JOIN cleanup_target t ON t.plan_id = $2 AND t.ordinal = u.unit
+     LEFT JOIN (SELECT unit, arg_max(event, seq) AS event FROM deletion_audit WHERE run_id = $1 GROUP BY unit) e
+       ON e.unit = u.unit
+     WHERE u.run_id = $1 AND ((u.state IN ('failed', 'cancelled') AND e.event = 'intent')
+       OR (u.state = 'failed' AND e.event IS DISTINCT FROM 'outcome'))
+     ORDER BY u.unit`,
+    [runId, plan.planId],
+  );
+  await appendEntries(
+    connection,
+    rows.map((row) => entryOf(plan, { ...row, runId, atMs, event: 'outcome', outcome: 'failed' })),
+  );
+}
+
+type Said = DeletionTarget &
+  Pick<AuditEntry, 'unit' | 'runId' | 'atMs' | 'event'> &
+  Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
+
+function entryOf(plan: CleanupPlan, said: Said): AuditEntry {
+  const { atMs, event, runId, unit, kind, ownerId, sourceId } = said;
+  const { outcome = null, answer = null, words = null, verification = null } = said;
+  const { planId, serviceUrl, applied } = plan;
+  const who = { planId, serviceUrl, requestedBy: applied?.by ?? '' };
+  return { atMs, event, runId, unit, kind, ownerId, sourceId, outcome, answer, words, verification, ...who };
+}
+
+/** The last row of each deletion. One whose last row is an intent is under way, or its worker died: nobody knows yet. */
+const selectDeletions = `
+  SELECT noted_at, coalesce(outcome, 'not known') AS outcome, kind, owner_id, source_id, answer, verification, words, requested_by,
+    service_url, plan_id, run_id, seq
+  FROM (SELECT *, row_number() OVER (PARTITION BY run_id, unit ORDER BY seq DESC) AS age FROM deletion_audit)
+  WHERE age = 1 AND event <> 'withdrawn'
+    AND ($1::BIGINT IS NULL OR noted_at >= ${instant('$1')})
+    AND ($2::VARCHAR IS NULL OR owner_id = $2 OR source_id = $2) AND ($3::VARCHAR IS NULL OR run_id = $3)
+  ORDER BY seq DESC`;
+
+async function list<T>(
+  connection: DuckDBConnection,
+  { sinceMs, target, runId }: DeletionFilter,
+  use: (result: QueryResult) => Promise<T>,
+): Promise<T> {
+  const statement = await connection.prepare(selectDeletions);
+  statement.bind([sinceMs === undefined ? null : BigInt(sinceMs), target ?? null, runId ?? null]);
+  return useRows(statement, use);
+}

@@ -1,0 +1,232 @@
+/** What a warehouse keeps of cleanups: plans that one run claims, and deletions whose every step stands in a chained audit. */
+import { describe, expect, it } from 'vitest';
+import type { CleanupPlan, PlannedTarget } from '../../src/core/cleanup-plan.ts';
+import type { DeletionEnding } from '../../src/core/deletion-outcome.ts';
+import { AccessError, UsageError } from '../../src/core/errors.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { ask, committedAtMs, dailyRows, loadOne, reading } from '../support/warehouse-batches.ts';
+import { freshWarehouse, type OpenWarehouse } from '../support/warehouse-under-test.ts';
+
+const serviceUrl = 'https://pds.example.com';
+const atMs = committedAtMs;
+
+function targetOf(ordinal: number, change: Partial<PlannedTarget> = {}): PlannedTarget {
+  const sighting = { state: 'present', contentType: 'application/json', body: '{"name":"Ø \\"1\\""}' } as const;
+  return {
+    ordinal,
+    kind: 'time-series',
+    ownerId: 'EQ 1',
+    sourceId: `S/${ordinal}`,
+    sighting,
+    producedOn: null,
+    ...change,
+  };
+}
+
+function planOf(planId: string, targets: number, createdAtMs = atMs): CleanupPlan {
+  const counts = { targets, timeSeries: targets, microStrings: 0, wellbores: 0, equipment: 1, wells: 0 };
+  const rest = { repeated: 0, unknown: 0, unreadable: 0, producing: 0, knownWells: 0 };
+  const digest = planId.padEnd(64, '0');
+  const made = { createdAtMs, createdBy: 'somebody@here', selection: null, applied: undefined };
+  return { planId, digest, serviceUrl, counts: { ...counts, ...rest }, ...made };
+}
+
+const deleted: DeletionEnding = { outcome: 'deleted', answer: 1, words: null, verification: 'gone' };
+const refused: DeletionEnding = { outcome: 'refused', answer: null, words: 'it may not be', verification: null };
+
+export function describeCleanup(open: OpenWarehouse): void {
+  describe('cleanup', () => {
+    const test = freshWarehouse(open);
+
+    async function keep(planId: string, targets: readonly PlannedTarget[], createdAtMs = atMs): Promise<void> {
+      const { cleanupPlans } = test().warehouse;
+      const draftId = `draft ${new Date(createdAtMs).toISOString()} ${planId}`;
+      await cleanupPlans.draft(draftId, targets.slice(0, 2));
+      await cleanupPlans.draft(draftId, targets.slice(2));
+      await cleanupPlans.keep(draftId, planOf(planId, targets.length, createdAtMs));
+    }
+
+    /** A run that has claimed a plan of so many targets, planned into units. */
+    async function begunRun(runId: string, count: number): Promise<Warehouse> {
+      const { warehouse } = test();
+      await keep(
+        `plan ${runId}`,
+        Array.from({ length: count }, (_, ordinal) => targetOf(ordinal)),
+      );
+      await warehouse.cleanupPlans.claim(`plan ${runId}`, { runId, atMs, by: 'somebody@here' });
+      const units = Array.from({ length: count }, (_, unit) => ({ unit, chunk: 0, target: `S/${unit}`, spec: null }));
+      await warehouse.runs.create({ runId, job: 'cleanup', params: {}, requestedAtMs: atMs });
+      await warehouse.runs.savePlan(runId, units, atMs);
+      return warehouse;
+    }
+
+    const events = (unit: number): Promise<readonly (readonly unknown[])[]> =>
+      ask(test().warehouse, `SELECT event, outcome FROM deletion_audit WHERE unit = ${unit} ORDER BY seq`);
+
+    it('keeps a plan with its targets and what the service showed of them, in order', async () => {
+      const targets = [
+        targetOf(0),
+        targetOf(1, { sighting: { state: 'absent', contentType: null, body: null } }),
+        targetOf(2, { kind: 'wellbores', ownerId: '15/9 Å', sourceId: null, producedOn: '2024-05-31' }),
+      ];
+      await keep('p', targets);
+      const { cleanupPlans } = test().warehouse;
+      expect(await cleanupPlans.read('p')).toEqual(planOf('p', 3));
+      expect(await cleanupPlans.read('q')).toBeUndefined();
+      expect(await cleanupPlans.targets('p', { from: 0, limit: 10 })).toEqual(targets);
+      expect(await cleanupPlans.targets('p', { from: 1, limit: 1 })).toEqual([targets[1]]);
+      expect(await cleanupPlans.warnedTargets('p', 10)).toEqual(targets.slice(1));
+      expect(await cleanupPlans.warnedTargets('p', 1)).toEqual([targets[1]]);
+    });
+
+    it('lists the newest plan first, and forgets drafts of the day before that became none', async () => {
+      const { cleanupPlans } = test().warehouse;
+      await cleanupPlans.draft(`draft ${new Date(atMs - 2 * 86_400_000).toISOString()} x`, [targetOf(0)]);
+      await cleanupPlans.draft(`draft ${new Date(atMs - 60_000).toISOString()} y`, [targetOf(0)]);
+      await keep('a', [targetOf(0)], atMs);
+      await keep('b', [targetOf(0)], atMs + 1);
+      expect((await cleanupPlans.list(10)).map(({ planId }) => planId)).toEqual(['b', 'a']);
+      expect(await cleanupPlans.list(1)).toHaveLength(1);
+      expect(await ask(test().warehouse, 'SELECT count(*) FROM cleanup_target')).toEqual([[3]]);
+    });
+
+    it('G6: a plan is of one run only: the first that claims it, however often', async () => {
+      await keep('p', [targetOf(0)]);
+      const { cleanupPlans } = test().warehouse;
+      const claim = (runId: string) => cleanupPlans.claim('p', { runId, atMs, by: `${runId}@here` });
+      expect(await Promise.all([claim('r1'), claim('r2'), claim('r1')])).toEqual(['r1', 'r1', 'r1']);
+      expect(await cleanupPlans.ofRun('r1')).toMatchObject({
+        planId: 'p',
+        applied: { runId: 'r1', atMs, by: 'r1@here' },
+      });
+      expect(await cleanupPlans.ofRun('r2')).toBeUndefined();
+      await expect(cleanupPlans.claim('q', { runId: 'r', atMs, by: '' })).rejects.toThrow(UsageError);
+    });
+
+    it('knows the wells that it has rows of, and which of them produced lately', async () => {
+      const { warehouse } = test();
+      expect(await warehouse.cleanupPlans.knownWells()).toBe(0);
+      await loadOne(warehouse, reading(dailyRows(10), { uwi: 'W1' }));
+      await loadOne(warehouse, reading(dailyRows(3), { uwi: 'W2' }));
+      expect(await warehouse.cleanupPlans.knownWells()).toBe(2);
+      const since = Date.parse('2024-01-05T00:00:00Z');
+      expect(await warehouse.cleanupPlans.lastProduction(['W1', 'W2', 'W3'], since)).toEqual(
+        new Map([['W1', '2024-01-10']]),
+      );
+      expect(await warehouse.cleanupPlans.lastProduction([], since)).toEqual(new Map());
+    });
+
+    it('G6: begins nothing without a plan that the run has claimed, nor at another service than that of the plan', async () => {
+      const { deletions } = await begunRun('r', 2);
+      const batch = { runId: 'r', units: [0], serviceUrl, atMs };
+      await expect(deletions.begin({ ...batch, runId: 'other' })).rejects.toThrow(/claimed no plan/);
+      const elsewhere = deletions.begin({ ...batch, serviceUrl: 'https://test.example.com' });
+      await expect(elsewhere).rejects.toThrow(AccessError);
+      expect(await ask(test().warehouse, 'SELECT count(*) FROM deletion_audit')).toEqual([[0]]);
+      expect(await deletions.begin({ ...batch, units: [0, 7] })).toEqual([
+        { unit: 0, kind: 'time-series', ownerId: 'EQ 1', sourceId: 'S/0', isRepeat: false },
+      ]);
+    });
+
+    it('G1, G6: writes intent and outcome once, and says of a unit that was begun before that it is a repeat', async () => {
+      const { deletions, runs } = await begunRun('r', 3);
+      const batch = { runId: 'r', units: [0, 1, 2], serviceUrl, atMs };
+      await deletions.begin(batch);
+      const endings = [
+        { unit: 0, ending: deleted },
+        { unit: 1, ending: refused },
+      ];
+      const settled = await deletions.conclude({ runId: 'r', endings, withdrawn: [], atMs });
+      expect(settled).toMatchObject([
+        { unit: 0, state: 'done', counts: { deleted: 1, verifiedGone: 1 } },
+        { unit: 1, state: 'held', counts: { refused: 1 }, fault: { message: 'it may not be' } },
+      ]);
+      const again = endings.map(({ unit }) => ({ unit, ending: refused }));
+      expect(await deletions.conclude({ runId: 'r', endings: again, withdrawn: [0], atMs })).toEqual([]);
+      expect(await deletions.begin(batch)).toMatchObject([{ unit: 2, isRepeat: true }]);
+      expect(await events(0)).toEqual([
+        ['intent', null],
+        ['outcome', 'deleted'],
+      ]);
+      expect((await runs.sums('r')).units).toMatchObject({ done: 1, held: 1, open: 1 });
+    });
+
+    it('takes an intent that came to nothing back, and closes those of units that the engine gave up', async () => {
+      const { deletions, runs } = await begunRun('r', 4);
+      const batch = { runId: 'r', units: [0, 1, 2], serviceUrl, atMs };
+      await deletions.begin(batch);
+      await deletions.conclude({ runId: 'r', endings: [], withdrawn: [0], atMs });
+      expect(await deletions.begin({ ...batch, units: [0] })).toMatchObject([{ unit: 0, isRepeat: false }]);
+      await deletions.conclude({ runId: 'r', endings: [], withdrawn: [0], atMs });
+      const fault = { code: 'timeout', message: 'no answer' };
+      const failed = (unit: number) => ({ unit, state: 'failed' as const, counts: {}, fault });
+      await runs.settle('r', [failed(0), failed(1), failed(3)]);
+      await runs.settleRest('r', { state: 'cancelled' });
+      for (const _ of [1, 2]) await deletions.closeFailed('r', atMs);
+      expect((await events(0)).at(-1)).toEqual(['outcome', 'failed']);
+      expect(await events(1)).toEqual([
+        ['intent', null],
+        ['outcome', 'failed'],
+      ]);
+      expect(await events(2)).toEqual([
+        ['intent', null],
+        ['outcome', 'failed'],
+      ]);
+      expect(await events(3)).toEqual([['outcome', 'failed']]);
+      await runs.finish({
+        runId: 'r',
+        job: 'cleanup',
+        state: 'failed',
+        counts: {},
+        failures: [],
+        notices: [],
+        units: { total: 4, done: 0, held: 0, failed: 3, cancelled: 1 },
+        balance: { balanced: true, statement: '' },
+        startedAtMs: atMs,
+        finishedAtMs: atMs,
+      });
+      await runs.reopen('r');
+      // What nobody knew of the request stays unknown; what had no effect is not a repeat.
+      expect(await deletions.begin({ ...batch, units: [0, 1] })).toMatchObject([
+        { isRepeat: false },
+        { isRepeat: true },
+      ]);
+    });
+
+    it('keeps one chain of the audit, whoever writes to it at the same time', async () => {
+      const { deletions } = await begunRun('r1', 30);
+      await begunRun('r2', 30);
+      const other = test().another().deletions;
+      await Promise.all(
+        Array.from({ length: 30 }, async (_, unit) => {
+          const [ledger, runId] = unit % 2 === 0 ? [deletions, 'r1'] : [other, 'r2'];
+          await ledger.begin({ runId, units: [unit], serviceUrl, atMs });
+          await ledger.conclude({ runId, endings: [{ unit, ending: deleted }], withdrawn: [], atMs });
+        }),
+      );
+      expect(await deletions.verify()).toEqual({
+        head: { rows: 60, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
+        broken: undefined,
+      });
+    });
+
+    it('lists deletions, the newest first, by time, target and run; one whose end nobody knows as such', async () => {
+      const { deletions } = await begunRun('r', 3);
+      await deletions.begin({ runId: 'r', units: [0, 1, 2], serviceUrl, atMs });
+      const endings = [{ unit: 0, ending: deleted }];
+      await deletions.conclude({ runId: 'r', endings, withdrawn: [2], atMs: atMs + 1 });
+      const listed = (filter: Parameters<typeof deletions.list>[0]) =>
+        deletions.list(filter, async ({ columns, rows }) => {
+          const place = columns.findIndex(({ name }) => name === 'outcome');
+          const outcomes: unknown[] = [];
+          for await (const row of rows) outcomes.push(row[place]);
+          return outcomes;
+        });
+      expect(await listed({})).toEqual(['deleted', 'not known']);
+      expect(await listed({ sinceMs: atMs + 1 })).toEqual(['deleted']);
+      expect(await listed({ target: 'S/1' })).toEqual(['not known']);
+      expect(await listed({ target: 'EQ 1', runId: 'r' })).toHaveLength(2);
+      expect(await listed({ runId: 'other' })).toEqual([]);
+    });
+  });
+}

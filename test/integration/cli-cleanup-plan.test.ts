@@ -1,0 +1,150 @@
+/** Plans of cleanups: what they show, what they refuse, and that they delete nothing. */
+import { describe, expect, test } from 'vitest';
+import { cleanupBench, equipment, planIdOf, targetsCsv, well } from '../support/cleanup-cli.ts';
+import { cliHome, type Ending } from '../support/cli.ts';
+import { runHere } from '../support/cli-here.ts';
+import { januaryRows } from '../support/testing-server-requests.ts';
+import { givenDaily } from '../../src/testing-server/daily-source.ts';
+
+function expectRefusal(ending: Ending, ...words: readonly string[]): void {
+  for (const expected of words) expect(ending.stderr).toContain(expected);
+  expect(ending.stderr).not.toMatch(/^\s+at /m);
+  expect(ending.stdout).toBe('');
+  expect(ending.code).toBe(2);
+}
+
+describe('a plan', () => {
+  test('G6: shows targets, order and warnings, keeps a snapshot, and deletes nothing', async () => {
+    await using bench = await cleanupBench();
+    const csv = `${targetsCsv}\r\nwellbores,${well},,\r\nmicro-strings,nowhere,,`;
+    const { stdout, code } = await bench.run('cleanup', '--file', await bench.home.write('t.csv', csv));
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^Plan [0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}: delete 5 targets at /);
+    expect(stdout).toMatch(/^ {2}1 {2}time series +2 {2}of 1 piece of equipment$/m);
+    expect(stdout).toContain('1 target was named more than once');
+    expect(stdout).toContain('micro strings of well nowhere: not known');
+    expect(stdout).toContain('Micro strings and wellbores have no documented read');
+    expect(stdout).toContain('Nothing was deleted. Apply it within 24 h 00 min: wellsync cleanup --apply ');
+    expect(bench.server.state.deletions()).toEqual([]);
+
+    expect(
+      await bench.ask(
+        'SELECT kind, owner_id, source_id, sighting, body IS NOT NULL FROM cleanup_target ORDER BY ordinal',
+      ),
+    ).toEqual([
+      ['time-series', equipment, 'a b', 'present', true],
+      ['time-series', equipment, 'ø/1', 'present', true],
+      ['micro-strings', well, null, 'present', true],
+      ['wellbores', well, null, 'present', true],
+      ['micro-strings', 'nowhere', null, 'absent', false],
+    ]);
+  });
+
+  test('warns of a well that produced within the last 30 days', async () => {
+    const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+    const rows = [...januaryRows(3, well), { ...januaryRows(1, well)[0], uwi: well, date: yesterday }];
+    await using bench = await cleanupBench({ data: givenDaily(rows) });
+    expect((await bench.run('export', 'daily-production', '--uwi', well, '--inline')).code).toBe(0);
+    const { stdout } = await bench.run('cleanup', 'wellbores', '--well', well);
+    expect(stdout).toContain('1 target belongs to a well that produced within the last 30 days');
+    expect(stdout).toContain(`wellbores of well ${well}: produced on ${yesterday.slice(0, 10)}`);
+  });
+
+  test('is made of a query on the warehouse, and by the flags of one kind', async () => {
+    await using bench = await cleanupBench();
+    await bench.plan();
+    const sql =
+      "SELECT kind, owner_id AS well, NULL AS equipment, source_id FROM cleanup_target WHERE kind <> 'time-series'";
+    expect(await bench.json('cleanup', '--from-query', sql)).toMatchObject({ counts: { targets: 2, wells: 1 } });
+    const flags = ['--equipment', equipment, '--source-id', 'a b', '--source-id', 'a b'];
+    expect(await bench.json('cleanup', 'time-series', ...flags)).toMatchObject({ counts: { targets: 1, repeated: 1 } });
+    const file = await bench.home.write('wells.csv', `name,well\nA,${well}\nB,spared\n`);
+    expect(await bench.json('cleanup', 'micro-strings', '--wells', file)).toMatchObject({
+      counts: { microStrings: 2 },
+    });
+  });
+
+  test('of a dry run is not kept', async () => {
+    await using bench = await cleanupBench();
+    const { stdout } = await bench.run('cleanup', 'wellbores', '--well', well, '--dry-run');
+    expect(stdout).toContain('Dry run: the plan was not kept, and nothing was deleted.');
+    expect(await bench.json('cleanup', 'plans')).toEqual([]);
+  });
+
+  test('has an id of its contents: another time, another id; and is listed and shown by it', async () => {
+    await using bench = await cleanupBench();
+    const ids = [await bench.plan(), await bench.plan()];
+    expect(new Set(ids).size).toBe(2);
+    expect(await bench.json('cleanup', 'plans')).toMatchObject([{ planId: ids[1] }, { planId: ids[0] }]);
+    expect(await bench.json('cleanup', 'show', ids[0] ?? '')).toMatchObject({
+      state: 'planned',
+      counts: { targets: 4 },
+    });
+  });
+
+  test('shows what a well answers in another form, and a record that breaks the contract', async () => {
+    await using bench = await cleanupBench({ wellAnswers: 'text' });
+    Object.assign(bench.field.equipment[equipment]?.[0] ?? {}, { xid: 7 });
+    const { stdout } = await bench.run('cleanup', '--file', await bench.home.write('t.csv', targetsCsv));
+    expect(stdout).toContain('2 targets are shown by the service in a form that breaks its contract');
+    expect(await bench.ask("SELECT DISTINCT body FROM cleanup_target WHERE kind = 'wellbores'")).toEqual([
+      [expect.stringContaining('status: ACTIVE')],
+    ]);
+  });
+});
+
+describe('targets are refused', () => {
+  test('with every fault of a file at once, by its line', async () => {
+    await using bench = await cleanupBench();
+    const csv = 'kind,well,equipment,source_id\npipes,W,,\n\nwellbores,W,E,\nwellbores,right,,\n';
+    const ending = await bench.run('cleanup', '--file', await bench.home.write('bad.csv', csv));
+    expectRefusal(
+      ending,
+      'bad.csv has 2 rows with a fault',
+      '  - line 2: the kind "pipes" is none of time-series, micro-strings and wellbores',
+      '  - line 4: it names both a well and equipment',
+      'Nothing was planned and nothing was deleted.',
+    );
+  });
+
+  test('where a query finds none, has a fault or lacks a column: nothing never means everything', async () => {
+    await using bench = await cleanupBench();
+    await bench.plan();
+    const ask = (sql: string) => bench.run('cleanup', '--from-query', sql);
+    const columns = "'wellbores' AS kind, 'W' AS well, NULL AS equipment, NULL AS source_id";
+    expectRefusal(await ask(`SELECT ${columns} WHERE false`), 'the query names no target', 'never means everything');
+    expectRefusal(await ask("SELECT 'wellbores' AS kind"), 'the query has no column well, equipment and source_id');
+    expectRefusal(await ask(`SELECT ${columns} UNION ALL SELECT 'bores', NULL, NULL, NULL`), 'row 2: the kind "bores"');
+    expectRefusal(await ask('DELETE FROM cleanup_plan'), 'a query can only read');
+  });
+
+  test.each([
+    [['cleanup'], 'nothing is named that should be cleaned up'],
+    [['cleanup', 'micro-strings'], 'no well is named'],
+    [['cleanup', 'wellbores', '--well', ' '], 'cannot be asked for'],
+    [['cleanup', 'time-series', '--equipment', 'E'], 'one --equipment and at least one --source-id'],
+    [['cleanup', 'time-series', '--equipment', 'E', '--equipment', 'F', '--source-id', 'S'], 'one --equipment'],
+    [['cleanup', '--file', 'a.csv', '--apply', 'x'], 'exclude each other'],
+    [['cleanup', 'wellbores', '--well', 'W', '--apply', 'x'], 'stand by themselves'],
+    [['cleanup', 'wellbores', '--well', 'W', '--yes'], 'go with --apply'],
+    [['cleanup', '--file', 'no-such.csv'], 'there is no such file'],
+    [['audit', 'deletions', '--since', 'soon'], '--since "soon" is not a day'],
+  ])('%j', async (args, words) => {
+    await using home = await cliHome('http://127.0.0.1:1');
+    expectRefusal(await runHere(args, home.env), words);
+  });
+
+  test('where they pass the caps by number, or by their share of the known wells', async () => {
+    await using bench = await cleanupBench({
+      data: givenDaily(['a', 'b', 'c', 'd'].flatMap((uwi) => januaryRows(1, uwi))),
+    });
+    const wells = ['a', 'b', 'c', 'd'].flatMap((uwi) => ['--uwi', uwi]);
+    await bench.run('export', 'daily-production', ...wells, '--inline');
+    await bench.configure('  maxTargets: 1');
+    const two = ['cleanup', 'wellbores', '--well', 'a', '--well', 'b'];
+    expectRefusal(await bench.run(...two), '2 targets are more than the 1 that one run may delete');
+    await bench.home.write('wellsync.yaml', 'cleanup:\n  maxShareOfWellsPercent: 25\n');
+    expectRefusal(await bench.run(...two), '2 wells are 50 % of the 4 that the warehouse knows, more than the 25 %');
+    expect(planIdOf(await bench.json('cleanup', 'wellbores', '--well', 'a'))).toMatch(/^[0-9a-f-]{14}$/);
+  });
+});

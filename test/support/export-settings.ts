@@ -1,0 +1,15 @@
+/** The settings of the exports as tests use them: small chunks and batches, a short history. */
+import type { DailyProductionSettings } from '../../jobs/daily-production.ts';
+
+export const dailyProductionSettings: DailyProductionSettings = {
+  timeZone: 'UTC',
+  historyFromMs: Date.parse('2000-01-01T00:00:00Z'),
+  lookback: [{ days: 7 }],
+  shrink: { maxShare: 0.2, maxRows: 3 },
+  chunkWells: 3,
+  chunkRows: 100_000,
+  batchRows: 1_000,
+  rowsInMemory: 16_000,
+  pageLimit: 1_000,
+  wellConcurrency: 4,
+};
