@@ -1,9 +1,30 @@
 /** Real networks, made by others: what arrived at the service is what an independent reader finds in the file. */
-import { describe, expect, test } from 'vitest';
 import path from 'node:path';
-import { startTestingServer } from '../../src/testing-server/testing-server.ts';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { defaultPipeLimits } from '../../src/core/pipe-fields.ts';
+import { startTestingServer, type TestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome } from '../support/cli.ts';
-import { expectedPipes, realDataFolder, realPipeFiles, textsOf } from '../support/real-networks.ts';
+import { pushUnderTest } from '../support/push-under-test.ts';
+import {
+  expectedPipes,
+  inDialect,
+  realDataFolder,
+  realPipeFiles,
+  textsOf,
+  type Dialect,
+} from '../support/real-networks.ts';
+
+const plain: Dialect = { delimiter: ',', lineEnd: '\n', start: '', lists: 'as they are' };
+
+/** Texts of each pipe, by its two ids. */
+function byIds(pipes: readonly string[][]): ReadonlyMap<string, readonly string[]> {
+  return new Map(pipes.map((texts) => [texts.slice(0, 2).join(' '), texts]));
+}
+
+function expectArrived(server: TestingServer, file: string): void {
+  expect(byIds(server.state.pipes().map(({ raw }) => textsOf(raw)))).toEqual(byIds(expectedPipes(file)));
+}
 
 describe.skipIf(realPipeFiles.length === 0)('real networks, pushed (skipped without ../shared/data)', () => {
   test.each(realPipeFiles)('%s arrives pipe by pipe as the file says, every number in its own digits', async (file) => {
@@ -12,8 +33,24 @@ describe.skipIf(realPipeFiles.length === 0)('real networks, pushed (skipped with
     const { code, stdout } = await home.run(['push', 'network-pipes', path.resolve(realDataFolder, file), '--inline']);
     expect(stdout).toContain('It adds up');
     expect(code).toBe(0);
-    const expected = new Map(expectedPipes(file).map((texts) => [texts.slice(0, 2).join(' '), texts]));
-    const arrived = new Map(server.state.pipes().map(({ raw }) => [textsOf(raw).slice(0, 2).join(' '), textsOf(raw)]));
-    expect(arrived).toEqual(expected);
+    expectArrived(server, file);
+  });
+
+  test.each<[string, Dialect, 'auto' | 'long']>([
+    ['with a byte order mark and CRLF', { ...plain, start: '\uFEFF', lineEnd: '\r\n' }, 'auto'],
+    ['with tabs, and lists with semicolons', { ...plain, delimiter: '\t', lists: 'semicolons' }, 'auto'],
+    ['with semicolons throughout', { ...plain, delimiter: ';', lists: 'semicolons' }, 'auto'],
+    ['in the long form', { ...plain, lists: 'rows' }, 'long'],
+  ])('each arrives the same %s, packed', async (_, dialect, form) => {
+    for (const file of realPipeFiles) {
+      await using server = await startTestingServer();
+      await using push = await pushUnderTest(server.url);
+      const { delimiter } = dialect;
+      const reading = { form, delimiter, aliases: {}, ignoreUnknownColumns: false, limits: defaultPipeLimits };
+      const pushed = await push.fileOf(gzipSync(inDialect(file, dialect)), { reading, chunkItems: 500 });
+      expect(await pushed.work(), file).toBeUndefined();
+      expect(await push.sumsOf(pushed), file).toMatchObject({ units: { done: 1 }, balanced: true });
+      expectArrived(server, file);
+    }
   });
 });

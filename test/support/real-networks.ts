@@ -27,6 +27,35 @@ function cellsOf(text: string): string[][] {
   return cell === '' && row.length === 0 ? rows : [...rows, [...row, cell]];
 }
 
+/** A dialect of CSV that a file is written in anew. */
+export interface Dialect {
+  readonly delimiter: string;
+  readonly lineEnd: string;
+  readonly start: string;
+  /** As they stand, with `;` between the numbers, or a row for each number. */
+  readonly lists: 'as they are' | 'semicolons' | 'rows';
+}
+
+/** What the file says, said in another way: every cell quoted where it need be. */
+export function inDialect(file: string, { delimiter, lineEnd, start, lists }: Dialect): string {
+  const [header = [], ...rows] = cellsOf(readFileSync(`${realDataFolder}/${file}`, 'utf8'));
+  const isList = header.map((name) => listFields.has(name));
+  const numbers = (cell: string): string[] => cell.replace(/[[\]\s]/g, '').split(',');
+  const written = rows.flatMap((row) => {
+    if (lists === 'as they are') return [row];
+    if (lists === 'semicolons') return [row.map((cell, index) => (isList[index] ? numbers(cell).join(';') : cell))];
+    const segments = Math.max(...row.map((cell, index) => (isList[index] ? numbers(cell).length : 1)));
+    return Array.from({ length: segments }, (_, segment) =>
+      row.map((cell, index) => (isList[index] ? (numbers(cell)[segment] ?? '') : cell)),
+    );
+  });
+  const quoted = (cell: string): string => {
+    const needsQuotes = cell.includes('"') || cell.includes(delimiter) || cell.includes('\n');
+    return needsQuotes ? `"${cell.replaceAll('"', '""')}"` : cell;
+  };
+  return start + [header, ...written].map((row) => row.map(quoted).join(delimiter) + lineEnd).join('');
+}
+
 /** Each pipe as a list of `field=text`, numbers as their own text; rows of one pipe one after the other joined. */
 export function expectedPipes(file: string): string[][] {
   const [header = [], ...rows] = cellsOf(readFileSync(`${realDataFolder}/${file}`, 'utf8'));
