@@ -28,14 +28,14 @@ export function addProbeCommand(program: Command, shell: Shell): void {
 }
 
 const explanation = `
-Asks for one well's daily production, with at most 12 requests, and prints what
-it found with the evidence. Without --uwi, wells of the warehouse and then of the
+Asks for one well's daily production, with at most 12 requests (retries apart),
+and prints what it found with the evidence. Without --uwi, wells of the warehouse and then of the
 configuration are tried until one has data. What was found is kept in the
 warehouse, and exports go by it; without a profile the first export probes by
 itself, and one that no longer fits is found anew.
 
-Exit codes: 0 found; 1 no well has data, or the service refused; 5 could not
-reach Redis, the warehouse or the service.
+Exit codes: 0 found; 1 no well has data, or the service refused; 2 no well is
+known, or wrong use; 4 stopped by Ctrl-C; 5 could not reach Redis, the warehouse or the service.
 ${examples(['wellsync probe', 'wellsync probe --uwi "15/9-F-1 C" --json'])}`;
 
 async function probeService(invocation: Invocation<ProbeOptions>): Promise<ExitCode> {
@@ -60,7 +60,10 @@ async function wellsToTry(
   { options: { uwi }, stdin }: Invocation<ProbeOptions>,
   { config, warehouse }: Installation,
 ): Promise<readonly string[]> {
-  if (uwi !== undefined) return [uwi.trim()];
+  if (uwi !== undefined) {
+    const named = { names: [uwi], file: undefined };
+    return (await targetsFrom(uwiKind, named, named, stdin)).names;
+  }
   const known = await warehouse.dailyProduction.uwis();
   const configured = { names: config.export.wells, file: config.export.wellsFile };
   const isConfigured = configured.names.length > 0 || configured.file !== undefined;
