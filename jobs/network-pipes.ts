@@ -12,7 +12,7 @@ import { listFields, pipeFields } from '../src/core/pipe-fields.ts';
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
 import { BodyLimit } from '../src/runs/push/body-limit.ts';
-import { FilePush, type PushStep } from '../src/runs/push/file-push.ts';
+import { FilePush, type FilePushSettings, type PushStep } from '../src/runs/push/file-push.ts';
 import { SliceSender } from '../src/runs/push/slice-sender.ts';
 
 export const networkPipesJobName = 'push network-pipes';
@@ -106,64 +106,47 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, parts: Parts): P
   const whose = { runId, unit: 0 };
   const began = { ...whose, fileSha256: params.content.sha256, begunAtMs: now() };
   const { fence, checkpoint } = await warehouse.pushes.begin(began);
+  // Where an earlier attempt got to, before this one gets further.
+  if (checkpoint.position !== undefined) await tellProgress(checkpoint, chunk);
   const limit = await knownLimit(parts);
   let hasAdvanced = false;
 
-  async function save(step: PushStep): Promise<void> {
+  async function save(step: PushStep & { readonly settled?: UnitOutcome }): Promise<void> {
     await warehouse.pushes.save({ ...whose, fence, ...step, savedAtMs: now() });
     await noteLimit(limit, parts);
     hasAdvanced = true;
-    await tellProgress(step.checkpoint);
+    await tellProgress(step.checkpoint, chunk);
   }
 
-  async function tellProgress({ position, counts }: PushCheckpoint): Promise<void> {
-    await chunk.advanced({ unit: 0, done: position?.byte ?? 0, whole: params.content.bytes, counts });
-  }
-
-  // Where an earlier attempt got to, before this one gets further.
-  if (checkpoint.position !== undefined) await tellProgress(checkpoint);
-  const { service, settings } = parts;
+  await using rejects = await files.openRejects(rejectsFileOf(params.rejectsFolder, runId), checkpoint.rejectsBytes);
+  const { file, identity, reading } = params;
+  const { service } = parts;
   const { signal, isHeld } = chunk;
   // Once the push has come further it has all its attempts anew, so nothing need be given up yet.
   const givesUpItems = (): boolean => chunk.isLastAttempt && !hasAdvanced;
-  await using rejects = await files.openRejects(rejectsFileOf(params.rejectsFolder, runId), checkpoint.rejectsBytes);
-  const push = new FilePush(
-    {
-      chunkItems: params.chunkItems,
-      concurrency: settings.concurrency,
-      maxOpenSlices: settings.concurrency * openSlicesEach,
-      maxHeldBytes,
-      checkpointEveryMs: settings.checkpointEveryMs,
-    },
-    checkpoint,
-    {
-      files,
-      file: params.file,
-      identity: params.identity,
-      reading: params.reading,
-      rejects,
-      sender: new SliceSender({ service, limit, signal, isHeld, givesUpItems }),
-      limit,
-      signal,
-      isHeld,
-      now,
-      save,
-    },
-  );
+  const sender = new SliceSender({ service, limit, signal, isHeld, givesUpItems });
+  const pushParts = { files, file, identity, reading, rejects, sender, limit, signal, isHeld, now, save };
+  const push = new FilePush(filePushSettings(params, parts.settings), checkpoint, pushParts);
   await push.run();
-  const { counts } = push.checkpoint;
   const notices = [`file: ${params.name}`, ...push.notices, ...params.notices];
-  const settled: UnitOutcome = { unit: 0, state: 'done', counts, notices };
-  await warehouse.pushes.save({
-    ...whose,
-    fence,
-    checkpoint: push.checkpoint,
-    chunks: [],
-    settled,
-    savedAtMs: now(),
-  });
+  const settled: UnitOutcome = { unit: 0, state: 'done', counts: push.checkpoint.counts, notices };
+  await save({ checkpoint: push.checkpoint, chunks: [], settled });
   await chunk.settled([settled]);
   if (params.isSpooled) await files.remove(params.file);
+}
+
+function filePushSettings(
+  { chunkItems }: NetworkPipesParams,
+  { concurrency, checkpointEveryMs }: NetworkPipesSettings,
+): FilePushSettings {
+  return { chunkItems, concurrency, maxOpenSlices: concurrency * openSlicesEach, maxHeldBytes, checkpointEveryMs };
+}
+
+async function tellProgress(
+  { position, counts }: PushCheckpoint,
+  { params, advanced }: ChunkOfWork<NetworkPipesParams>,
+): Promise<void> {
+  await advanced({ unit: 0, done: position?.byte ?? 0, whole: params.content.bytes, counts });
 }
 
 async function knownLimit({ warehouse, service, settings, now }: Parts): Promise<BodyLimit> {

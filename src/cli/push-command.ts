@@ -134,13 +134,13 @@ async function push(invocation: Invocation<PushOptions>, config: Config): Promis
 }
 
 /** A file without a usable header is refused before there is a run. */
-async function checkHeader(source: PushSource, reading: NetworkPipesParams['reading']): Promise<void> {
-  for await (const _ of readPipes({ path: source.file }, reading)) return;
+async function checkHeader({ file, name }: PushSource, reading: NetworkPipesParams['reading']): Promise<void> {
+  for await (const _ of readPipes({ path: file, name }, reading)) return;
 }
 
 async function topologyOf(source: PushSource, reading: NetworkPipesParams['reading']): Promise<readonly string[]> {
   const topology = new Topology();
-  for await (const { entries } of readPipes({ path: source.file }, reading)) {
+  for await (const { entries } of readPipes({ path: source.file, name: source.name }, reading)) {
     for (const entry of entries) if (entry.kind === 'item') topology.add(entry);
   }
   return topologySentences(topology.report());

@@ -6,11 +6,13 @@ import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { AbortedError, UsageError, WellsyncError } from '../core/errors.ts';
 
-/** A file, or a stream that is read once (standard input). `name` is what messages call it. */
-export type PipeSource = { readonly path: string } | { readonly stream: Readable; readonly name: string };
+/** A file, or a stream that is read once (standard input). `name` is what messages call it: its path, where it has none. */
+export type PipeSource =
+  | { readonly path: string; readonly name?: string }
+  | { readonly stream: Readable; readonly name: string };
 
 export function sourceName(source: PipeSource): string {
-  return 'path' in source ? source.path : source.name;
+  return source.name ?? ('path' in source ? source.path : '');
 }
 
 /** Parsed in one go, so that other work gets its turn every few milliseconds (QUEUE.md: a blocked loop loses its locks). */
@@ -96,7 +98,7 @@ export function unreadable(error: unknown, name: string): unknown {
     const hint = 'The file was cut or damaged on its way: make it again, or unpack it to see how far it goes.';
     return new UsageError(`${name} is a gzip file that cannot be unpacked: ${error.message}`, { cause: error, hint });
   }
-  if (code === 'EISDIR') return new UsageError(`${name} is a folder`, { cause: error, hint: 'Name one CSV file.' });
+  if (code === 'EISDIR') return new UsageError(`${name} is no file`, { cause: error, hint: 'Name one CSV file.' });
   if (code === 'EACCES') return new UsageError(`${name} may not be read by this user`, { cause: error });
   if (code.startsWith('E')) return new UsageError(`${name} cannot be read: ${error.message}`, { cause: error });
   return error;

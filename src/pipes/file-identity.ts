@@ -79,9 +79,9 @@ async function look(path: string): Promise<Omit<FileIdentity, 'sha256'>> {
   } catch (error) {
     throw unreadable(error, path);
   }
-  // A pipe is read once, and a run may have to read again.
+  // What another program writes can be read once, and a run may have to read again.
   throw new UsageError(`${path} is no file`, {
-    hint: 'What another program writes goes in by standard input: give - .',
+    hint: 'Name one CSV file, or - and have another program write to standard input.',
   });
 }
 

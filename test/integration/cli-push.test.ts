@@ -163,12 +163,20 @@ describe('a file that cannot be read', () => {
     expect(await home.run(push('nowhere.csv'))).toMatchObject({ code: 2, stderr: expect.stringContaining('no file') });
   });
 
+  test('that is standard input without a byte is refused by that name', async () => {
+    await using home = await cliHome('http://127.0.0.1:1');
+    const { code, stderr } = await home.run(push('-'));
+    expect(stderr).toContain('standard input is empty');
+    expect(code).toBe(2);
+    expect(await spooled(home)).toEqual([]);
+  });
+
   test('that is a folder is refused, pushed or only looked at', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
     expect(await home.run(push('.'))).toMatchObject({ code: 2, stderr: expect.stringContaining('is no file') });
     expect(await home.run(push('.', '--dry-run'))).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('a folder'),
+      stderr: expect.stringContaining('is no file'),
     });
   });
 
