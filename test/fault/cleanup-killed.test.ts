@@ -2,7 +2,6 @@
  * A cleanup under everything at once: refusals, lost connections after the deed, and workers that are killed.
  * WELLSYNC_TEST_CLEANUP_TARGETS sets how many targets it has.
  */
-import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
@@ -46,14 +45,6 @@ function milestones() {
       for (const { at, reached } of marks) if (asked.deletions === at) reached.resolve();
     },
   };
-}
-
-async function tamper(file: string, sql: string): Promise<void> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
 }
 
 test(
@@ -112,10 +103,6 @@ test(
       FROM deletion_audit i WHERE i.unit = o.unit AND i.event = 'intent' AND i.seq < o.seq)`;
     expect(await json(home, ['query', early])).toEqual([{ n: 0 }]);
     expect(await json(home, ['audit', 'verify'])).toMatchObject({ intact: true, broken: null });
-
-    const row = Math.round(targetCount / 2);
-    await tamper(home.warehouseFile, `UPDATE deletion_audit SET owner_id = 'somebody else' WHERE seq = ${row}`);
-    expect(await json(home, ['audit', 'verify'])).toMatchObject({ intact: false, broken: { seq: row } });
   },
   Math.max(120_000, targetCount * 60),
 );
