@@ -113,7 +113,7 @@ async function work(
   return commits;
 }
 
-it('G8: any chunks side by side come to their end, and hold no more than the budget or one reading, and a page of each other', async () => {
+it('G8: any chunks side by side come to their end, and hold no more than the budget, one whole reading, and a page of each other', async () => {
   const page = fc.integer({ min: 0, max: 40 });
   const chunk = fc.record({
     readings: fc.array(fc.tuple(fc.integer({ min: 0, max: 150 }), fc.array(page, { maxLength: 6 })), { maxLength: 12 }),
@@ -129,7 +129,8 @@ it('G8: any chunks side by side come to their end, and hold no more than the bud
       expect(commits.flat().reduce((sum, size) => sum + size, 0)).toBe(readings.length);
       const largest = Math.max(0, ...readings.map((pages) => pages.reduce((sum, rows) => sum + rows, 0)));
       const others = side.reduce((sum, each) => sum + each.concurrency, 0) - 1;
-      expect(inMemory.mostRows).toBeLessThanOrEqual(Math.max(100 + 40, largest) + others * 40);
+      // While the others pause, the oldest reading alone gets on, to its end.
+      expect(inMemory.mostRows).toBeLessThanOrEqual(100 + largest + others * 40);
       // All room is there again.
       await budget.reserve(100, never);
     }),
