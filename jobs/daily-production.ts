@@ -159,7 +159,5 @@ function lookbackNotice(lookback: LookbackTier | undefined): readonly string[] {
 }
 
 function zoneNotice(unknown: string | undefined, taken: string): readonly string[] {
-  return unknown === undefined
-    ? []
-    : [`${JSON.stringify(unknown)}, which wells name, is no time zone: ${taken} was taken`];
+  return unknown === undefined ? [] : [`${JSON.stringify(unknown)} is no time zone: ${taken} was taken for {targets}`];
 }

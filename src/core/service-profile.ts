@@ -130,7 +130,8 @@ export function summaryOf({ uwi, pageBase, maxLimit, pagingHonoured, limitHonour
     limitHonoured === false ? 'limit is not heeded' : wordsFor('the largest limit is', maxLimit),
     wordsFor('order by date:', order),
   ];
-  return `${known.filter((words) => words !== '').join(', ')} (asked of ${uwi})`;
+  const words = known.filter((each) => each !== '').join(', ');
+  return `${words === '' ? 'nothing could be told' : words} (asked of ${uwi})`;
 }
 
 function wordsFor(what: string, value: number | string): string {

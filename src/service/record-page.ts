@@ -1,5 +1,5 @@
 /** Owns a page of records as it came: their values, and their own text for what no value can keep (1e999, 12345678901234567890). */
-import jsonc, { type Node } from 'jsonc-parser';
+import { parseTree, type Node } from 'jsonc-parser';
 import type { RecordText } from '../core/record-check.ts';
 
 export interface RecordPage {
@@ -12,7 +12,7 @@ export interface RecordPage {
 export function recordPage(body: string, records: readonly unknown[]): RecordPage {
   let nodes: readonly Node[] | undefined;
   const nodeOf = (index: number): Node | undefined => {
-    nodes ??= jsonc.parseTree(body)?.children ?? [];
+    nodes ??= parseTree(body)?.children ?? [];
     return nodes[index];
   };
   return {

@@ -132,7 +132,7 @@ describe('a service that pays no heed to the page', () => {
   });
 
   describe('nor to one of the dates', () => {
-    const beyond: PageAnswer = { kind: 'page', keys: [...'abcdefghij'], isBeyond: true };
+    const beyond: PageAnswer = { kind: 'page', keys: 'abcdefghij'.split(''), isBeyond: true };
     const undated = [whole, page('abcdefghi'), page('abcdefghi'), beyond, page('abc'), whole, whole, whole, whole];
 
     it('G4: is not read, for its answers may be cut at any number of rows', () => {
