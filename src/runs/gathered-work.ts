@@ -60,7 +60,7 @@ class Gathering<Reading> {
 
   async #read(unit: PlannedUnit): Promise<void> {
     if (this.#forAll !== undefined) {
-      this.#left.push({ unit, error: this.#forAll });
+      this.#leave(unit, this.#forAll);
       return;
     }
     try {
@@ -70,8 +70,13 @@ class Gathering<Reading> {
       if (this.#weight >= this.#work.maxWeight || this.#work.room?.isShort) await this.#commitGathered();
     } catch (error) {
       if (isForAll(error)) this.#forAll = error;
-      this.#left.push({ unit, error });
+      this.#leave(unit, error);
     }
+  }
+
+  #leave(unit: PlannedUnit, error: unknown): void {
+    letGoOfFrames(error);
+    this.#left.push({ unit, error });
   }
 
   #commitGathered(): Promise<void> {
@@ -83,9 +88,17 @@ class Gathering<Reading> {
       try {
         await this.#work.commit(entries.map(({ reading }) => reading));
       } catch (error) {
-        this.#left.push(...entries.map(({ unit }) => ({ unit, error })));
+        for (const { unit } of entries) this.#leave(unit, error);
       }
     });
     return this.#committing;
   }
+}
+
+/**
+ * Until somebody reads the stack of an error, it holds on to all that its frames could see: here, every row that was
+ * gathered (G8).
+ */
+function letGoOfFrames(error: unknown): void {
+  for (let each = error; each instanceof Error; each = each.cause) void each.stack;
 }

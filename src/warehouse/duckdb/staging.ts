@@ -1,5 +1,5 @@
 /** Carries rows into DuckDB column by column: data chunks into a temporary table, no statement a row and no text in between. */
-import { DuckDBDataChunk, type DuckDBConnection, type DuckDBType, type DuckDBValue } from '@duckdb/node-api';
+import { DuckDBDataChunk, type DuckDBConnection, type DuckDBValue } from '@duckdb/node-api';
 import type { DailyProductionRow, Measure } from '../../core/daily-production.ts';
 import type { WindowBatch } from '../../core/merge.ts';
 import { declared, measureColumns } from './columns.ts';
@@ -57,25 +57,30 @@ export async function appendRows<T>(
   const appender = await connection.createAppender(table, null, catalog ?? null);
   try {
     const types = columns.map((_, index) => appender.columnType(index));
-    for (const part of partsOf(records, rowsPerChunk)) appender.appendDataChunk(chunkOf(part, columns, types));
+    // One for all parts: the memory of a chunk is given back when it is collected, and the collector does not see its size.
+    const chunk = DuckDBDataChunk.create(types);
+    for (const part of partsOf(records, rowsPerChunk)) {
+      fill(chunk, part, columns);
+      appender.appendDataChunk(chunk);
+    }
     appender.flushSync();
   } finally {
     appender.closeSync();
   }
 }
 
-function chunkOf<T>(
+function fill<T>(
+  chunk: DuckDBDataChunk,
   records: readonly T[],
   columns: ReadonlyArray<(record: T) => DuckDBValue>,
-  types: readonly DuckDBType[],
-): DuckDBDataChunk {
-  const chunk = DuckDBDataChunk.create(types, records.length);
+): void {
+  chunk.reset();
+  chunk.rowCount = records.length;
   for (const [index, valueOf] of columns.entries()) {
     const vector = chunk.getColumnVector(index);
     for (const [place, record] of records.entries()) vector.setItem(place, valueOf(record));
     vector.flush();
   }
-  return chunk;
 }
 
 function* partsOf<T>(records: Iterable<T>, size: number): Iterable<readonly T[]> {
