@@ -16,7 +16,18 @@ const barColumns = { least: 10, most: 40, besideIt: 72 } as const;
 
 /** `units` is what the run settles. */
 export function createProgressDisplay(outlet: Outlet, units: UnitWords): ProgressDisplay {
-  return outlet.isTTY === true ? barDisplay(outlet, units) : lineDisplay(outlet, units);
+  const display = outlet.isTTY === true ? barDisplay(outlet, units) : lineDisplay(outlet, units);
+  return units.isSingle ? withoutFailure(display) : display;
+}
+
+/** A failed file is settled, and was not read to its end all the same: what was shown of it stands. */
+function withoutFailure(display: ProgressDisplay): ProgressDisplay {
+  return {
+    ...display,
+    show: (sighting) => {
+      if (sighting.board.state !== 'failed') display.show(sighting);
+    },
+  };
 }
 
 function barDisplay(outlet: Outlet, units: UnitWords): ProgressDisplay {
