@@ -32,9 +32,10 @@ export function instantText(instantMs: number): string {
   return `${new Date(instantMs).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }
 
-/** `420 MB`, `1.2 GB`: decimal units, as disks are sold. */
+/** `210 bytes`, `420 MB`, `1.2 GB`: decimal units, as disks are sold. */
 export function bytesText(bytes: number): string {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
+  if (bytes < 1e4) return counted(bytes, 'byte');
   return bytes >= 1e6 ? `${Math.round(bytes / 1e6)} MB` : `${Math.round(bytes / 1e3)} kB`;
 }
 

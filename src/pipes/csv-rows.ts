@@ -275,10 +275,13 @@ export class CsvRows {
   }
 
   #tooLong(cause?: Error): UsageError {
-    return new UsageError(`line ${this.#line} is longer than ${this.#format.maxRowBytes} bytes`, {
-      hint: 'Is this a CSV file, and are its lines ended by LF or CRLF?',
-      cause,
-    });
+    return new UsageError(
+      `line ${this.#line} is longer than ${this.#format.maxRowBytes.toLocaleString('en-US')} bytes`,
+      {
+        hint: 'Is this a CSV file, and are its lines ended by LF or CRLF?',
+        cause,
+      },
+    );
   }
 
   #restart(): void {

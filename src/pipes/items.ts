@@ -136,7 +136,7 @@ export function rejectItem(item: PipeItem, header: PipeHeader, reason: string): 
 
 function rejectedRow(row: RowPlace, faults: readonly CellFault[], header: PipeHeader): RejectedRow {
   const columns = [...new Set(faults.map(({ column }) => column))].filter((column) => column !== '');
-  const isOne = faults.length === 1;
+  const isOne = columns.length <= 1;
   const words = faults.map(({ column, reason }) => (isOne || column === '' ? reason : `${column}: ${reason}`));
   return {
     line: row.line,

@@ -200,7 +200,7 @@ class PipeReading {
 
   #wrongEncoding(why: string): UsageError {
     return new UsageError(`${this.#name} is not UTF-8: ${why}`, {
-      hint: 'Save it as UTF-8 first; iconv -f … -t UTF-8 does it.',
+      hint: 'Save it as UTF-8 and push it then; iconv -f … -t UTF-8 does it.',
     });
   }
 }

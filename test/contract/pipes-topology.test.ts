@@ -117,7 +117,10 @@ describe('the identity of a file', () => {
   });
 
   test('is that of a file alone', async () => {
-    await expect(identifyFile(folder)).rejects.toMatchObject({ name: 'UsageError', message: `${folder} is no file` });
+    await expect(identifyFile(folder)).rejects.toMatchObject({
+      name: 'UsageError',
+      message: `${folder} is a folder, no file`,
+    });
     await expect(identifyFile('/dev/null')).rejects.toMatchObject({ hint: expect.stringContaining('standard input') });
   });
 
@@ -129,7 +132,9 @@ describe('the identity of a file', () => {
     expect(identity.sha256).not.toBe(plain.sha256);
     expect(await identifyContent(packed, identity)).toEqual({ bytes: 3, sha256: plain.sha256 });
     await writeFile(packed, gzipSync('abc').subarray(0, -9));
-    await expect(identifyContent(packed, identity)).rejects.toThrow(/cannot be unpacked: unexpected end of file/);
+    await expect(identifyContent(packed, identity)).rejects.toThrow(
+      /cannot be unpacked: it ends before it is complete/,
+    );
   });
 
   test('is the same after the file was only touched', async () => {
