@@ -12,7 +12,8 @@ import { listFields, pipeFields } from '../src/core/pipe-fields.ts';
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
 import { BodyLimit } from '../src/runs/push/body-limit.ts';
-import { FilePush, type FilePushSettings, type PushStep } from '../src/runs/push/file-push.ts';
+import type { PushStep } from '../src/runs/push/checkpoint-writer.ts';
+import { FilePush, type FilePushSettings } from '../src/runs/push/file-push.ts';
 import { SliceSender } from '../src/runs/push/slice-sender.ts';
 
 export const networkPipesJobName = 'push network-pipes';

@@ -11,6 +11,7 @@ import type { CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { carryOut, inlineOption, queueRun, waitOption } from './start-run.ts';
+import { foldedHint } from './folded-text.ts';
 import { createInstallation } from './installation.ts';
 import { lookThroughPipes } from './pipes-dry-run.ts';
 import { dropSource, pushSource, standardInput, type PushSource } from './pipes-source.ts';
@@ -185,13 +186,13 @@ async function tellKnown(
   const { options, output } = invocation;
   const { runId, state, atMs } = known;
   const what = state === 'done' ? 'has been pushed' : 'is being pushed';
-  const opening = `The content of ${source.name} ${what} by run ${runId}, ${instantText(atMs)}.\n--again pushes it anew.`;
+  const opening = `The content of ${source.name} ${what} by run ${runId}, ${instantText(atMs)}. Push it anew with --again.`;
   if (state === 'under-way' && (options.wait || options.inline)) {
     return carryOut({ runId, job: networkPipesJobName }, options, { ...parts, opening }, factsOf(source));
   }
   const at = new Date(atMs).toISOString();
   const facts = { runId, job: networkPipesJobName, state: state === 'done' ? 'already-pushed' : 'under-way', at };
   if (output.json) await output.document({ ...facts, sha256: source.content.sha256 });
-  else await output.print(opening);
+  else await output.print(foldedHint(opening, output.width));
   return exitCodes.done;
 }

@@ -1,11 +1,7 @@
 /** Decides how figures, times and foreign text read on a terminal. Pure. */
+import { figure } from '../core/figure.ts';
 
-const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
-
-/** 15,634 */
-export function figure(value: number): string {
-  return grouped.format(value);
-}
+export { figure };
 
 /** `1 well`, `1,200 wells`. */
 export function counted(count: number, one: string, many = `${one}s`): string {

@@ -4,9 +4,8 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, PermanentError, UsageError } from '../core/errors.ts';
+import { figure } from '../core/figure.ts';
 import { isPacked, readContent, unreadable } from './content.ts';
-
-const figures = new Intl.NumberFormat('en-US');
 
 /** JSON, to be kept with a run. */
 export interface FileIdentity {
@@ -63,7 +62,7 @@ export async function assertSameFile(
 ): Promise<FileIdentity> {
   const now = await look(path);
   if (now.bytes !== identity.bytes)
-    throw changed(path, `it had ${figures.format(identity.bytes)} bytes and has ${figures.format(now.bytes)}`);
+    throw changed(path, `it had ${figure(identity.bytes)} bytes and has ${figure(now.bytes)}`);
   if (now.mtimeMs === identity.mtimeMs) return identity;
   if ((await hashOf(path, signal)) !== identity.sha256) throw changed(path, 'its content is another one');
   return { ...identity, mtimeMs: now.mtimeMs };

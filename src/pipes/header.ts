@@ -1,7 +1,7 @@
 /** Decides which column of a file holds which field of a pipe. */
 import { UsageError } from '../core/errors.ts';
 import { nearestName } from '../core/nearest-name.ts';
-import { rawText, type CsvRow } from './csv-rows.ts';
+import { rawText, type CsvRow } from './csv-row.ts';
 import { pipeFields, type PipeField } from '../core/pipe-fields.ts';
 
 /** The first three columns of a rejects file, so that it can be mended and pushed as it is: they are left aside. */

@@ -1,7 +1,7 @@
 /** Owns what a file of pipes amounts to: items that may leave, and rows that may not, with their place in the file. */
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipe-slices.ts';
 import { countNumbers, type CellFault } from './cells.ts';
-import { placeOf, rawText, type RowPlace } from './csv-rows.ts';
+import { placeOf, rawText, type RowPlace } from './csv-row.ts';
 import { listFields } from '../core/pipe-fields.ts';
 import { withoutRejectCells, type PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';

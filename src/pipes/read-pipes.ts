@@ -5,7 +5,8 @@
 import { UsageError } from '../core/errors.ts';
 import type { FilePosition } from '../core/pipe-slices.ts';
 import { firstBytes, readContent, sourceName, type PipeSource } from './content.ts';
-import { CsvRows, type CsvRow } from './csv-rows.ts';
+import type { CsvRow } from './csv-row.ts';
+import { CsvRows } from './csv-rows.ts';
 import { bomLength, guessFromByte, guessFromStart, startBytes, Utf8Check } from './encoding.ts';
 import { defaultPipeLimits, type PipeLimits } from '../core/pipe-fields.ts';
 import { ItemAssembler } from './form.ts';

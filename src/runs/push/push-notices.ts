@@ -1,10 +1,9 @@
 /** Decides what a report says of a pushed file besides its counts. Pure. */
+import { figure } from '../../core/figure.ts';
 import type { FilePosition } from '../../core/pipe-slices.ts';
 import type { PushCheckpoint } from '../../core/push-checkpoint.ts';
 import type { Counts } from '../../core/run.ts';
 import type { PipeHeader } from '../../pipes/header.ts';
-
-const figures = new Intl.NumberFormat('en-US');
 
 /** A sentence each. The same whether a file was pushed or only looked at. */
 export function fileNotices(
@@ -28,13 +27,11 @@ function rejectedRowsOf({ rejectedByUs = 0, rejectedByService = 0, failed = 0 }:
 
 function furtherRejects(count: number): readonly string[] {
   if (count <= 0) return [];
-  return [
-    `rejected: ${figures.format(count)} more ${count === 1 ? 'row' : 'rows'}, each in the rejects file with its reason`,
-  ];
+  return [`rejected: ${figure(count)} more ${count === 1 ? 'row' : 'rows'}, each in the rejects file with its reason`];
 }
 
 function unevenNotice({ count, first }: PushCheckpoint['unevenLists']): string {
   const isAll = count === first.length;
-  const whose = count === 1 ? '1 pipe has lists' : `${figures.format(count)} pipes have lists`;
+  const whose = count === 1 ? '1 pipe has lists' : `${figure(count)} pipes have lists`;
   return `${whose} of different length, which is allowed: ${first.join(', ')}${isAll ? '' : ', …'}`;
 }
