@@ -130,7 +130,10 @@ export function nextSteps(report: RunReport): readonly NextStep[] {
   const { one, many, isSingle, ...words } = wordsOf(report.job);
   const { failed, cancelled } = report.units;
   const does = isSingle ? `goes on with the ${one} where it stopped` : `takes up the ${many} that are not done`;
-  const retry: readonly NextStep[] = failed + cancelled > 0 ? [[`wellsync runs retry ${report.runId}`, does]] : [];
+  // A file that is wrong in itself is another one when it is mended: it takes a push of its own.
+  const isWrong = isSingle && report.failures[0]?.code === 'usage';
+  const mayRetry = failed + cancelled > 0 && !isWrong;
+  const retry: readonly NextStep[] = mayRetry ? [[`wellsync runs retry ${report.runId}`, does]] : [];
   return [...retry, ...words.nextSteps(report)];
 }
 

@@ -131,6 +131,22 @@ describe('a broken configuration', () => {
     expect(ending.stderr).not.toContain('secret-word');
   });
 
+  test('is told in words that say what a value must be', async () => {
+    await using home = await cliHome();
+    const push = 'push: { chunkItems: 0, concurrency: 1.5, checkpointMs: soon, chunkBytes: 5, aliases: { Pipe: id } }';
+    const file = await home.write('broken.yaml', `${push}\nlogLevel: loud\n`);
+    expectRefusal(
+      await home.run(['runs', 'list', '--config', file]),
+      2,
+      `push.chunkItems (${file}): must be above 0`,
+      `push.concurrency (${file}): must be a whole number`,
+      `push.checkpointMs (${file}): must be a number`,
+      `push.chunkBytes (${file}): must be at least 1024`,
+      `push.aliases.Pipe (${file}): must be one of sourceNetworkId, sourceId, date`,
+      `logLevel (${file}): must be one of trace, debug`,
+    );
+  });
+
   test.each([
     ['a: [', 'is not YAML'],
     ['- 1', 'must hold settings by name'],

@@ -178,6 +178,17 @@ describe('a file that cannot be read', () => {
     expect(code).toBe(2);
   });
 
+  test('behind its first rows is sent up to there, and told by line; no retry is offered, since it would end the same', async () => {
+    await using server = await startTestingServer();
+    await using home = await cliHome(server.url);
+    const broken = Buffer.concat([Buffer.from(fileText(row('P1'))), Buffer.from([0x4e, 0xc5, 0x0a])]);
+    const { code, stdout } = await home.run(push(await home.write('pipes.csv', broken), '--inline'));
+    expect(stdout).toMatch(/^Failed: \S+pipes.csv is not UTF-8: byte 0xC5 on line 3/m);
+    expect(stdout).toContain('It adds up: 1 rows = 1 accepted');
+    expect(stdout).not.toContain('runs retry');
+    expect(code).toBe(1);
+  });
+
   test('that is not there is refused', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
     expect(await home.run(push('nowhere.csv'))).toMatchObject({ code: 2, stderr: expect.stringContaining('no file') });
