@@ -3,18 +3,16 @@ import type { z } from 'zod';
 
 /** For `safeParse`: undefined leaves the library's own words, for faults that no setting can have. */
 export function settingWords(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
-    case 'invalid_type':
-      return issue.input === undefined ? 'is missing' : `must be ${typeWords[issue.expected] ?? issue.expected}`;
-    case 'too_small':
-      return `must be ${issue.inclusive === false ? 'above' : 'at least'} ${boundWords(issue.minimum, issue.origin)}`;
-    case 'too_big':
-      return `must be ${issue.inclusive === false ? 'below' : 'at most'} ${boundWords(issue.maximum, issue.origin)}`;
-    case 'invalid_value':
-      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
-    default:
-      return undefined;
-  }
+  const { code } = issue;
+  if (code === 'invalid_key') return 'cannot be named so';
+  if (code === 'invalid_value') return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
+  if (code === 'invalid_type') return issue.input === undefined ? 'is missing' : `must be ${typeText(issue.expected)}`;
+  const isExclusive = 'inclusive' in issue && issue.inclusive === false;
+  if (code === 'too_small')
+    return `must be ${isExclusive ? 'above' : 'at least'} ${boundText(issue.minimum, issue.origin)}`;
+  if (code === 'too_big')
+    return `must be ${isExclusive ? 'below' : 'at most'} ${boundText(issue.maximum, issue.origin)}`;
+  return undefined;
 }
 
 const typeWords: Readonly<Record<string, string>> = {
@@ -27,7 +25,11 @@ const typeWords: Readonly<Record<string, string>> = {
   record: 'a group of settings',
 };
 
-function boundWords(bound: number | bigint, origin: string): string {
+function boundText(bound: number | bigint, origin: string): string {
   if (origin === 'string') return `${bound} ${bound === 1 ? 'character' : 'characters'} long`;
   return origin === 'array' ? `${bound} long` : String(bound);
+}
+
+function typeText(expected: string): string {
+  return typeWords[expected] ?? expected;
 }
