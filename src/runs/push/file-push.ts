@@ -54,7 +54,7 @@ export class FilePush {
   readonly #settings: FilePushSettings;
   readonly #parts: FilePushParts;
   readonly #cutter: SliceCutter<PipeItem, RejectedRows>;
-  readonly #prefix: SettledPrefix<FilePosition | undefined, PassedSlice>;
+  readonly #prefix = new SettledPrefix<PassedSlice>();
   readonly #flight = new PipeFlight();
   /** Read and without an outcome. */
   readonly #open = new Map<number, FileSlice>();
@@ -82,7 +82,6 @@ export class FilePush {
       assertSame: () => this.#assertSame(),
       onStep: (fault) => this.#wakeWith(fault),
     });
-    this.#prefix = new SettledPrefix<FilePosition | undefined, PassedSlice>(checkpoint.position);
     const { chunkItems: maxItems } = settings;
     this.#cutter = new SliceCutter(() => ({ maxItems, maxBytes: parts.limit.maxBytes }));
   }
@@ -147,7 +146,7 @@ export class FilePush {
 
   #take(slice: FileSlice | undefined): void {
     if (slice === undefined) return;
-    const number = this.#prefix.track(slice.end);
+    const number = this.#prefix.track();
     this.#open.set(number, slice);
     this.#heldBytes += weightOf(slice);
     if (this.#flight.add(number, slice.itemsByKey)) this.#ready.push(number);
@@ -182,7 +181,7 @@ export class FilePush {
     this.#open.delete(number);
     this.#heldBytes += rejectBytes(settled) - weightOf(slice);
     this.#ready.push(...this.#flight.settle(number));
-    const passed = this.#prefix.resolve(number, settled).map((slices) => slices.outcome);
+    const passed = this.#prefix.resolve(number, settled);
     this.#heldBytes -= passed.reduce((bytes, one) => bytes + rejectBytes(one), 0);
     this.#writer.add(passed, header);
   }
