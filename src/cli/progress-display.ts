@@ -20,12 +20,13 @@ export function createProgressDisplay(outlet: Outlet, units: UnitWords): Progres
   return units.isSingle ? withoutFailure(display) : display;
 }
 
-/** A failed file is settled, and was not read to its end all the same: what was shown of it stands. */
+/** A file that failed is settled all the same: it is shown as read to its end when its run is done, and not before. */
 function withoutFailure(display: ProgressDisplay): ProgressDisplay {
   return {
     ...display,
     show: (sighting) => {
-      if (sighting.board.state !== 'failed') display.show(sighting);
+      const { settledUnits, state } = sighting.board;
+      if (settledUnits === 0 || state === 'done') display.show(sighting);
     },
   };
 }

@@ -136,12 +136,13 @@ export function rejectItem(item: PipeItem, header: PipeHeader, reason: string): 
 
 function rejectedRow(row: RowPlace, faults: readonly CellFault[], header: PipeHeader): RejectedRow {
   const columns = [...new Set(faults.map(({ column }) => column))].filter((column) => column !== '');
-  const isOne = columns.length <= 1;
-  const words = faults.map(({ column, reason }) => (isOne || column === '' ? reason : `${column}: ${reason}`));
+  const reasons = new Set(faults.map(({ reason }) => reason));
+  const needsNames = columns.length > 1 && reasons.size > 1;
+  const words = faults.map(({ column, reason }) => (needsNames && column !== '' ? `${column}: ${reason}` : reason));
   return {
     line: row.line,
     column: columns.join(' '),
-    reason: words.join('; '),
+    reason: [...new Set(words)].join('; '),
     raw: withoutRejectCells(rawText(row), header.delimiter, header.hasRejectColumns),
   };
 }

@@ -50,6 +50,7 @@ describe('progress', () => {
     const { stream, text } = outlet(false);
     const display = createProgressDisplay(stream, unitWordsOf('push network-pipes'));
     const { board, atMs } = sighting(0, 1, 0);
+    display.show({ board: { ...board, units: 1 }, atMs });
     display.show({ board: { ...board, units: 1, state: 'failed' }, atMs });
     expect(text()).toBe('');
     display.show({ board: { ...board, units: 1, state: 'done' }, atMs });
