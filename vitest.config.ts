@@ -7,11 +7,10 @@ const seconds = 1000;
 
 /**
  * `order` lets heavy projects run one after the other: two cores measure nothing when everything runs at once.
- * `alone` runs the files of a project one at a time, for tests that kill processes and watch the clock.
  */
 function project(
   name: string,
-  options: { readonly order: number; readonly testTimeoutMs: number; readonly alone?: boolean },
+  options: { readonly order: number; readonly testTimeoutMs: number },
 ): TestProjectInlineConfiguration {
   return {
     extends: true,
@@ -20,7 +19,7 @@ function project(
       include: [`test/${name}/**/*.test.ts`],
       testTimeout: options.testTimeoutMs,
       hookTimeout: options.testTimeoutMs,
-      maxWorkers: options.alone === true ? 1 : 2,
+      maxWorkers: 2,
       sequence: { groupOrder: options.order },
     },
   };
@@ -35,7 +34,7 @@ export default defineConfig({
       project('contract', { order: 2, testTimeoutMs: 30 * seconds }),
       project('repository', { order: 3, testTimeoutMs: 60 * seconds }),
       project('integration', { order: 4, testTimeoutMs: 90 * seconds }),
-      project('fault', { order: 5, testTimeoutMs: 150 * seconds, alone: true }),
+      project('fault', { order: 5, testTimeoutMs: 150 * seconds }),
     ],
     reporters: [
       'dot',

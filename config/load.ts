@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { UsageError } from '../src/core/errors.ts';
+import { fileReason } from '../src/core/file-fault.ts';
 import { settingWords } from './setting-words.ts';
 import { configFileVariable, configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
 
@@ -28,7 +29,7 @@ export function loadConfig(options: {
   const merged = layers.reduce<Tree>((below, above) => merge(dropOtherToken(below, above), above), {});
   const result = configSchema.safeParse(merged, { error: settingWords });
   if (result.success) return Object.freeze(result.data);
-  const issues = result.error.issues.flatMap((issue) => describe(issue, environment, file));
+  const issues = firstOfEach(result.error.issues).flatMap((issue) => describe(issue, environment, file));
   throw new UsageError(`the configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}`, {
     issues,
     hint: 'config/wellsync.yaml shows every setting with its meaning.',
@@ -40,7 +41,7 @@ function readTree(file: string): Tree {
   try {
     source = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`the configuration file ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`, {
+    throw new UsageError(`the configuration file ${file} cannot be read: ${fileReason(error)}`, {
       hint: `Check the path in --config or ${configFileVariable}.`,
       cause: error,
     });
@@ -92,6 +93,13 @@ function describe(
   const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
   const words = issue.code === 'unrecognized_keys' ? 'is not a setting of wellsync' : lowerFirst(issue.message);
   return paths.map((path) => `${path.join('.')}${sourceOf(path.map(String), environment, file)}: ${words}`);
+}
+
+/** One fault a setting is enough: what else is wrong with it may follow from that. */
+function firstOfEach(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  return issues.filter(
+    ({ path }, index) => issues.findIndex((other) => other.path.join('.') === path.join('.')) === index,
+  );
 }
 
 function sourceOf(

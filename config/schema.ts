@@ -106,6 +106,7 @@ export const configSchema = z
         concurrency: count(8),
         requestsPerSecond: z.number().positive().optional(),
         pageLimit: z.number().int().min(5).default(1_000),
+        pageLimitGranted: z.boolean().default(false),
         maxBodyBytes: count(64 * 1024 * 1024),
         retry: z
           .strictObject({

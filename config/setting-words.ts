@@ -7,6 +7,7 @@ export function settingWords(issue: z.core.$ZodRawIssue): string | undefined {
   if (code === 'invalid_key') return 'cannot be named so';
   if (code === 'invalid_value') return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
   if (code === 'invalid_type') return issue.input === undefined ? 'is missing' : `must be ${typeText(issue.expected)}`;
+  if (code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
   const isExclusive = 'inclusive' in issue && issue.inclusive === false;
   if (code === 'too_small')
     return `must be ${isExclusive ? 'above' : 'at least'} ${boundText(issue.minimum, issue.origin)}`;
@@ -26,7 +27,7 @@ const typeWords: Readonly<Record<string, string>> = {
 };
 
 function boundText(bound: number | bigint, origin: string): string {
-  if (origin === 'string') return `${bound} ${bound === 1 ? 'character' : 'characters'} long`;
+  if (origin === 'string') return `${bound} characters long`;
   return origin === 'array' ? `${bound} long` : String(bound);
 }
 

@@ -96,6 +96,9 @@ function incrementalSpec(
   return { ...window, mode: 'incremental', ...(lookback === undefined ? {} : { lookback }) };
 }
 
+/** Where no tier is due. */
+const newDaysAlone: LookbackTier = { days: 0 };
+
 function tierDue(
   tiers: readonly LookbackTier[],
   watermarkMs: number,
@@ -104,7 +107,9 @@ function tierDue(
 ): LookbackTier | undefined {
   const calendar = productionCalendar(timeZone);
   const [lastDay, today] = [calendar.dayOf(watermarkMs), calendar.dayOf(nowMs)];
-  return lastDay === undefined || today === undefined ? undefined : lookbackDue(tiers, lastDay, today);
+  return lastDay === undefined || today === undefined
+    ? undefined
+    : (lookbackDue(tiers, lastDay, today) ?? newDaysAlone);
 }
 
 /**

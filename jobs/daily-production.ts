@@ -33,6 +33,7 @@ export interface DailyProductionSettings {
   /** Rows that this process holds between service and warehouse, over all its chunks. */
   readonly rowsInMemory: number;
   readonly pageLimit: number;
+  readonly pageLimitGranted: boolean;
   /** Wells of a chunk that are read at one time. */
   readonly wellConcurrency: number;
 }
@@ -121,11 +122,11 @@ async function readWindow(
   { service, profiles, reservation }: ReadingParts,
 ): Promise<WindowBatch> {
   const window = { fromMs, toMs };
-  const { pageLimit } = settings;
+  const { pageLimit, pageLimitGranted } = settings;
   const { profile } = profiles;
   const timeZone = zoneOfWell ?? settings.timeZone;
   const mayGoOn = (rows: number): Promise<void> => reservation.came(rows);
-  const request = { uwi, window, timeZone, pageLimit, profile, mayGoOn };
+  const request = { uwi, window, timeZone, pageLimit, pageLimitGranted, profile, mayGoOn };
   const reading = await service.readDailyProduction(request, { signal });
   const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
   const { rows, quarantined, counts } = reading;
@@ -158,7 +159,5 @@ function lookbackNotice(lookback: LookbackTier | undefined): readonly string[] {
 }
 
 function zoneNotice(unknown: string | undefined, taken: string): readonly string[] {
-  return unknown === undefined
-    ? []
-    : [`${JSON.stringify(unknown)}, which wells name, is no time zone: ${taken} was taken`];
+  return unknown === undefined ? [] : [`${JSON.stringify(unknown)} is no time zone: ${taken} was taken for {targets}`];
 }

@@ -38,7 +38,7 @@ const drivers = {
 };
 
 /** Packages that speak to nothing outside the process: every room but the core may use them. */
-const plainPackages = ['zod', 'pino', 'csv-parse', 'csv-stringify'];
+const plainPackages = ['zod', 'pino', 'csv-parse', 'csv-stringify', 'jsonc-parser'];
 
 /** @typedef {{ specifier: string, typeOnly: boolean, line: number }} Import */
 

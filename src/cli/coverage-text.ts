@@ -27,9 +27,16 @@ export function summaryText(facts: {
   readonly more: number;
   readonly width: number;
 }): string {
-  const { frame, totals, rows, more, width } = facts;
-  const parts = [frameText(frame), sumsTable(totals), mapText(rows, width), moreText(more), nextText(totals)];
+  const { frame, totals, rows, more } = facts;
+  if (totals.asked === 0) return `${frameText(frame)}\n\n${nothingText(totals)}`;
+  const width = Number.isFinite(facts.width) ? facts.width : widthWithoutTerminal;
+  const parts = [frameText(frame), sumsTable(totals), mapText(rows, width), moreText(more), nextText(totals, width)];
   return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function nothingText({ wells }: Totals): string {
+  const what = wells === 0 ? 'No well is known yet' : 'No day is known of what was asked for';
+  return `${what}. A first export fills the warehouse: wellsync export daily-production --help`;
 }
 
 function frameText({ timeZone, from, to }: CoverageFrame): string {
@@ -63,19 +70,20 @@ function sumsTable(totals: Totals): string {
   );
 }
 
-/** Rounded away from a whole that it is not: 99.99 % is 99.9 %, and 0.01 % is 0.1 %. */
+/** Never rounded to a whole that it is not: 99.99 % is 99.9 %, and 0.01 % is 0.1 %. */
 export function shareText(count: number, whole: number): string {
   if (whole === 0) return '';
-  const tenths = (1_000 * count) / whole;
-  const shown = tenths < 500 ? Math.ceil(tenths) : Math.floor(tenths);
-  return `${(shown / 10).toFixed(1)} %`;
+  const tenths = Math.round((1_000 * count) / whole);
+  const least = count === 0 ? 0 : 1;
+  const most = count === whole ? 1_000 : 999;
+  return `${(Math.min(Math.max(tenths, least), most) / 10).toFixed(1)} %`;
 }
 
 function mapText(rows: readonly HeatRow[], width: number): string {
   const shown = rows.filter(({ months }) => months.length > 0);
   if (shown.length === 0) return '';
-  const { lines, signIs } = heatMap(shown, Number.isFinite(width) ? width : widthWithoutTerminal);
-  return [...lines, '', `A sign is ${signIs}:`, heatLegend].join('\n');
+  const { lines, signIs } = heatMap(shown, width);
+  return [...lines, '', `A sign is ${signIs}:`, ...heatLegend(width)].join('\n');
 }
 
 function moreText(more: number): string {
@@ -84,14 +92,17 @@ function moreText(more: number): string {
     : `Shown are the wells with the most holes; ${counted(more, 'more well')}: --limit, --by-well --json`;
 }
 
-function nextText({ missing, neverRead, quarantined }: CoverageSums): string {
+function nextText({ missing, neverRead, quarantined }: CoverageSums, width: number): string {
   const steps = [
     ...(missing + neverRead > 0
       ? [['wellsync export daily-production --from-warehouse --gaps', 'reads what is missing or was never read']]
       : []),
     ...(quarantined > 0 ? [['wellsync query "FROM quarantine"', 'shows the records that broke the contract']] : []),
   ];
-  return steps.length === 0 ? '' : `Next\n${tableText([{}, {}], steps, '  ')}`;
+  const table = tableText([{}, {}], steps, '  ');
+  const isWide = table.split('\n').some((line) => line.length > width);
+  const lines = isWide ? steps.map(([command, effect]) => `  ${command}\n    ${effect}`).join('\n') : table;
+  return steps.length === 0 ? '' : `Next\n${lines}`;
 }
 
 const sumColumns = ['days', 'present', 'missing', 'never read', 'quarantined'] as const;

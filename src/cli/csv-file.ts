@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse/sync';
 import { UsageError } from '../core/errors.ts';
+import { fileReason } from '../core/file-fault.ts';
 import { figure } from './words.ts';
 
 export interface CsvRecord {
@@ -71,9 +72,7 @@ async function readBytes(
     }
     return Buffer.concat(parts);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const reason = code === 'ENOENT' ? 'there is no such file' : code === 'EISDIR' ? 'it is a folder' : code;
-    throw new UsageError(`${called} ${file} cannot be read: ${reason}`, { hint: pathHint, cause: error });
+    throw new UsageError(`${called} ${file} cannot be read: ${fileReason(error)}`, { hint: pathHint, cause: error });
   }
 }
 

@@ -138,14 +138,14 @@ async function checkAccess(config: Config): Promise<Finding> {
   await checkSecretFiles(config);
   const { tls } = config.service;
   const shown = tls?.certFile === undefined ? [] : [`client certificate ${tls.certFile}`];
-  return ok('access', listed([...tokenText(config), ...shown]));
+  return ok('access', `${listed([...tokenText(config), ...shown])}; the first request tries it`);
 }
 
 function tokenText({ service: { token, tokenFile, oauth } }: Config): readonly string[] {
   if (token !== undefined) return ['token set by value'];
   if (tokenFile !== undefined) return [`token from the file ${tokenFile}`];
   if (oauth !== undefined) return [`tokens by client credentials from ${oauth.tokenUrl}`];
-  return ['no token: right for a service that asks for none'];
+  return ['no token'];
 }
 
 async function checkDisk(dataDir: string): Promise<Finding> {

@@ -43,9 +43,10 @@ function configOrFinding(invocation: Invocation<unknown>): Config | Finding {
 }
 
 function findingsText(findings: readonly Finding[]): string {
-  const rows = findings.flatMap(({ status, part, message, hint }) => [
-    [status, part, message],
-    ...(hint === null ? [] : [['', '', `→ ${hint}`]]),
-  ]);
+  const rows = findings.flatMap(({ status, part, message, hint }) => {
+    const [first = '', ...more] = message.split('\n');
+    const below = [...more.map((line) => `- ${line}`), ...(hint === null ? [] : [`→ ${hint}`])];
+    return [[status, part, first], ...below.map((line) => ['', '', line])];
+  });
   return tableText([{}, {}, {}], rows);
 }

@@ -1,4 +1,4 @@
-/** Decides how coverage reads as a heat map: a line a well, a sign a month, or a quarter or a year where there is no room. Pure. */
+/** Decides how coverage reads as a heat map: a line a well, a sign a month, or a longer time where there is no room. Pure. */
 import type { CoverageSums } from '../core/coverage.ts';
 import type { MonthCoverage } from '../warehouse/warehouse.ts';
 import { printable } from './words.ts';
@@ -15,6 +15,7 @@ const yearLength = 4;
 const scales = [
   { months: 1, words: 'a month' },
   { months: 3, words: 'a quarter' },
+  { months: 6, words: 'half a year' },
   { months: 12, words: 'a year' },
   { months: 120, words: 'a decade' },
 ] as const;
@@ -29,7 +30,7 @@ export function heatMap(
   const all = named.flatMap(({ months }) => months.map(({ month }) => monthNumber(month)));
   const [first, last] = [lowest(all), -lowest(all.map((month) => -month))];
   const room = Math.max(1, width - nameWidth - 2);
-  const scale = scales.find(({ months }) => columnOf(last, first, months) < room) ?? scales[3];
+  const scale = scales.find(({ months }) => columnOf(last, first, months) < room) ?? scales[4];
   const columns = columnOf(last, first, scale.months) + 1;
   const lines = named.map(({ name, months }) => {
     const periods = Array.from({ length: columns }, () => noDays);
@@ -43,8 +44,26 @@ export function heatMap(
   return { lines: [axis, ...lines], signIs: scale.words };
 }
 
-export const heatLegend =
-  '█ every day  ▓ 90 % or more  ▒ half or more  ░ less  · none, though read  ? none, and not all read  ! quarantined';
+const signs = [
+  '█ every day',
+  '▓ 90 % or more',
+  '▒ half or more',
+  '░ less',
+  '· none, though read',
+  '? none, and not all read',
+  '! quarantined',
+];
+
+/** What the signs say, in lines that are no wider than `width` where a single one is not. */
+export function heatLegend(width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const sign of signs) {
+    const longer = `${lines.at(-1) ?? ''}  ${sign}`;
+    if (lines.length > 0 && longer.length <= width) lines[lines.length - 1] = longer;
+    else lines.push(sign);
+  }
+  return lines;
+}
 
 /** Quarantined days want to be seen, however few. */
 function signOf({ asked, present, quarantined, neverRead }: CoverageSums): string {
@@ -81,16 +100,17 @@ function columnOf(month: number, first: number, scale: number): number {
   return Math.floor(month / scale) - Math.floor(first / scale);
 }
 
-/** The years that begin in a column, each where there is room behind the one before. */
+/** The years that begin in a column, each where there is room behind the one before; else the year of the first column. */
 function yearAxis(first: number, columns: number, scale: number): string {
+  const monthOf = (column: number): number => (Math.floor(first / scale) + column) * scale;
   let axis = '';
   for (let column = 0; column < columns; column += 1) {
-    const month = (Math.floor(first / scale) + column) * scale;
+    const month = monthOf(column);
     const beginsYear = month % 12 === 0 && (scale < 12 || (month / 12) % 5 === 0);
     const hasRoom = axis.length <= column && column + yearLength <= columns;
     if (beginsYear && hasRoom) axis = `${axis.padEnd(column)}${month / 12} `;
   }
-  return axis.trimEnd();
+  return axis === '' ? String(Math.floor(monthOf(0) / 12)) : axis.trimEnd();
 }
 
 function cut(name: string): string {

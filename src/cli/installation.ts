@@ -208,6 +208,7 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     batchRows,
     rowsInMemory,
     pageLimit: config.service.pageLimit,
+    pageLimitGranted: config.service.pageLimitGranted,
     wellConcurrency: config.service.concurrency,
   };
 }

@@ -43,10 +43,14 @@ function shortText(iso: string): string {
   return instantText(Date.parse(iso));
 }
 
+/** A lookback of no days. */
+const newDaysAlone = tierText({ days: 0 });
+
 /** Why a window is what it is. */
 function reasonText({ mode, lookback }: Pick<ReturnType<typeof windowOf>, 'mode' | 'lookback'>): string {
   if (mode === 'backfill') return 'backfill';
-  return lookback === null ? 'whole history' : `new days, and again ${lookback}`;
+  if (lookback === null) return 'whole history';
+  return lookback === newDaysAlone ? 'new days' : `new days, and again ${lookback}`;
 }
 
 function tallyText(windows: ReadonlyArray<ReturnType<typeof windowOf>>): string {

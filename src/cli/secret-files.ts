@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/schema.ts';
 import { UsageError } from '../core/errors.ts';
+import { fileReason } from '../core/file-fault.ts';
 
 interface SecretFile {
   /** As an operator sets it. */
@@ -38,6 +39,6 @@ async function faultOf({ setting, path }: SecretFile): Promise<string | undefine
     const content = await readFile(path, 'utf8');
     return content.trim() === '' ? `${setting}: the file ${path} is empty` : undefined;
   } catch (error) {
-    return `${setting}: the file ${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`;
+    return `${setting}: the file ${path} cannot be read: ${fileReason(error)}`;
   }
 }

@@ -41,6 +41,8 @@ export interface WindowTally {
   readonly unchanged: number;
   /** Stored rows that the reading does not have, that no new row replaces and no quarantined record stands for. */
   readonly leaving: number;
+  /** Rows that came with the instant that they had, and stood on another production day. */
+  readonly otherDay: number;
 }
 
 /** Whether a window would lose more than both limits of the guard: a suspiciously empty read removes nothing (G4). */
@@ -54,13 +56,22 @@ export function outcomeOfWindow(batch: WindowBatch, tally: WindowTally, guard: S
   const { inserted, updated, unchanged, leaving } = tally;
   const removed = held ? 0 : leaving;
   const heldRows = held ? leaving : 0;
+  const notices = [...batch.notices, ...otherDayNotice(tally)];
   return {
     unit: batch.unit,
     state: held ? 'held' : 'done',
     counts: { ...batch.counts, inserted, updated, unchanged, removed, heldRows, windows: 1 },
     ...(held ? { fault: shrinkFault(batch, tally) } : {}),
-    ...(batch.notices.length > 0 ? { notices: batch.notices } : {}),
+    ...(notices.length > 0 ? { notices } : {}),
   };
+}
+
+/** Rows outside of the window still stand on the day that the former zone gave them. */
+function otherDayNotice({ otherDay }: WindowTally): readonly string[] {
+  if (otherDay === 0) return [];
+  return [
+    'another time zone put rows on another production day than before: those from before the window keep theirs until they are read again with --from ({targets})',
+  ];
 }
 
 function shrinkFault({ uwi, window }: WindowBatch, { stored, leaving }: WindowTally): Fault {

@@ -13,7 +13,7 @@
  * The bound, for p pages as large as the service grants and a service at rest. With a fitting profile p + 1 requests, one
  * more for a well of one or two rows; without one p + 2, and two for each limit refused. Where pages overlap, p of them
  * are about p² / limit more. Where `limit` is ignored or refused: 3 (p + 2) + 3. Where `page` is ignored: 3, and two for
- * each window halved. Rows that move cost a few pages more, at most four passes over all of them.
+ * each window halved (core/paging-windows.ts). Rows that move cost a few pages more, at most four passes over all of them.
  */
 import {
   areSame,
@@ -47,6 +47,8 @@ export interface PagesOptions {
   /** Pages of one pass over the rows. */
   readonly maxPages: number;
   readonly profile?: PagingProfile | undefined;
+  /** A limit that is known to be granted: where `page` is ignored, fewer rows than it are all of them. */
+  readonly grantedLimit?: number | undefined;
 }
 
 export type PagesEnd =
@@ -188,18 +190,23 @@ function* readPasses(limit: PageLimit, options: PagesOptions, before?: readonly 
   return result.kind === 'end' && limit !== undefined ? endOf({ limitHonoured: false }) : result;
 }
 
-/** Every page is the first. Without dates to tell by, fewer rows than the limit are taken for all. */
+/**
+ * Every page is the first. Where dates make no answer shorter either, nothing shows whether it was cut: then the rows are
+ * taken for all of a service that pays no heed to the limit either, and simply sends what it has; else the read fails.
+ */
 function* readUnpaged(
   keys: readonly string[],
   found: PagingFindings,
   limit: PageLimit,
   options: PagesOptions,
 ): Paging<PagingEnd> {
-  if (!mayBeCut(keys)) return endOf(found);
-  const { window, maxPages } = options;
+  const { window, maxPages, grantedLimit } = options;
+  const isGranted = limit !== undefined && limit === grantedLimit;
+  if (!mayBeCut(keys) || (isGranted && keys.length < limit)) return endOf(found);
   const result = yield* readByWindows({ window, limit, keys }, maxPages);
   if (result !== 'undated') return result.kind === 'end' ? endOf(found) : result;
   const pages = yield* readInPasses({ ...options, limit });
   if (pages.kind !== 'same-page') return pages;
-  return pages.keys.length === limit ? failWith('page-ignored') : endOf(found);
+  const fewer = yield { page: 1, limit: pages.keys.length - 1, again: Infinity };
+  return areSame(keysOf(fewer), pages.keys) ? endOf(found) : failWith('page-ignored');
 }

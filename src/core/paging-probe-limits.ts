@@ -60,9 +60,10 @@ function* judgeLargest(
   }
   const beyond = yield { page: base + count, limit: 1 };
   const isCut = rowsOf(beyond).some(({ key }) => rows.every((row) => row.key !== key));
+  const distinct = new Set(rows.map(({ key }) => key)).size;
   const because = isCut
     ? `${counted(count)} came where ${largeLimit} were asked for, and there are more`
-    : `the well has ${counted(count)}, and all came at one time`;
+    : `the well has ${counted(distinct)}, and all came at one time`;
   if (!isCut) return { maxLimit: unknown(because), overMaxLimit: unknown(because) };
   return { maxLimit: finding(count, because), overMaxLimit: finding<'clamped' | 'refused'>('clamped', because) };
 }
@@ -79,7 +80,7 @@ function* searchLimit(base: PageBase, plain: readonly ProbeRow[]): Probing<Large
     else refused = middle;
   }
   const largest = usualLimits[granted] ?? leastLimit;
-  const because = `a limit of ${largest} is granted, one of ${usualLimits[refused] ?? largeLimit} refused`;
+  const because = `a limit of ${largest} is granted, one of ${usualLimits[refused] ?? largeLimit} refused; none between was tried`;
   const rows = again !== undefined && again.length > plain.length ? again : plain;
   return {
     maxLimit: finding(largest, because),
@@ -93,12 +94,16 @@ function* searchLimit(base: PageBase, plain: readonly ProbeRow[]): Probing<Large
 export function defaultLimitOf(
   plain: readonly ProbeRow[],
   others: readonly ProbeRow[],
-  wasPaged: boolean,
+  { pageBase, pagingHonoured }: PageFindings,
 ): Finding<number> {
   const known = new Set(plain.map(({ key }) => key));
   if (others.some(({ key }) => !known.has(key)))
     return finding(plain.length, `${counted(plain.length)} came without a limit, and there are more`);
+  if (pagingHonoured.value === false)
+    return unknown('every page is the first one: nothing shows whether there are more');
   return unknown(
-    wasPaged ? `all ${counted(plain.length)} of the well came without a limit` : 'no page could be told from another',
+    pageBase.value === 'unknown'
+      ? 'no page could be told from another'
+      : `all ${counted(known.size)} of the well came without a limit`,
   );
 }

@@ -25,7 +25,7 @@ export function* probe(plain: readonly ProbeRow[]): Probing<ProbeFindings> {
   const pastLast = yield* probePastLast(pages);
   const { rows, granted, again = pages.firstAgain, ...largest } = yield* probeLargest(pages, plain);
   const bounds = yield* probeBounds(rows, pageBase.value, granted);
-  const defaultLimit = defaultLimitOf(plain, [...pages.seen, ...rows], pages.seen.length > 0);
+  const defaultLimit = defaultLimitOf(plain, [...pages.seen, ...rows], pages);
   const order = { order: orderOf(rows), orderStable: stabilityOf(plain, again) };
   return {
     pageBase,

@@ -3,7 +3,7 @@
  * one that it gave before and so cannot have been cut. Every answer is of one moment, so no row can move out of sight
  * unless its date does.
  */
-import { areSame, endOf, failWith, keysOf, type PageLimit, type Paging, type PagingEnd } from './paging.ts';
+import { endOf, failWith, keysOf, type PageLimit, type Paging, type PagingEnd } from './paging.ts';
 import { askedWindow, DAY_MS, type Window } from './window.ts';
 
 /**
@@ -26,23 +26,28 @@ export function mayBeCut(keys: readonly string[]): boolean {
 }
 
 /**
- * Reads what the whole answer may lack; `undated` says that the service pays no heed to dates either. Each halving takes
- * two requests; there are at most about 2 log2(days) of them for each full answer that the window holds.
+ * Reads what the whole answer may lack. `undated` says that a narrower window did not make the answer shorter, and that
+ * nothing but the rows of the whole answer came all the while: they are all, or the service cuts them off for good.
+ *
+ * A window is halved only while an answer of rows dated around it is as long as the whole one: about 4 log2(days) requests
+ * for each full answer that the window holds, and 2 log2(days) before a date that is not heeded ends the read.
  */
 export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<PagingEnd | 'undated'> {
   const { limit, keys } = whole;
+  const inWhole = new Set(keys);
   const open: Window[] = [whole.window];
+  let isCut = false;
   for (let asks = 0; asks < maxPages; asks += 2) {
     const window = open.shift();
     if (window === undefined) return endOf();
     const halves = yield* askHalves(window, limit);
     if (halves === undefined) return failWith('refused');
-    if (window === whole.window && halves.every((half) => areSame(half.keys, keys))) return 'undated';
-    for (const half of halves) {
-      if (half.keys.length < keys.length) continue;
-      // A day's answer may be as long for a bound that is not heeded, or because there are no other rows.
-      if (half.window.toMs - half.window.fromMs > DAY_MS) open.push(half.window);
-      else if (keys.length === limit || !areSame(half.keys, keys)) return failWith('page-ignored');
+    isCut ||= halves.some((half) => half.keys.some((key) => !inWhole.has(key)));
+    for (const half of halves.filter(({ keys: { length } }) => length >= keys.length)) {
+      if (half.isBeyond || half.window.toMs - half.window.fromMs <= DAY_MS) {
+        return isCut ? failWith('page-ignored') : 'undated';
+      }
+      open.push(half.window);
     }
   }
   return failWith('without-end');
@@ -51,6 +56,7 @@ export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<Pag
 interface Half {
   readonly window: Window;
   readonly keys: readonly string[];
+  readonly isBeyond: boolean;
 }
 
 /** Undefined where one is refused. */
@@ -64,7 +70,8 @@ function* askHalves({ fromMs, toMs }: Window, limit: PageLimit): Paging<readonly
   for (const window of windows) {
     const answer = yield { page: 1, limit, window: askedWindow(window), again: Infinity };
     if (answer.kind === 'refused') return undefined;
-    halves.push({ window, keys: keysOf(answer) });
+    const isBeyond = answer.kind === 'page' && answer.isBeyond === true;
+    halves.push({ window, keys: keysOf(answer), isBeyond });
   }
   return halves;
 }

@@ -13,9 +13,13 @@ export interface PageAsk {
   readonly again: number;
 }
 
-/** What the service answered; `keys` names its rows in their order, an unchanged row always alike. */
+/**
+ * What the service answered; `keys` names its rows in their order, an unchanged row always alike. `isBeyond` says that a
+ * row is dated more than a day outside of the window that was asked for: whatever zone and bounds the service goes by, it
+ * pays no heed to one of the dates.
+ */
 export type PageAnswer =
-  | { readonly kind: 'page'; readonly keys: readonly string[] }
+  | { readonly kind: 'page'; readonly keys: readonly string[]; readonly isBeyond?: boolean }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'refused' };
 

@@ -28,6 +28,12 @@ export type CheckedRecord =
       readonly instantMs: number | undefined;
     };
 
+/** A record as it stands in the answer that it came with: what its value may have lost is still there. */
+export interface RecordText {
+  whole(): string;
+  member(name: string): string;
+}
+
 const uuidPattern = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const positions: ReadonlyMap<string, number> = new Map(measureFields.map((field, position) => [field.name, position]));
 /** What a field is worth that does not come: an optional one nothing, a required one its documented default. */
@@ -38,10 +44,10 @@ const longestShownValue = 60;
 /**
  * Checks one record as it came out of JSON. Absent optional = null; an absent required number = 0; null or a value of
  * another type where none may be = quarantined, and so is an int32 out of range or a date that does not exist. A date
- * without an offset is taken in the calendar's zone.
+ * without an offset is taken in the calendar's zone. What is quarantined is kept as it came, and so is an extra field.
  */
-export function checkRecord(raw: unknown, calendar: ProductionCalendar): CheckedRecord {
-  if (!isRecord(raw)) return quarantine(raw, [`the record is ${shown(raw)}, not an object`], {});
+export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: RecordText): CheckedRecord {
+  if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], {});
   const { measures, requiredSeen, extraFields, faults } = readMeasures(raw);
   const { xid, date } = raw;
   const id = typeof xid === 'string' && uuidPattern.test(xid) ? xid.toLowerCase() : undefined;
@@ -50,9 +56,9 @@ export function checkRecord(raw: unknown, calendar: ProductionCalendar): Checked
   if (day === undefined) faults.unshift(`date is ${shown(date)}, not a date-time`);
   if (id === undefined) faults.unshift(`xid is ${shown(xid)}, not a uuid`);
   if (faults.length > 0 || id === undefined || instantMs === undefined || day === undefined) {
-    return quarantine(raw, faults, { xid: id, instantMs, day });
+    return quarantine(text, faults, { xid: id, instantMs, day });
   }
-  const extras = extraFields.length === 0 ? null : jsonOf(raw, extraFields);
+  const extras = extraFields.length === 0 ? null : jsonOf(raw, extraFields, text);
   const row = { xid: id, instantMs, day, measures, extras };
   return { kind: 'row', row, defaulted: requiredSeen < requiredCount, extraFields };
 }
@@ -98,13 +104,29 @@ const wanted: Readonly<Record<FieldKind, string>> = {
   boolean: 'true or false',
 };
 
-/** Through entries, since assigning a field named `__proto__` would lose it. */
-function jsonOf(raw: Readonly<Record<string, unknown>>, names: readonly string[]): string {
-  return JSON.stringify(Object.fromEntries(names.map((name) => [name, raw[name]])));
+/** A field whose number has more digits than a double keeps stands in its own text. */
+function jsonOf(raw: Readonly<Record<string, unknown>>, names: readonly string[], text: RecordText): string {
+  const members = names.map((name) => {
+    const value = raw[name];
+    return `${JSON.stringify(name)}:${isExact(value) ? JSON.stringify(value) : text.member(name)}`;
+  });
+  return `{${members.join(',')}}`;
+}
+
+/** Decimal digits that every double gives back as they were. */
+const exactDigits = 15;
+
+function isExact(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && digitsOf(value) <= exactDigits;
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
+}
+
+function digitsOf(value: number): number {
+  return String(value).replace(/e.*$/, '').replaceAll(/\D/g, '').length;
 }
 
 function quarantine(
-  raw: unknown,
+  text: RecordText,
   faults: readonly string[],
   read: {
     readonly xid?: string | undefined;
@@ -113,7 +135,7 @@ function quarantine(
   },
 ): CheckedRecord {
   const { xid = null, day = null, instantMs } = read;
-  return { kind: 'quarantined', record: { raw: JSON.stringify(raw), reason: faults.join('; '), xid, day }, instantMs };
+  return { kind: 'quarantined', record: { raw: text.whole(), reason: faults.join('; '), xid, day }, instantMs };
 }
 
 function shown(value: unknown): string {

@@ -53,7 +53,7 @@ export interface UnitOutcome {
   readonly counts: Counts;
   /** Why it failed or is held. */
   readonly fault?: Fault;
-  /** Said once in the report, however many units say it: an extra field, say. */
+  /** Said once in the report, however many units say it (an extra field, say); `{targets}` stands for their targets. */
   readonly notices?: readonly string[];
 }
 

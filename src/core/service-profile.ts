@@ -130,7 +130,8 @@ export function summaryOf({ uwi, pageBase, maxLimit, pagingHonoured, limitHonour
     limitHonoured === false ? 'limit is not heeded' : wordsFor('the largest limit is', maxLimit),
     wordsFor('order by date:', order),
   ];
-  return `${known.filter((words) => words !== '').join(', ')} (asked of ${uwi})`;
+  const words = known.filter((each) => each !== '').join(', ');
+  return `${words === '' ? 'nothing could be told' : words} (asked of ${uwi})`;
 }
 
 function wordsFor(what: string, value: number | string): string {
@@ -139,8 +140,7 @@ function wordsFor(what: string, value: number | string): string {
 
 /** The limit to ask for: what the operator wants, but no more than the service is known to grant. */
 export function limitFor(profile: ServiceProfile | undefined, wanted: number): number {
-  const { maxLimit = 'unknown', overMaxLimit = 'unknown' } = profile ?? {};
-  return maxLimit === 'unknown' || overMaxLimit === 'unknown' ? wanted : Math.min(wanted, maxLimit);
+  return profile !== undefined && isLimitKnown(profile) ? Math.min(wanted, profile.maxLimit) : wanted;
 }
 
 /** In which points a read found the service otherwise than its profile says, in words; none where it fits. */
@@ -153,15 +153,19 @@ export function misfitsOf(
   if (differ(pageBase, found.pageBase)) misfits.push(`its first page is ${found.pageBase}, not ${pageBase}`);
   if (differ(pagingHonoured, found.pagingHonoured)) misfits.push(honouredWords('page', found.pagingHonoured));
   if (differ(limitHonoured, found.limitHonoured)) misfits.push(honouredWords('limit', found.limitHonoured));
-  if (found.limitRefused) misfits.push('it refuses a limit that it granted');
+  if (found.limitRefused && isLimitKnown(profile)) misfits.push('it refuses a limit that it granted');
   if (isBelow(found.grantedLimit, profile))
     misfits.push(`it grants a limit of ${found.grantedLimit}, not ${profile.maxLimit}`);
   return misfits;
 }
 
+function isBelow(granted: number | undefined, profile: ServiceProfile): boolean {
+  return granted !== undefined && isLimitKnown(profile) && granted < profile.maxLimit;
+}
+
 /** Where the largest limit is not known, more was asked for than anybody promised. */
-function isBelow(granted: number | undefined, { maxLimit, overMaxLimit }: ServiceProfile): boolean {
-  return granted !== undefined && maxLimit !== 'unknown' && overMaxLimit !== 'unknown' && granted < maxLimit;
+function isLimitKnown(profile: ServiceProfile): profile is ServiceProfile & { readonly maxLimit: number } {
+  return profile.maxLimit !== 'unknown' && profile.overMaxLimit !== 'unknown';
 }
 
 function differ<T>(known: T | Unknown, found: T | undefined): boolean {

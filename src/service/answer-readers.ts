@@ -3,6 +3,7 @@ import { PermanentError } from '../core/errors.ts';
 import { notJson, wrongShape } from './classification.ts';
 import { deletionAnswerSchema, timeSeriesRecordSchema } from './contract.ts';
 import type { TimeSeriesRecord, WellBody } from './production-data-service.ts';
+import { recordPage, type RecordPage } from './record-page.ts';
 import type { AnswerReader } from './request-layer.ts';
 
 const readJson: AnswerReader<unknown> = (answer, asked) => {
@@ -13,12 +14,14 @@ const readJson: AnswerReader<unknown> = (answer, asked) => {
   }
 };
 
-/** Section 4.1: the records stay as they came. */
-export const readArray: AnswerReader<readonly unknown[]> = (answer, asked) => {
+const readArray: AnswerReader<readonly unknown[]> = (answer, asked) => {
   const value = readJson(answer, asked);
   if (Array.isArray(value)) return value;
   throw wrongShape(answer, asked, 'an array');
 };
+
+/** Section 4.1: the records stay as they came. */
+export const readPage: AnswerReader<RecordPage> = (answer, asked) => recordPage(answer.body, readArray(answer, asked));
 
 /** Section 4.2. A record that breaks the contract is a PermanentError that names its place: it would come again. */
 export const readTimeSeries: AnswerReader<readonly TimeSeriesRecord[]> = (answer, asked) => {

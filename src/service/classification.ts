@@ -40,7 +40,8 @@ export function errorOfAnswer(answer: Answer, asked: Asked, nowMs: number): Well
   const { status } = answer;
   const message = `${asked.label} answered ${status}${excerptOf(answer, asked)}`;
   if (isSuccess(status)) return isWebPage(answer) ? notJson(answer, asked) : undefined;
-  if (status === 401) return new AccessError('unauthorized', message, { hint: 'Check the token of the service.' });
+  if (status === 401)
+    return new AccessError('unauthorized', message, { hint: asked.hidden.length === 0 ? noTokenHint : tokenHint });
   if (status === 403)
     return new AccessError('forbidden', message, { hint: 'Ask for the right to do this at the service.' });
   if (status === 404) return new NotFoundError('not-found', message, { status });
@@ -51,6 +52,9 @@ export function errorOfAnswer(answer: Answer, asked: Asked, nowMs: number): Well
   }
   return new PermanentError(`http-${status}`, message, { status });
 }
+
+const tokenHint = 'The service does not take the token: check it, or get another one.';
+const noTokenHint = 'No token was sent: set service.tokenFile, service.oauth or WELLSYNC_SERVICE_TOKEN.';
 
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
@@ -107,9 +111,16 @@ export function errorOfFailure(failure: unknown, asked: Asked, answering: boolea
   const code = codeOf(failure);
   if (code === undefined) return failure;
   const details = { cause: failure };
-  const transient = (name: string, what: string, serviceDown = false) =>
-    new TransientError(name, `${asked.label} ${what} (${code})`, { ...details, serviceDown });
-  if (silence.has(code)) return transient('no-connection', 'reached nobody', true);
+  const shown = code.startsWith('UND_ERR_') ? '' : ` (${code})`;
+  const transient = (name: string, what: string) => new TransientError(name, `${asked.label} ${what}${shown}`, details);
+  if (silence.has(code)) {
+    const hint = 'Check its address, and that it is up.';
+    return new TransientError('no-connection', `${asked.label} reached nobody${shown}`, {
+      ...details,
+      hint,
+      serviceDown: true,
+    });
+  }
   if (timeOuts.has(code)) return transient('timeout', 'was not answered in time');
   if (brokenConnections.has(code)) {
     return answering

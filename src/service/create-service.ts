@@ -1,5 +1,5 @@
 /** Composes the client of the Production Data Service: seven calls over one pool, one token and one layer of retry. */
-import { readArray, readDeletion, readNothing, readTimeSeries, readWell } from './answer-readers.ts';
+import { readDeletion, readNothing, readPage, readTimeSeries, readWell } from './answer-readers.ts';
 import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
 import { createDailyProductionReader } from './daily-production-reader.ts';
@@ -29,7 +29,7 @@ export function createProductionDataService(
   const call = createRequestLayer(exchange, tokens, settings.retry, parts);
 
   const fetchPage = async (query: DailyProductionQuery, options?: RequestOptions) =>
-    call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readArray, options);
+    call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readPage, options);
 
   const { now } = parts;
   const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage: fetchPage };

@@ -5,13 +5,14 @@ import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/pagi
 import { productionCalendar } from '../core/production-day.ts';
 import { limitFor, misfitsOf, type ServiceProfile } from '../core/service-profile.ts';
 import { askedWindow, type Window } from '../core/window.ts';
-import { refusalOf, replyTo } from './page-reply.ts';
+import { refusalOf, replyTo, type PageReply } from './page-reply.ts';
 import type { ProductionDataService } from './production-data-service.ts';
 import { ReadingTally } from './reading-tally.ts';
+import type { RecordPage } from './record-page.ts';
 import type { RequestOptions } from './request-layer.ts';
 
 type PageQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
-type PageFetch = (query: PageQuery, options: RequestOptions) => Promise<readonly unknown[]>;
+type PageFetch = (query: PageQuery, options: RequestOptions) => Promise<RecordPage>;
 
 /**
  * The port's readDailyProduction over its fetchDailyProductionPage. Which limit the service grants is remembered for as
@@ -20,20 +21,21 @@ type PageFetch = (query: PageQuery, options: RequestOptions) => Promise<readonly
 export function createDailyProductionReader(fetchPage: PageFetch): ProductionDataService['readDailyProduction'] {
   const grantedLimits = new Map<number, readonly PageLimit[]>();
 
-  return async ({ uwi, window, timeZone, pageLimit, profile, mayGoOn }, options = {}) => {
+  return async ({ uwi, window, timeZone, pageLimit, pageLimitGranted, profile, mayGoOn }, options = {}) => {
     const tally = new ReadingTally(window, productionCalendar(timeZone));
     const answers = new AnswerCount();
     const asked = askedWindow(window);
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);
-    const pages = readPages({ window, limits, maxPages: maxPagesFor(asked), profile });
+    const grantedLimit = pageLimitGranted === true ? pageLimit : undefined;
+    const pages = readPages({ window, limits, maxPages: maxPagesFor(asked), profile, grantedLimit });
     let refusal: PermanentError | undefined;
     let step = pages.next();
     while (step.done !== true) {
       const query = queryFor(uwi, asked, step.value);
       const reply = await replyTo(fetchPage(query, { ...options, onAnswer: answers.count }));
       if (reply instanceof PermanentError) refusal = reply;
-      step = pages.next(answerOf(reply, tally, step.value));
+      step = pages.next(answerOf(reply, tally, asked, step.value));
       await mayGoOn?.(tally.rowCount);
     }
     const end = step.value;
@@ -49,9 +51,14 @@ function queryFor(uwi: string, asked: Window, { page, limit, window = asked }: P
   return { uwi, startMs: window.fromMs, endMs: window.toMs, page, ...(limit === undefined ? {} : { limit }) };
 }
 
-function answerOf(reply: readonly unknown[] | PermanentError, tally: ReadingTally, { again }: PageAsk): PageAnswer {
+function answerOf(
+  reply: PageReply,
+  tally: ReadingTally,
+  asked: Window,
+  { again, window = asked }: PageAsk,
+): PageAnswer {
   if (reply instanceof PermanentError) return { kind: refusalOf(reply) ?? 'refused' };
-  return { kind: 'page', keys: tally.add(reply, again) };
+  return { kind: 'page', ...tally.add(reply, window, again) };
 }
 
 type Ended = Extract<PagesEnd, { kind: 'end' }>;
@@ -67,9 +74,13 @@ function failureOf(failure: PagingFailure, uwi: string, refusal: PermanentError 
     case 'refused':
       return refusal ?? new PermanentError('refused', `the service refused every page of ${uwi}`);
     case 'page-ignored':
-      return new PermanentError('page-ignored', `the service answers every page of ${uwi} with the first rows alone`, {
-        hint: 'It pays no heed to page: set service.pageLimit above the number of rows that a well has.',
-      });
+      return new PermanentError(
+        'page-ignored',
+        `the service pays no heed to page, and nothing shows that it sent all rows of ${uwi}`,
+        {
+          hint: 'Set service.pageLimit above the number of rows that a well has and, where the service is known to grant it, service.pageLimitGranted: true.',
+        },
+      );
     case 'without-end':
       return new PermanentError(
         'pages-without-end',

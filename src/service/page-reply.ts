@@ -1,11 +1,11 @@
 /** Decides which refusals are answers about pages: what the service says of a page, of a limit or of a well, and not its failure. */
 import { NotFoundError, PermanentError } from '../core/errors.ts';
+import type { RecordPage } from './record-page.ts';
 
-/** Records as they came, or the refusal. */
-export type PageReply = readonly unknown[] | PermanentError;
+export type PageReply = RecordPage | PermanentError;
 
 /** A page, or a refusal that may be an answer about pages; every other error is thrown. */
-export async function replyTo(page: Promise<readonly unknown[]>): Promise<PageReply> {
+export async function replyTo(page: Promise<RecordPage>): Promise<PageReply> {
   try {
     return await page;
   } catch (error) {

@@ -8,6 +8,7 @@ import type { ProfileEvidence, ServiceProfile } from '../core/service-profile.ts
 import { refusalOf, replyTo } from './page-reply.ts';
 import type { CallOptions, ProbeRequest, ProductionDataService } from './production-data-service.ts';
 import { keyOf } from './reading-tally.ts';
+import type { RecordPage } from './record-page.ts';
 
 export interface ProbeOptions extends CallOptions {
   readonly now?: () => number;
@@ -42,9 +43,9 @@ export async function probeService(
   }
 }
 
-function rowsOf(records: readonly unknown[], calendar: ProductionCalendar): readonly ProbeRow[] {
-  return records.map((raw) => {
-    const checked = checkRecord(raw, calendar);
+function rowsOf(page: RecordPage, calendar: ProductionCalendar): readonly ProbeRow[] {
+  return page.records.map((raw, index) => {
+    const checked = checkRecord(raw, calendar, page.textOf(index));
     return { key: keyOf(checked), instantMs: checked.kind === 'row' ? checked.row.instantMs : checked.instantMs };
   });
 }

@@ -3,6 +3,7 @@ import type { TransientError } from '../core/errors.ts';
 import type { WindowReading } from '../core/reading.ts';
 import type { ServiceProfile } from '../core/service-profile.ts';
 import type { Window } from '../core/window.ts';
+import type { RecordPage } from './record-page.ts';
 
 /** A TimeSeriesRecord of INTERFACE.md section 2.2; `measurement` is kept as it comes. */
 export interface TimeSeriesRecord {
@@ -40,6 +41,8 @@ export interface DailyProductionRequest {
   readonly timeZone: string;
   /** Rows to ask for on a page; the service may grant fewer. */
   readonly pageLimit: number;
+  /** The operator's word that the service sends as many rows as pageLimit where it has them. */
+  readonly pageLimitGranted?: boolean | undefined;
   readonly profile?: ServiceProfile | undefined;
   /** Told after each page how many rows have come by now; no further page is asked for before it resolves. */
   readonly mayGoOn?: ((rows: number) => Promise<void>) | undefined;
@@ -69,7 +72,7 @@ export interface ProductionDataService {
       readonly limit?: number;
     },
     options?: CallOptions,
-  ): Promise<readonly unknown[]>;
+  ): Promise<RecordPage>;
 
   /**
    * Reads every page of one window to its end and checks each record (core/page-end.ts decides how). The window asked for

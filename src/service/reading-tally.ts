@@ -1,15 +1,19 @@
 /** Owns the account of one read while its pages come: every record that arrived is in exactly one of its places (G2). */
 import { checkRecord, type CheckedRecord } from '../core/record-check.ts';
+import type { PageAnswer } from '../core/paging.ts';
 import type { DailyProductionRow, QuarantinedRecord } from '../core/daily-production.ts';
 import type { ProductionCalendar } from '../core/production-day.ts';
 import type { WindowReading } from '../core/reading.ts';
-import { isInside, type Window } from '../core/window.ts';
+import { DAY_MS, isInside, type Window } from '../core/window.ts';
+import type { RecordPage } from './record-page.ts';
 
 /**
  * Where a record belongs: the row or the record itself inside the window, `outside` where its date is not in there. A row
  * of which nothing else is to be said stands by itself: 60 years are 22,000 of them (G8).
  */
 type Place = DailyProductionRow | CheckedRecord | 'outside';
+
+type PageKeys = Omit<Extract<PageAnswer, { kind: 'page' }>, 'kind'>;
 
 export class ReadingTally {
   readonly #window: Window;
@@ -29,23 +33,31 @@ export class ReadingTally {
   }
 
   /**
-   * Takes in a page; up to `again` of its records may be ones that were asked for again, which do not count as read.
-   * Returns a name for each record: its key, and its date as well where that is not what it was.
+   * Takes in the answer to `asked`; up to `again` of its records may be ones that were asked for again, which do not count
+   * as read. Each record's name is its key, and its date as well where that is not what it was.
    */
-  add(records: readonly unknown[], again: number): readonly string[] {
+  add(page: RecordPage, asked: Window, again: number): PageKeys {
     const countBefore = this.#places.size;
-    const names = records.map((raw) => {
-      const checked = checkRecord(raw, this.#calendar);
-      const key = keyOf(checked);
-      const before = this.#places.get(key);
-      const place = this.#placeOf(checked);
-      this.#places.set(key, place);
-      const instantMs = instantOf(place);
-      return before === undefined || instantOf(before) === instantMs ? key : `${key} ${instantMs}`;
+    const around = { fromMs: asked.fromMs - DAY_MS, toMs: asked.toMs + DAY_MS };
+    let isBeyond = false;
+    const keys = page.records.map((raw, index) => {
+      const checked = checkRecord(raw, this.#calendar, page.textOf(index));
+      const instantMs = instantOf(checked);
+      isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
+      return this.#put(checked);
     });
-    const repeated = records.length - (this.#places.size - countBefore);
-    this.#read += records.length - Math.min(again, repeated);
-    return names;
+    const repeated = keys.length - (this.#places.size - countBefore);
+    this.#read += keys.length - Math.min(again, repeated);
+    return { keys, isBeyond };
+  }
+
+  #put(checked: CheckedRecord): string {
+    const key = keyOf(checked);
+    const before = this.#places.get(key);
+    const place = this.#placeOf(checked);
+    this.#places.set(key, place);
+    const instantMs = instantOf(place);
+    return before === undefined || instantOf(before) === instantMs ? key : `${key} ${instantMs}`;
   }
 
   #placeOf(checked: CheckedRecord): Place {

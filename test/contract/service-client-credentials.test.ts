@@ -37,8 +37,10 @@ async function start(options: {
   };
   const client = serviceAt(service.baseUrl, { token }, { now: () => clock.nowMs });
   closers.push(endpoint, service, client);
-  const ask = async (signal?: AbortSignal) =>
-    client.service.fetchDailyProductionPage(page, signal === undefined ? {} : { signal });
+  const ask = async (signal?: AbortSignal) => {
+    const answer = await client.service.fetchDailyProductionPage(page, signal === undefined ? {} : { signal });
+    return answer.records;
+  };
   return { endpoint, service, clock, client, ask };
 }
 

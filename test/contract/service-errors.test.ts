@@ -72,7 +72,7 @@ describe('an answer', () => {
   it('that comes right after two that were wrong is the answer', async () => {
     await using server = await startScriptedServer([html, { fault: 'reset' }, { body: [1] }]);
     await using client = serviceAt(server.baseUrl);
-    expect(await client.service.fetchDailyProductionPage(page)).toEqual([1]);
+    expect((await client.service.fetchDailyProductionPage(page)).records).toEqual([1]);
   });
 
   it('is waited for no longer than the time-out, neither its head nor its body', async () => {

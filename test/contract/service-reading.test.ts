@@ -107,6 +107,23 @@ describe('a reading', () => {
     expectBalance(reading);
   });
 
+  it('keeps what no number can hold: the bytes of a broken record, and the digits of an extra field', async () => {
+    const { xid, ...fields } = record(0);
+    const broken = `{ "xid":"${String(xid)}",  "date":"2024-01-02T00:00:00Z", "oilRate": 1e999 }`;
+    const extra = { 'meter id': 0, nested: { sums: [1.5] }, short: 1.5 };
+    const exact = JSON.stringify({ ...record(1), ...fields, ...extra })
+      .replace('"meter id":0', '"meter id":7, "meter id" : 12345678901234567890')
+      .replace('[1.5]', '[0.12345678901234567891, 2]');
+    const { read } = await readerOver((sent) => ({
+      body: queryOf(sent)['page'] === '1' ? `[${broken},${exact}]` : [],
+    }));
+    const { quarantined, rows } = await read();
+    expect(quarantined).toMatchObject([{ raw: broken, reason: expect.stringContaining('oilRate is Infinity') }]);
+    expect(rows.map(({ extras }) => extras)).toEqual([
+      '{"meter id":12345678901234567890,"nested":{"sums":[0.12345678901234567891, 2]},"short":1.5}',
+    ]);
+  });
+
   it('counts the answers, retries included, and names extra fields and undeclared statuses once', async () => {
     let failed = false;
     const pages = pagesOf([record(0, { api14: 'x', 'b b': 1 }), record(1, { api14: 'y' })]);
@@ -240,6 +257,18 @@ describe('G4: no reading comes of', () => {
   it('a service that ignores the page and cuts at the limit', async () => {
     const { read } = await readerOver((sent) => ({ body: days(0, Number(queryOf(sent)['limit'])) }));
     expect(await rejectionOf(read())).toMatchObject({ name: 'PermanentError', code: 'page-ignored' });
+  });
+
+  it('a service that ignores page and startDate and cuts its answers', async () => {
+    const { server, read } = await readerOver((sent) => {
+      const { endDate = '', limit } = queryOf(sent);
+      const until = days(-700, 46).filter(({ date }) => String(date) <= endDate);
+      return { body: until.slice(-Math.min(100, Number(limit))) };
+    });
+    const history = { fromMs: fromMs - 3_650 * DAY_MS, toMs: fromMs + 40 * DAY_MS };
+    const error = await rejectionOf(read({ pageLimit: 500, window: history }));
+    expect(error).toMatchObject({ name: 'PermanentError', code: 'page-ignored' });
+    expect(server.requests.length).toBeLessThan(3 + 4 * Math.log2(3_700));
   });
 
   it('a service whose pages never end', async () => {

@@ -150,7 +150,7 @@ describe('the token', () => {
     await using client = serviceAt('http://127.0.0.1:9', { token: { kind: 'file', path: '/no/such/token' } });
     expect(await rejectionOf(client.service.fetchWell('W'))).toMatchObject({
       name: 'AccessError',
-      message: 'the token file /no/such/token cannot be read: ENOENT',
+      message: 'the token file /no/such/token cannot be read: there is no such file',
     });
     const twoTokens = () => serviceAt('http://127.0.0.1:9', { token: { kind: 'value', value: 's3cret s3cret' } });
     expect(twoTokens).toThrow(AccessError);

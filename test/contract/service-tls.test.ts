@@ -77,7 +77,7 @@ describe('a client certificate', () => {
   });
 
   it.each<readonly [string, () => TlsSettings, string]>([
-    ['a missing file', () => ({ certFile: file('nowhere.pem') }), 'nowhere.pem cannot be read: ENOENT'],
+    ['a missing file', () => ({ certFile: file('nowhere.pem') }), 'nowhere.pem cannot be read: there is no such file'],
     ['a file that is no certificate', () => ({ certFile: file('passphrase') }), 'no connection can be made with'],
     [
       'G10: a wrong passphrase',

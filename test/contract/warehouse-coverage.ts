@@ -110,6 +110,15 @@ export function describeCoverage(open: OpenWarehouse): void {
       expect(cells).toEqual([{ uwi, month: '2024-01-01', ...days }]);
     });
 
+    it('knows the last day of a well though only earlier ones are asked for', async () => {
+      const { warehouse } = test();
+      const rows = dailyRows(20).filter((each) => each.day < dayOf(4) || each.day > dayOf(8));
+      await loadOne(warehouse, reading(rows, { to: dayOf(21) }));
+      const { totals, wells } = await told(warehouse, { fromDay: january.fromDay, toDay: dayNumber(dayOf(7)) });
+      expect(totals).toMatchObject({ asked: 6, present: 3, missing: 3, missingAfterLast: 0 });
+      expect(wells).toMatchObject([{ firstDay: dayOf(1), lastDay: dayOf(20) }]);
+    });
+
     it('counts a day with a row and a quarantined record as present, and one with two rows once', async () => {
       const { warehouse } = test();
       const rows = [row(1, dayOf(1)), row(2, dayOf(1)), row(3, dayOf(2))];

@@ -20,7 +20,7 @@ describe('the shrink guard', () => {
   });
 
   it('counts what would have gone as held, and as removed what has', () => {
-    const tally = { stored: 10, inserted: 1, updated: 2, unchanged: 3, leaving: 4 };
+    const tally = { stored: 10, inserted: 1, updated: 2, unchanged: 3, leaving: 4, otherDay: 0 };
     const batch = reading([], { notices: ['an extra field: note'] });
     expect(outcomeOfWindow(batch, tally, guard)).toMatchObject({
       state: 'held',

@@ -17,10 +17,12 @@ function page(rows: string): PageAnswer {
 /** What is asked for when the service answers like this, as `page:limit`, and how it ends. */
 function follow(
   answers: readonly PageAnswer[],
-  options: { readonly limits?: readonly PageLimit[]; readonly profile?: PagingProfile } = {},
+  {
+    limits = [10, undefined],
+    ...options
+  }: { limits?: readonly PageLimit[]; profile?: PagingProfile; grantedLimit?: number } = {},
 ) {
-  const { limits = [10, undefined] } = options;
-  const paging = readPages({ window, limits, maxPages: 20, profile: options.profile });
+  const paging = readPages({ window, limits, maxPages: 20, ...options });
   const asked: string[] = [];
   let step = paging.next();
   for (const answer of answers) {
@@ -129,10 +131,29 @@ describe('a service that pays no heed to the page', () => {
     expect(end).toMatchObject({ ...ended, found: { pagingHonoured: false } });
   });
 
-  it('G4: is not read where it pays none to dates either and sends as many rows as were asked for', () => {
-    const undated = [whole, page('abcdefghi'), page('abcdefghi'), whole, whole];
-    expect(follow([...undated, whole, whole, whole, whole]).end).toBe('page-ignored');
-    expect(follow([...undated, whole, whole, whole, page('klm')]).end).toBe('asks on');
+  describe('nor to one of the dates', () => {
+    const beyond: PageAnswer = { kind: 'page', keys: 'abcdefghij'.split(''), isBeyond: true };
+    const undated = [whole, page('abcdefghi'), page('abcdefghi'), beyond, page('abc'), whole, whole, whole, whole];
+
+    it('G4: is not read, for its answers may be cut at any number of rows', () => {
+      expect(follow([...undated, page('abcdefghi')])).toMatchObject({ end: 'page-ignored' });
+      expect(follow([...undated, page('abcdefghi')], { limits: [50] })).toMatchObject({ end: 'page-ignored' });
+      expect(follow([...undated.slice(0, 8), page('klm')]).end).toBe('asks on');
+    });
+
+    it('G4: is not read where other rows came with another window, whatever it makes of the limit', () => {
+      expect(follow([...undated.slice(0, 3), beyond, page('klm')]).end).toBe('page-ignored');
+    });
+
+    it('sends all that it has where it pays none to the limit either', () => {
+      const twice = [whole, whole, whole, whole, whole, whole];
+      expect(follow([...twice, beyond, page('abc'), ...twice.slice(1)]).end).toMatchObject(ended);
+    });
+
+    it('is taken at the word of whoever knows that the limit is granted', () => {
+      expect(follow(undated.slice(0, 3), { limits: [50], grantedLimit: 50 }).end).toMatchObject(ended);
+      expect(follow(undated.slice(0, 3), { limits: [10], grantedLimit: 10 }).end).toBe('asks on');
+    });
   });
 });
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { measureFields } from '../../src/core/daily-production.ts';
 import { productionCalendar } from '../../src/core/production-day.ts';
-import { checkRecord, type CheckedRecord } from '../../src/core/record-check.ts';
+import { checkRecord, type CheckedRecord, type RecordText } from '../../src/core/record-check.ts';
 import { dailyProductionSchema, type DailyProduction } from '../../src/service/contract.ts';
 
 const utc = productionCalendar('UTC');
@@ -85,7 +85,9 @@ describe('the check and the schema of the contract', () => {
     fc.assert(
       fc.property(records, (raw) => {
         const { data } = dailyProductionSchema.safeParse(raw);
-        expect(shapeOf(checkRecord(raw, utc))).toEqual(data === undefined ? 'quarantined' : shapeOfSchema(data));
+        expect(shapeOf(checkRecord(raw, utc, textOf(raw)))).toEqual(
+          data === undefined ? 'quarantined' : shapeOfSchema(data),
+        );
       }),
       { numRuns: 5_000 },
     );
@@ -95,6 +97,11 @@ describe('the check and the schema of the contract', () => {
     expect(Object.keys(dailyProductionSchema.shape)).toEqual(['xid', 'date', ...fieldNames]);
   });
 });
+
+/** A record whose text is as JSON.stringify writes it. */
+function textOf(raw: unknown): RecordText {
+  return { whole: () => JSON.stringify(raw), member: (name) => JSON.stringify((raw as Record<string, unknown>)[name]) };
+}
 
 function shapeOf(checked: CheckedRecord) {
   if (checked.kind === 'quarantined') return 'quarantined';
@@ -110,17 +117,15 @@ function shapeOfSchema(data: DailyProduction) {
 
 describe('a record', () => {
   it('with absent fields takes null for the optional and 0 for the required, and says so', () => {
-    const checked = checkRecord(
-      { xid: xid.toUpperCase(), date: '2024-02-01T23:30:00Z' },
-      productionCalendar('Europe/Oslo'),
-    );
+    const raw = { xid: xid.toUpperCase(), date: '2024-02-01T23:30:00Z' };
+    const checked = checkRecord(raw, productionCalendar('Europe/Oslo'), textOf(raw));
     expect(checked).toMatchObject({ kind: 'row', defaulted: true, row: { xid, day: '2024-02-02', extras: null } });
-    expect(checkRecord(good, utc)).toMatchObject({ defaulted: false });
+    expect(checkRecord(good, utc, textOf(good))).toMatchObject({ defaulted: false });
   });
 
   it('with extra fields keeps them as one JSON object', () => {
     const raw: unknown = JSON.parse(`{"__proto__":{"a":1},"api14":"x",${JSON.stringify(good).slice(1)}`);
-    const checked = checkRecord(raw, utc);
+    const checked = checkRecord(raw, utc, textOf(raw));
     expect(checked).toMatchObject({ kind: 'row', extraFields: ['__proto__', 'api14'] });
     expect(checked).toHaveProperty('row.extras', '{"__proto__":{"a":1},"api14":"x"}');
   });
@@ -141,7 +146,7 @@ describe('a record', () => {
     [['x'.repeat(90)], `the record is ["${'x'.repeat(58)}…, not an object`, null, null],
   ])('%j is quarantined with the reason', (raw, reason, id, day) => {
     const record = { raw: JSON.stringify(raw), reason, xid: id, day };
-    expect(checkRecord(raw, utc)).toMatchObject({ kind: 'quarantined', record });
+    expect(checkRecord(raw, utc, textOf(raw))).toMatchObject({ kind: 'quarantined', record });
   });
 
   const volve = '../shared/data/volve_daily_production.ndjson';
@@ -151,7 +156,7 @@ describe('a record', () => {
       const lines = readFileSync(volve, 'utf8').trim().split('\n');
       for (const line of lines) {
         const { uwi: _uwi, ...raw } = JSON.parse(line) as Record<string, unknown>;
-        const checked = checkRecord({ ...raw, xid }, utc);
+        const checked = checkRecord({ ...raw, xid }, utc, textOf(raw));
         const values = measureFields.map(({ name, required }) => raw[name] ?? (required ? 0 : null));
         expect(checked).toMatchObject({ kind: 'row', row: { measures: values, extras: null } });
       }

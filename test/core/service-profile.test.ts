@@ -78,6 +78,6 @@ describe('a misfit', () => {
     expect(misfits({ pageBase: 1, pagingHonoured: true })).toEqual([]);
     expect(misfitsOf({ ...profile, pageBase: 'unknown' }, { pageBase: 0, limitRefused: false })).toEqual([]);
     const unsure = { ...profile, overMaxLimit: 'unknown' } as const;
-    expect(misfitsOf(unsure, { grantedLimit: 400, limitRefused: false })).toEqual([]);
+    expect(misfitsOf(unsure, { grantedLimit: 400, limitRefused: true })).toEqual([]);
   });
 });

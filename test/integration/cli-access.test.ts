@@ -77,10 +77,10 @@ describe('access to the service', () => {
     );
     const { stderr, code } = await home.run([...exportOne, '--config', config]);
     expect(stderr).toContain(
-      'WELLSYNC_SERVICE_TOKEN_FILE (service.tokenFile): the file lost-token cannot be read: ENOENT',
+      'WELLSYNC_SERVICE_TOKEN_FILE (service.tokenFile): the file lost-token cannot be read: there is no such file',
     );
-    expect(stderr).toContain('service.tls.caFile: the file lost-ca cannot be read: ENOENT');
-    expect(stderr).toContain('service.tls.certFile: the file lost-cert cannot be read: ENOENT');
+    expect(stderr).toContain('service.tls.caFile: the file lost-ca cannot be read: there is no such file');
+    expect(stderr).toContain('service.tls.certFile: the file lost-cert cannot be read: there is no such file');
     expect(code).toBe(2);
     expect((await home.run(['runs', 'list', '--json'])).stdout.trim()).toBe('[]');
   });

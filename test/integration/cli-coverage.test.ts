@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { givenDaily } from '../../src/testing-server/daily-source.ts';
 import { startTestingServer } from '../../src/testing-server/testing-server.ts';
-import { heatMap } from '../../src/cli/heat-map.ts';
+import { heatLegend, heatMap } from '../../src/cli/heat-map.ts';
 import { shareText } from '../../src/cli/coverage-text.ts';
 import { cliHome, type CliHome } from '../support/cli.ts';
 import { januaryRows, startWithTenDays, UWI } from '../support/testing-server-requests.ts';
@@ -75,6 +75,14 @@ describe('coverage and gaps', () => {
     expect(byWell.stdout).toMatch(/^15\/9-F-1 C +2024-01-01 +2024-01-10 +10 +7 +2 +0 +1 +0$/m);
   });
 
+  test('of nothing names the first export', async () => {
+    await using server = await startWithTenDays();
+    await using home = await cliHome(server.url);
+    await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
+    const { stdout } = await home.run(['coverage', '--uwi', 'no such well']);
+    expect(stdout).toContain('No day is known of what was asked for. A first export fills the warehouse');
+  });
+
   test('refuses days that are none, and bounds that hold none', async () => {
     await using home = await cliHome();
     expect(await home.run(['coverage', '--from', '2024-02-30'])).toMatchObject({ code: 2 });
@@ -94,13 +102,20 @@ describe('the heat map', () => {
       neverRead: 0,
     }));
 
-  test('has a sign a month while there is room, then a quarter, a year and a decade', () => {
+  test('has a sign a month while there is room, then a quarter, half a year, a year and a decade', () => {
     const rows = [{ name: 'A', months: monthsOf(2000, 48) }];
-    const widths = [80, 40, 10].map((width) => heatMap(rows, width));
-    expect(widths.map(({ signIs }) => signIs)).toEqual(['a month', 'a quarter', 'a year']);
-    expect(widths.map(({ lines }) => lines[1]?.length)).toEqual([51, 19, 7]);
+    const widths = [80, 40, 12].map((width) => heatMap(rows, width));
+    expect(widths.map(({ signIs }) => signIs)).toEqual(['a month', 'a quarter', 'half a year']);
+    expect(widths.map(({ lines }) => lines[1]?.length)).toEqual([51, 19, 11]);
     expect(widths[0]?.lines[0]).toBe('   2000        2001        2002        2003');
     expect(heatMap([{ name: 'A', months: monthsOf(1900, 1_200) }], 20)).toMatchObject({ signIs: 'a decade' });
+  });
+
+  test('names the year of its first sign where no year begins, and its legend keeps to the width', () => {
+    const { lines } = heatMap([{ name: 'A', months: monthsOf(2024, 5).slice(1) }], 80);
+    expect(lines[0]).toBe('   2024');
+    expect(heatLegend(80).map((line) => line.length <= 80)).toEqual([true, true]);
+    expect(heatLegend(200)).toHaveLength(1);
   });
 
   test('a share is never rounded to a whole that it is not', () => {

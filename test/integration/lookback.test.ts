@@ -87,6 +87,7 @@ describe('the configuration of the lookback', () => {
     });
     await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
     expect(await plan(await config('3'))).toMatch(/^15\/9-F-1 C .* new days, and again 3 days$/m);
+    expect(await plan(await config('[{days: 9, on: first of month}]'))).toMatch(/ (?:new days|9 days, on .*)$/m);
     const always = await config('[{days: 3}, {days: all}]');
     expect(await plan(always)).toMatch(/^15\/9-F-1 C +1900-01-01 00:00:00Z .* and again everything$/m);
     expect(JSON.parse((await home.run(['runs', 'list', '--json'])).stdout)).toHaveLength(1);

@@ -10,6 +10,7 @@ export const dailyProductionSettings: DailyProductionSettings = {
   chunkRows: 100_000,
   batchRows: 1_000,
   rowsInMemory: 16_000,
+  pageLimitGranted: false,
   pageLimit: 1_000,
   wellConcurrency: 4,
 };

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import type { PagesEnd } from '../../src/core/page-end.ts';
 import { keysOf, type PageAnswer, type PageAsk, type PageLimit, type Paging } from '../../src/core/paging.ts';
-import { askedWindow, DAY_MS } from '../../src/core/window.ts';
+import type { BoundKind } from '../../src/core/service-profile.ts';
+import { askedWindow, DAY_MS, isInside, type Window } from '../../src/core/window.ts';
 
 export interface PagingModel {
   readonly base: 0 | 1;
@@ -13,7 +14,8 @@ export interface PagingModel {
   readonly overLimit: 'clamp' | 'refuse';
   readonly anyLimit: 'honoured' | 'ignored' | 'refused';
   readonly page: 'honoured' | 'ignored';
-  readonly dates: 'inclusive' | 'exclusive' | 'ignored';
+  readonly startBound: BoundKind;
+  readonly endBound: BoundKind;
   readonly order: 'ascending' | 'descending' | 'shuffled';
   /** Each page begins with the last row of the page before. */
   readonly overlap: boolean;
@@ -28,6 +30,8 @@ export const modelWindow = { fromMs: 0, toMs: modelDays * DAY_MS };
 const honouredMostly = <Other extends string>(...others: readonly Other[]) =>
   fc.constantFrom<'honoured' | Other>('honoured', 'honoured', 'honoured', 'honoured', ...others);
 
+const bounds = fc.constantFrom<BoundKind>('inclusive', 'inclusive', 'exclusive', 'ignored');
+
 export const pagingModels: fc.Arbitrary<PagingModel> = fc.record({
   base: fc.constantFrom(0, 1),
   below: fc.constantFrom('refused', 'not-found', 'empty', 'first-page'),
@@ -37,7 +41,8 @@ export const pagingModels: fc.Arbitrary<PagingModel> = fc.record({
   overLimit: fc.constantFrom('clamp', 'refuse'),
   anyLimit: honouredMostly('ignored', 'refused'),
   page: honouredMostly('ignored'),
-  dates: fc.constantFrom('inclusive', 'inclusive', 'exclusive', 'ignored'),
+  startBound: bounds,
+  endBound: bounds,
   order: fc.constantFrom('ascending', 'descending', 'shuffled'),
   overlap: fc.boolean(),
   days: fc.uniqueArray(fc.integer({ min: 0, max: modelDays - 1 }), { maxLength: 60 }),
@@ -58,7 +63,7 @@ export function answerOf(model: PagingModel, ask: PageAsk, days: readonly number
   const rows = inOrder(model, days).filter((day) => isAsked(model, ask, day));
   const pageCount = Math.max(1, Math.ceil(rows.length / size));
   const index = model.page === 'ignored' ? 0 : ask.page - model.base;
-  const page = (at: number): PageAnswer => ({ kind: 'page', keys: pageAt(model, rows, at, size) });
+  const page = (at: number): PageAnswer => pageOf(pageAt(model, rows, at, size), windowOf(ask));
   if (index < 0) return belowFirst(model, page);
   if (index < pageCount) return page(index);
   if (model.pastEnd === 'not-found') return { kind: 'not-found' };
@@ -70,9 +75,19 @@ function belowFirst({ below }: PagingModel, page: (at: number) => PageAnswer): P
   return below === 'empty' ? { kind: 'page', keys: [] } : { kind: below };
 }
 
-function pageAt(model: PagingModel, rows: readonly number[], index: number, size: number): readonly string[] {
+function pageAt(model: PagingModel, rows: readonly number[], index: number, size: number): readonly number[] {
   const from = model.overlap && index > 0 ? index * size - 1 : index * size;
-  return rows.slice(from, (index + 1) * size).map(String);
+  return rows.slice(from, (index + 1) * size);
+}
+
+/** What a reader tells the rule of it. */
+function pageOf(days: readonly number[], asked: Window): PageAnswer {
+  const around = { fromMs: asked.fromMs - DAY_MS, toMs: asked.toMs + DAY_MS };
+  return { kind: 'page', keys: days.map(String), isBeyond: days.some((day) => !isInside(around, day * DAY_MS)) };
+}
+
+function windowOf({ window = askedWindow(modelWindow) }: PageAsk): Window {
+  return window;
 }
 
 function inOrder({ order }: PagingModel, days: readonly number[]): readonly number[] {
@@ -83,11 +98,13 @@ function inOrder({ order }: PagingModel, days: readonly number[]): readonly numb
   return days.toSorted((left, right) => rank(left) - rank(right));
 }
 
-function isAsked({ dates }: PagingModel, { window = askedWindow(modelWindow) }: PageAsk, day: number): boolean {
-  const atMs = day * DAY_MS;
-  if (dates === 'ignored') return true;
-  if (dates === 'exclusive') return atMs > window.fromMs && atMs < window.toMs;
-  return atMs >= window.fromMs && atMs <= window.toMs;
+function isAsked({ startBound, endBound }: PagingModel, ask: PageAsk, day: number): boolean {
+  const { fromMs, toMs } = windowOf(ask);
+  return isWithin(startBound, day * DAY_MS - fromMs) && isWithin(endBound, toMs - day * DAY_MS);
+}
+
+function isWithin(bound: BoundKind, distanceMs: number): boolean {
+  return bound === 'ignored' || distanceMs > 0 || (distanceMs === 0 && bound === 'inclusive');
 }
 
 export interface ReadOutcome {

@@ -35,7 +35,8 @@ function summed(names: readonly string[]): string {
 
 const askedFrom = `getvariable('asked_from')`;
 const askedTo = `getvariable('asked_to')`;
-const isAskedDay = `production_day >= coalesce(${askedFrom}, production_day) AND production_day < ${askedTo}`;
+/** Later days are known as well: they tell whether a well has fallen silent. */
+const isFromAskedDay = `production_day >= coalesce(${askedFrom}, production_day)`;
 
 const tables = (isAskedAbout: string): readonly string[] => [
   `CREATE OR REPLACE TEMP TABLE coverage_well AS
@@ -45,9 +46,9 @@ const tables = (isAskedAbout: string): readonly string[] => [
   `CREATE OR REPLACE TEMP TABLE coverage_known AS
      SELECT well, date_trunc('month', production_day)::DATE AS month, bit_or(bit) AS known, bit_or(present_bit) AS present
      FROM (SELECT uwi, production_day, (1 << (day(production_day) - 1))::INTEGER AS bit, bit AS present_bit
-           FROM daily_production WHERE ${isAskedAbout} AND ${isAskedDay}
+           FROM daily_production WHERE ${isAskedAbout} AND ${isFromAskedDay}
            UNION ALL SELECT uwi, production_day, (1 << (day(production_day) - 1))::INTEGER, 0
-           FROM quarantine WHERE ${isAskedAbout} AND ${isAskedDay})
+           FROM quarantine WHERE ${isAskedAbout} AND ${isFromAskedDay})
      JOIN coverage_well USING (uwi) GROUP BY ALL`,
   `CREATE OR REPLACE TEMP TABLE coverage_part (uwi VARCHAR, first_day DATE, last_day DATE, month DATE, of_well BOOLEAN,
      ${counts.map((name) => `${name} BIGINT`).join(', ')}, after_last BIGINT)`,
@@ -77,7 +78,7 @@ const cellsOf = (isInSlice: string): string => `
          SELECT well, month, bit_count(asked) AS asked, bit_count(asked & present) AS present,
            bit_count(asked & known & ~present) AS quarantined, bit_count(asked & read & ~known) AS missing,
            bit_count(asked & ~read & ~known) AS never_read,
-           CASE WHEN last_day IS NULL OR month < date_trunc('month', last_day) THEN 0
+           CASE WHEN last_day IS NULL OR last_day >= ${askedTo} OR month < date_trunc('month', last_day) THEN 0
                 ELSE bit_count(asked & read & ~known & ${bitsOf('last_day + 1', askedTo)}) END AS after_last
          FROM bits JOIN well_asked USING (well))`;
 

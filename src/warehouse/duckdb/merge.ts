@@ -43,6 +43,7 @@ const compareSteps: readonly string[] = [
 
   `CREATE OR REPLACE TEMP TABLE matched AS
      SELECT r.window_no, r.xid, r.production_day, r.date, s.row_id,
+       r.date = s.date AND r.production_day <> s.production_day AS other_day,
        ${valueColumns.map(({ name }) => `r.${name} IS DISTINCT FROM s.${name}`).join(' OR ')} AS differs
      FROM reading r LEFT JOIN stored s USING (uwi, xid)`,
 
@@ -66,11 +67,11 @@ const compareSteps: readonly string[] = [
 const tallyQuery = `
   SELECT window_no AS windowNo, coalesce(stored, 0) AS stored, coalesce(fresh, 0) - coalesce(pairs, 0) AS inserted,
     coalesce(changed, 0) + coalesce(pairs, 0) AS updated, coalesce(same, 0) AS unchanged,
-    coalesce(missing, 0) - coalesce(pairs, 0) AS leaving
+    coalesce(missing, 0) - coalesce(pairs, 0) AS leaving, coalesce(moved, 0) AS otherDay
   FROM merge_window
   LEFT JOIN (SELECT window_no, count(*) AS stored FROM stored GROUP BY ALL) USING (window_no)
   LEFT JOIN (SELECT window_no, count(*) FILTER (row_id IS NULL) AS fresh, count(*) FILTER (row_id IS NOT NULL AND differs)
-      AS changed, count(*) FILTER (row_id IS NOT NULL AND NOT differs) AS same FROM matched GROUP BY ALL) USING (window_no)
+      AS changed, count(*) FILTER (row_id IS NOT NULL AND NOT differs) AS same, count(*) FILTER (other_day) AS moved FROM matched GROUP BY ALL) USING (window_no)
   LEFT JOIN (SELECT window_no, count(*) AS missing FROM vanished GROUP BY ALL) USING (window_no)
   LEFT JOIN (SELECT window_no, count(*) AS pairs FROM replaced GROUP BY ALL) USING (window_no)
   ORDER BY window_no`;

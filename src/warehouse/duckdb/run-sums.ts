@@ -4,6 +4,8 @@ import type { RunFailure, UnitState } from '../../core/run.ts';
 import type { RunSums } from '../warehouse.ts';
 import { readRows } from './sql.ts';
 
+/** How many targets a notice names. */
+const targetsTold = 5;
 /** How many failures a report tells of. */
 const failuresTold = 100;
 
@@ -56,12 +58,17 @@ function parseFault(fault: string | null): Pick<RunFailure, 'code' | 'message' |
 }
 
 async function readNotices(connection: DuckDBConnection, runId: string): Promise<readonly string[]> {
-  const rows = await readRows<{ notice: string }>(
+  const rows = await readRows<{ notice: string; targets: readonly string[]; count: number }>(
     connection,
-    `SELECT notice FROM (
-       SELECT unit, n.id AS place, n.value->>'$' AS notice FROM run_unit, json_each(notices) n WHERE run_id = $1)
+    `SELECT notice, list_sort(list(DISTINCT target))[:$2] AS targets, count(DISTINCT target) AS count FROM (
+       SELECT unit, target, n.id AS place, n.value->>'$' AS notice FROM run_unit, json_each(notices) n WHERE run_id = $1)
      GROUP BY notice ORDER BY min((unit, place))`,
-    [runId],
+    [runId, targetsTold],
   );
-  return rows.map(({ notice }) => notice);
+  return rows.map(({ notice, targets, count }) => notice.replace('{targets}', () => targetsText(targets, count)));
+}
+
+function targetsText(targets: readonly string[], count: number): string {
+  const rest = count - targets.length;
+  return rest > 0 ? `${targets.join(', ')} and ${rest} more` : targets.join(', ');
 }
