@@ -4,6 +4,7 @@ import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { UsageError } from '../src/core/errors.ts';
 import { fileReason } from '../src/core/file-fault.ts';
+import { settingWords } from './setting-words.ts';
 import { configFileVariable, configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
 
 /** Read where nothing else is named, when it is there. */
@@ -26,7 +27,7 @@ export function loadConfig(options: {
   const layers = [file === undefined ? {} : readTree(file), treeOf(environment), flags];
   // A token by one way replaces a token by the other, when it comes from a layer above.
   const merged = layers.reduce<Tree>((below, above) => merge(dropOtherToken(below, above), above), {});
-  const result = configSchema.safeParse(merged);
+  const result = configSchema.safeParse(merged, { error: settingWords });
   if (result.success) return Object.freeze(result.data);
   const issues = firstOfEach(result.error.issues).flatMap((issue) => describe(issue, environment, file));
   throw new UsageError(`the configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}`, {
@@ -90,7 +91,7 @@ function describe(
   file: string | undefined,
 ): readonly string[] {
   const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-  const words = issue.code === 'unrecognized_keys' ? 'is not a setting of wellsync' : wordsOf(issue);
+  const words = issue.code === 'unrecognized_keys' ? 'is not a setting of wellsync' : lowerFirst(issue.message);
   return paths.map((path) => `${path.join('.')}${sourceOf(path.map(String), environment, file)}: ${words}`);
 }
 
@@ -99,18 +100,6 @@ function firstOfEach(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodI
   return issues.filter(
     ({ path }, index) => issues.findIndex((other) => other.path.join('.') === path.join('.')) === index,
   );
-}
-
-/** The words of the schema where it has its own; the usual ones of zod in those of an operator. */
-function wordsOf(issue: z.core.$ZodIssue): string {
-  if (!/^(?:Invalid|Too)\b/.test(issue.message)) return lowerFirst(issue.message);
-  if (issue.message.endsWith('received undefined')) return 'is missing';
-  if (issue.code === 'invalid_type') return `must be a ${issue.expected}`;
-  if (issue.code === 'too_small' && issue.origin === 'string') return 'must not be empty';
-  if (issue.code === 'too_small')
-    return `must be ${issue.inclusive ? '' : 'more than '}${issue.minimum}${issue.inclusive ? ' or more' : ''}`;
-  if (issue.code === 'too_big') return `must be ${issue.maximum} at the most`;
-  return lowerFirst(issue.message);
 }
 
 function sourceOf(

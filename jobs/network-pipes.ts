@@ -5,14 +5,15 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { balancePush } from '../src/core/balance.ts';
-import { UsageError } from '../src/core/errors.ts';
+import { PermanentError, UsageError } from '../src/core/errors.ts';
 import type { PushCheckpoint } from '../src/core/push-checkpoint.ts';
 import type { UnitOutcome } from '../src/core/run.ts';
 import { listFields, pipeFields } from '../src/core/pipe-fields.ts';
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
 import { BodyLimit } from '../src/runs/push/body-limit.ts';
-import { FilePush, type FilePushSettings, type PushStep } from '../src/runs/push/file-push.ts';
+import type { PushStep } from '../src/runs/push/checkpoint-writer.ts';
+import { FilePush, type FilePushSettings } from '../src/runs/push/file-push.ts';
 import { SliceSender } from '../src/runs/push/slice-sender.ts';
 
 export const networkPipesJobName = 'push network-pipes';
@@ -163,7 +164,7 @@ async function noteLimit(limit: BodyLimit, { warehouse, service, now }: Parts): 
 /** A file that is not there may well lie on the host where the push was asked for. */
 function withPlace(error: unknown, { file }: NetworkPipesParams): unknown {
   if (!(error instanceof UsageError) || error.message !== `there is no file ${file}`) return error;
-  return new UsageError(`the worker finds no file ${file}`, {
+  return new PermanentError('source-missing', `the worker finds no file ${file}`, {
     cause: error,
     hint: 'Put it where every worker can read it, or hand it in by standard input with a data folder that they share.',
   });

@@ -100,7 +100,7 @@ export async function printReport(report: RunReport, { installation, output }: C
   const exceptions = installation.jobs.find((job) => job.name === report.job)?.exceptions ?? [];
   const exitCode = exitCodeOf(report, exceptions);
   if (output.json) await output.document(reportDocument(report, exitCode));
-  else await output.print(reportText(report, exceptions));
+  else await output.print(reportText(report, exceptions, output.width));
   return exitCode;
 }
 

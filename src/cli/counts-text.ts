@@ -1,5 +1,6 @@
 /** Decides which counts a report tells, in which order, and how its notices read. Pure. */
 import type { Balance, Counts } from '../core/run.ts';
+import { folded } from './folded-text.ts';
 import { figure, printable, spacedName } from './words.ts';
 
 /** In the order in which a record goes: read, then what became of it. Others follow by name. */
@@ -14,23 +15,28 @@ const alwaysTold = ['read', 'inserted', 'updated', 'unchanged', 'removed', 'rows
 /** As many as the units: told already. */
 const neverTold = ['windows'];
 
-/** Rows of a table: name and figure. */
-export function countRows(counts: Counts): ReadonlyArray<readonly [string, string]> {
+/** What a name alone does not say. */
+const remarks: Readonly<Record<string, string>> = {
+  superseded: 'not sent: a later row of the same pipe went instead',
+};
+
+/** Rows of a table: name, figure and remark. */
+export function countRows(counts: Counts): ReadonlyArray<readonly [string, string, string]> {
   const rank = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
   return Object.entries(counts)
     .filter(([name, count]) => !neverTold.includes(name) && (count !== 0 || alwaysTold.includes(name)))
     .toSorted(([left], [right]) => rank(left) - rank(right) || left.localeCompare(right))
-    .map(([name, count]) => [spacedName(name), figure(count)]);
+    .map(([name, count]) => [spacedName(name), figure(count), remarks[name] ?? '']);
 }
 
 /** The statement in the figures and the names of the table above it. */
-export function balanceText({ balanced, statement }: Balance): string {
+export function balanceText({ balanced, statement }: Balance, width: number): string {
   const readable = spacedName(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
-  return `  ${balanced ? 'It adds up' : 'It does not add up'}: ${readable}`;
+  return folded(`  ${balanced ? 'It adds up' : 'It does not add up'}: ${readable}`, width, '    ');
 }
 
 /** Empty where there are none. */
-export function noticesText(notices: readonly string[]): string {
+export function noticesText(notices: readonly string[], width: number): string {
   if (notices.length === 0) return '';
-  return ['Notices', ...notices.map((notice) => `  - ${printable(notice)}`)].join('\n');
+  return ['Notices', ...notices.map((notice) => folded(`  - ${printable(notice)}`, width, '    '))].join('\n');
 }

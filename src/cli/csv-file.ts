@@ -83,9 +83,9 @@ function decode(bytes: Uint8Array, name: string): string {
 }
 
 function parseCsv(text: string, name: string): readonly CsvRecord[] {
+  // The line on which a record ends, which is the line of its start for all but quoted newlines.
+  const lines: number[] = [];
   try {
-    // The line on which a record ends, which is the line of its start for all but quoted newlines.
-    const lines: number[] = [];
     const note = (cells: string[], context: { readonly lines: number }): string[] => {
       lines.push(context.lines);
       return cells;
@@ -99,8 +99,32 @@ function parseCsv(text: string, name: string): readonly CsvRecord[] {
     return records.map((cells, index) => ({ line: lines[index] ?? 0, cells }));
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw new UsageError(`${name} is not CSV: ${error.message}`, { cause: error });
+    const line = error.code === 'CSV_QUOTE_NOT_CLOSED' ? nextRowLine(text, lines.at(-1) ?? 0) : Number(error['lines']);
+    throw new UsageError(`${name} is not CSV: line ${line}: ${quoteFaults[error.code] ?? 'it cannot be read'}`, {
+      hint: 'Nothing was started. Mend the line.',
+      cause: error,
+    });
   }
+}
+
+/** The parser's own words say nothing of what to do. */
+const quoteFaults: Readonly<Record<string, string>> = {
+  CSV_QUOTE_NOT_CLOSED: 'a quote is opened in this row and never closed',
+  INVALID_OPENING_QUOTE: 'a quote stands inside a cell: double it, and quote the whole cell',
+  CSV_INVALID_CLOSING_QUOTE: 'text follows a closing quote: double a quote that stands inside a cell',
+};
+
+/** Of the row behind so many lines; the parser tells where an open quote ends, which is the end of the file. */
+function nextRowLine(text: string, linesBefore: number): number {
+  const behind = text.split(/\r?\n/).slice(linesBefore);
+  return (
+    linesBefore +
+    1 +
+    Math.max(
+      0,
+      behind.findIndex((line) => line !== ''),
+    )
+  );
 }
 
 const mostIssuesShown = 20;

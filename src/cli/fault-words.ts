@@ -1,4 +1,5 @@
 /** Decides how an error that ends a command is told: a sentence, what to do, and no stack unless asked for. */
+import { folded, foldedHint } from './folded-text.ts';
 import { faultOf, UsageError, WellsyncError } from '../core/errors.ts';
 
 /** `issues` holds every fault found, for a UsageError. */
@@ -27,10 +28,14 @@ export function faultDocument(error: unknown): FaultDocument {
   };
 }
 
-export function faultText(error: unknown): string {
+/** `width`: the columns of the terminal, Infinity where there is none. */
+export function faultText(error: unknown, width: number): string {
   const { message, hint, issues } = faultDocument(error).error;
-  const lines = [`wellsync: ${message}`, ...issues.map((issue) => `  - ${issue}`), ...(hint === null ? [] : [hint])];
-  return lines.join('\n');
+  return [
+    folded(`wellsync: ${message}`, width),
+    ...issues.map((issue) => folded(`  - ${issue}`, width, '    ')),
+    ...(hint === null ? [] : [foldedHint(hint, width)]),
+  ].join('\n');
 }
 
 /** The stack with those of its causes, for who asked for it. */

@@ -4,7 +4,7 @@ import { CommanderError } from 'commander';
 import type { Shell } from './command-line.ts';
 import { exitCodeOfError, exitCodes, type ExitCode } from './exit-codes.ts';
 import { faultDocument, faultText, stackText } from './fault-words.ts';
-import { Output } from './output.ts';
+import { columnsOf, Output } from './output.ts';
 import { createProgram } from './program.ts';
 
 const words = process.argv.slice(2);
@@ -30,7 +30,7 @@ async function run(): Promise<ExitCode> {
 
 /** The sentence on standard error; with --json a document on standard output too, unless a part of the result is out. */
 async function tell(error: unknown): Promise<void> {
-  output.say(faultText(error));
+  output.say(faultText(error, columnsOf(output.stderr)));
   if (isDebugging()) output.say(stackText(error));
   if (output.json && !output.hasBegun) await output.document(faultDocument(error));
 }

@@ -4,6 +4,11 @@ import type { Writable } from 'node:stream';
 /** A terminal, a pipe or a file. */
 export type Outlet = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
+/** Of the terminal; Infinity where it goes to a pipe or a file. */
+export function columnsOf({ isTTY, columns }: Outlet): number {
+  return isTTY === true ? (columns ?? 80) : Number.POSITIVE_INFINITY;
+}
+
 export class Output {
   /** The operator asked for one JSON document instead of text. */
   readonly json: boolean;
@@ -39,7 +44,7 @@ export class Output {
 
   /** The columns of the terminal that shows the result; Infinity where it goes to a pipe or a file. */
   get width(): number {
-    return this.#stdout.isTTY === true ? (this.#stdout.columns ?? 80) : Number.POSITIVE_INFINITY;
+    return columnsOf(this.#stdout);
   }
 
   /** A part of the result. Resolves when it is out, so that a slow reader holds the writer back. */

@@ -7,6 +7,9 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { identifyContent, identifyFile, type FileContent, type FileIdentity } from '../pipes/file-identity.ts';
 
+/** What messages call it. */
+export const standardInput = 'standard input';
+
 export interface PushSource {
   /** What the operator called it. */
   readonly name: string;
@@ -24,7 +27,7 @@ export async function pushSource(named: string, stdin: Readable, dataDir: string
   try {
     const identity = await identifyFile(file);
     const content = await identifyContent(file, identity);
-    return { name: isSpooled ? 'standard input' : named, file, isSpooled, identity, content };
+    return { name: isSpooled ? standardInput : named, file, isSpooled, identity, content };
   } catch (error) {
     await dropSource({ file, isSpooled });
     throw error;

@@ -16,7 +16,19 @@ const barColumns = { least: 10, most: 40, besideIt: 72 } as const;
 
 /** `units` is what the run settles. */
 export function createProgressDisplay(outlet: Outlet, units: UnitWords): ProgressDisplay {
-  return outlet.isTTY === true ? barDisplay(outlet, units) : lineDisplay(outlet, units);
+  const display = outlet.isTTY === true ? barDisplay(outlet, units) : lineDisplay(outlet, units);
+  return units.isSingle ? withoutFailure(display) : display;
+}
+
+/** A file that failed is settled all the same: it is shown as read to its end when its run is done, and not before. */
+function withoutFailure(display: ProgressDisplay): ProgressDisplay {
+  return {
+    ...display,
+    show: (sighting) => {
+      const { settledUnits, state } = sighting.board;
+      if (settledUnits === 0 || state === 'done') display.show(sighting);
+    },
+  };
 }
 
 function barDisplay(outlet: Outlet, units: UnitWords): ProgressDisplay {

@@ -4,15 +4,17 @@ import { Option, type Command } from 'commander';
 import type { Config } from '../../config/schema.ts';
 import { networkPipesJobName, type NetworkPipesParams } from '../../jobs/network-pipes.ts';
 import type { KnownPush } from '../warehouse/warehouse.ts';
+import { sourceName } from '../pipes/content.ts';
 import { readPipes } from '../pipes/read-pipes.ts';
 import { Topology } from '../pipes/topology.ts';
 import type { CarryOutParts } from './carry-out.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { carryOut, inlineOption, queueRun, waitOption } from './start-run.ts';
+import { foldedHint } from './folded-text.ts';
 import { createInstallation } from './installation.ts';
 import { lookThroughPipes } from './pipes-dry-run.ts';
-import { dropSource, pushSource, type PushSource } from './pipes-source.ts';
+import { dropSource, pushSource, standardInput, type PushSource } from './pipes-source.ts';
 import { checkBeforeWork } from './preflight.ts';
 import { printLook } from './push-look.ts';
 import { topologySentences } from './topology-words.ts';
@@ -54,9 +56,10 @@ The first line names the columns: the ten fields of a pipe, in any order and
 case (push.aliases in the configuration gives them other names). Array cells are
 JSON arrays or lists with ";"; the long form is recognised by itself.
 
-Of every pipe the last row of the file wins. Rows that are wrong, and pipes that
-the service refuses, land in one rejects file, with line, column and reason; the
-rest arrives. A file whose content has been pushed is not pushed again without
+Of every pipe the last row of the file wins: an earlier one in the same request is
+superseded and not sent, one in an earlier request is accepted and then replaced.
+Rows that are wrong, and pipes that the service refuses, land in one rejects file,
+with line, column and reason; the rest arrives. A file whose content has been pushed is not pushed again without
 --again. The file must stay as it is, where workers can read it, until the run has
 ended; standard input is kept in the data folder until then.
 
@@ -97,7 +100,7 @@ function rejectsFolderOf(config: Config): string {
 async function dryRun(invocation: Invocation<PushOptions>, config: Config): Promise<ExitCode> {
   const { options, output, args, stdin } = invocation;
   const [named = '-'] = args;
-  const source = named === '-' ? { stream: stdin, name: 'standard input' } : { path: named };
+  const source = named === '-' ? { stream: stdin, name: standardInput } : { path: named };
   const atText = instantText(Date.now()).replaceAll(/[^\d]/g, '');
   const look = await lookThroughPipes(source, {
     reading: readingOf(options, config),
@@ -106,7 +109,7 @@ async function dryRun(invocation: Invocation<PushOptions>, config: Config): Prom
     rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
     withTopology: options.checkTopology ?? false,
   });
-  return printLook(named, look, output);
+  return printLook(sourceName(source), look, output);
 }
 
 async function push(invocation: Invocation<PushOptions>, config: Config): Promise<ExitCode> {
@@ -183,13 +186,13 @@ async function tellKnown(
   const { options, output } = invocation;
   const { runId, state, atMs } = known;
   const what = state === 'done' ? 'has been pushed' : 'is being pushed';
-  const opening = `The content of ${source.name} ${what} by run ${runId}, ${instantText(atMs)}; --again pushes it anew.`;
+  const opening = `The content of ${source.name} ${what} by run ${runId}, ${instantText(atMs)}. Push it anew with --again.`;
   if (state === 'under-way' && (options.wait || options.inline)) {
     return carryOut({ runId, job: networkPipesJobName }, options, { ...parts, opening }, factsOf(source));
   }
   const at = new Date(atMs).toISOString();
   const facts = { runId, job: networkPipesJobName, state: state === 'done' ? 'already-pushed' : 'under-way', at };
   if (output.json) await output.document({ ...facts, sha256: source.content.sha256 });
-  else await output.print(opening);
+  else await output.print(foldedHint(opening, output.width));
   return exitCodes.done;
 }

@@ -12,7 +12,7 @@ import { counted, printable } from './words.ts';
 export async function printLook(name: string, look: PipesLook, output: Output): Promise<ExitCode> {
   const exitCode = look.rejectsFile === undefined ? exitCodes.done : exitCodes.doneWithExceptions;
   if (output.json) await output.document(lookDocument(name, look, exitCode));
-  else await output.print(lookText(name, look));
+  else await output.print(lookText(name, look, output.width));
   return exitCode;
 }
 
@@ -30,7 +30,7 @@ function lookDocument(file: string, look: PipesLook, exitCode: ExitCode) {
   };
 }
 
-function lookText(name: string, look: PipesLook): string {
+function lookText(name: string, look: PipesLook, width: number): string {
   const rejected = look.counts['rejectedByUs'] ?? 0;
   const { rows = 0 } = look.counts;
   const fine = rows === 0 ? 'There are no rows behind the header.' : 'Every row can be sent.';
@@ -38,9 +38,9 @@ function lookText(name: string, look: PipesLook): string {
   const notices = [...look.notices, ...(look.topology === undefined ? [] : topologySentences(look.topology))];
   return [
     `${printable(name)}: checked, nothing sent\n${outcome}`,
-    tableText([{}, { align: 'right' }], countRows(look.counts), '  '),
-    balanceText(balanceDryRun(look.counts)),
-    noticesText(notices),
+    tableText([{}, { align: 'right' }, {}], countRows(look.counts), '  '),
+    balanceText(balanceDryRun(look.counts), width),
+    noticesText(notices, width),
     look.rejectsFile === undefined ? '' : `Rejects: ${look.rejectsFile}`,
   ]
     .filter((part) => part !== '')

@@ -1,42 +1,43 @@
 /** Decides how the report of a run reads on a terminal. Pure. */
 import type { RunFailure, RunReport } from '../core/run.ts';
 import { balanceText, countRows, noticesText } from './counts-text.ts';
+import { folded, foldedHint } from './folded-text.ts';
 import { rowsOf } from './run-progress.ts';
-import { endingSentence, nextSteps, unitWordsOf } from './run-words.ts';
+import { endingSentence, nextSteps, unitWordsOf, wholeFault } from './run-words.ts';
 import { tableText } from './table.ts';
 import { counted, durationText, figure, printable } from './words.ts';
 
 const mostFailuresShown = 10;
 
-/** Lines of text, without a last line end. */
-export function reportText(report: RunReport, exceptions: readonly string[]): string {
+/** Lines of text, without a last line end; prose keeps to `width` columns. */
+export function reportText(report: RunReport, exceptions: readonly string[], width: number): string {
   const parts = [
-    headText(report, exceptions),
-    countsText(report),
-    noticesText(report.notices),
-    failuresText(report),
-    nextText(report),
+    headText(report, exceptions, width),
+    countsText(report, width),
+    noticesText(report.notices, width),
+    failuresText(report, width),
+    nextText(report, width),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function headText(report: RunReport, exceptions: readonly string[]): string {
-  const hint = report.stopped?.hint;
+function headText(report: RunReport, exceptions: readonly string[], width: number): string {
+  const hint = wholeFault(report)?.hint;
   return [
     `Run ${report.runId}: ${report.job}`,
-    printable(endingSentence(report, exceptions)),
-    ...(hint === undefined ? [] : [printable(hint)]),
+    folded(printable(endingSentence(report, exceptions)), width),
+    ...(hint === undefined ? [] : [foldedHint(printable(hint), width)]),
   ].join('\n');
 }
 
-function countsText(report: RunReport): string {
+function countsText(report: RunReport, width: number): string {
   const { many, isSingle } = unitWordsOf(report.job);
   const rows = [
     ...(isSingle ? [] : [[many, figure(report.units.total), unitsInWords(report)]]),
-    ...countRows(report.counts).map((row) => [...row, '']),
+    ...countRows(report.counts),
     ['took', durationText(report.finishedAtMs - report.startedAtMs), paceText(report)],
   ];
-  return `${tableText([{}, { align: 'right' }, {}], rows, '  ')}\n\n${balanceText(report.balance)}`;
+  return `${tableText([{}, { align: 'right' }, {}], rows, '  ')}\n\n${balanceText(report.balance, width)}`;
 }
 
 function unitsInWords({ job, units }: RunReport): string {
@@ -51,17 +52,17 @@ function paceText(report: RunReport): string {
   return seconds > 0 && rows > 0 ? `${figure(rows / seconds)} rows/s` : '';
 }
 
-function failuresText(report: RunReport): string {
+function failuresText(report: RunReport, width: number): string {
   const { units, stopped } = report;
   // What stopped the run has been told, and would be told again for every unit.
-  const failures = report.failures.filter((failure) => failure.message !== stopped?.message);
+  const failures = report.failures.filter((failure) => failure.message !== wholeFault(report)?.message);
   if (failures.length === 0) return '';
   const { one, many, held } = unitWordsOf(report.job);
   const shown = failures.slice(0, mostFailuresShown);
   const more = stopped === undefined ? units.failed + units.held - shown.length : failures.length - shown.length;
   return [
     `${many} that failed or are ${held}`.replace(/^./, (letter) => letter.toUpperCase()),
-    ...shown.flatMap((failure) => failureLines(failure, held)),
+    ...shown.flatMap((failure) => failureLines(failure, held)).map((line) => folded(line, width, '    ')),
     ...(more > 0 ? [`  and ${counted(more, one, many)} more: wellsync runs show ${report.runId} --json`] : []),
   ].join('\n');
 }
@@ -71,8 +72,11 @@ function failureLines({ target, state, message, hint }: RunFailure, held: string
   return hint === undefined ? lines : [...lines, `    ${printable(hint)}`];
 }
 
-function nextText(report: RunReport): string {
+/** Each step on a line, or its meaning below it where the lines would be too long: a command is never cut. */
+function nextText(report: RunReport, width: number): string {
   const steps = nextSteps(report);
   if (steps.length === 0) return '';
-  return `Next\n${tableText([{}, {}], steps, '  ')}`;
+  const table = tableText([{}, {}], steps, '  ');
+  const isWide = table.split('\n').some((line) => line.length > width);
+  return `Next\n${isWide ? steps.map(([command, does]) => `  ${command}\n    ${does}`).join('\n') : table}`;
 }

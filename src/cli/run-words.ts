@@ -4,6 +4,7 @@ import { dailyProductionJobName, gapsJobName } from '../../jobs/daily-production
 import { networkPipesJobName } from '../../jobs/network-pipes.ts';
 import { timeSeriesJobName } from '../../jobs/time-series.ts';
 import { wellsJobName } from '../../jobs/wells.ts';
+import type { Fault } from '../core/errors.ts';
 import type { Counts, RunReport } from '../core/run.ts';
 import { counted, figure, listed, spacedName } from './words.ts';
 
@@ -100,12 +101,16 @@ export function endingSentence(report: RunReport, exceptions: readonly string[])
       ? `Cancelled: ${rows} had been settled.`
       : `Cancelled: ${figure(done + held)} of ${units} had been done.`;
   }
-  if (report.stopped !== undefined) return `Failed: ${report.stopped.message}.`;
-  if (report.state === 'failed') {
-    return isSingle ? `Failed: the ${one} ${failing}.` : `Failed: ${figure(failed)} of ${units} ${failing}.`;
-  }
+  const fault = wholeFault(report);
+  if (fault !== undefined) return `Failed: ${fault.message}.`;
+  if (report.state === 'failed') return `Failed: ${figure(failed)} of ${units} ${failing}.`;
   const remarks = remarksOf(report, exceptions);
   return remarks.length === 0 ? `Done: ${isSingle ? rows : units}.` : `Done, with ${listed(remarks)}.`;
+}
+
+/** Why the run stopped or, where it has a single unit, why that failed: the ending sentence tells it. */
+export function wholeFault({ job, stopped, failures }: RunReport): Fault | undefined {
+  return stopped ?? (unitWordsOf(job).isSingle ? failures[0] : undefined);
 }
 
 /** Where the counts are of the units, they have said which are held, and why. */
@@ -125,7 +130,10 @@ export function nextSteps(report: RunReport): readonly NextStep[] {
   const { one, many, isSingle, ...words } = wordsOf(report.job);
   const { failed, cancelled } = report.units;
   const does = isSingle ? `goes on with the ${one} where it stopped` : `takes up the ${many} that are not done`;
-  const retry: readonly NextStep[] = failed + cancelled > 0 ? [[`wellsync runs retry ${report.runId}`, does]] : [];
+  // A file that is wrong in itself is another one when it is mended: it takes a push of its own.
+  const isWrong = isSingle && report.failures[0]?.code === 'usage';
+  const mayRetry = failed + cancelled > 0 && !isWrong;
+  const retry: readonly NextStep[] = mayRetry ? [[`wellsync runs retry ${report.runId}`, does]] : [];
   return [...retry, ...words.nextSteps(report)];
 }
 

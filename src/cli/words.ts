@@ -1,11 +1,7 @@
 /** Decides how figures, times and foreign text read on a terminal. Pure. */
+import { figure } from '../core/figure.ts';
 
-const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
-
-/** 15,634 */
-export function figure(value: number): string {
-  return grouped.format(value);
-}
+export { figure };
 
 /** `1 well`, `1,200 wells`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
@@ -32,9 +28,10 @@ export function instantText(instantMs: number): string {
   return `${new Date(instantMs).toISOString().slice(0, 19).replace('T', ' ')}Z`;
 }
 
-/** `420 MB`, `1.2 GB`: decimal units, as disks are sold. */
+/** `210 bytes`, `420 MB`, `1.2 GB`: decimal units, as disks are sold. */
 export function bytesText(bytes: number): string {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
+  if (bytes < 1e4) return counted(bytes, 'byte');
   return bytes >= 1e6 ? `${Math.round(bytes / 1e6)} MB` : `${Math.round(bytes / 1e3)} kB`;
 }
 

@@ -21,7 +21,12 @@ export interface GivenUpItem<Item extends PipeLoad> {
 /** How a chunk stands in the ledger of pushes. `nothing-to-send`: a stretch of the file with no good row. */
 export type ChunkStatus = 'accepted' | 'accepted-in-part' | 'rejected' | 'failed' | 'nothing-to-send';
 
-/** The counts of the sum come first: rows = accepted + superseded + rejectedByUs + rejectedByService + failed. */
+/**
+ * The counts of the sum come first: rows = accepted + superseded + rejectedByUs + rejectedByService + failed. A row is
+ * superseded when a later row of its pipe is in the same slice, so that it is never sent; of two slices that hold one pipe
+ * both are sent, one after the other, and both rows are accepted. `pipes` are the items that were accepted: a pipe that was
+ * sent twice counts twice.
+ */
 export function countsOfSlice<Item extends PipeLoad>(
   slice: PipeSlice<Item, RejectedLoad>,
   outcome: SliceOutcome<Item>,

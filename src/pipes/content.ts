@@ -96,10 +96,12 @@ export function unreadable(error: unknown, name: string): unknown {
   if (code === 'ENOENT') return new UsageError(`there is no file ${name}`, { cause: error });
   if (code.startsWith('Z_')) {
     const hint = 'The file was cut or damaged on its way: make it again, or unpack it to see how far it goes.';
-    return new UsageError(`${name} is a gzip file that cannot be unpacked: ${error.message}`, { cause: error, hint });
+    const how = code === 'Z_BUF_ERROR' ? 'it ends before it is complete' : 'its bytes are damaged';
+    return new UsageError(`${name} is a gzip file that cannot be unpacked: ${how}`, { cause: error, hint });
   }
-  if (code === 'EISDIR') return new UsageError(`${name} is no file`, { cause: error, hint: 'Name one CSV file.' });
+  if (code === 'EISDIR')
+    return new UsageError(`${name} is a folder, no file`, { cause: error, hint: 'Name one CSV file.' });
   if (code === 'EACCES') return new UsageError(`${name} may not be read by this user`, { cause: error });
-  if (code.startsWith('E')) return new UsageError(`${name} cannot be read: ${error.message}`, { cause: error });
+  if (code.startsWith('E')) return new UsageError(`${name} cannot be read (${code})`, { cause: error });
   return error;
 }

@@ -6,110 +6,18 @@
  *   quoting is broken, or that never ends, is cut at its first line end: that line is at fault, and the parser starts
  *   anew behind it. Rows are the same whatever blocks the bytes come in.
  */
-import { Parser } from 'csv-parse';
-import { parse as parseAtOnce } from 'csv-parse/sync';
 import { UsageError } from '../core/errors.ts';
+import { figure } from '../core/figure.ts';
+import type { CsvRow } from './csv-row.ts';
 import { hasPlainDelimiter, takeRegularLines } from './regular-lines.ts';
+import { quoteFault, RowParser, type CsvFormat, type Ended } from './row-parser.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-const recordDelimiters = ['\r\n', '\n'];
 
 /** After a new start the parser gets little at first: a file full of broken rows must not be parsed over and over. */
 const firstStepBytes = 1024;
 const maxStepBytes = 64 * 1024;
-
-export interface CsvFormat {
-  readonly delimiter: string;
-  /** A row longer than this is taken for one whose quote is not closed. */
-  readonly maxRowBytes: number;
-}
-
-/** Where a row lies. Lines count from 1, bytes from the start of the content; the end includes the line end. */
-export interface RowPlace {
-  readonly line: number;
-  readonly lastLine: number;
-  readonly byte: number;
-  readonly endByte: number;
-  /** Bytes of the file in which the row lies, and where in them: text is made of it only for the few that need it. */
-  readonly window: Buffer;
-  readonly offset: number;
-}
-
-/** One row with its place. */
-export interface CsvRow extends RowPlace {
-  readonly cells: readonly string[];
-  /** Why the row could not be parsed; it has no cells then. */
-  readonly fault: string | undefined;
-}
-
-/** The place alone: what is kept of many rows at one time should be little. */
-export function placeOf({ line, lastLine, byte, endByte, window, offset }: CsvRow): RowPlace {
-  return { line, lastLine, byte, endByte, window, offset };
-}
-
-/** The row as it stands in the file, without its line end. */
-export function rawText({ window, offset, byte, endByte }: RowPlace): string {
-  return window.toString('utf8', offset, offset + endByte - byte).replace(/\r?\n$/, '');
-}
-
-/** Why the row's quotes are broken by the strict rules of RFC 4180; undefined when they are not. */
-export function quoteFault(row: CsvRow, delimiter: string): string | undefined {
-  try {
-    parseAtOnce(rawText(row), { delimiter, record_delimiter: recordDelimiters, relax_column_count: true });
-    return undefined;
-  } catch {
-    return 'a quote stands inside a cell: double it, and quote the whole cell';
-  }
-}
-
-/** Where a row ends that the parser gives, counted from where the parser started. */
-interface Ended {
-  readonly bytes: number;
-  readonly lines: number;
-}
-
-/**
- * csv-parse's parser, fed and read without the queues of a stream: rows leave it the moment they are complete, with
- * their place in `info`. Half of the time of a row goes into those queues otherwise (bench/pipes-read.bench.ts).
- */
-class RowParser extends Parser {
-  readonly #take: (cells: readonly string[], ended: Ended) => void;
-  #fault: Error | undefined;
-
-  constructor(format: CsvFormat, take: (cells: readonly string[], ended: Ended) => void) {
-    super({
-      delimiter: format.delimiter,
-      record_delimiter: recordDelimiters,
-      max_record_size: format.maxRowBytes,
-      relax_column_count: true,
-      relax_quotes: true,
-      skip_empty_lines: true,
-    });
-    this.#take = take;
-  }
-
-  override push(cells: readonly string[] | null): boolean {
-    if (cells !== null) this.#take(cells, this.info);
-    return true;
-  }
-
-  feed(bytes: Buffer): Error | undefined {
-    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's own door, which is synchronous
-    this._transform(bytes, 'utf8', (error) => {
-      this.#fault = error ?? undefined;
-    });
-    return this.#fault;
-  }
-
-  finish(): Error | undefined {
-    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's own door, which is synchronous
-    this._flush((error) => {
-      this.#fault = error ?? undefined;
-    });
-    return this.#fault;
-  }
-}
 
 /** Cuts bytes into rows, in order. `start` is where the first byte stands. Empty lines are no rows. */
 export class CsvRows {
@@ -275,7 +183,7 @@ export class CsvRows {
   }
 
   #tooLong(cause?: Error): UsageError {
-    return new UsageError(`line ${this.#line} is longer than ${this.#format.maxRowBytes} bytes`, {
+    return new UsageError(`line ${this.#line} is longer than ${figure(this.#format.maxRowBytes)} bytes`, {
       hint: 'Is this a CSV file, and are its lines ended by LF or CRLF?',
       cause,
     });

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, PermanentError, UsageError } from '../core/errors.ts';
+import { figure } from '../core/figure.ts';
 import { isPacked, readContent, unreadable } from './content.ts';
 
 /** JSON, to be kept with a run. */
@@ -60,7 +61,8 @@ export async function assertSameFile(
   signal?: AbortSignal,
 ): Promise<FileIdentity> {
   const now = await look(path);
-  if (now.bytes !== identity.bytes) throw changed(path, `it had ${identity.bytes} bytes and has ${now.bytes}`);
+  if (now.bytes !== identity.bytes)
+    throw changed(path, `it had ${figure(identity.bytes)} bytes and has ${figure(now.bytes)}`);
   if (now.mtimeMs === identity.mtimeMs) return identity;
   if ((await hashOf(path, signal)) !== identity.sha256) throw changed(path, 'its content is another one');
   return { ...identity, mtimeMs: now.mtimeMs };
@@ -73,12 +75,11 @@ function changed(path: string, how: string): PermanentError {
 }
 
 async function look(path: string): Promise<Omit<FileIdentity, 'sha256'>> {
-  try {
-    const stats = await stat(path);
-    if (stats.isFile()) return { bytes: stats.size, mtimeMs: stats.mtimeMs };
-  } catch (error) {
+  const stats = await stat(path).catch((error: unknown) => {
     throw unreadable(error, path);
-  }
+  });
+  if (stats.isFile()) return { bytes: stats.size, mtimeMs: stats.mtimeMs };
+  if (stats.isDirectory()) throw new UsageError(`${path} is a folder, no file`, { hint: 'Name one CSV file.' });
   // What another program writes can be read once, and a run may have to read again.
   throw new UsageError(`${path} is no file`, {
     hint: 'Name one CSV file, or - and have another program write to standard input.',

@@ -1,6 +1,7 @@
 /** Decides which column of a file holds which field of a pipe. */
 import { UsageError } from '../core/errors.ts';
-import { rawText, type CsvRow } from './csv-rows.ts';
+import { nearestName } from '../core/nearest-name.ts';
+import { rawText, type CsvRow } from './csv-row.ts';
 import { pipeFields, type PipeField } from '../core/pipe-fields.ts';
 
 /** The first three columns of a rejects file, so that it can be mended and pushed as it is: they are left aside. */
@@ -31,6 +32,7 @@ export interface PipeHeader {
 
 /** Reads the first row as the header. Throws UsageError with every fault of it. */
 export function readHeader(row: CsvRow, options: HeaderOptions, name: string): PipeHeader {
+  if (row.fault !== undefined) throw brokenHeader(row, name);
   const names = row.cells.map((cell) => cell.trim().toLowerCase());
   const hasRejectColumns = rejectColumns.every((column, index) => names[index] === column);
   const fieldOf = fieldNames(options.aliases ?? {});
@@ -47,7 +49,7 @@ export function readHeader(row: CsvRow, options: HeaderOptions, name: string): P
       .map((field) => `there is no column ${field}`),
     ...(options.ignoreUnknownColumns === true || unknown.length === 0
       ? []
-      : [`unknown columns: ${unknown.map((cell) => (cell === '' ? '(without a name)' : cell)).join(', ')}`]),
+      : [`unknown ${unknown.length === 1 ? 'column' : 'columns'}: ${unknown.map(unknownName).join(', ')}`]),
   ];
   if (faults.length > 0) throw badHeader(faults, name, unknown.length > 0);
   return {
@@ -69,6 +71,12 @@ export function withoutRejectCells(raw: string, delimiter: string, hasRejectColu
   return raw.replace(new RegExp(`^(?:${cell}${between}){${rejectColumns.length}}`), '');
 }
 
+function unknownName(cell: string): string {
+  if (cell === '') return '(without a name)';
+  const meant = nearestName(cell.trim().toLowerCase(), [...fieldNames({}).keys()]);
+  return meant === undefined ? cell : `${cell} (${fieldNames({}).get(meant) ?? meant}?)`;
+}
+
 function fieldNames(aliases: Readonly<Record<string, PipeField>>): ReadonlyMap<string, PipeField> {
   return new Map([
     ...pipeFields.map((field) => [field.toLowerCase(), field] as const),
@@ -85,6 +93,12 @@ function doubledFaults(fields: readonly (PipeField | 'reject' | undefined)[]): r
 /** As old Macintosh files end their lines: the whole file is one line then. */
 function hasLoneReturn(row: CsvRow): boolean {
   return /\r(?!\n)/.test(rawText(row));
+}
+
+function brokenHeader({ line, fault }: CsvRow, name: string): UsageError {
+  return new UsageError(`the header of ${name} cannot be read: line ${line}: ${fault ?? ''}`, {
+    hint: 'Close the quote, or take it away.',
+  });
 }
 
 function noHeader(row: CsvRow, name: string, delimiter: string): UsageError {

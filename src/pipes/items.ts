@@ -1,7 +1,7 @@
 /** Owns what a file of pipes amounts to: items that may leave, and rows that may not, with their place in the file. */
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipe-slices.ts';
 import { countNumbers, type CellFault } from './cells.ts';
-import { placeOf, rawText, type RowPlace } from './csv-rows.ts';
+import { placeOf, rawText, type RowPlace } from './csv-row.ts';
 import { listFields } from '../core/pipe-fields.ts';
 import { withoutRejectCells, type PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
@@ -136,12 +136,13 @@ export function rejectItem(item: PipeItem, header: PipeHeader, reason: string): 
 
 function rejectedRow(row: RowPlace, faults: readonly CellFault[], header: PipeHeader): RejectedRow {
   const columns = [...new Set(faults.map(({ column }) => column))].filter((column) => column !== '');
-  const isOne = faults.length === 1;
-  const words = faults.map(({ column, reason }) => (isOne || column === '' ? reason : `${column}: ${reason}`));
+  const reasons = new Set(faults.map(({ reason }) => reason));
+  const needsNames = columns.length > 1 && reasons.size > 1;
+  const words = faults.map(({ column, reason }) => (needsNames && column !== '' ? `${column}: ${reason}` : reason));
   return {
     line: row.line,
     column: columns.join(' '),
-    reason: words.join('; '),
+    reason: [...new Set(words)].join('; '),
     raw: withoutRejectCells(rawText(row), header.delimiter, header.hasRejectColumns),
   };
 }

@@ -5,7 +5,8 @@
 import { UsageError } from '../core/errors.ts';
 import type { FilePosition } from '../core/pipe-slices.ts';
 import { firstBytes, readContent, sourceName, type PipeSource } from './content.ts';
-import { CsvRows, type CsvRow } from './csv-rows.ts';
+import type { CsvRow } from './csv-row.ts';
+import { CsvRows } from './csv-rows.ts';
 import { bomLength, guessFromByte, guessFromStart, startBytes, Utf8Check } from './encoding.ts';
 import { defaultPipeLimits, type PipeLimits } from '../core/pipe-fields.ts';
 import { ItemAssembler } from './form.ts';
@@ -200,7 +201,7 @@ class PipeReading {
 
   #wrongEncoding(why: string): UsageError {
     return new UsageError(`${this.#name} is not UTF-8: ${why}`, {
-      hint: 'Save it as UTF-8 first; iconv -f … -t UTF-8 does it.',
+      hint: 'Save it as UTF-8 and push it then; iconv -f … -t UTF-8 does it.',
     });
   }
 }

@@ -52,12 +52,7 @@ export class RejectsFile {
     return new RejectsFile(path, bytes);
   }
 
-  /** Where the file ends: to be kept with the next checkpoint. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Durable when it returns. Resolves to the new size. Throws PermanentError where somebody else has written as well. */
+  /** Durable when it returns. Resolves to the new size, to be kept with the next checkpoint. Throws PermanentError where somebody else has written as well. */
   async append(rows: readonly RejectedRow[], header: PipeHeader): Promise<number> {
     if (rows.length === 0) return this.#bytes;
     this.#handle ??= await open(this.#path, 'a');

@@ -1,6 +1,7 @@
 /** Decides whether a row may leave: every fault of it with its column, and the JSON text of its fields where there is none. */
 import { isListText, readBoolean, readDate, readNumbers, textJson, type CellFault, type CellReading } from './cells.ts';
-import { quoteFault, rawText, type CsvRow } from './csv-rows.ts';
+import { rawText, type CsvRow } from './csv-row.ts';
+import { quoteFault } from './row-parser.ts';
 import { listFields, pipeFields, type ListField, type PipeLimits } from '../core/pipe-fields.ts';
 import { rejectColumns, type PipeHeader } from './header.ts';
 

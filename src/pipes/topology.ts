@@ -118,10 +118,3 @@ export class Topology {
 function findingOf({ count, first }: Tally): Finding {
   return { count, first };
 }
-
-/** The report on all items of a file. */
-export async function checkTopology(items: AsyncIterable<PipeItem> | Iterable<PipeItem>): Promise<TopologyReport> {
-  const topology = new Topology();
-  for await (const item of items) topology.add(item);
-  return topology.report();
-}

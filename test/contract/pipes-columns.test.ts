@@ -37,6 +37,8 @@ describe('the columns of a file of pipes', () => {
     ['sourceNetworkId,length\nN,1\n', /there is no column sourceId/],
     ['sourceNetworkId,sourceId,LENGTH,length\nN,A,1,1\n', /the column length stands there twice/],
     ['sourceNetworkId,sourceId,colour,\nN,A,red,\n', /unknown columns: colour, \(without a name\)/],
+    ['sourceNetworkId,sourceId,lenght\nN,A,1\n', /unknown column: lenght \(length\?\)$/],
+    [`sourceNetworkId,"sourceId\nN,A\n`, /cannot be read: line 1: a quote is opened on this line and not closed/],
     ['sourceNetworkId,sourceId\rN,A\r', /has no header/],
   ])('are refused as a whole: %j', async (text, message) => {
     await expect(readText(text)).rejects.toThrow(message);

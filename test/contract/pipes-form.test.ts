@@ -67,6 +67,8 @@ describe('the form of a file', () => {
   test('is as insisted', async () => {
     expect((await formOf(['A,1,10', 'A,2,20'], 'wide')).items).toEqual(['A [1] [10]', 'A [2] [20]']);
     expect((await formOf(['A,1,10', 'A,1,10'], 'long')).items).toEqual(['A [1,1] [10,10]']);
+    const [together] = (await formOf(['A,1;2,10;20'], 'long')).faults;
+    expect(together).toMatch(/^line 2, column length trueVerticalDepth: holds a list [^;]*$/);
     expect((await formOf(['A,1;2,10'], 'long')).faults).toEqual([
       'line 2, column length: holds a list in a file of the long form, where a cell is one number: insist on the wide form if it is none',
     ]);

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/core/errors.ts';
 import type { FilePosition } from '../../src/core/pipe-slices.ts';
 import type { PipeEntry } from '../../src/pipes/items.ts';
-import { rawText } from '../../src/pipes/csv-rows.ts';
+import { rawText } from '../../src/pipes/csv-row.ts';
 import { readPipes, type ReadPipesOptions } from '../../src/pipes/read-pipes.ts';
 
 interface Reading {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PipeItem, RejectedRows } from '../../src/pipes/items.ts';
 import { readPipes } from '../../src/pipes/read-pipes.ts';
-import { checkTopology } from '../../src/pipes/topology.ts';
+import { topologyOf } from '../support/pipes.ts';
 import { expectedPipes, realDataFolder, realPipeFiles, textsOf } from '../support/real-networks.ts';
 
 async function read(file: string): Promise<{ items: PipeItem[]; rejected: RejectedRows[] }> {
@@ -33,7 +33,7 @@ describe.skipIf(realPipeFiles.length === 0)('real networks (skipped without ../s
 
   test('bwsn2 is one network with parallel pipes, none of which is a fault', async () => {
     const { items } = await read('pipes_bwsn2.csv');
-    const report = await checkTopology(items);
+    const report = topologyOf(items);
     const pairs = new Set(
       items.map(({ upstream = '', downstream = '' }) => [upstream, downstream].toSorted().join(' ')),
     );

@@ -6,21 +6,21 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { assertSameFile, identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
-import { checkTopology, type TopologyReport } from '../../src/pipes/topology.ts';
-import { readText } from '../support/pipes.ts';
+import type { TopologyReport } from '../../src/pipes/topology.ts';
+import { readText, topologyOf } from '../support/pipes.ts';
 
 /** Pipes as `network,id,upstream,downstream`. */
-async function topologyOf(pipes: readonly string[]): Promise<TopologyReport> {
+async function reportOn(pipes: readonly string[]): Promise<TopologyReport> {
   const lines = pipes.map((pipe) => `${pipe}\n`).join('');
   const { items } = await readText(`sourceNetworkId,sourceId,upstreamSourceId,downstreamSourceId\n${lines}`);
-  return checkTopology(items);
+  return topologyOf(items);
 }
 
 const nothing = { count: 0, first: [] };
 
 describe('the topology of a file', () => {
   test('has nothing odd in a ring, parallel pipes included', async () => {
-    expect(await topologyOf(['N,1,a,b', 'N,2,b,c', 'N,3,c,a', 'N,4,a,b'])).toEqual({
+    expect(await reportOn(['N,1,a,b', 'N,2,b,c', 'N,3,c,a', 'N,4,a,b'])).toEqual({
       pipes: 4,
       nodes: 3,
       networks: 1,
@@ -33,7 +33,7 @@ describe('the topology of a file', () => {
   });
 
   test('names duplicates, self-loops, open ends, dead ends and parts that nothing joins', async () => {
-    const report = await topologyOf([
+    const report = await reportOn([
       'N,1,a,b',
       'N,2,b,a',
       'N,1,a,b',
@@ -64,7 +64,7 @@ describe('the topology of a file', () => {
   });
 
   test('counts all and names the first ten', async () => {
-    const { selfLoops, unconnectedParts } = await topologyOf(
+    const { selfLoops, unconnectedParts } = await reportOn(
       Array.from({ length: 40 }, (_, id) => `N,${id},n${id},n${id}`),
     );
     expect([selfLoops.count, selfLoops.first.length]).toEqual([40, 10]);
@@ -75,7 +75,7 @@ describe('the topology of a file', () => {
     const edges = fc.array(fc.tuple(fc.nat(30), fc.nat(30)), { minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(edges, async (pairs) => {
-        const report = await topologyOf(pairs.map(([from, to], id) => `N,${id},n${from},n${to}`));
+        const report = await reportOn(pairs.map(([from, to], id) => `N,${id},n${from},n${to}`));
         expect(report.unconnectedParts.count + 1).toBe(partsBySearch(pairs));
       }),
     );
@@ -117,7 +117,10 @@ describe('the identity of a file', () => {
   });
 
   test('is that of a file alone', async () => {
-    await expect(identifyFile(folder)).rejects.toMatchObject({ name: 'UsageError', message: `${folder} is no file` });
+    await expect(identifyFile(folder)).rejects.toMatchObject({
+      name: 'UsageError',
+      message: `${folder} is a folder, no file`,
+    });
     await expect(identifyFile('/dev/null')).rejects.toMatchObject({ hint: expect.stringContaining('standard input') });
   });
 
@@ -129,7 +132,9 @@ describe('the identity of a file', () => {
     expect(identity.sha256).not.toBe(plain.sha256);
     expect(await identifyContent(packed, identity)).toEqual({ bytes: 3, sha256: plain.sha256 });
     await writeFile(packed, gzipSync('abc').subarray(0, -9));
-    await expect(identifyContent(packed, identity)).rejects.toThrow(/cannot be unpacked: unexpected end of file/);
+    await expect(identifyContent(packed, identity)).rejects.toThrow(
+      /cannot be unpacked: it ends before it is complete/,
+    );
   });
 
   test('is the same after the file was only touched', async () => {

@@ -55,6 +55,21 @@ describe('slices of a file of pipes', () => {
     );
   });
 
+  test('G2: superseded are just the rows of whose pipe a later row is in the same slice', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), limits, (steps, limit) => {
+        const { items, slices } = cut(steps, limit);
+        let from = 0;
+        for (const { end, supersededRows } of slices) {
+          const inside = items.filter(({ version }) => version >= from && version < end.byte);
+          const replaced = inside.filter((item, index) => inside.slice(index + 1).some(({ key }) => key === item.key));
+          expect(supersededRows).toBe(replaced.reduce((sum, { rowCount }) => sum + rowCount, 0));
+          from = end.byte;
+        }
+      }),
+    );
+  });
+
   test('G5: read in their order, slices end with the last version of every pipe, and hold each pipe once', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), limits, (steps, limit) => {

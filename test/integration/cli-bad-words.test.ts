@@ -80,7 +80,13 @@ describe('wrong wells', () => {
     ['no-column.csv', 'well;name\nA;B\n', 'no-column.csv has no column uwi: its first line holds "well;name"'],
     ['empty.csv', '', 'empty.csv is empty'],
     ['header.csv', '\uFEFFUWI\r\n', 'header.csv names no well'],
-    ['open-quote.csv', 'uwi\n"A\n', 'open-quote.csv is not CSV'],
+    [
+      'open-quote.csv',
+      'uwi\n"A\nB"\n\n"C\nD\n',
+      'open-quote.csv is not CSV: line 5: a quote is opened in this row and',
+    ],
+    ['quote.csv', 'uwi\nA"B"\n', 'quote.csv is not CSV: line 2: a quote stands inside a cell'],
+    ['text.csv', 'uwi\n"A"B\n', 'text.csv is not CSV: line 2: text follows a closing quote'],
     ['latin1.csv', new Uint8Array([0x75, 0x77, 0x69, 0x0a, 0xe6]), 'latin1.csv is not a text in UTF-8'],
   ])('%s is refused', async (name, content, words) => {
     await using home = await cliHome('http://127.0.0.1:1');
@@ -123,6 +129,22 @@ describe('a broken configuration', () => {
       '(WELLSYNC_REDIS_URL)',
     );
     expect(ending.stderr).not.toContain('secret-word');
+  });
+
+  test('is told in words that say what a value must be', async () => {
+    await using home = await cliHome();
+    const push = 'push: { chunkItems: 0, concurrency: 1.5, checkpointMs: soon, chunkBytes: 5, aliases: { Pipe: id } }';
+    const file = await home.write('broken.yaml', `${push}\nlogLevel: loud\n`);
+    expectRefusal(
+      await home.run(['runs', 'list', '--config', file]),
+      2,
+      `push.chunkItems (${file}): must be above 0`,
+      `push.concurrency (${file}): must be a whole number`,
+      `push.checkpointMs (${file}): must be a number`,
+      `push.chunkBytes (${file}): must be at least 1024`,
+      `push.aliases.Pipe (${file}): must be one of sourceNetworkId, sourceId, date`,
+      `logLevel (${file}): must be one of trace, debug`,
+    );
   });
 
   test.each([

@@ -46,6 +46,17 @@ describe('progress', () => {
     expect(progressText(progress, wells)).toBe('120 of 200 wells, 120,000 rows, 2,000 rows/s, 40 s left');
   });
 
+  test('of a file that failed stays where it was: it was not read to its end', () => {
+    const { stream, text } = outlet(false);
+    const display = createProgressDisplay(stream, unitWordsOf('push network-pipes'));
+    const { board, atMs } = sighting(0, 1, 0);
+    display.show({ board: { ...board, units: 1 }, atMs });
+    display.show({ board: { ...board, units: 1, state: 'failed' }, atMs });
+    expect(text()).toBe('');
+    display.show({ board: { ...board, units: 1, state: 'done' }, atMs });
+    expect(text()).toContain('0 rows');
+  });
+
   test('of a unit under way counts the part that is done, its rows and its rejects', () => {
     const at = (atMs: number, done: number): Sighting => {
       const { board } = sighting(atMs, 0, 0);

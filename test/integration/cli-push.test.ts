@@ -34,7 +34,7 @@ describe('push --inline', () => {
     const file = await home.write('pipes.csv', mixed);
     const { code, stdout } = await home.run(push(file, '--inline'));
     expect(stdout).toContain('Done, with 1 row rejected by us and 1 row rejected by service.');
-    expect(stdout).toMatch(/^ {2}superseded +1$/m);
+    expect(stdout).toMatch(/^ {2}superseded +1 {2}not sent: a later row of the same pipe went instead$/m);
     expect(stdout).toContain(
       'It adds up: 4 rows = 1 accepted + 1 superseded + 1 rejected by us + 1 rejected by service',
     );
@@ -42,6 +42,18 @@ describe('push --inline', () => {
     expect(stdout).toMatch(/wellsync runs rejects \S+ > rejects.csv/);
     expect(code).toBe(3);
     expect(server.state.pipes().map(({ raw }) => raw)).toEqual([expect.stringContaining('"length":[5]')]);
+  });
+
+  test('G2, G5: counts a row as superseded where it was not sent, and as accepted where a later request replaced it', async () => {
+    await using server = await startTestingServer();
+    await using home = await cliHome(server.url);
+    const rows = [row('P1'), row('P2'), row('P3'), row('P1', '[2]'), row('P1', '[3]')];
+    const file = await home.write('pipes.csv', fileText(...rows));
+    const { stdout } = await home.run(push(file, '--chunk-items', '2', '--inline', '--json'));
+    expect(reportOf(stdout).counts).toMatchObject({ rows: 5, accepted: 4, superseded: 1, pipes: 4, chunks: 2 });
+    const stored = new Map(server.state.pipes().map(({ sourceId, raw }) => [sourceId, raw]));
+    expect(stored.size).toBe(3);
+    expect(stored.get('P1')).toContain('"length":[3]');
   });
 
   test('gives rejects that can be mended and pushed as they are', async () => {
@@ -131,6 +143,14 @@ describe('push --dry-run', () => {
     expect(code).toBe(3);
   });
 
+  test('names the first few rejects, and how many more there are', async () => {
+    await using home = await cliHome();
+    const file = await home.write('pipes.csv', fileText(...Array.from({ length: 7 }, () => row('wrong', '[-1]'))));
+    const { stdout } = await home.run(push(file, '--dry-run'));
+    expect(stdout.match(/ {2}- rejected: line/g)).toHaveLength(5);
+    expect(stdout).toContain('  - rejected: 2 more rows, each in the rejects file with its reason');
+  });
+
   test('tells the same as JSON, and ends with 0 where every row can be sent', async () => {
     await using home = await cliHome();
     const { code, stdout } = await home.run(push('-', '--dry-run', '--json'), { stdin: fileText(row('P1')) });
@@ -147,7 +167,7 @@ describe('push --dry-run', () => {
 describe('a file that cannot be read', () => {
   test.each([
     ['without a header', 'a,b\n1,2\n', 'has no header'],
-    ['with columns that nobody knows', 'sourceNetworkId,sourceId,colour\nN,P,red\n', 'unknown columns: colour'],
+    ['with columns that nobody knows', 'sourceNetworkId,sourceId,colour\nN,P,red\n', 'unknown column: colour'],
     ['in another encoding', Buffer.from(`${tenColumns}\nN,P`, 'utf16le'), 'is not UTF-8'],
     ['that is empty', '', 'is empty'],
     ['that is gzip cut short', gzipSync(`${tenColumns}\n${row('P1')}\n`).subarray(0, -9), 'cannot be unpacked'],
@@ -156,6 +176,17 @@ describe('a file that cannot be read', () => {
     const { code, stderr } = await home.run(push(await home.write('pipes.csv', content)));
     expect(stderr).toContain(words);
     expect(code).toBe(2);
+  });
+
+  test('behind its first rows is sent up to there, and told by line; no retry is offered, since it would end the same', async () => {
+    await using server = await startTestingServer();
+    await using home = await cliHome(server.url);
+    const broken = Buffer.concat([Buffer.from(fileText(row('P1'))), Buffer.from([0x4e, 0xc5, 0x0a])]);
+    const { code, stdout } = await home.run(push(await home.write('pipes.csv', broken), '--inline'));
+    expect(stdout).toMatch(/^Failed: \S+pipes.csv is not UTF-8: byte 0xC5 on line 3/m);
+    expect(stdout).toContain('It adds up: 1 rows = 1 accepted');
+    expect(stdout).not.toContain('runs retry');
+    expect(code).toBe(1);
   });
 
   test('that is not there is refused', async () => {
@@ -173,10 +204,13 @@ describe('a file that cannot be read', () => {
 
   test('that is a folder is refused, pushed or only looked at', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    expect(await home.run(push('.'))).toMatchObject({ code: 2, stderr: expect.stringContaining('is no file') });
+    expect(await home.run(push('.'))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is a folder, no file'),
+    });
     expect(await home.run(push('.', '--dry-run'))).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('is no file'),
+      stderr: expect.stringContaining('is a folder, no file'),
     });
   });
 
@@ -213,6 +247,9 @@ describe('push beside workers', () => {
     const file = await home.write('pipes.csv', fileText(row('P1'), row('wrong', '[-1]')));
     const failed = await home.run(push(file, '--inline', '--json'));
     expect(reportOf(failed.stdout)).toMatchObject({ state: 'failed', exitCode: 1 });
+    const shown = await home.run(['runs', 'show', reportOf(failed.stdout).runId]);
+    expect(shown.stdout).toMatch(/^Failed: .*401/m);
+    expect(shown.stdout).not.toContain('Files that failed');
     server.state.setOptions({ requiredToken: null });
     const retried = await home.run(['runs', 'retry', reportOf(failed.stdout).runId, '--inline', '--json']);
     expect(reportOf(retried.stdout)).toMatchObject({

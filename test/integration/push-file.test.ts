@@ -143,8 +143,10 @@ describe('a pushed file', () => {
     const pushed = await push.fileOf(fileText(rowsOf(3)));
     await rm(pushed.file);
     const left = await pushed.work();
-    expect(left?.error).toBeInstanceOf(UsageError);
-    expect(left?.error).toMatchObject({ hint: expect.stringContaining('every worker can read it') });
+    expect(left?.error).toMatchObject({
+      code: 'source-missing',
+      hint: expect.stringContaining('every worker can read it'),
+    });
   });
 
   test('with a fault of its own further down has everything before it sent and counted, and then fails', async () => {

@@ -35,7 +35,7 @@ export async function runHere(
     await createProgram(shell).parseAsync([...args], { from: 'user' });
   } catch (error) {
     if (error instanceof CommanderError) throw error;
-    output.say(faultText(error));
+    output.say(faultText(error, Number.POSITIVE_INFINITY));
     if (output.json && !output.hasBegun) await output.document(faultDocument(error));
     code = exitCodeOfError(error);
   }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { PipeItem, RejectedRow } from '../../src/pipes/items.ts';
 import { describeReject } from '../../src/pipes/items.ts';
 import { readPipes, type PipeBatch, type ReadPipesOptions } from '../../src/pipes/read-pipes.ts';
+import { Topology, type TopologyReport } from '../../src/pipes/topology.ts';
 
 export const tenColumns =
   'sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled,length,trueVerticalDepth,innerDiameter,roughness';
@@ -15,6 +16,13 @@ export interface ReadText {
   readonly faults: readonly string[];
   readonly form: PipeBatch['form'];
   readonly header: PipeBatch['header'];
+}
+
+/** The report on all items of a file. */
+export function topologyOf(items: readonly PipeItem[]): TopologyReport {
+  const topology = new Topology();
+  for (const item of items) topology.add(item);
+  return topology.report();
 }
 
 /** Reads a text, or bytes, as `the file`. */

@@ -10,6 +10,7 @@
 import { SettledPrefix } from '../../core/pipe-checkpoint.ts';
 import { PipeFlight } from '../../core/pipe-flight.ts';
 import { SliceCutter, type FilePosition } from '../../core/pipe-slices.ts';
+import type { SliceOutcome } from '../../core/push-accounts.ts';
 import type { PushCheckpoint } from '../../core/push-checkpoint.ts';
 import type { FileIdentity } from '../../pipes/file-identity.ts';
 import type { PipeHeader } from '../../pipes/header.ts';
@@ -18,10 +19,10 @@ import type { PipeFiles } from '../../pipes/pipe-files.ts';
 import type { ReadPipesOptions } from '../../pipes/read-pipes.ts';
 import type { RejectsFile } from '../../pipes/rejects-file.ts';
 import type { BodyLimit } from './body-limit.ts';
-import { checkpointAfter, ledgerOf, passedSlice, type FileSlice, type PassedSlice } from './passed-slices.ts';
+import { CheckpointWriter, type PushStep } from './checkpoint-writer.ts';
+import { passedSlice, rowsBytes, type FileSlice, type PassedSlice } from './passed-slices.ts';
 import { fileNotices } from './push-notices.ts';
 import type { SliceSender } from './slice-sender.ts';
-import type { PushedChunk } from '../../warehouse/warehouse.ts';
 
 export interface FilePushSettings {
   readonly chunkItems: number;
@@ -49,31 +50,21 @@ export interface FilePushParts {
   readonly save: (step: PushStep) => Promise<void>;
 }
 
-export interface PushStep {
-  readonly checkpoint: PushCheckpoint;
-  readonly chunks: readonly PushedChunk[];
-}
-
 export class FilePush {
   readonly #settings: FilePushSettings;
   readonly #parts: FilePushParts;
   readonly #cutter: SliceCutter<PipeItem, RejectedRows>;
-  readonly #prefix: SettledPrefix<FilePosition | undefined, PassedSlice>;
+  readonly #prefix = new SettledPrefix<PassedSlice>();
   readonly #flight = new PipeFlight();
   /** Read and without an outcome. */
   readonly #open = new Map<number, FileSlice>();
   /** May be sent now. */
   readonly #ready: number[] = [];
   #sending = 0;
-  /** Settled with everything before them, and not durable yet. */
-  #passed: PassedSlice[] = [];
-  #passedBytes = 0;
+  /** Has what is settled with everything before it. */
+  readonly #writer: CheckpointWriter;
+  /** Of slices that the writer does not have. */
   #heldBytes = 0;
-  #checkpoint: PushCheckpoint;
-  #savedAtMs: number;
-  #saving: Promise<void> = Promise.resolve();
-  /** After a step that was lost no later one may be saved: the checkpoint would pass what is not accounted for. */
-  #maySave = true;
   #identity: FileIdentity;
   #header: PipeHeader | undefined;
   #form: FilePosition['form'] = 'undecided';
@@ -82,24 +73,27 @@ export class FilePush {
   #wake: () => void = () => undefined;
 
   constructor(settings: FilePushSettings, checkpoint: PushCheckpoint, parts: FilePushParts) {
+    const { checkpointEveryMs: everyMs, maxHeldBytes } = settings;
     this.#settings = settings;
     this.#parts = parts;
-    this.#checkpoint = checkpoint;
     this.#identity = parts.identity;
-    this.#savedAtMs = parts.now();
-    this.#prefix = new SettledPrefix<FilePosition | undefined, PassedSlice>(checkpoint.position);
+    this.#writer = new CheckpointWriter({ everyMs, maxWaitingBytes: maxHeldBytes / 2 }, checkpoint, {
+      ...parts,
+      assertSame: () => this.#assertSame(),
+      onStep: (fault) => this.#wakeWith(fault),
+    });
     const { chunkItems: maxItems } = settings;
     this.#cutter = new SliceCutter(() => ({ maxItems, maxBytes: parts.limit.maxBytes }));
   }
 
   /** Where the push stands durably. */
   get checkpoint(): PushCheckpoint {
-    return this.#checkpoint;
+    return this.#writer.checkpoint;
   }
 
   /** For the report: what the file is like, as far as it was read. */
   get notices(): readonly string[] {
-    return this.#header === undefined ? [] : fileNotices(this.#header, this.#form, this.#checkpoint);
+    return this.#header === undefined ? [] : fileNotices(this.#header, this.#form, this.checkpoint);
   }
 
   /**
@@ -113,8 +107,7 @@ export class FilePush {
       (error: unknown) => ({ error }),
     );
     await this.#until(() => this.#sending === 0 && (this.#fault !== undefined || this.#open.size === 0));
-    await this.#saving;
-    if (this.#parts.isHeld()) await this.#save();
+    await this.#writer.settled(this.#parts.isHeld() ? this.#header : undefined);
     const fault = this.#fault ?? readingFault;
     if (fault !== undefined) throw fault.error;
     // Once more, for what was read after the last step.
@@ -124,7 +117,7 @@ export class FilePush {
   async #read(): Promise<void> {
     const { files, file, reading, signal } = this.#parts;
     await this.#assertSame();
-    const { position: from } = this.#checkpoint;
+    const { position: from } = this.checkpoint;
     const batches = files.read(file, { ...reading, ...(from === undefined ? {} : { from }), signal });
     try {
       for await (const { header, form, entries } of batches) {
@@ -148,12 +141,12 @@ export class FilePush {
 
   #hasRoom(): boolean {
     const { maxOpenSlices, maxHeldBytes } = this.#settings;
-    return this.#prefix.size < maxOpenSlices && this.#heldBytes < maxHeldBytes;
+    return this.#prefix.size < maxOpenSlices && this.#heldBytes + this.#writer.heldBytes < maxHeldBytes;
   }
 
   #take(slice: FileSlice | undefined): void {
     if (slice === undefined) return;
-    const number = this.#prefix.track(slice.end);
+    const number = this.#prefix.track();
     this.#open.set(number, slice);
     this.#heldBytes += weightOf(slice);
     if (this.#flight.add(number, slice.itemsByKey)) this.#ready.push(number);
@@ -173,53 +166,24 @@ export class FilePush {
   async #send(number: number, slice: FileSlice): Promise<void> {
     try {
       const outcome = await this.#parts.sender.send(slice.items);
-      this.#settle(number, slice, passedSlice(slice, outcome, this.#knownHeader(), this.#parts.files));
+      this.#settle(number, slice, outcome);
     } catch (error) {
-      this.#stop(error);
+      this.#wakeWith({ error });
     }
     this.#sending -= 1;
     this.#sendReady();
     this.#wake();
   }
 
-  #settle(number: number, slice: FileSlice, settled: PassedSlice): void {
+  #settle(number: number, slice: FileSlice, outcome: SliceOutcome<PipeItem>): void {
+    const header = this.#knownHeader();
+    const settled = passedSlice(slice, outcome, header, this.#parts.files);
     this.#open.delete(number);
     this.#heldBytes += rejectBytes(settled) - weightOf(slice);
     this.#ready.push(...this.#flight.settle(number));
-    for (const { outcome } of this.#prefix.resolve(number, settled)) {
-      this.#passed.push(outcome);
-      this.#passedBytes += rejectBytes(outcome);
-    }
-    const { checkpointEveryMs, maxHeldBytes } = this.#settings;
-    const isDue = this.#parts.now() - this.#savedAtMs >= checkpointEveryMs || this.#passedBytes > maxHeldBytes / 2;
-    if (isDue && this.#passed.length > 0) this.#saveSoon();
-  }
-
-  #saveSoon(): void {
-    this.#savedAtMs = this.#parts.now();
-    this.#saving = this.#saving.then(() => this.#save());
-  }
-
-  /** Rejects first, then the checkpoint that passes them: it never points behind a reject that is not on the disk. */
-  async #save(): Promise<void> {
-    if (!this.#maySave || this.#passed.length === 0) return;
-    const [passed, passedBytes] = [this.#passed, this.#passedBytes];
-    this.#passed = [];
-    this.#passedBytes = 0;
-    const { rejects, files, save } = this.#parts;
-    try {
-      await this.#assertSame();
-      const rows = passed.flatMap((slice) => slice.rejects);
-      const rejectsBytes = await rejects.append(rows, this.#knownHeader());
-      const checkpoint = checkpointAfter(this.#checkpoint, passed, rejectsBytes, files);
-      await save({ checkpoint, chunks: ledgerOf(this.#checkpoint, passed) });
-      this.#checkpoint = checkpoint;
-      this.#heldBytes -= passedBytes;
-    } catch (error) {
-      this.#maySave = false;
-      this.#stop(error);
-    }
-    this.#wake();
+    const passed = this.#prefix.resolve(number, settled);
+    this.#heldBytes -= passed.reduce((bytes, one) => bytes + rejectBytes(one), 0);
+    this.#writer.add(passed, header);
   }
 
   #knownHeader(): PipeHeader {
@@ -232,8 +196,9 @@ export class FilePush {
     this.#identity = await files.assertSame(file, this.#identity, signal);
   }
 
-  #stop(error: unknown): void {
-    this.#fault ??= { error };
+  /** Wakes whoever waits, with or without a fault. */
+  #wakeWith(fault: { readonly error: unknown } | undefined): void {
+    this.#fault ??= fault;
     this.#wake();
   }
 
@@ -254,8 +219,4 @@ function weightOf(slice: FileSlice): number {
 
 function rejectBytes({ rejects }: PassedSlice): number {
   return rowsBytes(rejects);
-}
-
-function rowsBytes(rows: readonly { readonly raw: string; readonly reason: string }[]): number {
-  return rows.reduce((bytes, { raw, reason }) => bytes + raw.length + reason.length, 0);
 }

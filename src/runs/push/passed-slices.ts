@@ -1,9 +1,8 @@
 /** Decides what a settled slice leaves behind when the checkpoint passes it: counts, rejects, a line of the ledger. Pure. */
-import type { PipeSlice } from '../../core/pipe-slices.ts';
+import type { FilePosition, PipeSlice } from '../../core/pipe-slices.ts';
 import { countsOfSlice, statusOfSlice, type SliceOutcome } from '../../core/push-accounts.ts';
 import type { PushCheckpoint } from '../../core/push-checkpoint.ts';
 import { addCounts, type Counts } from '../../core/run.ts';
-import type { FilePosition } from '../../core/pipe-slices.ts';
 import type { PipeHeader } from '../../pipes/header.ts';
 import type { PipeItem, RejectedRow, RejectedRows } from '../../pipes/items.ts';
 import type { PipeFiles } from '../../pipes/pipe-files.ts';
@@ -74,6 +73,11 @@ export function ledgerOf(before: PushCheckpoint, passed: readonly PassedSlice[])
     nextLine = end.line;
     return { ...chunk, chunk: firstChunk + index, firstLine, lastLine: end.line - 1 };
   });
+}
+
+/** What rows of a rejects file hold in memory, as text: about. */
+export function rowsBytes(rows: readonly RejectedRow[]): number {
+  return rows.reduce((bytes, { raw, reason }) => bytes + raw.length + reason.length, 0);
 }
 
 function unevenListsOf(items: readonly PipeItem[]): PushCheckpoint['unevenLists'] {
