@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { UsageError } from '../src/core/errors.ts';
+import { settingWords } from './setting-words.ts';
 import { configFileVariable, configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
 
 /** Read where nothing else is named, when it is there. */
@@ -25,7 +26,7 @@ export function loadConfig(options: {
   const layers = [file === undefined ? {} : readTree(file), treeOf(environment), flags];
   // A token by one way replaces a token by the other, when it comes from a layer above.
   const merged = layers.reduce<Tree>((below, above) => merge(dropOtherToken(below, above), above), {});
-  const result = configSchema.safeParse(merged);
+  const result = configSchema.safeParse(merged, { error: settingWords });
   if (result.success) return Object.freeze(result.data);
   const issues = result.error.issues.flatMap((issue) => describe(issue, environment, file));
   throw new UsageError(`the configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}`, {

@@ -7,7 +7,7 @@ import type { DeletionFilter } from '../warehouse/cleanup.ts';
 import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { readableDeletions } from './deletions-text.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { createInstallation } from './installation.ts';
+import { openInstallation } from './installation.ts';
 import { printCsv, printJson, printTable } from './query-formats.ts';
 import { counted } from './words.ts';
 
@@ -60,7 +60,7 @@ async function listDeletions(invocation: Invocation<DeletionOptions>): Promise<E
   if (options.csv && output.json) throw new UsageError('--csv and --json exclude each other');
   const config = configOf(invocation);
   const filter = filterOf(options, config.timeZone);
-  await using installation = createInstallation(config);
+  await using installation = openInstallation(config, output);
   await installation.warehouse.deletions.list(filter, async (result) => {
     if (output.json) await printJson(result, output);
     else if (options.csv) await printCsv(result, output);
@@ -93,7 +93,7 @@ async function verify(invocation: Invocation<VerifyOptions>): Promise<ExitCode> 
       hint: 'It has 64 letters from 0 to f, as wellsync audit verify shows them.',
     });
   }
-  await using installation = createInstallation(configOf(invocation));
+  await using installation = openInstallation(configOf(invocation), output);
   const { head, broken } = await installation.warehouse.deletions.verify(kept);
   if (output.json) {
     await output.document({ intact: broken === undefined, rows: head.rows, head: head.hash, broken: broken ?? null });

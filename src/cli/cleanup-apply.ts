@@ -12,7 +12,7 @@ import { resolveSelection } from './cleanup-selections.ts';
 import { configOf, type Invocation } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { carryOut, queueRun, startRun, type StartOptions } from './start-run.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { installationFor, type Installation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 import type { Output } from './output.ts';
 import { ask, isAtTerminal } from './question.ts';
@@ -29,7 +29,7 @@ type Applying = Invocation<ApplyOptions>;
 export async function applyPlan(planId: string, invocation: Applying): Promise<ExitCode> {
   const { options, output, stdin } = invocation;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const plan = await findPlan(installation.warehouse.cleanupPlans, planId);
   const checkedAtMs = Date.now();
   await lookAgain(plan, config, installation, output);
@@ -96,7 +96,7 @@ export async function runSelection(invocation: Applying): Promise<ExitCode> {
   const { options, output, args } = invocation;
   const [name = ''] = args;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const { targets, caps } = await resolveSelection(name, config, installation.warehouse);
   if (options.dryRun) {
     const made = await atService(installation, output, (parts, look) => {

@@ -11,7 +11,7 @@ import { ofFile, ofQuery, ofWells, timeSeriesOf, type TargetFlags } from './clea
 import { actionOf, collected, configOf, examples, type Invocation, type Shell, type Work } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { inlineOption, waitOption } from './start-run.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { installationFor, openInstallation, type Installation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 
 /** How many plans `wellsync cleanup plans` lists. */
@@ -141,7 +141,7 @@ async function plan(invocation: Cleanup, find: FindTargets): Promise<ExitCode> {
   const { options, output } = invocation;
   refuseWithoutApply(options);
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const targets = await find(invocation, installation);
   const { maxTargets, maxShareOfWellsPercent } = config.cleanup;
   const made = await atService(installation, output, async (parts, look) => {
@@ -165,7 +165,7 @@ function refuseWithoutApply({ yes, wait, inline }: CleanupOptions): void {
 async function showPlan(invocation: Cleanup): Promise<ExitCode> {
   const { output, args } = invocation;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = openInstallation(config, output);
   const { cleanupPlans } = installation.warehouse;
   const found = await findPlan(cleanupPlans, args[0] ?? '');
   const warned = await cleanupPlans.warnedTargets(found.planId, warningsTold);
@@ -176,7 +176,7 @@ async function showPlan(invocation: Cleanup): Promise<ExitCode> {
 async function listPlans(invocation: Cleanup): Promise<ExitCode> {
   const { output } = invocation;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = openInstallation(config, output);
   const plans = await installation.warehouse.cleanupPlans.list(plansListed);
   if (output.json) await output.document(plans.map((each) => planDocument({ plan: each, warned: [] })));
   else await output.print(plansText(plans, Date.now(), maxAgeMsOf(config)));

@@ -1,5 +1,5 @@
 /** Decides how deletions read on a terminal: a line each, what matters most in the first columns. Pure. */
-import { targetText, type TargetKind } from '../core/deletion-target.ts';
+import { targetText, type DeletionTarget } from '../core/deletion-target.ts';
 import type { QueryResult } from '../warehouse/warehouse.ts';
 import { instantText } from './words.ts';
 
@@ -22,11 +22,7 @@ const columns: ReadonlyArray<{ readonly name: string; readonly type: string; rea
   ];
 
 function targetOf({ kind, owner_id, source_id }: Cells): string {
-  return targetText({
-    kind: String(kind) as TargetKind,
-    ownerId: String(owner_id),
-    sourceId: source_id === null ? null : String(source_id),
-  });
+  return targetText({ kind, ownerId: owner_id, sourceId: source_id } as DeletionTarget);
 }
 
 /** The same deletions, for people: the target in one cell, and nothing where there is nothing to say. */
