@@ -102,6 +102,10 @@ async function liveBoards(
       const board = await queue.board.read(runId);
       if (board !== undefined) boards.set(runId, board);
     }
+    for (const job of new Set(unfinished.map((run) => run.job))) {
+      if (!(await isUnattended(queue, queueOfJob(job, installation)))) continue;
+      output.say(`No worker listens for ${job}: such runs wait until one does. Start one with: wellsync worker`);
+    }
   } catch (error) {
     output.say(`Without live figures: ${error instanceof Error ? error.message : String(error)}`);
   }
