@@ -1,36 +1,43 @@
-/** Decides how a wrong value of a setting is told, where the schema has no words of its own. Pure. */
+/** Decides how the fault of a setting reads where its schema has no words of its own. Pure. */
 import type { z } from 'zod';
 
-/** For `safeParse`: undefined leaves the library's own words, for faults that no setting can have. */
-export function settingWords(issue: z.core.$ZodRawIssue): string | undefined {
-  const { code } = issue;
-  if (code === 'invalid_key') return 'cannot be named so';
-  if (code === 'invalid_value') return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
-  if (code === 'invalid_type') return issue.input === undefined ? 'is missing' : `must be ${typeText(issue.expected)}`;
-  if (code === 'too_small' && issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
-  const isExclusive = 'inclusive' in issue && issue.inclusive === false;
-  if (code === 'too_small')
-    return `must be ${isExclusive ? 'above' : 'at least'} ${boundText(issue.minimum, issue.origin)}`;
-  if (code === 'too_big')
-    return `must be ${isExclusive ? 'below' : 'at most'} ${boundText(issue.maximum, issue.origin)}`;
-  return undefined;
-}
-
-const typeWords: Readonly<Record<string, string>> = {
-  number: 'a number',
-  int: 'a whole number',
-  string: 'a text',
-  boolean: 'true or false',
+const types: Readonly<Record<string, string>> = {
   array: 'a list',
-  object: 'a group of settings',
-  record: 'a group of settings',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'settings by name',
+  record: 'settings by name',
+  string: 'a text',
 };
 
-function boundText(bound: number | bigint, origin: string): string {
-  if (origin === 'string') return `${bound} characters long`;
-  return origin === 'array' ? `${bound} long` : String(bound);
+/** For `safeParse(value, { error: settingWords })`; undefined leaves it to the schema's library. */
+export function settingWords(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is missing' : `must be ${types[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.join(', ')}`;
+    case 'too_small':
+      return leastWords(issue.origin, Number(issue.minimum), issue.inclusive !== false);
+    case 'too_big':
+      return `must be ${issue.inclusive === false ? `below ${issue.maximum}` : `${issue.maximum} or less`}`;
+    case 'invalid_format':
+      return issue.format === 'date' ? 'must be a day, such as 2024-03-31' : undefined;
+    case 'invalid_union':
+      return 'is none of the values that it may have';
+    case 'invalid_key':
+      return 'cannot be named so';
+    case 'invalid_element':
+    case 'not_multiple_of':
+    case 'unrecognized_keys':
+    case 'custom':
+    default:
+      return undefined;
+  }
 }
 
-function typeText(expected: string): string {
-  return typeWords[expected] ?? expected;
+function leastWords(origin: string, least: number, isInclusive: boolean): string {
+  if (origin !== 'number' && origin !== 'int') return least === 1 ? 'must not be empty' : `must have ${least} or more`;
+  return isInclusive ? `must be ${least} or more` : `must be above ${least}`;
 }

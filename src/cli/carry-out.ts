@@ -1,7 +1,7 @@
 /** Owns what a command does with a run that is queued: leave it to the workers, follow it, or work it in this process. */
 import { AbortedError, UsageError } from '../core/errors.ts';
 import { exitCodeOf } from '../runs/report.ts';
-import type { RunRecord, RunReport } from '../core/run.ts';
+import { isFinished, type RunRecord, type RunReport } from '../core/run.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ChunkQueueName } from '../queue/port.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
@@ -63,7 +63,7 @@ export async function workInline(run: Run, parts: CarryOutParts): Promise<ExitCo
   const display = displayFor(run, output);
   const log = inlineLog(installation.config, display);
   const queues = [queueOf(run, installation)];
-  return await workHere({ installation, queues, log }, async () => {
+  const worked = workHere({ installation, queues, log }, async () => {
     try {
       const report = await follow(run, parts, { display, signal: stop.signal, onNoWorker: () => {} });
       return await printReport(report, parts);
@@ -73,6 +73,13 @@ export async function workInline(run: Run, parts: CarryOutParts): Promise<ExitCo
       output.say(`Stopping: work in flight has ${grace} to end. Ctrl-C again stops at once.`);
       throw stoppedError(run.runId);
     }
+  });
+  return await worked.catch(async (error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+    // What was in flight may have been the last of it.
+    const ended = await installation.warehouse.runs.read(run.runId);
+    if (ended?.report === undefined || !isFinished(ended.state)) throw error;
+    return printReport(ended.report, parts);
   });
 }
 

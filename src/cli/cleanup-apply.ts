@@ -7,12 +7,12 @@ import { makePlan, refuseChanged, warningsTold, type LookOptions } from '../runs
 import type { JobParts } from '../runs/job.ts';
 import { planDocument, planText } from './cleanup-plan-text.ts';
 import { atService } from './at-service.ts';
-import { findPlan, maxAgeMsOf, sayWhatIsRead } from './cleanup-parts.ts';
+import { findPlan, maxAgeMsOf, printDryRun, sayWhatIsRead } from './cleanup-parts.ts';
 import { resolveSelection } from './cleanup-selections.ts';
 import { configOf, type Invocation } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { carryOut, queueRun, startRun, type StartOptions } from './start-run.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { installationFor, type Installation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 import type { Output } from './output.ts';
 import { ask, isAtTerminal } from './question.ts';
@@ -29,7 +29,7 @@ type Applying = Invocation<ApplyOptions>;
 export async function applyPlan(planId: string, invocation: Applying): Promise<ExitCode> {
   const { options, output, stdin } = invocation;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const plan = await findPlan(installation.warehouse.cleanupPlans, planId);
   const checkedAtMs = Date.now();
   await lookAgain(plan, config, installation, output);
@@ -72,18 +72,21 @@ async function holdToRules(
 
 async function sayFit(plan: CleanupPlan, { warehouse }: Installation, output: Output): Promise<ExitCode> {
   const warned = await warehouse.cleanupPlans.warnedTargets(plan.planId, warningsTold);
-  if (output.json) await output.document({ ...planDocument(plan, warned), state: 'dry run' });
-  else await output.print(`${planText(plan, warned)}\n\nDry run: the plan may be applied. Nothing was deleted.`);
+  if (output.json) await output.document({ ...planDocument({ plan, warned }), state: 'dry run' });
+  else await output.print(`${planText({ plan, warned })}\n\nDry run: the plan may be applied. Nothing was deleted.`);
   return exitCodes.done;
 }
 
 /** Throws AbortedError unless the number of targets is typed. */
 async function confirm(plan: CleanupPlan, { output, stdin }: Applying, { warehouse }: Installation): Promise<void> {
   const { planId, counts } = plan;
-  output.say(`${planText(plan, await warehouse.cleanupPlans.warnedTargets(planId, warningsTold))}\n`);
+  const warned = await warehouse.cleanupPlans.warnedTargets(planId, warningsTold);
+  output.say(`${planText({ plan, warned })}\n`);
   const answer = await ask('Type the number of targets to delete: ', stdin, output);
-  if (answer.replaceAll(',', '') === String(counts.targets)) return;
-  throw new AbortedError(`not confirmed: the plan has ${counted(counts.targets, 'target')}. Nothing was deleted`, {
+  if (answer?.replaceAll(',', '') === String(counts.targets)) return;
+  const why =
+    answer === undefined ? 'not answered' : `not confirmed: the plan has ${counted(counts.targets, 'target')}`;
+  throw new AbortedError(`${why}. Nothing was deleted`, {
     hint: `The plan is kept: wellsync cleanup show ${planId}`,
   });
 }
@@ -93,15 +96,14 @@ export async function runSelection(invocation: Applying): Promise<ExitCode> {
   const { options, output, args } = invocation;
   const [name = ''] = args;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const { targets, caps } = await resolveSelection(name, config, installation.warehouse);
   if (options.dryRun) {
-    const { plan, warned } = await atService(installation, output, (parts, look) => {
+    const made = await atService(installation, output, (parts, look) => {
       const request = { targets, caps, selection: name, createdBy: operatorName(), isUnattended: true, keep: false };
       return makePlan(request, parts, look);
     });
-    if (output.json) await output.document({ ...planDocument(plan, warned), planId: null, state: 'dry run' });
-    else await output.print(`${planText(plan, warned)}\n\nDry run: the plan was not kept, and nothing was deleted.`);
+    await printDryRun(made, output);
     return exitCodes.done;
   }
   const params: CleanupParams = { selection: name, requestedBy: operatorName() };

@@ -5,13 +5,13 @@ import { UsageError } from '../core/errors.ts';
 import { makePlan, warningsTold } from '../runs/cleanup-planner.ts';
 import { applyPlan, runSelection, type ApplyOptions } from './cleanup-apply.ts';
 import { atService } from './at-service.ts';
-import { findPlan, maxAgeMsOf, sayWhatIsRead } from './cleanup-parts.ts';
-import { planDocument, planStanding, plansText, planText } from './cleanup-plan-text.ts';
+import { findPlan, maxAgeMsOf, printDryRun, printPlan, sayWhatIsRead } from './cleanup-parts.ts';
+import { planDocument, planStanding, plansText } from './cleanup-plan-text.ts';
 import { ofFile, ofQuery, ofWells, timeSeriesOf, type TargetFlags } from './cleanup-selections.ts';
 import { actionOf, collected, configOf, examples, type Invocation, type Shell, type Work } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { inlineOption, waitOption } from './start-run.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { installationFor, openInstallation, type Installation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 
 /** How many plans `wellsync cleanup plans` lists. */
@@ -141,7 +141,7 @@ async function plan(invocation: Cleanup, find: FindTargets): Promise<ExitCode> {
   const { options, output } = invocation;
   refuseWithoutApply(options);
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const targets = await find(invocation, installation);
   const { maxTargets, maxShareOfWellsPercent } = config.cleanup;
   const made = await atService(installation, output, async (parts, look) => {
@@ -150,18 +150,8 @@ async function plan(invocation: Cleanup, find: FindTargets): Promise<ExitCode> {
     const request = { targets, caps, selection: null, createdBy: operatorName(), isUnattended: false };
     return makePlan({ ...request, keep: options.dryRun !== true }, parts, look);
   });
-  const { warned } = made;
-  if (output.json) {
-    await output.document({
-      ...planDocument(made.plan, warned),
-      ...(options.dryRun ? { planId: null, state: 'dry run' } : {}),
-    });
-  } else {
-    const standing = options.dryRun
-      ? 'Dry run: the plan was not kept, and nothing was deleted.'
-      : planStanding(made.plan, Date.now(), maxAgeMsOf(config));
-    await output.print(`${planText(made.plan, warned)}\n\n${standing}`);
-  }
+  if (options.dryRun) await printDryRun(made, output);
+  else await printPlan(made, planStanding(made.plan, Date.now(), maxAgeMsOf(config)), output);
   return exitCodes.done;
 }
 
@@ -175,21 +165,20 @@ function refuseWithoutApply({ yes, wait, inline }: CleanupOptions): void {
 async function showPlan(invocation: Cleanup): Promise<ExitCode> {
   const { output, args } = invocation;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = openInstallation(config, output);
   const { cleanupPlans } = installation.warehouse;
   const found = await findPlan(cleanupPlans, args[0] ?? '');
   const warned = await cleanupPlans.warnedTargets(found.planId, warningsTold);
-  if (output.json) await output.document(planDocument(found, warned));
-  else await output.print(`${planText(found, warned)}\n\n${planStanding(found, Date.now(), maxAgeMsOf(config))}`);
+  await printPlan({ plan: found, warned }, planStanding(found, Date.now(), maxAgeMsOf(config)), output);
   return exitCodes.done;
 }
 
 async function listPlans(invocation: Cleanup): Promise<ExitCode> {
   const { output } = invocation;
   const config = configOf(invocation);
-  await using installation = createInstallation(config);
+  await using installation = openInstallation(config, output);
   const plans = await installation.warehouse.cleanupPlans.list(plansListed);
-  if (output.json) await output.document(plans.map((each) => planDocument(each, [])));
+  if (output.json) await output.document(plans.map((each) => planDocument({ plan: each, warned: [] })));
   else await output.print(plansText(plans, Date.now(), maxAgeMsOf(config)));
   return exitCodes.done;
 }

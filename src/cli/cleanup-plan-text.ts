@@ -6,16 +6,29 @@ import { counted, figure, instantText, printable, roughDurationText } from './wo
 
 const mostWarningsShown = 10;
 
-/** `warned` are the first of the targets that are worth a warning. Lines of text, without a last line end. */
-export function planText(plan: CleanupPlan, warned: readonly PlannedTarget[]): string {
-  const parts = [headText(plan), countsText(plan.counts), warningsText(plan, warned), verificationText(plan.counts)];
+export interface ShownPlan {
+  readonly plan: CleanupPlan;
+  /** The first of the targets that are worth a warning. */
+  readonly warned: readonly PlannedTarget[];
+}
+
+/** Lines of text, without a last line end. A plan that is not kept has no id that anybody could use. */
+export function planText({ plan, warned }: ShownPlan, kept: 'kept' | 'not kept' = 'kept'): string {
+  const head = kept === 'kept' ? `Plan ${plan.planId}: delete` : 'Would delete';
+  const parts = [
+    headText(plan, head),
+    countsText(plan.counts),
+    warningsText(plan, warned),
+    verificationText(plan.counts),
+  ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function headText({ planId, serviceUrl, createdAtMs, createdBy, selection, counts }: CleanupPlan): string {
+function headText(plan: CleanupPlan, head: string): string {
+  const { serviceUrl, createdAtMs, createdBy, selection, counts } = plan;
   const from = selection === null ? '' : `, from the selection ${selection}`;
   return [
-    `Plan ${planId}: delete ${counted(counts.targets, 'target')} at ${printable(serviceUrl)}`,
+    `${head} ${counted(counts.targets, 'target')} at ${printable(serviceUrl)}`,
     `Made at ${instantText(createdAtMs)} by ${printable(createdBy)}${from}`,
   ].join('\n');
 }
@@ -69,32 +82,41 @@ function targetWarning(target: PlannedTarget): string {
 }
 
 function verificationText({ timeSeries, microStrings, wellbores }: PlanCounts): string {
-  const unread = microStrings + wellbores > 0;
+  const unread = ['Micro strings and wellbores have no documented read:', 'nothing can show that they are gone.'];
   return [
     'A deletion cannot be undone at the service.',
     ...(timeSeries > 0 ? ['Each time series is looked for after its deletion.'] : []),
-    ...(unread ? ['Micro strings and wellbores have no documented read: nothing can show that they are gone.'] : []),
+    ...(microStrings + wellbores > 0 ? unread : []),
   ].join('\n');
 }
 
 /** Where the targets of a kept plan are, and what may be done with it now. */
 export function planStanding(plan: CleanupPlan, nowMs: number, maxAgeMs: number): string {
-  const targets = `wellsync query "FROM cleanup_target WHERE plan_id = '${plan.planId}'"`;
-  return `Every target, and what the service showed of it: ${targets}\n${whatMayBeDone(plan, nowMs, maxAgeMs)}`;
+  return [
+    'Every target, and what the service showed of it:',
+    `  wellsync query "FROM cleanup_target WHERE plan_id = '${plan.planId}'"`,
+    ...whatMayBeDone(plan, nowMs, maxAgeMs),
+  ].join('\n');
 }
 
-function whatMayBeDone({ planId, createdAtMs, applied }: CleanupPlan, nowMs: number, maxAgeMs: number): string {
+function whatMayBeDone(
+  { planId, createdAtMs, applied }: CleanupPlan,
+  nowMs: number,
+  maxAgeMs: number,
+): readonly string[] {
   if (applied !== undefined) {
     const { runId, atMs, by } = applied;
-    return `Applied at ${instantText(atMs)} by ${printable(by)}: wellsync runs show ${runId}`;
+    return [`Applied at ${instantText(atMs)} by ${printable(by)}:`, `  wellsync runs show ${runId}`];
   }
   const leftMs = createdAtMs + maxAgeMs - nowMs;
-  if (leftMs <= 0) return 'Too old to be applied: make a new one.';
-  return `Nothing was deleted. Apply it within ${roughDurationText(leftMs)}: wellsync cleanup --apply ${planId}`;
+  if (leftMs <= 0) {
+    return ['Nothing was deleted, and it is too old to be applied (cleanup.planMaxAgeHours): make a new one.'];
+  }
+  return [`Nothing was deleted. Apply it within ${roughDurationText(leftMs)}:`, `  wellsync cleanup --apply ${planId}`];
 }
 
 /** JSON: camelCase, instants as ISO text. */
-export function planDocument(plan: CleanupPlan, warned: readonly PlannedTarget[]) {
+export function planDocument({ plan, warned }: ShownPlan) {
   const { createdAtMs, applied, ...rest } = plan;
   return {
     ...rest,

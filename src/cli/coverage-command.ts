@@ -7,7 +7,7 @@ import { actionOf, collected, configOf, examples, wholeNumber, type Invocation, 
 import { monthTable, summaryText, wellTable, type CoverageFrame } from './coverage-text.ts';
 import { dayBounds } from './day-bounds.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { createInstallation } from './installation.ts';
+import { openInstallation } from './installation.ts';
 import type { Output } from './output.ts';
 import { printJsonLines } from './query-formats.ts';
 
@@ -53,7 +53,7 @@ async function showCoverage(invocation: Invocation<CoverageOptions>): Promise<Ex
   const config = configOf(invocation);
   const { timeZone } = config;
   const bounds = dayBounds({ from: options.from, to: options.to, timeZone, nowMs: Date.now() });
-  await using installation = createInstallation(config);
+  await using installation = openInstallation(config, output);
   const question = { ...bounds, ...(options.uwi === undefined ? {} : { uwis: options.uwi }) };
   const frame: CoverageFrame = {
     timeZone,

@@ -6,7 +6,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { backfillBounds, type BackfillBounds } from './backfill-bounds.ts';
 import { actionOf, collected, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { createInstallation, dailyProductionSettings, historyFromMs, type Installation } from './installation.ts';
+import { installationFor, dailyProductionSettings, historyFromMs, type Installation } from './installation.ts';
 import { planDocument, planText } from './plan-text.ts';
 import { startExplanation, startRun, withStartOptions, type RunWish, type StartOptions } from './start-run.ts';
 import { targetsFrom, uwiKind, type Targets } from './target-input.ts';
@@ -64,13 +64,13 @@ const exampleLines = [
 ];
 
 async function exportDailyProduction(invocation: Invocation<ExportOptions>): Promise<ExitCode> {
-  const { options } = invocation;
+  const { options, output } = invocation;
   const config = configOf(invocation);
   const nowMs = Date.now();
   const { from, to } = options;
   const { timeZone } = config;
   const bounds = backfillBounds({ from, to, timeZone, historyFromMs: historyFromMs(config), nowMs });
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const wells = await wellsOf(invocation, installation);
   const wish = wishOf(options, wells, bounds, nowMs);
   return options.dryRun

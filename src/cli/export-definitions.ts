@@ -5,7 +5,7 @@ import { timeSeriesJobName } from '../../jobs/time-series.ts';
 import { wellsJobName } from '../../jobs/wells.ts';
 import { actionOf, collected, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import type { ExitCode } from './exit-codes.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { installationFor, type Installation } from './installation.ts';
 import { startExplanation, startRun, withStartOptions, type StartOptions } from './start-run.ts';
 import { equipmentKind, sourceWellKind, targetsFrom, type TargetKind, type TargetSources } from './target-input.ts';
 import { counted } from './words.ts';
@@ -76,8 +76,8 @@ const wellsExamples = [
 ];
 
 async function exportTimeSeries(invocation: Invocation<TimeSeriesOptions>): Promise<ExitCode> {
-  const { options } = invocation;
-  await using installation = createInstallation(configOf(invocation));
+  const { options, output } = invocation;
+  await using installation = installationFor(configOf(invocation), output);
   const { config, warehouse } = installation;
   return await exportDefinitions(invocation, installation, {
     job: timeSeriesJobName,
@@ -90,8 +90,8 @@ async function exportTimeSeries(invocation: Invocation<TimeSeriesOptions>): Prom
 }
 
 async function exportWells(invocation: Invocation<WellsOptions>): Promise<ExitCode> {
-  const { options } = invocation;
-  await using installation = createInstallation(configOf(invocation));
+  const { options, output } = invocation;
+  await using installation = installationFor(configOf(invocation), output);
   const { config } = installation;
   return await exportDefinitions(invocation, installation, {
     job: wellsJobName,

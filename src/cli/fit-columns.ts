@@ -2,6 +2,8 @@
 
 const widestCell = 40;
 const gap = 2;
+/** A column that is cut to fewer letters says nothing. */
+const leastCell = 12;
 
 export interface FittedCells {
   /** The first so many columns are shown; at least one. */
@@ -17,10 +19,21 @@ export function fitColumns(cells: readonly (readonly string[])[], width: number)
   const widths = Array.from({ length: all }, (_, position) =>
     cells.reduce((most, row) => Math.max(most, Math.min(widest, row[position]?.length ?? 0)), 0),
   );
-  let used = -gap;
-  const firstWithoutRoom = widths.findIndex((columnWidth) => (used += columnWidth + gap) > width);
-  const columnCount = Math.max(1, firstWithoutRoom < 0 ? all : firstWithoutRoom);
-  return { columnCount, cells: cells.map((row) => row.slice(0, columnCount).map((cell) => cut(cell, widest))) };
+  const fitted = fittedWidths(widths, width);
+  return { columnCount: fitted.length, cells: cells.map((row) => fitted.map((most, at) => cut(row[at] ?? '', most))) };
+}
+
+/** Of as many columns as there is room for, the last of them cut where that makes room for it. */
+function fittedWidths(widths: readonly number[], width: number): readonly number[] {
+  const fitted: number[] = [];
+  let room = width;
+  for (const wanted of widths) {
+    const given = Math.min(wanted, room);
+    if (given < Math.min(wanted, leastCell) && fitted.length > 0) break;
+    fitted.push(given);
+    room -= given + gap;
+  }
+  return fitted;
 }
 
 function cut(cell: string, most: number): string {

@@ -26,6 +26,7 @@ import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { WellFields } from '../warehouse/definitions.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { resolveSelection } from './cleanup-selections.ts';
+import type { Output } from './output.ts';
 
 const now = Date.now;
 
@@ -42,10 +43,26 @@ export interface Installation extends AsyncDisposable {
   startWorkers(queues: readonly ChunkQueueName[], log: Logger): Promise<RunningWorkers>;
 }
 
-export function createInstallation(
-  config: Config,
-  options: { readonly lockWaitMs?: number; readonly log?: Logger } = {},
-): Installation {
+export interface InstallationOptions {
+  readonly lockWaitMs?: number;
+  readonly log?: Logger;
+  /** Told when another program keeps the warehouse for long. */
+  readonly onWait?: (words: string) => void;
+}
+
+/** For a command that only asks the warehouse. Throws UnreachableError where there is none, and makes none. */
+export function openInstallation(config: Config, output: Output): Installation {
+  const installation = installationFor(config, output);
+  installation.warehouse.requireStored();
+  return installation;
+}
+
+/** For a command, which says what it waits for. */
+export function installationFor(config: Config, output: Output): Installation {
+  return createInstallation(config, { onWait: (words) => output.say(words) });
+}
+
+export function createInstallation(config: Config, options: InstallationOptions = {}): Installation {
   const jobs = createJobs(
     {
       dailyProduction: dailyProductionSettings(config),

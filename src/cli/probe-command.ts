@@ -7,7 +7,7 @@ import type { ProductionDataService } from '../service/production-data-service.t
 import { atService } from './at-service.ts';
 import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { createInstallation, type Installation } from './installation.ts';
+import { installationFor, type Installation } from './installation.ts';
 import { profileDocument, profileText } from './profile-text.ts';
 import { targetsFrom, uwiKind } from './target-input.ts';
 
@@ -42,7 +42,7 @@ async function probeService(invocation: Invocation<ProbeOptions>): Promise<ExitC
   const { output } = invocation;
   const config = configOf(invocation);
   const { timeZone } = config;
-  await using installation = createInstallation(config);
+  await using installation = installationFor(config, output);
   const wells = await wellsToTry(invocation, installation);
   let requests = 0;
   const onAttempt = (): void => void (requests += 1);

@@ -12,7 +12,7 @@ import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell 
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { carryOut, inlineOption, queueRun, waitOption } from './start-run.ts';
 import { foldedHint } from './folded-text.ts';
-import { createInstallation } from './installation.ts';
+import { installationFor } from './installation.ts';
 import { lookThroughPipes } from './pipes-dry-run.ts';
 import { dropSource, pushSource, standardInput, type PushSource } from './pipes-source.ts';
 import { checkBeforeWork } from './preflight.ts';
@@ -118,7 +118,7 @@ async function push(invocation: Invocation<PushOptions>, config: Config): Promis
   let isTaken = false;
   try {
     await checkHeader(source, readingOf(options, config));
-    await using installation = createInstallation(config);
+    await using installation = installationFor(config, output);
     const known = options.again ? undefined : await installation.warehouse.pushes.find(source.content.sha256);
     if (known !== undefined) return await tellKnown(known, source, { invocation, parts: { installation, output } });
     const notices = options.checkTopology ? await topologyOf(source, readingOf(options, config)) : [];

@@ -1,7 +1,6 @@
 /** Asks at a terminal, and only there. */
 import { createInterface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
-import { AbortedError } from '../core/errors.ts';
 import type { Output } from './output.ts';
 
 /** Whether somebody sits there who can be asked. */
@@ -9,14 +8,17 @@ export function isAtTerminal(stdin: Readable & { readonly isTTY?: boolean }, out
   return stdin.isTTY === true && output.stderr.isTTY === true;
 }
 
-/** The answer, without the white space around it. Throws AbortedError on Ctrl-C and at the end of the input. */
-export async function ask(question: string, stdin: Readable, output: Output): Promise<string> {
+/** The answer, without the white space around it; undefined on Ctrl-C and at the end of the input. */
+export async function ask(question: string, stdin: Readable, output: Output): Promise<string | undefined> {
   const reader = createInterface({ input: stdin, output: output.stderr });
-  const closed = new Promise<never>((_resolve, reject) => {
-    reader.once('close', () => reject(new AbortedError('not answered: nothing was deleted')));
+  const closed = new Promise<undefined>((resolve) => {
+    reader.once('close', () => resolve(undefined));
   });
   try {
-    return (await Promise.race([reader.question(question), closed])).trim();
+    const answer = await Promise.race([reader.question(question), closed]);
+    // What is said next must not stand on the line of the question.
+    if (answer === undefined) output.say('');
+    return answer?.trim();
   } finally {
     reader.close();
     // A terminal that is still listened to would keep the command from ending.

@@ -7,7 +7,7 @@ import { UsageError } from '../core/errors.ts';
 import { isFinished, type RunRecord } from '../core/run.ts';
 import { actionOf, configOf, examples, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { createInstallation } from './installation.ts';
+import { openInstallation } from './installation.ts';
 import { findRun } from './run-names.ts';
 
 interface RejectsOptions {
@@ -36,7 +36,7 @@ const rejectsExamples = [
 
 async function printRejects(invocation: Invocation<RejectsOptions>): Promise<ExitCode> {
   const { options, output } = invocation;
-  await using installation = createInstallation(configOf(invocation));
+  await using installation = openInstallation(configOf(invocation), output);
   const run = await findRun(installation.warehouse.runs, invocation.args[0] ?? '');
   const file = rejectsFileOfRun(run);
   const bytes = await sizeOf(file);

@@ -6,7 +6,7 @@ import type { QueryResult } from '../warehouse/warehouse.ts';
 import { namedInstant } from './backfill-bounds.ts';
 import { actionOf, collected, configOf, examples, wholeNumber, type Invocation, type Shell } from './command-line.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
-import { createInstallation } from './installation.ts';
+import { openInstallation } from './installation.ts';
 import type { Output } from './output.ts';
 import { printCsv, printJsonLines, printTable } from './query-formats.ts';
 import { counted, instantText, listed } from './words.ts';
@@ -51,7 +51,7 @@ async function listRestatements(invocation: Invocation<RestatementsOptions>): Pr
   if (csv && output.json) throw new UsageError('--csv and --json exclude each other');
   const config = configOf(invocation);
   const question = questionOf(options, config.timeZone, Date.now());
-  await using installation = createInstallation(config);
+  await using installation = openInstallation(config, output);
   await installation.warehouse.dailyProduction.restatements(question, async (versions) => {
     const lines = linesOf(versions);
     if (output.json) await printJsonLines(lines, output);

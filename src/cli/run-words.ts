@@ -152,9 +152,11 @@ function stepsOfPush({ runId, counts }: RunReport): readonly NextStep[] {
   return [[`wellsync runs rejects ${runId} > rejects.csv`, 'gives what was rejected, to mend and to push']];
 }
 
-function stepsOfCleanup({ runId, units: { total } }: RunReport): readonly NextStep[] {
+function stepsOfCleanup({ runId, units: { total }, counts }: RunReport): readonly NextStep[] {
   if (total === 0) return [];
-  return [[`wellsync audit deletions --run ${runId}`, 'shows what became of every target']];
+  const audit: NextStep = [`wellsync audit deletions --run ${runId}`, 'lists every target'];
+  const isUndone = isCounted(counts, 'refused') || isCounted(counts, 'stillThere');
+  return isUndone ? [audit, ['wellsync cleanup …', 'plans anew what is not gone']] : [audit];
 }
 
 function isCounted(counts: Counts, name: string): boolean {

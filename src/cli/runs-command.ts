@@ -9,7 +9,7 @@ import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { carryOut, inlineOption, waitOption } from './start-run.ts';
 import { isUnattended } from './follow-run.ts';
 import { addRejectsCommand } from './rejects-command.ts';
-import { createInstallation } from './installation.ts';
+import { openInstallation } from './installation.ts';
 import { operatorName } from './operator-name.ts';
 import { checkBeforeWork } from './preflight.ts';
 import { settledUnitsOf, standingDocument } from './run-document.ts';
@@ -79,7 +79,7 @@ stopped, is taken up as well.
 
 async function listRuns(invocation: Invocation<ListOptions>): Promise<ExitCode> {
   const { options, output } = invocation;
-  await using installation = createInstallation(configOf(invocation));
+  await using installation = openInstallation(configOf(invocation), output);
   const states = options.state === undefined ? {} : { states: [options.state] };
   const runs = await installation.warehouse.runs.list({ limit: options.limit, ...states });
   const boards = await liveBoards(runs, { installation, output });
@@ -101,6 +101,10 @@ async function liveBoards(
     for (const { runId } of unfinished) {
       const board = await queue.board.read(runId);
       if (board !== undefined) boards.set(runId, board);
+    }
+    for (const job of new Set(unfinished.map((run) => run.job))) {
+      if (!(await isUnattended(queue, queueOfJob(job, installation)))) continue;
+      output.say(`No worker listens for ${job}: such runs wait until one does. Start one with: wellsync worker`);
     }
   } catch (error) {
     output.say(`Without live figures: ${error instanceof Error ? error.message : String(error)}`);
@@ -141,7 +145,7 @@ function tookText({ startedAtMs, finishedAtMs }: RunRecord): string {
 
 async function showRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   const { options, output } = invocation;
-  await using installation = createInstallation(configOf(invocation));
+  await using installation = openInstallation(configOf(invocation), output);
   const parts = { installation, output };
   const run = await findRun(installation.warehouse.runs, invocation.args[0] ?? '');
   if (isFinished(run.state) && run.report !== undefined) {
@@ -172,7 +176,7 @@ async function printStanding(run: RunRecord, { installation, output }: CarryOutP
 
 async function cancelRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   const { options, output } = invocation;
-  await using installation = createInstallation(configOf(invocation));
+  await using installation = openInstallation(configOf(invocation), output);
   const run = await findRun(installation.warehouse.runs, invocation.args[0] ?? '');
   const queue = await installation.queue(options.wait ? 'lasting' : 'prompt');
   const desk = await installation.desk();
@@ -199,7 +203,7 @@ async function refuseCancel(runId: string, { installation, output }: CarryOutPar
 
 async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
   const { options, output } = invocation;
-  await using installation = createInstallation(configOf(invocation));
+  await using installation = openInstallation(configOf(invocation), output);
   const parts = { installation, output };
   const run = await findRun(installation.warehouse.runs, invocation.args[0] ?? '');
   const { runId, job } = run;

@@ -1,5 +1,6 @@
 /** Decides the testing server's options from flags, `--fault name=rate` and `--option name=value`. Pure. */
 import { z } from 'zod';
+import { settingWords } from '../../config/setting-words.ts';
 import { UsageError } from '../core/errors.ts';
 import { testingServerOptionsSchema, type TestingServerOptions } from '../testing-server/options.ts';
 
@@ -34,14 +35,17 @@ export function serverOptions(flags: ServerFlags, requiredToken: string | undefi
 
 /** The value as the schema makes it. Throws UsageError with every issue, each with the name that it is about. */
 export function checkedBy<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(value, { error: settingWords });
   if (result.success) return result.data;
   throw new UsageError('the testing server cannot be set up so', {
-    issues: result.error.issues.map(({ path, message }) =>
-      [path.join('.'), message].filter((part) => part !== '').join(': '),
-    ),
+    issues: result.error.issues.flatMap(issueTexts),
     hint: 'wellsync testing-server --help lists every option with its values.',
   });
+}
+
+function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
+  if (issue.code !== 'unrecognized_keys') return [`${issue.path.join('.')}: ${issue.message}`];
+  return issue.keys.map((key) => `${[...issue.path, key].join('.')}: there is no such option`);
 }
 
 function namedValues(flag: string, given: readonly string[]): Record<string, unknown> {

@@ -50,3 +50,8 @@ export function printable(text: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   return text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, (character) => JSON.stringify(character).slice(1, -1));
 }
+
+/** An id as it was given, in quotes where it is empty or holds anything that could be taken for a part of the sentence. */
+export function quotedUnlessPlain(given: string): string {
+  return /^[\w.-]+$/.test(given) ? given : JSON.stringify(given);
+}

@@ -141,8 +141,9 @@ export function refuseUnfit(
 /** Throws UsageError for a plan that is older than plans may be. */
 export function refuseStale(plan: CleanupPlan, now: { readonly atMs: number; readonly maxAgeMs: number }): void {
   if (now.atMs - plan.createdAtMs <= now.maxAgeMs) return;
-  const hours = Math.round(now.maxAgeMs / 3_600_000);
-  throw new UsageError(`plan ${plan.planId} was made at ${isoText(plan.createdAtMs)}, more than ${hours} hours ago`, {
+  const hours = now.maxAgeMs / 3_600_000;
+  const made = `was made at ${isoText(plan.createdAtMs)}, more than ${hours} ${hours === 1 ? 'hour' : 'hours'} ago`;
+  throw new UsageError(`plan ${plan.planId} ${made}: nothing was deleted`, {
     hint: 'Much may have changed since: make a new plan (cleanup.planMaxAgeHours sets how old one may be).',
   });
 }

@@ -72,18 +72,23 @@ function withoutHalves(entry: AuditEntry): AuditEntry {
   return { ...entry, words: entry.words?.replaceAll(/\p{Surrogate}/gu, '\uFFFD') ?? null };
 }
 
+const noKeptHash = 'or a later one is another than it was: no row has the hash that was kept';
+
 export interface BrokenRow {
   readonly seq: number;
   readonly reason: string;
 }
 
-/** Follows a chain from its first row on. */
+/** Follows a chain from its first row on; `keptHash` is one that it had earlier, and must have still. */
 export class ChainCheck {
   readonly #hashOf: HashOf;
+  readonly #keptHash: string | undefined;
   #head = emptyHead;
+  #hasKept = false;
 
-  constructor(hashOf: HashOf) {
+  constructor(hashOf: HashOf, keptHash?: string) {
     this.#hashOf = hashOf;
+    this.#keptHash = keptHash;
   }
 
   get head(): AuditHead {
@@ -93,6 +98,7 @@ export class ChainCheck {
   /** Takes the next row, by seq. The first that is broken is told, and nothing after it is worth a look. */
   take(row: ChainedEntry): BrokenRow | undefined {
     const expected = this.#head.rows + 1;
+    if (row.seq < 1) return { seq: 1, reason: `was added: it has the number ${row.seq}` };
     if (row.seq !== expected) {
       const reason = row.seq > expected ? `is missing: the next one is row ${row.seq}` : 'is there more than once';
       return { seq: Math.min(row.seq, expected), reason };
@@ -103,6 +109,7 @@ export class ChainCheck {
     if (row.hash !== this.#hashOf(canonicalText(row)))
       return { seq: row.seq, reason: 'was changed after it was written' };
     this.#head = { rows: row.seq, hash: row.hash };
+    this.#hasKept ||= row.hash === this.#keptHash;
     return undefined;
   }
 
@@ -113,6 +120,7 @@ export class ChainCheck {
       return { seq: rows + 1, reason: `is missing: the audit has ${stored.rows} rows by its head` };
     if (stored.rows < rows)
       return { seq: stored.rows + 1, reason: `was added: the audit has ${stored.rows} rows by its head` };
-    return stored.hash === hash ? undefined : { seq: rows, reason: 'is not the last row that was written' };
+    if (stored.hash !== hash) return { seq: rows, reason: 'is not the last row that was written' };
+    return this.#keptHash === undefined || this.#hasKept ? undefined : { seq: 1, reason: noKeptHash };
   }
 }

@@ -84,8 +84,7 @@ export function unitOutcomeOf(unit: number, target: DeletionTarget, ending: Dele
   };
 }
 
-const noReadNotice =
-  'micro strings and wellbores were not verified: the service documents no read that would show whether they are gone';
+const noReadNotice = 'micro strings and wellbores were not verified: the service documents no read';
 
 const countOfOutcome = { deleted: 'deleted', 'already gone': 'alreadyGone', refused: 'refused' } as const;
 

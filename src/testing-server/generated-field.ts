@@ -18,7 +18,7 @@ export const generatedFieldSchema = z
     fromDay: day.default('2021-01-01').describe('first day, YYYY-MM-DD'),
     toDay: day.default('2024-01-01').describe('the day after the last one, YYYY-MM-DD'),
   })
-  .refine(({ fromDay, toDay }) => fromDay < toDay, { error: 'toDay is not after fromDay', path: ['toDay'] });
+  .refine(({ fromDay, toDay }) => fromDay < toDay, { error: 'is not after fromDay', path: ['toDay'] });
 
 export type GeneratedFieldOptions = z.input<typeof generatedFieldSchema>;
 

@@ -111,7 +111,7 @@ export const testingServerOptionsSchema = z
     down: z.boolean().default(false).describe('resets every /api connection, as if nobody were there'),
   })
   .refine((options) => options.defaultLimit <= options.maxLimit, {
-    error: 'defaultLimit is above maxLimit',
+    error: 'is above maxLimit: a page without a limit would be larger than any may be',
     path: ['defaultLimit'],
   });
 

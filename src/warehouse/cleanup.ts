@@ -93,6 +93,9 @@ export interface DeletionLedger {
    * done with the rows when it resolves.
    */
   list<T>(filter: DeletionFilter, use: (result: QueryResult) => Promise<T>): Promise<T>;
-  /** Follows the chain of the audit from its first row to its last. */
-  verify(): Promise<AuditVerdict>;
+  /**
+   * Follows the chain of the audit from its first row to its last, and looks whether all that runs have settled stands in
+   * it. `keptHash` is that of a row which it had earlier, and must have still.
+   */
+  verify(keptHash?: string): Promise<AuditVerdict>;
 }

@@ -225,14 +225,16 @@ export interface Warehouse {
   readonly pushes: PushStore;
   readonly cleanupPlans: CleanupPlans;
   readonly deletions: DeletionLedger;
+  /** For who only asks: throws UnreachableError where nothing was ever stored, in place of making an empty warehouse. */
+  requireStored(): void;
   /** Opens it, migrates it to this version's schema, and says what is there. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
   /**
    * Read-only: a statement that would write is a UsageError, and so is one with a fault, with the engine's words. Throws
    * UnreachableError('warehouse') where nothing was ever stored. `use` must be done with the rows when it resolves, and
-   * must not call this warehouse: its turn comes only afterwards.
+   * must not call this warehouse: its turn comes only afterwards. Throws AbortedError when the signal aborts it.
    */
-  query<T>(sql: string, use: (result: QueryResult) => Promise<T>): Promise<T>;
+  query<T>(sql: string, use: (result: QueryResult) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Lets go of everything. Safe to call twice. */
   close(): Promise<void>;
 }

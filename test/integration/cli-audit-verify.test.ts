@@ -50,11 +50,31 @@ describe('an audit of 8 rows', () => {
       7,
       ['DELETE FROM deletion_audit WHERE seq = 8', 'UPDATE deletion_audit_head SET rows = 7'],
     ],
+    [
+      'removed with all after it and a head that fits',
+      5,
+      [
+        'DELETE FROM deletion_audit WHERE seq > 4',
+        'UPDATE deletion_audit_head SET rows = 4, hash = (SELECT hash FROM deletion_audit WHERE seq = 4)',
+      ],
+    ],
+    ['removed with the whole audit', 1, ['DELETE FROM deletion_audit', 'DELETE FROM deletion_audit_head']],
+    ['before the first', 1, [insertAs('0 AS seq', 1)]],
+    ['of a table that is gone', 1, ['DROP TABLE deletion_audit']],
     ['beside a second head', 8, ["INSERT INTO deletion_audit_head VALUES (7, 'forged')"]],
   ])('G6: a row %s is found, with its number, by exit code 1', async (_, row, statements) => {
     const { stdout, code } = await verify(...statements);
     expect(stdout).toMatch(new RegExp(`^The audit is broken: row ${row} `));
     if (row > 2) expect(stdout).toContain(`${row - 1} rows before it are right.`);
     expect(code).toBe(1);
+  });
+
+  test('G6: is held to a hash that was kept: that of any row of it, and no other', async () => {
+    const [[early] = []] = await bench.ask('SELECT hash FROM deletion_audit WHERE seq = 3');
+    expect(await bench.run('audit', 'verify', '--kept', String(early))).toMatchObject({ code: 0 });
+    const { stdout, code } = await bench.run('audit', 'verify', '--kept', 'f'.repeat(64));
+    expect(stdout).toContain('no row has the hash that was kept');
+    expect(code).toBe(1);
+    expect(await bench.run('audit', 'verify', '--kept', 'soon')).toMatchObject({ code: 2 });
   });
 });

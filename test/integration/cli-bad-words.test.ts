@@ -141,7 +141,7 @@ describe('a broken configuration', () => {
       `push.chunkItems (${file}): must be above 0`,
       `push.concurrency (${file}): must be a whole number`,
       `push.checkpointMs (${file}): must be a number`,
-      `push.chunkBytes (${file}): must be at least 1024`,
+      `push.chunkBytes (${file}): must be 1024 or more`,
       `push.aliases.Pipe (${file}): must be one of sourceNetworkId, sourceId, date`,
       `logLevel (${file}): must be one of trace, debug`,
     );
@@ -172,7 +172,7 @@ describe('wrong options of the testing server', () => {
     [['--option', 'requiredToken=x'], ['WELLSYNC_TESTING_TOKEN']],
     [['--option', 'order'], ['not of the form name=value']],
     [['--fault', 'unavailable=0.9', '--fault', 'reset=0.9'], ['above 1']],
-    [['--from', '2024-01-01', '--to', '2023-01-01'], ['toDay is not after fromDay']],
+    [['--from', '2024-01-01', '--to', '2023-01-01'], ['is not after fromDay']],
     [['--daily', 'nowhere.ndjson'], ['nowhere.ndjson cannot be read']],
     [['--daily', 'x.ndjson', '--wells', '3'], ['--daily serves a file']],
   ])('%j is refused', async (flags, words) => {

@@ -25,7 +25,7 @@ describe('a plan', () => {
     expect(stdout).toContain('1 target was named more than once');
     expect(stdout).toContain('micro strings of well nowhere: not known');
     expect(stdout).toContain('Micro strings and wellbores have no documented read');
-    expect(stdout).toContain('Nothing was deleted. Apply it within 24 h 00 min: wellsync cleanup --apply ');
+    expect(stdout).toContain('Nothing was deleted. Apply it within 24 h 00 min:\n  wellsync cleanup --apply ');
     expect(bench.server.state.deletions()).toEqual([]);
 
     expect(

@@ -1,4 +1,5 @@
 /** A part of the installation is missing or unfit: a sentence, what to do, exit code 5, and nothing begun. */
+import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -16,6 +17,7 @@ function expectFailure(ending: Ending, code: number, ...words: readonly string[]
 }
 
 async function expectNoRun(home: CliHome): Promise<void> {
+  if (!existsSync(home.warehouseFile)) return;
   expect(JSON.parse((await home.run(['runs', 'list', '--json'])).stdout)).toEqual([]);
 }
 
@@ -115,8 +117,29 @@ describe('the warehouse', () => {
     expect(ending.stderr).not.toContain('pass-word');
   });
 
-  test('that is not there yet is told to who queries it', async () => {
+  test.each([
+    [['query', 'SELECT 1']],
+    [['runs', 'list']],
+    [['runs', 'show', '2024']],
+    [['coverage']],
+    [['restatements', '--since', '2024-01-01']],
+    [['cleanup', 'plans']],
+    [['audit', 'verify']],
+  ])('that is not there yet is told to who asks it by %j, and not made', async (args) => {
     await using home = await cliHome();
-    expectFailure(await home.run(['query', 'SELECT 1']), 5, 'there is no warehouse at', 'Run an export first');
+    expectFailure(await home.run(args), 5, 'there is no warehouse at', 'Run an export first');
+    expect(existsSync(home.warehouseFile)).toBe(false);
+  });
+
+  test.each([
+    ['of a folder', '', 'is a folder, and must be a file'],
+    ['below a file', '/wells.csv/deep/warehouse.duckdb', 'cannot be made: a file is in its place'],
+    ['of a table that DuckDB would open in memory', '/wells.csv', 'wells.csv is not a DuckDB file'],
+  ])('at the path %s is refused in words', async (_, path, words) => {
+    await using server = await startWithTenDays();
+    await using home = await cliHome(server.url);
+    await home.write('wells.csv', 'uwi\nA\n');
+    const ending = await home.run([...exportInline, '--warehouse', `duckdb:${home.folder}${path}`]);
+    expectFailure(ending, 5, words, 'WELLSYNC_WAREHOUSE');
   });
 });

@@ -13,16 +13,37 @@ export interface CleanupField {
 
 const recordsOfEquipment = 6;
 
+/** What a path, a cell of CSV, a shell or a table could trip over. */
+const letters = [
+  '/Å 100%',
+  '%2F',
+  '"quoted"',
+  "'s",
+  'a, b',
+  '?q=1&r=2#s',
+  '..',
+  '../..',
+  '\\',
+  ' +;:@=$',
+  '🛢️',
+  '油井',
+  'e\u0301',
+];
+
+function lettersOf(index: number): string {
+  return letters[index % letters.length] ?? '';
+}
+
 /**
  * Of the targets three in five are time series, the others micro strings and wellbores, two a well. Every piece of
  * equipment has a record that is no target, and every tenth well is none.
  */
 export function cleanupField(targetCount: number): CleanupField {
-  const wells = Array.from({ length: Math.round(targetCount / 5) }, (_, index) => `W ${index}/Å 100%`);
+  const wells = Array.from({ length: Math.round(targetCount / 5) }, (_, index) => `W ${index}${lettersOf(index)}`);
   const timeSeriesCount = targetCount - 2 * wells.length;
   const equipment = Array.from(
     { length: Math.ceil(timeSeriesCount / (recordsOfEquipment - 1)) },
-    (_, index) => `EQ ${index}/Ø 50%`,
+    (_, index) => `EQ ${index}${lettersOf(index)}`,
   );
   const series = equipment
     .flatMap((id) => Array.from({ length: recordsOfEquipment - 1 }, (_, record) => [id, sourceIdOf(record)] as const))
@@ -35,8 +56,8 @@ export function cleanupField(targetCount: number): CleanupField {
     },
     csv: [
       'kind,well,equipment,source_id',
-      ...series.map(([id, sourceId]) => `time-series,,${id},${sourceId}`),
-      ...wells.flatMap((id) => [`wellbores,${id},,`, `micro-strings,${id},,`]),
+      ...series.map(([id, sourceId]) => `time-series,,${cell(id)},${cell(sourceId)}`),
+      ...wells.flatMap((id) => [`wellbores,${cell(id)},,`, `micro-strings,${cell(id)},,`]),
     ].join('\n'),
     targets: [
       ...series.map(([id, sourceId]) => JSON.stringify(['time-series', id, sourceId])),
@@ -45,9 +66,13 @@ export function cleanupField(targetCount: number): CleanupField {
   };
 }
 
-/** As the wells and the equipment, of all letters that a path could trip over; every piece of equipment has the same. */
+function cell(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+/** Of all letters as well; every piece of equipment has the same. */
 function sourceIdOf(record: number): string {
-  return `oil/rate ${record} 100% ü`;
+  return `${lettersOf(record)} rate ${record}${lettersOf(record + recordsOfEquipment)}`;
 }
 
 function recordsOf() {

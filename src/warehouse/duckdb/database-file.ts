@@ -29,6 +29,8 @@ export interface DatabaseFile {
   readonly location: string;
   /** Runs the work in one transaction on a file of this version's schema. */
   transact<T>(work: Work<T>): Promise<T>;
+  /** Throws UnreachableError when there is no file yet. */
+  requireStored(): void;
   /** Runs the work on the file opened read-only, as it is. Throws UnreachableError when there is no file yet. */
   read<T>(work: Work<T>): Promise<T>;
   /** Lets go. The last one to do so gives up what waits for the lock, lets the work in hand end and closes the file. */
@@ -61,6 +63,7 @@ export function shareDatabaseFile(settings: FileSettings): DatabaseFile {
   return {
     location: `duckdb:${path}`,
     transact: async (work) => turns().transact(work),
+    requireStored: () => requireFile(path),
     read: async (work) => turns().read(work),
     release: () => (released ??= release()),
   };
@@ -74,6 +77,13 @@ function canonicalPath(path: string): string {
     const parent = dirname(path);
     return parent === path ? path : join(canonicalPath(parent), basename(path));
   }
+}
+
+function requireFile(path: string): void {
+  if (existsSync(path)) return;
+  throw new UnreachableError('warehouse', `there is no warehouse at ${path} yet`, {
+    hint: 'Run an export first (wellsync export daily-production), or set WELLSYNC_WAREHOUSE to where it is.',
+  });
 }
 
 class Turns {
@@ -106,12 +116,7 @@ class Turns {
   async read<T>(work: Work<T>): Promise<T> {
     return this.#inTurn(async () => {
       await this.#close();
-      const { path } = this.#settings;
-      if (!existsSync(path)) {
-        throw new UnreachableError('warehouse', `there is no warehouse at ${path} yet`, {
-          hint: 'Run an export first: wellsync export daily-production.',
-        });
-      }
+      requireFile(this.#settings.path);
       const file = await openFile(this.#settings, 'READ_ONLY', this.#abort.signal);
       try {
         return await file.connected(work);

@@ -11,6 +11,7 @@ import {
   type ChainedEntry,
 } from '../../core/deletion-audit.ts';
 import type { AuditVerdict } from '../cleanup.ts';
+import { wordsOf } from './engine-fault.ts';
 import { jsonValue } from './json-value.ts';
 import { readRows } from './sql.ts';
 import { appendRows } from './staging.ts';
@@ -71,17 +72,44 @@ async function writeHead(
 }
 
 /** Row by row, so that a long audit need not be in memory. */
-export async function verifyAudit(connection: DuckDBConnection): Promise<AuditVerdict> {
-  const check = new ChainCheck(sha256);
+export async function verifyAudit(connection: DuckDBConnection, keptHash?: string): Promise<AuditVerdict> {
+  const check = new ChainCheck(sha256, keptHash);
+  try {
+    return { broken: await followChain(connection, check), head: check.head };
+  } catch (error) {
+    const [words = ''] = wordsOf(error).split('\n', 1);
+    if (!/^(?:Catalog|Binder) Error/.test(words)) throw error;
+    return {
+      broken: { seq: check.head.rows + 1, reason: `cannot be read: a table was changed (${words})` },
+      head: check.head,
+    };
+  }
+}
+
+async function followChain(connection: DuckDBConnection, check: ChainCheck): Promise<BrokenRow | undefined> {
   // Where a seq is there twice, either may come first: the check tells.
   const result = await connection.stream(`${selectEntries} ORDER BY seq, hash`);
   for await (const rows of result.yieldConvertedRowObjects(jsonValue)) {
     const broken = firstBroken(check, rows as unknown as readonly ChainedEntry[]);
-    if (broken !== undefined) return { head: check.head, broken };
+    if (broken !== undefined) return broken;
   }
   const heads = await readHeads(connection);
   // One that was put in beside the right one would have the chain fork at the next deletion.
-  return { head: check.head, broken: heads.map((head) => check.end(head)).find((broken) => broken !== undefined) };
+  const atEnd = heads.map((head) => check.end(head)).find((broken) => broken !== undefined);
+  return atEnd ?? (await missingOutcome(connection, check.head));
+}
+
+/** Units are settled in the transaction of their rows: one without a row shows that rows were taken away, head and all. */
+async function missingOutcome(connection: DuckDBConnection, { rows }: AuditHead): Promise<BrokenRow | undefined> {
+  const [lost] = await readRows<{ run_id: string; target: string }>(
+    connection,
+    `SELECT u.run_id, u.target FROM cleanup_plan p JOIN run_unit u USING (run_id)
+     WHERE u.state IN ('done', 'held') AND NOT EXISTS (FROM deletion_audit a
+       WHERE a.run_id = u.run_id AND a.unit = u.unit AND a.event = 'outcome')
+     ORDER BY u.run_id, u.unit LIMIT 1`,
+  );
+  if (lost === undefined) return undefined;
+  return { seq: rows + 1, reason: `is missing: run ${lost.run_id} settled ${lost.target}` };
 }
 
 function firstBroken(check: ChainCheck, rows: readonly ChainedEntry[]): BrokenRow | undefined {

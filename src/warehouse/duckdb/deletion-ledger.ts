@@ -22,7 +22,7 @@ export function createDeletionLedger(file: DatabaseFile): DeletionLedger {
     conclude: (batch) => file.transact((connection) => conclude(connection, batch)),
     closeFailed: (runId, atMs) => file.transact((connection) => closeFailed(connection, runId, atMs)),
     list: (filter, use) => file.transact((connection) => list(connection, filter, use)),
-    verify: () => file.transact(verifyAudit),
+    verify: (keptHash) => file.transact((connection) => verifyAudit(connection, keptHash)),
   };
 }
 

@@ -36,12 +36,13 @@ export function createDuckdbWarehouse(settings: DuckdbSettings): Warehouse {
     pushes: createPushStore(file),
     cleanupPlans: createCleanupPlans(file),
     deletions: createDeletionLedger(file),
+    requireStored: () => file.requireStored(),
     check: () =>
       file.transact(async (connection) => {
         const [row] = await readRows<{ rows: number }>(connection, 'SELECT count(*) AS rows FROM daily_production');
         return { engine: `DuckDB ${version()}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
       }),
-    query: (sql, use) => file.read((connection) => runQuery(connection, sql, use)),
+    query: (sql, use, signal) => file.read((connection) => runQuery(connection, sql, use, signal)),
     close: () => file.release(),
   };
 }

@@ -1,6 +1,6 @@
 /** Runs one reading statement of the operator and streams its rows. */
 import { StatementType, type DuckDBConnection, type DuckDBPreparedStatement } from '@duckdb/node-api';
-import { UsageError } from '../../core/errors.ts';
+import { AbortedError, UsageError } from '../../core/errors.ts';
 import type { QueryResult } from '../warehouse.ts';
 import { wordsOf } from './engine-fault.ts';
 import { jsonValue } from './json-value.ts';
@@ -13,8 +13,18 @@ export async function runQuery<T>(
   connection: DuckDBConnection,
   sql: string,
   use: (result: QueryResult) => Promise<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
-  return useRows(await asUsage(() => prepareOne(connection, sql)), use);
+  const interrupt = (): void => connection.interrupt();
+  signal?.addEventListener('abort', interrupt);
+  try {
+    return await useRows(await asUsage(() => prepareOne(connection, sql)), use);
+  } catch (error) {
+    if (signal?.aborted) throw new AbortedError('left before the end of the query', { cause: error });
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', interrupt);
+  }
 }
 
 /** Runs a statement that is prepared and bound, and lets go of it. */
