@@ -100,7 +100,7 @@ describe('the token', () => {
   it('is sent as a bearer token', async () => {
     await using server = await startScriptedServer(answer('abc'));
     await using client = serviceAt(server.baseUrl, { token: { kind: 'value', value: 'abc' } });
-    expect(await client.service.fetchDailyProductionPage({ uwi: 'W' })).toEqual([]);
+    expect(await client.service.fetchDailyProductionPage({ uwi: 'W' })).toMatchObject({ records: [] });
   });
 
   it('is read from its file again when the service refuses it', async () => {

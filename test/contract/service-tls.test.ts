@@ -41,7 +41,7 @@ async function call(
   const wanted = { ...versions, requestCert: wantsClient, rejectUnauthorized: wantsClient, ca: authority.cert };
   await using https = await startScriptedServer([{ body: [1] }], { ...server, ...wanted });
   await using client = serviceAt(https.baseUrl, { tls });
-  return await client.service.fetchDailyProductionPage({ uwi: 'W' });
+  return (await client.service.fetchDailyProductionPage({ uwi: 'W' })).records;
 }
 
 describe('a private authority', () => {

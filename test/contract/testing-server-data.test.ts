@@ -71,7 +71,7 @@ describe('daily production from a file', () => {
   });
 
   it('refuses a file that is not there, is a folder, or is empty', async () => {
-    await expect(loadDailyFile(join(folder, 'absent'))).rejects.toThrow('cannot be read: there is no such file');
+    await expect(loadDailyFile(join(folder, 'absent'))).rejects.toThrow('cannot be read: ENOENT');
     await expect(loadDailyFile(folder)).rejects.toThrow('cannot be read: EISDIR');
     await expect(loadDailyFile(await fileOf(''))).rejects.toThrow('holds no daily production record');
   });

@@ -1,4 +1,5 @@
 /** How an operator lets wellsync in at a service: by configuration alone, over a real TLS connection. */
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { cliHome, type CliHome } from '../support/cli.ts';
 import { startScriptedServer, type RecordedRequest, type Reply } from '../support/scripted-server.ts';
@@ -82,7 +83,7 @@ describe('access to the service', () => {
     expect(stderr).toContain('service.tls.caFile: the file lost-ca cannot be read: there is no such file');
     expect(stderr).toContain('service.tls.certFile: the file lost-cert cannot be read: there is no such file');
     expect(code).toBe(2);
-    expect((await home.run(['runs', 'list', '--json'])).stdout.trim()).toBe('[]');
+    expect(existsSync(home.warehouseFile)).toBe(false);
   });
 
   test.each([

@@ -266,7 +266,7 @@ describe('a plan that is applied', () => {
     const { runId } = runSchema.parse(await bench.json('cleanup', '--apply', planId));
     bench.server.state.setOptions({ requiredToken: 'changed' });
     const { stdout, code } = await bench.run('runs', 'retry', runId, '--inline');
-    expect(stdout).toContain('Check the token of the service.');
+    expect(stdout).toContain('No token was sent: set service.tokenFile');
     expect(stdout).toContain('4 targets = 0 deleted + 0 already gone + 0 refused + 4 failed');
     expect(code).toBe(1);
   });

@@ -10,7 +10,7 @@ import { januaryRows, startWithTenDays, UWI } from '../support/testing-server-re
 const january = ['--from', '2024-01-01', '--to', '2024-01-11'];
 
 async function coverageOf(home: CliHome, ...args: string[]): Promise<unknown> {
-  return JSON.parse((await home.run(['coverage', ...january, ...args, '--json'])).stdout);
+  return JSON.parse((await home.here(['coverage', ...january, ...args, '--json'])).stdout);
 }
 
 describe('coverage and gaps', () => {
@@ -18,13 +18,13 @@ describe('coverage and gaps', () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
     const part = ['--from', '2024-01-03', '--to', '2024-01-05'];
-    await home.run(['export', 'daily-production', '--uwi', UWI, ...part, '--inline']);
+    await home.here(['export', 'daily-production', '--uwi', UWI, ...part, '--inline']);
     expect(await coverageOf(home)).toMatchObject({
       wells: 1,
       days: { asked: 10, present: 2, neverRead: 8, missing: 0 },
     });
 
-    const { stdout, code } = await home.run([
+    const { stdout, code } = await home.here([
       'export',
       'daily-production',
       '--uwi',
@@ -37,7 +37,7 @@ describe('coverage and gaps', () => {
     expect(code).toBe(0);
     expect(await coverageOf(home)).toMatchObject({ days: { present: 10, neverRead: 0, missing: 0 } });
 
-    const again = await home.run(['export', 'daily-production', '--uwi', UWI, '--gaps', ...january, '--inline']);
+    const again = await home.here(['export', 'daily-production', '--uwi', UWI, '--gaps', ...january, '--inline']);
     expect(again.stdout).toContain('Done: 0 windows.');
   });
 
@@ -45,14 +45,14 @@ describe('coverage and gaps', () => {
     const rows = januaryRows(200).filter((_, index) => index !== 10 && index !== 12 && index !== 150);
     await using server = await startTestingServer({ data: givenDaily(rows) });
     await using home = await cliHome(server.url);
-    await home.run(['export', 'daily-production', '--uwi', UWI, '--to', '2024-07-19', '--inline']);
+    await home.here(['export', 'daily-production', '--uwi', UWI, '--to', '2024-07-19', '--inline']);
     server.state.changeDaily(
       januaryRows(200)
         .map((row) => JSON.stringify(row))
         .join('\n'),
     );
     const gaps = ['export', 'daily-production', '--uwi', UWI, '--gaps', '--to', '2024-07-19', '--inline', '--json'];
-    const report = JSON.parse((await home.run(gaps)).stdout) as unknown;
+    const report = JSON.parse((await home.here(gaps)).stdout) as unknown;
     // Days 11 to 13 are one window, with the day between them; day 151 is another.
     expect(report).toMatchObject({ units: { total: 2, done: 2 }, counts: { inserted: 3, unchanged: 1, removed: 0 } });
     expect(await coverageOf(home, '--by-well')).toMatchObject([{ uwi: UWI, present: 10, firstDay: '2024-01-01' }]);
@@ -63,31 +63,31 @@ describe('coverage and gaps', () => {
     const data = givenDaily([...januaryRows(10).filter((_, index) => index > 2), { ...broken, oilRate: 'much' }]);
     await using server = await startTestingServer({ data });
     await using home = await cliHome(server.url);
-    await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
-    const { stdout } = await home.run(['coverage', ...january]);
+    await home.here(['export', 'daily-production', '--uwi', UWI, '--inline']);
+    const { stdout } = await home.here(['coverage', ...january]);
     expect(stdout).toMatch(/^ {2}missing +2 +20\.0 %$/m);
     expect(stdout).toMatch(/^ {2}quarantined +1 +10\.0 %$/m);
     expect(stdout).toMatch(/^15\/9-F-1 C {2}!$/m);
     expect(stdout).toContain('wellsync query "FROM quarantine"');
-    const byMonth = await home.run(['coverage', ...january, '--by-month']);
+    const byMonth = await home.here(['coverage', ...january, '--by-month']);
     expect(byMonth.stdout).toMatch(/^2024-01 +10 +7 +2 +0 +1$/m);
-    const byWell = await home.run(['coverage', ...january, '--by-well']);
+    const byWell = await home.here(['coverage', ...january, '--by-well']);
     expect(byWell.stdout).toMatch(/^15\/9-F-1 C +2024-01-01 +2024-01-10 +10 +7 +2 +0 +1 +0$/m);
   });
 
   test('of nothing names the first export', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
-    const { stdout } = await home.run(['coverage', '--uwi', 'no such well']);
+    await home.here(['export', 'daily-production', '--uwi', UWI, '--inline']);
+    const { stdout } = await home.here(['coverage', '--uwi', 'no such well']);
     expect(stdout).toContain('No day is known of what was asked for. A first export fills the warehouse');
   });
 
   test('refuses days that are none, and bounds that hold none', async () => {
     await using home = await cliHome();
-    expect(await home.run(['coverage', '--from', '2024-02-30'])).toMatchObject({ code: 2 });
-    expect(await home.run(['coverage', '--from', '2024-02-02', '--to', '2024-02-02'])).toMatchObject({ code: 2 });
-    expect(await home.run(['coverage', '--by-well', '--by-month'])).toMatchObject({ code: 2 });
+    expect(await home.here(['coverage', '--from', '2024-02-30'])).toMatchObject({ code: 2 });
+    expect(await home.here(['coverage', '--from', '2024-02-02', '--to', '2024-02-02'])).toMatchObject({ code: 2 });
+    expect(await home.here(['coverage', '--by-well', '--by-month'])).toMatchObject({ code: 2 });
   });
 });
 

@@ -9,7 +9,7 @@ import { januaryRows, startWithTenDays, UWI } from '../support/testing-server-re
 const json = (text: string): unknown => JSON.parse(text);
 
 async function asked(home: CliHome, sql: string): Promise<unknown> {
-  return json((await home.run(['query', sql, '--json'])).stdout);
+  return json((await home.here(['query', sql, '--json'])).stdout);
 }
 
 function series(number: number, measurement = 'OilRate'): ServedTimeSeries {
@@ -26,7 +26,7 @@ describe('export time-series', () => {
     await using server = await startTestingServer({ data: givenDaily([], [UWI]), assets: { equipment } });
     await using home = await cliHome(server.url);
     const file = await home.write('equipment.csv', 'equipment\nEQ/1\nEQ 2\nEQ 2\n');
-    const first = await home.run(['export', 'time-series', '--equipment-file', file, '--inline']);
+    const first = await home.here(['export', 'time-series', '--equipment-file', file, '--inline']);
     expect(first.stderr).toContain('time series definitions of 2 pieces of equipment (1 repeated name left out)');
     expect(first.stdout).toContain('Done: 2 pieces of equipment.');
     expect(first.stdout).toContain('It adds up: 3 read = 3 inserted + 0 updated + 0 unchanged + 0 repeated');
@@ -34,7 +34,7 @@ describe('export time-series', () => {
 
     equipment['EQ/1'] = [series(1, 'GasRate')];
     equipment['EQ 2'] = [];
-    const second = await home.run(['export', 'time-series', '--from-warehouse', '--inline']);
+    const second = await home.here(['export', 'time-series', '--from-warehouse', '--inline']);
     expect(second.stdout).toContain('EQ 2: held, EQ 2: the service no longer has 1 of the 1 records; none was removed');
     expect(second.stdout).toMatch(/wellsync export time-series … --allow-shrink +lets the held pieces of equipment/);
     expect(second.code).toBe(3);
@@ -43,7 +43,7 @@ describe('export time-series', () => {
       { source_id: 'S1', measurement: 'OilRate', change: 'updated' },
       { source_id: 'S2', measurement: 'OilRate', change: 'removed' },
     ]);
-    const released = await home.run([
+    const released = await home.here([
       'export',
       'time-series',
       '--equipment',
@@ -59,7 +59,7 @@ describe('export time-series', () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
     const args = ['--equipment', `EQ ${UWI}`, '--equipment', 'nothing'];
-    const { stdout, code } = await home.run(['export', 'time-series', ...args, '--inline']);
+    const { stdout, code } = await home.here(['export', 'time-series', ...args, '--inline']);
     expect(stdout).toContain('Failed: 1 of 2 pieces of equipment could not be read to the end.');
     expect(stdout).toMatch(/^ {2}nothing: failed, .*404/m);
     expect(code).toBe(1);
@@ -69,14 +69,14 @@ describe('export time-series', () => {
   test('needs to be told which, and takes the equipment of the configuration', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const none = await home.run(['export', 'time-series']);
+    const none = await home.here(['export', 'time-series']);
     expect(none).toMatchObject({ code: 2 });
     expect(none.stderr).toContain('no pieces of equipment are named');
-    const unknown = await home.run(['export', 'time-series', '--from-warehouse', '--inline']);
+    const unknown = await home.here(['export', 'time-series', '--from-warehouse', '--inline']);
     expect(unknown).toMatchObject({ code: 2 });
     expect(unknown.stderr).toContain('the warehouse knows no pieces of equipment yet');
     const config = await home.write('wellsync.yaml', `export:\n  equipment: ['EQ ${UWI}']\n`);
-    expect(await home.run(['export', 'time-series', '--config', config, '--inline'])).toMatchObject({ code: 0 });
+    expect(await home.here(['export', 'time-series', '--config', config, '--inline'])).toMatchObject({ code: 0 });
   });
 });
 
@@ -89,17 +89,17 @@ describe('export wells', () => {
     await using server = await startTestingServer({ data: givenDaily([], [UWI]), assets: { wells } });
     await using home = await cliHome(server.url);
     const file = await home.write('source-wells.csv', `well\n${UWI}\ntwo\n`);
-    const first = await home.run(['export', 'wells', '--wells', file, '--inline']);
+    const first = await home.here(['export', 'wells', '--wells', file, '--inline']);
     expect(first.stderr).toContain('the bodies of 2 wells');
     expect(first.code).toBe(0);
     wells[UWI] = { body: { deep: { b: 2, a: 1 }, name: 'One' } };
-    const again = json((await home.run(['export', 'wells', '--from-warehouse', '--inline', '--json'])).stdout);
+    const again = json((await home.here(['export', 'wells', '--from-warehouse', '--inline', '--json'])).stdout);
     expect(again).toMatchObject({ counts: { read: 2, unchanged: 2, updated: 0 } });
 
     server.state.setOptions({ wellAnswers: 'text' });
-    const asText = json((await home.run(['export', 'wells', '--well', 'two', '--inline', '--json'])).stdout);
+    const asText = json((await home.here(['export', 'wells', '--well', 'two', '--inline', '--json'])).stdout);
     expect(asText).toMatchObject({ counts: { updated: 1 } });
-    const gone = await home.run(['export', 'wells', '--well', 'two', '--well', 'three', '--inline']);
+    const gone = await home.here(['export', 'wells', '--well', 'two', '--well', 'three', '--inline']);
     expect(gone.stdout).toMatch(/^ {2}three: failed, .*404/m);
     expect(await asked(home, 'SELECT source_id, body, document IS NULL AS plain FROM well ORDER BY source_id')).toEqual(
       [
@@ -123,9 +123,9 @@ describe('export wells', () => {
     const settings = 'wells:\n  timeZoneField: location.timeZone\n  uwiField: ids.uwi\n';
     const config = await home.write('wellsync.yaml', `timeZone: UTC\n${settings}`);
     const sources = uwis.flatMap((uwi) => ['--well', `source ${uwi}`]);
-    await home.run(['export', 'wells', ...sources, '--config', config, '--inline']);
+    await home.here(['export', 'wells', ...sources, '--config', config, '--inline']);
 
-    const { stdout } = await home.run([
+    const { stdout } = await home.here([
       'export',
       'daily-production',
       '--from-warehouse',
@@ -141,7 +141,7 @@ describe('export wells', () => {
       { uwi: 'tokyo', first: '2024-01-02' },
       { uwi: 'utc', first: '2024-01-01' },
     ]);
-    const gaps = await home.run([
+    const gaps = await home.here([
       'export',
       'daily-production',
       '--uwi',
@@ -163,17 +163,17 @@ describe('export wells', () => {
     await using home = await cliHome(server.url);
     const config = await home.write('wellsync.yaml', 'wells:\n  timeZoneField: zone\n');
     const wellsAsked = ['--uwi', 'tokyo', '--uwi', 'utc', '--inline'];
-    await home.run(['export', 'daily-production', ...wellsAsked]);
-    await home.run(['export', 'wells', '--well', 'tokyo', '--well', 'utc', '--config', config, '--inline']);
+    await home.here(['export', 'daily-production', ...wellsAsked]);
+    await home.here(['export', 'wells', '--well', 'tokyo', '--well', 'utc', '--config', config, '--inline']);
     const again = ['export', 'daily-production', ...wellsAsked, '--config', config];
 
-    const { stdout } = await home.run([...again, '--from', '2024-01-05', '--to', '2024-01-20']);
+    const { stdout } = await home.here([...again, '--from', '2024-01-05', '--to', '2024-01-20']);
     expect(stdout).toMatch(/another time zone put rows on another production day .* --from \(tokyo\)/s);
     const days = `SELECT uwi, min(production_day) AS first FROM daily_production GROUP BY uwi ORDER BY uwi`;
     expect(await asked(home, days)).toMatchObject([{ first: '2024-01-01' }, { first: '2024-01-01' }]);
-    const whole = await home.run([...again, '--from', '2024-01-01']);
+    const whole = await home.here([...again, '--from', '2024-01-01']);
     expect(whole.stdout).toContain('(tokyo)');
     expect(await asked(home, days)).toMatchObject([{ first: '2024-01-02' }, { first: '2024-01-01' }]);
-    expect((await home.run([...again, '--from', '2024-01-01'])).stdout).not.toContain('another time zone');
+    expect((await home.here([...again, '--from', '2024-01-01'])).stdout).not.toContain('another time zone');
   });
 });

@@ -25,7 +25,7 @@ const reportSchema = z.object({
 const reportOf = (text: string) => reportSchema.parse(JSON.parse(text));
 
 async function rowsIn(home: CliHome): Promise<unknown> {
-  const { stdout } = await home.run(['query', 'SELECT count(*) AS n FROM daily_production', '--json']);
+  const { stdout } = await home.here(['query', 'SELECT count(*) AS n FROM daily_production', '--json']);
   return JSON.parse(stdout);
 }
 
@@ -33,7 +33,7 @@ describe('export --inline', () => {
   test('works the run in this process and prints the report as JSON', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const { code, stdout } = await home.run(exportOf('--uwi', UWI, '--inline', '--json'));
+    const { code, stdout } = await home.here(exportOf('--uwi', UWI, '--inline', '--json'));
     const report = reportOf(stdout);
     expect(code).toBe(0);
     expect(report).toMatchObject({ state: 'done', exitCode: 0, units: { total: 1, done: 1 }, failures: [] });
@@ -45,7 +45,7 @@ describe('export --inline', () => {
   test('prints a report that a person can read, with the balance and what to do next', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const { code, stdout } = await home.run(exportOf('--uwi', UWI, '--uwi', 'unknown', '--inline'));
+    const { code, stdout } = await home.here(exportOf('--uwi', UWI, '--uwi', 'unknown', '--inline'));
     expect(code).toBe(1);
     expect(stdout).toContain('Failed: 1 of 2 wells could not be read to the end.');
     expect(stdout).toMatch(/^ {2}inserted +10$/m);
@@ -58,7 +58,7 @@ describe('export --inline', () => {
     const data = givenDaily([...januaryRows(3), { uwi: UWI, date: '2024-01-09T00:00:00Z', oilRate: 'much' }]);
     await using server = await startTestingServer({ data });
     await using home = await cliHome(server.url);
-    const { code, stdout } = await home.run(exportOf('--uwi', UWI, '--inline'));
+    const { code, stdout } = await home.here(exportOf('--uwi', UWI, '--inline'));
     expect(stdout).toContain('Done, with 1 record quarantined.');
     expect(stdout).toContain('wellsync query "FROM quarantine"');
     expect(code).toBe(3);
@@ -67,7 +67,7 @@ describe('export --inline', () => {
   test('reads only the days that --from and --to name, the last one left out', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const { code } = await home.run(exportOf('--uwi', UWI, '--from', '2024-01-03', '--to', '2024-01-06', '--inline'));
+    const { code } = await home.here(exportOf('--uwi', UWI, '--from', '2024-01-03', '--to', '2024-01-06', '--inline'));
     expect(code).toBe(0);
     expect(await rowsIn(home)).toEqual([{ n: 3 }]);
   });
@@ -76,7 +76,7 @@ describe('export --inline', () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
     const config = await home.write('tokyo.yaml', 'timeZone: Asia/Tokyo\n');
-    const { stderr } = await home.run(
+    const { stderr } = await home.here(
       exportOf('--uwi', UWI, '--from', '2024-01-03', '--to', '2024-01-04T06:00', '--config', config, '--inline'),
     );
     expect(stderr).toContain('from 2024-01-02 15:00:00Z to 2024-01-03 21:00:00Z');
@@ -110,7 +110,7 @@ describe('export --inline', () => {
     expect(stderr).toContain('what is done is kept, the rest stays queued');
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     const runId = /Run (\S+):/.exec(stderr)?.[1] ?? '';
-    expect((await home.run(['runs', 'retry', runId, '--inline'])).code).toBe(0);
+    expect((await home.here(['runs', 'retry', runId, '--inline'])).code).toBe(0);
     expect(await rowsIn(home)).toEqual([{ n: 10 }]);
   });
 });
@@ -119,7 +119,7 @@ describe('export beside workers', () => {
   test('without --wait queues the run, and says when no worker listens', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const { code, stdout, stderr } = await home.run(exportOf('--uwi', UWI, '--json'));
+    const { code, stdout, stderr } = await home.here(exportOf('--uwi', UWI, '--json'));
     expect(JSON.parse(stdout)).toMatchObject({ state: 'queued', wells: 1, repeatedWells: 0, isAttended: false });
     expect(stderr).toContain('No worker listens');
     expect(code).toBe(0);
@@ -150,7 +150,7 @@ describe('export beside workers', () => {
     expect(code).toBe(4);
     const [run] = z
       .array(z.object({ state: z.string() }))
-      .parse(JSON.parse((await home.run(['runs', 'list', '--json'])).stdout));
+      .parse(JSON.parse((await home.here(['runs', 'list', '--json'])).stdout));
     expect(run?.state).toBe('queued');
   });
 });
@@ -161,23 +161,23 @@ describe('runs', () => {
     await using home = await cliHome(server.url);
     const { runId } = z
       .object({ runId: z.string() })
-      .parse(JSON.parse((await home.run(exportOf('--uwi', UWI, '--json'))).stdout));
+      .parse(JSON.parse((await home.here(exportOf('--uwi', UWI, '--json'))).stdout));
     const short = runId.slice(0, -2);
 
-    expect((await home.run(['runs', 'list'])).stdout).toMatch(
+    expect((await home.here(['runs', 'list'])).stdout).toMatch(
       new RegExp(`^${runId} +export daily-production +queued +not planned yet`, 'm'),
     );
-    expect((await home.run(['runs', 'show', short])).stdout).toContain('Queued, asked for at ');
+    expect((await home.here(['runs', 'show', short])).stdout).toContain('Queued, asked for at ');
 
-    const cancelled = await home.run(['runs', 'cancel', short]);
+    const cancelled = await home.here(['runs', 'cancel', short]);
     expect(cancelled.stdout).toContain(`Run ${runId} is being cancelled`);
     expect(cancelled.stderr).toContain('the run ends when one does');
     const worker = home.start(['worker']);
-    const shown = await home.run(['runs', 'show', short, '--wait']);
+    const shown = await home.here(['runs', 'show', short, '--wait']);
     expect(shown.stdout).toContain('Cancelled: ');
     expect(shown.code).toBe(4);
-    expect((await home.run(['runs', 'show', short])).code).toBe(0);
-    expect((await home.run(['runs', 'cancel', short])).stdout).toContain('was cancelled already');
+    expect((await home.here(['runs', 'show', short])).code).toBe(0);
+    expect((await home.here(['runs', 'cancel', short])).stdout).toContain('was cancelled already');
     worker.signal('SIGTERM');
     await worker.ended;
   });
@@ -185,9 +185,9 @@ describe('runs', () => {
   test('a done run has nothing to retry and cannot be cancelled', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const { runId } = reportOf((await home.run(exportOf('--uwi', UWI, '--inline', '--json'))).stdout);
-    expect((await home.run(['runs', 'retry', runId])).stdout).toContain('nothing to retry');
-    const cancel = await home.run(['runs', 'cancel', runId]);
+    const { runId } = reportOf((await home.here(exportOf('--uwi', UWI, '--inline', '--json'))).stdout);
+    expect((await home.here(['runs', 'retry', runId])).stdout).toContain('nothing to retry');
+    const cancel = await home.here(['runs', 'cancel', runId]);
     expect(cancel.stderr).toContain('has ended already, as done');
     expect(cancel.code).toBe(2);
   });
@@ -195,12 +195,12 @@ describe('runs', () => {
   test('a failed well is taken up again by retry, and what is done stays', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    const { runId } = reportOf((await home.run(exportOf('--uwi', UWI, '--uwi', 'late', '--inline', '--json'))).stdout);
+    const { runId } = reportOf((await home.here(exportOf('--uwi', UWI, '--uwi', 'late', '--inline', '--json'))).stdout);
     const late = januaryRows(2, 'late')
       .map((row) => JSON.stringify(row))
       .join('\n');
     await fetch(`${server.url}/testing/daily`, { method: 'POST', body: late });
-    const retried = await home.run(['runs', 'retry', runId, '--inline', '--json']);
+    const retried = await home.here(['runs', 'retry', runId, '--inline', '--json']);
     expect(reportOf(retried.stdout)).toMatchObject({ runId, state: 'done', units: { total: 2, done: 2, failed: 0 } });
     expect(await rowsIn(home)).toEqual([{ n: 12 }]);
   });
@@ -208,11 +208,11 @@ describe('runs', () => {
   test('an id that fits none, or more than one, is refused with what there is', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    for (const _ of [1, 2]) await home.run(exportOf('--uwi', UWI));
-    const many = await home.run(['runs', 'show', '2']);
+    for (const _ of [1, 2]) await home.here(exportOf('--uwi', UWI));
+    const many = await home.here(['runs', 'show', '2']);
     expect(many.stderr).toContain('2 runs begin with 2: give more of the id');
     expect(many.code).toBe(2);
-    const none = await home.run(['runs', 'show', 'x']);
+    const none = await home.here(['runs', 'show', 'x']);
     expect(none.stderr).toContain('there is no run x');
     expect(none.code).toBe(2);
   });

@@ -32,7 +32,7 @@ describe('push --inline', () => {
     await using server = await startTestingServer({ rejectSourceIds: ['refused'] });
     await using home = await cliHome(server.url);
     const file = await home.write('pipes.csv', mixed);
-    const { code, stdout } = await home.run(push(file, '--inline'));
+    const { code, stdout } = await home.here(push(file, '--inline'));
     expect(stdout).toContain('Done, with 1 row rejected by us and 1 row rejected by service.');
     expect(stdout).toMatch(/^ {2}superseded +1 {2}not sent: a later row of the same pipe went instead$/m);
     expect(stdout).toContain(
@@ -49,7 +49,7 @@ describe('push --inline', () => {
     await using home = await cliHome(server.url);
     const rows = [row('P1'), row('P2'), row('P3'), row('P1', '[2]'), row('P1', '[3]')];
     const file = await home.write('pipes.csv', fileText(...rows));
-    const { stdout } = await home.run(push(file, '--chunk-items', '2', '--inline', '--json'));
+    const { stdout } = await home.here(push(file, '--chunk-items', '2', '--inline', '--json'));
     expect(reportOf(stdout).counts).toMatchObject({ rows: 5, accepted: 4, superseded: 1, pipes: 4, chunks: 2 });
     const stored = new Map(server.state.pipes().map(({ sourceId, raw }) => [sourceId, raw]));
     expect(stored.size).toBe(3);
@@ -59,19 +59,19 @@ describe('push --inline', () => {
   test('gives rejects that can be mended and pushed as they are', async () => {
     await using server = await startTestingServer({ rejectSourceIds: ['refused'] });
     await using home = await cliHome(server.url);
-    const { stdout } = await home.run(push(await home.write('pipes.csv', mixed), '--inline', '--json'));
+    const { stdout } = await home.here(push(await home.write('pipes.csv', mixed), '--inline', '--json'));
     const { runId } = reportOf(stdout);
-    const rejects = await home.run(['runs', 'rejects', runId]);
+    const rejects = await home.here(['runs', 'rejects', runId]);
     expect(rejects.stdout).toContain(`reject_line,reject_column,reject_reason,${tenColumns}\n3,length,`);
-    const where = await home.run(['runs', 'rejects', runId, '--path']);
+    const where = await home.here(['runs', 'rejects', runId, '--path']);
     expect(where.stdout.trim()).toBe(`${home.folder}/rejects/${runId}.csv`);
 
     server.state.setOptions({ rejectSourceIds: [] });
     const mended = await home.write('mended.csv', rejects.stdout.replace('[-1]', '[1]'));
-    const again = await home.run(push(mended, '--inline', '--json'));
+    const again = await home.here(push(mended, '--inline', '--json'));
     expect(reportOf(again.stdout)).toMatchObject({ state: 'done', exitCode: 0, counts: { rows: 2, accepted: 2 } });
     expect(server.state.pipes()).toHaveLength(3);
-    const none = await home.run(['runs', 'rejects', reportOf(again.stdout).runId]);
+    const none = await home.here(['runs', 'rejects', reportOf(again.stdout).runId]);
     expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('rejected nothing') });
   });
 
@@ -88,7 +88,7 @@ describe('push --inline', () => {
     await using server = await startTestingServer();
     await using home = await cliHome(server.url);
     const file = await home.write('pipes.csv', fileText(row('P1'), row('P2').replace(',A,B,', ',C,C,')));
-    const { stdout } = await home.run(push(file, '--inline', '--check-topology', '--json'));
+    const { stdout } = await home.here(push(file, '--inline', '--check-topology', '--json'));
     expect(reportOf(stdout).notices).toEqual(
       expect.arrayContaining(['the topology: 2 pipes, 3 nodes, 1 network', '1 pipe from a node to itself: N/P2']),
     );
@@ -103,7 +103,7 @@ describe('push --inline', () => {
     );
     const file = await home.write('pipes.csv', 'network;pipe;length;colour\nN;P1;-5;red\nN;P2;11;red\nN;P1;6;red\n');
     const flags = ['--long', '--ignore-unknown-columns', '--config', config, '--inline', '--json'];
-    const { stdout } = await home.run(push(file, ...flags));
+    const { stdout } = await home.here(push(file, ...flags));
     expect(reportOf(stdout).counts).toMatchObject({ rows: 3, accepted: 1, superseded: 1, rejectedByUs: 1 });
     expect(reportOf(stdout).notices).toContain('unknown columns, left aside: colour');
   });
@@ -114,18 +114,18 @@ describe('a content that was pushed', () => {
     await using server = await startTestingServer();
     await using home = await cliHome(server.url);
     const text = fileText(row('P1'));
-    const first = reportOf((await home.run(push(await home.write('a.csv', text), '--inline', '--json'))).stdout);
+    const first = reportOf((await home.here(push(await home.write('a.csv', text), '--inline', '--json'))).stdout);
     const copy = await home.write('b.csv', text);
-    const second = await home.run(push(copy, '--inline', '--json'));
+    const second = await home.here(push(copy, '--inline', '--json'));
     expect(JSON.parse(second.stdout)).toMatchObject({ runId: first.runId, state: 'already-pushed' });
     expect(second.code).toBe(0);
     const told = await home.run(push('-', '--wait'), { stdin: text });
     expect(told.stdout).toContain(`standard input has been pushed by run ${first.runId}, 2`);
     expect(await spooled(home)).toEqual([]);
-    const packed = await home.run(push(await home.write('c.csv.gz', gzipSync(text)), '--inline'));
+    const packed = await home.here(push(await home.write('c.csv.gz', gzipSync(text)), '--inline'));
     expect(packed.stdout).toContain(`c.csv.gz has been pushed by run ${first.runId}, 2`);
     expect(server.state.requests().total).toBe(1);
-    expect((await home.run(push(copy, '--inline', '--again'))).code).toBe(0);
+    expect((await home.here(push(copy, '--inline', '--again'))).code).toBe(0);
     expect(server.state.requests().total).toBe(2);
   });
 });
@@ -146,7 +146,7 @@ describe('push --dry-run', () => {
   test('names the first few rejects, and how many more there are', async () => {
     await using home = await cliHome();
     const file = await home.write('pipes.csv', fileText(...Array.from({ length: 7 }, () => row('wrong', '[-1]'))));
-    const { stdout } = await home.run(push(file, '--dry-run'));
+    const { stdout } = await home.here(push(file, '--dry-run'));
     expect(stdout.match(/ {2}- rejected: line/g)).toHaveLength(5);
     expect(stdout).toContain('  - rejected: 2 more rows, each in the rejects file with its reason');
   });
@@ -173,7 +173,7 @@ describe('a file that cannot be read', () => {
     ['that is gzip cut short', gzipSync(`${tenColumns}\n${row('P1')}\n`).subarray(0, -9), 'cannot be unpacked'],
   ])('%s is refused before there is a run', async (_, content, words) => {
     await using home = await cliHome('http://127.0.0.1:1');
-    const { code, stderr } = await home.run(push(await home.write('pipes.csv', content)));
+    const { code, stderr } = await home.here(push(await home.write('pipes.csv', content)));
     expect(stderr).toContain(words);
     expect(code).toBe(2);
   });
@@ -182,7 +182,7 @@ describe('a file that cannot be read', () => {
     await using server = await startTestingServer();
     await using home = await cliHome(server.url);
     const broken = Buffer.concat([Buffer.from(fileText(row('P1'))), Buffer.from([0x4e, 0xc5, 0x0a])]);
-    const { code, stdout } = await home.run(push(await home.write('pipes.csv', broken), '--inline'));
+    const { code, stdout } = await home.here(push(await home.write('pipes.csv', broken), '--inline'));
     expect(stdout).toMatch(/^Failed: \S+pipes.csv is not UTF-8: byte 0xC5 on line 3/m);
     expect(stdout).toContain('It adds up: 1 rows = 1 accepted');
     expect(stdout).not.toContain('runs retry');
@@ -191,12 +191,12 @@ describe('a file that cannot be read', () => {
 
   test('that is not there is refused', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    expect(await home.run(push('nowhere.csv'))).toMatchObject({ code: 2, stderr: expect.stringContaining('no file') });
+    expect(await home.here(push('nowhere.csv'))).toMatchObject({ code: 2, stderr: expect.stringContaining('no file') });
   });
 
   test('that is standard input without a byte is refused by that name', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    const { code, stderr } = await home.run(push('-'));
+    const { code, stderr } = await home.here(push('-'));
     expect(stderr).toContain('standard input is empty');
     expect(code).toBe(2);
     expect(await spooled(home)).toEqual([]);
@@ -204,11 +204,11 @@ describe('a file that cannot be read', () => {
 
   test('that is a folder is refused, pushed or only looked at', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    expect(await home.run(push('.'))).toMatchObject({
+    expect(await home.here(push('.'))).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('is a folder, no file'),
     });
-    expect(await home.run(push('.', '--dry-run'))).toMatchObject({
+    expect(await home.here(push('.', '--dry-run'))).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('is a folder, no file'),
     });
@@ -217,9 +217,9 @@ describe('a file that cannot be read', () => {
   test('of a run that is none of a push has no rejects', async () => {
     await using server = await startTestingServer({});
     await using home = await cliHome(server.url);
-    const { stdout } = await home.run(['export', 'daily-production', '--uwi', 'W', '--json']);
+    const { stdout } = await home.here(['export', 'daily-production', '--uwi', 'W', '--json']);
     const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(stdout));
-    expect(await home.run(['runs', 'rejects', runId])).toMatchObject({
+    expect(await home.here(['runs', 'rejects', runId])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('is no push'),
     });
@@ -233,7 +233,7 @@ describe('push beside workers', () => {
     const worker = home.start(['worker', '--queues', 'push']);
     await worker.hears('Working push');
     const file = await home.write('pipes.csv', fileText(row('P1')));
-    const { code, stdout, stderr } = await home.run(push(file, '--wait', '--json'));
+    const { code, stdout, stderr } = await home.here(push(file, '--wait', '--json'));
     expect(reportOf(stdout)).toMatchObject({ state: 'done', counts: { accepted: 1 } });
     expect(stderr).not.toContain('No worker listens');
     expect(code).toBe(0);
@@ -245,13 +245,13 @@ describe('push beside workers', () => {
     await using server = await startTestingServer({ requiredToken: 'secret' });
     await using home = await cliHome(server.url);
     const file = await home.write('pipes.csv', fileText(row('P1'), row('wrong', '[-1]')));
-    const failed = await home.run(push(file, '--inline', '--json'));
+    const failed = await home.here(push(file, '--inline', '--json'));
     expect(reportOf(failed.stdout)).toMatchObject({ state: 'failed', exitCode: 1 });
-    const shown = await home.run(['runs', 'show', reportOf(failed.stdout).runId]);
+    const shown = await home.here(['runs', 'show', reportOf(failed.stdout).runId]);
     expect(shown.stdout).toMatch(/^Failed: .*401/m);
     expect(shown.stdout).not.toContain('Files that failed');
     server.state.setOptions({ requiredToken: null });
-    const retried = await home.run(['runs', 'retry', reportOf(failed.stdout).runId, '--inline', '--json']);
+    const retried = await home.here(['runs', 'retry', reportOf(failed.stdout).runId, '--inline', '--json']);
     expect(reportOf(retried.stdout)).toMatchObject({
       state: 'done',
       exitCode: 3,

@@ -9,10 +9,14 @@ describe('restatements', () => {
   test('lists corrected fields and removed days as a table, as JSON and as CSV', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    await home.run(exportAll);
+    await home.here(exportAll);
     const [, corrected = { uwi: UWI }, removed = { uwi: UWI }] = januaryRows(3);
     const xid = (
-      await home.run(['query', `SELECT CAST(xid AS VARCHAR) AS xid FROM daily_production WHERE oil_rate = 3`, '--json'])
+      await home.here([
+        'query',
+        `SELECT CAST(xid AS VARCHAR) AS xid FROM daily_production WHERE oil_rate = 3`,
+        '--json',
+      ])
     ).stdout;
     const [{ xid: gone = '' } = {}] = JSON.parse(xid) as readonly { xid?: string }[];
     expect(removed['oilRate']).toBe(3);
@@ -22,9 +26,9 @@ describe('restatements', () => {
         JSON.stringify({ uwi: UWI, remove: gone }),
       ].join('\n'),
     );
-    await home.run(exportAll);
+    await home.here(exportAll);
 
-    const list = async (...args: string[]) => home.run(['restatements', '--since', '2024-01-01', ...args]);
+    const list = async (...args: string[]) => home.here(['restatements', '--since', '2024-01-01', ...args]);
     const { stdout, code } = await list();
     expect(stdout).toMatch(/^2024-01-02 +15\/9-F-1 C +updated +oil_rate +2 +2\.5 +\d{8}-\d{6}-\w+ +\d{4}-/m);
     expect(stdout).toMatch(/^2024-01-03 +15\/9-F-1 C +removed +\d{8}-/m);
@@ -43,12 +47,12 @@ describe('restatements', () => {
     expect(csv).toHaveLength(5);
     expect((await list('--limit', '1')).stdout).toContain('2 more rows not shown');
     expect((await list('--uwi', 'another')).stdout).toContain('Nothing was restated.');
-    expect((await home.run(['restatements', '--since', '2024-01-01', '--until', '2024-01-02'])).stdout).toContain(
+    expect((await home.here(['restatements', '--since', '2024-01-01', '--until', '2024-01-02'])).stdout).toContain(
       'Nothing',
     );
 
     const known = `SELECT count(*) AS n FROM daily_production_as_known((SELECT min(changed_at) FROM daily_production))`;
-    expect(JSON.parse((await home.run(['query', known, '--json'])).stdout)).toEqual([{ n: 10 }]);
+    expect(JSON.parse((await home.here(['query', known, '--json'])).stdout)).toEqual([{ n: 10 }]);
   });
 
   test('refuses a time that is none, and one that has not come', async () => {
@@ -59,8 +63,8 @@ describe('restatements', () => {
       ['--since', '2099-01-01'],
       ['--since', '2024-01-02', '--until', '2024-01-01'],
     ]) {
-      expect(await home.run(['restatements', ...args])).toMatchObject({ code: 2 });
+      expect(await home.here(['restatements', ...args])).toMatchObject({ code: 2 });
     }
-    expect(await home.run(['restatements', '--since', '2024-01-01', '--csv', '--json'])).toMatchObject({ code: 2 });
+    expect(await home.here(['restatements', '--since', '2024-01-01', '--csv', '--json'])).toMatchObject({ code: 2 });
   });
 });

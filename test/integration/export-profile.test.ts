@@ -94,13 +94,13 @@ describe('the profile of a service, in exports', () => {
     await using zero = await startTestingServer({ data: givenDaily(januaryRows(30)), pageBase: 0 });
     await using one = await startWithTenDays();
     await using home = await cliHome(one.url);
-    await home.run(['probe', '--uwi', UWI]);
+    await home.here(['probe', '--uwi', UWI]);
     const { stdout } = await home.run(['export', 'daily-production', '--uwi', UWI, '--inline'], {
       env: { WELLSYNC_SERVICE_URL: zero.url },
     });
     expect(stdout).toContain('the service was probed: the first page is 0');
     const query = 'SELECT count(*) AS profiles FROM service_profile';
-    expect((await home.run(['query', query, '--json'])).stdout).toContain('{"profiles":2}');
+    expect((await home.here(['query', query, '--json'])).stdout).toContain('{"profiles":2}');
   });
 });
 
@@ -108,19 +108,19 @@ describe('wellsync probe', () => {
   test('prints what it found with the evidence, and exports go by it', async () => {
     await using server = await startWithTenDays({ pageBase: 0 });
     await using home = await cliHome(server.url);
-    const { stdout, code } = await home.run(['probe', '--uwi', UWI]);
+    const { stdout, code } = await home.here(['probe', '--uwi', UWI]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^first page +0 +page 0 begins with the first row/m);
     expect(stdout).toMatch(/^largest limit +5 +5 rows came where/m);
-    const exported = await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
+    const exported = await home.here(['export', 'daily-production', '--uwi', UWI, '--inline']);
     expect(exported.stdout).not.toContain('was probed');
   });
 
   test('--json is the profile; without --uwi the wells of the warehouse are tried', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
-    const { stdout, code } = await home.run(['probe', '--json']);
+    await home.here(['export', 'daily-production', '--uwi', UWI, '--inline']);
+    const { stdout, code } = await home.here(['probe', '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       baseUrl: server.url,
@@ -134,14 +134,14 @@ describe('wellsync probe', () => {
   test('says which well to name where none is known, and where one has no data', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    expect(await home.run(['probe'])).toMatchObject({
+    expect(await home.here(['probe'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('wellsync probe --uwi'),
     });
-    const unknown = await home.run(['probe', '--uwi', 'nobody knows it']);
+    const unknown = await home.here(['probe', '--uwi', 'nobody knows it']);
     expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('answered 404') });
     const config = await home.write('c.yaml', 'export: { wells: [nobody, "nor this"] }');
-    const none = await home.run(['probe', '--config', config]);
+    const none = await home.here(['probe', '--config', config]);
     expect(none).toMatchObject({ code: 1, stderr: expect.stringContaining('none of 2 wells has data') });
   });
 });

@@ -81,22 +81,22 @@ describe('the configuration of the lookback', () => {
     await using home = await cliHome(server.url);
     const config = (lookback: string) => home.write('wellsync.yaml', `export:\n  lookback: ${lookback}\n`);
     const plan = async (file: string, ...args: string[]) =>
-      (await home.run([...dryRun, '--config', file, ...args])).stdout;
+      (await home.here([...dryRun, '--config', file, ...args])).stdout;
     expect(JSON.parse(await plan(await config('3'), '--json'))).toMatchObject({
       windows: [{ uwi: UWI, from: '1900-01-01T00:00:00.000Z', mode: 'incremental', lookback: null }],
     });
-    await home.run(['export', 'daily-production', '--uwi', UWI, '--inline']);
+    await home.here(['export', 'daily-production', '--uwi', UWI, '--inline']);
     expect(await plan(await config('3'))).toMatch(/^15\/9-F-1 C .* new days, and again 3 days$/m);
     expect(await plan(await config('[{days: 9, on: first of month}]'))).toMatch(/ (?:new days|9 days, on .*)$/m);
     const always = await config('[{days: 3}, {days: all}]');
     expect(await plan(always)).toMatch(/^15\/9-F-1 C +1900-01-01 00:00:00Z .* and again everything$/m);
-    expect(JSON.parse((await home.run(['runs', 'list', '--json'])).stdout)).toHaveLength(1);
+    expect(JSON.parse((await home.here(['runs', 'list', '--json'])).stdout)).toHaveLength(1);
   });
 
   test.each(['-1', 'much', '[{days: 3, on: someday}]', '[{on: sunday}]'])('%s is refused', async (lookback) => {
     await using home = await cliHome('http://127.0.0.1:9');
     const file = await home.write('wellsync.yaml', `export:\n  lookback: ${lookback}\n`);
-    const { code, stderr } = await home.run([...dryRun, '--config', file]);
+    const { code, stderr } = await home.here([...dryRun, '--config', file]);
     expect(code).toBe(2);
     expect(stderr).toContain('export.lookback');
   });

@@ -30,7 +30,7 @@ describe.skipIf(realPipeFiles.length === 0)('real networks, pushed (skipped with
   test.each(realPipeFiles)('%s arrives pipe by pipe as the file says, every number in its own digits', async (file) => {
     await using server = await startTestingServer();
     await using home = await cliHome(server.url);
-    const { code, stdout } = await home.run(['push', 'network-pipes', path.resolve(realDataFolder, file), '--inline']);
+    const { code, stdout } = await home.here(['push', 'network-pipes', path.resolve(realDataFolder, file), '--inline']);
     expect(stdout).toContain('It adds up');
     expect(code).toBe(0);
     expectArrived(server, file);
