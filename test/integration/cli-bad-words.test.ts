@@ -33,20 +33,20 @@ describe('wrong words', () => {
     [['query', '  '], ['the query is empty']],
   ])('%j is refused with what is wrong and where to look', async (args, words) => {
     await using home = await cliHome();
-    expectRefusal(await home.here(args), 2, ...words);
+    expectRefusal(await home.run(args), 2, ...words);
     expectNothingBegun(home);
   });
 
   test('a group without its command shows its help and ends with 2', async () => {
     await using home = await cliHome();
-    const { code, stderr } = await home.here(['runs']);
+    const { code, stderr } = await home.run(['runs']);
     expect(stderr).toContain('retry [options] <run>');
     expect(code).toBe(2);
   });
 
   test('with --json the fault is a document on standard output', async () => {
     await using home = await cliHome();
-    const { code, stdout, stderr } = await home.here(exportOf('--from', 'soon', '--uwi', 'A', '--json'));
+    const { code, stdout, stderr } = await home.run(exportOf('--from', 'soon', '--uwi', 'A', '--json'));
     expect(JSON.parse(stdout)).toEqual({
       error: {
         code: 'usage',
@@ -70,7 +70,7 @@ describe('wrong dates', () => {
     [['--to', '1850-01-01'], '--to 1850-01-01 is not after the start of history'],
   ])('%j is refused', async (flags, words) => {
     await using home = await cliHome('http://127.0.0.1:1');
-    expectRefusal(await home.here(exportOf('--uwi', 'A', ...flags)), 2, words);
+    expectRefusal(await home.run(exportOf('--uwi', 'A', ...flags)), 2, words);
     expectNothingBegun(home);
   });
 });
@@ -91,7 +91,7 @@ describe('wrong wells', () => {
   ])('%s is refused', async (name, content, words) => {
     await using home = await cliHome('http://127.0.0.1:1');
     await home.write(name, content);
-    expectRefusal(await home.here(exportOf('--wells', name)), 2, words);
+    expectRefusal(await home.run(exportOf('--wells', name)), 2, words);
     expectNothingBegun(home);
   });
 
@@ -104,13 +104,13 @@ describe('wrong wells', () => {
 
   test('a file that is not there is named', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    const ending = await home.here(exportOf('--wells', 'nowhere.csv'));
+    const ending = await home.run(exportOf('--wells', 'nowhere.csv'));
     expectRefusal(ending, 2, 'nowhere.csv cannot be read: there is no such file');
   });
 
   test('none at all is refused with the three ways to name them', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
-    expectRefusal(await home.here(exportOf()), 2, 'no wells are named', '--uwi', '--wells FILE.csv', 'export.wells');
+    expectRefusal(await home.run(exportOf()), 2, 'no wells are named', '--uwi', '--wells FILE.csv', 'export.wells');
   });
 });
 
@@ -136,7 +136,7 @@ describe('a broken configuration', () => {
     const push = 'push: { chunkItems: 0, concurrency: 1.5, checkpointMs: soon, chunkBytes: 5, aliases: { Pipe: id } }';
     const file = await home.write('broken.yaml', `${push}\nlogLevel: loud\n`);
     expectRefusal(
-      await home.here(['runs', 'list', '--config', file]),
+      await home.run(['runs', 'list', '--config', file]),
       2,
       `push.chunkItems (${file}): must be above 0`,
       `push.concurrency (${file}): must be a whole number`,
@@ -153,7 +153,7 @@ describe('a broken configuration', () => {
   ])('%j is refused as a file', async (content, words) => {
     await using home = await cliHome();
     const file = await home.write('broken.yaml', content);
-    expectRefusal(await home.here(['runs', 'list', '--config', file]), 2, words);
+    expectRefusal(await home.run(['runs', 'list', '--config', file]), 2, words);
   });
 
   test('that is not there is named', async () => {
@@ -177,6 +177,6 @@ describe('wrong options of the testing server', () => {
     [['--daily', 'x.ndjson', '--wells', '3'], ['--daily serves a file']],
   ])('%j is refused', async (flags, words) => {
     await using home = await cliHome();
-    expectRefusal(await home.here(['testing-server', '--port', '0', ...flags]), 2, ...words);
+    expectRefusal(await home.run(['testing-server', '--port', '0', ...flags]), 2, ...words);
   });
 });
