@@ -18,7 +18,7 @@ function expectFailure(ending: Ending, code: number, ...words: readonly string[]
 
 async function expectNoRun(home: CliHome): Promise<void> {
   if (!existsSync(home.warehouseFile)) return;
-  expect(JSON.parse((await home.here(['runs', 'list', '--json'])).stdout)).toEqual([]);
+  expect(JSON.parse((await home.run(['runs', 'list', '--json'])).stdout)).toEqual([]);
 }
 
 /** A port that nobody listens on. */
@@ -35,7 +35,7 @@ describe('the service', () => {
   test('that is not there is told before anything is begun', async () => {
     const url = `http://127.0.0.1:${await deadPort()}`;
     await using home = await cliHome(url);
-    const ending = await home.here(exportInline);
+    const ending = await home.run(exportInline);
     expectFailure(ending, 5, `the service at ${url} cannot be reached: nothing listens there`, 'WELLSYNC_SERVICE_URL');
     await expectNoRun(home);
   });
@@ -43,12 +43,12 @@ describe('the service', () => {
   test('that speaks no TLS at an https address is told', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url.replace('http:', 'https:'));
-    expectFailure(await home.here(exportInline), 5, 'cannot be reached');
+    expectFailure(await home.run(exportInline), 5, 'cannot be reached');
   });
 
   test.each([[exportInline], [['worker']]])('whose address is not set is asked for by %j', async (args) => {
     await using home = await cliHome();
-    expectFailure(await home.here(args), 2, 'the address of the service is not set', 'wellsync testing-server');
+    expectFailure(await home.run(args), 2, 'the address of the service is not set', 'wellsync testing-server');
   });
 
   test('that refuses the token fails the run, says so, and keeps the token out of it (G10)', async () => {
@@ -80,7 +80,7 @@ describe('Redis', () => {
   test('that is not there leaves query and a list of ended runs as they are', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
-    expect((await home.here(exportInline)).code).toBe(0);
+    expect((await home.run(exportInline)).code).toBe(0);
     const env = await nowhere();
     expect((await home.run(['query', 'SELECT 1', '--json'], { env })).code).toBe(0);
     expect((await home.run(['runs', 'list'], { env })).code).toBe(0);
@@ -92,7 +92,7 @@ describe('the warehouse', () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
     const file = await home.write('letter.txt', 'Dear reader, this is not a database. '.repeat(500));
-    const ending = await home.here([...exportInline, '--warehouse', `duckdb:${file}`]);
+    const ending = await home.run([...exportInline, '--warehouse', `duckdb:${file}`]);
     expectFailure(ending, 5, 'letter.txt is not a DuckDB file', 'WELLSYNC_WAREHOUSE');
   });
 
@@ -101,7 +101,7 @@ describe('the warehouse', () => {
     await using home = await cliHome(server.url);
     const config = await home.write('patience.yaml', 'warehouse:\n  lockWaitMs: 300\n');
     const holder = await DuckDBInstance.create(home.warehouseFile);
-    const ending = await home.here([...exportInline, '--config', config]);
+    const ending = await home.run([...exportInline, '--config', config]);
     holder.closeSync();
     expectFailure(ending, 5, `process ${process.pid}`, 'has held the warehouse', 'Close the notebook');
     await expectNoRun(home);
@@ -127,7 +127,7 @@ describe('the warehouse', () => {
     [['audit', 'verify']],
   ])('that is not there yet is told to who asks it by %j, and not made', async (args) => {
     await using home = await cliHome();
-    expectFailure(await home.here(args), 5, 'there is no warehouse at', 'Run an export first');
+    expectFailure(await home.run(args), 5, 'there is no warehouse at', 'Run an export first');
     expect(existsSync(home.warehouseFile)).toBe(false);
   });
 
@@ -139,7 +139,7 @@ describe('the warehouse', () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);
     await home.write('wells.csv', 'uwi\nA\n');
-    const ending = await home.here([...exportInline, '--warehouse', `duckdb:${home.folder}${path}`]);
+    const ending = await home.run([...exportInline, '--warehouse', `duckdb:${home.folder}${path}`]);
     expectFailure(ending, 5, words, 'WELLSYNC_WAREHOUSE');
   });
 });
