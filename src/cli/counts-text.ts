@@ -18,6 +18,9 @@ const neverTold = ['windows'];
 /** What a name alone does not say. */
 const remarks: Readonly<Record<string, string>> = {
   superseded: 'not sent: a later row of the same pipe went instead',
+  defaulted: 'a required number did not come: its documented default 0 was taken',
+  outsideWindow: 'came though not asked for, and not taken',
+  heldRows: 'stay until you allow them to go',
 };
 
 /** Rows of a table: name, figure and remark. */

@@ -68,7 +68,9 @@ function failuresText(report: RunReport, width: number): string {
 }
 
 function failureLines({ target, state, message, hint }: RunFailure, held: string): readonly string[] {
-  const lines = [`  ${printable(target)}: ${state === 'held' ? held : state}, ${printable(message)}`];
+  // Beside its name the message need not name it again.
+  const words = message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
+  const lines = [`  ${printable(target)}: ${state === 'held' ? held : state}, ${printable(words)}`];
   return hint === undefined ? lines : [...lines, `    ${printable(hint)}`];
 }
 
