@@ -2,6 +2,7 @@
 import type { CoverageSums, WellCoverage } from '../core/coverage.ts';
 import type { CoverageSurvey, MonthCoverage } from '../warehouse/warehouse.ts';
 import { heatLegend, heatMap, type HeatRow } from './heat-map.ts';
+import { nextStepsText, type NextStep } from './next-steps.ts';
 import { tableText } from './table.ts';
 import { counted, figure } from './words.ts';
 
@@ -30,7 +31,13 @@ export function summaryText(facts: {
   const { frame, totals, rows, more } = facts;
   if (totals.asked === 0) return `${frameText(frame)}\n\n${nothingText(totals)}`;
   const width = Number.isFinite(facts.width) ? facts.width : widthWithoutTerminal;
-  const parts = [frameText(frame), sumsTable(totals), mapText(rows, width), moreText(more), nextText(totals, width)];
+  const parts = [
+    frameText(frame),
+    sumsTable(totals),
+    mapText(rows, width),
+    moreText(more),
+    nextStepsText(nextSteps(totals), width),
+  ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
@@ -92,17 +99,14 @@ function moreText(more: number): string {
     : `Shown are the wells with the most holes; ${counted(more, 'more well')}: --limit, --by-well --json`;
 }
 
-function nextText({ missing, neverRead, quarantined }: CoverageSums, width: number): string {
-  const steps = [
-    ...(missing + neverRead > 0
-      ? [['wellsync export daily-production --from-warehouse --gaps', 'reads what is missing or was never read']]
-      : []),
-    ...(quarantined > 0 ? [['wellsync query "FROM quarantine"', 'shows the records that broke the contract']] : []),
-  ];
-  const table = tableText([{}, {}], steps, '  ');
-  const isWide = table.split('\n').some((line) => line.length > width);
-  const lines = isWide ? steps.map(([command, effect]) => `  ${command}\n    ${effect}`).join('\n') : table;
-  return steps.length === 0 ? '' : `Next\n${lines}`;
+const fillGaps: NextStep = [
+  'wellsync export daily-production --from-warehouse --gaps',
+  'reads what is missing or was never read',
+];
+const showQuarantine: NextStep = ['wellsync query "FROM quarantine"', 'shows the records that broke the contract'];
+
+function nextSteps({ missing, neverRead, quarantined }: CoverageSums): readonly NextStep[] {
+  return [...(missing + neverRead > 0 ? [fillGaps] : []), ...(quarantined > 0 ? [showQuarantine] : [])];
 }
 
 const sumColumns = ['days', 'present', 'missing', 'never read', 'quarantined'] as const;

@@ -3,6 +3,7 @@ import type { RunFailure, RunReport } from '../core/run.ts';
 import { balanceText, countRows, noticesText } from './counts-text.ts';
 import { folded, foldedHint } from './folded-text.ts';
 import { rowsOf } from './run-progress.ts';
+import { nextStepsText } from './next-steps.ts';
 import { endingSentence, nextSteps, unitWordsOf, wholeFault } from './run-words.ts';
 import { tableText } from './table.ts';
 import { counted, durationText, figure, printable } from './words.ts';
@@ -16,7 +17,7 @@ export function reportText(report: RunReport, exceptions: readonly string[], wid
     countsText(report, width),
     noticesText(report.notices, width),
     failuresText(report, width),
-    nextText(report, width),
+    nextStepsText(nextSteps(report), width),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
@@ -72,13 +73,4 @@ function failureLines({ target, state, message, hint }: RunFailure, held: string
   const words = message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
   const lines = [`  ${printable(target)}: ${state === 'held' ? held : state}, ${printable(words)}`];
   return hint === undefined ? lines : [...lines, `    ${printable(hint)}`];
-}
-
-/** Each step on a line, or its meaning below it where the lines would be too long: a command is never cut. */
-function nextText(report: RunReport, width: number): string {
-  const steps = nextSteps(report);
-  if (steps.length === 0) return '';
-  const table = tableText([{}, {}], steps, '  ');
-  const isWide = table.split('\n').some((line) => line.length > width);
-  return `Next\n${isWide ? steps.map(([command, does]) => `  ${command}\n    ${does}`).join('\n') : table}`;
 }

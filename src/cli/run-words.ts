@@ -7,8 +7,7 @@ import { wellsJobName } from '../../jobs/wells.ts';
 import type { Fault } from '../core/errors.ts';
 import type { Counts, RunReport } from '../core/run.ts';
 import { counted, figure, listed, spacedName } from './words.ts';
-
-type NextStep = readonly [command: string, does: string];
+import type { NextStep } from './next-steps.ts';
 
 /** What the units of a job are to an operator. */
 export interface UnitWords {
