@@ -24,7 +24,7 @@ import {
 import { AbortedError, NotFoundError, UsageError, WellsyncError } from '../src/core/errors.ts';
 import type { PlannedUnit } from '../src/core/run.ts';
 import { isForAll } from '../src/core/verdict.ts';
-import { makePlan, refuseChanged } from '../src/runs/cleanup-planner.ts';
+import { makePlan, refuseChanged, refuseTampered } from '../src/runs/cleanup-planner.ts';
 import type { ChunkOfWork, Job, JobParts, Leftover } from '../src/runs/job.ts';
 import { sideBySide } from '../src/runs/side-by-side.ts';
 import type { CallOptions, ProductionDataService } from '../src/service/production-data-service.ts';
@@ -113,6 +113,7 @@ async function confirmedPlan(
   if (plan === undefined) throw new UsageError(`there is no plan ${planId}`);
   refuseUnfit(plan, { serviceUrl: service.baseUrl, atMs: now(), maxAgeMs: planMaxAgeMs, runId });
   if (now() - checkedAtMs > lookAgainAfterMs) await refuseChanged(plan, parts, { concurrency });
+  else await refuseTampered(plan, parts);
   return plan;
 }
 

@@ -105,7 +105,7 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, parts: Parts): P
   const { runId, params } = chunk;
   const { warehouse, files, now } = parts;
   const whose = { runId, unit: 0 };
-  const began = { ...whose, fileSha256: params.content.sha256, begunAtMs: now() };
+  const began = { ...whose, fileSha256: params.content.sha256, serviceUrl: parts.service.baseUrl, begunAtMs: now() };
   const { fence, checkpoint } = await warehouse.pushes.begin(began);
   // Where an earlier attempt got to, before this one gets further.
   if (checkpoint.position !== undefined) await tellProgress(checkpoint, chunk);

@@ -36,7 +36,10 @@ export function addExportDailyProduction(group: Command, shell: Shell): void {
     .option('--from-warehouse', 'the wells that the warehouse knows')
     .option('--from <day>', 'read from this day on: a backfill, which moves no watermark')
     .option('--to <day>', 'read up to this day, which is the first one left out')
-    .option('--gaps', 'read only days that are missing in the warehouse or were never read')
+    .option(
+      '--gaps',
+      'read the days that are missing in the warehouse or were never read, and what lies close between them',
+    )
     .option('--allow-shrink', 'let windows lose rows that would otherwise be held for your leave')
     .option('--dry-run', 'say what would be read, and start nothing');
   withStartOptions(command)

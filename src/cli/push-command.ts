@@ -12,13 +12,14 @@ import { actionOf, configOf, examples, wholeNumber, type Invocation, type Shell 
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { carryOut, inlineOption, queueRun, waitOption } from './start-run.ts';
 import { foldedHint } from './folded-text.ts';
-import { installationFor } from './installation.ts';
+import { installationFor, type Installation } from './installation.ts';
 import { lookThroughPipes } from './pipes-dry-run.ts';
 import { dropSource, pushSource, standardInput, type PushSource } from './pipes-source.ts';
 import { checkBeforeWork } from './preflight.ts';
 import { printLook } from './push-look.ts';
 import { topologySentences } from './topology-words.ts';
 import { bytesText, instantText } from './words.ts';
+import { shownBaseUrl } from '../service/settings.ts';
 
 interface PushOptions {
   readonly dryRun?: true;
@@ -119,7 +120,7 @@ async function push(invocation: Invocation<PushOptions>, config: Config): Promis
   try {
     await checkHeader(source, readingOf(options, config));
     await using installation = installationFor(config, output);
-    const known = options.again ? undefined : await installation.warehouse.pushes.find(source.content.sha256);
+    const known = options.again ? undefined : await findKnown(source, options, config, installation);
     if (known !== undefined) return await tellKnown(known, source, { invocation, parts: { installation, output } });
     const notices = options.checkTopology ? await topologyOf(source, readingOf(options, config)) : [];
     // Who follows the run gets them with its report.
@@ -134,6 +135,21 @@ async function push(invocation: Invocation<PushOptions>, config: Config): Promis
   } finally {
     if (!isTaken) await dropSource(source);
   }
+}
+
+function findKnown(
+  { content }: PushSource,
+  options: PushOptions,
+  config: Config,
+  { warehouse }: Installation,
+): Promise<KnownPush | undefined> {
+  const { url } = config.service;
+  const { form } = readingOf(options, config);
+  return warehouse.pushes.find({
+    fileSha256: content.sha256,
+    serviceUrl: url === undefined ? undefined : shownBaseUrl(url),
+    form,
+  });
 }
 
 /** A file without a usable header is refused before there is a run. */

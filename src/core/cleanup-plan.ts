@@ -56,14 +56,22 @@ export interface CleanupPlan {
   readonly applied: { readonly runId: string; readonly atMs: number; readonly by: string } | undefined;
 }
 
-/** The plan as its digest has it first; its targets follow, in order, each by {@link targetLine}. */
+/** The plan as its digest has it first; its targets follow, in order, each by {@link targetLine}, and {@link countsLine} is last. */
 export function planLine(plan: Pick<CleanupPlan, 'serviceUrl' | 'createdAtMs' | 'createdBy' | 'selection'>): string {
   return `${JSON.stringify([plan.serviceUrl, plan.createdAtMs, plan.createdBy, plan.selection])}\n`;
 }
 
-export function targetLine({ kind, ownerId, sourceId, sighting, producedOn }: PlannedTarget): string {
+export function targetLine({ ordinal, kind, ownerId, sourceId, sighting, producedOn }: PlannedTarget): string {
   const { state, contentType, body } = sighting;
-  return `${JSON.stringify([kind, ownerId, sourceId, state, contentType, body, producedOn])}\n`;
+  return `${JSON.stringify([ordinal, kind, ownerId, sourceId, state, contentType, body, producedOn])}\n`;
+}
+
+/** What the operator is asked about and the caps are held to. */
+export function countsLine(counts: PlanCounts): string {
+  const { targets, timeSeries, microStrings, wellbores, equipment, wells } = counts;
+  const { repeated, unknown, unreadable, producing, knownWells } = counts;
+  const shown = [repeated, unknown, unreadable, producing, knownWells];
+  return `${JSON.stringify([targets, timeSeries, microStrings, wellbores, equipment, wells, ...shown])}\n`;
 }
 
 /** `3f9a-1c27-b04e`, out of a digest in hexadecimal. */

@@ -120,7 +120,7 @@ export class ChainCheck {
       return { seq: rows + 1, reason: `is missing: the audit has ${stored.rows} rows by its head` };
     if (stored.rows < rows)
       return { seq: stored.rows + 1, reason: `was added: the audit has ${stored.rows} rows by its head` };
-    if (stored.hash !== hash) return { seq: rows, reason: 'is not the last row that was written' };
+    if (stored.hash !== hash) return { seq: Math.max(1, rows), reason: 'is not the last row that was written' };
     return this.#keptHash === undefined || this.#hasKept ? undefined : { seq: 1, reason: noKeptHash };
   }
 }

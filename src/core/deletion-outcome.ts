@@ -4,7 +4,7 @@
  */
 import { isTimeSeries, targetText, type DeletionTarget } from './deletion-target.ts';
 import { AccessError, faultOf, NotFoundError, PermanentError, TransientError, type Fault } from './errors.ts';
-import type { Balance, Counts, UnitOutcome } from './run.ts';
+import type { Balance, Counts, UnitOutcome, UnitState } from './run.ts';
 
 /** `failed` is the engine's: attempts spent, the run stopped, or a fault of wellsync. */
 export type DeletionOutcome = 'deleted' | 'already gone' | 'refused' | 'failed';
@@ -88,6 +88,15 @@ const noReadNotice = 'micro strings and wellbores were not verified: the service
 
 const countOfOutcome = { deleted: 'deleted', 'already gone': 'alreadyGone', refused: 'refused' } as const;
 
+/** Whether the audit's last word on a unit is what the ledger of the run has of it. */
+export function isOutcomeOf(
+  { state, counts }: { readonly state: UnitState; readonly counts: Counts },
+  outcome: DeletionOutcome | null,
+): boolean {
+  if (state === 'failed') return outcome === 'failed';
+  return outcome !== null && outcome !== 'failed' && counts[countOfOutcome[outcome]] === 1;
+}
+
 function countsOfVerification(verification: Verification | null): Counts {
   switch (verification) {
     case 'gone':
@@ -107,7 +116,10 @@ function faultOfEnding(target: DeletionTarget, { outcome, words, verification }:
   if (verification !== 'still there') return undefined;
   return {
     code: 'still-there',
-    message: `the service answered that ${targetText(target)} is deleted, and shows it all the same`,
+    message:
+      outcome === 'deleted'
+        ? `the service answered that ${targetText(target)} is deleted, and shows it all the same`
+        : `${targetText(target)} counted as gone already, and the service shows it all the same`,
     hint: 'Ask at the service. A new plan takes it up again.',
   };
 }

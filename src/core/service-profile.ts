@@ -124,10 +124,13 @@ function parsed(text: string): unknown {
 }
 
 /** What exports go by, in a line. */
-export function summaryOf({ uwi, pageBase, maxLimit, pagingHonoured, limitHonoured, order }: ServiceProfile): string {
+export function summaryOf(profile: ServiceProfile): string {
+  const { uwi, pageBase, maxLimit, overMaxLimit, pagingHonoured, limitHonoured, order } = profile;
+  // Where larger ones are refused, only the usual ones were tried.
+  const largest = overMaxLimit === 'refused' ? 'a limit is granted that is as large as' : 'the largest limit is';
   const known = [
     pagingHonoured === false ? 'page is not heeded' : wordsFor('the first page is', pageBase),
-    limitHonoured === false ? 'limit is not heeded' : wordsFor('the largest limit is', maxLimit),
+    limitHonoured === false ? 'limit is not heeded' : wordsFor(largest, maxLimit),
     wordsFor('order by date:', order),
   ];
   const words = known.filter((each) => each !== '').join(', ');

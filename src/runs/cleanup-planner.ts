@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   changeSince,
+  countsLine,
   countsOf,
   passedCaps,
   planIdOf,
@@ -12,11 +13,13 @@ import {
   targetLine,
   type CleanupCaps,
   type CleanupPlan,
+  type PlanCounts,
   type PlannedTarget,
   type Sighting,
 } from '../core/cleanup-plan.ts';
 import { equipmentOf, isTimeSeries, orderTargets, wellsOf, type DeletionTarget } from '../core/deletion-target.ts';
 import { faultOf, NotFoundError, PermanentError, UsageError } from '../core/errors.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { ProductionDataService, TimeSeriesRecord } from '../service/production-data-service.ts';
 import type { JobParts } from './job.ts';
 import { sideBySide } from './side-by-side.ts';
@@ -80,12 +83,14 @@ export async function makePlan(request: PlanRequest, parts: JobParts, look: Look
     tally.add(planned);
     if (request.keep) await warehouse.cleanupPlans.draft(draftId, planned);
   }
-  const { digest, warned, counts } = tally.end();
+  const { warned } = tally;
+  const counts: PlanCounts = { ...named, ...tally.counts };
+  const digest = tally.digest(counts);
   const plan: CleanupPlan = {
     ...head,
     planId: planIdOf(digest),
     digest,
-    counts: { ...named, ...counts },
+    counts,
     applied: undefined,
   };
   if (request.keep) await warehouse.cleanupPlans.keep(draftId, plan);
@@ -108,8 +113,8 @@ function refusePassedCaps(counts: ReturnType<typeof countsOf>, { caps, isUnatten
 /** What a plan adds up to, while its targets come. */
 class PlanTally {
   readonly #hash = createHash('sha256');
-  readonly #warned: PlannedTarget[] = [];
-  readonly #counts = { unknown: 0, unreadable: 0, producing: 0 };
+  readonly warned: PlannedTarget[] = [];
+  readonly counts = { unknown: 0, unreadable: 0, producing: 0 };
 
   constructor(head: string) {
     this.#hash.update(head);
@@ -118,16 +123,17 @@ class PlanTally {
   add(targets: readonly PlannedTarget[]): void {
     for (const target of targets) {
       this.#hash.update(targetLine(target));
-      if (target.sighting.state === 'absent') this.#counts.unknown += 1;
-      if (target.sighting.state === 'unreadable') this.#counts.unreadable += 1;
-      if (target.producedOn !== null) this.#counts.producing += 1;
+      if (target.sighting.state === 'absent') this.counts.unknown += 1;
+      if (target.sighting.state === 'unreadable') this.counts.unreadable += 1;
+      if (target.producedOn !== null) this.counts.producing += 1;
       const isWarned = target.sighting.state !== 'present' || target.producedOn !== null;
-      if (isWarned && this.#warned.length < warningsTold) this.#warned.push(target);
+      if (isWarned && this.warned.length < warningsTold) this.warned.push(target);
     }
   }
 
-  end() {
-    return { digest: this.#hash.digest('hex'), warned: this.#warned, counts: this.#counts };
+  /** Once, when all targets have come. */
+  digest(counts: PlanCounts): string {
+    return this.#hash.update(countsLine(counts)).digest('hex');
   }
 }
 
@@ -197,23 +203,37 @@ function sightingOfError(error: unknown): Sighting {
   throw error;
 }
 
+/** The targets of a plan, slice by slice. Throws UsageError at the end where the warehouse no longer holds the plan as it was made. */
+async function* heldToDigest(plan: CleanupPlan, { cleanupPlans }: Warehouse): AsyncGenerator<readonly PlannedTarget[]> {
+  const { planId, counts } = plan;
+  const tally = new PlanTally(planLine(plan));
+  for (let from = 0; from < counts.targets; from += sliceTargets) {
+    const planned = await cleanupPlans.targets(planId, { from, limit: sliceTargets });
+    tally.add(planned);
+    yield planned;
+  }
+  // Those that no slice has (numbered otherwise, or beyond the last) would not be in the digest.
+  const isWhole = (await cleanupPlans.targetCount(planId)) === counts.targets;
+  if (isWhole && tally.digest(counts) === plan.digest) return;
+  throw new UsageError(`plan ${planId} is not as it was made: somebody changed it in the warehouse`, {
+    hint: 'Nothing was deleted. Find out who writes to the warehouse, and make a new plan.',
+  });
+}
+
+/** Throws UsageError where the warehouse no longer holds the plan as it was made; the service is not asked. */
+export async function refuseTampered(plan: CleanupPlan, { warehouse }: Pick<JobParts, 'warehouse'>): Promise<void> {
+  for await (const _ of heldToDigest(plan, warehouse));
+}
+
 /**
  * Looks at the targets of a plan once more. Throws UsageError with what the service shows otherwise than the plan has it,
  * and where the warehouse no longer holds the plan as it was made.
  */
 export async function refuseChanged(plan: CleanupPlan, parts: JobParts, look: LookOptions): Promise<void> {
-  const tally = new PlanTally(planLine(plan));
   const changes: string[] = [];
-  for (let from = 0; from < plan.counts.targets; from += sliceTargets) {
-    const planned = await parts.warehouse.cleanupPlans.targets(plan.planId, { from, limit: sliceTargets });
-    tally.add(planned);
+  for await (const planned of heldToDigest(plan, parts.warehouse)) {
     const sightings = await lookAt(planned, parts.service, look);
     changes.push(...planned.flatMap((target, index) => changeSince(target, sightings[index] ?? absent) ?? []));
-  }
-  if (tally.end().digest !== plan.digest) {
-    throw new UsageError(`plan ${plan.planId} is not as it was made: its targets in the warehouse were changed`, {
-      hint: 'Find out who writes to the warehouse, and make a new plan.',
-    });
   }
   if (changes.length === 0) return;
   const more = changes.length - changesTold;

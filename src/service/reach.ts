@@ -18,9 +18,7 @@ export async function checkServiceReach(baseUrl: string, tls: TlsSettings | unde
   } catch (error) {
     if (error instanceof AccessError) throw error;
     throw new UnreachableError('service', `the service at ${url.origin} cannot be reached: ${plain(error)}`, {
-      hint: isOfCertificate(error)
-        ? 'For a certificate of a private authority name that by service.tls.caFile.'
-        : 'Check WELLSYNC_SERVICE_URL (or --service-url, or service.url), and that the service is up.',
+      hint: hintOf(error),
       cause: error,
     });
   }
@@ -63,13 +61,25 @@ const reasons: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'it does not answer',
 };
 
-/** As Node names what is wrong with a certificate. */
-function isOfCertificate(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return /CERT|SIGNATURE|ISSUER/.test(code ?? '');
+const otherName = 'ERR_TLS_CERT_ALTNAME_INVALID';
+
+function hintOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === otherName) return 'Check the host name in the address: the certificate must be made out to it.';
+  // As Node names what is wrong with a certificate.
+  if (/CERT|SIGNATURE|ISSUER/.test(code))
+    return 'For a certificate of a private authority name that by service.tls.caFile.';
+  return 'Check WELLSYNC_SERVICE_URL (or --service-url, or service.url), and that the service is up.';
 }
 
 function plain(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return reasons[code ?? ''] ?? message;
+  const code = codeOf(error);
+  if (code === otherName) return 'its certificate is of another host name';
+  // The words of the TLS library name its own source files.
+  if (/^ERR_SSL_|^EPROTO$/.test(code)) return 'it does not speak TLS there (is its address one of http?)';
+  return reasons[code] ?? (error instanceof Error ? error.message : String(error));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

@@ -82,3 +82,9 @@ export function parseBaseUrl(baseUrl: string, name = 'the address of the service
   }
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
 }
+
+/** The address as the service client names itself by it. */
+export function shownBaseUrl(baseUrl: string): string {
+  const { origin, prefix } = parseBaseUrl(baseUrl);
+  return `${origin}${prefix}`;
+}

@@ -1,5 +1,5 @@
 /** Owns how a connection is made safe: private authorities and a client certificate, read from their files when first needed. */
-import { createSecureContext, rootCertificates, type SecureContextOptions } from 'node:tls';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector } from 'undici';
 import { AccessError } from '../core/errors.ts';
 import { readAccessFile, readSecret } from './secret.ts';
@@ -26,7 +26,7 @@ export function connectorFor(
 
 /** Throws AccessError for files that cannot be read or used. */
 export async function readTls({ caFile, certFile, keyFile = certFile, passphrase }: TlsSettings) {
-  const secure: SecureContextOptions = {
+  const secure = {
     ...(caFile === undefined
       ? {}
       : { ca: [...rootCertificates, await readAccessFile(caFile, 'the certificate authority')] }),
@@ -34,6 +34,12 @@ export async function readTls({ caFile, certFile, keyFile = certFile, passphrase
     ...(keyFile === undefined ? {} : { key: await readAccessFile(keyFile, 'the key of the client certificate') }),
     ...(passphrase === undefined ? {} : { passphrase: (await readSecret(passphrase, 'the passphrase')).trim() }),
   };
+  // Node passes over what is no certificate without a word.
+  if (caFile !== undefined && !secure.ca?.at(-1)?.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new AccessError('access-file', `${caFile} (service.tls.caFile) holds no certificate`, {
+      hint: 'It must be PEM.',
+    });
+  }
   try {
     createSecureContext(secure);
     return secure;

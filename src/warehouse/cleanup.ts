@@ -26,6 +26,8 @@ export interface CleanupPlans {
   /** The newest first. */
   list(limit: number): Promise<readonly CleanupPlan[]>;
   targets(planId: string, slice: TargetSlice): Promise<readonly PlannedTarget[]>;
+  /** Rows that stand for targets of the plan, however they are numbered. */
+  targetCount(planId: string): Promise<number>;
   /** Every target by its ids, in order: without what the service showed of them, of which there may be much (G8). */
   ids(planId: string): Promise<readonly DeletionTarget[]>;
   /** The first targets, at most `limit`, of which the service shows nothing or whose well produced lately. */
@@ -33,7 +35,7 @@ export interface CleanupPlans {
 
   /**
    * Makes the plan that of a run, once: a plan is applied by one run only. Returns the run that has it, which is another one
-   * where somebody was quicker. Throws UsageError where there is no such plan.
+   * where somebody was quicker, or where the audit knows that another one applied it. Throws UsageError where there is no such plan.
    */
   claim(planId: string, claim: { readonly runId: string; readonly atMs: number; readonly by: string }): Promise<string>;
   /** The plan that a run has claimed. */
@@ -65,7 +67,8 @@ export interface AuditVerdict {
 export interface DeletionLedger {
   /**
    * Writes the intents of those of the units that are open, and returns their targets as the plan of the run has them: what
-   * does not stand in it cannot be begun. Throws AccessError where that plan was made for another service.
+   * does not stand in it cannot be begun. Throws AccessError where that plan was made for another service, or is no longer
+   * what the run was planned from.
    */
   begin(batch: {
     readonly runId: string;

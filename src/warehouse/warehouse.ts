@@ -179,6 +179,8 @@ export interface PushStore {
     readonly runId: string;
     readonly unit: number;
     readonly fileSha256: string;
+    /** Where it goes, without secrets. */
+    readonly serviceUrl: string;
     readonly begunAtMs: number;
   }): Promise<{ readonly fence: number; readonly checkpoint: PushCheckpoint }>;
   /**
@@ -195,8 +197,15 @@ export interface PushStore {
     readonly settled?: UnitOutcome;
     readonly savedAtMs: number;
   }): Promise<void>;
-  /** The push of this content that makes another one needless, if there is one. */
-  find(fileSha256: string): Promise<KnownPush | undefined>;
+  /**
+   * The push that makes another one needless, if there is one: of this content, read in this form, to this service. Without
+   * an address, to any.
+   */
+  find(wanted: {
+    readonly fileSha256: string;
+    readonly serviceUrl: string | undefined;
+    readonly form: 'auto' | 'wide' | 'long';
+  }): Promise<KnownPush | undefined>;
   /** The largest body that a service was found to take, UTF-8 bytes, while that is not older than `sinceMs`. */
   bodyLimit(serviceUrl: string, sinceMs: number): Promise<number | undefined>;
   noteBodyLimit(limit: {

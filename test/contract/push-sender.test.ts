@@ -1,4 +1,5 @@
 /** How one slice is sent: what is halved, what is given up, and what is remembered, at a real service. */
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AbortedError, NotFoundError, TransientError } from '../../src/core/errors.ts';
 import type { PipeItem } from '../../src/pipes/items.ts';
@@ -6,6 +7,7 @@ import { BodyLimit } from '../../src/runs/push/body-limit.ts';
 import { SliceSender, type SenderParts } from '../../src/runs/push/slice-sender.ts';
 import { startTestingServer, type TestingServerSetup } from '../../src/testing-server/testing-server.ts';
 import { readText, tenColumns } from '../support/pipes.ts';
+import { expectForAllAsync } from '../support/property-runs.ts';
 import { rejectionOf, serviceAt } from '../support/service-under-test.ts';
 
 async function pipes(count: number): Promise<readonly PipeItem[]> {
@@ -113,6 +115,24 @@ describe('a slice', () => {
     ]);
     expect(outcome.refused).toEqual([]);
     expect(idsOf(outcome.accepted)).toEqual(numbered(16).filter((id) => id !== 'P5'));
+  });
+
+  test('G1: in its last attempt loses no pipe to an outage, whenever that begins and ends', async () => {
+    const items = await pipes(8);
+    await expectForAllAsync(
+      fc.asyncProperty(fc.nat(12), fc.nat(40), async (first, length) => {
+        let requests = 0;
+        const onRequest = () => {
+          requests += 1;
+          return requests > first && requests <= first + length ? 'reset' : undefined;
+        };
+        await using at = await sending({ onRequest }, { givesUpItems: () => true });
+        const outcome = await at.sender.send(items).catch((error: unknown) => error);
+        if (outcome instanceof TransientError) return;
+        expect(outcome).toMatchObject({ accepted: { length: 8 }, refused: [], failed: [] });
+      }),
+      60,
+    );
   });
 
   test('in its last attempt is left all the same when nothing gets through any more', async () => {

@@ -58,6 +58,12 @@ describe('a private authority', () => {
   });
 });
 
+it('a file that holds no certificate is no authority, and is named', async () => {
+  const caFile = file('passphrase');
+  const error = await rejectionOf(call({ caFile }));
+  expect(error).toMatchObject({ name: 'AccessError', message: `${caFile} (service.tls.caFile) holds no certificate` });
+});
+
 describe('a client certificate', () => {
   it('is shown, its key sealed with a passphrase from a file', async () => {
     const secrets = { passphrase: { kind: 'file', path: file('passphrase') } } as const;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CleanupPlan, PlannedTarget } from '../../src/core/cleanup-plan.ts';
 import type { DeletionEnding } from '../../src/core/deletion-outcome.ts';
+import { targetText } from '../../src/core/deletion-target.ts';
 import { AccessError, UsageError } from '../../src/core/errors.ts';
 import type { UnitOutcome } from '../../src/core/run.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -71,7 +72,12 @@ export function describeCleanup(open: OpenWarehouse): void {
         Array.from({ length: count }, (_, ordinal) => targetOf(ordinal)),
       );
       await warehouse.cleanupPlans.claim(`plan ${runId}`, { runId, atMs, by: 'somebody@here' });
-      const units = Array.from({ length: count }, (_, unit) => ({ unit, chunk: 0, target: `S/${unit}`, spec: null }));
+      const units = Array.from({ length: count }, (_, unit) => ({
+        unit,
+        chunk: 0,
+        target: targetText(targetOf(unit)),
+        spec: null,
+      }));
       await warehouse.runs.create({ runId, job: 'cleanup', params: {}, requestedAtMs: atMs });
       await warehouse.runs.savePlan(runId, units, atMs);
       return warehouse;
@@ -146,6 +152,18 @@ export function describeCleanup(open: OpenWarehouse): void {
       expect(await deletions.begin({ ...batch, units: [0, 7] })).toEqual([
         { unit: 0, kind: 'time-series', ownerId: 'EQ 1', sourceId: 'S/0', isRepeat: false },
       ]);
+    });
+
+    it('G6: begins no target that is another than the run was planned from', async () => {
+      const { warehouse } = test();
+      await keep('p', [targetOf(0), targetOf(1, { ownerId: 'EQ 2' })]);
+      await warehouse.cleanupPlans.claim('p', { runId: 'r', atMs, by: 'somebody@here' });
+      const units = [0, 1].map((unit) => ({ unit, chunk: 0, target: targetText(targetOf(unit)), spec: null }));
+      await warehouse.runs.create({ runId: 'r', job: 'cleanup', params: {}, requestedAtMs: atMs });
+      await warehouse.runs.savePlan('r', units, atMs);
+      const begun = warehouse.deletions.begin({ runId: 'r', units: [0, 1], serviceUrl, atMs });
+      await expect(begun).rejects.toMatchObject({ name: 'AccessError', code: 'plan-changed' });
+      expect(await ask(warehouse, 'SELECT count(*) FROM deletion_audit')).toEqual([[0]]);
     });
 
     it('G1, G6: writes intent and outcome once, and says of a unit that was begun before that it is a repeat', async () => {

@@ -8,7 +8,9 @@ import { ask, committedAtMs } from '../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../support/warehouse-under-test.ts';
 
 const sha = 'a'.repeat(64);
-const begin = { runId: 'r1', unit: 0, fileSha256: sha, begunAtMs: committedAtMs };
+const serviceUrl = 'https://pds.example.com';
+const begin = { runId: 'r1', unit: 0, fileSha256: sha, serviceUrl, begunAtMs: committedAtMs };
+const wanted = { fileSha256: sha, serviceUrl, form: 'auto' } as const;
 
 function checkpointAt(line: number): PushCheckpoint {
   const rows = line - 2;
@@ -43,7 +45,12 @@ export function describePushes(open: OpenWarehouse): void {
 
   async function planned(runId = 'r1') {
     const { runs, pushes } = test().warehouse;
-    await runs.create({ runId, job: 'push network-pipes', params: {}, requestedAtMs: committedAtMs });
+    await runs.create({
+      runId,
+      job: 'push network-pipes',
+      params: { reading: { form: 'auto' } },
+      requestedAtMs: committedAtMs,
+    });
     await runs.savePlan(runId, [{ unit: 0, chunk: 0, target: 'pipes.csv', spec: {} }], committedAtMs);
     return { runs, pushes };
   }
@@ -121,12 +128,20 @@ export function describePushes(open: OpenWarehouse): void {
   describe('the push of a content', () => {
     it('is found while it is under way and when it is done, not where it was never begun', async () => {
       const { pushes } = await planned();
-      expect(await pushes.find(sha)).toBeUndefined();
+      expect(await pushes.find(wanted)).toBeUndefined();
       await pushes.begin(begin);
-      expect(await pushes.find(sha)).toEqual({ runId: 'r1', state: 'under-way', atMs: committedAtMs });
+      expect(await pushes.find(wanted)).toEqual({ runId: 'r1', state: 'under-way', atMs: committedAtMs });
       await pushes.save(step(1, 22, done(22)));
-      expect(await pushes.find(sha)).toEqual({ runId: 'r1', state: 'done', atMs: committedAtMs });
-      expect(await pushes.find('b'.repeat(64))).toBeUndefined();
+      expect(await pushes.find(wanted)).toEqual({ runId: 'r1', state: 'done', atMs: committedAtMs });
+      expect(await pushes.find({ ...wanted, fileSha256: 'b'.repeat(64) })).toBeUndefined();
+    });
+
+    it('is found for its own service and form alone: another may lack what it brought', async () => {
+      const { pushes } = await planned();
+      await pushes.begin(begin);
+      expect(await pushes.find({ ...wanted, serviceUrl: 'https://production.example.com' })).toBeUndefined();
+      expect(await pushes.find({ ...wanted, form: 'wide' })).toBeUndefined();
+      expect(await pushes.find({ ...wanted, serviceUrl: undefined })).toMatchObject({ runId: 'r1' });
     });
 
     it('is not found where its run failed: another may push it', async () => {
@@ -134,7 +149,7 @@ export function describePushes(open: OpenWarehouse): void {
       await pushes.begin(begin);
       await runs.settle('r1', [{ unit: 0, state: 'failed', counts: {} }]);
       await runs.finish(failedReport);
-      expect(await pushes.find(sha)).toBeUndefined();
+      expect(await pushes.find(wanted)).toBeUndefined();
     });
   });
 

@@ -61,6 +61,16 @@ describe('an audit of 8 rows', () => {
     ['removed with the whole audit', 1, ['DELETE FROM deletion_audit', 'DELETE FROM deletion_audit_head']],
     ['before the first', 1, [insertAs('0 AS seq', 1)]],
     ['of a table that is gone', 1, ['DROP TABLE deletion_audit']],
+    [
+      'removed with all after it, whose plan is gone too',
+      5,
+      [
+        'DELETE FROM deletion_audit WHERE seq > 4',
+        'UPDATE deletion_audit_head SET rows = 4, hash = (SELECT hash FROM deletion_audit WHERE seq = 4)',
+        'DELETE FROM cleanup_plan',
+      ],
+    ],
+    ['that is named as the last one twice', 8, ['INSERT INTO deletion_audit_head FROM deletion_audit_head']],
     ['beside a second head', 8, ["INSERT INTO deletion_audit_head VALUES (7, 'forged')"]],
   ])('G6: a row %s is found, with its number, by exit code 1', async (_, row, statements) => {
     const { stdout, code } = await verify(...statements);

@@ -43,7 +43,7 @@ describe('the service', () => {
   test('that speaks no TLS at an https address is told', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url.replace('http:', 'https:'));
-    expectFailure(await home.run(exportInline), 5, 'cannot be reached');
+    expectFailure(await home.run(exportInline), 5, 'cannot be reached: it does not speak TLS there');
   });
 
   test.each([[exportInline], [['worker']]])('whose address is not set is asked for by %j', async (args) => {

@@ -1,6 +1,9 @@
 /**
  * Sends one slice until each of its items has an outcome: part after part, halved where the service refuses (DESIGN.md
  * section 4.3). Parts of a slice never go side by side, so what was halved is sent in an order that nothing depends on.
+ *
+ * An item whose request fails again and again, though the service does not refuse it, is only given up where the service is
+ * seen to be well: an outage is no fault of the items that it met.
  */
 import { AbortedError, TransientError } from '../../core/errors.ts';
 import { ChunkHalving, type Part } from '../../core/pipe-halving.ts';
@@ -30,6 +33,8 @@ const maxFailuresInARow = 20;
 export class SliceSender {
   readonly #parts: SenderParts;
   #failuresInARow = 0;
+  /** Requests that were taken, of all slices. */
+  #taken = 0;
 
   constructor(parts: SenderParts) {
     this.#parts = parts;
@@ -46,6 +51,7 @@ export class SliceSender {
     for (let part = halving.next(limit.maxBytes); part !== undefined; part = halving.next(limit.maxBytes)) {
       await this.#sendPart(part, halving, sent);
     }
+    for (const suspect of sent.suspects) await this.#sendSuspect(suspect, sent);
     return sent;
   }
 
@@ -55,18 +61,42 @@ export class SliceSender {
       await this.#post(items, sent);
       halving.accepted();
       sent.accepted.push(...items);
-      this.#failuresInARow = 0;
     } catch (error) {
       this.#takeError(error, { part, halving, sent });
     }
   }
 
-  #post(items: readonly PipeItem[], sent: SentItems): Promise<void> {
+  /** Once more and alone, after the rest of the slice. Throws where it may as well be the service that is at fault. */
+  async #sendSuspect({ item, takenBefore }: Suspect, sent: SentItems): Promise<void> {
+    try {
+      await this.#post([item], sent);
+      sent.accepted.push(item);
+    } catch (error) {
+      if (judgeBulkError(error) !== undefined) {
+        sent.refused.push({ item, reason: reasonOf(error) });
+        return;
+      }
+      if (!isOfItem(error) || !(await this.#isServiceWell(takenBefore, sent))) throw error;
+      sent.failed.push({ item, reason: reasonOf(error) });
+    }
+  }
+
+  /** What was taken already is sent again, which is harmless (G5): nobody but this slice may send these pipes now. */
+  async #isServiceWell(takenBefore: number, sent: SentItems): Promise<boolean> {
+    const [known] = sent.accepted;
+    if (known === undefined) return this.#taken > takenBefore;
+    await this.#post([known], sent);
+    return true;
+  }
+
+  async #post(items: readonly PipeItem[], sent: SentItems): Promise<void> {
     const { service, signal, isHeld } = this.#parts;
     // Looked at here, since a process that stood still has not seen its signal yet (G5).
     if (!isHeld()) throw new AbortedError('another worker may have taken the push over');
     const body = `[${items.map((item) => item.body).join(',')}]`;
-    return service.upsertNetworkPipes(body, { signal, onAttempt: () => (sent.requests += 1) });
+    await service.upsertNetworkPipes(body, { signal, onAttempt: () => (sent.requests += 1) });
+    this.#failuresInARow = 0;
+    this.#taken += 1;
   }
 
   #takeError(
@@ -81,23 +111,36 @@ export class SliceSender {
       const itemBytes = items.reduce((bytes, item) => bytes + item.bytes, 0);
       if (items.length > 1) this.#parts.limit.refused(arrayBytes(itemBytes, items.length));
       sent.giveUp(sent.refused, halving.tooLarge(), reasonOf(error));
-    } else if (this.#isGivenUp(error)) {
+    } else if (this.#isSearchedFor(error)) {
       // As one too large: that one half was taken says nothing of the other here.
-      sent.giveUp(sent.failed, halving.tooLarge(), reasonOf(error));
+      sent.suspect(halving.tooLarge(), this.#taken);
     } else {
       throw error;
     }
   }
 
-  #isGivenUp(error: unknown): boolean {
-    if (!(error instanceof TransientError) || error.serviceDown || !this.#parts.givesUpItems()) return false;
+  /** Whether the items at fault are to be found by halves. */
+  #isSearchedFor(error: unknown): boolean {
+    if (!isOfItem(error) || !this.#parts.givesUpItems()) return false;
     this.#failuresInARow += 1;
     return this.#failuresInARow < maxFailuresInARow;
   }
 }
 
+/** Whether it may be what was sent, and not the service, that makes a request fail. */
+function isOfItem(error: unknown): boolean {
+  return error instanceof TransientError && !error.serviceDown;
+}
+
+/** An item whose own request failed, when so many others had been taken. */
+interface Suspect {
+  readonly item: PipeItem;
+  readonly takenBefore: number;
+}
+
 /** The outcome as it comes about. */
 class SentItems implements SliceOutcome<PipeItem> {
+  readonly suspects: Suspect[] = [];
   readonly accepted: PipeItem[] = [];
   readonly refused: GivenUpItem<PipeItem>[] = [];
   readonly failed: GivenUpItem<PipeItem>[] = [];
@@ -116,6 +159,11 @@ class SentItems implements SliceOutcome<PipeItem> {
   giveUp(into: GivenUpItem<PipeItem>[], index: number | undefined, reason: string): void {
     const item = index === undefined ? undefined : this.#items[index];
     if (item !== undefined) into.push({ item, reason });
+  }
+
+  suspect(index: number | undefined, takenBefore: number): void {
+    const item = index === undefined ? undefined : this.#items[index];
+    if (item !== undefined) this.suspects.push({ item, takenBefore });
   }
 }
 

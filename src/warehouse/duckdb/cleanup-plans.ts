@@ -22,6 +22,7 @@ export function createCleanupPlans(file: DatabaseFile): CleanupPlans {
     list: (limit) =>
       file.transact((connection) => readPlans(connection, 'true ORDER BY created_at DESC, plan_id LIMIT $1', [limit])),
     targets: (planId, slice) => file.transact((connection) => readTargets(connection, planId, slice)),
+    targetCount: (planId) => file.transact((connection) => countTargets(connection, planId)),
     ids: (planId) => file.transact((connection) => readIds(connection, planId)),
     warnedTargets: (planId, limit) => file.transact((connection) => readWarned(connection, planId, limit)),
     claim: (planId, claim) => file.transact((connection) => claimPlan(connection, planId, claim)),
@@ -165,6 +166,15 @@ async function readTargets(
   return rows.map(targetOf);
 }
 
+async function countTargets(connection: DuckDBConnection, planId: string): Promise<number> {
+  const [row] = await readRows<{ targets: number }>(
+    connection,
+    'SELECT count(*) AS targets FROM cleanup_target WHERE plan_id = $1',
+    [planId],
+  );
+  return row?.targets ?? 0;
+}
+
 async function readIds(connection: DuckDBConnection, planId: string): Promise<readonly DeletionTarget[]> {
   const targets: DeletionTarget[] = [];
   const select = `SELECT kind, owner_id AS "ownerId", source_id AS "sourceId" FROM cleanup_target
@@ -207,6 +217,12 @@ async function claimPlan(
      WHERE plan_id = $1 AND run_id IS NULL`,
     [planId, runId, by, BigInt(atMs)],
   );
+  const [earlier] = await readRows<{ runId: string }>(
+    connection,
+    'SELECT run_id AS "runId" FROM deletion_audit WHERE plan_id = $1 AND run_id <> $2 LIMIT 1',
+    [planId, runId],
+  );
+  if (earlier !== undefined) return earlier.runId;
   const [plan] = await readPlans(connection, 'plan_id = $1', [planId]);
   if (plan?.applied === undefined) throw new UsageError(`there is no plan ${planId}`);
   return plan.applied.runId;

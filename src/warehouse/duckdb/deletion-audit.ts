@@ -10,10 +10,13 @@ import {
   type BrokenRow,
   type ChainedEntry,
 } from '../../core/deletion-audit.ts';
+import { isOutcomeOf, type DeletionOutcome } from '../../core/deletion-outcome.ts';
+import { targetText, type DeletionTarget } from '../../core/deletion-target.ts';
+import type { Counts, UnitState } from '../../core/run.ts';
 import type { AuditVerdict } from '../cleanup.ts';
 import { wordsOf } from './engine-fault.ts';
 import { jsonValue } from './json-value.ts';
-import { readRows } from './sql.ts';
+import { readRows, streamRows } from './sql.ts';
 import { appendRows } from './staging.ts';
 
 function sha256(text: string): string {
@@ -96,20 +99,43 @@ async function followChain(connection: DuckDBConnection, check: ChainCheck): Pro
   const heads = await readHeads(connection);
   // One that was put in beside the right one would have the chain fork at the next deletion.
   const atEnd = heads.map((head) => check.end(head)).find((broken) => broken !== undefined);
-  return atEnd ?? (await missingOutcome(connection, check.head));
+  if (atEnd === undefined && heads.length > 1)
+    return { seq: check.head.rows, reason: 'is named as the last one twice' };
+  return atEnd ?? (await lostOutcome(connection, check.head));
 }
 
-/** Units are settled in the transaction of their rows: one without a row shows that rows were taken away, head and all. */
-async function missingOutcome(connection: DuckDBConnection, { rows }: AuditHead): Promise<BrokenRow | undefined> {
-  const [lost] = await readRows<{ run_id: string; target: string }>(
-    connection,
-    `SELECT u.run_id, u.target FROM cleanup_plan p JOIN run_unit u USING (run_id)
-     WHERE u.state IN ('done', 'held') AND NOT EXISTS (FROM deletion_audit a
-       WHERE a.run_id = u.run_id AND a.unit = u.unit AND a.event = 'outcome')
-     ORDER BY u.run_id, u.unit LIMIT 1`,
-  );
-  if (lost === undefined) return undefined;
-  return { seq: rows + 1, reason: `is missing: run ${lost.run_id} settled ${lost.target}` };
+interface SettledUnit extends DeletionTarget {
+  readonly runId: string;
+  readonly target: string;
+  readonly state: UnitState;
+  readonly counts: string;
+  readonly seq: number | null;
+  readonly outcome: DeletionOutcome | null;
+  readonly isOfPlan: boolean;
+}
+
+/** The last outcome that the audit has of each unit that is settled; of failed ones when their run is over, and closed. */
+const settledUnits = `
+  SELECT u.run_id AS "runId", u.target, u.state, coalesce(u.counts, '{}') AS counts, a.seq, a.outcome, a.kind,
+    a.owner_id AS "ownerId", a.source_id AS "sourceId", coalesce(p.plan_id = a.plan_id, true) AS "isOfPlan"
+  FROM run r JOIN run_unit u USING (run_id) LEFT JOIN cleanup_plan p USING (run_id)
+  LEFT JOIN (SELECT run_id, unit, max(seq) AS seq FROM deletion_audit WHERE event = 'outcome' GROUP BY ALL) l USING (run_id, unit)
+  LEFT JOIN deletion_audit a ON a.seq = l.seq
+  WHERE r.job = 'cleanup' AND (u.state IN ('done', 'held') OR (u.state = 'failed' AND r.finished_at IS NOT NULL))
+  ORDER BY u.run_id, u.unit`;
+
+/** Units are settled in the transaction of their rows: one without its row shows that the end was written anew, head and all. */
+async function lostOutcome(connection: DuckDBConnection, { rows }: AuditHead): Promise<BrokenRow | undefined> {
+  for await (const unit of streamRows<SettledUnit>(connection, settledUnits)) {
+    const { runId, target, seq } = unit;
+    if (seq === null) return { seq: rows + 1, reason: `is missing: run ${runId} settled ${target}` };
+    const isSame = targetText(unit) === target && unit.isOfPlan;
+    const settled = { state: unit.state, counts: JSON.parse(unit.counts) as Counts };
+    if (!isSame || !isOutcomeOf(settled, unit.outcome)) {
+      return { seq, reason: `says otherwise than run ${runId}, which settled ${target}` };
+    }
+  }
+  return undefined;
 }
 
 function firstBroken(check: ChainCheck, rows: readonly ChainedEntry[]): BrokenRow | undefined {

@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { CleanupPlan } from '../../core/cleanup-plan.ts';
 import type { AuditEntry } from '../../core/deletion-audit.ts';
 import { endsTimeSeries, unitOutcomeOf } from '../../core/deletion-outcome.ts';
-import type { DeletionTarget } from '../../core/deletion-target.ts';
+import { targetText, type DeletionTarget } from '../../core/deletion-target.ts';
 import { AccessError } from '../../core/errors.ts';
 import type { UnitOutcome } from '../../core/run.ts';
 import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../cleanup.ts';
@@ -67,17 +67,32 @@ async function readOpenTargets(
   planId: string,
   units: readonly number[],
 ): Promise<readonly BegunDeletion[]> {
-  return readRows<BegunDeletion>(
+  const rows = await readRows<OpenTarget>(
     connection,
     `WITH named_unit AS (SELECT unnest(from_json($2::JSON, '["INTEGER"]')) AS unit)
-     SELECT t.ordinal AS unit, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
+     SELECT u.unit, u.target AS planned, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
        coalesce(e.event = 'intent', false) AS "isRepeat"
-     FROM cleanup_target t
-     JOIN run_unit u ON u.run_id = $1 AND u.unit = t.ordinal AND u.state = 'open' AND u.unit IN (FROM named_unit)
-     LEFT JOIN (${lastEvents}) e ON e.unit = t.ordinal
-     WHERE t.plan_id = $3 ORDER BY t.ordinal`,
+     FROM run_unit u
+     LEFT JOIN cleanup_target t ON t.plan_id = $3 AND t.ordinal = u.unit
+     LEFT JOIN (${lastEvents}) e ON e.unit = u.unit
+     WHERE u.run_id = $1 AND u.state = 'open' AND u.unit IN (FROM named_unit) ORDER BY u.unit`,
     [runId, jsonText(units), planId],
   );
+  const isEachOnce = new Set(rows.map(({ unit }) => unit)).size === rows.length;
+  return rows.map(({ planned, ...row }) => {
+    if (isEachOnce && isTarget(row) && targetText(row) === planned) return row;
+    throw new AccessError('plan-changed', `plan ${planId} is not as it was made: it has other targets than its run`, {
+      hint: 'Find out who writes to the warehouse, and make a new plan.',
+    });
+  });
+}
+
+/** An open unit, as it was planned, with what the plan has in its place by now. */
+type InPlace = BegunDeletion | { readonly kind: null; readonly unit: number };
+type OpenTarget = InPlace & { readonly planned: string };
+
+function isTarget(row: InPlace): row is BegunDeletion {
+  return row.kind !== null;
 }
 
 async function conclude(

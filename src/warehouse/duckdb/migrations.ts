@@ -5,7 +5,7 @@ import { cleanupSchema } from './cleanup-schema.ts';
 import { declared, rowColumns } from './columns.ts';
 import { wordsOf } from './engine-fault.ts';
 import { exportSchema } from './export-schema.ts';
-import { pushSchema } from './push-schema.ts';
+import { pushSchema, pushServiceSchema } from './push-schema.ts';
 import { inTransaction, instant, readRows } from './sql.ts';
 
 /**
@@ -32,6 +32,7 @@ export const schemaSteps: ReadonlyArray<readonly string[]> = [
   pushSchema,
   cleanupSchema,
   exportSchema,
+  pushServiceSchema,
 ];
 
 export const schemaVersion = schemaSteps.length;

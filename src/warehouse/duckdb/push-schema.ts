@@ -7,3 +7,6 @@ export const pushSchema: readonly string[] = [
      items INTEGER, status VARCHAR, attempts INTEGER, settled_at TIMESTAMPTZ)`,
   `CREATE TABLE push_body_limit (service_url VARCHAR PRIMARY KEY, max_bytes BIGINT NOT NULL, found_at TIMESTAMPTZ NOT NULL)`,
 ];
+
+/** Which service a push went to: what one has been sent, another may lack. Null for pushes from before this was kept. */
+export const pushServiceSchema: readonly string[] = ['ALTER TABLE push ADD COLUMN service_url VARCHAR'];

@@ -15,7 +15,7 @@ export function createPushStore(file: DatabaseFile): PushStore {
   return {
     begin: (push) => file.transact((connection) => begin(connection, push)),
     save: (step) => file.transact((connection) => save(connection, step)),
-    find: (fileSha256) => file.transact((connection) => find(connection, fileSha256)),
+    find: (wanted) => file.transact((connection) => find(connection, wanted)),
     bodyLimit: (serviceUrl, sinceMs) => file.transact((connection) => readBodyLimit(connection, serviceUrl, sinceMs)),
     noteBodyLimit: ({ serviceUrl, maxBytes, foundAtMs }) =>
       file.transact(async (connection) => {
@@ -29,12 +29,12 @@ export function createPushStore(file: DatabaseFile): PushStore {
 }
 
 async function begin(connection: DuckDBConnection, push: Begin): ReturnType<PushStore['begin']> {
-  const { runId, unit, fileSha256, begunAtMs } = push;
+  const { runId, unit, fileSha256, serviceUrl, begunAtMs } = push;
   const [row] = await readRows<{ fence: number; checkpoint: string | null }>(
     connection,
-    `INSERT INTO push (run_id, unit, file_sha256, fence, begun_at) VALUES ($1, $2, $3, 1, ${instant('$4')})
+    `INSERT INTO push (run_id, unit, file_sha256, fence, begun_at, service_url) VALUES ($1, $2, $3, 1, ${instant('$4')}, $5)
      ON CONFLICT DO UPDATE SET fence = push.fence + 1 RETURNING fence, checkpoint`,
-    [runId, unit, fileSha256, BigInt(begunAtMs)],
+    [runId, unit, fileSha256, BigInt(begunAtMs), serviceUrl],
   );
   if (row === undefined) throw new Error(`the push of run ${runId} could not be taken over`);
   const checkpoint = row.checkpoint === null ? startOfPush : decodeCheckpoint(row.checkpoint);
@@ -89,13 +89,16 @@ async function appendLedger(
 }
 
 /** A failed or cancelled push makes none needless: its own run is taken up again, or a new one sends all of it. */
-async function find(connection: DuckDBConnection, fileSha256: string): Promise<KnownPush | undefined> {
+async function find(
+  connection: DuckDBConnection,
+  { fileSha256, serviceUrl, form }: Parameters<PushStore['find']>[0],
+): Promise<KnownPush | undefined> {
   const [row] = await readRows<{ run_id: string; completed_ms: number | null; begun_ms: number }>(
     connection,
     `SELECT run_id, epoch_ms(completed_at) AS completed_ms, epoch_ms(begun_at) AS begun_ms FROM push JOIN run USING (run_id)
-     WHERE file_sha256 = $1 AND (completed_at IS NOT NULL AND run.state = 'done' OR run.state IN ('queued', 'running'))
+     WHERE file_sha256 = $1 AND coalesce(service_url = $2, true) AND (run.params->>'$.reading.form') = $3 AND (completed_at IS NOT NULL AND run.state = 'done' OR run.state IN ('queued', 'running'))
      ORDER BY begun_at DESC LIMIT 1`,
-    [fileSha256],
+    [fileSha256, serviceUrl ?? null, form],
   );
   if (row === undefined) return undefined;
   return row.completed_ms === null
