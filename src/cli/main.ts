@@ -1,4 +1,4 @@
-#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 DUCKDB_JE_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0 node --max-old-space-size=128 --max-semi-space-size=16
+#!/usr/bin/env -S MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 DUCKDB_JE_MALLOC_CONF=dirty_decay_ms:100,muzzy_decay_ms:0,narenas:1 node --max-old-space-size=128 --max-semi-space-size=16
 /** The program: takes the words of the command line, and ends with a sentence and an exit code, whatever happens. */
 import { CommanderError } from 'commander';
 import type { Shell } from './command-line.ts';
