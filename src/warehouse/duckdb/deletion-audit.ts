@@ -16,7 +16,7 @@ import type { Counts, UnitState } from '../../core/run.ts';
 import type { AuditVerdict } from '../cleanup.ts';
 import { wordsOf } from './engine-fault.ts';
 import { jsonValue } from './json-value.ts';
-import { readRows, streamRows } from './sql.ts';
+import { readRows } from './sql.ts';
 import { appendRows } from './staging.ts';
 
 function sha256(text: string): string {
@@ -104,38 +104,61 @@ async function followChain(connection: DuckDBConnection, check: ChainCheck): Pro
   return atEnd ?? (await lostOutcome(connection, check.head));
 }
 
-interface SettledUnit extends DeletionTarget {
+interface CleanupRun {
   readonly runId: string;
+  readonly units: number;
+  /** Undefined where the plan is gone; the units still say what was done. */
+  readonly planId: string | null;
+  readonly isOver: boolean;
+}
+
+interface SettledUnit extends DeletionTarget {
   readonly target: string;
   readonly state: UnitState;
   readonly counts: string;
   readonly seq: number | null;
   readonly outcome: DeletionOutcome | null;
-  readonly isOfPlan: boolean;
+  readonly planId: string;
 }
+
+const cleanupRuns = `SELECT r.run_id AS "runId", max(u.unit) + 1 AS units, any_value(p.plan_id) AS "planId",
+    any_value(r.finished_at) IS NOT NULL AS "isOver"
+  FROM run r JOIN run_unit u USING (run_id) LEFT JOIN cleanup_plan p USING (run_id)
+  WHERE r.job = 'cleanup' GROUP BY r.run_id ORDER BY r.run_id`;
+
+/** Of so many units at one time: all of a large run at once would not fit into the engine's memory (G8). */
+const unitsInSlice = 10_000;
 
 /** The last outcome that the audit has of each unit that is settled; of failed ones when their run is over, and closed. */
 const settledUnits = `
-  SELECT u.run_id AS "runId", u.target, u.state, coalesce(u.counts, '{}') AS counts, a.seq, a.outcome, a.kind,
-    a.owner_id AS "ownerId", a.source_id AS "sourceId", coalesce(p.plan_id = a.plan_id, true) AS "isOfPlan"
-  FROM run r JOIN run_unit u USING (run_id) LEFT JOIN cleanup_plan p USING (run_id)
-  LEFT JOIN (SELECT run_id, unit, max(seq) AS seq FROM deletion_audit WHERE event = 'outcome' GROUP BY ALL) l USING (run_id, unit)
-  LEFT JOIN deletion_audit a ON a.seq = l.seq
-  WHERE r.job = 'cleanup' AND (u.state IN ('done', 'held') OR (u.state = 'failed' AND r.finished_at IS NOT NULL))
-  ORDER BY u.run_id, u.unit`;
+  WITH last AS (FROM deletion_audit WHERE run_id = $1 AND event = 'outcome' AND unit >= $2 AND unit < $3
+                QUALIFY row_number() OVER (PARTITION BY unit ORDER BY seq DESC) = 1)
+  SELECT u.target, u.state, coalesce(u.counts, '{}') AS counts, a.seq, a.outcome, a.kind, a.owner_id AS "ownerId",
+    a.source_id AS "sourceId", a.plan_id AS "planId"
+  FROM run_unit u LEFT JOIN last a USING (unit)
+  WHERE u.run_id = $1 AND u.unit >= $2 AND u.unit < $3 AND (u.state IN ('done', 'held') OR (u.state = 'failed' AND $4))
+  ORDER BY u.unit`;
 
 /** Units are settled in the transaction of their rows: one without its row shows that the end was written anew, head and all. */
 async function lostOutcome(connection: DuckDBConnection, { rows }: AuditHead): Promise<BrokenRow | undefined> {
-  for await (const unit of streamRows<SettledUnit>(connection, settledUnits)) {
-    const { runId, target, seq } = unit;
-    if (seq === null) return { seq: rows + 1, reason: `is missing: run ${runId} settled ${target}` };
-    const isSame = targetText(unit) === target && unit.isOfPlan;
-    const settled = { state: unit.state, counts: JSON.parse(unit.counts) as Counts };
-    if (!isSame || !isOutcomeOf(settled, unit.outcome)) {
-      return { seq, reason: `says otherwise than run ${runId}, which settled ${target}` };
+  for (const run of await readRows<CleanupRun>(connection, cleanupRuns)) {
+    for (let from = 0; from < run.units; from += unitsInSlice) {
+      const slice = [run.runId, from, from + unitsInSlice, run.isOver];
+      const units = await readRows<SettledUnit>(connection, settledUnits, slice);
+      const broken = units.map((unit) => brokenBy(unit, run, rows)).find((row) => row !== undefined);
+      if (broken !== undefined) return broken;
     }
   }
   return undefined;
+}
+
+function brokenBy(unit: SettledUnit, { runId, planId }: CleanupRun, rows: number): BrokenRow | undefined {
+  const { target, seq } = unit;
+  if (seq === null) return { seq: rows + 1, reason: `is missing: run ${runId} settled ${target}` };
+  const isSame = targetText(unit) === target && (planId ?? unit.planId) === unit.planId;
+  const settled = { state: unit.state, counts: JSON.parse(unit.counts) as Counts };
+  if (isSame && isOutcomeOf(settled, unit.outcome)) return undefined;
+  return { seq, reason: `says otherwise than run ${runId}, which settled ${target}` };
 }
 
 function firstBroken(check: ChainCheck, rows: readonly ChainedEntry[]): BrokenRow | undefined {
