@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: three years of production of 24 generated wells, from a local testing server into a DuckDB file,
- * with everything set up on the way. Ends by itself and leaves nothing running.
+ * `npm run quickstart`: every job on the data of a local testing server, and at its end three years of production of 24
+ * generated wells in a DuckDB file, with everything set up on the way. Ends by itself and leaves nothing running.
  */
 import './setup/node-version.mjs';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { SetupError, runScript } from './setup/setup-error.mjs';
 
 const folder = 'quickstart-data';
 const wellsFile = `${folder}/wells.csv`;
+const pipesFile = `${folder}/pipes.csv`;
 const warehouseFile = `${folder}/warehouse.duckdb`;
 const warehouse = `duckdb:${warehouseFile}`;
 const queuePrefix = 'wellsync-quickstart';
@@ -34,7 +35,7 @@ const question =
 /** Only what an earlier quickstart left here goes: a file of somebody else's stays. */
 function clearFolder() {
   mkdirSync(folder, { recursive: true });
-  for (const file of [wellsFile, warehouseFile, `${warehouseFile}.wal`]) rmSync(file, { force: true });
+  for (const file of [wellsFile, pipesFile, warehouseFile, `${warehouseFile}.wal`]) rmSync(file, { force: true });
 }
 
 /**
@@ -94,7 +95,46 @@ async function writeWells(serviceUrl) {
   const response = await fetch(`${serviceUrl}/testing/state`);
   const { wells } = /** @type {{ wells: string[] }} */ (await response.json());
   writeFileSync(wellsFile, ['uwi', ...wells.map((uwi) => `"${uwi.replaceAll('"', '""')}"`), ''].join('\n'));
-  return wells.length;
+  return wells;
+}
+
+/** A network of two pipes, as an engineer's tool would write it. */
+function writePipes() {
+  const columns = 'sourceNetworkId,sourceId,upstreamSourceId,downstreamSourceId,enabled,length,innerDiameter';
+  const rows = [
+    'field,flowline 1,manifold A,separator,true,[120.5],[0.1524]',
+    'field,flowline 2,manifold B,separator,true,[80],[0.1524]',
+  ];
+  writeFileSync(pipesFile, [columns, ...rows, ''].join('\n'));
+}
+
+/**
+ * The commands of the jobs besides the export of daily production, each for as little as shows it.
+ * @param {string} well
+ */
+function otherJobs(well) {
+  const equipment = `EQ ${well}`;
+  return [
+    ['push', 'network-pipes', pipesFile, '--inline'],
+    ['export', 'wells', '--well', well, '--inline'],
+    ['export', 'time-series', '--equipment', equipment, '--inline'],
+  ];
+}
+
+/**
+ * What a plan would delete is shown first; only then is it applied.
+ * @param {string} well
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function cleanUp(well, env) {
+  const args = [program, 'cleanup', 'micro-strings', '--well', well, '--json'];
+  const planning = startLeashed(process.execPath, args, { env, stdout: 'pipe' });
+  let text = '';
+  planning.stdout?.on('data', (part) => (text += String(part)));
+  const code = await planning.exited;
+  if (code !== 0) return code;
+  const { planId } = /** @type {{ planId: string }} */ (JSON.parse(text));
+  return runLeashed(process.execPath, [program, 'cleanup', '--apply', planId, '--yes', '--inline'], { env });
 }
 
 /**
@@ -164,12 +204,23 @@ Three commands to try next:
  * @param {string} redisUrl
  * @returns {Promise<number>}
  */
-async function exportEverything(redisUrl) {
+async function runEveryJob(redisUrl) {
   const server = await startTestingServer();
   try {
     const wells = await writeWells(server.url);
-    console.log(`A testing server offers three years of ${wells} wells at ${server.url}; exporting them …\n`);
     const env = environment(server.url, redisUrl);
+    const [first = ''] = wells;
+    writePipes();
+    console.log(
+      `A testing server listens at ${server.url}: a push, two exports and a cleanup of it, with a well each …\n`,
+    );
+    for (const job of otherJobs(first)) {
+      const code = await runLeashed(process.execPath, [program, ...job], { env });
+      if (code !== 0) return code;
+    }
+    const cleanupCode = await cleanUp(first, env);
+    if (cleanupCode !== 0) return cleanupCode;
+    console.log(`\nIt offers three years of ${wells.length} wells; exporting them …\n`);
     const startedAtMs = performance.now();
     const args = [program, 'export', 'daily-production', '--wells', wellsFile, '--inline'];
     const code = await runLeashed(process.execPath, args, { env });
@@ -189,7 +240,7 @@ await runScript(async () => {
   const redis = await provideRedis();
   try {
     await clearQueues(redis.url);
-    const code = await exportEverything(redis.url);
+    const code = await runEveryJob(redis.url);
     await clearQueues(redis.url);
     return code;
   } finally {
