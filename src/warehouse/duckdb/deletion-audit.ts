@@ -107,7 +107,7 @@ async function followChain(connection: DuckDBConnection, check: ChainCheck): Pro
 interface CleanupRun {
   readonly runId: string;
   readonly units: number;
-  /** Undefined where the plan is gone; the units still say what was done. */
+  /** Null where the plan is gone; the units still say what was done. */
   readonly planId: string | null;
   readonly isOver: boolean;
 }
