@@ -1,4 +1,4 @@
-# wellsync as one image: worker, commands and testing server alike. Build: docker build -t wellsync .
+# wellsync as one image: worker, commands and testing server alike. Build: docker build --platform linux/amd64 -t wellsync .
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /app

@@ -1,13 +1,29 @@
 /** The tests, by what they stand on: one project a folder of test/. */
 import { defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
-import { SkippedReporter } from './test/support/skipped-reporter.ts';
+import { RunSummaryReporter } from './test/support/run-summary-reporter.ts';
+import { isFullSuite } from './test/support/suite-size.ts';
 
 const seconds = 1000;
 
 /**
- * `order` lets projects run one after the other, and those of one order at once, with so many files at a time. The tests
- * that kill processes wait for leases most of their time: they run beside those that are busy.
+ * What `npm run test:full` runs, in sizes that `npm test` has no time for: properties, repeated kills, all combinations. A
+ * file whose name ends in `.full.test.ts` runs there alone.
+ */
+const fullFiles = [
+  '*.full.test.ts',
+  '*.property.test.ts',
+  'export-matrix*.test.ts',
+  'push-file.test.ts',
+  'duckdb.test.ts',
+];
+const fullSetup = ['test/support/full-suite-setup.ts'];
+const fullTimeoutMs = 900 * seconds;
+
+/**
+ * `order` lets projects run one after the other, and those of one order at once, with so many files at a time: more than
+ * there are cores, since most tests wait for processes, leases and the disk for half of their time. Projects of one order
+ * share one number.
  */
 function project(
   name: string,
@@ -17,9 +33,11 @@ function project(
     extends: true,
     test: {
       name,
-      include: [`test/${name}/**/*.test.ts`],
-      testTimeout: options.testTimeoutMs,
-      hookTimeout: options.testTimeoutMs,
+      include: isFullSuite ? fullFiles.map((file) => `test/${name}/**/${file}`) : [`test/${name}/**/*.test.ts`],
+      exclude: isFullSuite ? [] : ['**/*.full.test.ts'],
+      setupFiles: isFullSuite ? fullSetup : [],
+      testTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
+      hookTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       maxWorkers: options.files,
       sequence: { groupOrder: options.order },
     },
@@ -31,15 +49,15 @@ const reportFile = process.env['WELLSYNC_TEST_REPORT'];
 export default defineConfig({
   test: {
     projects: [
-      project('core', { order: 1, files: 2, testTimeoutMs: 20 * seconds }),
-      project('contract', { order: 2, files: 2, testTimeoutMs: 30 * seconds }),
-      project('repository', { order: 3, files: 2, testTimeoutMs: 60 * seconds }),
-      project('integration', { order: 4, files: 3, testTimeoutMs: 90 * seconds }),
-      project('fault', { order: 4, files: 3, testTimeoutMs: 150 * seconds }),
+      project('unit', { order: 1, files: 2, testTimeoutMs: 60 * seconds }),
+      project('contract', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
+      project('repository', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
+      project('integration', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
+      project('fault', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
     ],
     reporters: [
       'dot',
-      new SkippedReporter(),
+      new RunSummaryReporter(),
       ...(reportFile === undefined ? [] : [['json', { outputFile: reportFile }] satisfies [string, unknown]]),
     ],
     // `.only` left behind would pass everything else by.

@@ -1,18 +1,19 @@
 /**
- * The export of daily production beside a bare loop, in one run: the same wells from the same testing server, GET and
- * JSON.parse with the same concurrency and the same pages on the one side, `wellsync export daily-production --inline`
- * with its checks, queue, merge and ledger on the other. Prints rows per second, the ratio, requests, and peak memory.
- * WELLSYNC_BENCH_WELLS, WELLSYNC_BENCH_FROM and WELLSYNC_BENCH_TO make it larger or smaller.
+ * The export of daily production against a bare loop, in one run. Both read the same wells from the same testing
+ * server. The loop does GET and JSON.parse, with the same concurrency and pages; `wellsync export daily-production
+ * --inline` adds its checks, queue, merge and ledger. Prints rows per second, the ratio, requests, and peak memory.
+ * WELLSYNC_BENCH_WELLS, WELLSYNC_BENCH_FROM and WELLSYNC_BENCH_TO set the size.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
+import { peakMegabytes } from '../test/support/process-tree.ts';
 
 const {
   WELLSYNC_BENCH_WELLS: wells,
@@ -44,7 +45,7 @@ const server = spawn(
 try {
   const baseUrl = await addressOf(server);
   const uwis = await knownWells(baseUrl);
-  // The testing server makes a well's rows when they are first asked for.
+  // The testing server generates a well's rows at its first request.
   await bareLoop(baseUrl, uwis);
   const bare = await bareLoop(baseUrl, uwis);
   const first = await wellsyncExport(baseUrl, uwis);
@@ -80,7 +81,7 @@ async function knownWells(baseUrl: string): Promise<readonly string[]> {
   return stateSchema.parse(await answer.body.json()).wells;
 }
 
-/** What anybody would write first: pages until an empty one, all wells side by side. */
+/** The bare loop: pages until an empty one, all wells concurrently. */
 async function bareLoop(baseUrl: string, uwis: readonly string[]): Promise<Figure> {
   const dispatcher = new Agent({ connections: concurrency });
   const queue = uwis.values();
@@ -110,7 +111,7 @@ async function bareLoop(baseUrl: string, uwis: readonly string[]): Promise<Figur
   return { rows, seconds };
 }
 
-/** As a user runs it; the time is that of the whole command, start of Node and opening of the warehouse included. */
+/** The command as a user runs it. The time includes the start of Node and the opening of the warehouse. */
 async function wellsyncExport(
   baseUrl: string,
   uwis: readonly string[],
@@ -152,22 +153,17 @@ async function textOf(child: ChildProcess): Promise<string> {
   return text;
 }
 
-/** Peak of the process from the kernel's own high-water mark, and of Redis from its own statistics. */
+/** Peaks of all processes of the command from the kernel's own high-water marks, together; of Redis from its statistics. */
 function watchMemory(child: ChildProcess): () => Promise<{ peakMegabytes: number; redisMegabytes: number }> {
-  let peakKilobytes = 0;
-  const timer = setInterval(() => {
-    void readFile(`/proc/${child.pid}/status`, 'utf8').then(
-      (status) => (peakKilobytes = Math.max(peakKilobytes, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0))),
-      () => undefined,
-    );
-  }, 100);
+  let peak = 0;
+  const timer = setInterval(() => (peak = Math.max(peak, peakMegabytes(child.pid ?? 0))), 100);
   return async () => {
     clearInterval(timer);
     const redis = new Redis(redisUrl);
     const info = await redis.info('memory');
     redis.disconnect();
     const redisBytes = Number(/^used_memory_peak:(\d+)/m.exec(info)?.[1] ?? 0);
-    return { peakMegabytes: peakKilobytes / 1_024, redisMegabytes: redisBytes / 1_048_576 };
+    return { peakMegabytes: peak, redisMegabytes: redisBytes / 1_048_576 };
   };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Measures how a chunk of pipes can get from the reader of a file to the worker that would send it: in place, as a queue
- * item with its rows, and as a queue item that points into the file, whose worker reads that stretch again. Nothing is
- * sent; each way runs in a process of its own. WELLSYNC_BENCH_ROWS sets another number of rows.
+ * Three ways of a chunk of pipes from the reader of a file to the worker that would send it: in place, as a queue item
+ * with its rows, and as a queue item with a range of the file, which the worker reads again. Nothing is sent; each way
+ * runs in its own process. WELLSYNC_BENCH_ROWS sets the number of rows.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { SliceCutter, type PipeSlice } from '../src/core/pipe-slices.ts';
+import { ChunkCutter, type PipeChunk } from '../src/core/pipes/chunk-cutter.ts';
 import type { PipeItem, RejectedRows } from '../src/pipes/items.ts';
 import { readPipes } from '../src/pipes/read-pipes.ts';
 import { generatePipes, pipesHeader } from './support/generated-pipes.ts';
@@ -24,33 +24,33 @@ const rounds = Number(process.env['WELLSYNC_BENCH_ROUNDS'] ?? 3);
 const redisUrl = process.env['WELLSYNC_BENCH_REDIS_URL'] ?? '';
 const chunkItems = 500;
 const maxBodyBytes = 1_000_000;
-/** Items that wait in Redis at one time, so that it stays small whatever the file's size. */
+/** Most items that wait in Redis, so that it stays small for a file of any size. */
 const maxOpen = 32;
 
 const ways = ['in place', 'item with rows', 'item with pointer'] as const;
 type Way = (typeof ways)[number];
-type Slice = PipeSlice<PipeItem, RejectedRows>;
+type Chunk = PipeChunk<PipeItem, RejectedRows>;
 
 const figureSchema = z.object({ rows: z.number(), seconds: z.number(), cpuSeconds: z.number(), redisMb: z.number() });
 type Figure = z.output<typeof figureSchema>;
 
-async function* slicesOf(source: Parameters<typeof readPipes>[0]): AsyncGenerator<Slice> {
-  const cutter = new SliceCutter<PipeItem, RejectedRows>(() => ({ maxItems: chunkItems, maxBytes: maxBodyBytes }));
+async function* chunksOf(source: Parameters<typeof readPipes>[0]): AsyncGenerator<Chunk> {
+  const cutter = new ChunkCutter<PipeItem, RejectedRows>(() => ({ maxItems: chunkItems, maxBytes: maxBodyBytes }));
   for await (const { entries } of readPipes(source)) {
     for (const entry of entries) {
-      const slice = entry.kind === 'item' ? cutter.add(entry) : cutter.reject(entry);
-      if (slice !== undefined) yield slice;
+      const chunk = entry.kind === 'item' ? cutter.add(entry) : cutter.reject(entry);
+      if (chunk !== undefined) yield chunk;
     }
   }
   const last = cutter.flush();
   if (last !== undefined) yield last;
 }
 
-function bodyOf({ items }: Slice): string {
+function bodyOf({ items }: Chunk): string {
   return `[${items.map((item) => item.body).join(',')}]`;
 }
 
-/** What lies in Redis for a chunk: its rows, or where they are in the file. */
+/** The queue item of a chunk: its rows, or its range of the file in bytes. */
 interface Item {
   readonly rows: number;
   readonly body: string;
@@ -58,7 +58,7 @@ interface Item {
   readonly to: number;
 }
 
-/** Adds an item for each slice, never more than `maxOpen` ahead of the worker. */
+/** Adds an item for each chunk, at most `maxOpen` ahead of the worker. */
 async function throughQueue(file: string, withRows: boolean, work: (item: Item) => Promise<void>): Promise<void> {
   const connection = { url: redisUrl, maxRetriesPerRequest: null };
   const queue = new Queue('travel', { connection });
@@ -69,33 +69,33 @@ async function throughQueue(file: string, withRows: boolean, work: (item: Item) 
   };
   const worker = new Worker<Item>('travel', takeItem, { connection, concurrency: 8 });
   let from = 0;
-  for await (const slice of slicesOf({ path: file })) {
+  for await (const chunk of chunksOf({ path: file })) {
     while (open.size >= maxOpen) await once(worker, 'completed');
     open.add(from);
-    const item = { rows: slice.items.length, body: withRows ? bodyOf(slice) : '', from, to: slice.end.byte };
+    const item = { rows: chunk.items.length, body: withRows ? bodyOf(chunk) : '', from, to: chunk.end.byte };
     await queue.add('chunk', item, { removeOnComplete: true });
-    from = slice.end.byte;
+    from = chunk.end.byte;
   }
   while (open.size > 0) await once(worker, 'completed');
   await Promise.all([worker.close(), queue.close()]);
 }
 
-/** The header of the file and then the stretch: a small file of its own. */
+/** The header of the file followed by the range: a small file of its own. */
 async function* stretchOf(file: string, header: string, { from, to }: Item): AsyncGenerator<Buffer> {
   if (from > 0) yield Buffer.from(header);
   for await (const block of createReadStream(file, { start: from, end: to - 1 })) yield block as Buffer;
 }
 
-/** Hands every body over to `deliver`, in whatever order they come out at the other end. */
+/** Passes every body to `deliver`, in any order. */
 async function travel(way: Way, file: string, deliver: (body: string, rows: number) => void): Promise<void> {
   if (way === 'in place') {
-    for await (const slice of slicesOf({ path: file })) deliver(bodyOf(slice), slice.items.length);
+    for await (const chunk of chunksOf({ path: file })) deliver(bodyOf(chunk), chunk.items.length);
   } else if (way === 'item with rows') {
     await throughQueue(file, true, async ({ body, rows }) => deliver(body, rows));
   } else {
     await throughQueue(file, false, async (item) => {
       const stream = Readable.from(stretchOf(file, pipesHeader, item));
-      for await (const slice of slicesOf({ stream, name: file })) deliver(bodyOf(slice), slice.items.length);
+      for await (const chunk of chunksOf({ stream, name: file })) deliver(bodyOf(chunk), chunk.items.length);
     });
   }
 }

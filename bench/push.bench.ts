@@ -1,9 +1,10 @@
 /**
- * The push of 1,000,000 generated pipes beside a bare loop, in one run: csv-parse with columns, JSON.stringify by 500 and
- * undici with the same concurrency on the one side, `wellsync push network-pipes --inline` with its checks, order,
- * checkpoint and ledger on the other; both to the same sink, a process of its own that answers at once. Prints rows per
- * second, the ratio and peak memory. The rate is that of the loop, and of the run by its own report; the whole command
- * stands beside it, with the start of Node and the hash of the file. WELLSYNC_BENCH_ROWS sets another number of rows.
+ * The push of 1,000,000 generated pipes against a bare loop, in one run. The loop does csv-parse with columns,
+ * JSON.stringify by 500 and undici with the same concurrency; `wellsync push network-pipes --inline` adds its checks,
+ * order, checkpoint and ledger. Both send to the same sink, a process of its own that answers at once. Prints rows per
+ * second, the ratio and peak memory. The rate is that of the loop, and of the run by its own report; the time of the
+ * whole command is shown beside it, with the start of Node and the hash of the file. WELLSYNC_BENCH_ROWS sets the
+ * number of rows.
  */
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,6 +20,7 @@ import { parse } from 'csv-parse';
 import { Redis } from 'ioredis';
 import { Pool } from 'undici';
 import { z } from 'zod';
+import { peakMegabytes, processTree } from '../test/support/process-tree.ts';
 import { generatePipes } from './support/generated-pipes.ts';
 
 const rowCount = Number(process.env['WELLSYNC_BENCH_ROWS'] ?? 1_000_000);
@@ -26,15 +28,15 @@ const rounds = Number(process.env['WELLSYNC_BENCH_ROUNDS'] ?? 3);
 const chunkItems = 500;
 const concurrency = 8;
 const pipePath = '/api/production/network/pipe';
-/** Of the times in /proc, on every Linux. */
+/** Clock ticks per second of the times in /proc, on every Linux. */
 const ticksASecond = 100;
 const cli = path.resolve('dist/src/cli/main.js');
 
 const figureSchema = z.object({
   rows: z.number(),
-  /** Of the loop or the run: what the rate is made of. */
+  /** Time of the loop or the run, from which the rate is computed. */
   seconds: z.number(),
-  /** From the start of the process to its end. */
+  /** Time from the start of the process to its end. */
   wholeSeconds: z.number(),
   cpuSeconds: z.number(),
   peakMegabytes: z.number(),
@@ -46,7 +48,7 @@ const reportSchema = z.object({
   counts: z.object({ accepted: z.number(), requests: z.number() }),
 });
 
-/** Takes whatever is sent, and tells its parent where. */
+/** Accepts every request, and sends its port to the parent process. */
 function serveSink(): void {
   const server = createServer((request: IncomingMessage, response) => {
     request.resume().once('end', () => response.end());
@@ -54,7 +56,7 @@ function serveSink(): void {
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
 }
 
-/** What anybody would write first: every value a string, no check, no order, no place kept. */
+/** The bare loop: every value a string, no check, no order, no checkpoint. */
 async function bareLoop(file: string, origin: string): Promise<Figure> {
   const pool = new Pool(origin, { connections: concurrency });
   const sending = new Set<Promise<void>>();
@@ -99,7 +101,7 @@ async function bareInOwnProcess(file: string, origin: string): Promise<Figure> {
   return figureSchema.parse(figure);
 }
 
-/** As a user runs it: by the first line of the program, which bounds its memory. */
+/** The command as a user runs it: through its executable, which bounds its memory. */
 async function wellsyncPush(file: string, origin: string, home: Home): Promise<Figure> {
   const beganAtMs = performance.now();
   const child = spawn(cli, ['push', 'network-pipes', file, '--again', '--inline', '--json'], {
@@ -125,22 +127,23 @@ interface Home {
   readonly redisUrl: string;
 }
 
-/** As the kernel counts: its high-water mark of memory, and the time of all threads. */
+/** As the kernel counts for all processes of the command: their high-water marks of memory, and the time of all threads. */
 function watchUsage(child: ChildProcess): () => Pick<Figure, 'cpuSeconds' | 'peakMegabytes'> {
-  let [peakKilobytes, ticks] = [0, 0];
+  let [peak, ticks] = [0, 0];
   const look = async (): Promise<void> => {
-    const [status, times] = await Promise.all(
-      ['status', 'stat'].map((file) => readFile(`/proc/${child.pid}/${file}`, 'utf8')),
+    peak = Math.max(peak, peakMegabytes(child.pid ?? 0));
+    const times = await Promise.all(processTree(child.pid ?? 0).map((pid) => readFile(`/proc/${pid}/stat`, 'utf8')));
+    const spent = times.flatMap((line) => line.split(') ')[1]?.split(' ').slice(11, 13).map(Number) ?? []);
+    ticks = Math.max(
+      ticks,
+      spent.reduce((sum, each) => sum + each, 0),
     );
-    peakKilobytes = Number(/VmHWM:\s+(\d+)/.exec(status ?? '')?.[1] ?? peakKilobytes);
-    const [user = 0, system = 0] = (times ?? '').split(') ')[1]?.split(' ').slice(11, 13).map(Number) ?? [];
-    ticks = user + system;
   };
-  // The last look may come too late.
+  // The process may be gone at the last sample.
   const timer = setInterval(() => void look().catch(() => undefined), 100);
   return () => {
     clearInterval(timer);
-    return { cpuSeconds: ticks / ticksASecond, peakMegabytes: peakKilobytes / 1_024 };
+    return { cpuSeconds: ticks / ticksASecond, peakMegabytes: peak };
   };
 }
 

@@ -1,14 +1,14 @@
 /**
  * The DuckDB warehouse under load, in one process: 1 million rows in batches of 20,000 into an empty file, then batches
- * that change nothing, and batches in which one row of fifty changed. Prints rows per second, the longest commit, peak
- * memory and the size of the file. Rows are made while they are loaded, as a worker has them.
+ * without a change, and batches with one changed row in fifty. Prints rows per second, the longest commit, peak memory
+ * and the size of the file. Rows are generated while they are loaded, as in a worker.
  */
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { measureFields, type DailyProductionRow, type Measure } from '../src/core/daily-production.ts';
-import type { WindowBatch } from '../src/core/merge.ts';
-import { DAY_MS } from '../src/core/window.ts';
+import { measureFields, type DailyProductionRow, type Measure } from '../src/core/daily/row.ts';
+import type { WindowBatch } from '../src/core/daily/merge.ts';
+import { DAY_MS } from '../src/core/time/window.ts';
 import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.ts';
 
 const wells = Number(process.env['WELLSYNC_BENCH_WELLS'] ?? 1_000);
@@ -63,9 +63,16 @@ async function measured(name: string, batches: number, change: (day: number) => 
 }
 
 async function plan(runId: string, units: number): Promise<void> {
-  await warehouse.runs.create({ runId, job: 'bench', params: {}, requestedAtMs: Date.now() });
+  await warehouse.ledger.runs.create({
+    runId,
+    job: 'bench',
+    params: {},
+    service: 'https://service.example',
+    actor: 'tester@host',
+    requestedAtMs: Date.now(),
+  });
   const planned = Array.from({ length: units }, (_, unit) => ({ unit, chunk: 0, target: `well ${unit}`, spec: {} }));
-  await warehouse.runs.savePlan(runId, planned, Date.now());
+  await warehouse.ledger.runs.savePlan(runId, planned, Date.now());
 }
 
 function windowsOf(batch: number, change: (day: number) => number): readonly WindowBatch[] {
@@ -78,7 +85,7 @@ function windowsOf(batch: number, change: (day: number) => number): readonly Win
   });
 }
 
-/** A declining well with some noise; every third field is null, as a well has one kind of lift. */
+/** Measures of a declining well with some noise. Every third field is null, since a well has one kind of lift. */
 function rowOf(well: number, day: number, change: number): DailyProductionRow {
   const decline = Math.exp(-day / 900);
   const measures = measureFields.map(({ kind, required }, index): Measure => {

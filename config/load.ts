@@ -1,66 +1,84 @@
-/** Reads the configuration: flags beat the environment, which beats the file, which beats the defaults. */
-import { existsSync, readFileSync } from 'node:fs';
-import { parseDocument } from 'yaml';
+/**
+ * Configuration from all layers: flags override the environment, which overrides the file, which overrides the
+ * defaults.
+ */
+import { counted } from '../src/core/base/text.ts';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import { UsageError } from '../src/core/errors.ts';
-import { fileReason } from '../src/core/file-fault.ts';
-import { settingWords } from './setting-words.ts';
+import { UsageError } from '../src/core/base/errors.ts';
+import { placesOf } from './places.ts';
+import { readSmallFile } from './read-file.ts';
+import { withRedisPassword } from './redis-password.ts';
+import { settingMessage } from './setting-messages.ts';
+import { misspeltVariables, settingNear } from './setting-names.ts';
 import { configFileVariable, configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
+import { isTree, treeOfYaml, type Tree } from './yaml-tree.ts';
 
-/** Read where nothing else is named, when it is there. */
+/** Environment variables by name. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Read when no other file is named and this one exists. */
 export const defaultConfigFile = 'config/wellsync.yaml';
-
-type Tree = { [key: string]: unknown };
 
 /**
  * The checked configuration. `flags` is a partial tree of the file's shape. Throws UsageError with every fault at once,
- * each naming the setting and where its value came from; values are not repeated, since one may be a secret (G10).
+ * each with the setting and the source of its value; values are not repeated, since one may be a secret (G10).
  */
 export function loadConfig(options: {
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   readonly flags?: Tree;
   readonly file?: string;
 }): Config {
   const { environment, flags = {} } = options;
   const named = options.file ?? environment[configFileVariable];
   const file = named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
-  const layers = [file === undefined ? {} : readTree(file), treeOf(environment), flags];
-  // A token by one way replaces a token by the other, when it comes from a layer above.
-  const merged = layers.reduce<Tree>((below, above) => merge(dropOtherToken(below, above), above), {});
-  const result = configSchema.safeParse(merged, { error: settingWords });
-  if (result.success) return Object.freeze(result.data);
-  const issues = firstOfEach(result.error.issues).flatMap((issue) => describe(issue, environment, file));
-  throw new UsageError(`the configuration has ${issues.length === 1 ? 'a fault' : `${issues.length} faults`}`, {
+  const above = [treeOf(environment), flags];
+  const layers = [file === undefined ? {} : readTree(file), ...above];
+  // A token of one kind from a higher layer replaces a token of another kind.
+  const merged = layers.reduce<Tree>((below, layer) => merge(dropOtherToken(below, layer), layer), {});
+  const result = configSchema.safeParse(merged, { error: settingMessage });
+  const misspelt = misspeltVariables(environment).map(
+    ({ given, meant }) => `${given} is no variable of wellsync: did you mean ${meant}?`,
+  );
+  if (result.success && misspelt.length === 0) {
+    const config = withRedisPassword(result.data);
+    const { dataDir, warehouse } = config;
+    const places = placesOf({ dataDir, warehouseUrl: warehouse.url }, { file, above });
+    return Object.freeze({
+      ...config,
+      dataDir: places.dataDir,
+      warehouse: { ...warehouse, url: places.warehouseUrl },
+      isWarehousePlaced: places.isWarehousePlaced,
+      folder: resolve(dirname(file ?? '.')),
+    });
+  }
+  const found = result.success ? [] : firstOfEach(result.error.issues);
+  const issues = firstOf([...found.flatMap((issue) => describe(issue, environment, file)), ...misspelt]);
+  throw new UsageError(`the configuration has ${counted(issues.length, 'fault')}`, {
     issues,
     hint: 'config/wellsync.yaml shows every setting with its meaning.',
   });
 }
 
 function readTree(file: string): Tree {
-  let source: string;
-  try {
-    source = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`the configuration file ${file} cannot be read: ${fileReason(error)}`, {
-      hint: `Check the path in --config or ${configFileVariable}.`,
-      cause: error,
-    });
-  }
-  const document = parseDocument(source, { prettyErrors: true });
-  if (document.errors.length > 0) {
-    const issues = document.errors.map((error) => `${file}: ${firstLine(error.message)}`);
-    throw new UsageError(`the configuration file ${file} is not YAML`, { issues });
-  }
-  const tree: unknown = document.toJS() ?? {};
-  if (isTree(tree)) return tree;
-  throw new UsageError(`the configuration file ${file} must hold settings by name, such as "timeZone: UTC"`);
+  const hint = `Check the path in --config or ${configFileVariable}.`;
+  return treeOfYaml(readSmallFile(file, 'the configuration file', hint), file);
 }
 
-function treeOf(environment: Readonly<Record<string, string | undefined>>): Tree {
+function treeOf(environment: Environment): Tree {
   return Object.entries(environmentSettings).reduce<Tree>((tree, [variable, path]) => {
     const value = environment[variable];
-    return value === undefined || value === '' ? tree : merge(tree, nest(path, value));
+    return value === undefined || value === '' ? tree : merge(tree, nest(path, numberOrText(variable, value)));
   }, {});
+}
+
+/**
+ * Environment variables hold text: converts it for a numeric setting. Text that is not a number is left for the schema
+ * to refuse.
+ */
+function numberOrText(variable: string, value: string): string | number {
+  return variable === 'WELLSYNC_WORKER_MEMORY_MB' && /^\d+$/.test(value) ? Number(value) : value;
 }
 
 function nest(path: readonly string[], value: unknown): Tree {
@@ -90,12 +108,31 @@ function describe(
   environment: Readonly<Record<string, string | undefined>>,
   file: string | undefined,
 ): readonly string[] {
-  const paths = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-  const words = issue.code === 'unrecognized_keys' ? 'is not a setting of wellsync' : lowerFirst(issue.message);
-  return paths.map((path) => `${path.join('.')}${sourceOf(path.map(String), environment, file)}: ${words}`);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => unknownSetting([...issue.path, key], environment, file));
+  }
+  const path = issue.path.map(String);
+  return [`${path.join('.')}${sourceOf(path, environment, file)}: ${lowerFirst(issue.message)}`];
 }
 
-/** One fault a setting is enough: what else is wrong with it may follow from that. */
+const longestNameShown = 80;
+
+function unknownSetting(path: readonly PropertyKey[], environment: Environment, file: string | undefined): string {
+  const near = settingNear(path);
+  const meant = near === undefined ? '' : `: did you mean ${near}?`;
+  const names = path.map((name) => String(name).slice(0, longestNameShown));
+  return `${names.join('.')}${sourceOf(names, environment, file)}: is not a setting of wellsync${meant}`;
+}
+
+const mostIssuesShown = 50;
+
+/** A file of another kind may have a hundred thousand names that are no settings. */
+function firstOf(issues: readonly string[]): readonly string[] {
+  const more = issues.length - mostIssuesShown;
+  return more <= 0 ? issues : [...issues.slice(0, mostIssuesShown), `and ${more} more`];
+}
+
+/** Keeps one fault per setting: further faults may follow from the first. */
 function firstOfEach(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
   return issues.filter(
     ({ path }, index) => issues.findIndex((other) => other.path.join('.') === path.join('.')) === index,
@@ -110,14 +147,6 @@ function sourceOf(
   const variable = Object.entries(environmentSettings).find(([, setting]) => setting.join('.') === path.join('.'))?.[0];
   if (variable !== undefined && environment[variable]) return ` (${variable})`;
   return file === undefined ? '' : ` (${file})`;
-}
-
-function isTree(value: unknown): value is Tree {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function firstLine(message: string): string {
-  return message.split('\n')[0] ?? message;
 }
 
 function lowerFirst(message: string): string {

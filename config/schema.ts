@@ -1,9 +1,16 @@
-/** Owns what an operator may set: the one schema behind the file, the environment and the flags. */
+/** The schema of the settings, for the file, the environment and the flags alike. */
 import { z } from 'zod';
-import { tierDays, type LookbackTier } from '../src/core/lookback.ts';
-import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipe-fields.ts';
+import { defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
+import { tierDays, type LookbackTier } from '../src/core/daily/lookback.ts';
+import { isTimeZone } from '../src/core/time/production-day.ts';
+import { serviceIdPattern } from '../src/core/base/service-key.ts';
+import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
+import { logLevels } from './log-levels.ts';
 
-const ms = (fallback: number) => z.number().int().positive().default(fallback);
+/** Far above every useful time, and far below the longest timer of Node (24.8 days). */
+const longestMs = 7 * 86_400_000;
+const ms = (fallback: number) =>
+  z.number().int().positive().max(longestMs, `must be at most ${longestMs} ms (7 days)`).default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
 const text = z.string().trim().min(1);
 
@@ -13,9 +20,38 @@ const httpUrl = (example: string) =>
     .refine(
       (url) => !/^https?:\/\/[^/]*@/.test(url),
       'must hold no user name or password: secrets have settings of their own',
-    );
+    )
+    .refine((url) => !/[?#]/.test(url), 'must hold no query and no fragment: leave away everything from the ? or # on');
 
-/** The ways in which a token is had; a service that asks for none needs none of them. */
+/** The address becomes the name of the service: a parameter of a path (RFC 3986 section 3.3) may be a token (G10). */
+const serviceUrl = httpUrl('https://pds.example.com').refine(
+  (url) => !/;|%3b/i.test(url),
+  'must hold no ; in its path: leave away everything from the ; on, secrets have settings of their own',
+);
+
+/** The database is a number; anything else in its place may be a user and password whose slashes are missing (G10). */
+const redisUrlPattern = /^rediss?:\/\/([^/?#]*@)?[^/?#@]+(\/\d*)?(\?[^#@]*)?$/i;
+
+const redisUrl = z
+  .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' })
+  .refine((url) => redisUrlPattern.test(url), {
+    error:
+      'must be redis:// or rediss://, a host, and at most the number of a database: redis://user:password@host:6379/0',
+  })
+  .refine(isPercentEncoded, 'has a % that encodes nothing: write % as %25, in a password too');
+
+function isPercentEncoded(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const serviceId = text.regex(serviceIdPattern, 'may hold letters, digits, ., - and _');
+
+/** The ways to provide a token. A service without authentication needs none. */
 export const tokenWays = ['token', 'tokenFile', 'oauth'] as const;
 
 /** OAuth 2.0 client credentials (RFC 6749 section 4.4). */
@@ -54,23 +90,21 @@ const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
 
-/** Names joined by dots, into the body of a well. */
+/** Names joined by dots, a path into the body of a well. */
 const fieldPath = text.regex(/^[^."]+(\.[^."]+)*$/, 'must be names joined by dots, such as location.timeZone');
 
 const lookbackDays = z.number().int().nonnegative();
 
-/** A number of days for every run, or tiers, each with the day that it comes on. */
-const lookback = z
-  .union(
-    [
-      lookbackDays.transform((days): readonly LookbackTier[] => [{ days }]),
-      z.array(z.strictObject({ days: z.union([lookbackDays, z.literal('all')]), on: z.enum(tierDays).optional() })),
-    ],
-    {
-      error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
-    },
-  )
-  .default([{ days: 7 }]);
+/** A number of days for every run, or tiers, each with the day on which it is due. */
+const lookbackTiers = z.union(
+  [
+    lookbackDays.transform((days): readonly LookbackTier[] => [{ days }]),
+    z.array(z.strictObject({ days: z.union([lookbackDays, z.literal('all')]), on: z.enum(tierDays).optional() })),
+  ],
+  {
+    error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
+  },
+);
 const numberLimit = z.strictObject({
   min: z.number().exactOptional(),
   max: z.number().exactOptional(),
@@ -78,36 +112,48 @@ const numberLimit = z.strictObject({
 });
 
 const percent = z.number().min(0).max(100);
+/** Fewer would take away what the night before left to do. */
+const keptDays = z.number().int().min(7).max(36_500);
 const selectionName = text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _');
 
-/** Its caps have no default: whoever saves a selection that nobody will confirm says how far it may go. */
+const selectionFile = text.refine((file) => file !== '-', {
+  error: 'must be the path of a file: a saved selection is not read from standard input',
+});
+
+/** Its caps have no default: a saved selection is applied without confirmation, so its author sets the limits. */
 const savedSelection = z
   .strictObject({
-    file: text.optional(),
+    file: selectionFile.optional(),
     query: text.optional(),
     maxTargets: z.number().int().positive(),
     maxShareOfWellsPercent: percent,
+    includeProducing: z.boolean().default(false),
   })
   .refine((selection) => (selection.file === undefined) !== (selection.query === undefined), {
     error: 'must name either a file or a query',
   });
 
-/** DESIGN.md section 8. Unknown keys are faults: a misspelt setting must not be silently without effect. */
+/** docs/design.md section 8. Unknown keys are faults: a misspelt setting must not silently have no effect. */
 export const configSchema = z
   .strictObject({
     service: z
       .strictObject({
-        url: httpUrl('https://pds.example.com').optional(),
+        url: serviceUrl.optional(),
+        id: serviceId.optional(),
         token: text.optional(),
         tokenFile: text.optional(),
         oauth: clientCredentials.optional(),
         tls: tls.optional(),
         timeoutMs: ms(30_000),
         concurrency: count(8),
-        requestsPerSecond: z.number().positive().optional(),
+        requestsPerSecond: z
+          .number()
+          .min(0.01, 'must be at least 0.01: one request in 100 seconds')
+          .max(10_000, 'must be at most 10000: leave it out for no limit')
+          .optional(),
         pageLimit: z.number().int().min(5).default(1_000),
         pageLimitGranted: z.boolean().default(false),
-        maxBodyBytes: count(64 * 1024 * 1024),
+        maxBodyBytes: z.number().int().positive().optional(),
         retry: z
           .strictObject({
             attempts: count(4),
@@ -123,9 +169,12 @@ export const configSchema = z
       .prefault({}),
     redis: z
       .strictObject({
-        url: z
-          .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' })
-          .default('redis://127.0.0.1:6379'),
+        url: redisUrl.default('redis://127.0.0.1:6379'),
+        passwordFile: text.optional(),
+      })
+      .refine(({ url, passwordFile }) => passwordFile === undefined || !URL.parse(url)?.password, {
+        error: 'redis.url holds a password already: name it by one of them',
+        path: ['passwordFile'],
       })
       .prefault({}),
     queue: z
@@ -137,12 +186,18 @@ export const configSchema = z
         maxHoldMs: ms(3_600_000),
       })
       .prefault({}),
-    worker: z.strictObject({ chunkConcurrency: count(2), graceMs: ms(20_000) }).prefault({}),
+    worker: z
+      .strictObject({
+        chunkConcurrency: count(2),
+        graceMs: ms(20_000),
+        memoryMb: z.number().int().min(leastMemoryMb).default(defaultMemoryMb),
+      })
+      .prefault({}),
     dataDir: text.default('wellsync-data'),
     warehouse: z
       .strictObject({
         url: text.optional(),
-        memoryLimitMb: count(64),
+        memoryLimitMb: z.number().int().positive().optional(),
         threads: count(1),
         lockWaitMs: ms(60_000),
       })
@@ -157,7 +212,9 @@ export const configSchema = z
         equipment: z.array(text).default([]),
         equipmentFile: text.optional(),
         historyFrom: day.default('1900-01-01'),
-        lookback,
+        lookback: lookbackTiers.default([{ days: 7 }]),
+        lookbackByWell: z.record(text, lookbackTiers).default({}),
+        holeDays: z.number().int().nonnegative().max(3_650).default(92),
         shrink: z
           .strictObject({
             maxSharePercent: percent.default(20),
@@ -167,58 +224,92 @@ export const configSchema = z
         chunkWells: count(100),
         chunkRows: count(100_000),
         batchRows: count(5_000),
-        rowsInMemory: count(16_000),
+        rowsInMemory: z.number().int().positive().optional(),
       })
       .prefault({}),
-    wells: z.strictObject({ timeZoneField: fieldPath.optional(), uwiField: fieldPath.optional() }).prefault({}),
+    freshness: z.strictObject({ warnAfterDays: count(14) }).prefault({}),
+    wells: z
+      .strictObject({
+        timeZoneField: fieldPath.optional(),
+        uwiField: fieldPath.optional(),
+        plugged: z.array(text).default([]),
+        pluggedField: fieldPath.optional(),
+        pluggedValues: z.array(text).min(1).default(['plugged', 'true']),
+      })
+      .prefault({}),
     push: z
       .strictObject({
         chunkItems: count(500),
         chunkBytes: z.number().int().min(1_024).default(1_000_000),
         concurrency: count(8),
         checkpointMs: ms(2_000),
-        delimiter: z.string().length(1, 'must be one character, such as ";"').default(','),
+        rememberDays: keptDays.default(3_650),
+        delimiter: z
+          .string()
+          .regex(/^[^"\r\n]$/, 'must be one character, such as ";", and no quote')
+          .default(','),
         aliases: z.record(text, z.enum(pipeFields)).default({}),
         limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
       })
       .prefault({}),
+    run: z.strictObject({ stuckAfterMs: ms(1_800_000) }).prefault({}),
     cleanup: z
       .strictObject({
         maxTargets: count(1_000),
         maxShareOfWellsPercent: percent.default(10),
         planMaxAgeHours: z.number().positive().default(24),
+        refuseIfProducedWithinDays: z.number().int().positive().max(36_500).default(30),
         chunkTargets: count(50),
         selections: z.record(selectionName, savedSelection).default({}),
       })
       .prefault({}),
-    logLevel: z.enum(['trace', 'debug', 'info', 'warn', 'error']).default('info'),
+    retention: z
+      .strictObject({
+        unitDays: keptDays.default(30),
+        runDays: keptDays.default(400),
+        rejectsDays: keptDays.default(90),
+        historyDays: keptDays.optional(),
+      })
+      .prefault({}),
+    logLevel: z.enum(logLevels).default('info'),
   })
-  .transform((config) => ({
-    ...config,
-    warehouse: { ...config.warehouse, url: config.warehouse.url ?? `duckdb:${config.dataDir}/warehouse.duckdb` },
-  }));
+  .transform((config) => {
+    const { engineMb, rowsInMemory, bodyBytes } = memoryBudget(config.worker.memoryMb);
+    return {
+      ...config,
+      service: { ...config.service, maxBodyBytes: config.service.maxBodyBytes ?? bodyBytes },
+      warehouse: {
+        ...config.warehouse,
+        memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb,
+      },
+      export: { ...config.export, rowsInMemory: config.export.rowsInMemory ?? rowsInMemory },
+    };
+  });
 
-export type Config = Readonly<z.output<typeof configSchema>>;
+type Settings = Readonly<z.output<typeof configSchema>>;
 
-/** Each environment variable with the setting that it stands for (DESIGN.md section 8). */
+export interface Config extends Omit<Settings, 'warehouse'> {
+  /** `url`: `duckdb:` with an absolute path. `dataDir` is absolute too (places.ts). */
+  readonly warehouse: Omit<Settings['warehouse'], 'url'> & { readonly url: string };
+  /** Whether the path of the warehouse is the same in every working folder. */
+  readonly isWarehousePlaced: boolean;
+  /** Absolute path of the folder of the configuration file; the working folder without a file. */
+  readonly folder: string;
+}
+
+/** Each environment variable with its setting (docs/design.md section 8). */
 export const environmentSettings = {
   WELLSYNC_SERVICE_URL: ['service', 'url'],
+  WELLSYNC_SERVICE_ID: ['service', 'id'],
   WELLSYNC_SERVICE_TOKEN: ['service', 'token'],
   WELLSYNC_SERVICE_TOKEN_FILE: ['service', 'tokenFile'],
   WELLSYNC_REDIS_URL: ['redis', 'url'],
+  WELLSYNC_REDIS_PASSWORD_FILE: ['redis', 'passwordFile'],
   WELLSYNC_WAREHOUSE: ['warehouse', 'url'],
   WELLSYNC_DATA_DIR: ['dataDir'],
   WELLSYNC_QUEUE_PREFIX: ['queue', 'prefix'],
+  WELLSYNC_WORKER_MEMORY_MB: ['worker', 'memoryMb'],
 } as const satisfies Record<string, readonly string[]>;
 
-/** Names the file itself, so it is not one of the settings. */
+/** Names the configuration file itself, so it is not a setting. */
 export const configFileVariable = 'WELLSYNC_CONFIG';
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -1,12 +1,13 @@
-/** The list of the jobs that wellsync knows. */
+/** The jobs of wellsync. */
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
 import { anyJob, type AnyJob } from '../src/runs/job.ts';
-import { createCleanupJob, type CleanupSettings } from './cleanup.ts';
-import { createDailyProductionJobs, type DailyProductionSettings } from './daily-production.ts';
-import type { DefinitionSettings } from './definitions.ts';
-import { createNetworkPipesJob, type NetworkPipesSettings } from './network-pipes.ts';
-import { createTimeSeriesJob } from './time-series.ts';
-import { createWellsJob } from './wells.ts';
+import { type CleanupSettings, createCleanupJob } from './cleanup/job.ts';
+import { createDailyProductionJobs } from './daily-production/job.ts';
+import type { DailyProductionSettings } from './daily-production/settings.ts';
+import type { DefinitionSettings } from './definitions/job.ts';
+import { createNetworkPipesJob, type NetworkPipesSettings } from './network-pipes/job.ts';
+import { createTimeSeriesJob } from './definitions/time-series.ts';
+import { createWellsJob } from './definitions/wells.ts';
 
 export function createJobs(
   settings: {

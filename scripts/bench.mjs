@@ -1,4 +1,4 @@
-/** `npm run bench [-- NAME ...]`: everything that the benchmarks need, then those of bench/ that are named, or all. */
+/** `npm run bench [-- NAME ...]`: prepares what the benchmarks need, then runs the named ones of bench/, or all. */
 import { readdirSync } from 'node:fs';
 import './setup/node-version.mjs';
 import { provideDependencies } from './setup/dependencies.mjs';

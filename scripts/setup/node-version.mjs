@@ -1,6 +1,6 @@
 /**
- * Owns the refusal of a Node that is too old: imported first, it ends the process before anything newer is touched. So
- * that it gets that far, the scripts keep to syntax and names that Node 16 can link.
+ * Ends the process with a message when Node is too old. Imported first, before any newer syntax is loaded; the scripts
+ * therefore keep to syntax and names that Node 16 can link.
  */
 import { readFileSync } from 'node:fs';
 

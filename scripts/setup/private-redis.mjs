@@ -1,4 +1,4 @@
-/** Owns Redis servers of our own: on a free port of the loopback, gone when this process is. */
+/** Private Redis servers: on a free port of 127.0.0.1, ended with this process. */
 import { accessSync, constants } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startLeashed } from './leash.mjs';
-import { askRedis } from './redis-talk.mjs';
 
 const startLimitMs = 10_000;
 
@@ -28,7 +27,7 @@ export function redisProgram() {
     .find(isExecutable);
 }
 
-/** A port of the loopback that nobody listens on. */
+/** A free port of 127.0.0.1. */
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -39,8 +38,9 @@ async function freePort() {
 }
 
 /**
- * What is kept and where. Without a folder nothing is: the name of the snapshot is one that no file has, since Redis
- * would read a file that a stranger left there.
+ * Arguments for persistence. Without a folder nothing is stored; the snapshot gets a name that no file has, since Redis
+ * would load a file that it finds.
+ *
  * @param {string | undefined} appendOnlyFolder
  */
 function persistence(appendOnlyFolder) {
@@ -50,22 +50,28 @@ function persistence(appendOnlyFolder) {
 }
 
 /**
- * Resolves when the server answers; false where it ended before.
+ * Resolves to true when the server answers, to false if it ended or `startLimitMs` passed before.
+ *
  * @param {string} url
  * @param {Promise<number>} exited
  */
 async function answers(url, exited) {
-  const ended = exited.then(() => false);
-  for (const giveUpAtMs = Date.now() + startLimitMs; Date.now() < giveUpAtMs;) {
-    const ready = askRedis(url).then(
-      () => true,
-      // Refused, or still loading its append-only file: asked again shortly.
-      () => delay(20).then(() => undefined),
-    );
-    const outcome = await Promise.race([ready, ended]);
-    if (outcome !== undefined) return outcome;
+  const { Redis } = await import('ioredis');
+  // Retries while nothing listens yet, and while the server loads its append-only file.
+  const redis = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+  // Without a listener ioredis prints each refused connection.
+  redis.on('error', () => undefined);
+  const late = new AbortController();
+  try {
+    return await Promise.race([
+      redis.ping().then(() => true),
+      exited.then(() => false),
+      delay(startLimitMs, false, { signal: late.signal }),
+    ]);
+  } finally {
+    late.abort();
+    redis.disconnect();
   }
-  return false;
 }
 
 /**
@@ -73,11 +79,12 @@ async function answers(url, exited) {
  * @property {string} url
  * @property {number} pid
  * @property {Promise<number>} exited
- * @property {() => Promise<number>} stop SIGTERM; resolves when it is gone
+ * @property {() => Promise<number>} stop sends SIGTERM and resolves when the server is gone
  */
 
 /**
- * Starts a server and resolves when it answers. Rejects with the server's last words where it does not come up.
+ * Starts a server and resolves when it answers. Rejects with the server's last output if it does not start.
+ *
  * @param {{ program: string, port?: number, appendOnlyFolder?: string }} options
  * @returns {Promise<PrivateRedis>}
  */
@@ -86,7 +93,7 @@ export async function startRedis({ program, port, appendOnlyFolder }) {
   const url = `redis://127.0.0.1:${chosenPort}`;
   const server = startLeashed(
     program,
-    // Redis reads `--save ''` as no snapshots; noeviction is what a queue needs, and wellsync insists on it.
+    // Redis reads `--save ''` as no snapshots. A queue needs noeviction, and wellsync insists on it.
     [
       '--port',
       String(chosenPort),

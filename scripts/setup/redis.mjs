@@ -1,11 +1,10 @@
 /**
- * Owns where the scripts get a Redis from, in this order: the one that WELLSYNC_REDIS_URL names; one on the usual port;
- * a private one from a program of this machine; a private one from a package that root may install on Debian.
+ * A Redis for the scripts, in this order: the one that WELLSYNC_REDIS_URL names; one on the default port; a private one
+ * from a program on this machine; a private one from a package that root may install on Debian.
  */
 import { existsSync } from 'node:fs';
 import { runLeashed } from './leash.mjs';
 import { redisProgram, startRedis } from './private-redis.mjs';
-import { askRedis } from './redis-talk.mjs';
 import { SetupError } from './setup-error.mjs';
 
 const usualUrl = 'redis://127.0.0.1:6379';
@@ -21,21 +20,35 @@ redis-server or valkey-server on the PATH. Any of these will do; then run this a
 /**
  * @typedef {object} ProvidedRedis
  * @property {string} url
- * @property {() => Promise<unknown>} stop ends it where it is ours, else does nothing
+ * @property {() => Promise<unknown>} stop ends a private server, else does nothing
  */
 
-/** @param {unknown} error */
-function reasonOf(error) {
-  return (error instanceof Error ? error.message : String(error)).replace(/\.+$/, '');
+/**
+ * Runs wellsync's own check of a Redis, from dist, so that the scripts use none that wellsync refuses. Rejects with an
+ * UnreachableError, which shows no password.
+ *
+ * @param {string} url
+ */
+async function checkRedis(url) {
+  const module = new URL('../../dist/src/queue/redis.js', import.meta.url).href;
+  const program = /** @type {typeof import('../../src/queue/redis.ts')} */ (await import(module));
+  return program.checkRedis(url);
 }
 
-/** @param {string} url */
-async function requireFitting(url) {
-  const { version, evictionPolicy } = await askRedis(url);
-  if (evictionPolicy !== 'noeviction') {
-    throw new Error(`its maxmemory-policy is ${evictionPolicy}, and a queue needs noeviction`);
-  }
-  return version;
+/**
+ * The fault and its remedy.
+ *
+ * @param {unknown} error
+ */
+function reasonOf(error) {
+  if (!(error instanceof Error)) return String(error);
+  const hint = 'hint' in error && typeof error.hint === 'string' ? `. ${error.hint}` : '';
+  return `${error.message}${hint}`.replace(/\.+$/, '');
+}
+
+/** @param {unknown} error */
+function isNobodyThere(error) {
+  return error instanceof Error && String(error.cause).includes('ECONNREFUSED');
 }
 
 /**
@@ -43,8 +56,8 @@ async function requireFitting(url) {
  * @returns {Promise<ProvidedRedis>}
  */
 async function takeNamed(url) {
-  const version = await requireFitting(url).catch((error) => {
-    throw new SetupError(`The Redis that WELLSYNC_REDIS_URL names cannot be used: ${reasonOf(error)}.`);
+  const { version } = await checkRedis(url).catch((error) => {
+    throw new SetupError(`The Redis that WELLSYNC_REDIS_URL names is not fit: ${reasonOf(error)}.`);
   });
   console.log(`Using the Redis ${version} that WELLSYNC_REDIS_URL names.`);
   return { url, stop: async () => {} };
@@ -53,12 +66,11 @@ async function takeNamed(url) {
 /** @returns {Promise<ProvidedRedis | undefined>} */
 async function takeUsual() {
   try {
-    const version = await requireFitting(usualUrl);
+    const { version } = await checkRedis(usualUrl);
     console.log(`Using the Redis ${version} on 127.0.0.1:6379.`);
     return { url: usualUrl, stop: async () => {} };
   } catch (error) {
-    const reason = reasonOf(error);
-    if (!reason.includes('ECONNREFUSED')) console.log(`Leaving the Redis on 127.0.0.1:6379 alone: ${reason}.`);
+    if (!isNobodyThere(error)) console.log(`Leaving the Redis on 127.0.0.1:6379 alone: ${reasonOf(error)}.`);
     return undefined;
   }
 }
@@ -67,7 +79,9 @@ function mayInstall() {
   return process.getuid?.() === 0 && existsSync('/etc/debian_version') && existsSync('/usr/bin/apt-get');
 }
 
-/** Installs the program alone: SYSTEMD_OFFLINE and RUNLEVEL keep the package from starting a service on the usual port. */
+/**
+ * Installs only the program: SYSTEMD_OFFLINE and RUNLEVEL keep the package from starting a service on the default port.
+ */
 async function installFromDebian() {
   console.log('Installing redis-server (apt-get), since none is here and this is root on Debian …');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1', RUNLEVEL: '1' };
@@ -90,7 +104,8 @@ async function startPrivate(program) {
 }
 
 /**
- * Finds or starts a Redis that fits. Throws SetupError with the ways to get one.
+ * Finds or starts a usable Redis; requires the dependencies and dist. Throws SetupError with the ways to get one.
+ *
  * @returns {Promise<ProvidedRedis>}
  */
 export async function provideRedis() {

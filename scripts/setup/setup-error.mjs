@@ -1,6 +1,6 @@
-/** Owns the way a script ends: with a sentence for the person at the keyboard where the reason is known, else with the stack. */
+/** The end of a script: a sentence for the user when the cause is known, else the stack. */
 
-/** Something that the person has to mend; its message says what and how. */
+/** A fault that the user has to correct; its message names the fault and the remedy. */
 export class SetupError extends Error {
   /** @override */
   name = 'SetupError';

@@ -1,30 +1,68 @@
-/** Owns the list of the commands, and what they have in common: options, help, and how wrong words are told. */
+/** The commands and their common parts: options, help, and the errors of wrong flags. */
 import { Command, Option, type CommanderError } from 'commander';
-import { UsageError } from '../core/errors.ts';
-import { examples, logLevels, type Shell } from './command-line.ts';
-import { addAuditCommand } from './audit-command.ts';
-import { addCleanupCommand } from './cleanup-command.ts';
-import { addCoverageCommand } from './coverage-command.ts';
-import { addDoctorCommand } from './doctor-command.ts';
-import { addExportCommand } from './export-command.ts';
-import { addProbeCommand } from './probe-command.ts';
-import { addPushCommand } from './push-command.ts';
-import { addQueryCommand } from './query-command.ts';
-import { addRestatementsCommand } from './restatements-command.ts';
-import { addRunsCommand } from './runs-command.ts';
-import { addTestingServerCommand } from './testing-server-command.ts';
-import { versionOfPackage } from './version.ts';
-import { addWorkerCommand } from './worker-command.ts';
+import { logLevels } from '../../config/log-levels.ts';
+import { UsageError } from '../core/base/errors.ts';
+import { nearestName } from '../core/base/nearest-name.ts';
+import { versionOfPackage } from '../app/version.ts';
+import { helpText, helpWidth } from './help-width.ts';
+import { addAuditCommand } from './commands/audit.ts';
+import { addCleanupCommand } from './commands/cleanup.ts';
+import { examples, type Shell } from './commands/command-line.ts';
+import { addCompletionCommand } from './commands/completion.ts';
+import { addCoverageCommand } from './commands/coverage.ts';
+import { addDoctorCommand } from './commands/doctor.ts';
+import { addExportCommand } from './commands/export.ts';
+import { addProbeCommand } from './commands/probe.ts';
+import { addPruneCommand } from './commands/prune.ts';
+import { addPushCommand } from './commands/push.ts';
+import { addQueryCommand } from './commands/query.ts';
+import { addRestatementsCommand } from './commands/restatements.ts';
+import { addRunsCommand } from './commands/runs.ts';
+import { addServiceCommand } from './commands/service.ts';
+import { addTestingServerCommand } from './commands/testing-server.ts';
+import { addWarehouseCommand } from './commands/warehouse.ts';
+import { addWorkerCommand } from './commands/worker.ts';
 
-/** Wrong words are thrown as UsageError; help that was asked for ends as CommanderError with exit code 0. */
-export function createProgram(shell: Shell): Command {
+type AddCommand = (program: Command, shell: Shell, argv: readonly string[]) => unknown;
+
+/** In the order of the help. */
+const commands: readonly AddCommand[] = [
+  addWorkerCommand,
+  addExportCommand,
+  addPushCommand,
+  addCleanupCommand,
+  addRunsCommand,
+  addCoverageCommand,
+  addRestatementsCommand,
+  addQueryCommand,
+  addWarehouseCommand,
+  addPruneCommand,
+  addAuditCommand,
+  addProbeCommand,
+  addServiceCommand,
+  addTestingServerCommand,
+  addDoctorCommand,
+  addCompletionCommand,
+];
+
+/**
+ * Creates the program for these arguments. Throws UsageError for wrong ones, and CommanderError with exit code 0 for
+ * help.
+ */
+export async function createProgram(shell: Shell, argv: readonly string[]): Promise<Command> {
   const program = new Command('wellsync')
     .description('Moves oil and gas production data between the Production Data Service and your warehouse.')
     .version(versionOfPackage())
-    // The faults of commander are told by main, like all others.
-    .configureOutput({ outputError: () => {} })
+    .configureOutput({
+      writeOut: (text) => void shell.output.write(helpText(text)),
+      getOutHelpWidth: () => Math.min(helpWidth, shell.output.width),
+      writeErr: (text) => shell.output.stderr.write(text),
+      // Faults of commander are reported like all others.
+      outputError: () => {},
+    })
     .option('--config <file>', 'configuration file (WELLSYNC_CONFIG; config/wellsync.yaml when it is there)')
     .option('--json', 'print the result as one JSON document; logs and progress go to standard error')
+    .option('--quiet', 'print only what went wrong, and the requested data')
     .option('--service-url <url>', 'address of the service (WELLSYNC_SERVICE_URL)')
     .option('--redis-url <url>', 'address of Redis (WELLSYNC_REDIS_URL)')
     .option('--warehouse <url>', 'duckdb:PATH (WELLSYNC_WAREHOUSE)')
@@ -32,18 +70,7 @@ export function createProgram(shell: Shell): Command {
     .option('--queue-prefix <name>', 'tells installations on one Redis apart (WELLSYNC_QUEUE_PREFIX)')
     .addOption(new Option('--log-level <level>', 'how much is logged').choices(logLevels))
     .addHelpText('after', explanation);
-  addWorkerCommand(program, shell);
-  addExportCommand(program, shell);
-  addPushCommand(program, shell);
-  addCleanupCommand(program, shell);
-  addRunsCommand(program, shell);
-  addCoverageCommand(program, shell);
-  addRestatementsCommand(program, shell);
-  addQueryCommand(program, shell);
-  addAuditCommand(program, shell);
-  addProbeCommand(program, shell);
-  addTestingServerCommand(program, shell);
-  addDoctorCommand(program, shell);
+  for (const add of commands) await add(program, shell, argv);
   for (const command of leavesOf(program)) command.addHelpText('after', commonNote);
   throwUsageErrors(program);
   return program;
@@ -51,9 +78,9 @@ export function createProgram(shell: Shell): Command {
 
 const explanation = `
 These options may stand after every command. Flags beat the environment, which
-beats the configuration file. There is no flag for the token of the service,
-since other users of a machine can see flags: set WELLSYNC_SERVICE_TOKEN_FILE,
-or WELLSYNC_SERVICE_TOKEN.
+beats the configuration file. Other users of a machine can see flags, so none
+takes a secret: name the token of the service by WELLSYNC_SERVICE_TOKEN_FILE, and
+the password of Redis by WELLSYNC_REDIS_PASSWORD_FILE, not in --redis-url.
 ${examples([
   'wellsync testing-server --wells 20',
   'WELLSYNC_SERVICE_URL=http://127.0.0.1:4010 wellsync doctor',
@@ -62,31 +89,49 @@ ${examples([
   'wellsync query "SELECT count(*) FROM daily_production"',
 ])}`;
 
-const commonNote = `Options of every command (--json, --config, --redis-url, …): wellsync --help
+/** Stands behind the examples with which the help of every command ends, and their blank line. */
+const commonNote = `Options of every command (--json, --quiet, --config, …): wellsync --help
 `;
 
-/** The commands that do something, without the groups that they stand in. */
+/** The commands with an action, without their groups. */
 function leavesOf(command: Command): readonly Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 }
 
-/** Every command gets its own, so that the hint can name the help that fits. */
+/** Configured for each command, so that the hint can name the right help. */
 function throwUsageErrors(command: Command): void {
   command.exitOverride((error: CommanderError) => {
     if (isHelp(error)) throw error;
-    throw new UsageError(sentenceOf(error), { hint: `See: ${wordsOf(command)} --help` });
+    throw new UsageError(sentenceOf(error, command), { hint: `See: ${wordsOf(command)} --help` });
   });
   for (const child of command.commands) throwUsageErrors(child);
 }
 
-/** Help or version was asked for, or shown because words were missing (exit code 1). */
+/** Help or the version was requested, or help is shown because arguments were missing (exit code 1). */
 function isHelp(error: CommanderError): boolean {
   return ['commander.helpDisplayed', 'commander.help', 'commander.version'].includes(error.code);
 }
 
-/** `error: unknown option '--wel'\n(Did you mean --wells?)` on one line, without its first word. */
-function sentenceOf(error: CommanderError): string {
-  return error.message.replace(/^error: /, '').replaceAll(/\s+/g, ' ');
+/** The message `error: unknown option '--wel'\n(Did you mean --wells?)` on one line, without its first word. */
+function sentenceOf(error: CommanderError, command: Command): string {
+  const sentence = error.message.replace(/^error: /, '').replaceAll(/\s+/g, ' ');
+  const [, given] = error.code === 'commander.unknownOption' ? (/'(--[^']+)'/.exec(sentence) ?? []) : [];
+  if (given === undefined) return sentence;
+  const meant = flagsNear(given, command);
+  return `unknown option '${given}'${meant.length === 0 ? '' : ` (Did you mean ${meant.join(' or ')}?)`}`;
+}
+
+/** The flags that begin as the given one does, else the one whose name is nearest. */
+function flagsNear(given: string, command: Command): readonly string[] {
+  const flags = flagsOf(command);
+  const begun = flags.filter((flag) => flag.startsWith(given));
+  const nearest = nearestName(given, flags);
+  return begun.length > 0 ? begun : nearest === undefined ? [] : [nearest];
+}
+
+function flagsOf(command: Command): readonly string[] {
+  const own = command.options.flatMap(({ long }) => long ?? []);
+  return [...new Set([...own, ...(command.parent === null ? ['--help'] : flagsOf(command.parent))])];
 }
 
 function wordsOf(command: Command): string {

@@ -1,21 +1,21 @@
 /**
- * Decides what the text of one cell means: text in, JSON text or a reason out. Numbers keep their own text: a number that
- * is valid JSON is never parsed and printed again, so every digit arrives as it was written.
+ * Parsers for the text of one cell: text in, JSON text or a reason out. A number that is valid JSON is never parsed and
+ * printed again, so every digit is sent as it was written.
  */
-import type { NumberLimit } from '../core/pipe-fields.ts';
+import type { NumberLimit } from '../core/pipes/fields.ts';
 
-/** What is wrong with a cell; `column` is the header's own word, empty where the whole row is at fault. */
+/** Fault of a cell. `column` is the name in the header; empty when the whole row is at fault. */
 export interface CellFault {
   readonly column: string;
   readonly reason: string;
 }
 
-/** JSON text of a cell, or why it has none. */
-export type CellReading = { readonly json: string } | { readonly reason: string };
+/** JSON text of a cell, or the reason why it has none. */
+export type CellResult = { readonly json: string } | { readonly reason: string };
 
 const number = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?`;
 const jsonNumber = new RegExp(`^${number}$`);
-/** What JSON takes for white space; a no-break space is none. */
+/** White space by the rules of JSON; a no-break space is not. */
 const blank = String.raw`[ \t\r\n]*`;
 const jsonNumbers = new RegExp(String.raw`^\[${blank}${number}(?:${blank},${blank}${number})*${blank}\]$`);
 const jsonEmpty = /^\[[ \t\r\n]*\]$/;
@@ -23,22 +23,22 @@ const looseNumber = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eE][+-]?\d+)?)$/;
 // eslint-disable-next-line no-control-regex -- control characters are what JSON wants escaped
 const plainText = /^[^"\\\u0000-\u001f]*$/;
 const shownLength = 40;
-/** Digits that fit a double without an exponent. */
+/** Length up to which a number without an exponent fits a double. */
 const plainDigits = 300;
 
-/** A text as a JSON string, without a change. */
+/** The text, unchanged, as a JSON string. */
 export function textJson(text: string): string {
   return plainText.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
-/** A text as it stands in a message: quoted, cut, on one line. */
+/** A text for a message: quoted, cut to 40 characters, on one line. */
 function shown(text: string): string {
   const cut = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
   return JSON.stringify(cut);
 }
 
-/** `true` and `false` in any case, and the 1 and 0 that databases write. */
-export function readBoolean(text: string): CellReading {
+/** Accepts `true` and `false` in any case, and the 1 and 0 that databases write. */
+export function readBoolean(text: string): CellResult {
   const word = text.trim().toLowerCase();
   if (word === 'true' || word === '1') return { json: 'true' };
   if (word === 'false' || word === '0') return { json: 'false' };
@@ -47,8 +47,11 @@ export function readBoolean(text: string): CellReading {
 
 const dateTime = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-](\d\d):(\d\d))?$/;
 
-/** An ISO date-time that exists in the calendar; with or without a zone, as on the rest of the wire. Left as written. */
-export function readDate(text: string): CellReading {
+/**
+ * Accepts an ISO date-time that exists in the calendar, with or without a zone, as for other dates of the service.
+ * Keeps its text.
+ */
+export function readDate(text: string): CellResult {
   const match = dateTime.exec(text);
   if (match === null) return { reason: `${shown(text)} is not an ISO date-time such as 2024-03-01T00:00:00Z` };
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, zoneHour = 0, zoneMinute = 0] = match
@@ -64,12 +67,12 @@ function daysOfMonth(year: number, month: number): number {
   return month === 2 ? (isLeapYear ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
-/** Whether a list field's cell is written as a JSON array or with `;`: what a row of the long form never holds. */
+/** Whether the cell of a list field holds a JSON array or a list with `;`. A row of the long form never does. */
 export function isListText(text: string): boolean {
   return text.includes('[') || text.includes(';');
 }
 
-/** Numbers in a JSON array that `readNumbers` gave. */
+/** Count of the numbers in a JSON array that `readNumbers` returned. */
 export function countNumbers(json: string): number {
   if (json === '[]') return 0;
   let count = 1;
@@ -78,8 +81,8 @@ export function countNumbers(json: string): number {
 }
 
 /**
- * The cell of a list field as a JSON array: from a JSON array, from numbers with `;` between them, or from one number.
- * Otherwise every reason why it is none. Empty text never comes here: an empty cell is an absent field.
+ * The cell of a list field as a JSON array: from a JSON array, from numbers separated by `;`, or from one number.
+ * Otherwise every reason why it is not one. `cell` is not empty: an empty cell is an absent field.
  */
 export function readNumbers(cell: string, limit: NumberLimit | undefined): string | readonly string[] {
   const text = cell.trim();
@@ -87,7 +90,7 @@ export function readNumbers(cell: string, limit: NumberLimit | undefined): strin
   return readParts(text.includes(';') ? text.split(';') : [text], limit);
 }
 
-/** Fast for what is right (the text itself is the JSON), and exact about what is not. */
+/** Valid text is returned as it is, which is fast; invalid text is parsed again for exact reasons. */
 function readArray(text: string, limit: NumberLimit | undefined): string | readonly string[] {
   if (jsonNumbers.test(text)) {
     return isBounded(text, limit) ? (reasonsOf(text.slice(1, -1).split(','), limit) ?? text) : text;
@@ -98,7 +101,10 @@ function readArray(text: string, limit: NumberLimit | undefined): string | reado
   return parts.flatMap((part, index) => withOrdinal(faultOfJsonElement(part.trim()), index, parts.length));
 }
 
-/** Whether the values have to be looked at: without a limit only an exponent makes a number too large for a double. */
+/**
+ * Whether the values must be checked. Without a limit only an exponent or a great length makes a number too large for a
+ * double.
+ */
 function isBounded(text: string, limit: NumberLimit | undefined): boolean {
   return limit !== undefined || text.includes('e') || text.includes('E') || text.length > plainDigits;
 }
@@ -108,20 +114,21 @@ function faultOfJsonElement(text: string): string | undefined {
 }
 
 function readParts(parts: readonly string[], limit: NumberLimit | undefined): string | readonly string[] {
-  const readings = parts.map((part) => readNumber(part.trim()));
-  const faults = readings.flatMap((reading, index) =>
-    'reason' in reading ? withOrdinal(reading.reason, index, parts.length) : [],
+  const results = parts.map((part) => readNumber(part.trim()));
+  const faults = results.flatMap((result, index) =>
+    'reason' in result ? withOrdinal(result.reason, index, parts.length) : [],
   );
   if (faults.length > 0) return faults;
-  const numbers = readings.map((reading) => ('json' in reading ? reading.json : ''));
+  const numbers = results.map((result) => ('json' in result ? result.json : ''));
   return reasonsOf(numbers, limit) ?? `[${numbers.join(',')}]`;
 }
 
 /**
- * JSON numbers go through as they are. Of the others only those are mended that lose a sign or a point or gain the zero
- * before it (`+5`, `5.`, `.5`), so that no digit changes; the rest is refused, since its meaning would be a guess.
+ * Keeps JSON numbers as they are. Accepts other forms only when a plus sign or a trailing point is dropped, or a zero
+ * is added before the point (`+5`, `5.`, `.5`), so that no digit changes. Refuses the rest, since its meaning would be
+ * a guess.
  */
-function readNumber(text: string): CellReading {
+function readNumber(text: string): CellResult {
   if (jsonNumber.test(text)) return { json: text };
   if (text === '') return { reason: 'is empty' };
   const match = looseNumber.exec(text);
@@ -137,7 +144,10 @@ function commaHint(text: string): string {
   return /^[+-]?\d+,\d+$/.test(text) ? ': write a decimal point' : '';
 }
 
-/** What is beyond the limits, or beyond a double, of numbers that are valid JSON. */
+/**
+ * Reasons for the numbers beyond the limits or beyond a double; undefined when there are none. `numbers` are valid
+ * JSON.
+ */
 function reasonsOf(numbers: readonly string[], limit: NumberLimit | undefined): string[] | undefined {
   let reasons: string[] | undefined;
   for (let index = 0; index < numbers.length; index += 1) {

@@ -1,13 +1,13 @@
 /**
- * Owns the way from bytes to rows of a CSV file: csv-parse does the parsing where a line takes a parser, this knows where
- * each row lies in the file and sees to it that a row with broken quotes costs that row alone.
+ * Splits the bytes of a CSV file into rows. csv-parse parses the lines that need a parser; this class tracks the
+ * position of each row in the file and confines broken quotes to one row.
  *
  *   A quote that is opened and not closed makes any parser swallow the lines that follow. A row of several lines whose
  *   quoting is broken, or that never ends, is cut at its first line end: that line is at fault, and the parser starts
- *   anew behind it. Rows are the same whatever blocks the bytes come in.
+ *   anew behind it. Rows do not depend on the blocks in which the bytes come.
  */
-import { UsageError } from '../core/errors.ts';
-import { figure } from '../core/figure.ts';
+import { UsageError } from '../core/base/errors.ts';
+import { figure } from '../core/base/text.ts';
 import type { CsvRow } from './csv-row.ts';
 import { hasPlainDelimiter, takeRegularLines } from './regular-lines.ts';
 import { quoteFault, RowParser, type CsvFormat, type Ended } from './row-parser.ts';
@@ -15,26 +15,29 @@ import { quoteFault, RowParser, type CsvFormat, type Ended } from './row-parser.
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
-/** After a new start the parser gets little at first: a file full of broken rows must not be parsed over and over. */
+/** First step after a restart, in bytes. Small, so that a file full of broken rows is not parsed over and over. */
 const firstStepBytes = 1024;
 const maxStepBytes = 64 * 1024;
 
-/** Cuts bytes into rows, in order. `start` is where the first byte stands. Empty lines are no rows. */
+/**
+ * Splits bytes into rows, in order. `start` is the position of the first byte. Skips empty lines. Throws UsageError for
+ * a line longer than `maxRowBytes`.
+ */
 export class CsvRows {
   readonly #format: CsvFormat;
   readonly #onRow: (row: CsvRow) => void;
-  /** Made when a line takes one. */
+  /** Created when a line needs a parser. */
   #parser: RowParser | undefined;
   #isRestarting = false;
   #stepBytes = maxStepBytes;
-  /** The bytes from the start of the row at hand on. */
+  /** Bytes from the start of the current row on. */
   #window: Buffer = Buffer.alloc(0);
   #windowByte: number;
-  /** Where the parser at hand started, and how far it was fed. */
+  /** Byte at which the current parser started, and byte up to which it was fed. */
   #parserByte: number;
   #fedByte: number;
   #parserLines = 0;
-  /** Where the next row starts. */
+  /** Position of the next row. */
   #byte: number;
   #line: number;
   readonly #hasRegularLines: boolean;
@@ -51,7 +54,7 @@ export class CsvRows {
     this.#hasRegularLines = hasPlainDelimiter(format.delimiter);
   }
 
-  /** The line that holds the byte: to name the place of a fault in bytes that were just written. */
+  /** The line of `byte`, which must be among the bytes last written. */
   lineOf(byte: number): number {
     return this.#line + newlinesIn(this.#window.subarray(this.#byte - this.#windowByte, byte - this.#windowByte));
   }
@@ -63,14 +66,16 @@ export class CsvRows {
     this.#takeRows();
   }
 
-  /** What needs no parser goes round it, also behind a row that did: so rows never depend on where blocks end. */
+  /**
+   * Takes regular lines without the parser, also behind a parsed row, so that rows never depend on block boundaries.
+   */
   #takeRows(): void {
     for (;;) {
       const from = this.#byte;
       this.#takeRegularLines();
       const lineEnd = this.#window.indexOf(newline, this.#byte - this.#windowByte);
       const end = lineEnd === -1 ? this.#window.length : lineEnd + 1;
-      // The parser would tell later, and where depends on how much it was fed.
+      // The parser would report it later, at a point that depends on how much it was fed.
       if (this.#isOverlong(this.#windowByte + end)) throw this.#tooLong();
       if (lineEnd !== -1) this.#parse();
       if (this.#byte === from) return;
@@ -83,14 +88,14 @@ export class CsvRows {
     takeRegularLines(this.#window, from - this.#windowByte, this.#format.delimiter, (cells, end) => {
       const endByte = this.#windowByte + end;
       if (this.#isOverlong(endByte)) throw this.#tooLong();
-      if (cells.length > 0) this.#give(this.#rowTo(endByte, cells, true));
+      if (cells.length > 0) this.#emit(this.#rowTo(endByte, cells, true));
       else this.#passLine(endByte);
     });
-    // Whatever the parser was fed of these lines.
+    // The parser may have been fed some of these lines.
     if (this.#byte > from) this.#restart();
   }
 
-  /** By bytes, which is what every way to a row can tell; the parser counts characters. */
+  /** Counts bytes, which both ways of parsing know; the parser itself counts characters. */
   #isOverlong(endByte: number): boolean {
     return endByte - this.#byte > this.#format.maxRowBytes;
   }
@@ -100,7 +105,7 @@ export class CsvRows {
     this.#line += 1;
   }
 
-  /** Gives the last row, where the file does not end with a line end. */
+  /** Passes on the last row when the file does not end with a line end. */
   end(): void {
     this.#parse();
     for (;;) {
@@ -135,7 +140,7 @@ export class CsvRows {
     const row = this.#rowTo(endByte, cells, isOneLine);
     const isBroken = row.lastLine > row.line && quoteFault(row, this.#format.delimiter) !== undefined;
     if (isBroken || this.#isOverlong(endByte)) this.#cutLine();
-    else this.#give(row);
+    else this.#emit(row);
   }
 
   #skipEmptyLines(): void {
@@ -164,13 +169,13 @@ export class CsvRows {
     };
   }
 
-  #give(row: CsvRow): void {
+  #emit(row: CsvRow): void {
     this.#byte = row.endByte;
     this.#line = row.lastLine + 1;
     this.#onRow(row);
   }
 
-  /** Gives the first line of the row at hand as a fault, and has the parser start anew behind it. */
+  /** Passes on the first line of the current row as a fault, and restarts the parser behind it. */
   #cutLine(parserFault?: Error): void {
     this.#skipEmptyLines();
     const offset = this.#byte - this.#windowByte;
@@ -178,7 +183,7 @@ export class CsvRows {
     const endByte = this.#windowByte + (lineEnd === -1 ? this.#window.length : lineEnd + 1);
     if (this.#isOverlong(endByte)) throw this.#tooLong(parserFault);
     const fault = 'a quote is opened on this line and not closed as it should be';
-    this.#give(this.#rowTo(endByte, [], true, fault));
+    this.#emit(this.#rowTo(endByte, [], true, fault));
     this.#isRestarting = true;
   }
 

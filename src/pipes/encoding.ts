@@ -1,7 +1,7 @@
-/** Decides whether bytes are UTF-8 text, and names what they look like where they are not. */
+/** Checks that bytes are UTF-8 text, and names the likely encoding where they are not. */
 import { isUtf8 } from 'node:buffer';
 
-/** How many bytes `guessFromStart` wants to see, or all there are. */
+/** Bytes that `guessFromStart` examines. */
 export const startBytes = 64;
 
 const utf8Bom = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -11,7 +11,7 @@ export function bomLength(start: Buffer): number {
   return start.subarray(0, utf8Bom.length).equals(utf8Bom) ? utf8Bom.length : 0;
 }
 
-/** The name of an encoding that the first bytes of a file give away; undefined where nothing speaks against UTF-8. */
+/** The encoding that the first bytes of a file indicate; undefined when they do not rule out UTF-8. */
 export function guessFromStart(start: Buffer): string | undefined {
   const [first, second, third, fourth] = start;
   if (first === 0xff && second === 0xfe) return third === 0 && fourth === 0 ? 'UTF-32 LE' : 'UTF-16 LE';
@@ -24,22 +24,25 @@ export function guessFromStart(start: Buffer): string | undefined {
   return odd > 0 ? 'UTF-16 LE without a byte order mark' : 'UTF-16 BE without a byte order mark';
 }
 
-/** What a byte that cannot be UTF-8 looks like: 0x80 to 0x9f are control characters in Latin-1, which nobody writes. */
+/**
+ * The likely encoding of a byte that is not UTF-8. 0x80 to 0x9f are control characters in Latin-1, which files do not
+ * contain.
+ */
 export function guessFromByte(byte: number): string {
   return byte >= 0x80 && byte <= 0x9f ? 'Windows-1252' : 'Latin-1 (ISO 8859-1) or Windows-1252';
 }
 
-/** Whole characters of a block and, where they end before it does, the byte behind them that is no UTF-8. */
+/** The whole characters of a block and, when they end before the block does, the invalid byte behind them. */
 export interface CheckedText {
   readonly text: Buffer;
   readonly faultyByte: number | undefined;
 }
 
-/** Checks a stream of bytes whatever its blocks: a character that is cut by a block's end waits for the next. */
+/** Checks a stream of bytes, block by block. A character cut by the end of a block waits for the next block. */
 export class Utf8Check {
   #cut: Buffer = Buffer.alloc(0);
 
-  /** `text` starts with what the last block left behind. */
+  /** `text` starts with the cut character of the previous block. */
   check(block: Buffer): CheckedText {
     const bytes = this.#cut.length === 0 ? block : Buffer.concat([this.#cut, block]);
     const end = bytes.length - unfinishedLength(bytes);
@@ -50,13 +53,13 @@ export class Utf8Check {
     return { text: whole.subarray(0, faultAt), faultyByte: whole[faultAt] };
   }
 
-  /** The first byte of a character that the end of the file cuts; undefined when there is none. */
+  /** First byte of a character that the end of the file cuts; undefined when there is none. */
   end(): number | undefined {
     return this.#cut[0];
   }
 }
 
-/** Bytes at the end that may be the start of a character: at most 3. */
+/** Bytes at the end that may start a longer character, at most 3. */
 function unfinishedLength(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -70,7 +73,7 @@ function characterLength(lead: number): number {
   return lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
 }
 
-/** The offset of the first character that is none. Looked for one by one, once in the life of a file. */
+/** Offset of the first invalid character. Tests characters one by one, at most once per file. */
 function firstFault(bytes: Buffer): number {
   let offset = 0;
   while (offset < bytes.length) {

@@ -1,28 +1,28 @@
-/** Decides whether a file is the one that it was, and by its content whether it was ever seen, under whatever name. */
+/** The identity of a file (device, inode, size, time), and the identity of its content (SHA-256) under any name. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
-import { AbortedError, PermanentError, UsageError } from '../core/errors.ts';
-import { figure } from '../core/figure.ts';
+import { AbortedError, PermanentError, UsageError } from '../core/base/errors.ts';
+import { counted, figure } from '../core/base/text.ts';
 import { isPacked, readContent, unreadable } from './content.ts';
+import { openRegularFile } from './regular-file.ts';
 
-/** JSON, to be kept with a run. */
+/** Stored with a run as JSON. */
 export interface FileIdentity {
   readonly bytes: number;
   readonly mtimeMs: number;
-  /** Of the bytes as they lie on disk, packed or not; hexadecimal. */
+  /** Hash of the bytes on disk, packed or not; hexadecimal. */
   readonly sha256: string;
 }
 
-/** What a file holds, unpacked where it is gzip. JSON. */
+/** Identity of the content of a file, unpacked for gzip. Stored as JSON. */
 export interface FileContent {
   readonly bytes: number;
-  /** The same for the same rows packed in another way, or not at all. */
+  /** Hash of the unpacked content, hexadecimal: independent of the packing. */
   readonly sha256: string;
 }
 
-/** Reads the file once more where it is packed. Throws UsageError where it cannot be unpacked to its end. */
+/** Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end. */
 export async function identifyContent(
   path: string,
   { bytes, sha256 }: FileIdentity,
@@ -38,7 +38,10 @@ export async function identifyContent(
   return { bytes: unpackedBytes, sha256: hash.digest('hex') };
 }
 
-/** Reads the whole file once. Throws UsageError for what is no file or cannot be read, and when it changes meanwhile. */
+/**
+ * Reads the whole file once. Throws UsageError for a path that is not a file or cannot be read, and for a file that
+ * changes during the read.
+ */
 export async function identifyFile(path: string, signal?: AbortSignal): Promise<FileIdentity> {
   const before = await look(path);
   const sha256 = await hashOf(path, signal);
@@ -52,8 +55,9 @@ export async function identifyFile(path: string, signal?: AbortSignal): Promise<
 }
 
 /**
- * Throws PermanentError (`source-changed`) when the file is not what it was. Cheap as long as size and time are the same,
- * so it can be asked at every checkpoint; a new time alone has the content compared. Gives the identity to go on with.
+ * Compares a file with its identity and returns the identity to continue with. Throws PermanentError (`source-changed`)
+ * when the content differs. Cheap while size and time are the same, so every checkpoint may call it; a new time alone
+ * makes it hash the content.
  */
 export async function assertSameFile(
   path: string,
@@ -62,7 +66,7 @@ export async function assertSameFile(
 ): Promise<FileIdentity> {
   const now = await look(path);
   if (now.bytes !== identity.bytes)
-    throw changed(path, `it had ${figure(identity.bytes)} bytes and has ${figure(now.bytes)}`);
+    throw changed(path, `it had ${counted(identity.bytes, 'byte')} and has ${figure(now.bytes)}`);
   if (now.mtimeMs === identity.mtimeMs) return identity;
   if ((await hashOf(path, signal)) !== identity.sha256) throw changed(path, 'its content is another one');
   return { ...identity, mtimeMs: now.mtimeMs };
@@ -75,15 +79,13 @@ function changed(path: string, how: string): PermanentError {
 }
 
 async function look(path: string): Promise<Omit<FileIdentity, 'sha256'>> {
-  const stats = await stat(path).catch((error: unknown) => {
+  try {
+    await using handle = await openRegularFile(path);
+    const { size, mtimeMs } = await handle.stat();
+    return { bytes: size, mtimeMs };
+  } catch (error) {
     throw unreadable(error, path);
-  });
-  if (stats.isFile()) return { bytes: stats.size, mtimeMs: stats.mtimeMs };
-  if (stats.isDirectory()) throw new UsageError(`${path} is a folder, no file`, { hint: 'Name one CSV file.' });
-  // What another program writes can be read once, and a run may have to read again.
-  throw new UsageError(`${path} is no file`, {
-    hint: 'Name one CSV file, or - and have another program write to standard input.',
-  });
+  }
 }
 
 async function hashOf(path: string, signal: AbortSignal | undefined): Promise<string> {

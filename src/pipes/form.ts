@@ -1,24 +1,24 @@
 /**
- * Decides which rows make an item: one row in the wide form, consecutive rows of one pipe in the long form, and which of
- * the two a file is (docs/decisions/0004-pipes-long-form.md).
+ * Assembles rows into items: one row in the wide form, consecutive rows of one pipe in the long form. Recognises which
+ * of the two forms a file has (docs/decisions/0004-pipes-long-form.md).
  *
  *   undecided --(a list cell)--------------------------------------> wide
  *   undecided --(two rows of one pipe: numbers differ, rest equal)--> long
  *
- * Until something decides, every row reads the same in both forms, so nothing is ever taken back.
+ * While the form is undecided, every row means the same in both forms, so no item is ever taken back.
  */
-import { UsageError } from '../core/errors.ts';
-import type { FilePosition } from '../core/pipe-slices.ts';
+import { UsageError } from '../core/base/errors.ts';
+import type { FilePosition } from '../core/pipes/chunk-cutter.ts';
 import { itemOfRow, itemOfRows, rejectedRows, type PipeEntry } from './items.ts';
 import { isListText, type CellFault } from './cells.ts';
-import { listFields, pipeFields } from '../core/pipe-fields.ts';
+import { listFields, pipeFields } from '../core/pipes/fields.ts';
 import type { PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
 
 export interface FormOptions {
-  /** From a checkpoint, or as the operator insists. */
+  /** Form from a checkpoint, or as set by the operator. */
   readonly form: FilePosition['form'];
-  /** Rows of one item in the long form, at most: they are held until the item is complete. More end the reading. */
+  /** Most rows of one item in the long form. They are held until the item is complete; more end the read. */
   readonly maxSegments: number;
 }
 
@@ -27,21 +27,23 @@ interface HeldRow {
   readonly faults: readonly CellFault[];
 }
 
-/** Takes checked rows in the order of the file and gives entries in that order. Throws UsageError beyond `maxSegments`. */
+/**
+ * Takes checked rows in the order of the file and emits entries in that order. Throws UsageError beyond `maxSegments`.
+ */
 export class ItemAssembler {
   readonly #header: PipeHeader;
   readonly #options: FormOptions;
-  readonly #give: (entry: PipeEntry) => void;
+  readonly #emit: (entry: PipeEntry) => void;
   #form: FilePosition['form'];
-  /** Consecutive rows of one pipe, while the file may be in the long form. */
+  /** Consecutive rows of one pipe, held while the file may be in the long form. */
   #held: HeldRow[] = [];
-  /** Rows of nobody knows which pipe behind the held ones: theirs, if the next row is of the same pipe. */
+  /** Rows without a readable id behind the held rows. They belong to the same pipe if the next row does. */
   #strays: HeldRow[] = [];
 
-  constructor(header: PipeHeader, options: FormOptions, give: (entry: PipeEntry) => void) {
+  constructor(header: PipeHeader, options: FormOptions, emit: (entry: PipeEntry) => void) {
     this.#header = header;
     this.#options = options;
-    this.#give = give;
+    this.#emit = emit;
     this.#form = options.form;
   }
 
@@ -52,7 +54,7 @@ export class ItemAssembler {
   add(checked: CheckedRow): void {
     if (this.#form === 'undecided' && checked.hasList) this.#decideWide();
     if (this.#form === 'wide') {
-      this.#giveAlone(checked, checked.faults);
+      this.#emitAlone(checked, checked.faults);
     } else if (checked.sourceId === undefined) {
       this.#addStray(checked);
     } else {
@@ -60,7 +62,7 @@ export class ItemAssembler {
     }
   }
 
-  /** Gives what is held, at the end of the file. */
+  /** Emits the held rows at the end of the file. */
   end(): void {
     this.#flush();
   }
@@ -71,9 +73,9 @@ export class ItemAssembler {
   }
 
   #addStray(checked: CheckedRow): void {
-    if (this.#held.length === 0) this.#giveAlone(checked, checked.faults);
+    if (this.#held.length === 0) this.#emitAlone(checked, checked.faults);
     else this.#strays.push({ checked, faults: checked.faults });
-    // So many that they are no row of a pipe gone wrong: memory stays bounded.
+    // Too many to be broken rows of one pipe; the flush bounds the memory.
     if (this.#strays.length > this.#options.maxSegments) this.#flush();
   }
 
@@ -110,29 +112,29 @@ export class ItemAssembler {
   #flush(): void {
     const held = this.#held.splice(0);
     const strays = this.#strays.splice(0);
-    if (held.length === 1 && held[0] !== undefined) this.#giveAlone(held[0].checked, held[0].faults);
-    else if (held.length > 1) this.#giveGroup(held);
-    for (const { checked, faults } of strays) this.#giveAlone(checked, faults);
+    if (held.length === 1 && held[0] !== undefined) this.#emitAlone(held[0].checked, held[0].faults);
+    else if (held.length > 1) this.#emitGroup(held);
+    for (const { checked, faults } of strays) this.#emitAlone(checked, faults);
   }
 
-  #giveGroup(held: readonly HeldRow[]): void {
+  #emitGroup(held: readonly HeldRow[]): void {
     if (this.#form === 'long') {
-      this.#giveLong(held);
+      this.#emitLong(held);
     } else if (held.every(({ checked }) => checked.faults.length > 0 || !hasNumbers(checked))) {
-      for (const { checked, faults } of held) this.#giveAlone(checked, faults);
+      for (const { checked, faults } of held) this.#emitAlone(checked, faults);
     } else {
       const reason = `the same row ${held.length} times, and nothing tells whether these are equal segments or a repeated line: insist on the long or on the wide form`;
       this.#rejectAll(held, reason);
     }
   }
 
-  #giveLong(held: readonly HeldRow[]): void {
+  #emitLong(held: readonly HeldRow[]): void {
     const guilty = held.find(({ faults }) => faults.length > 0);
     const gaps = guilty === undefined ? gapFaults(held) : [];
     if (guilty !== undefined) {
       this.#rejectAll(held, `belongs to the pipe of line ${guilty.checked.row.line}, which is rejected`);
     } else if (gaps.length > 0) {
-      this.#give(
+      this.#emit(
         rejectedRows(
           held.map(({ checked }) => ({ row: checked.row, faults: gaps })),
           this.#header,
@@ -140,7 +142,7 @@ export class ItemAssembler {
         ),
       );
     } else {
-      this.#give(
+      this.#emit(
         itemOfRows(
           held.map(({ checked }) => checked),
           this.#form,
@@ -152,22 +154,23 @@ export class ItemAssembler {
   #tooMany({ row }: CheckedRow): UsageError {
     const { maxSegments } = this.#options;
     return new UsageError(`line ${row.line}: more than ${maxSegments} rows of one pipe follow each other`, {
-      hint: 'Are these segments? Insist on the wide form if they are not (--wide).',
+      hint: 'Are these segments of one pipe?',
+      action: { kind: 'push-wide' },
     });
   }
 
-  /** Rows with faults keep their own reasons, the others get this one. */
+  /** Rejects the rows: those with faults for their own reasons, the others for `reason`. */
   #rejectAll(held: readonly HeldRow[], reason: string): void {
     const rows = held.map(({ checked, faults }) => ({
       row: checked.row,
       faults: faults.length > 0 ? faults : [{ column: '', reason }],
     }));
-    this.#give(rejectedRows(rows, this.#header, this.#form));
+    this.#emit(rejectedRows(rows, this.#header, this.#form));
   }
 
-  #giveAlone(checked: CheckedRow, faults: readonly CellFault[]): void {
-    if (faults.length === 0) this.#give(itemOfRow(checked, this.#form));
-    else this.#give(rejectedRows([{ row: checked.row, faults }], this.#header, this.#form));
+  #emitAlone(checked: CheckedRow, faults: readonly CellFault[]): void {
+    if (faults.length === 0) this.#emit(itemOfRow(checked, this.#form));
+    else this.#emit(rejectedRows([{ row: checked.row, faults }], this.#header, this.#form));
   }
 }
 
@@ -179,13 +182,15 @@ function hasNumbers({ lists }: CheckedRow): boolean {
   return lists.some((list) => list !== undefined);
 }
 
-/** Two rows of one pipe that differ in their numbers and in nothing else. */
+/** Whether two rows of one pipe differ in their numbers and in nothing else. */
 function isNextSegment(first: CheckedRow, next: CheckedRow): boolean {
   if (next.faults.length > 0) return false;
   return listFields.some((_, index) => first.lists[index] !== next.lists[index]);
 }
 
-/** A column with an empty cell between two numbers: nobody could tell later which segment has none. */
+/**
+ * Faults of columns with an empty cell between two numbers: the segment without a number could not be identified later.
+ */
 function gapFaults(held: readonly HeldRow[]): readonly CellFault[] {
   return listFields.flatMap((column, index) => {
     const filled = held.map(({ checked }) => checked.lists[index] !== undefined);

@@ -1,36 +1,39 @@
-/** Decides which column of a file holds which field of a pipe. */
-import { UsageError } from '../core/errors.ts';
-import { nearestName } from '../core/nearest-name.ts';
+import { UsageError } from '../core/base/errors.ts';
+import { figure } from '../core/base/text.ts';
+import { nearestName } from '../core/base/nearest-name.ts';
 import { rawText, type CsvRow } from './csv-row.ts';
-import { pipeFields, type PipeField } from '../core/pipe-fields.ts';
+import { pipeFields, type PipeField } from '../core/pipes/fields.ts';
 
-/** The first three columns of a rejects file, so that it can be mended and pushed as it is: they are left aside. */
+/**
+ * First three columns of a rejects file. The reader skips them, so that a corrected rejects file can be pushed as it
+ * is.
+ */
 export const rejectColumns = ['reject_line', 'reject_column', 'reject_reason'] as const;
 
 export interface HeaderOptions {
   readonly delimiter: string;
-  /** Other names for fields, any case: `{ network: 'sourceNetworkId' }`. */
+  /** Other names of fields, in any case: `{ network: 'sourceNetworkId' }`. */
   readonly aliases?: Readonly<Record<string, PipeField>>;
   readonly ignoreUnknownColumns?: boolean;
 }
 
 export interface PipeHeader {
-  /** As written in the file. */
+  /** Column names as written in the file. */
   readonly cells: readonly string[];
-  /** The line itself, without byte order mark, line end and reject columns: the header of a rejects file. */
+  /** The header line without byte order mark, line end and reject columns: the header of a rejects file. */
   readonly raw: string;
   readonly delimiter: string;
-  /** For each of `pipeFields` the index of its column, or -1. */
+  /** Index of the column of each of `pipeFields`, or -1. */
   readonly columnOf: readonly number[];
-  /** Fields that have no column: absent in every item. */
+  /** Fields without a column: absent in every item. */
   readonly missing: readonly PipeField[];
-  /** Columns that are left aside on request. */
+  /** Unknown columns, ignored on request. */
   readonly ignored: readonly string[];
   /** Whether the file is a rejects file. */
   readonly hasRejectColumns: boolean;
 }
 
-/** Reads the first row as the header. Throws UsageError with every fault of it. */
+/** Reads the first row as the header. Throws UsageError with all its faults. */
 export function readHeader(row: CsvRow, options: HeaderOptions, name: string): PipeHeader {
   if (row.fault !== undefined) throw brokenHeader(row, name);
   const names = row.cells.map((cell) => cell.trim().toLowerCase());
@@ -49,7 +52,7 @@ export function readHeader(row: CsvRow, options: HeaderOptions, name: string): P
       .map((field) => `there is no column ${field}`),
     ...(options.ignoreUnknownColumns === true || unknown.length === 0
       ? []
-      : [`unknown ${unknown.length === 1 ? 'column' : 'columns'}: ${unknown.map(unknownName).join(', ')}`]),
+      : [`unknown ${unknown.length === 1 ? 'column' : 'columns'}: ${unknownNames(unknown)}`]),
   ];
   if (faults.length > 0) throw badHeader(faults, name, unknown.length > 0);
   return {
@@ -63,12 +66,22 @@ export function readHeader(row: CsvRow, options: HeaderOptions, name: string): P
   };
 }
 
-/** A row of a rejects file without its three cells in front: the original cells, byte for byte. */
+/** A row of a rejects file without its first three cells: the original cells, byte for byte. */
 export function withoutRejectCells(raw: string, delimiter: string, hasRejectColumns: boolean): string {
   if (!hasRejectColumns) return raw;
   const between = `\\u${delimiter.charCodeAt(0).toString(16).padStart(4, '0')}`;
   const cell = `(?:"(?:[^"]|"")*"|[^"]*?)`;
   return raw.replace(new RegExp(`^(?:${cell}${between}){${rejectColumns.length}}`), '');
+}
+
+const mostNamesShown = 20;
+const longestNameShown = 40;
+
+/** A file of another kind may have half a million columns. */
+function unknownNames(cells: readonly string[]): string {
+  const more = cells.length - mostNamesShown;
+  const shown = cells.slice(0, mostNamesShown).map((cell) => unknownName(cell.slice(0, longestNameShown)));
+  return `${shown.join(', ')}${more > 0 ? ` and ${figure(more)} more` : ''}`;
 }
 
 function unknownName(cell: string): string {
@@ -90,7 +103,7 @@ function doubledFaults(fields: readonly (PipeField | 'reject' | undefined)[]): r
     .map((field) => `the column ${field} stands there twice`);
 }
 
-/** As old Macintosh files end their lines: the whole file is one line then. */
+/** Lines that end with a lone carriage return, as in old Macintosh files: the whole file is then one line. */
 function hasLoneReturn(row: CsvRow): boolean {
   return /\r(?!\n)/.test(rawText(row));
 }
@@ -103,17 +116,25 @@ function brokenHeader({ line, fault }: CsvRow, name: string): UsageError {
 
 function noHeader(row: CsvRow, name: string, delimiter: string): UsageError {
   const other = [';', '\t', '|', ','].find((candidate) => candidate !== delimiter && rawText(row).includes(candidate));
-  const hint = hasLoneReturn(row)
-    ? 'Its lines end with a lone carriage return: save it with LF or CRLF.'
-    : row.cells.length === 1 && other !== undefined
-      ? `Is the delimiter ${JSON.stringify(other)}? Then set push.delimiter in the configuration.`
-      : `Its first line must name the columns: ${pipeFields.join(', ')}.`;
-  return new UsageError(`${name} has no header`, { hint });
+  if (hasLoneReturn(row)) {
+    return new UsageError(`${name} has no header`, {
+      hint: 'Its lines end with a lone carriage return: save it with LF or CRLF.',
+    });
+  }
+  if (row.cells.length === 1 && other !== undefined) {
+    return new UsageError(`${name} has no header`, {
+      hint: `Is the delimiter ${JSON.stringify(other)}?`,
+      action: { kind: 'name-delimiter', delimiter: other },
+    });
+  }
+  return new UsageError(`${name} has no header`, {
+    hint: `Its first line must name the columns: ${pipeFields.join(', ')}.`,
+  });
 }
 
 function badHeader(issues: readonly string[], name: string, hasUnknown: boolean): UsageError {
-  const hint = hasUnknown
-    ? 'Mend the header, name an alias in the configuration (push.aliases), or leave them aside: --ignore-unknown-columns.'
-    : 'Mend the header, or name an alias in the configuration (push.aliases).';
-  return new UsageError(`the header of ${name} is not right: ${issues.join('; ')}`, { hint });
+  return new UsageError(`the header of ${name} is not right: ${issues.join('; ')}`, {
+    hint: 'Fix the header, or name an alias in the configuration (push.aliases).',
+    ...(hasUnknown ? { action: { kind: 'ignore-unknown-columns' } } : {}),
+  });
 }

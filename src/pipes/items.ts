@@ -1,8 +1,8 @@
-/** Owns what a file of pipes amounts to: items that may leave, and rows that may not, with their place in the file. */
-import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipe-slices.ts';
+/** The entries of a file of pipes: items to send and rejected rows, with their place in the file. */
+import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunk-cutter.ts';
 import { countNumbers, type CellFault } from './cells.ts';
 import { placeOf, rawText, type RowPlace } from './csv-row.ts';
-import { listFields } from '../core/pipe-fields.ts';
+import { listFields } from '../core/pipes/fields.ts';
 import { withoutRejectCells, type PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
 
@@ -13,27 +13,27 @@ export interface PipeItem extends PipeLoad {
   readonly sourceId: string;
   readonly upstream: string | undefined;
   readonly downstream: string | undefined;
-  /** Its JSON object text, fields in the documented order: goes into a request body as it is. */
+  /** JSON text of the item, fields in the documented order, ready for a request body. */
   readonly body: string;
   readonly firstLine: number;
   readonly lastLine: number;
-  /** Arrays of different length (two elevations, one length): allowed, and to be reported. */
+  /** Whether its arrays differ in length (two elevations, one length): allowed, and reported. */
   readonly hasUnevenLists: boolean;
-  /** The rows that it is made of, for a reject by the service. */
+  /** Positions of its rows, needed when the service refuses the item. */
   readonly rows: readonly RowPlace[];
 }
 
-/** A row as it stands in the rejects file. */
+/** One row of the rejects file. */
 export interface RejectedRow {
   readonly line: number;
-  /** The header's word for the column; several with a blank between them; empty where the whole row is at fault. */
+  /** Name of the column in the header; several separated by a blank; empty when the whole row is at fault. */
   readonly column: string;
   readonly reason: string;
   /** The original cells, byte for byte. */
   readonly raw: string;
 }
 
-/** Rows that do not leave: one, or all the rows of one pipe in the long form. */
+/** Rows that are not sent: one row, or all rows of one pipe in the long form. */
 export interface RejectedRows extends RejectedLoad {
   readonly kind: 'rejected';
   readonly rows: readonly RejectedRow[];
@@ -41,7 +41,7 @@ export interface RejectedRows extends RejectedLoad {
 
 export type PipeEntry = PipeItem | RejectedRows;
 
-/** Fields that separate pipes: no id holds a NUL. */
+/** Key of a pipe. No id holds a NUL, so keys are unique. */
 function pipeKey(network: string, sourceId: string): string {
   return `${network}\u0000${sourceId}`;
 }
@@ -51,7 +51,7 @@ export function itemOfRow(checked: CheckedRow, form: FilePosition['form']): Pipe
   return itemOf([checked], checked.lists, form);
 }
 
-/** An item of consecutive rows of one pipe: the numbers of each list column, one after the other. */
+/** An item of consecutive rows of one pipe. Each list holds the numbers of its column, in order. */
 export function itemOfRows(rows: readonly CheckedRow[], form: FilePosition['form']): PipeItem {
   const lists = listFields.map((_, index) => {
     const cells = rows.map((row) => row.lists[index]).filter((list) => list !== undefined);
@@ -109,7 +109,7 @@ function isUneven(lists: readonly (string | undefined)[]): boolean {
   return false;
 }
 
-/** Rows of the file with what is wrong with each; in the order of the file. */
+/** The entry for rejected rows, in the order of the file. Rejects hold each row's faults. */
 export function rejectedRows(
   rows: readonly { readonly row: RowPlace; readonly faults: readonly CellFault[] }[],
   header: PipeHeader,
@@ -125,7 +125,10 @@ export function rejectedRows(
   };
 }
 
-/** An item that the service refused: its rows with the service's words, cut and cleaned, or wellsync's own. */
+/**
+ * The entry for an item that was not stored: its rows, each with `reason`, which is the service's text, cut and
+ * cleaned, or wellsync's.
+ */
 export function rejectItem(item: PipeItem, header: PipeHeader, reason: string): RejectedRows {
   return rejectedRows(
     item.rows.map((row) => ({ row, faults: [{ column: '', reason }] })),
@@ -138,16 +141,16 @@ function rejectedRow(row: RowPlace, faults: readonly CellFault[], header: PipeHe
   const columns = [...new Set(faults.map(({ column }) => column))].filter((column) => column !== '');
   const reasons = new Set(faults.map(({ reason }) => reason));
   const needsNames = columns.length > 1 && reasons.size > 1;
-  const words = faults.map(({ column, reason }) => (needsNames && column !== '' ? `${column}: ${reason}` : reason));
+  const texts = faults.map(({ column, reason }) => (needsNames && column !== '' ? `${column}: ${reason}` : reason));
   return {
     line: row.line,
     column: columns.join(' '),
-    reason: [...new Set(words)].join('; '),
+    reason: [...new Set(texts)].join('; '),
     raw: withoutRejectCells(rawText(row), header.delimiter, header.hasRejectColumns),
   };
 }
 
-/** A reject in one sentence, for a report. */
+/** One sentence about a reject, for a report. */
 export function describeReject({ line, column, reason }: RejectedRow): string {
   return column === '' ? `line ${line}: ${reason}` : `line ${line}, column ${column}: ${reason}`;
 }

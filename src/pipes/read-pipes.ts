@@ -1,37 +1,37 @@
 /**
- * Reads a file of network pipes as a stream: bytes -> rows -> checked rows -> entries, with bounded memory whatever its
- * size (G8, DESIGN.md section 4.3). Every row ends in exactly one entry.
+ * Streams the entries of a file of network pipes: bytes -> rows -> checked rows -> entries. Memory is bounded whatever
+ * the size of the file (G8, docs/design.md section 4.3). Every row ends in exactly one entry.
  */
-import { UsageError } from '../core/errors.ts';
-import type { FilePosition } from '../core/pipe-slices.ts';
+import { UsageError } from '../core/base/errors.ts';
+import type { FilePosition } from '../core/pipes/chunk-cutter.ts';
 import { firstBytes, readContent, sourceName, type PipeSource } from './content.ts';
 import type { CsvRow } from './csv-row.ts';
 import { CsvRows } from './csv-rows.ts';
 import { bomLength, guessFromByte, guessFromStart, startBytes, Utf8Check } from './encoding.ts';
-import { defaultPipeLimits, type PipeLimits } from '../core/pipe-fields.ts';
+import { defaultPipeLimits, type PipeLimits } from '../core/pipes/fields.ts';
 import { ItemAssembler } from './form.ts';
 import { readHeader, type HeaderOptions, type PipeHeader } from './header.ts';
 import type { PipeEntry } from './items.ts';
 import { RowChecker } from './row-check.ts';
 
 export interface ReadPipesOptions extends Partial<HeaderOptions> {
-  /** `auto` finds the form by the cells; the others insist. */
+  /** `auto` recognises the form from the cells; the others set it. */
   readonly form?: 'auto' | 'wide' | 'long';
   readonly limits?: PipeLimits;
-  /** A longer row is taken for one whose quote is not closed; a longer line ends the reading. */
+  /** A longer row of several lines counts as one with an unclosed quote; a longer line ends the read. */
   readonly maxRowBytes?: number;
-  /** Rows of one item in the long form, at most: about 1 KB of memory each. More end the reading. */
+  /** Most rows of one item in the long form, about 1 KB of memory each. More end the read. */
   readonly maxSegments?: number;
-  /** Where an earlier reading of the same content stopped: the end of an entry. The rows before it are not looked at. */
+  /** Position at which an earlier read of the same content stopped: the end of an entry. Earlier rows are skipped. */
   readonly from?: FilePosition;
   readonly signal?: AbortSignal;
 }
 
-/** The entries that a block of the file completed, in the order of the file. May be none. */
+/** Entries completed by one block of the file, in order. May be empty. */
 export interface PipeBatch {
   readonly header: PipeHeader;
   readonly entries: readonly PipeEntry[];
-  /** What the file is known to be by now. */
+  /** Form of the file as known so far. */
   readonly form: FilePosition['form'];
 }
 
@@ -39,50 +39,55 @@ const defaultMaxRowBytes = 1024 * 1024;
 const defaultMaxSegments = 20_000;
 
 /**
- * Gives a batch for each 64 KiB of content; the event loop gets its turn in between. The first batch comes as soon as the
- * header is read. Throws UsageError for a file that cannot be read as a whole: no header or a wrong one, not UTF-8
- * (entries before the fault were given), an unreadable or damaged file; AbortedError on the signal.
+ * Yields a batch for each 64 KiB of content, with a turn of the event loop in between; the first batch once the header
+ * is read. Throws UsageError for a file that cannot be read as a whole: a missing or wrong header, bytes that are not
+ * UTF-8 (entries before the fault are yielded first), an unreadable or damaged file. Throws AbortedError on the signal.
  */
 export async function* readPipes(
   source: PipeSource,
   options: ReadPipesOptions = {},
 ): AsyncGenerator<PipeBatch, void, undefined> {
-  const reading = new PipeReading(sourceName(source), options);
+  const reader = new PipeReader(sourceName(source), options);
   for await (const bytes of contentFromStart(source, options.signal)) {
-    reading.write(bytes);
-    const batch = reading.batch();
+    reader.write(bytes);
+    const batch = reader.batch();
     if (batch !== undefined) yield batch;
-    reading.throwFault();
+    reader.throwFault();
   }
-  yield reading.end();
-  reading.throwFault();
+  yield reader.end();
+  reader.throwFault();
 }
 
-/** The first block is long enough to tell an encoding by. */
+/** The content; its first block is long enough to recognise an encoding. */
 async function* contentFromStart(
   source: PipeSource,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Buffer, void, undefined> {
   const content = readContent(source, signal);
-  yield await firstBytes(content, startBytes);
-  yield* content;
+  try {
+    yield await firstBytes(content, startBytes);
+    yield* content;
+  } finally {
+    // A consumer that stops at the first block has not begun the second: nothing else would close the source.
+    await content.return();
+  }
 }
 
-/** One reading: the pieces in a row, and where in the content it stands. */
-class PipeReading {
+/** One read of a file: the stages in sequence, and the position in the content. */
+class PipeReader {
   readonly #name: string;
   readonly #options: ReadPipesOptions;
   readonly #utf8 = new Utf8Check();
-  /** Gives the header and, unless the reading goes on somewhere, the rows behind it. */
+  /** Parses the header and, when reading from the start, the rows behind it. */
   #head: CsvRows | undefined;
-  /** Gives the rows that are looked at. */
+  /** Parses the rows to check. */
   #body: CsvRows | undefined;
   #header: PipeHeader | undefined;
   #checker: RowChecker | undefined;
   #assembler: ItemAssembler | undefined;
   #entries: PipeEntry[] = [];
   #byte = 0;
-  /** Text before the header was known, of a reading that goes on somewhere. */
+  /** Text held until the header is known, when reading from a later position. */
   #ahead: Buffer = Buffer.alloc(0);
   #fault: UsageError | undefined;
 
@@ -97,7 +102,7 @@ class PipeReading {
     if (faultyByte !== undefined) this.#fault ??= this.#notUtf8(faultyByte);
   }
 
-  /** What the bytes so far completed; undefined before the header is. */
+  /** Entries completed since the last batch; undefined before the header is read. */
   batch(): PipeBatch | undefined {
     if (this.#header === undefined || this.#assembler === undefined) return undefined;
     const entries = this.#entries;
@@ -118,7 +123,7 @@ class PipeReading {
     throw this.#fault ?? new UsageError(`${this.#name} is empty`, { hint: 'Its first line must name the columns.' });
   }
 
-  /** To be called after a batch was given: what came before a fault counts, wherever the blocks of the file end. */
+  /** Call it after each batch: entries before a fault count, wherever the blocks of the file end. */
   throwFault(): void {
     if (this.#fault !== undefined) throw this.#fault;
   }
@@ -143,16 +148,16 @@ class PipeReading {
     this.#byte += text.length;
     const isOnePass = this.#options.from === undefined;
     if (isOnePass || this.#body === undefined) this.#head?.write(text);
-    if (!isOnePass) this.#goOn(text);
+    if (!isOnePass) this.#feedBody(text);
   }
 
   #endBody(): void {
-    this.#goOn(Buffer.alloc(0));
+    this.#feedBody(Buffer.alloc(0));
     this.#body?.end();
   }
 
-  /** Gives the body what lies behind the place where it goes on; held until the header is known. */
-  #goOn(text: Buffer): void {
+  /** Feeds the body the text behind the start position; held until the header is known. */
+  #feedBody(text: Buffer): void {
     this.#ahead = Buffer.concat([this.#ahead, text]);
     const { from } = this.#options;
     if (this.#body === undefined || from === undefined) return;
@@ -162,7 +167,7 @@ class PipeReading {
     if (rest.length > 0) this.#body.write(rest);
   }
 
-  /** A fault of the file as a whole waits until the entries before it were given. */
+  /** A fault of the whole file waits until the entries before it are yielded. */
   #parse(step: () => void): void {
     if (this.#fault !== undefined) return;
     try {

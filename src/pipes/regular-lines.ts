@@ -1,22 +1,23 @@
 /**
- * Takes rows off bytes where each line is a row and quotes are plain: what nearly every line of nearly every file is, at
- * a fraction of a parser's cost (docs/decisions/0008-how-chunks-travel.md). Whatever else a line holds is left
- * to the parser, so there is one meaning of quotes: a test holds both to the same rows.
+ * Fast path for lines that are one row each with plain quotes, which nearly every line of nearly every file is, at a
+ * fraction of a parser's cost (docs/decisions/0008-how-chunks-travel.md). All other lines go to the parser, so quotes
+ * have one meaning: a test holds both to the same rows.
  */
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
 
-/** Whether a delimiter can be told from the other signs of a line by one character. */
+/** Whether the delimiter is one ASCII character other than a quote or a line end. */
 export function hasPlainDelimiter(delimiter: string): boolean {
   const code = delimiter.charCodeAt(0);
   return delimiter.length === 1 && code < 0x80 && code !== quote && code !== newline && code !== carriageReturn;
 }
 
 /**
- * Gives the cells of each complete line from `from` on, with the place behind its line end; an empty line has none. Stops
- * before the first line that takes a parser, and before one that is not complete. Returns where it stopped.
+ * Passes `take` the cells of each complete line from `from` on, and the offset behind its line end; an empty line has
+ * no cells. Stops before the first line that needs a parser and before an incomplete line. Returns the offset at which
+ * it stopped.
  */
 export function takeRegularLines(
   bytes: Buffer,
@@ -37,7 +38,10 @@ export function takeRegularLines(
 
 const none: readonly string[] = [];
 
-/** Of a line without its end; undefined where a quote stands inside a cell, or a cell goes on behind the line. */
+/**
+ * Cells of a line without its line end; undefined when a quote stands inside a cell, or a cell continues on the next
+ * line.
+ */
 function regularCells(line: string, delimiter: string): readonly string[] | undefined {
   if (line === '') return none;
   const cells: string[] = [];

@@ -1,17 +1,19 @@
 /**
- * Owns the rejects file of a run: one CSV with line, column and reason before the original cells, so that it can be
- * mended and pushed as it is (DESIGN.md section 4.3).
+ * The rejects file of a run: a CSV file with line, column and reason before the original cells, so that it can be
+ * corrected and pushed as it is (docs/design.md section 4.3).
  *
- * Safe over a crash: the caller appends in the order of the file what its checkpoint is about to pass, and keeps the
- * size that comes back with that checkpoint. What was appended after the last checkpoint is cut off when the file is
- * opened again, and comes again with its rows, so no row stands there twice and none is missing.
+ * Safe over a crash: the caller appends, in the order of the file, the rejects that its next checkpoint passes, and
+ * stores the returned size with that checkpoint. Rejects behind the last checkpoint are cut off when the file is opened
+ * again, and written again with their rows, so no row is in it twice and none is missing.
  */
+import { counted, figure } from '../core/base/text.ts';
 import { open, rm, truncate, type FileHandle } from 'node:fs/promises';
-import { PermanentError } from '../core/errors.ts';
+import { PermanentError } from '../core/base/errors.ts';
+import { onDisk } from '../core/base/file-fault.ts';
 import { rejectColumns, type PipeHeader } from './header.ts';
 import type { RejectedRow } from './items.ts';
 
-/** The text of rejects, each on lines of its own; with the delimiter of the file they came from. */
+/** Rejects as CSV rows, with the delimiter of the pushed file. */
 export function rejectsText(rows: readonly RejectedRow[], delimiter: string): string {
   return rows
     .map(({ line, column, reason, raw }) =>
@@ -25,13 +27,13 @@ export function rejectsHeader(header: PipeHeader): string {
   return `${[...rejectColumns, header.raw].join(header.delimiter)}\n`;
 }
 
-/** Always quoted, on one line: a reason may hold the service's words. */
+/** A cell on one line, quoted when needed: a reason may hold text of the service. */
 function cell(text: string, delimiter: string): string {
   const line = text.replace(/\s+/g, ' ');
   return line.includes('"') || line.includes(delimiter) ? `"${line.replaceAll('"', '""')}"` : line;
 }
 
-/** There is no file as long as there is nothing to reject. */
+/** The file exists only once there is a reject. */
 export class RejectsFile {
   readonly #path: string;
   #handle: FileHandle | undefined;
@@ -43,18 +45,24 @@ export class RejectsFile {
   }
 
   /**
-   * `bytes`: the size that the checkpoint holds, 0 for a run that starts. Throws PermanentError (`rejects-changed`) when
-   * the file is shorter than that: somebody took it away or mended it while the run was not done.
+   * `bytes`: the size in the checkpoint, 0 for a new run. Throws PermanentError (`rejects-changed`) when the file is
+   * shorter: somebody removed or edited it before the run was done. Throws OutageError while its disk fails.
    */
   static async open(path: string, bytes: number): Promise<RejectsFile> {
-    if (bytes === 0) await rm(path, { force: true });
-    else await cutTo(path, bytes);
+    await onDisk(path, () => (bytes === 0 ? rm(path, { force: true }) : cutTo(path, bytes)));
     return new RejectsFile(path, bytes);
   }
 
-  /** Durable when it returns. Resolves to the new size, to be kept with the next checkpoint. Throws PermanentError where somebody else has written as well. */
+  /**
+   * Appends rejects; they are durable when it returns. Resolves to the new size in bytes, to be stored with the next
+   * checkpoint. Throws PermanentError (`rejects-changed`) when another program has written to the file, OutageError
+   * while its disk is full or fails: the file is then opened anew, which cuts off what was written in part.
+   */
   async append(rows: readonly RejectedRow[], header: PipeHeader): Promise<number> {
-    if (rows.length === 0) return this.#bytes;
+    return rows.length === 0 ? this.#bytes : onDisk(this.#path, () => this.#append(rows, header));
+  }
+
+  async #append(rows: readonly RejectedRow[], header: PipeHeader): Promise<number> {
     this.#handle ??= await open(this.#path, 'a');
     const { size } = await this.#handle.stat();
     if (size !== this.#bytes) throw changed(this.#path, size, this.#bytes);
@@ -78,9 +86,13 @@ async function cutTo(path: string, bytes: number): Promise<void> {
 }
 
 function changed(path: string, size: number, written: number): PermanentError {
-  return new PermanentError('rejects-changed', `${path} has ${size} bytes, and the run had written ${written}`, {
-    hint: 'Leave the rejects file in place until the run is done, or start the push anew.',
-  });
+  return new PermanentError(
+    'rejects-changed',
+    `${path} has ${counted(size, 'byte')}, and the run had written ${figure(written)}`,
+    {
+      hint: 'Leave the rejects file in place until the run is done, or start the push again.',
+    },
+  );
 }
 
 async function sizeOf(path: string): Promise<number> {

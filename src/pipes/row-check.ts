@@ -1,23 +1,23 @@
-/** Decides whether a row may leave: every fault of it with its column, and the JSON text of its fields where there is none. */
-import { isListText, readBoolean, readDate, readNumbers, textJson, type CellFault, type CellReading } from './cells.ts';
+import { counted, figure } from '../core/base/text.ts';
+import { isListText, readBoolean, readDate, readNumbers, textJson, type CellFault, type CellResult } from './cells.ts';
 import { rawText, type CsvRow } from './csv-row.ts';
 import { quoteFault } from './row-parser.ts';
-import { listFields, pipeFields, type ListField, type PipeLimits } from '../core/pipe-fields.ts';
+import { listFields, pipeFields, type ListField, type PipeLimits } from '../core/pipes/fields.ts';
 import { rejectColumns, type PipeHeader } from './header.ts';
 
-/** A row that was looked at. `faults` is empty for one that may leave. */
+/** A checked row. A row with empty `faults` can be sent. */
 export interface CheckedRow {
   readonly row: CsvRow;
-  /** Undefined where the id is missing, or the row so broken that nobody can tell. */
+  /** Undefined when the id is missing, or cannot be found in a broken row. */
   readonly network: string | undefined;
   readonly sourceId: string | undefined;
   readonly upstream: string | undefined;
   readonly downstream: string | undefined;
-  /** The six fields that are no lists as JSON members, without braces. */
+  /** The six scalar fields as JSON members, without braces. */
   readonly scalars: string;
-  /** JSON arrays, by `listFields`; undefined = absent. */
+  /** JSON arrays in the order of `listFields`; undefined = absent. */
   readonly lists: readonly (string | undefined)[];
-  /** Whether one of them was written as a list, not as one number. */
+  /** Whether a list field was written as a list, not as one number. */
   readonly hasList: boolean;
   readonly faults: readonly CellFault[];
 }
@@ -29,10 +29,10 @@ const noLists: readonly undefined[] = listFields.map(() => undefined);
 export class RowChecker {
   readonly #header: PipeHeader;
   readonly #limits: PipeLimits;
-  /** What each field's cell was in the row before and what it meant: files repeat themselves from row to row. */
+  /** Text and JSON of each field's last cell: files repeat values from row to row. */
   readonly #lastText: (string | undefined)[] = pipeFields.map(() => undefined);
   readonly #lastJson: string[] = pipeFields.map(() => '');
-  /** Of the row at hand: whether a text needed them. */
+  /** Whether a text of the current row needed escapes. */
   #hasEscapes = false;
 
   constructor(header: PipeHeader, limits: PipeLimits) {
@@ -46,7 +46,7 @@ export class RowChecker {
     const faults: CellFault[] = [];
     const scalars = this.#scalars(row, faults);
     const lists = this.#lists(row, faults);
-    // A quote is escaped in a text, and a fault in any other cell.
+    // A quote is escaped in a text, and is a fault in any other cell.
     const quoted = faults.length > 0 || this.#hasEscapes ? this.#quoteFault(row) : undefined;
     if (quoted !== undefined) return this.#unreadable(row, quoted);
     return {
@@ -62,14 +62,14 @@ export class RowChecker {
     };
   }
 
-  /** What makes it useless to look at the cells one by one. */
+  /** The fault of a row whose cells cannot be checked one by one; undefined when there is none. */
   #structuralFault(row: CsvRow): string | undefined {
     if (row.fault !== undefined) return row.fault;
     const { cells } = this.#header;
     if (row.cells.length !== cells.length) {
       const aside = this.#header.hasRejectColumns ? rejectColumns.length : 0;
       const count = Math.max(0, row.cells.length - aside);
-      return this.#quoteFault(row) ?? `has ${count} cells, the header has ${cells.length - aside}`;
+      return this.#quoteFault(row) ?? `has ${counted(count, 'cell')}, the header has ${figure(cells.length - aside)}`;
     }
     if (row.cells[0] === cells[0] && row.cells.every((cell, index) => cell === cells[index])) {
       return 'is the header once more';
@@ -77,7 +77,7 @@ export class RowChecker {
     return undefined;
   }
 
-  /** The strict look is dear, so only rows that hold a quote get it. */
+  /** The strict check is slow, so it runs only on rows that hold a quote. */
   #quoteFault(row: CsvRow): string | undefined {
     return row.cells.some((cell) => cell.includes('"')) ? quoteFault(row, this.#header.delimiter) : undefined;
   }
@@ -108,13 +108,13 @@ export class RowChecker {
   }
 
   #scalar(field: number, text: string | undefined, faults: CellFault[]): string | undefined {
-    const reading = text === undefined ? { reason: 'is missing' } : this.#readScalar(field, text);
-    if ('json' in reading) return this.#remember(field, text, reading.json);
-    faults.push({ column: this.#columnName(field), reason: reading.reason });
+    const result = text === undefined ? { reason: 'is missing' } : this.#readScalar(field, text);
+    if ('json' in result) return this.#remember(field, text, result.json);
+    faults.push({ column: this.#columnName(field), reason: result.reason });
     return undefined;
   }
 
-  /** A text with escapes is not remembered: its row is looked at for broken quotes. */
+  /** A text with escapes is not cached: its row is checked for broken quotes. */
   #remember(field: number, text: string | undefined, json: string): string {
     if (this.#hasEscapes) return json;
     this.#lastText[field] = text;
@@ -122,7 +122,7 @@ export class RowChecker {
     return json;
   }
 
-  #readScalar(field: number, text: string): CellReading {
+  #readScalar(field: number, text: string): CellResult {
     if (pipeFields[field] === 'enabled') return readBoolean(text);
     if (pipeFields[field] === 'date') return readDate(text);
     if (text.includes('\u0000')) return { reason: 'holds a NUL byte' };
@@ -146,9 +146,9 @@ export class RowChecker {
 
   #list(name: ListField, field: number, text: string, faults: CellFault[]): string | undefined {
     if (text === this.#lastText[field]) return this.#lastJson[field];
-    const reading = readNumbers(text, this.#limits[name]);
-    if (typeof reading === 'string') return this.#remember(field, text, reading);
-    for (const reason of reading) faults.push({ column: this.#columnName(field), reason });
+    const result = readNumbers(text, this.#limits[name]);
+    if (typeof result === 'string') return this.#remember(field, text, result);
+    for (const reason of result) faults.push({ column: this.#columnName(field), reason });
     return undefined;
   }
 
@@ -159,7 +159,7 @@ export class RowChecker {
     return false;
   }
 
-  /** The ids are taken for what they seem to be: in the long form they say which pipe the row would have belonged to. */
+  /** Takes the ids as they appear: in the long form they tell to which pipe the row would have belonged. */
   #unreadable(row: CsvRow, reason: string): CheckedRow {
     const cells = row.fault === undefined ? row.cells : rawText(row).split(this.#header.delimiter);
     const id = (field: number): string | undefined => cells[this.#header.columnOf[field] ?? -1] || undefined;

@@ -1,4 +1,4 @@
-/** Owns csv-parse: the parser that rows come out of where a line takes one, and the strict look at the quotes of a row. */
+/** The wrapper around csv-parse: parses rows, and checks the quotes of a row strictly. */
 import { Parser } from 'csv-parse';
 import { parse as parseAtOnce } from 'csv-parse/sync';
 import { rawText, type CsvRow } from './csv-row.ts';
@@ -7,11 +7,11 @@ const recordDelimiters = ['\r\n', '\n'];
 
 export interface CsvFormat {
   readonly delimiter: string;
-  /** A row longer than this is taken for one whose quote is not closed. */
+  /** A longer row of several lines counts as one with an unclosed quote. */
   readonly maxRowBytes: number;
 }
 
-/** Why the row's quotes are broken by the strict rules of RFC 4180; undefined when they are not. */
+/** The fault of a row whose quotes break the strict rules of RFC 4180; undefined when they do not. */
 export function quoteFault(row: CsvRow, delimiter: string): string | undefined {
   try {
     parseAtOnce(rawText(row), { delimiter, record_delimiter: recordDelimiters, relax_column_count: true });
@@ -21,15 +21,15 @@ export function quoteFault(row: CsvRow, delimiter: string): string | undefined {
   }
 }
 
-/** Where a row ends that the parser gives, counted from where the parser started. */
+/** End of a parsed row, counted from the start of the parser. */
 export interface Ended {
   readonly bytes: number;
   readonly lines: number;
 }
 
 /**
- * csv-parse's parser, fed and read without the queues of a stream: rows leave it the moment they are complete, with
- * their place in `info`. Half of the time of a row goes into those queues otherwise (bench/pipes-read.bench.ts).
+ * csv-parse's parser without the queues of a stream: it passes on each row, with its place in `info`, as soon as the
+ * row is complete. With the queues a row takes twice the time (bench/pipes-read.bench.ts).
  */
 export class RowParser extends Parser {
   readonly #take: (cells: readonly string[], ended: Ended) => void;
@@ -53,7 +53,7 @@ export class RowParser extends Parser {
   }
 
   feed(bytes: Buffer): Error | undefined {
-    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's own door, which is synchronous
+    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's only synchronous entry
     this._transform(bytes, 'utf8', (error) => {
       this.#fault = error ?? undefined;
     });
@@ -61,7 +61,7 @@ export class RowParser extends Parser {
   }
 
   finish(): Error | undefined {
-    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's own door, which is synchronous
+    // oxlint-disable-next-line eslint/no-underscore-dangle -- the parser's only synchronous entry
     this._flush((error) => {
       this.#fault = error ?? undefined;
     });

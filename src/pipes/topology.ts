@@ -1,41 +1,42 @@
-/** Decides what is odd about a network as a graph: pipes as edges, the two ends of a pipe as nodes (DESIGN.md section 4.3). */
+/** Checks a network as a graph, with pipes as edges and their ends as nodes (docs/design.md section 4.3). */
 import type { PipeItem } from './items.ts';
-import { Parts } from './parts.ts';
+import { Components } from './components.ts';
 
-/** How many there are, and the first few by name, in the order of the file. */
+/** A count, and the names of the first few in the order of the file. */
 export interface Finding {
   readonly count: number;
   readonly first: readonly string[];
 }
 
-/** A set of pipes that are joined to each other and to nothing else. */
-export interface NetworkPart {
+/** A connected component: pipes joined to each other and to no other pipe. */
+export interface NetworkComponent {
   readonly network: string;
-  /** Its first pipe in the file. */
+  /** First pipe of the component in the file. */
   readonly firstPipe: string;
   readonly pipes: number;
 }
 
-/** Two pipes between the same two nodes are no fault: real networks have hundreds of such pairs. */
 export interface TopologyReport {
   readonly pipes: number;
   readonly nodes: number;
   readonly networks: number;
-  /** Pipes that stand in the file again, under the same ids; each further one counts. */
+  /** Repeats of a pipe under the same ids; each repeat counts. */
   readonly duplicates: Finding;
+  /** Pipes between two nodes that an earlier pipe joins already. No fault: real networks have hundreds. */
+  readonly parallels: Finding;
   /** Pipes whose two ends are the same node. */
   readonly selfLoops: Finding;
   /** Pipes with an end that names no node. */
   readonly openEnds: Finding;
-  /** Nodes that only one pipe end touches: sources and sinks among them, and misspelt names. */
+  /** Nodes with a single pipe end: sources and sinks, and misspelt names. */
   readonly deadEnds: Finding;
-  /** Parts beyond the first one of each network: what nothing joins to the rest. */
-  readonly unconnectedParts: { readonly count: number; readonly first: readonly NetworkPart[] };
+  /** Components beside the largest of each network, in the order of the file: not connected to it. */
+  readonly unconnectedParts: { readonly count: number; readonly first: readonly NetworkComponent[] };
 }
 
 const shownCount = 10;
 
-class Tally {
+class NamedCount {
   count = 0;
   readonly first: string[] = [];
 
@@ -45,46 +46,47 @@ class Tally {
   }
 }
 
-/** A node or pipe by name; nodes of two networks are different ones. */
+/** Name of a node or pipe. Equal ids in two networks are different nodes. */
 function named(network: string, id: string): string {
   return `${network}/${id}`;
 }
 
 /**
- * Takes items one by one and reports at any time. Memory grows with the nodes and pipes of the file alone: their ids and
- * some 60 bytes each. A pipe that comes again joins its nodes again.
+ * Takes items one by one; can report at any time. Memory grows only with the nodes and pipes of the file: their ids and
+ * about 90 bytes each. A repeated pipe joins its nodes again.
  */
 export class Topology {
   readonly #pipes = new Map<string, Set<string>>();
-  readonly #parts = new Parts();
-  readonly #duplicates = new Tally();
-  readonly #selfLoops = new Tally();
-  readonly #openEnds = new Tally();
+  readonly #components = new Components();
+  readonly #duplicates = new NamedCount();
+  readonly #parallels = new NamedCount();
+  readonly #selfLoops = new NamedCount();
+  readonly #openEnds = new NamedCount();
   #pipeCount = 0;
 
   add(item: PipeItem): void {
     const { network, sourceId, upstream, downstream } = item;
     const name = named(network, sourceId);
     this.#pipeCount += 1;
-    if (this.#isKnown(network, sourceId)) this.#duplicates.add(name);
+    const isKnown = this.#isKnown(network, sourceId);
+    if (isKnown) this.#duplicates.add(name);
     if (upstream === undefined || downstream === undefined) this.#openEnds.add(name);
     else if (upstream === downstream) this.#selfLoops.add(name);
-    this.#parts.join(
-      network,
-      sourceId,
-      [upstream, downstream].filter((end) => end !== undefined),
-    );
+    const ends = [upstream, downstream].filter((end) => end !== undefined);
+    const isParallel = this.#components.join(network, sourceId, ends);
+    if (isParallel && !isKnown) this.#parallels.add(name);
   }
 
   report(): TopologyReport {
-    const { nodeCount } = this.#parts;
-    const deadEnds = new Tally();
-    for (const [network, node] of this.#parts.deadEnds()) deadEnds.add(named(network, node));
+    const { nodeCount } = this.#components;
+    const deadEnds = new NamedCount();
+    for (const [network, node] of this.#components.deadEnds()) deadEnds.add(named(network, node));
     return {
       pipes: this.#pipeCount,
       nodes: nodeCount,
       networks: this.#pipes.size,
       duplicates: findingOf(this.#duplicates),
+      parallels: findingOf(this.#parallels),
       selfLoops: findingOf(this.#selfLoops),
       openEnds: findingOf(this.#openEnds),
       deadEnds: findingOf(deadEnds),
@@ -93,17 +95,26 @@ export class Topology {
   }
 
   #unconnectedParts(): TopologyReport['unconnectedParts'] {
-    const seen = new Set<string>();
-    const first: NetworkPart[] = [];
+    const largest = this.#largestParts();
+    const first: NetworkComponent[] = [];
     let count = 0;
-    for (const part of this.#parts.parts()) {
-      const isMain = !seen.has(part.network);
-      seen.add(part.network);
-      if (isMain) continue;
+    for (const component of this.#components.all()) {
+      if (largest.get(component.network)?.firstPipe === component.firstPipe) continue;
       count += 1;
-      if (first.length < shownCount) first.push({ ...part, firstPipe: named(part.network, part.firstPipe) });
+      if (first.length < shownCount)
+        first.push({ ...component, firstPipe: named(component.network, component.firstPipe) });
     }
     return { count, first };
+  }
+
+  /** The largest component of each network; of two of one size the first. */
+  #largestParts(): ReadonlyMap<string, NetworkComponent> {
+    const largest = new Map<string, NetworkComponent>();
+    for (const component of this.#components.all()) {
+      const known = largest.get(component.network);
+      if (known === undefined || component.pipes > known.pipes) largest.set(component.network, component);
+    }
+    return largest;
   }
 
   #isKnown(network: string, sourceId: string): boolean {
@@ -115,6 +126,6 @@ export class Topology {
   }
 }
 
-function findingOf({ count, first }: Tally): Finding {
+function findingOf({ count, first }: NamedCount): Finding {
   return { count, first };
 }

@@ -1,20 +1,20 @@
 /**
- * Keeps an item to one worker at a time, even where the queue gave it to two: a key in Redis with an end, renewed while
- * the work goes on. BullMQ's own lock is not asked by a worker that lost it (QUEUE.md).
+ * Gives an item to one worker at a time, even if the queue gave it to two: a key in Redis that expires, renewed during the
+ * work. A worker that lost BullMQ's own lock does not check it (docs/queue.md section 4).
  *
  *   free -> held --(renewed in time)--> held
- *                --(end passes by our own clock, or the key is another's)--> lost, and it stays lost
+ *                --(expires by our own clock, or the key is another's)--> lost, and it stays lost
  *
- * Our clock starts before the request that sets the key, so we hold ourselves for the loser before Redis does.
+ * Our clock starts before the request that sets the key, so this process counts the lease as lost before Redis does.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { AbortedError } from '../core/errors.ts';
+import { AbortedError } from '../core/base/errors.ts';
+import { sleep } from '../timers/sleep.ts';
 import type { ItemLease } from './port.ts';
 
 export interface LeaseTimes {
-  /** No longer than a killed worker's item takes to start again anyway. */
+  /** No longer than the restart of a killed worker's item takes anyway. */
   readonly keepMs: number;
   readonly renewEveryMs: number;
   readonly lookAgainMs: number;
@@ -32,7 +32,7 @@ const releaseScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 
-/** Resolves when the key is ours. Rejects with AbortedError. */
+/** Resolves when the key belongs to this lease. Rejects with AbortedError. */
 export async function leaseItem(
   redis: Redis,
   key: string,
@@ -46,7 +46,7 @@ export async function leaseItem(
     if ((await redis.set(key, token, 'PX', times.keepMs, 'NX')) === 'OK') {
       return new HeldLease(redis, key, token, askedAtMs, times);
     }
-    await sleep(times.lookAgainMs, undefined, { signal }).catch(() => undefined);
+    await sleep(times.lookAgainMs, { signal }).catch(() => undefined);
   }
 }
 
@@ -83,7 +83,7 @@ class HeldLease implements ItemLease {
     const askedAtMs = performance.now();
     if (!this.isHeld() || askedAtMs < this.#renewAtMs) return;
     this.#renewAtMs = askedAtMs + this.#times.renewEveryMs;
-    // A Redis that is away answers late or never: then the end passes.
+    // During an outage Redis answers late or never: then the lease expires.
     const renewed = await this.#redis
       .eval(renewScript, 1, this.#key, this.#token, this.#times.keepMs)
       .catch(() => undefined);
@@ -98,7 +98,7 @@ class HeldLease implements ItemLease {
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    // Should this not reach Redis, the key ends by itself.
+    // If this does not reach Redis, the key expires by itself.
     if (this.isHeld()) await this.#redis.eval(releaseScript, 1, this.#key, this.#token).catch(() => undefined);
   }
 }

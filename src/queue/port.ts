@@ -1,95 +1,117 @@
-/** The port to the queue: what runs ask of it, and what it asks of them. BullMQ and Redis stay behind it. */
-import type { Fault } from '../core/errors.ts';
-import type { Counts, RunState } from '../core/run.ts';
-import type { ChunkRetryPolicy, ChunkVerdict } from '../core/verdict.ts';
+/** The port between runs and the queue. BullMQ and Redis are behind it. */
+import type { Fault, OutagePart } from '../core/base/errors.ts';
+import type { ServiceHold } from '../core/run/service-hold.ts';
+import type { Counts, RunState } from '../core/run/run.ts';
+import type { ChunkRetryPolicy, ChunkDecision } from '../core/run/retry-decision.ts';
 
-/** The queue that holds one item a run, for its conductor. */
+/** The queue with one item a run, for its coordinator. */
 export const runsQueueName = 'runs';
 
-/** The queues that hold chunks. */
+/** The queues of chunks. */
 export const chunkQueues = ['export', 'push', 'cleanup'] as const;
 export type ChunkQueueName = (typeof chunkQueues)[number];
 
-/** A queue item: identifiers only, no data and no secrets (G10, QUEUE.md). */
+/** A queue item: identifiers only, no data and no secrets (G10, docs/queue.md section 3). */
 export interface ChunkItem {
   readonly runId: string;
-  readonly round: number;
+  readonly generation: number;
   readonly chunk: number;
 }
 
-/** Why a run must not go on: asked for by an operator, or found out by its work. */
-export type Halt =
+/** Why a run must stop: an operator's request, or a fault found by its work. */
+export type StopRequest =
   | { readonly kind: 'cancel'; readonly requestedBy: string }
   | { readonly kind: 'stop'; readonly fault: Fault };
 
-/** The live state of a run: moves only forward, and can be lost, since the warehouse has the truth (QUEUE.md). */
-export interface BoardState {
+/**
+ * The live state of a run. It only moves forward and can be lost: the warehouse holds the durable state (docs/queue.md
+ * section 4).
+ */
+export interface RunProgress {
   readonly state: RunState;
-  /** Of the run in hand: part of the ids of its queue items. */
-  readonly round: number;
+  /** Current generation of the run: part of the ids of its queue items. */
+  readonly generation: number;
   readonly queue: ChunkQueueName;
   readonly units: number;
   readonly settledUnits: number;
-  /** Of settled units, and of those under way. */
+  /** Totals over settled and running units. */
   readonly counts: Counts;
-  /** Units that are worked for long and told how far they have come. */
+  /** Progress of long-running units. */
   readonly underWay: readonly UnitProgress[];
+  /** Units that are being read, or wait for their merge. Their rows are not in `counts`. */
+  readonly reading: readonly UnitReading[];
   readonly chunks: number;
   readonly chunksAdded: number;
   readonly chunksEnded: number;
-  readonly halt: Halt | undefined;
-  /** When a unit was last settled or a chunk ended. */
-  readonly movedAtMs: number;
+  readonly stopRequest: StopRequest | undefined;
+  /** Milliseconds since a unit was last settled or a chunk ended, by the clock of Redis. */
+  readonly unmovedMs: number;
 }
 
-/** How far a unit has come that is not settled yet. */
+/** Progress of a unit that is not settled yet. */
 export interface UnitProgress {
   readonly unit: number;
-  /** Grows with the work; of `whole`, where that is known. */
+  /** Grows with the work; out of `whole`, where that is known. */
   readonly done: number;
   readonly whole?: number;
-  /** What is accounted for so far, from the unit's beginning. */
+  /** Counts so far, from the unit's beginning. */
   readonly counts: Counts;
-  /** The attempt of the queue item that came this far. */
+  /** The attempt of the queue item that made this progress. */
   readonly attempt: number;
 }
 
-export interface RunBoard {
-  read(runId: string): Promise<BoardState | undefined>;
-  /** Starts the board over from the warehouse's truth. */
+/**
+ * What was read of a unit that is not settled yet. Nothing of it is durable: it gives a queue item no new attempts, and
+ * is for displays alone.
+ */
+export interface UnitReading {
+  readonly unit: number;
+  /** Rows so far. */
+  readonly rows: number;
+  /** Estimate of all its rows, where there is one. */
+  readonly expectedRows?: number;
+  /** Whether it was read to its end. */
+  readonly isRead: boolean;
+}
+
+export interface RunProgressStore {
+  read(runId: string): Promise<RunProgress | undefined>;
+  /** Resets the progress to the state in the warehouse. */
   open(
     runId: string,
     start: {
       readonly queue: ChunkQueueName;
-      readonly round: number;
+      readonly generation: number;
       readonly units: number;
       readonly settledUnits: number;
       readonly counts: Counts;
       readonly chunks: readonly number[];
     },
   ): Promise<void>;
-  /** Marks units as settled and adds their counts, once for each unit, whoever says it how often. */
+  /** Marks units as settled and adds their counts, once for each unit, however often and by whomever it is called. */
   settle(runId: string, outcomes: ReadonlyArray<{ readonly unit: number; readonly counts: Counts }>): Promise<void>;
-  /** Tells how far a unit has come; one that is behind what was told before, or of a settled unit, is ignored. */
-  progress(runId: string, progress: UnitProgress): Promise<void>;
+  /** Records the progress of a unit. Ignores progress behind the recorded one, and that of a settled unit. */
+  advance(runId: string, progress: UnitProgress): Promise<void>;
+  /** Records what was read of units. Ignores readings with fewer rows than the recorded ones, and of settled units. */
+  noteReadings(runId: string, readings: readonly UnitReading[]): Promise<void>;
   endChunk(runId: string, chunk: number): Promise<void>;
-  /** The first halt stays. A run without a board gets one that halts it as soon as it is looked at. */
-  halt(runId: string, halt: Halt): Promise<void>;
+  /** Keeps the first stop request. A run without a progress gets one, so that the coordinator finds the request. */
+  requestStop(runId: string, stopRequest: StopRequest): Promise<void>;
   finish(runId: string, state: RunState): Promise<void>;
-  /** Forgets the board: the next look starts over from the warehouse. */
+  /** Deletes the progress: the next step of the coordinator resets it from the warehouse. */
   forget(runId: string): Promise<void>;
 }
 
-/** How an added chunk stands when its end was not heard of. */
-export type ChunkStanding =
-  | { readonly item: ChunkItem; readonly standing: 'active' | 'waiting' | 'gone' }
-  | { readonly item: ChunkItem; readonly standing: 'failed'; readonly reason: string };
+/** Status of an added chunk whose end was not recorded. `stalled`: its worker has not renewed its lock for seconds. */
+export type QueuedChunk =
+  | { readonly item: ChunkItem; readonly status: 'active' | 'stalled' | 'waiting' | 'gone' }
+  | { readonly item: ChunkItem; readonly status: 'failed'; readonly reason: string };
 
-/** The sole right to work an item, for as long as this process can be sure of it. */
+/** The exclusive right to work an item, for as long as this process can be sure of it. */
 export interface ItemLease extends AsyncDisposable {
-  /** By the clock of this process, whether or not its event loop had a turn to notice. */
+  /** By the clock of this process, even while its event loop is blocked. */
   isHeld(): boolean;
-  /** Aborts, with an AbortedError, when it is held no longer. */
+  /** Aborts, with an AbortedError, when the lease is lost. */
   readonly signal: AbortSignal;
 }
 
@@ -98,54 +120,86 @@ export interface WorkerCount {
   readonly workers: number;
 }
 
-/** A prompt queue fails within seconds while Redis is away; a lasting one waits for it to come back. */
-export interface RunQueue {
-  readonly board: RunBoard;
-  /** Adds the item that conducts a run. Adding it again is harmless: ids are deterministic. */
-  submit(runId: string, round: number): Promise<void>;
-  isSubmitted(runId: string, round: number): Promise<boolean>;
-  /** Adds the next wave: at most `limit` chunks that were not added yet. Returns how many. */
-  addWave(runId: string, limit: number): Promise<number>;
-  /** The chunks that were added and did not end, with how they stand in the queue. */
-  standings(runId: string): Promise<readonly ChunkStanding[]>;
-  /** Adds chunks again whose items are gone. */
-  addAgain(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void>;
+/** The identity of the queue of a service under a prefix, as Redis holds it. */
+export interface QueueIdentity {
+  /** Random; undefined before the first worker, and after Redis lost its data. */
+  readonly queueId: string | undefined;
+  /** The warehouse of the living workers; undefined if there are none. */
+  readonly warehouseId: string | undefined;
+}
+
+export interface QueueIdentityStore {
+  read(): Promise<QueueIdentity>;
   /**
-   * Waits until nobody else has the item, then keeps it until disposed. A worker that died, or cannot reach Redis, loses it
-   * within seconds, and has stopped by then unless its whole process stood still. Rejects with AbortedError.
+   * Writes the queue's id if there is none, and binds the queue to the warehouse for another `keepMs` unless it is
+   * bound to another one. Returns the resulting identity.
+   */
+  keep(queueId: string, warehouseId: string, keepMs: number): Promise<QueueIdentity>;
+  /** Ends the binding, so that another warehouse may be worked at once; the id stays. */
+  release(warehouseId: string): Promise<void>;
+}
+
+/** The hold that a Retry-After puts on all requests to the service (G9). */
+export interface ServiceHoldStore {
+  /** Undefined if requests may be sent. */
+  read(): Promise<ServiceHold | undefined>;
+  /** Lets requests be sent at once. Returns the hold that was lifted. */
+  lift(): Promise<ServiceHold | undefined>;
+}
+
+/**
+ * A prompt queue fails within seconds during an outage of Redis; a lasting one waits for its end. Both throw
+ * OutageError('redis') while Redis answers with errors (out of memory, read-only, loading).
+ */
+export interface RunQueue {
+  readonly identity: QueueIdentityStore;
+  readonly progress: RunProgressStore;
+  readonly serviceHold: ServiceHoldStore;
+  /** Adds the coordinator's item of a run. Idempotent: its id is deterministic. */
+  submit(runId: string, generation: number): Promise<void>;
+  isSubmitted(runId: string, generation: number): Promise<boolean>;
+  /** Adds the next wave: at most `limit` chunks that were not added yet. Returns their number. */
+  enqueueNext(runId: string, limit: number): Promise<number>;
+  /** The chunks that were added and have not ended, with their status in the queue. */
+  chunkStatuses(runId: string): Promise<readonly QueuedChunk[]>;
+  /** Adds chunks again whose items are gone. */
+  requeue(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void>;
+  /**
+   * Waits until no other worker has the item, then holds it until disposed. A worker that died, or cannot reach Redis,
+   * loses it within seconds, and has stopped by then unless its whole process was suspended. Rejects with AbortedError.
    */
   lease(item: ChunkItem, signal: AbortSignal): Promise<ItemLease>;
-  /** How many workers listen at each queue, over all hosts. */
+  /** Number of workers of each queue, over all hosts. */
   workers(): Promise<readonly WorkerCount[]>;
   /**
-   * Notes that the service did not answer, or that it did. Shared by all workers. `noteDown` returns for how long it has
-   * been so, in milliseconds.
+   * Records that a part is down for the chunks of a queue, or that they moved on; shared by all workers. `noteDown`
+   * returns the milliseconds since the part went down.
    */
-  noteDown(queue: ChunkQueueName): Promise<number>;
+  noteDown(queue: ChunkQueueName, part: OutagePart): Promise<number>;
   noteUp(queue: ChunkQueueName): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What the queue calls when an item is to be worked. Both must stand being called twice for the same item (G1). */
+/** Handlers of queue items. Each may be called twice for the same item (G1). */
 export interface QueueHandlers {
-  /** One look at a run: plans it, adds a wave, finishes it. Says when to look again. */
-  conduct(
+  /** One step of a run: plans it, adds a wave, or finishes it. Returns when to take the next step. */
+  coordinate(
     runId: string,
     signal: AbortSignal,
   ): Promise<{ readonly kind: 'finished' } | { readonly kind: 'again'; readonly delayMs: number }>;
-  work(item: ChunkItem, attempt: number, signal: AbortSignal): Promise<ChunkVerdict>;
+  work(item: ChunkItem, attempt: number, signal: AbortSignal): Promise<ChunkDecision>;
 }
 
 export interface WorkerSettings {
   readonly queues: readonly ChunkQueueName[];
-  /** Chunks that this process works at one time, for each queue. */
+  /** Chunks that this process works concurrently, for each queue. */
   readonly chunkConcurrency: number;
   readonly retry: ChunkRetryPolicy;
-  /** How long a stop lets work in flight finish before it is handed back. */
+  /** How long running work may take to finish after a stop, before it is handed back. */
   readonly graceMs: number;
 }
 
 export interface RunningWorkers {
-  /** Stops taking work, lets what is in flight finish for the grace, then hands it back. */
-  stop(): Promise<void>;
+  /** Takes no more work, gives running work the grace period (by default that of the settings), then hands it back. */
+  stop(graceMs?: number): Promise<void>;
 }

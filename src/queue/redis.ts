@@ -1,30 +1,36 @@
-/** Owns the connections to Redis and the checks before any work: reachable, recent enough, and set never to evict. */
+/** Connections to Redis, and the checks before any work: Redis is reachable, recent enough, and never evicts. */
 import { Redis } from 'ioredis';
-import { UnreachableError } from '../core/errors.ts';
+import { UnreachableError } from '../core/base/errors.ts';
+import { redisOutage } from './redis-fault.ts';
 
-/** BullMQ 6 asks for it. */
+/** Required by BullMQ 6. */
 const oldestVersion = [6, 2, 0] as const;
 
-export interface RedisFacts {
+export interface RedisInfo {
   readonly version: string;
   readonly evictionPolicy: string;
   readonly usedMemoryBytes: number;
+  /** 0: no limit, or one that cannot be read. */
+  readonly maxMemoryBytes: number;
 }
 
-/** An address without user and password, as it may be shown (G10). */
+/** Scheme, host and number of the database, for display: no user, no password, no other path (G10). */
 export function shownAddress(url: string): string {
   const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname === '/' ? '' : pathname}`;
+  return `${protocol}//${host}${/^\/\d+$/.test(pathname) ? pathname : ''}`;
 }
 
-/** For work that must outlive an outage: waits for Redis to come back, looking every two seconds at the most (QUEUE.md). */
+/**
+ * For work that must outlive an outage: waits for Redis to come back, and reconnects at least every two seconds
+ * (docs/queue.md section 5).
+ */
 export const lastingOptions = {
   maxRetriesPerRequest: null,
   enableReadyCheck: true,
   retryStrategy: (times: number) => Math.min(200 * times, 2_000),
 };
 
-/** For a command: an answer within seconds or an error, never a hang (QUEUE.md). */
+/** For a command: an answer or an error within seconds, never a hang (docs/queue.md section 5). */
 const promptOptions = {
   maxRetriesPerRequest: 0,
   retryStrategy: () => null,
@@ -34,12 +40,12 @@ const promptOptions = {
 };
 
 /**
- * Connects, or says in one sentence why not. The connection of a command ends with its first fault; that of a worker
- * heals itself once it has been there. Throws UnreachableError('redis').
+ * Connects, or throws with the reason in one sentence. The connection of a command ends with its first fault; that of a
+ * worker reconnects once it has been established. Throws UnreachableError('redis').
  */
 export async function connectRedis(url: string, kind: 'prompt' | 'lasting'): Promise<Redis> {
   const prompt = new Redis(url, promptOptions);
-  // Without a listener ioredis prints; the fault itself comes out of connect().
+  // Without a listener ioredis prints the fault, which connect() also throws.
   let fault: Error | undefined;
   prompt.on('error', (error: Error) => (fault = error));
   try {
@@ -51,57 +57,61 @@ export async function connectRedis(url: string, kind: 'prompt' | 'lasting'): Pro
   if (kind === 'prompt') return prompt;
   prompt.disconnect();
   const lasting = new Redis(url, lastingOptions);
-  // An outage is waited out by the calls themselves; without a listener ioredis prints each failed look.
+  // The calls themselves wait out an outage; without a listener ioredis prints each failed attempt.
   lasting.on('error', () => undefined);
   return lasting;
 }
 
 function unreachable(url: string, cause: unknown): UnreachableError {
-  const words = cause instanceof Error ? cause.message : String(cause);
-  const isRefused = /NOAUTH|WRONGPASS|invalid password/i.test(words);
-  const hint = isRefused
-    ? 'Check user and password in WELLSYNC_REDIS_URL.'
-    : 'Start Redis there (redis-server, or docker compose up redis), or set WELLSYNC_REDIS_URL.';
-  return new UnreachableError('redis', `Redis at ${shownAddress(url)} cannot be used: ${plain(words)}`, {
-    hint,
-    cause,
-  });
+  const outage = redisOutage(cause);
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const hint =
+    outage?.hint ?? 'Start Redis there (redis-server, or docker compose up redis), or set WELLSYNC_REDIS_URL.';
+  const reason = connectionReason(message) ?? outageReason(outage) ?? shownMessage(message);
+  return new UnreachableError('redis', `Redis at ${shownAddress(url)} cannot be used: ${reason}`, { hint, cause });
 }
 
-function plain(words: string): string {
-  if (/ECONNREFUSED/.test(words)) return 'nothing listens there';
-  if (/ENOTFOUND|EAI_AGAIN/.test(words)) return 'its host name is not known';
-  if (/ETIMEDOUT|timed out/i.test(words)) return 'it does not answer';
-  if (/NOAUTH|WRONGPASS|invalid password/i.test(words)) return 'it does not let us in';
-  return words.replaceAll(/\s+/g, ' ').slice(0, 200);
+function connectionReason(message: string): string | undefined {
+  if (/ECONNREFUSED/.test(message)) return 'nothing answers there';
+  return /ENOTFOUND|EAI_AGAIN/.test(message) ? 'its host name is not known' : undefined;
 }
 
-/** What the server says of itself; a policy that cannot be read (a managed Redis) is `unknown`. */
-async function readRedisFacts(redis: Redis): Promise<RedisFacts> {
+function outageReason(outage: Error | undefined): string | undefined {
+  return outage?.message.replace('Redis cannot be used: ', '');
+}
+
+/** A message may repeat the address: nothing before an @ is shown (G10). */
+function shownMessage(message: string): string {
+  return message.replaceAll(/\S*@/g, '').replaceAll(/\s+/g, ' ').slice(0, 200);
+}
+
+/** Version, memory and policy of the server; a policy that cannot be read (a managed Redis) is `unknown`. */
+async function readRedisInfo(redis: Redis): Promise<RedisInfo> {
   const info = await redis.info();
   const value = (name: string): string | undefined => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim();
   return {
     version: value('redis_version') ?? 'unknown',
     evictionPolicy: value('maxmemory_policy') ?? 'unknown',
     usedMemoryBytes: Number(value('used_memory') ?? 0),
+    maxMemoryBytes: Number(value('maxmemory') ?? 0),
   };
 }
 
 /**
- * Refuses a Redis that would lose queue items silently (DESIGN.md section 5). Throws UnreachableError('redis') with the
- * command that mends it.
+ * Refuses a Redis that would silently lose queue items (docs/design.md section 5). Throws UnreachableError('redis')
+ * with the remedy.
  */
-function refuseUnfitRedis(url: string, facts: RedisFacts): void {
+function refuseUnfitRedis(url: string, info: RedisInfo): void {
   const address = shownAddress(url);
-  if (isOlder(facts.version)) {
-    throw new UnreachableError('redis', `Redis at ${address} is version ${facts.version}: too old`, {
+  if (isOlder(info.version)) {
+    throw new UnreachableError('redis', `Redis at ${address} is version ${info.version}: too old`, {
       hint: `Install Redis ${oldestVersion.join('.')} or later (or Valkey).`,
     });
   }
-  if (facts.evictionPolicy !== 'noeviction' && facts.evictionPolicy !== 'unknown') {
+  if (info.evictionPolicy !== 'noeviction' && info.evictionPolicy !== 'unknown') {
     throw new UnreachableError(
       'redis',
-      `Redis at ${address} has the eviction policy ${facts.evictionPolicy}: it may throw queue items away`,
+      `Redis at ${address} has the eviction policy ${info.evictionPolicy}: it may throw queue items away`,
       { hint: 'Run: redis-cli CONFIG SET maxmemory-policy noeviction (and write it into redis.conf).' },
     );
   }
@@ -116,13 +126,28 @@ function isOlder(version: string): boolean {
   return false;
 }
 
-/** Reachable, recent enough, never evicting: the facts, or an UnreachableError('redis'). */
-export async function checkRedis(url: string): Promise<RedisFacts> {
+/** Refuses a Redis that answers, but takes no writes: a replica, or one without memory. Throws UnreachableError('redis'). */
+async function refuseUnwritable(url: string, redis: Redis): Promise<void> {
+  try {
+    await redis.set('wellsync:write-check', '1', 'PX', 1_000);
+  } catch (error) {
+    throw unreachable(url, error);
+  }
+}
+
+/**
+ * Checks that Redis is reachable, recent enough, takes writes and never evicts. Returns its properties, or throws
+ * UnreachableError('redis').
+ */
+export async function checkRedis(url: string): Promise<RedisInfo> {
   const redis = await connectRedis(url, 'prompt');
   try {
-    const facts = await readRedisFacts(redis);
-    refuseUnfitRedis(url, facts);
-    return facts;
+    const info = await readRedisInfo(redis).catch((error: unknown) => {
+      throw unreachable(url, error);
+    });
+    refuseUnfitRedis(url, info);
+    await refuseUnwritable(url, redis);
+    return info;
   } finally {
     redis.disconnect();
   }

@@ -1,60 +1,87 @@
-/** The producer's side of the queue: runs and chunks go in, with ids that make adding again harmless. */
+/** The producer side of the queue: adds runs and chunks, with ids that make adding idempotent. */
 import { Queue, type JobsOptions } from 'bullmq';
+import type { OutagePart } from '../core/base/errors.ts';
+import { chunkItemId, dataOf } from './chunk-item-data.ts';
 import type { Redis } from 'ioredis';
-import { TransientError } from '../core/errors.ts';
-import { createRunBoard } from './board.ts';
+import { createServiceHoldStore } from './limiter/service-hold-store.ts';
+import { RedisRunProgress } from './run-progress.ts';
 import { leaseItem } from './lease.ts';
 import {
   chunkQueues,
   runsQueueName,
   type ChunkItem,
   type ChunkQueueName,
-  type ChunkStanding,
+  type QueuedChunk,
   type ItemLease,
   type RunQueue,
 } from './port.ts';
+import { mostPayloadBytes } from './item-data.ts';
+import { createQueueIdentity } from './queue-identity.ts';
+import { queueName, type QueueAddress } from './queue-names.ts';
+import { sleep } from '../timers/sleep.ts';
+import { redisNow } from './redis-clock.ts';
 import { connectRedis } from './redis.ts';
-
-/** An item that is done is kept for a while, so that a queue view has something to show; by count, since age alone is only looked at when another ends (QUEUE.md). */
-const keepEnded = { age: 3_600, count: 200 };
-
-/** How long the service's silence is remembered when nobody notes its end. */
-const forgetDownMs = 6 * 3_600_000;
-
-/** Attempts are counted and bounded by core's verdict; this only keeps BullMQ from giving up before it. */
-const moreAttemptsThanAnyPolicy = 1_000;
-
-/** One queue item a run and round: no `:` and no bare integer, which BullMQ minds. */
-const runItemId = (runId: string, round: number): string => `${runId}-${round}`;
-const chunkItemId = (item: ChunkItem): string => `${item.runId}-${item.round}-${item.chunk}`;
+import { withOutages } from './redis-fault.ts';
 
 /**
- * Connects and checks nothing but that Redis answers: UnreachableError('redis') otherwise. `prompt` is for a command, and
+ * A completed item is kept for a while, for queue views. Limited by count as well, since BullMQ checks the age only
+ * when another item ends (docs/queue.md section 6).
+ */
+const keepEnded = { age: 3_600, count: 200 };
+
+/** How long an outage is remembered after it was met last, if no worker records its end. */
+const forgetDownMs = 6 * 3_600_000;
+
+/**
+ * KEYS: start of the outage. ARGV: how long it is kept, ms. Returns the milliseconds since then, by the clock of Redis.
+ * Met again, it is kept for longer: a hold must not begin anew while the outage lasts.
+ */
+const noteDownScript = `
+${redisNow}
+redis.call('SET', KEYS[1], now, 'NX')
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return now - redis.call('GET', KEYS[1])`;
+
+const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'redis'];
+
+/** How long the end of a process waits for Redis. */
+const closeMs = 2_000;
+
+/** Core's decision counts and limits the attempts; this only keeps BullMQ from giving up earlier. */
+const moreAttemptsThanAnyPolicy = 1_000;
+
+/** One queue item for each run and generation: no `:` and no bare integer, which BullMQ refuses. */
+const runItemId = (runId: string, generation: number): string => `${runId}-${generation}`;
+
+/**
+ * Connects, and checks only that Redis answers; throws UnreachableError('redis') otherwise. `prompt`, for a command,
  * fails within seconds when Redis goes away; `lasting` waits for it to come back.
  */
-export async function createRunQueue(options: {
-  readonly url: string;
-  readonly prefix: string;
-  readonly kind: 'prompt' | 'lasting';
-}): Promise<RunQueue> {
-  const redis = await connectRedis(options.url, options.kind);
-  return new BullRunQueue(redis, options.prefix);
+export async function createRunQueue(address: QueueAddress, kind: 'prompt' | 'lasting'): Promise<RunQueue> {
+  const redis = await connectRedis(address.url, kind);
+  return withOutages(new BullRunQueue(redis, address));
 }
 
 class BullRunQueue implements RunQueue {
-  readonly board;
+  readonly progress;
+  readonly identity;
+  readonly serviceHold;
   readonly #redis: Redis;
   readonly #prefix: string;
   readonly #runs: Queue;
+  readonly #service: string;
   readonly #chunks: Readonly<Record<ChunkQueueName, Queue>>;
 
-  constructor(redis: Redis, prefix: string) {
+  constructor(redis: Redis, { prefix, service }: QueueAddress) {
     this.#redis = redis;
     this.#prefix = prefix;
-    this.board = createRunBoard(redis, prefix);
-    const open = (name: string): Queue => {
-      const queue = new Queue(name, { connection: redis, prefix });
-      // A fault of the connection reaches the caller through the call that met it.
+    this.#service = service;
+    this.progress = withOutages(new RedisRunProgress(redis, prefix));
+    this.identity = withOutages(createQueueIdentity(redis, prefix, service));
+    this.serviceHold = withOutages(createServiceHoldStore(redis, { prefix, service }));
+    const open = (name: ChunkQueueName | typeof runsQueueName): Queue => {
+      const queue = new Queue(queueName(name, service), { connection: redis, prefix });
+      // A fault of the connection reaches the caller through its failed call.
       queue.on('error', () => {});
       return queue;
     };
@@ -62,99 +89,113 @@ class BullRunQueue implements RunQueue {
     this.#chunks = Object.fromEntries(chunkQueues.map((name) => [name, open(name)])) as Record<ChunkQueueName, Queue>;
   }
 
-  async submit(runId: string, round: number): Promise<void> {
-    // A conductor that failed is removed, so that a revived run gets a new one.
-    const once: JobsOptions = { jobId: runItemId(runId, round), removeOnComplete: keepEnded, removeOnFail: true };
-    await this.#runs.add('conduct', { runId }, once);
+  async submit(runId: string, generation: number): Promise<void> {
+    // A failed coordinator item is removed, so that a revived run gets a new one.
+    const once = {
+      jobId: runItemId(runId, generation),
+      removeOnComplete: keepEnded,
+      removeOnFail: true,
+      sizeLimit: mostPayloadBytes,
+    } satisfies JobsOptions;
+    // A kept item would block a run that continues: a retry that died after its item had found the run ended.
+    if ((await this.#runs.getJobState(once.jobId)) === 'completed') await this.#runs.remove(once.jobId);
+    await this.#runs.add('coordinate', { runId }, once);
   }
 
-  async isSubmitted(runId: string, round: number): Promise<boolean> {
-    const state = await this.#runs.getJobState(runItemId(runId, round));
-    return state !== 'unknown' && state !== 'failed';
+  async isSubmitted(runId: string, generation: number): Promise<boolean> {
+    const state = await this.#runs.getJobState(runItemId(runId, generation));
+    return state !== 'unknown' && state !== 'failed' && state !== 'completed';
   }
 
-  async addWave(runId: string, limit: number): Promise<number> {
-    const board = await this.board.read(runId);
-    if (board === undefined) return 0;
-    const { chunks, addedThen } = await this.board.nextChunks(runId, limit);
+  async enqueueNext(runId: string, limit: number): Promise<number> {
+    const progress = await this.progress.read(runId);
+    if (progress === undefined) return 0;
+    const { chunks, cursor } = await this.progress.nextChunks(runId, limit);
     await this.#add(
-      board.queue,
-      chunks.map((chunk) => ({ runId, round: board.round, chunk })),
+      progress.queue,
+      chunks.map((chunk) => ({ runId, generation: progress.generation, chunk })),
     );
-    // After the items: a crash in between adds them again, under the same ids.
-    await this.board.noteAdded(runId, addedThen);
+    // After the items: after a crash in between they are added again, under the same ids.
+    await this.progress.noteAdded(runId, cursor);
     return chunks.length;
   }
 
-  async standings(runId: string): Promise<readonly ChunkStanding[]> {
-    const board = await this.board.read(runId);
-    if (board === undefined) return [];
-    const chunks = await this.board.chunksInFlight(runId);
-    return Promise.all(chunks.map((chunk) => this.#standing(board.queue, { runId, round: board.round, chunk })));
+  async chunkStatuses(runId: string): Promise<readonly QueuedChunk[]> {
+    const progress = await this.progress.read(runId);
+    if (progress === undefined) return [];
+    const chunks = await this.progress.chunksInFlight(runId);
+    return Promise.all(
+      chunks.map((chunk) => this.#statusOf(progress.queue, { runId, generation: progress.generation, chunk })),
+    );
   }
 
-  async #standing(queueName: ChunkQueueName, item: ChunkItem): Promise<ChunkStanding> {
-    const queue = this.#chunks[queueName];
+  async #statusOf(name: ChunkQueueName, item: ChunkItem): Promise<QueuedChunk> {
+    const queue = this.#chunks[name];
     const state = await queue.getJobState(chunkItemId(item));
-    if (state === 'active') return { item, standing: 'active' };
+    if (state === 'active') {
+      const isLocked = (await this.#redis.exists(`${queue.toKey(chunkItemId(item))}:lock`)) === 1;
+      return { item, status: isLocked ? 'active' : 'stalled' };
+    }
     if (state === 'failed') {
       const job = await queue.getJob(chunkItemId(item));
-      return { item, standing: 'failed', reason: job?.failedReason ?? 'no reason kept' };
+      return { item, status: 'failed', reason: job?.failedReason ?? 'no reason kept' };
     }
-    // One that is completed without having ended on the board is as good as gone.
-    if (state === 'unknown' || state === 'completed') return { item, standing: 'gone' };
-    return { item, standing: 'waiting' };
+    // An item that completed without an end in the progress counts as gone.
+    if (state === 'unknown' || state === 'completed') return { item, status: 'gone' };
+    return { item, status: 'waiting' };
   }
 
-  async addAgain(queueName: ChunkQueueName, items: readonly ChunkItem[]): Promise<void> {
-    for (const item of items) await this.#chunks[queueName].remove(chunkItemId(item));
-    await this.#add(queueName, items);
+  async requeue(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void> {
+    for (const item of items) await this.#chunks[queue].remove(chunkItemId(item));
+    await this.#add(queue, items);
   }
 
-  async #add(queueName: ChunkQueueName, items: readonly ChunkItem[]): Promise<void> {
+  async #add(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void> {
     if (items.length === 0) return;
     const jobs = items.map((item) => ({
       name: 'chunk',
-      data: item,
+      data: dataOf(item),
       opts: {
         jobId: chunkItemId(item),
         attempts: moreAttemptsThanAnyPolicy,
         backoff: { type: 'verdict' },
         removeOnComplete: keepEnded,
         removeOnFail: keepEnded,
+        sizeLimit: mostPayloadBytes,
       } satisfies JobsOptions,
     }));
-    await this.#chunks[queueName].addBulk(jobs);
+    await this.#chunks[queue].addBulk(jobs);
   }
 
   async lease({ runId, chunk }: ChunkItem, signal: AbortSignal): Promise<ItemLease> {
-    // Without the round: a run that is taken up again must not race with what is left of its last round.
+    // Without the generation: a retried run must not race with the rest of its previous generation.
     return leaseItem(this.#redis, `${this.#prefix}:lease:${runId}:${chunk}`, signal);
   }
 
   async workers() {
-    const queues = [this.#runs, ...Object.values(this.#chunks)];
-    return Promise.all(queues.map(async (queue) => ({ queue: queue.name, workers: await queue.getWorkersCount() })));
+    const queues: readonly (readonly [string, Queue])[] = [
+      [runsQueueName, this.#runs],
+      ...Object.entries(this.#chunks),
+    ];
+    return Promise.all(queues.map(async ([name, queue]) => ({ queue: name, workers: await queue.getWorkersCount() })));
   }
 
-  async noteDown(queueName: ChunkQueueName): Promise<number> {
-    const key = this.#downKey(queueName);
-    await this.#redis.set(key, Date.now(), 'PX', forgetDownMs, 'NX');
-    const since = await this.#redis.get(key);
-    if (since === null) throw new TransientError('redis-lost', 'Redis did not keep what it was told');
-    return Math.max(0, Date.now() - Number(since));
+  async noteDown(queue: ChunkQueueName, part: OutagePart): Promise<number> {
+    return Number(await this.#redis.eval(noteDownScript, 1, this.#downKey(queue, part), forgetDownMs));
   }
 
-  async noteUp(queueName: ChunkQueueName): Promise<void> {
-    await this.#redis.del(this.#downKey(queueName));
+  async noteUp(queue: ChunkQueueName): Promise<void> {
+    await this.#redis.del(...outageParts.map((part) => this.#downKey(queue, part)));
   }
 
-  #downKey(queueName: ChunkQueueName): string {
-    return `${this.#prefix}:down-since:${queueName}`;
+  #downKey(queue: ChunkQueueName, part: OutagePart): string {
+    return `${this.#prefix}:down-since:${part}:${queueName(queue, this.#service)}`;
   }
 
+  /** Without Redis there is nothing to say good-bye to. */
   async close(): Promise<void> {
-    await Promise.all([this.#runs, ...Object.values(this.#chunks)].map((queue) => queue.close()));
+    const closing = Promise.all([this.#runs, ...Object.values(this.#chunks)].map((queue) => queue.close()));
+    await Promise.race([closing.catch(() => undefined), sleep(closeMs, { ref: false })]);
     this.#redis.disconnect();
   }
 }

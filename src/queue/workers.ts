@@ -1,153 +1,257 @@
-/** The consumer's side of the queue: takes items, hands them to the engine, and translates its verdicts to BullMQ. */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** The consumer side of the queue: takes items, passes them to the engine, and translates its decisions for BullMQ. */
 import {
   DelayedError,
   Queue,
   UnrecoverableError,
   WaitingError,
-  Worker,
+  type Worker,
   type Job as QueueJob,
   type WorkerOptions,
 } from 'bullmq';
 import type { Logger } from 'pino';
-import { AbortedError, TransientError, UnreachableError } from '../core/errors.ts';
-import type { ChunkVerdict } from '../core/verdict.ts';
-import { runsQueueName, type ChunkItem, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
+import { faultOf, TransientError } from '../core/base/errors.ts';
+import { holdDelayMs, outagePartOf, type OutageRecord } from '../core/base/outage.ts';
+import { type ChunkDecision, decideUnit } from '../core/run/retry-decision.ts';
+import { sleep } from '../timers/sleep.ts';
+import { lockFaultOf, retryDelayMs, translate, troubledMs, TryAgainError } from './item-verdict.ts';
+import { itemOf, type ChunkItemData } from './chunk-item-data.ts';
+import { checkedData, chunkItemSchema, ForeignItemError, ItemWorker, runItemSchema, shownId } from './item-data.ts';
+import { runsQueueName, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
+import { queueName, type QueueAddress } from './queue-names.ts';
 import { lastingOptions } from './redis.ts';
+import { redisOutage } from './redis-fault.ts';
+import { RedisWatch } from './redis-watch.ts';
 
 /**
- * A killed worker's item starts again within lockDuration + stalledInterval, 8 to 13 s as measured in QUEUE.md (G7). A
- * stall uses no attempt; an item that took ten workers down with it is given up.
+ * A killed worker's item restarts within lockDuration + stalledInterval, 8 to 13 s as measured in docs/queue.md section
+ * 4 (G7). A stall uses no attempt; an item whose worker died ten times is given up.
  */
 const liveness = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 10 };
 
-/** Looks at runs are short: one process can keep many runs going. */
-const conductorConcurrency = 10;
+/** Steps of the coordinator are short: one process can run many. */
+const coordinatorConcurrency = 10;
 
-/** A pause after a fault that nobody classified as the service's or the target's: the warehouse is away, say. */
-const troubledMs = 5_000;
-
-/** How long work that was told to stop may take to hand itself back. */
+/** How long running work may take to hand itself back after a stop. */
 const handBackMs = 5_000;
 
-/** Carries the delay of a `retry` verdict through BullMQ to the backoff strategy. */
-class TryAgainError extends Error {
-  override readonly name = 'TryAgainError';
-  readonly delayMs: number;
+/** How long running work may take to end once it is told that it cannot be handed back. */
+const heardMs = 500;
 
-  constructor(delayMs: number) {
-    super(`tried again in ${delayMs} ms`);
-    this.delayMs = delayMs;
-  }
-}
-
-export async function startWorkers(options: {
-  readonly url: string;
-  readonly prefix: string;
+interface WorkersOptions {
+  readonly address: QueueAddress;
   readonly settings: WorkerSettings;
   readonly handlers: QueueHandlers;
   readonly log: Logger;
-}): Promise<RunningWorkers> {
-  const { url, prefix, settings, handlers, log } = options;
-  const connection = { url, ...lastingOptions };
-  const common: WorkerOptions = {
+  readonly outages: OutageRecord;
+}
+
+/** Resolves when every worker is connected. */
+export async function startWorkers(options: WorkersOptions): Promise<RunningWorkers> {
+  const workers = new QueueWorkers(options);
+  await workers.ready();
+  return workers;
+}
+
+class QueueWorkers implements RunningWorkers {
+  readonly #settings: WorkerSettings;
+  readonly #handlers: QueueHandlers;
+  readonly #log: Logger;
+  readonly #workers: readonly Worker[];
+  /** For pausing a queue. */
+  readonly #queues: readonly Queue[];
+  readonly #outages: OutageRecord;
+  readonly #watch: RedisWatch;
+  #isStopping = false;
+
+  constructor({ address, settings, handlers, log, outages }: WorkersOptions) {
+    const { url, prefix, service } = address;
+    this.#settings = settings;
+    this.#handlers = handlers;
+    this.#log = log;
+    this.#outages = outages;
+    this.#watch = new RedisWatch({
+      url,
+      prefix,
+      outages,
+      onDown: () => this.#pause(),
+      onUp: () => this.#resume(),
+    });
+    const connection = { url, ...lastingOptions };
+    const common = commonOptions(connection, prefix);
+    this.#queues = settings.queues.map((name) => new Queue(queueName(name, service), { connection, prefix }));
+    // BullMQ passes a signal to processors that declare three parameters.
+    this.#workers = [
+      new ItemWorker<{ runId: string }>(
+        queueName(runsQueueName, service),
+        (job, token, signal) => this.#coordinate(job, token, signal),
+        {
+          ...common,
+          concurrency: coordinatorConcurrency,
+        },
+      ),
+      ...this.#queues.map(
+        (queue) =>
+          new ItemWorker<ChunkItemData>(
+            queue.name,
+            (job, token, signal) => this.#workChunk(queue, job, token, signal),
+            {
+              ...common,
+              concurrency: settings.chunkConcurrency,
+            },
+          ),
+      ),
+    ];
+    this.#logTrouble();
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.waitUntilReady()));
+  }
+
+  async stop(graceMs = this.#settings.graceMs): Promise<void> {
+    this.#isStopping = true;
+    try {
+      await this.#end(graceMs);
+    } finally {
+      this.#watch.close();
+    }
+  }
+
+  async #end(graceMs: number): Promise<void> {
+    const parts = [...this.#workers, ...this.#queues];
+    const closing = Promise.all(parts.map((part) => part.close()));
+    if (await isOver(closing, graceMs)) return;
+    for (const worker of this.#workers) worker.cancelAllJobs('the worker stops');
+    // Without Redis nothing can be handed back: handlers only get the time to hear of it.
+    if (await isOver(closing, this.#watch.isDown ? heardMs : handBackMs)) return;
+    // Redis is unreachable, or a handler ignores its signal: the items return when their locks expire.
+    this.#log.warn('the work in flight could not be handed back: it starts again when its lock has run out');
+    closing.catch(() => undefined);
+    for (const part of parts) part.disconnect().catch(() => undefined);
+  }
+
+  /** Items under way go on; no further one is taken. */
+  #pause(): void {
+    for (const worker of this.#workers) worker.pause(true).catch(() => undefined);
+  }
+
+  #resume(): void {
+    if (this.#isStopping) return;
+    for (const worker of this.#workers) worker.resume().catch(() => undefined);
+  }
+
+  #logTrouble(): void {
+    const onError = (error: Error): void => this.#noteError(error);
+    for (const queue of this.#queues) queue.on('error', onError);
+    for (const worker of this.#workers) {
+      worker.on('error', onError);
+      worker.on('stalled', (id) => this.#log.warn({ item: shownId(id) }, 'an item lost its worker and starts again'));
+      worker.on('failed', (job, error) => {
+        if (error instanceof TryAgainError || redisOutage(error) !== undefined) return;
+        this.#logGivenUp(job?.id, error);
+      });
+    }
+  }
+
+  #logGivenUp(id: string | undefined, error: Error): void {
+    const item = shownId(id);
+    if (error instanceof ForeignItemError) this.#log.error({ item, because: error.message }, 'an item was given up');
+    else this.#log.error({ item, err: error }, 'an item was given up');
+  }
+
+  /** A lock that was lost in an outage needs no line: the item starts again, or another worker has it (G1). */
+  #noteError(error: Error): void {
+    if (this.#watch.note(error)) return;
+    const because = lockFaultOf(error);
+    if (because === undefined) this.#log.warn({ because: error.message }, 'the queue reports a fault');
+    else this.#log.debug({ because }, 'an item lost its lock: it may be worked twice, which changes nothing');
+  }
+
+  async #coordinate(job: QueueJob<{ runId: string }>, token?: string, signal = neverAborted()): Promise<void> {
+    const { runId } = checkedData(job, runItemSchema);
+    const look = await this.#handlers.coordinate(runId, signal).catch((error: unknown) => {
+      if (decideUnit(error) === 'hand-back') return { kind: 'hand-back' } as const;
+      throw error;
+    });
+    if (look.kind === 'finished') return;
+    await this.#throughOutages(signal, async () => {
+      if (look.kind === 'hand-back') {
+        await job.moveToWait(token);
+        throw new WaitingError();
+      }
+      await job.moveToDelayed(Date.now() + look.delayMs, token);
+      throw new DelayedError();
+    });
+  }
+
+  async #workChunk(queue: Queue, job: QueueJob<ChunkItemData>, token?: string, signal = neverAborted()): Promise<void> {
+    const item = itemOf(checkedData(job, chunkItemSchema));
+    const attempt = job.attemptsMade + 1;
+    const verdict = await this.#handlers
+      .work(item, attempt, signal)
+      .catch((error: unknown) => this.#verdictOnTrouble(error));
+    await this.#throughOutages(signal, () => translate(verdict, queue, job, token));
+  }
+
+  /** Tells the queue what becomes of an item, as soon as Redis takes it; a stop does not wait for Redis. */
+  async #throughOutages(signal: AbortSignal, tell: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        await tell();
+        return;
+      } catch (error) {
+        if (signal.aborted || !this.#watch.note(error)) throw error;
+        await this.#watch.over(signal);
+      }
+    }
+  }
+
+  /**
+   * The decision on a fault outside any unit: waits for a transient fault, and gives up on a bug, with its stack in the
+   * log.
+   */
+  #verdictOnTrouble(error: unknown): ChunkDecision {
+    if (decideUnit(error) === 'hand-back') return { kind: 'hand-back' };
+    const part = outagePartOf(error);
+    if (part === 'redis') this.#watch.note(error);
+    if (part !== undefined) {
+      return { kind: 'hold', delayMs: holdDelayMs(this.#outages.down(part, faultOf(error).message)) };
+    }
+    if (!(error instanceof TransientError)) {
+      throw new UnrecoverableError(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    }
+    this.#log.warn({ because: error.message }, 'the queue waits');
+    return { kind: 'hold', delayMs: troubledMs };
+  }
+}
+
+function neverAborted(): AbortSignal {
+  return new AbortController().signal;
+}
+
+function commonOptions(connection: WorkerOptions['connection'], prefix: string): WorkerOptions {
+  return {
     connection,
     prefix,
     ...liveness,
     runRetryDelay: 2_000,
-    // Never reached; BullMQ looks at `queue.rateLimit` only where a limiter is set.
+    // Never reached; BullMQ checks `queue.rateLimit` only if a limiter is set.
     limiter: { max: 1_000_000, duration: 1_000 },
-    settings: { backoffStrategy: (_attempts, _type, error) => (error instanceof TryAgainError ? error.delayMs : -1) },
-  };
-
-  const conductor = new Worker(runsQueueName, conduct, { ...common, concurrency: conductorConcurrency });
-  const held = settings.queues.map((name) => new Queue(name, { connection, prefix }));
-  const chunkWorkers = settings.queues.map(
-    (name, position) =>
-      new Worker<ChunkItem>(name, (job, token, signal) => workChunk(held[position] as Queue, job, token, signal), {
-        ...common,
-        concurrency: settings.chunkConcurrency,
-      }),
-  );
-  const workers = [conductor, ...chunkWorkers];
-  const onError = (error: Error): void => log.warn({ because: error.message }, 'trouble with Redis');
-  for (const queue of held) queue.on('error', onError);
-  for (const worker of workers) {
-    worker.on('error', onError);
-    worker.on('stalled', (id) => log.warn({ item: id }, 'an item lost its worker and starts again'));
-    worker.on('failed', (job, error) => {
-      if (!(error instanceof TryAgainError)) log.error({ item: job?.id, err: error }, 'an item was given up');
-    });
-  }
-  await Promise.all(workers.map((worker) => worker.waitUntilReady()));
-
-  async function conduct(job: QueueJob<{ runId: string }>, token?: string, signal?: AbortSignal): Promise<void> {
-    const look = await handlers.conduct(job.data.runId, signal ?? new AbortController().signal);
-    if (look.kind === 'finished') return;
-    await job.moveToDelayed(Date.now() + look.delayMs, token);
-    throw new DelayedError();
-  }
-
-  async function workChunk(
-    queue: Queue,
-    job: QueueJob<ChunkItem>,
-    token?: string,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const attempt = job.attemptsMade + 1;
-    const verdict = await handlers
-      .work(job.data, attempt, signal ?? new AbortController().signal)
-      .catch((error: unknown) => verdictOnTrouble(error));
-    await translate(verdict, queue, job, token);
-  }
-
-  /** A fault outside of any unit: what may pass is waited for, a bug is given up with its stack. */
-  function verdictOnTrouble(error: unknown): ChunkVerdict {
-    if (error instanceof AbortedError) return { kind: 'hand-back' };
-    const mayPass = error instanceof TransientError || error instanceof UnreachableError;
-    if (!mayPass) throw new UnrecoverableError(error instanceof Error ? (error.stack ?? error.message) : String(error));
-    log.warn({ err: error }, 'the queue waits');
-    return { kind: 'hold', delayMs: troubledMs };
-  }
-
-  return {
-    async stop() {
-      const closing = Promise.all([...workers, ...held].map((part) => part.close()));
-      if (await isOver(closing, settings.graceMs)) return;
-      for (const worker of workers) worker.cancelAllJobs('the worker stops');
-      if (await isOver(closing, handBackMs)) return;
-      // Redis is away, or a handler does not listen to its signal: the items come back by their stalled locks.
-      log.warn('the work in flight could not be handed back: it starts again when its lock has run out');
-      closing.catch(() => undefined);
-      for (const part of [...workers, ...held]) part.disconnect().catch(() => undefined);
-    },
+    settings: { backoffStrategy: (_attempts, _type, error) => retryDelayMs(error) },
   };
 }
 
-/** Whether the work is over within the time. */
+/** Whether the work ends within the time. */
 async function isOver(work: Promise<unknown>, withinMs: number): Promise<boolean> {
   const clock = new AbortController();
   const over = work.then(() => true);
-  const late = sleep(withinMs, false, { signal: clock.signal }).catch(() => false);
+  const late = sleep(withinMs, { signal: clock.signal }).then(
+    () => false,
+    () => false,
+  );
   try {
     return await Promise.race([over, late]);
   } finally {
     clock.abort();
-  }
-}
-
-/** Returns for a settled item; every other verdict leaves by the error that BullMQ understands. */
-async function translate(verdict: ChunkVerdict, queue: Queue, job: QueueJob, token: string | undefined): Promise<void> {
-  switch (verdict.kind) {
-    case 'settled':
-      return;
-    case 'retry':
-      throw new TryAgainError(verdict.delayMs);
-    case 'hold':
-      await queue.rateLimit(Math.max(1, Math.round(verdict.delayMs)));
-      throw Worker.RateLimitError();
-    case 'hand-back':
-      await job.moveToWait(token);
-      throw new WaitingError();
   }
 }

@@ -1,75 +1,91 @@
-/** The declaration of a job: what a file in jobs/ tells, and what the engine needs to run it. */
+/** The declaration of a job by a folder in jobs/, for the engine. */
 import type { z } from 'zod';
-import type { Balance, Counts, PlannedUnit, RunReport, UnitOutcome } from '../core/run.ts';
-import type { ChunkQueueName, UnitProgress } from '../queue/port.ts';
+import type { JobDescription } from '../core/run/job-description.ts';
+import type { PlannedUnit, UnitOutcome } from '../core/run/run.ts';
+import type { ChunkQueueName, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 
-export interface JobParts {
+export interface JobContext {
   readonly service: ProductionDataService;
   readonly warehouse: Warehouse;
+  readonly ledger: Ledger;
   readonly now: () => number;
 }
 
-/** A unit that did not settle, and why. */
-export interface Leftover {
+/** A unit that did not settle, with its error. */
+export interface UnsettledUnit {
   readonly unit: PlannedUnit;
   readonly error: unknown;
 }
 
-/** How far a unit has come that takes long; counts are those from its beginning, whichever worker began it. */
+/** Progress of a long-running unit; counts are from its beginning, whichever worker began it. */
 export type Advance = Omit<UnitProgress, 'attempt'>;
 
 export interface ChunkOfWork<Params> {
   readonly runId: string;
   readonly params: Params;
-  /** The units of the chunk that are still open. */
+  /** The open units of the chunk. */
   readonly units: readonly PlannedUnit[];
   readonly signal: AbortSignal;
-  /** Units that cannot be settled now will fail: nobody tries the item again. */
+  /** Units that do not settle now will fail: the item is not retried. */
   readonly isLastAttempt: boolean;
-  /** For an exclusive job: false when another worker may be at the chunk, so that nothing must be sent or written. */
+  /** For an exclusive job: false when another worker may have the chunk, so that nothing may be sent or written. */
   readonly isHeld: () => boolean;
-  /** To be told how far a unit has come, after that is durable. What came further is given all its attempts anew. */
+  /**
+   * To be called with the progress of a unit, once that is durable. An item that advanced gets all its attempts again.
+   */
   readonly advanced: (advance: Advance) => Promise<void>;
-  /** To be told of outcomes after they are durable in the warehouse, for the progress. */
+  /** To be called with what was read of a unit, for displays: returns at once, and nothing depends on it. */
+  readonly read: (reading: UnitReading) => void;
+  /** To be called with outcomes once they are durable in the warehouse, for the progress. */
   readonly settled: (outcomes: readonly UnitOutcome[]) => Promise<void>;
 }
 
-export interface Job<Params> {
-  /** As the operator knows it: `export daily-production`. */
-  readonly name: string;
+/** The declaration of a job: its description for the faces, and what the engine needs to run it. */
+export interface Job<Params> extends JobDescription {
   readonly queue: ChunkQueueName;
-  /** Checks the parameters of a run, when it is asked for and when it is read back. They hold no secret (G10). */
-  readonly params: z.ZodType<Params>;
-  /** Cuts a run into units with dense ordinals and chunk numbers. May be called again for the same run after a crash. */
-  plan(params: Params, parts: JobParts, runId: string): Promise<readonly PlannedUnit[]>;
   /**
-   * Works the open units of a chunk: commits what succeeds with its outcomes in one warehouse transaction each, tells
-   * `settled`, and returns what is left with its errors. One unit that fails does not stop the others. Throws only where
-   * no unit can go on.
+   * Schema of the parameters of a run, applied when it is requested and when it is read back. They hold no secret
+   * (G10).
    */
-  work(chunk: ChunkOfWork<Params>, parts: JobParts): Promise<readonly Leftover[]>;
-  /** The sum of G2, over what the units counted or over the units themselves. */
-  balance(counts: Counts, units: RunReport['units']): Balance;
-  /** One worker at a time for each queue item, even after a stall: for work that must keep an order (G5). */
+  readonly params: z.ZodType<Params>;
+  /** Names of the parameters that differ between two requests for the same work: times, and who asks. */
+  readonly varyingParams?: readonly string[];
+  /** Its runs require at least one target; the job reads them from the ledger while a run has no plan. */
+  readonly takesTargets?: boolean;
+  /**
+   * Divides a run into units with dense ordinals and chunk numbers. May be called again for the same run after a crash.
+   */
+  plan(params: Params, context: JobContext, runId: string): Promise<readonly PlannedUnit[]>;
+  /**
+   * Works the open units of a chunk: commits each success with its outcomes in one warehouse transaction, calls
+   * `settled`, and returns the other units with their errors. A failed unit does not stop the others. Throws only if no
+   * unit can continue.
+   */
+  work(chunk: ChunkOfWork<Params>, context: JobContext): Promise<readonly UnsettledUnit[]>;
+  /** One worker at a time for each queue item, even after a stall: for work that requires an order (G5). */
   readonly isExclusive?: boolean;
-  /** Counts that make a finished run `done, with …` (exit code 3) when they are not 0. */
-  readonly exceptions: readonly string[];
-  /** Called when no unit is open any more, before the report is made; may be called again. */
-  atEnd?(runId: string, parts: JobParts): Promise<void>;
-  /** Throws UsageError where what failed in a run must not be taken up again. */
-  checkRetry?(runId: string, parts: Pick<JobParts, 'warehouse' | 'now'>): Promise<void>;
+  /** Called when no unit is open, before the report is built; may be called again. */
+  atEnd?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
+  /** Throws UsageError if the failed units of a run must not be retried. */
+  checkRetry?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
+  /** Path of the file with the rejected rows of a run, whether or not it exists; only for a job that rejects rows. */
+  readonly rejectsFile?: (params: Params, runId: string) => string;
 }
 
-/** A job whose parameter type the engine need not know. */
+/** A job whose parameter type is unknown to the engine. */
 export type AnyJob = Job<unknown>;
 
-/** Hides the parameter type of a job: every call checks the parameters with the job's own schema first. */
+/** Hides the parameter type of a job: every call first parses the parameters with the job's own schema. */
 export function anyJob<Params>(job: Job<Params>): AnyJob {
+  const { rejectsFile, ...rest } = job;
   return {
-    ...job,
-    plan: (params, parts, runId) => job.plan(job.params.parse(params), parts, runId),
-    work: (chunk, parts) => job.work({ ...chunk, params: job.params.parse(chunk.params) }, parts),
+    ...rest,
+    plan: (params, context, runId) => job.plan(job.params.parse(params), context, runId),
+    work: (chunk, context) => job.work({ ...chunk, params: job.params.parse(chunk.params) }, context),
+    ...(rejectsFile && {
+      rejectsFile: (params: unknown, runId: string) => rejectsFile(job.params.parse(params), runId),
+    }),
   };
 }

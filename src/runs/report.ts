@@ -1,49 +1,69 @@
-/** Makes the report of a run from its ledger: pure, and the same whenever it is made. */
-import type { Fault } from '../core/errors.ts';
-import type { RunRecord, RunReport } from '../core/run.ts';
-import type { Halt } from '../queue/port.ts';
-import type { RunSums } from '../warehouse/warehouse.ts';
+/** Builds the report of a run from its ledger. Pure, with the same result each time. */
+import type { Fault } from '../core/base/errors.ts';
+import { balanceOf } from '../core/run/balance.ts';
+import type { RunRecord, RunReport } from '../core/run/run.ts';
+import type { StopRequest } from '../queue/port.ts';
+import type { RunTotals } from '../warehouse/port/runs.ts';
 import type { AnyJob } from './job.ts';
 
-/** A run that does not balance is a failed run (G2), and so is one with a failed unit. */
+/** A run that does not balance has failed (G2), as has one with a failed unit. */
 export function buildReport(
-  run: RunRecord,
-  job: AnyJob,
-  sums: RunSums,
-  halt: Halt | undefined,
+  {
+    run,
+    job,
+    totals,
+    location,
+  }: {
+    readonly run: RunRecord;
+    readonly job: AnyJob;
+    readonly totals: RunTotals;
+    /** Address of the warehouse, without secrets. */
+    readonly location: string;
+  },
+  stopRequest: StopRequest | undefined,
   finishedAtMs: number,
 ): RunReport {
-  const { open, ...units } = sums.units;
-  const balance = job.balance(sums.counts, units);
-  const stopped = stopFault(halt, balance.balanced, open);
+  const { open } = totals.units;
+  const units = unitsOf(run, totals, stopRequest);
+  const balance = balanceOf(job, totals.counts, units);
+  const stopped = stopFault(stopRequest, balance.balanced, open) ?? job.failureOf?.({ units, counts: totals.counts });
   return {
     runId: run.runId,
     job: run.job,
-    state: halt?.kind === 'cancel' ? 'cancelled' : stopped !== undefined || units.failed > 0 ? 'failed' : 'done',
+    ...(run.service === undefined ? {} : { service: run.service }),
+    warehouse: location,
+    state: stopRequest?.kind === 'cancel' ? 'cancelled' : stopped !== undefined || units.failed > 0 ? 'failed' : 'done',
     ...(stopped === undefined ? {} : { stopped }),
     units,
-    counts: sums.counts,
+    counts: totals.counts,
     balance,
-    failures: sums.failures,
-    notices: sums.notices,
+    failures: totals.failures,
+    notices: totals.notices,
     startedAtMs: run.startedAtMs ?? run.requestedAtMs,
     finishedAtMs,
   };
 }
 
-function stopFault(halt: Halt | undefined, balanced: boolean, open: number): Fault | undefined {
-  if (halt?.kind === 'stop') return halt.fault;
-  if (halt?.kind === 'cancel') return { code: 'cancelled', message: `cancelled by ${halt.requestedBy}` };
-  if (!balanced)
-    return { code: 'unbalanced', message: 'the counts of the run do not add up: some records are not accounted for' };
-  if (open > 0) return { code: 'unsettled', message: `${open} units have no outcome` };
-  return undefined;
+/**
+ * The settled units. A run that ended without a plan has none: its targets, if its job takes any, are failed or
+ * cancelled as the units would be.
+ */
+function unitsOf(run: RunRecord, { units }: RunTotals, stopRequest: StopRequest | undefined): RunReport['units'] {
+  const { open: _, ...settled } = units;
+  const isPlanned = run.unitCount !== undefined || settled.total > 0;
+  if (isPlanned || run.targetCount === undefined || stopRequest === undefined) return settled;
+  const outcome = stopRequest.kind === 'cancel' ? 'cancelled' : 'failed';
+  return { ...settled, total: run.targetCount, [outcome]: run.targetCount };
 }
 
-/** DESIGN.md section 8: 0 done; 1 failed; 3 done, with rejected, quarantined or held records; 4 cancelled. */
-export function exitCodeOf(report: RunReport, exceptions: readonly string[]): 0 | 1 | 3 | 4 {
-  if (report.state === 'failed') return 1;
-  if (report.state === 'cancelled') return 4;
-  const hasExceptions = report.units.held > 0 || exceptions.some((name) => (report.counts[name] ?? 0) > 0);
-  return hasExceptions ? 3 : 0;
+function stopFault(stopRequest: StopRequest | undefined, balanced: boolean, open: number): Fault | undefined {
+  if (stopRequest?.kind === 'stop') return stopRequest.fault;
+  if (stopRequest?.kind === 'cancel') return { code: 'cancelled', message: `cancelled by ${stopRequest.requestedBy}` };
+  if (!balanced)
+    return {
+      code: 'unbalanced',
+      message: 'the counts of the run are not reconciled: some records are not accounted for',
+    };
+  if (open > 0) return { code: 'unsettled', message: `${open} units have no outcome` };
+  return undefined;
 }

@@ -1,52 +1,68 @@
-/** Decides what the body of an answer that was taken is worth: typed by the schemas of the contract (INTERFACE.md section 4). */
-import { PermanentError } from '../core/errors.ts';
+import { counted } from '../core/base/text.ts';
+import { PermanentError } from '../core/base/errors.ts';
 import { notJson, wrongShape } from './classification.ts';
 import { deletionAnswerSchema, timeSeriesRecordSchema } from './contract.ts';
-import type { TimeSeriesRecord, WellBody } from './production-data-service.ts';
+import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
+import type { WellBody } from '../core/definitions/well-body.ts';
 import { recordPage, type RecordPage } from './record-page.ts';
 import type { AnswerReader } from './request-layer.ts';
 
-const readJson: AnswerReader<unknown> = (answer, asked) => {
+const readJson: AnswerReader<unknown> = (answer, context) => {
   try {
     return JSON.parse(answer.body) as unknown;
   } catch {
-    throw notJson(answer, asked);
+    throw notJson(answer, context);
   }
 };
 
-const readArray: AnswerReader<readonly unknown[]> = (answer, asked) => {
-  const value = readJson(answer, asked);
+/** None for 204, which says that there is nothing to send. */
+const readArray: AnswerReader<readonly unknown[]> = (answer, context) => {
+  if (answer.status === 204) return [];
+  const value = readJson(answer, context);
   if (Array.isArray(value)) return value;
-  throw wrongShape(answer, asked, 'an array');
+  throw wrongShape(answer, context, 'an array');
 };
 
-/** Section 4.1: the records stay as they came. */
-export const readPage: AnswerReader<RecordPage> = (answer, asked) => recordPage(answer.body, readArray(answer, asked));
+/** docs/interface.md section 4.1. Records are neither checked nor changed. */
+export const readPage: AnswerReader<RecordPage> = (answer, context) =>
+  recordPage(answer.body, readArray(answer, context));
 
-/** Section 4.2. A record that breaks the contract is a PermanentError that names its place: it would come again. */
-export const readTimeSeries: AnswerReader<readonly TimeSeriesRecord[]> = (answer, asked) => {
-  const { data, error } = timeSeriesRecordSchema.array().safeParse(readArray(answer, asked));
+/**
+ * docs/interface.md section 4.2. Throws PermanentError with the position of a record that breaks the contract: another
+ * request would return the same record.
+ */
+export const readTimeSeries: AnswerReader<readonly TimeSeriesRecord[]> = (answer, context) => {
+  const { data, error } = timeSeriesRecordSchema.array().safeParse(readArray(answer, context));
   if (error === undefined) return data;
   const faults = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   throw new PermanentError(
     'broken-record',
-    `${asked.label} answered with records that break the contract: ${faults[0]}`,
+    `${context.label} answered with records that break the contract: ${faults[0]}`,
     {
-      hint: `${faults.length} faults in all. They have to be mended at the service.`,
+      hint: `${counted(faults.length, 'fault')} in all. They have to be fixed at the service.`,
     },
   );
 };
 
-/** Sections 4.3 to 4.5; null for another 2xx without a body. */
-export const readDeletion: AnswerReader<number | null> = (answer, asked) => {
+/** docs/interface.md sections 4.3 to 4.5. Null for another 2xx without a body. */
+export const readDeletion: AnswerReader<number | null> = (answer, context) => {
   if (answer.status !== 200 && answer.body.trim() === '') return null;
-  const { data, error } = deletionAnswerSchema.safeParse(readJson(answer, asked));
+  const { data, error } = deletionAnswerSchema.safeParse(readJson(answer, context));
   if (error === undefined) return data;
-  throw wrongShape(answer, asked, 'a whole number of 32 bits');
+  throw wrongShape(answer, context, 'a whole number of 32 bits');
 };
 
-/** Section 4.6: the shape is not shown. */
-export const readWell: AnswerReader<WellBody> = ({ contentType, body }) => ({ contentType, body });
+/**
+ * docs/interface.md section 4.6. The form of the body is not documented. Throws PermanentError `no-content` for 204, so
+ * that a stored body stays (G4), and `broken-text` for bytes that are not UTF-8, which no warehouse can store.
+ */
+export const readWell: AnswerReader<WellBody> = ({ status, contentType, body }, { label }) => {
+  if (status === 204) throw new PermanentError('no-content', `${label} answered 204: there is no body`, { status });
+  if (body.isWellFormed()) return { contentType, body };
+  throw new PermanentError('broken-text', `${label} answered with text that is not UTF-8`, {
+    hint: 'It has to be fixed at the service.',
+  });
+};
 
-/** Section 4.7: the body is not shown. */
+/** docs/interface.md section 4.7. The body is not documented. */
 export const readNothing: AnswerReader<void> = () => undefined;

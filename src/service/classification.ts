@@ -1,13 +1,17 @@
 /**
- * Decides what an answer, or the want of one, means: the whole of DESIGN.md section 6 in one place.
+ * The meaning of an answer (docs/design.md section 6). A request without one: ./failure.ts.
  *
- *   2xx                      taken, unless it is a web page: a proxy's sign-in is no answer of the service
+ *   of a read    200, 203    accepted
+ *                204         accepted: an empty page
+ *                other 2xx   TransientError `partial`, as is a Content-Range on any of them
+ *   of a change  206         TransientError `partial`
+ *                207         PermanentError: a part may have failed
+ *                other 2xx   accepted
+ *   a web page with 2xx      TransientError `not-json`: a proxy's sign-in, for example
  *   401, 403                 AccessError
  *   404                      NotFoundError
- *   408, 425, 429, 5xx       TransientError; RateLimitedError where Retry-After says how long
+ *   408, 425, 429, 5xx       TransientError; RateLimitedError when Retry-After says how long
  *   other 3xx and 4xx        PermanentError
- *   no connection            TransientError with serviceDown
- *   reset, time-out, cut     TransientError
  */
 import {
   AccessError,
@@ -16,41 +20,72 @@ import {
   RateLimitedError,
   TransientError,
   type WellsyncError,
-} from '../core/errors.ts';
-import { readRetryAfter } from '../core/retry-timing.ts';
+} from '../core/base/errors.ts';
+import { readRetryAfter } from '../core/base/retry-timing.ts';
+import type { Secrets } from '../core/base/secrets.ts';
 import { cleanedExcerpt } from './cleaned-excerpt.ts';
 
 export interface Answer {
   readonly status: number;
   readonly contentType: string | null;
+  readonly contentRange: string | null;
   readonly retryAfter: string | null;
   readonly body: string;
 }
 
-/** What was asked, for the operator, and what must not be shown of the answer. */
-export interface Asked {
+/** What the errors of a request need to know about it. */
+export interface RequestContext {
   /** Method and path: `GET /api/production/daily/W1`. */
   readonly label: string;
-  /** The token that was sent. */
-  readonly hidden: readonly string[];
+  /** A GET: a part of its answer is no answer. */
+  readonly isRead: boolean;
+  readonly hasToken: boolean;
+  /** What no message may show. */
+  readonly secrets: Secrets;
 }
 
-/** The error that an answer amounts to; undefined where it is taken. */
-export function errorOfAnswer(answer: Answer, asked: Asked, nowMs: number): WellsyncError | undefined {
+/** The error for an answer; undefined when it is accepted. `nowMs`: for a Retry-After that is a date. */
+export function errorOfAnswer(answer: Answer, context: RequestContext, nowMs: number): WellsyncError | undefined {
   const { status } = answer;
-  const message = `${asked.label} answered ${status}${excerptOf(answer, asked)}`;
-  if (isSuccess(status)) return isWebPage(answer) ? notJson(answer, asked) : undefined;
+  const message = `${context.label} answered ${status}${excerptOf(answer, context)}`;
+  if (isSuccess(status)) return errorOfSuccess(answer, context, message);
   if (status === 401)
-    return new AccessError('unauthorized', message, { hint: asked.hidden.length === 0 ? noTokenHint : tokenHint });
+    return new AccessError('unauthorized', message, { hint: context.hasToken ? tokenHint : noTokenHint });
   if (status === 403)
     return new AccessError('forbidden', message, { hint: 'Ask for the right to do this at the service.' });
   if (status === 404) return new NotFoundError('not-found', message, { status });
   if (status >= 500 || status === 408 || status === 425 || status === 429) {
     const waitMs = answer.retryAfter === null ? undefined : readRetryAfter(answer.retryAfter, nowMs);
-    if (waitMs === undefined) return new TransientError(`http-${status}`, message);
+    if (waitMs === undefined) return new TransientError(`http-${status}`, `${message}${unreadable(answer)}`);
     return new RateLimitedError(`http-${status}`, `${message} (Retry-After: ${Math.ceil(waitMs / 1_000)} s)`, waitMs);
   }
   return new PermanentError(`http-${status}`, message, { status });
+}
+
+/** Statuses of a whole answer to a read. */
+const wholeReads: ReadonlySet<number> = new Set([200, 203, 204]);
+
+function errorOfSuccess(answer: Answer, context: RequestContext, message: string): WellsyncError | undefined {
+  const { status, contentRange } = answer;
+  const isPart = context.isRead ? !wholeReads.has(status) || contentRange !== null : status === 206;
+  if (isPart) {
+    const range = contentRange === null ? '' : ' and a Content-Range';
+    return new TransientError('partial', `${context.label} answered ${status}${range}: that is no whole answer`, {
+      hint: 'The service, or a proxy before it, sent a part: nothing of it was taken.',
+    });
+  }
+  if (status === 207) {
+    return new PermanentError('http-207', message, {
+      status,
+      hint: 'The service may have taken a part of the request: its answer says which.',
+    });
+  }
+  return isWebPage(answer) ? notJson(answer, context) : undefined;
+}
+
+/** A note that a Retry-After is neither seconds nor a date; its text may hold anything, and is not shown. */
+function unreadable({ retryAfter }: Answer): string {
+  return retryAfter === null ? '' : ' (its Retry-After cannot be read)';
 }
 
 const tokenHint = 'The service does not take the token: check it, or get another one.';
@@ -60,100 +95,32 @@ export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Never an empty answer: transient, since a proxy that asks for a sign-in, or an answer cut short, is no lasting state. */
-export function notJson(answer: Answer, asked: Asked): TransientError {
+/**
+ * The error for a body that is not JSON. Transient: a proxy that asks for a sign-in, or a cut answer, does not last.
+ * Such an answer never counts as empty.
+ */
+export function notJson(answer: Answer, context: RequestContext): TransientError {
   const what = isWebPage(answer) ? 'a web page' : 'something that is not JSON';
   return new TransientError(
     'not-json',
-    `${asked.label} answered ${answer.status} with ${what}${excerptOf(answer, asked)}`,
+    `${context.label} answered ${answer.status} with ${what}${excerptOf(answer, context)}`,
     {
       hint: 'Does the address lead to the service itself, and not to a proxy or a sign-in page?',
     },
   );
 }
 
-/** JSON, but not what the endpoint promises; `wanted` names that. */
-export function wrongShape(answer: Answer, asked: Asked, wanted: string): TransientError {
-  const message = `${asked.label} answered ${answer.status} with JSON that is not ${wanted}${excerptOf(answer, asked)}`;
+/** The error for JSON of another shape than the documented one, `wanted`. */
+export function wrongShape(answer: Answer, context: RequestContext, wanted: string): TransientError {
+  const message = `${context.label} answered ${answer.status} with JSON that is not ${wanted}${excerptOf(answer, context)}`;
   return new TransientError('wrong-shape', message);
-}
-
-/** Codes of Node and undici when nothing was heard from the service at all. */
-const silence: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'EHOSTDOWN',
-  'ENETUNREACH',
-  'ENETDOWN',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
-
-const timeOuts: ReadonlySet<string> = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
-
-const brokenConnections: ReadonlySet<string> = new Set([
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'UND_ERR_SOCKET',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-]);
-
-/** Certificates, and a port that does not speak TLS: the same at every further request. */
-const tlsFault = /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-
-/**
- * The error that a failed exchange amounts to. `answering` says whether the head of an answer had come. A failure of
- * another kind is returned as it is: a bug, never tried again.
- */
-export function errorOfFailure(failure: unknown, asked: Asked, answering: boolean): unknown {
-  const code = codeOf(failure);
-  if (code === undefined) return failure;
-  const details = { cause: failure };
-  const shown = code.startsWith('UND_ERR_') ? '' : ` (${code})`;
-  const transient = (name: string, what: string) => new TransientError(name, `${asked.label} ${what}${shown}`, details);
-  if (silence.has(code)) {
-    const hint = 'Check its address, and that it is up.';
-    return new TransientError('no-connection', `${asked.label} reached nobody${shown}`, {
-      ...details,
-      hint,
-      serviceDown: true,
-    });
-  }
-  if (timeOuts.has(code)) return transient('timeout', 'was not answered in time');
-  if (brokenConnections.has(code)) {
-    return answering
-      ? transient('truncated', 'was answered with a body cut short')
-      : transient('connection-lost', 'lost its connection');
-  }
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
-    return transient('not-http', 'was not answered in HTTP');
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
-    return new PermanentError('body-too-large', `${asked.label} was answered with more bytes than are taken`, {
-      ...details,
-      hint: 'Lower service.pageLimit, or raise service.maxBodyBytes.',
-    });
-  }
-  if (tlsFault.test(code)) {
-    return new AccessError('tls', `${asked.label} could not be sent safely (${code})`, {
-      ...details,
-      hint: 'Check the certificate of the service, and that its address begins with the right one of http and https.',
-    });
-  }
-  return failure;
-}
-
-function codeOf(failure: unknown): string | undefined {
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-  return typeof code === 'string' ? code : undefined;
 }
 
 function isWebPage({ contentType, body }: Answer): boolean {
   return /\bx?html\b/i.test(contentType ?? '') || /^\s*<(?:!doctype\s+html|html)\b/i.test(body);
 }
 
-function excerptOf(answer: Answer, { hidden }: Asked): string {
-  const excerpt = cleanedExcerpt(answer.body, hidden);
+function excerptOf(answer: Answer, { secrets }: RequestContext): string {
+  const excerpt = cleanedExcerpt(answer.body, secrets);
   return excerpt === '' ? '' : `: ${excerpt}`;
 }

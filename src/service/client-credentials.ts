@@ -1,38 +1,56 @@
-/** Owns tokens by OAuth 2.0 client credentials (RFC 6749 section 4.4): fetched once for all calls, renewed before they end. */
+/**
+ * Tokens by OAuth 2.0 client credentials (RFC 6749 section 4.4): fetched once for all calls, renewed before they
+ * expire.
+ */
 import { z } from 'zod';
-import { AbortedError, AccessError, TransientError } from '../core/errors.ts';
-import { errorOfAnswer, isSuccess, notJson, type Answer, type Asked } from './classification.ts';
+import { AbortedError, AccessError, TransientError } from '../core/base/errors.ts';
+import type { Secrets } from '../core/base/secrets.ts';
+import { errorOfAnswer, isSuccess, notJson, type Answer, type RequestContext } from './classification.ts';
 import type { Exchange } from './http-exchange.ts';
 import { readSecret } from './secret.ts';
 import type { ClientCredentials } from './settings.ts';
 import { usableToken, type TokenSource } from './token-source.ts';
 
-/** Sections 5.1 and 5.2 of RFC 6749. Some endpoints write the lifetime as text. */
-const tokenAnswerSchema = z.object({ access_token: z.string(), expires_in: z.coerce.number().positive().optional() });
-const errorAnswerSchema = z.object({ error: z.string().regex(/^[\w-]{1,40}$/) });
+/** RFC 6749 sections 5.1 and 5.2. Some endpoints send the lifetime as text. */
+const tokenAnswerSchema = z.object({
+  access_token: z.string(),
+  expires_in: z.coerce.number().positive().optional().catch(undefined),
+});
+const errorAnswerSchema = z.object({
+  error: z.enum([
+    'invalid_request',
+    'invalid_client',
+    'invalid_grant',
+    'unauthorized_client',
+    'unsupported_grant_type',
+    'invalid_scope',
+  ]),
+});
 
-/** A token is renewed so long before its end, or at nine tenths of its life where that is later. */
+/** Margin before the end of a token at which it is renewed; a tenth of its life when that is shorter. */
 const longestMarginMs = 60_000;
 
 interface HeldToken {
   readonly token: string;
-  /** Infinity where the endpoint does not say when the token ends. */
+  /** Infinity when the endpoint does not send a lifetime. */
   readonly renewAtMs: number;
   readonly endsAtMs: number;
 }
 
 export interface TokenEndpoint {
-  /** To the very address of the endpoint. */
+  /** Sends to exactly the address of the endpoint. */
   readonly exchange: Exchange;
   readonly deadlineMs: number;
   readonly now: () => number;
+  /** The client secret and the tokens are added to it. */
+  readonly secrets: Secrets;
 }
 
 export class ClientCredentialsTokens implements TokenSource {
   readonly #credentials: ClientCredentials;
   readonly #endpoint: TokenEndpoint;
   #held: HeldToken | undefined;
-  /** The fetch under way, which all callers share. */
+  /** The running fetch, shared by all callers. */
   #fetching: Promise<HeldToken> | undefined;
 
   constructor(credentials: ClientCredentials, endpoint: TokenEndpoint) {
@@ -46,7 +64,7 @@ export class ClientCredentialsTokens implements TokenSource {
     try {
       return (await this.#fetchOnce(signal)).token;
     } catch (error) {
-      // The last one is good until it ends: the endpoint may be back by then.
+      // The current token is valid until it expires; the endpoint may be back by then.
       if (error instanceof TransientError && held !== undefined && this.#endpoint.now() < held.endsAtMs)
         return held.token;
       throw error;
@@ -58,24 +76,24 @@ export class ClientCredentialsTokens implements TokenSource {
     return (await this.token(signal)) !== refused;
   }
 
-  /** A caller that gives up leaves the fetch to the others. */
+  /** Starts or joins the shared fetch. A caller that aborts does not cancel it for the others. */
   async #fetchOnce(signal: AbortSignal | undefined): Promise<HeldToken> {
     this.#fetching ??= this.#fetch().finally(() => (this.#fetching = undefined));
     return signal === undefined ? this.#fetching : unlessAborted(this.#fetching, signal);
   }
 
   async #fetch(): Promise<HeldToken> {
-    const { exchange, deadlineMs, now } = this.#endpoint;
-    const secret = (await readSecret(this.#credentials.clientSecret, 'the client secret')).trim();
-    const { form, authorization } = questionOf(this.#credentials, secret);
-    const hidden = [secret, ...(authorization === undefined ? [] : [authorization.replace('Basic ', '')])];
-    const asked = { label: `POST ${exchange.baseUrl}`, hidden };
-    const askedAtMs = now();
+    const { exchange, deadlineMs, now, secrets } = this.#endpoint;
+    const secret = await readSecret(this.#credentials.clientSecret, 'the client secret', secrets);
+    const { form, authorization } = tokenRequestOf(this.#credentials, secret);
+    const context = { label: `POST ${exchange.baseUrl}`, isRead: false, hasToken: true, secrets };
+    const requestedAtMs = now();
     const answer = await exchange.send(
       { method: 'POST', path: '', accept: 'application/json', contentType: formType, body: form.toString() },
-      { authorization, asked, deadlineMs, signal: neverAborted },
+      { authorization, context, deadlineMs, signal: neverAborted },
     );
-    this.#held = heldToken(answer, asked, askedAtMs);
+    this.#held = heldToken(answer, context, requestedAtMs);
+    secrets.addToken(this.#held.token);
     return this.#held;
   }
 }
@@ -83,7 +101,7 @@ export class ClientCredentialsTokens implements TokenSource {
 const formType = 'application/x-www-form-urlencoded';
 const neverAborted = new AbortController().signal;
 
-function questionOf(
+function tokenRequestOf(
   { clientId, scope, audience, credentialsIn = 'header' }: ClientCredentials,
   secret: string,
 ): { readonly form: URLSearchParams; readonly authorization: string | undefined } {
@@ -96,38 +114,43 @@ function questionOf(
   return { form, authorization: undefined };
 }
 
-/** RFC 6749 section 2.3.1: both are form-encoded before they are joined. */
+/** RFC 6749 section 2.3.1: both values are form-encoded before they are joined. */
 function basic(clientId: string, secret: string): string {
   const encoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
   return Buffer.from(`${encoded(clientId)}:${encoded(secret)}`).toString('base64');
 }
 
-/** The body of a good answer holds the token: it is never shown (G10). */
-function heldToken(answer: Answer, asked: Asked, askedAtMs: number): HeldToken {
-  const error = errorOfAnswer(answer, asked, askedAtMs);
-  if (error !== undefined) throw error instanceof TransientError ? error : refusalOf(answer, asked);
-  const { data } = tokenAnswerSchema.safeParse(parsed(answer, asked));
+/**
+ * Reads the token from an answer. Any body of the endpoint may hold a token or repeat the client secret, so no message
+ * shows more of it than an error code of RFC 6749 section 5.2 (G10).
+ */
+function heldToken(answer: Answer, context: RequestContext, requestedAtMs: number): HeldToken {
+  const error = errorOfAnswer({ ...answer, body: '' }, context, requestedAtMs);
+  if (error !== undefined) throw error instanceof TransientError ? error : refusalOf(answer, context);
+  const { data } = tokenAnswerSchema.safeParse(parsed(answer, context));
   if (data === undefined) {
-    throw new AccessError('token', `${asked.label} answered ${answer.status} without an access_token`, {
+    throw new AccessError('token', `${context.label} answered ${answer.status} without an access_token`, {
       hint: 'Check the address of the token endpoint.',
     });
   }
   const lifeMs = (data.expires_in ?? Infinity) * 1_000;
-  const endsAtMs = askedAtMs + lifeMs;
-  const token = usableToken(data.access_token, `the access_token of ${asked.label}`);
+  const endsAtMs = requestedAtMs + lifeMs;
+  const token = usableToken(data.access_token, `the access_token of ${context.label}`);
   return { token, renewAtMs: endsAtMs - Math.min(longestMarginMs, lifeMs / 10), endsAtMs };
 }
 
-/** Every further request would end the same: never a fact about a well, not even a 404. */
-function refusalOf(answer: Answer, asked: Asked): AccessError {
+/**
+ * The error for a refused request. Never specific to a well, not even a 404: every further request would end the same.
+ */
+function refusalOf(answer: Answer, context: RequestContext): AccessError {
   const code = isSuccess(answer.status) ? undefined : errorAnswerSchema.safeParse(parsedOrNot(answer)).data?.error;
-  const message = `${asked.label} refused the client credentials: ${answer.status}${code === undefined ? '' : ` ${code}`}`;
+  const message = `${context.label} refused the client credentials: ${answer.status}${code === undefined ? '' : ` ${code}`}`;
   return new AccessError('token', message, { hint: hints[code ?? ''] ?? anyHint });
 }
 
 const anyHint = 'Check the address of the token endpoint, the client id and its secret, scope and audience.';
 
-/** By the error codes of section 5.2. */
+/** Hints by error code (RFC 6749 section 5.2). */
 const hints: Readonly<Record<string, string>> = {
   invalid_client:
     'Check the client id and its secret, and whether the endpoint takes them in the header or in the form.',
@@ -136,9 +159,9 @@ const hints: Readonly<Record<string, string>> = {
   unsupported_grant_type: 'The endpoint must offer the grant type client_credentials.',
 };
 
-function parsed(answer: Answer, asked: Asked): unknown {
+function parsed(answer: Answer, context: RequestContext): unknown {
   const value = parsedOrNot(answer);
-  if (value === undefined) throw notJson({ ...answer, body: '' }, asked);
+  if (value === undefined) throw notJson({ ...answer, body: '' }, context);
   return value;
 }
 
@@ -150,7 +173,7 @@ function parsedOrNot({ body }: Answer): unknown {
   }
 }
 
-/** `work` goes on for whoever else waits for it. */
+/** Rejects when the signal aborts; `work` continues for its other callers. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   let end = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -1,17 +1,19 @@
 /**
- * Owns the wire contract of the Production Data Service: its seven paths and the records that they carry, as zod schemas
- * that follow INTERFACE.md field by field. What that document does not show is not in here.
+ * The wire contract of the Production Data Service: its seven paths and their records, as zod schemas that follow
+ * docs/interface.md field by field. What that document does not show is not included.
  */
 import { z } from 'zod';
-import { PermanentError } from '../core/errors.ts';
+import { PermanentError } from '../core/base/errors.ts';
 
-/** Kept in lower case, so that one record has one key however it is written. */
+/** Converted to lower case, so that a record has one key in any spelling. */
 const uuid = z.guid().toLowerCase();
 const dateTime = z.iso.datetime({ offset: true, local: true });
 const double = z.number();
 const int32 = z.int32();
+/** Text without half a surrogate pair: neither bytes that are not UTF-8 nor an escape of one half. */
+const text = z.string().refine((value) => value.isWellFormed(), 'is not Unicode text');
 
-/** Section 2.1. A required number that is absent takes its documented default 0; null stays a fault. */
+/** docs/interface.md section 2.1. An absent required number takes its documented default 0; null is a fault. */
 export const dailyProductionSchema = z.object({
   xid: uuid,
   date: dateTime,
@@ -38,7 +40,7 @@ export const dailyProductionSchema = z.object({
   srpFluidLoad: double.nullish(),
   srpFillage: double.nullish(),
   downtimeHours: double.nullish(),
-  downtimeCode: z.string().nullish(),
+  downtimeCode: text.nullish(),
   waterInjectionRate: double.nullish(),
   gasInjectionRate: double.nullish(),
   isAnnularFlow: z.boolean().nullish(),
@@ -50,24 +52,21 @@ export const dailyProductionSchema = z.object({
 });
 export type DailyProduction = z.output<typeof dailyProductionSchema>;
 
-/** Section 2.2. Allowed values of `measurement` are not shown: kept as they come. */
+/** docs/interface.md section 2.2. The allowed values of `measurement` are not documented: any text is kept. */
 export const timeSeriesRecordSchema = z.object({
   xid: uuid,
   equipmentXid: uuid,
-  sourceId: z.string(),
-  measurement: z.string(),
-  unit: z
-    .string()
-    .nullish()
-    .transform((unit) => unit ?? null),
+  sourceId: text,
+  measurement: text,
+  unit: text.nullish().transform((unit) => unit ?? null),
 });
 
-/** Sections 4.3 to 4.5: an int32 whose meaning is not shown. */
+/** docs/interface.md sections 4.3 to 4.5: an int32 of undocumented meaning. */
 export const deletionAnswerSchema = int32;
 
 /**
- * Section 4, all seven, relative to the base address. Path parameters are percent-encoded: a uwi may hold slashes and
- * spaces. Throws PermanentError for an identifier that no path can carry.
+ * The seven paths of docs/interface.md section 4, relative to the base address. Path parameters are percent-encoded: a
+ * uwi may hold slashes and spaces. Throws PermanentError for an identifier that no path can carry.
  */
 export const paths = {
   dailyProduction: (uwi: string) => `/api/production/daily/${segment(uwi)}`,
@@ -80,15 +79,15 @@ export const paths = {
   networkPipes: () => '/api/production/network/pipe',
 } as const;
 
-/** An empty segment or a dot segment would turn the path into that of another target, and a deletion goes by its path. */
+/** An empty segment or a dot segment would make the path that of another target, and a deletion acts on its path. */
 function segment(identifier: string): string {
   if (/^\.{0,2}$/.test(identifier) || /\p{Surrogate}/u.test(identifier)) {
-    throw new PermanentError('identifier', `${JSON.stringify(identifier)} cannot be asked for: no path can carry it`, {
+    throw new PermanentError('identifier', `${JSON.stringify(identifier)} cannot be requested: no path can carry it`, {
       hint: 'Correct the identifier where it was listed.',
     });
   }
   return encodeURIComponent(identifier);
 }
 
-/** The accept header of section 4: its only allowed value, which differs for the single well. */
+/** Accept headers of docs/interface.md section 4: the only allowed value, another one for a single well. */
 export const accept = { json: 'application/json', well: '*/*' } as const;

@@ -1,4 +1,8 @@
-/** Composes the client of the Production Data Service: seven calls over one pool, one token and one layer of retry. */
+/**
+ * Composes the client of the Production Data Service: seven calls over one connection pool, one token source and one
+ * retry layer.
+ */
+import { Secrets } from '../core/base/secrets.ts';
 import { readDeletion, readNothing, readPage, readTimeSeries, readWell } from './answer-readers.ts';
 import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
@@ -6,56 +10,60 @@ import { createDailyProductionReader } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
 import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
-import { createRequestLayer, type RequestOptions, type ServiceParts } from './request-layer.ts';
+import { RequestLayer, type RequestOptions, type ServiceDependencies } from './request-layer.ts';
 import { parseBaseUrl, type ServiceSettings } from './settings.ts';
 import { createTokenSource } from './token-source.ts';
 
 /**
- * Makes the client; nothing is sent and no file is read until the first call. Throws UsageError for an address that is
- * none or holds a secret, AccessError for a token that no header can carry.
+ * Creates the client. Sends no request and reads no file before the first call. Throws UsageError for an address that
+ * is invalid or holds a secret, AccessError for a token that no header can carry.
  */
 export function createProductionDataService(
   settings: ServiceSettings,
-  parts: ServiceParts = {},
+  dependencies: ServiceDependencies = {},
 ): ProductionDataService {
-  const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings);
+  const { now = Date.now, secrets = new Secrets() } = dependencies;
+  const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings, secrets);
   const endpoints: Exchange[] = [];
-  const tokens = createTokenSource(settings.token, (credentials) => {
-    const endpoint = createTokenExchange(credentials.tokenUrl, settings);
+  const tokens = createTokenSource(settings.token, secrets, (credentials) => {
+    const endpoint = createTokenExchange(credentials.tokenUrl, settings, secrets);
     endpoints.push(endpoint);
-    const { now = Date.now } = parts;
-    return new ClientCredentialsTokens(credentials, { exchange: endpoint, deadlineMs: settings.timeoutMs, now });
+    return new ClientCredentialsTokens(credentials, {
+      exchange: endpoint,
+      deadlineMs: settings.timeoutMs,
+      now,
+      secrets,
+    });
   });
-  const call = createRequestLayer(exchange, tokens, settings.retry, parts);
+  const layer = new RequestLayer(exchange, tokens, settings.retry, { ...dependencies, secrets });
 
   const fetchPage = async (query: DailyProductionQuery, options?: RequestOptions) =>
-    call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readPage, options);
+    layer.call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readPage, options);
 
-  const { now } = parts;
   const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage: fetchPage };
 
   return {
     ...pages,
-    readDailyProduction: createDailyProductionReader(fetchPage),
-    probe: async (request, options) =>
-      probeService(pages, request, now === undefined ? { ...options } : { ...options, now }),
-    fetchTimeSeries: async (equipment, options) => call(get(paths.timeSeries(equipment)), readTimeSeries, options),
+    readDailyProduction: createDailyProductionReader(fetchPage, secrets),
+    probe: async (request, options) => probeService(pages, request, { ...options, now }),
+    fetchTimeSeries: async (equipment, options) =>
+      layer.call(get(paths.timeSeries(equipment)), readTimeSeries, options),
     deleteTimeSeries: async (equipment, sourceId, options) =>
-      call(remove(paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
-    deleteMicroStrings: async (well, options) => call(remove(paths.microStrings(well)), readDeletion, options),
-    deleteWellbores: async (well, options) => call(remove(paths.wellbores(well)), readDeletion, options),
+      layer.call(remove(paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
+    deleteMicroStrings: async (well, options) => layer.call(remove(paths.microStrings(well)), readDeletion, options),
+    deleteWellbores: async (well, options) => layer.call(remove(paths.wellbores(well)), readDeletion, options),
     fetchWell: async (sourceId, options) =>
-      call({ ...get(paths.well(sourceId)), accept: accept.well }, readWell, options),
+      layer.call({ ...get(paths.well(sourceId)), accept: accept.well }, readWell, options),
     upsertNetworkPipes: async (body, options) =>
-      call({ method: 'POST', path: paths.networkPipes(), accept: accept.json, body }, readNothing, options),
+      layer.call({ method: 'POST', path: paths.networkPipes(), accept: accept.json, body }, readNothing, options),
     close: async () => void (await Promise.all([exchange, ...endpoints].map(async (each) => each.close()))),
   };
 }
 
-/** The address is that of the endpoint itself, to the letter. */
-function createTokenExchange(tokenUrl: string, settings: ServiceSettings): Exchange {
+/** Sends to exactly the configured address. */
+function createTokenExchange(tokenUrl: string, settings: ServiceSettings, secrets: Secrets): Exchange {
   const { origin } = parseBaseUrl(tokenUrl, 'the address of the token endpoint');
-  return createExchange({ origin, prefix: new URL(tokenUrl).pathname }, { ...settings, concurrency: 1 });
+  return createExchange({ origin, prefix: new URL(tokenUrl).pathname }, { ...settings, concurrency: 1 }, secrets);
 }
 
 type DailyProductionQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
@@ -68,7 +76,7 @@ function remove(path: string): ServiceRequest {
   return { method: 'DELETE', path, accept: accept.json };
 }
 
-/** Section 4.1: all four are optional, and one that is undefined is not sent. */
+/** Query of docs/interface.md section 4.1. All four parameters are optional; undefined ones are omitted. */
 function queryOf({ startMs, endMs, page, limit }: DailyProductionQuery): string {
   const values = { startDate: isoOf(startMs), endDate: isoOf(endMs), page: page?.toString(), limit: limit?.toString() };
   const pairs = Object.entries(values).filter((pair): pair is [string, string] => pair[1] !== undefined);

@@ -1,13 +1,17 @@
-/** Drives the reading of one well's window: pages by core/page-end.ts, records into the tally, until all of them are sure to have come. */
-import { PermanentError, TransientError, type WellsyncError } from '../core/errors.ts';
-import { limitsFor, maxPagesFor, readPages, type PagesEnd } from '../core/page-end.ts';
-import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging.ts';
-import { productionCalendar } from '../core/production-day.ts';
-import { limitFor, misfitsOf, type ServiceProfile } from '../core/service-profile.ts';
-import { askedWindow, type Window } from '../core/window.ts';
+/**
+ * Reads one window of one well: requests pages by core/paging/page-end.ts and counts their records, until all have
+ * certainly come.
+ */
+import { NotFoundError, PermanentError, TransientError, type WellsyncError } from '../core/base/errors.ts';
+import type { Secrets } from '../core/base/secrets.ts';
+import { limitsFor, maxPagesFor, readPages } from '../core/paging/page-end.ts';
+import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging/page.ts';
+import { productionCalendar } from '../core/time/production-day.ts';
+import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
+import { askedWindow, type Window } from '../core/time/window.ts';
 import { refusalOf, replyTo, type PageReply } from './page-reply.ts';
 import type { ProductionDataService } from './production-data-service.ts';
-import { ReadingTally } from './reading-tally.ts';
+import { RecordCounter } from './record-counter.ts';
 import type { RecordPage } from './record-page.ts';
 import type { RequestOptions } from './request-layer.ts';
 
@@ -15,68 +19,75 @@ type PageQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0
 type PageFetch = (query: PageQuery, options: RequestOptions) => Promise<RecordPage>;
 
 /**
- * The port's readDailyProduction over its fetchDailyProductionPage. Which limit the service grants is remembered for as
- * long as the reader lives, so that a limit is refused once and not for every well.
+ * Implements readDailyProduction with fetchDailyProductionPage. Remembers which limit the service grants for the life
+ * of the reader, so that a limit is refused once and not for every well.
  */
-export function createDailyProductionReader(fetchPage: PageFetch): ProductionDataService['readDailyProduction'] {
+export function createDailyProductionReader(
+  fetchPage: PageFetch,
+  secrets: Secrets,
+): ProductionDataService['readDailyProduction'] {
   const grantedLimits = new Map<number, readonly PageLimit[]>();
 
-  return async ({ uwi, window, timeZone, pageLimit, pageLimitGranted, profile, mayGoOn }, options = {}) => {
-    const tally = new ReadingTally(window, productionCalendar(timeZone));
+  return async ({ uwi, window, timeZone, pageLimit, pageLimitGranted, profile, daysBefore, onRows }, options = {}) => {
+    const counter = new RecordCounter(window, productionCalendar(timeZone), secrets);
     const answers = new AnswerCount();
-    const asked = askedWindow(window);
+    const requested = askedWindow(window, daysBefore);
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);
     const grantedLimit = pageLimitGranted === true ? pageLimit : undefined;
-    const pages = readPages({ window, limits, maxPages: maxPagesFor(asked), profile, grantedLimit });
+    const pages = readPages({ window, limits, maxPages: maxPagesFor(requested), profile, grantedLimit });
     let refusal: PermanentError | undefined;
     let step = pages.next();
     while (step.done !== true) {
-      const query = queryFor(uwi, asked, step.value);
+      const query = queryFor(uwi, requested, step.value);
       const reply = await replyTo(fetchPage(query, { ...options, onAnswer: answers.count }));
       if (reply instanceof PermanentError) refusal = reply;
-      step = pages.next(answerOf(reply, tally, asked, step.value));
-      await mayGoOn?.(tally.rowCount);
+      step = pages.next(answerOf(reply, counter, requested, step.value));
+      await onRows?.(counter.rowCount);
     }
     const end = step.value;
     if (end.kind === 'fail') throw failureOf(end.failure, uwi, refusal);
     grantedLimits.set(wanted, end.limits);
-    const misfits = profile === undefined ? [] : misfitsIn(profile, end, limits);
+    const paging = { ...end.found, limitRefused: end.limits[0] !== limits[0] };
+    const misfits = profile === undefined ? [] : misfitsOf(profile, paging);
     const notices = [...answers.notices(), ...limitNotice(wanted, end.limits[0]), ...misfitNotice(misfits)];
-    return { ...tally.reading(answers.total, notices), ...(misfits.length > 0 ? { profileMisfit: true } : {}) };
+    return {
+      ...counter.reading(answers.total, notices),
+      paging,
+      ...(misfits.length > 0 ? { profileMisfit: true } : {}),
+      ...(answers.hadNoContent && counter.rowCount === 0 ? { isWithoutContent: true } : {}),
+    };
   };
 }
 
-function queryFor(uwi: string, asked: Window, { page, limit, window = asked }: PageAsk): PageQuery {
+function queryFor(uwi: string, requested: Window, { page, limit, window = requested }: PageAsk): PageQuery {
   return { uwi, startMs: window.fromMs, endMs: window.toMs, page, ...(limit === undefined ? {} : { limit }) };
 }
 
 function answerOf(
   reply: PageReply,
-  tally: ReadingTally,
-  asked: Window,
-  { again, window = asked }: PageAsk,
+  counter: RecordCounter,
+  requested: Window,
+  { again, window = requested }: PageAsk,
 ): PageAnswer {
   if (reply instanceof PermanentError) return { kind: refusalOf(reply) ?? 'refused' };
-  return { kind: 'page', ...tally.add(reply, window, again) };
+  return { kind: 'page', ...counter.add(reply, window, again) };
 }
 
-type Ended = Extract<PagesEnd, { kind: 'end' }>;
-
-function misfitsIn(profile: ServiceProfile, end: Ended, limits: readonly PageLimit[]): readonly string[] {
-  return misfitsOf(profile, { ...end.found, limitRefused: end.limits[0] !== limits[0] });
-}
-
-/** Where the service refused by itself, its own words stand. */
+/** The error for a failed read. A refusal keeps the service's own error. */
 function failureOf(failure: PagingFailure, uwi: string, refusal: PermanentError | undefined): WellsyncError {
   switch (failure) {
     case 'not-found':
+      return refusal ?? new NotFoundError('not-found', `the service does not know ${uwi}`, { status: 404 });
     case 'refused':
-      return refusal ?? new PermanentError('refused', `the service refused every page of ${uwi}`);
+      // A 404 of a later page is not one of the well.
+      return refusal === undefined || refusal instanceof NotFoundError
+        ? new PermanentError('refused', `the service refused a page of ${uwi}, or every page`)
+        : refusal;
     case 'page-ignored':
       return new PermanentError(
         'page-ignored',
-        `the service pays no heed to page, and nothing shows that it sent all rows of ${uwi}`,
+        `the service ignores page, and nothing shows that it sent all rows of ${uwi}`,
         {
           hint: 'Set service.pageLimit above the number of rows that a well has and, where the service is known to grant it, service.pageLimitGranted: true.',
         },
@@ -88,6 +99,12 @@ function failureOf(failure: PagingFailure, uwi: string, refusal: PermanentError 
         {
           hint: 'Do the records keep their xid from one request to the next?',
         },
+      );
+    case 'unproven-end':
+      return new TransientError(
+        'unproven-end',
+        `the service answered 404 to a page of ${uwi} behind the first, which it is not known to do past its last page`,
+        { hint: 'It is tried again. Where it stays so, the service has changed: probe it.' },
       );
     case 'unstable':
       return new TransientError('unstable-read', `the records of ${uwi} moved between the pages while they were read`, {
@@ -106,15 +123,20 @@ function misfitNotice(misfits: readonly string[]): readonly string[] {
   return misfits.length === 0 ? [] : [`the service no longer fits its profile: ${misfits.join('; ')}`];
 }
 
-/** The answers to one read, and what is to be said of them. */
+/** Count of the answers to one read, and its notices about undeclared statuses. */
 class AnswerCount {
   total = 0;
   readonly #undeclared = new Set<number>();
 
   readonly count = (status: number): void => {
     this.total += 1;
-    if (status > 200 && status < 300) this.#undeclared.add(status);
+    if (status === 203 || status === 204) this.#undeclared.add(status);
   };
+
+  /** Whether an answer was 204. */
+  get hadNoContent(): boolean {
+    return this.#undeclared.has(204);
+  }
 
   notices(): readonly string[] {
     return [...this.#undeclared].map(

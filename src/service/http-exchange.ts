@@ -1,69 +1,79 @@
-/** Owns the connections: one request out, one whole answer back, or the error that the want of it amounts to. */
+/** One HTTP exchange: sends a request and returns one whole answer, or throws the error that its failure means. */
 import { Pool, type Dispatcher } from 'undici';
-import { AbortedError, TransientError } from '../core/errors.ts';
-import { errorOfFailure, isSuccess, type Answer, type Asked } from './classification.ts';
+import { AbortedError, TransientError } from '../core/base/errors.ts';
+import type { Secrets } from '../core/base/secrets.ts';
+import { durationText } from '../core/base/text.ts';
+import { after } from '../timers/sleep.ts';
+import { readRefusal, readWholeBody } from './answer-body.ts';
+import { isSuccess, type Answer, type RequestContext } from './classification.ts';
+import { errorOfFailure, noConnection } from './failure.ts';
 import type { BaseAddress, ServiceSettings } from './settings.ts';
 import { connectorFor } from './tls-connector.ts';
 
 export interface ServiceRequest {
   readonly method: 'GET' | 'DELETE' | 'POST';
-  /** Below the base address, with its query. */
+  /** Path below the base address, with its query. */
   readonly path: string;
   readonly accept: string;
   readonly body?: string;
-  /** Of the body; JSON where it is not given. */
+  /** Content type of the body; JSON by default. */
   readonly contentType?: string;
 }
 
 export interface Exchange {
-  /** Address without secrets. */
+  /** Base address without secrets. */
   readonly baseUrl: string;
   /**
-   * Sends once. Any status is an answer; redirects are not followed. Gives up after `deadlineMs` with a TransientError,
-   * and when the signal aborts with AbortedError.
+   * Sends one request. Any status is an answer; redirects are not followed. Throws TransientError for a failed
+   * connection, and when the last byte has not come after `timeoutMs` of the settings or after `deadlineMs`, whichever
+   * is sooner; AbortedError when the signal aborts.
    */
   send(request: ServiceRequest, options: SendOptions): Promise<Answer>;
   close(): Promise<void>;
 }
 
 interface SendOptions {
-  /** The whole header: scheme and credentials. */
+  /** Value of the authorization header: scheme and credentials. */
   readonly authorization: string | undefined;
-  readonly asked: Asked;
+  readonly context: RequestContext;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
 
-/** The longest that a timer of Node can wait. */
-const longestTimerMs = 2 ** 31 - 1;
-
 type ConnectionSettings = Pick<ServiceSettings, 'timeoutMs' | 'concurrency' | 'maxBodyBytes' | 'tls'>;
 
-export function createExchange({ origin, prefix }: BaseAddress, settings: ConnectionSettings): Exchange {
+/** `secrets` takes what is read from the files of the TLS settings. */
+export function createExchange(
+  { origin, prefix }: BaseAddress,
+  settings: ConnectionSettings,
+  secrets: Secrets,
+): Exchange {
   const { timeoutMs, concurrency, maxBodyBytes, tls } = settings;
   const pool = new Pool(origin, {
     connections: concurrency,
     pipelining: 1,
-    connect: connectorFor(timeoutMs, tls),
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    maxResponseSize: maxBodyBytes,
+    connect: connectorFor(timeoutMs, tls, secrets),
+    // One timer bounds the whole request (timed): these two would begin anew with every byte.
+    headersTimeout: 0,
+    bodyTimeout: 0,
   });
   return {
     baseUrl: `${origin}${prefix}`,
-    send: async (request, { authorization, asked, deadlineMs, signal }) =>
-      within(deadlineMs, signal, asked, async (untilThen) => {
-        const { method, path, body } = request;
-        const options = {
-          method,
-          path: `${prefix}${path}`,
-          headers: headersOf(request, authorization),
-          // As bytes: a long text on its way through undici costs three times as much (docs/decisions/0008-how-chunks-travel.md).
-          body: body === undefined ? null : Buffer.from(body),
-          signal: untilThen,
-        };
-        return exchange(pool, options, asked);
-      }),
+    send: async (request, { authorization, context, deadlineMs, signal }) => {
+      const { method, path, body } = request;
+      const options = {
+        method,
+        path: `${prefix}${path}`,
+        headers: headersOf(request, authorization),
+        // As bytes: undici needs three times as long for a long text (docs/decisions/0008-how-chunks-travel.md).
+        body: body === undefined ? null : Buffer.from(body),
+      };
+      const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
+      const isConnected = (): boolean => pool.stats.connected > 0;
+      return timed({ limit, signal, context, isConnected }, async (ended) =>
+        exchange(pool, { ...options, signal: ended }, context, maxBodyBytes),
+      );
+    },
     close: async () => pool.close(),
   };
 }
@@ -79,30 +89,67 @@ function headersOf(
   };
 }
 
-async function exchange(pool: Pool, options: Dispatcher.RequestOptions, asked: Asked): Promise<Answer> {
-  let status: number | undefined;
+async function exchange(
+  pool: Pool,
+  options: Dispatcher.RequestOptions,
+  context: RequestContext,
+  maxBodyBytes: number,
+): Promise<Answer> {
+  let isAnswering = false;
   try {
-    const { statusCode, headers, body } = await pool.request(options);
-    status = statusCode;
-    const head = { status, contentType: oneOf(headers['content-type']), retryAfter: oneOf(headers['retry-after']) };
-    // A refusal stands even where its words were cut short.
-    const text = isSuccess(status) ? body.text() : body.text().catch(() => '');
-    return { ...head, body: await text };
+    const { statusCode: status, headers, body: chunks } = await pool.request(options);
+    isAnswering = true;
+    const body = { chunks, encoding: oneOf(headers['content-encoding']), label: context.label };
+    return {
+      status,
+      contentType: oneOf(headers['content-type']),
+      contentRange: oneOf(headers['content-range']),
+      retryAfter: oneOf(headers['retry-after']),
+      body: isSuccess(status) ? await readWholeBody(body, maxBodyBytes) : await readRefusal(body),
+    };
   } catch (failure) {
-    throw errorOfFailure(failure, asked, status !== undefined);
+    throw errorOfFailure(failure, context, isAnswering);
   }
 }
 
-/** Runs `work` until the deadline or the caller's signal, and says which of the two ended it. */
-async function within<T>(
-  deadlineMs: number,
-  signal: AbortSignal,
-  asked: Asked,
+interface TimeLimit {
+  readonly ms: number;
+  /** The end of the message: `was not answered in full …`. */
+  readonly words: string;
+}
+
+function ofThis(ms: number): TimeLimit {
+  return { ms, words: `within ${durationText(ms)}` };
+}
+
+function lastOfAll(ms: number): TimeLimit {
+  return { ms, words: 'before the deadline of all its attempts' };
+}
+
+interface TimedWork {
+  readonly limit: TimeLimit;
+  readonly signal: AbortSignal;
+  readonly context: RequestContext;
+  readonly isConnected: () => boolean;
+}
+
+/**
+ * Runs `work` until the time limit or the caller's signal. Throws TransientError for the limit, AbortedError for the
+ * signal.
+ */
+async function timed<T>(
+  { limit, signal, context, isConnected }: TimedWork,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const ender = new AbortController();
   const end = (): void => ender.abort();
-  const timer = setTimeout(end, Math.min(deadlineMs, longestTimerMs));
+  let wasConnected = true;
+  const expire = (): void => {
+    // Before the abort, which closes the connection.
+    wasConnected = isConnected();
+    end();
+  };
+  const timer = after(limit.ms, expire);
   signal.addEventListener('abort', end, { once: true });
   try {
     if (signal.aborted) end();
@@ -110,12 +157,10 @@ async function within<T>(
   } catch (error) {
     if (signal.aborted) throw new AbortedError(undefined, { cause: signal.reason });
     if (!ender.signal.aborted) throw error;
-    throw new TransientError(
-      'timeout',
-      `${asked.label} was not answered in full before the deadline of all its attempts`,
-    );
+    if (!wasConnected) throw noConnection(context);
+    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.words}`);
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
     signal.removeEventListener('abort', end);
   }
 }

@@ -1,10 +1,10 @@
-/** Decides which refusals are answers about pages: what the service says of a page, of a limit or of a well, and not its failure. */
-import { NotFoundError, PermanentError } from '../core/errors.ts';
+/** Separates refusals of a page, a limit or a well from failures of the service. */
+import { NotFoundError, PermanentError } from '../core/base/errors.ts';
 import type { RecordPage } from './record-page.ts';
 
 export type PageReply = RecordPage | PermanentError;
 
-/** A page, or a refusal that may be an answer about pages; every other error is thrown. */
+/** The page, or a refusal that may concern pages or limits. Throws every other error. */
 export async function replyTo(page: Promise<RecordPage>): Promise<PageReply> {
   try {
     return await page;
@@ -14,7 +14,7 @@ export async function replyTo(page: Promise<RecordPage>): Promise<PageReply> {
   }
 }
 
-/** 422 is what many frameworks answer to a parameter out of its range, where others answer 400. */
+/** Many frameworks answer 422 to a parameter out of range, where others answer 400. */
 export function refusalOf(error: PermanentError): 'not-found' | 'refused' | undefined {
   if (error instanceof NotFoundError) return 'not-found';
   return error.status === 400 || error.status === 422 ? 'refused' : undefined;

@@ -1,13 +1,13 @@
-/** Carries out the probe of a service (core/paging-probe.ts) and makes its profile of what was found. */
-import { PermanentError } from '../core/errors.ts';
-import { probe } from '../core/paging-probe.ts';
-import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging-probe-answers.ts';
-import { productionCalendar, type ProductionCalendar } from '../core/production-day.ts';
-import { checkRecord } from '../core/record-check.ts';
-import type { ProfileEvidence, ServiceProfile } from '../core/service-profile.ts';
+/** Runs the probe of a service (core/paging/probe/probe.ts) and builds its profile from the findings. */
+import { PermanentError } from '../core/base/errors.ts';
+import { probe } from '../core/paging/probe/probe.ts';
+import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging/probe/answers.ts';
+import { productionCalendar, type ProductionCalendar } from '../core/time/production-day.ts';
+import { checkRecord } from '../core/daily/record-check.ts';
+import type { ProfileEvidence, ServiceProfile } from '../core/paging/service-profile.ts';
 import { refusalOf, replyTo } from './page-reply.ts';
 import type { CallOptions, ProbeRequest, ProductionDataService } from './production-data-service.ts';
-import { keyOf } from './reading-tally.ts';
+import { keyOf } from './record-counter.ts';
 import type { RecordPage } from './record-page.ts';
 
 export interface ProbeOptions extends CallOptions {
@@ -15,9 +15,9 @@ export interface ProbeOptions extends CallOptions {
 }
 
 /**
- * Finds the profile of a service with at most `mostProbeRequests` requests (12), retries apart. What the well cannot tell
- * is `unknown`, with the reason among the evidence. Throws PermanentError `no-data` for a well without rows, and what the
- * port says of its calls: NotFoundError for a well that the service does not know.
+ * Probes a service with at most `mostProbeRequests` requests (12), retries apart. A property that the well cannot show
+ * is `unknown`, with the reason as its evidence. Throws PermanentError `no-data` for a well without rows, NotFoundError
+ * for a well that the service does not know, and the other errors of the port.
  */
 export async function probeService(
   service: Pick<ProductionDataService, 'baseUrl' | 'fetchDailyProductionPage'>,
@@ -28,12 +28,12 @@ export async function probeService(
   const plain = rowsOf(await service.fetchDailyProductionPage({ uwi }, options), calendar);
   if (plain.length === 0) {
     throw new PermanentError('no-data', `${uwi} has no daily production to probe the service by`, {
-      hint: 'Name another well with --uwi, one with some months of data.',
+      action: { kind: 'probe-other-well' },
     });
   }
-  const conversation = probe(plain);
-  let step = conversation.next();
-  while (step.done !== true) step = conversation.next(await answerTo(step.value));
+  const probing = probe(plain);
+  let step = probing.next();
+  while (step.done !== true) step = probing.next(await answerTo(step.value));
   return profileOf(step.value, { baseUrl: service.baseUrl, probedAtMs: now(), uwi });
 
   async function answerTo(ask: ProbeAsk): Promise<ProbeAnswer> {
@@ -50,13 +50,13 @@ function rowsOf(page: RecordPage, calendar: ProductionCalendar): readonly ProbeR
   });
 }
 
-/** In the order of the operator's table. */
-const findingWords: Readonly<Record<keyof ProbeFindings, string>> = {
+/** Names of the findings, in the order of the operator's table. */
+const findingNames: Readonly<Record<keyof ProbeFindings, string>> = {
   pageBase: 'first page',
   belowFirst: 'below the first page',
   pastLast: 'past the last page',
-  pagingHonoured: 'page is heeded',
-  limitHonoured: 'limit is heeded',
+  pagingHonoured: 'page is honoured',
+  limitHonoured: 'limit is honoured',
   defaultLimit: 'rows without a limit',
   maxLimit: 'largest limit',
   overMaxLimit: 'a larger limit is',
@@ -70,9 +70,9 @@ function profileOf(
   findings: ProbeFindings,
   probed: Pick<ServiceProfile, 'baseUrl' | 'probedAtMs' | 'uwi'>,
 ): ServiceProfile {
-  const names = Object.keys(findingWords) as (keyof ProbeFindings)[];
+  const names = Object.keys(findingNames) as (keyof ProbeFindings)[];
   const values = Object.fromEntries(names.map((name) => [name, findings[name].value]));
-  const evidence = names.map((name) => evidenceOf(findingWords[name], findings[name]));
+  const evidence = names.map((name) => evidenceOf(findingNames[name], findings[name]));
   return { ...probed, ...(values as Pick<ServiceProfile, keyof ProbeFindings>), evidence };
 }
 

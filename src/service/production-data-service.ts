@@ -1,37 +1,24 @@
-/** The port to the Production Data Service: what the rest of wellsync may ask of it (INTERFACE.md section 4). */
-import type { TransientError } from '../core/errors.ts';
-import type { WindowReading } from '../core/reading.ts';
-import type { ServiceProfile } from '../core/service-profile.ts';
-import type { Window } from '../core/window.ts';
+/** The port to the Production Data Service (docs/interface.md section 4). */
+import type { TransientError } from '../core/base/errors.ts';
+import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
+import type { WellBody } from '../core/definitions/well-body.ts';
+import type { WindowReading } from '../core/daily/reading.ts';
+import type { ServiceProfile } from '../core/paging/service-profile.ts';
+import type { Window } from '../core/time/window.ts';
 import type { RecordPage } from './record-page.ts';
 
-/** A TimeSeriesRecord of INTERFACE.md section 2.2; `measurement` is kept as it comes. */
-export interface TimeSeriesRecord {
-  readonly xid: string;
-  readonly equipmentXid: string;
-  readonly sourceId: string;
-  readonly measurement: string;
-  readonly unit: string | null;
-}
-
 export interface ProbeRequest {
-  /** A well with data; five rows or more tell most. */
+  /** A well with data; five rows or more show most properties. */
   readonly uwi: string;
-  /** For dates without an offset. */
+  /** IANA zone of dates without an offset. */
   readonly timeZone: string;
-}
-
-/** The answer to the retrieval of a well: its shape is not shown, so the body is kept as text with its content type. */
-export interface WellBody {
-  readonly contentType: string | null;
-  readonly body: string;
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Told of every attempt, right before it is sent. */
+  /** Called right before each attempt is sent. */
   readonly onAttempt?: () => void;
-  /** Told of each attempt that failed and is followed by another: what it says of the effect of a deletion, say. */
+  /** Called after each failed attempt that is retried: its error may tell whether a deletion took effect. */
   readonly onRetry?: (error: TransientError) => void;
 }
 
@@ -39,29 +26,32 @@ export interface DailyProductionRequest {
   readonly uwi: string;
   readonly window: Window;
   readonly timeZone: string;
-  /** Rows to ask for on a page; the service may grant fewer. */
+  /** Days before the window that are requested as well, at least 1; their rows are outside. 1 if omitted. */
+  readonly daysBefore?: number | undefined;
+  /** Rows to request per page; the service may grant fewer. */
   readonly pageLimit: number;
-  /** The operator's word that the service sends as many rows as pageLimit where it has them. */
+  /** The operator's statement that the service sends `pageLimit` rows when it has them. */
   readonly pageLimitGranted?: boolean | undefined;
   readonly profile?: ServiceProfile | undefined;
-  /** Told after each page how many rows have come by now; no further page is asked for before it resolves. */
-  readonly mayGoOn?: ((rows: number) => Promise<void>) | undefined;
+  /** Called after each page with the number of rows so far. The next page is requested when it resolves. */
+  readonly onRows?: ((rows: number) => Promise<void>) | undefined;
 }
 
 /**
- * The service, over HTTP. Every call retries what is transient within its deadline (the request layer; DESIGN.md
- * section 5), never before the server's Retry-After, and gives up at once when its signal aborts (AbortedError).
+ * The service, over HTTP. Every call retries transient errors within its deadline (the request layer; docs/design.md
+ * section 5), never before the server's Retry-After, and ends at once when its signal aborts (AbortedError).
  *
  * Throws TransientError or RateLimitedError when the attempts or the deadline are spent, NotFoundError on 404,
- * PermanentError on 400, 409, 413, 422 and every other undeclared 3xx/4xx, AccessError on 403 and on 401 after the token was renewed once.
+ * PermanentError on 400, 409, 413, 422 and every other undeclared 3xx/4xx, AccessError on 403 and on 401 after the
+ * token was renewed once.
  */
 export interface ProductionDataService {
-  /** Base address without user info: it may be shown. */
+  /** Base address without user info, fit for messages. */
   readonly baseUrl: string;
 
   /**
-   * Section 4.1, one page. Records as they came, unchecked. Times go out as ISO date-times in UTC.
-   * An undefined parameter is not sent.
+   * One page of docs/interface.md section 4.1, its records unchecked. Times are sent as ISO date-times in UTC. An
+   * undefined parameter is not sent.
    */
   fetchDailyProductionPage(
     query: {
@@ -75,49 +65,60 @@ export interface ProductionDataService {
   ): Promise<RecordPage>;
 
   /**
-   * Reads every page of one window to its end and checks each record (core/page-end.ts decides how). The window asked for
-   * is wider by a day on both sides; rows are kept by their own date, half-open.
+   * Reads every page of one window to its end (core/paging/page-end.ts) and checks each record. The requested range is
+   * wider by a day on both sides; rows are kept by their own date, half-open.
    *
-   * With a profile that fits, a read takes one request more than there are pages; one that does not fit is noticed, the
-   * reading is right all the same, and says so (`profileMisfit`). Throws TransientError `unstable-read` where records
-   * moved between the pages for longer than the read had patience (G4).
+   * With a matching profile, a read takes one request more than there are pages. A profile that does not match is
+   * noticed: the result is still right, and marked (`profileMisfit`). Throws TransientError `unstable-read` when
+   * records moved between the pages in every pass (G4).
    */
   readDailyProduction(request: DailyProductionRequest, options?: CallOptions): Promise<WindowReading>;
 
   /**
-   * Finds what the interface does not show (DESIGN.md section 3) by section 4.1, with at most 12 requests, retries apart.
-   * What the well cannot tell is `unknown`, with the reason among the evidence. Throws PermanentError `no-data` for a well
-   * without rows.
+   * Probes what the interface does not show (docs/design.md section 3) by docs/interface.md section 4.1, with at most
+   * 12 requests, retries apart. A property that the well cannot show is `unknown`, with the reason as its evidence.
+   * Throws PermanentError `no-data` for a well without rows.
    */
   probe(request: ProbeRequest, options?: CallOptions): Promise<ServiceProfile>;
 
-  /** Section 4.2. */
+  /** docs/interface.md section 4.2. */
   fetchTimeSeries(sourceEquipmentId: string, options?: CallOptions): Promise<readonly TimeSeriesRecord[]>;
   /**
-   * Section 4.3. The integer has no documented meaning: stored as it is, never read as a count. Null where the service
-   * answered another 2xx than the declared 200 and no body (204).
+   * docs/interface.md section 4.3. The integer has no documented meaning: stored unchanged, never used as a count. Null
+   * when the service answered another 2xx than the declared 200, without a body (204).
    */
   deleteTimeSeries(sourceEquipmentId: string, sourceId: string, options?: CallOptions): Promise<number | null>;
-  /** Section 4.4, answered like 4.3. */
+  /** docs/interface.md section 4.4. Returns as `deleteTimeSeries` does. */
   deleteMicroStrings(sourceWellId: string, options?: CallOptions): Promise<number | null>;
-  /** Section 4.5, answered like 4.3. */
+  /** docs/interface.md section 4.5. Returns as `deleteTimeSeries` does. */
   deleteWellbores(sourceWellId: string, options?: CallOptions): Promise<number | null>;
-  /** Section 4.6. */
+  /** docs/interface.md section 4.6. */
   fetchWell(sourceId: string, options?: CallOptions): Promise<WellBody>;
-  /** Section 4.7. `body` is the JSON array as text, so that numbers go out as their source wrote them. The response body is not shown: it is not read, but for a proxy's page in its place. */
+  /**
+   * docs/interface.md section 4.7. `body` is a JSON array as text, so that numbers are sent as their source wrote them.
+   * The response body is undocumented and ignored, except for a proxy's web page in its place.
+   */
   upsertNetworkPipes(body: string, options?: CallOptions): Promise<void>;
 
-  /** Waits for the calls under way and lets go of the connections. Safe to call twice. */
+  /** Waits for running calls and closes the connections. Safe to call twice. */
   close(): Promise<void>;
 }
 
 /**
- * Leave to send one request: the limits towards the service hold across all workers together (G9), so the queue room
- * keeps them, and every attempt of every call passes through here.
+ * Permission to send requests. The limits towards the service hold across all workers together (G9), so the queue
+ * enforces them; every attempt of every call passes through here.
  */
-export interface Admission {
-  /** Resolves when one request may go out; the returned function ends its place among the concurrent ones. Rejects with AbortedError. */
+export interface RequestLimiter {
+  /**
+   * Resolves when one request may be sent. The returned function frees its place among the concurrent ones. Rejects
+   * with AbortedError, and with ServiceHoldError while the service wants all to wait for too long.
+   */
   enter(signal: AbortSignal): Promise<() => void>;
-  /** Nobody sends before this many milliseconds have passed: what a Retry-After demands of all. */
-  holdAll(delayMs: number): Promise<void>;
+  /**
+   * Stops all workers from sending for `delayMs` milliseconds, as a Retry-After demands, within a bound. Throws
+   * ServiceHoldError for more than that.
+   */
+  pauseAll(delayMs: number): Promise<void>;
+  /** The service answered a request, and asked for no wait. */
+  noteAnswer(): void;
 }

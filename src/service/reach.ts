@@ -1,15 +1,16 @@
-/** Finds out whether anything listens at the service's address, by connecting only: no endpoint of it is assumed. */
+/** Checks that the service's address accepts connections, without assuming an endpoint. */
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContextOptions } from 'node:tls';
-import { AccessError, UnreachableError } from '../core/errors.ts';
+import type { Action } from '../core/base/action.ts';
+import { AccessError, UnreachableError } from '../core/base/errors.ts';
 import type { TlsSettings } from './settings.ts';
 import { readTls } from './tls-connector.ts';
 
 const timeoutMs = 5_000;
 
 /**
- * Connects and hangs up; for https with the handshake and the check of the certificate. Throws UnreachableError('service'),
- * and AccessError for files of `tls` that cannot be used.
+ * Connects and disconnects; for https after the handshake and the check of the certificate. Throws
+ * UnreachableError('service'), and AccessError for files of `tls` that cannot be used.
  */
 export async function checkServiceReach(baseUrl: string, tls: TlsSettings | undefined): Promise<void> {
   const url = new URL(baseUrl);
@@ -18,7 +19,7 @@ export async function checkServiceReach(baseUrl: string, tls: TlsSettings | unde
   } catch (error) {
     if (error instanceof AccessError) throw error;
     throw new UnreachableError('service', `the service at ${url.origin} cannot be reached: ${plain(error)}`, {
-      hint: hintOf(error),
+      ...remedyOf(error),
       cause: error,
     });
   }
@@ -42,7 +43,7 @@ function connected(url: URL, secure: SecureContextOptions): Promise<void> {
 function dial(url: URL, secure: SecureContextOptions): Socket {
   const host = url.hostname.replaceAll(/^\[|\]$/g, '');
   if (url.protocol === 'http:') return connectPlain({ host, port: Number(url.port || 80) });
-  // A name for the certificate; an address is none (RFC 6066).
+  // Server name for the certificate; an IP address is not allowed (RFC 6066).
   return connectTls({
     ...secure,
     host,
@@ -52,7 +53,7 @@ function dial(url: URL, secure: SecureContextOptions): Socket {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
+  ECONNREFUSED: 'nothing answers there',
   ENOTFOUND: 'its host name is not known',
   EAI_AGAIN: 'its host name could not be looked up',
   EHOSTUNREACH: 'there is no route to its host',
@@ -63,19 +64,20 @@ const reasons: Readonly<Record<string, string>> = {
 
 const otherName = 'ERR_TLS_CERT_ALTNAME_INVALID';
 
-function hintOf(error: unknown): string {
+function remedyOf(error: unknown): { readonly hint: string } | { readonly action: Action } {
   const code = codeOf(error);
-  if (code === otherName) return 'Check the host name in the address: the certificate must be made out to it.';
-  // As Node names what is wrong with a certificate.
+  if (code === otherName)
+    return { hint: 'Check the host name in the address: the certificate must be made out to it.' };
+  // Node's codes for faults of certificates.
   if (/CERT|SIGNATURE|ISSUER/.test(code))
-    return 'For a certificate of a private authority name that by service.tls.caFile.';
-  return 'Check WELLSYNC_SERVICE_URL (or --service-url, or service.url), and that the service is up.';
+    return { hint: 'For a certificate of a private authority name that by service.tls.caFile.' };
+  return { action: { kind: 'check-address', setting: 'service.url' } };
 }
 
 function plain(error: unknown): string {
   const code = codeOf(error);
   if (code === otherName) return 'its certificate is of another host name';
-  // The words of the TLS library name its own source files.
+  // Messages of the TLS library name its own source files.
   if (/^ERR_SSL_|^EPROTO$/.test(code)) return 'it does not speak TLS there (is its address one of http?)';
   return reasons[code] ?? (error instanceof Error ? error.message : String(error));
 }

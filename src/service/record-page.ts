@@ -1,34 +1,44 @@
-/** Owns a page of records as it came: their values, and their own text for what no value can keep (1e999, 12345678901234567890). */
-import { parseTree, type Node } from 'jsonc-parser';
-import type { RecordText } from '../core/record-check.ts';
+/**
+ * A page of records: parsed values, and the original text of values that JavaScript cannot hold (1e999,
+ * 12345678901234567890).
+ */
+import type { RecordText } from '../core/daily/record-check.ts';
+import { elementSpans, memberSpans, type Span } from './json-spans.ts';
 
 export interface RecordPage {
   readonly records: readonly unknown[];
-  /** The text of a record, by its place on the page. */
+  /** Text of a record, by its index on the page. */
   textOf(index: number): RecordText;
 }
 
-/** `body` is JSON whose value is the array `records`; it is looked at again only when a text is asked for. */
+/** `body`: JSON text of the array `records`; searched again only when a text is requested. */
 export function recordPage(body: string, records: readonly unknown[]): RecordPage {
-  let nodes: readonly Node[] | undefined;
-  const nodeOf = (index: number): Node | undefined => {
-    nodes ??= parseTree(body)?.children ?? [];
-    return nodes[index];
+  let elements: readonly Span[] | undefined;
+  const spanOf = (index: number): Span | undefined => {
+    elements ??= elementSpans(body);
+    return elements[index];
   };
+  return { records, textOf: (index) => recordText(body, () => spanOf(index)) };
+}
+
+function recordText(body: string, record: () => Span | undefined): RecordText {
+  let members: ReadonlyMap<string, Span> | undefined;
   return {
-    records,
-    textOf: (index) => ({
-      whole: () => textAt(body, nodeOf(index)),
-      member: (name) => textAt(body, memberOf(nodeOf(index), name)),
-    }),
+    whole: () => textAt(body, record()),
+    member: (name) => {
+      const span = record();
+      members ??= span === undefined ? new Map() : memberSpans(body, span);
+      return textAt(body, members.get(name));
+    },
   };
 }
 
-/** The last of that name, as JSON.parse has it. */
-function memberOf(record: Node | undefined, name: string): Node | undefined {
-  return record?.children?.findLast(({ children }) => children?.[0]?.value === name)?.children?.[1];
+function textAt(body: string, span: Span | undefined): string {
+  return span === undefined ? 'null' : escaped(body.slice(span.start, span.end));
 }
 
-function textAt(body: string, node: Node | undefined): string {
-  return node === undefined ? 'null' : body.slice(node.offset, node.offset + node.length);
+/** Lone surrogates as JSON escapes, since no file and no database can hold them. */
+function escaped(text: string): string {
+  if (text.isWellFormed()) return text;
+  return text.replaceAll(/\p{Surrogate}/gu, (half) => `\\u${half.charCodeAt(0).toString(16)}`);
 }

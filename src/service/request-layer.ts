@@ -1,14 +1,15 @@
 /**
- * Owns one call from its first attempt to its outcome: admission, token, exchange, classification, and the first of the
- * two layers of retry (DESIGN.md section 5). POST and DELETE are tried again too: repeating them is harmless by G1 and G5.
+ * One call from its first attempt to its outcome: limiter, token, exchange, classification, and the first of the two
+ * layers of retry (docs/design.md section 5). POST and DELETE are retried too: repeating them is harmless by G1 and G5.
  */
 import { setMaxListeners } from 'node:events';
-import { setTimeout as pause } from 'node:timers/promises';
-import { AbortedError, RateLimitedError, TransientError } from '../core/errors.ts';
-import { nextDelay, type RequestRetryPolicy } from '../core/retry-timing.ts';
-import { errorOfAnswer, type Answer, type Asked } from './classification.ts';
+import { AbortedError, RateLimitedError, TransientError } from '../core/base/errors.ts';
+import { Secrets } from '../core/base/secrets.ts';
+import { nextDelay, type RequestRetryPolicy } from '../core/base/retry-timing.ts';
+import { sleep } from '../timers/sleep.ts';
+import { errorOfAnswer, type Answer, type RequestContext } from './classification.ts';
 import type { Exchange, ServiceRequest } from './http-exchange.ts';
-import type { Admission, CallOptions } from './production-data-service.ts';
+import type { RequestLimiter, CallOptions } from './production-data-service.ts';
 import type { TokenSource } from './token-source.ts';
 
 export interface Retry {
@@ -20,114 +21,138 @@ export interface Retry {
   readonly error: TransientError;
 }
 
-/** What a client may be given besides its settings. */
-export interface ServiceParts {
-  /** Without one, requests go out as they come. */
-  readonly admission?: Admission;
+/** Dependencies of a client besides its settings, all optional. */
+export interface ServiceDependencies {
+  /** Without a limiter, requests are sent at once. */
+  readonly limiter?: RequestLimiter;
   readonly now?: () => number;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random?: () => number;
-  /** Rejects when the signal aborts. */
+  /** The secrets of the process: those that the client reads or is given are added. */
+  readonly secrets?: Secrets;
+  /** Waits `delayMs`. Rejects when the signal aborts. */
   readonly sleep?: (delayMs: number, signal: AbortSignal) => Promise<unknown>;
-  /** Told before each pause. */
+  /** Called before each pause. */
   readonly onRetry?: (retry: Retry) => void;
-  /** Told of an answer with another 2xx than the declared 200, which was taken. */
+  /** Called for each accepted answer with another 2xx than the declared 200. */
   readonly onUndeclaredStatus?: (request: string, status: number) => void;
 }
 
 export interface RequestOptions extends CallOptions {
-  /** Told of every answer to the call, whatever its status. */
+  /** Called for every answer to the call, whatever its status. */
   readonly onAnswer?: (status: number) => void;
 }
 
-/** Makes the value of a call out of an answer that was taken; throws where it is not one. */
-export type AnswerReader<T> = (answer: Answer, asked: Asked) => T;
+/** Reads the value of a call from an accepted answer. Throws when the answer holds none. */
+export type AnswerReader<T> = (answer: Answer, context: RequestContext) => T;
 
-/** One call. Throws as the port ProductionDataService says. */
-export type RequestLayer = <T>(request: ServiceRequest, read: AnswerReader<T>, options?: RequestOptions) => Promise<T>;
-
-const openAdmission: Admission = { enter: async () => () => undefined, holdAll: async () => undefined };
+const unlimited: RequestLimiter = {
+  enter: async () => () => undefined,
+  pauseAll: async () => undefined,
+  noteAnswer: () => undefined,
+};
 const neverAborted = new AbortController().signal;
 
-export function createRequestLayer(
-  exchange: Exchange,
-  tokens: TokenSource,
-  policy: RequestRetryPolicy,
-  parts: ServiceParts,
-): RequestLayer {
-  const { admission = openAdmission, now = Date.now, random = Math.random } = parts;
-  const sleep = parts.sleep ?? ((delayMs, signal) => pause(delayMs, undefined, { signal }));
+export class RequestLayer {
+  readonly #exchange: Exchange;
+  readonly #tokens: TokenSource;
+  readonly #policy: RequestRetryPolicy;
+  readonly #dependencies: ServiceDependencies;
+  readonly #limiter: RequestLimiter;
+  readonly #secrets: Secrets;
+  readonly #now: () => number;
 
-  /** Time goes on the budget only from admission on: waiting for a place is not the service's doing. */
-  async function sendAdmitted(request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
+  constructor(exchange: Exchange, tokens: TokenSource, policy: RequestRetryPolicy, dependencies: ServiceDependencies) {
+    this.#exchange = exchange;
+    this.#tokens = tokens;
+    this.#policy = policy;
+    this.#dependencies = dependencies;
+    this.#limiter = dependencies.limiter ?? unlimited;
+    this.#secrets = dependencies.secrets ?? new Secrets();
+    this.#now = dependencies.now ?? Date.now;
+  }
+
+  /** Makes one call. Throws the errors of ProductionDataService. */
+  async call<T>(request: ServiceRequest, read: AnswerReader<T>, options: RequestOptions = {}): Promise<T> {
     const { signal = neverAborted } = options;
-    const token = await tokens.token(signal);
-    const asked = { label: labelOf(request), hidden: token === undefined ? [] : [token] };
-    const leave = await admission.enter(signal);
-    const sentAtMs = now();
-    options.onAttempt?.();
-    try {
-      const deadlineMs = policy.deadlineMs - budget.elapsedMs;
-      const authorization = token === undefined ? undefined : `Bearer ${token}`;
-      const answer = await exchange.send(request, { authorization, asked, deadlineMs, signal });
-      const error = errorOfAnswer(answer, asked, now());
-      options.onAnswer?.(answer.status);
-      // Before the place is given up, so that nobody slips in between.
-      if (error instanceof RateLimitedError) await admission.holdAll(error.retryAfterMs);
-      return { answer, asked, token, error };
-    } finally {
-      budget.elapsedMs += now() - sentAtMs;
-      leave();
+    // Many calls listen to the signal of one shutdown, each until it ends: not a leak, so Node must not warn.
+    setMaxListeners(0, signal);
+    const budget: Budget = { elapsedMs: 0, tokenRenewed: false };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#attemptOnce(request, read, budget, options);
+      } catch (error) {
+        const delayMs = this.#delayBeforeNext(error, attempt, budget);
+        if (delayMs === undefined || !(error instanceof TransientError)) throw error;
+        this.#dependencies.onRetry?.({ request: labelOf(request), attempt, delayMs, error });
+        options.onRetry?.(error);
+        await this.#waitBefore(delayMs, signal);
+        budget.elapsedMs += delayMs;
+      }
     }
   }
 
-  /** One attempt, and within it a second request where another token is at hand for one that was refused. */
-  async function attemptOnce<T>(
+  /** One attempt. Sends a second request when the token was refused and another is available. */
+  async #attemptOnce<T>(
     request: ServiceRequest,
     read: AnswerReader<T>,
     budget: Budget,
     options: RequestOptions,
   ): Promise<T> {
-    let sent = await sendAdmitted(request, budget, options);
-    if (sent.answer.status === 401 && !budget.tokenRenewed && (await tokens.renew(sent.token, options.signal))) {
+    let sent = await this.#sendOnce(request, budget, options);
+    if (sent.answer.status === 401 && !budget.tokenRenewed && (await this.#tokens.renew(sent.token, options.signal))) {
       budget.tokenRenewed = true;
-      sent = await sendAdmitted(request, budget, options);
+      sent = await this.#sendOnce(request, budget, options);
     }
     if (sent.error !== undefined) throw sent.error;
-    if (sent.answer.status !== 200) parts.onUndeclaredStatus?.(sent.asked.label, sent.answer.status);
-    return read(sent.answer, sent.asked);
+    if (sent.answer.status !== 200) this.#dependencies.onUndeclaredStatus?.(sent.context.label, sent.answer.status);
+    return read(sent.answer, sent.context);
   }
 
-  async function waitBefore(delayMs: number, signal: AbortSignal): Promise<void> {
+  /** Sends one request. The budget does not include the wait for the limiter, which the service does not cause. */
+  async #sendOnce(request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
+    const { signal = neverAborted } = options;
+    const token = await this.#tokens.token(signal);
+    const context = {
+      label: labelOf(request),
+      isRead: request.method === 'GET',
+      hasToken: token !== undefined,
+      secrets: this.#secrets,
+    };
+    const release = await this.#limiter.enter(signal);
+    const sentAtMs = this.#now();
+    options.onAttempt?.();
     try {
-      await sleep(delayMs, signal);
+      const deadlineMs = this.#policy.deadlineMs - budget.elapsedMs;
+      const authorization = token === undefined ? undefined : `Bearer ${token}`;
+      const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal });
+      const error = errorOfAnswer(answer, context, this.#now());
+      options.onAnswer?.(answer.status);
+      // Before the place is freed, so that no other request is sent in between.
+      if (error instanceof RateLimitedError) await this.#limiter.pauseAll(error.retryAfterMs);
+      else if (!(error instanceof TransientError)) this.#limiter.noteAnswer();
+      return { answer, context, token, error };
+    } finally {
+      budget.elapsedMs += this.#now() - sentAtMs;
+      release();
+    }
+  }
+
+  #delayBeforeNext(error: unknown, attempt: number, { elapsedMs }: Budget): number | undefined {
+    const { random = Math.random } = this.#dependencies;
+    return nextDelay({ error, attempt, elapsedMs, policy: this.#policy, random: random() });
+  }
+
+  async #waitBefore(delayMs: number, signal: AbortSignal): Promise<void> {
+    try {
+      await (this.#dependencies.sleep?.(delayMs, signal) ?? sleep(delayMs, { signal }));
     } catch (error) {
       throw signal.aborted ? new AbortedError(undefined, { cause: error }) : error;
     }
   }
-
-  return async (request, read, options = {}) => {
-    const { signal = neverAborted } = options;
-    // Many calls listen to the signal of one shutdown, each until it ends: no leak, and no reason to warn of one.
-    setMaxListeners(0, signal);
-    const budget: Budget = { elapsedMs: 0, tokenRenewed: false };
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await attemptOnce(request, read, budget, options);
-      } catch (error) {
-        const { elapsedMs } = budget;
-        const delayMs = nextDelay({ error, attempt, elapsedMs, policy, random: random() });
-        if (delayMs === undefined || !(error instanceof TransientError)) throw error;
-        parts.onRetry?.({ request: labelOf(request), attempt, delayMs, error });
-        options.onRetry?.(error);
-        await waitBefore(delayMs, signal);
-        budget.elapsedMs += delayMs;
-      }
-    }
-  };
 }
 
-/** What one call has used up of what it may. */
+/** Use of a call's limits so far. */
 interface Budget {
   elapsedMs: number;
   tokenRenewed: boolean;
@@ -135,12 +160,12 @@ interface Budget {
 
 interface Sent {
   readonly answer: Answer;
-  readonly asked: Asked;
+  readonly context: RequestContext;
   readonly token: string | undefined;
   readonly error: Error | undefined;
 }
 
-/** Queries are left away: what they hold is of no use to the operator, and a path is read more easily. */
+/** Method and path. Omits the query, which does not help the operator. */
 function labelOf({ method, path }: ServiceRequest): string {
   return `${method} ${path.split('?')[0]}`;
 }

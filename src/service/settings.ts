@@ -1,8 +1,8 @@
-/** Owns what the client of the service is told: where the service is, how it lets us in, and how long to try. */
-import { UsageError } from '../core/errors.ts';
-import type { RequestRetryPolicy } from '../core/retry-timing.ts';
+/** Settings of the service client: address, credentials, TLS, time-outs and attempts. */
+import { UsageError } from '../core/base/errors.ts';
+import type { RequestRetryPolicy } from '../core/base/retry-timing.ts';
 
-/** How a bearer token is had; section 5 of INTERFACE.md declares it optional. */
+/** Source of the bearer token, which is optional (docs/interface.md section 5). */
 export type TokenSettings =
   | { readonly kind: 'none' }
   | { readonly kind: 'value'; readonly value: string }
@@ -10,12 +10,14 @@ export type TokenSettings =
   | { readonly kind: 'file'; readonly path: string }
   | ClientCredentials;
 
-/** A secret as it is, or the file that holds it: read whenever it is needed, so that it can be replaced. */
+/** A secret, or the file that holds it. The file is read at each use, so that it can be replaced. */
 export type SecretSettings =
   | { readonly kind: 'value'; readonly value: string }
   | { readonly kind: 'file'; readonly path: string };
 
-/** OAuth 2.0 client credentials (RFC 6749 section 4.4): tokens come from an endpoint, and are renewed before they end. */
+/**
+ * OAuth 2.0 client credentials (RFC 6749 section 4.4): an endpoint issues tokens, which are renewed before they expire.
+ */
 export interface ClientCredentials {
   readonly kind: 'client-credentials';
   /** http or https, without user info, query and fragment. */
@@ -24,33 +26,35 @@ export interface ClientCredentials {
   readonly clientSecret: SecretSettings;
   readonly scope?: string | undefined;
   readonly audience?: string | undefined;
-  /** Where the endpoint looks for id and secret: the Authorization header (Basic), which is the default, or the form. */
+  /** Where id and secret are sent: in the Authorization header (Basic), the default, or in the form. */
   readonly credentialsIn?: 'header' | 'form' | undefined;
 }
 
-/** PEM files; each is read at the first connection. */
+/** PEM files, read at the first connection. */
 export interface TlsSettings {
-  /** Authorities that are trusted besides the well-known ones. */
+  /** Authorities to trust besides the well-known ones. */
   readonly caFile?: string | undefined;
-  /** The certificate that the client shows. */
+  /** Certificate of the client. */
   readonly certFile?: string | undefined;
-  /** Its key; it may stand in the file of the certificate. */
+  /** Key of the certificate; by default in the certificate's file. */
   readonly keyFile?: string | undefined;
-  /** What the key is encrypted with. */
+  /** Passphrase of the key. */
   readonly passphrase?: SecretSettings | undefined;
 }
 
 export interface ServiceSettings {
-  /** http or https, with a path prefix where the service has one; without user info, query and fragment. */
+  /** http or https, with an optional path prefix; without user info, query and fragment. */
   readonly baseUrl: string;
   readonly token: TokenSettings;
-  /** For the connections to the service and to the token endpoint alike. */
+  /** For connections to the service and to the token endpoint. */
   readonly tls?: TlsSettings | undefined;
-  /** For the connection, for the head of an answer, and for each pause in its body. */
+  /** Time-out of one request, from its connection to the last byte of its answer. */
   readonly timeoutMs: number;
-  /** Most connections at one time in this process. */
+  /** Most concurrent connections of this process. */
   readonly concurrency: number;
-  /** An answer with a larger body is given up, so that a broken server cannot eat the memory (G8). */
+  /**
+   * Most bytes of an answer's body. A larger one is an error, so that a broken server cannot exhaust the memory (G8).
+   */
   readonly maxBodyBytes: number;
   readonly retry: RequestRetryPolicy;
 }
@@ -58,11 +62,14 @@ export interface ServiceSettings {
 export interface BaseAddress {
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Path of the address without a closing slash; empty for most. */
+  /** Path of the address without its final slash; usually empty. */
   readonly prefix: string;
 }
 
-/** Throws UsageError; the address itself is shown only where it can hold no secret. `name` says whose address it is. */
+/**
+ * Parses a base address. `name` names it in messages. Throws UsageError; its message shows the address only when that
+ * holds no secret.
+ */
 export function parseBaseUrl(baseUrl: string, name = 'the address of the service'): BaseAddress {
   const url = URL.parse(baseUrl);
   if (url === null || !/^https?:$/.test(url.protocol)) {
@@ -83,7 +90,7 @@ export function parseBaseUrl(baseUrl: string, name = 'the address of the service
   return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, '') };
 }
 
-/** The address as the service client names itself by it. */
+/** The address as messages show it. */
 export function shownBaseUrl(baseUrl: string): string {
   const { origin, prefix } = parseBaseUrl(baseUrl);
   return `${origin}${prefix}`;

@@ -1,19 +1,24 @@
-/** Owns how a connection is made safe: private authorities and a client certificate, read from their files when first needed. */
+/** TLS connections with private authorities and a client certificate, read from their files when first needed. */
 import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector } from 'undici';
-import { AccessError } from '../core/errors.ts';
+import { AccessError } from '../core/base/errors.ts';
+import { Secrets } from '../core/base/secrets.ts';
 import { readAccessFile, readSecret } from './secret.ts';
 import type { TlsSettings } from './settings.ts';
 
-/** For undici's `connect`. A file that cannot be used is an AccessError of the request, and is read again at the next. */
+/**
+ * The `connect` option of undici. An unusable file fails the request with AccessError, and is read again at the next
+ * request.
+ */
 export function connectorFor(
   timeoutMs: number,
   tls: TlsSettings | undefined,
+  secrets: Secrets,
 ): buildConnector.BuildOptions | buildConnector.connector {
   if (tls === undefined) return { timeout: timeoutMs };
   let made: Promise<buildConnector.connector> | undefined;
   return (options, settle) => {
-    made ??= readTls(tls).then((secure) => buildConnector({ timeout: timeoutMs, ...secure }));
+    made ??= readTls(tls, secrets).then((secure) => buildConnector({ timeout: timeoutMs, ...secure }));
     made.then(
       (connect) => connect(options, settle),
       (error: Error) => {
@@ -24,17 +29,20 @@ export function connectorFor(
   };
 }
 
-/** Throws AccessError for files that cannot be read or used. */
-export async function readTls({ caFile, certFile, keyFile = certFile, passphrase }: TlsSettings) {
+/** Reads the files; a passphrase is added to `secrets`. Throws AccessError for a file that cannot be read or used. */
+export async function readTls(
+  { caFile, certFile, keyFile = certFile, passphrase }: TlsSettings,
+  secrets = new Secrets(),
+) {
   const secure = {
     ...(caFile === undefined
       ? {}
       : { ca: [...rootCertificates, await readAccessFile(caFile, 'the certificate authority')] }),
     ...(certFile === undefined ? {} : { cert: await readAccessFile(certFile, 'the client certificate') }),
     ...(keyFile === undefined ? {} : { key: await readAccessFile(keyFile, 'the key of the client certificate') }),
-    ...(passphrase === undefined ? {} : { passphrase: (await readSecret(passphrase, 'the passphrase')).trim() }),
+    ...(passphrase === undefined ? {} : { passphrase: await readSecret(passphrase, 'the passphrase', secrets) }),
   };
-  // Node passes over what is no certificate without a word.
+  // Node silently ignores a file without a certificate.
   if (caFile !== undefined && !secure.ca?.at(-1)?.includes('-----BEGIN CERTIFICATE-----')) {
     throw new AccessError('access-file', `${caFile} (service.tls.caFile) holds no certificate`, {
       hint: 'It must be PEM.',

@@ -1,22 +1,30 @@
-/** Owns the bearer token: where it comes from, and whether there is another one once the service has refused it. */
-import { AccessError } from '../core/errors.ts';
-import { readSecret } from './secret.ts';
+/** Sources of the bearer token, and its renewal after the service has refused it. */
+import { AccessError } from '../core/base/errors.ts';
+import type { Secrets } from '../core/base/secrets.ts';
+import { readAccessFile } from './secret.ts';
 import type { ClientCredentials, TokenSettings } from './settings.ts';
 
 /**
- * The seam for every way to a token. Both calls throw AccessError where no usable token can be had, and TransientError
- * where one may be had later.
+ * A source of bearer tokens. Both calls throw AccessError when no usable token exists, and TransientError when one may
+ * exist later.
  */
 export interface TokenSource {
   /** The token for the next request; undefined for none. */
   token(signal?: AbortSignal): Promise<string | undefined>;
-  /** The service answered 401 to `refused`: whether another token is at hand now. Calls may overlap. */
+  /**
+   * Reports that the service answered 401 to the token `refused`. Returns whether another token is available. Calls may
+   * overlap.
+   */
   renew(refused: string | undefined, signal?: AbortSignal): Promise<boolean>;
 }
 
-/** `fromCredentials` makes the source of tokens for client credentials: the one way that needs connections. */
+/**
+ * `fromCredentials` creates the source for client credentials, the only one that needs connections. Tokens are added to
+ * `secrets`.
+ */
 export function createTokenSource(
   settings: TokenSettings,
+  secrets: Secrets,
   fromCredentials: (credentials: ClientCredentials) => TokenSource,
 ): TokenSource {
   switch (settings.kind) {
@@ -26,19 +34,22 @@ export function createTokenSource(
       return { token: async () => undefined, renew: async () => false };
     case 'value': {
       const value = usableToken(settings.value, 'the token of the service');
+      secrets.add(value);
       return { token: async () => value, renew: async () => false };
     }
     case 'file':
-      return new TokenFile(settings.path);
+      return new TokenFile(settings.path, secrets);
   }
 }
 
 class TokenFile implements TokenSource {
   readonly #path: string;
+  readonly #secrets: Secrets;
   #current: Promise<string> | undefined;
 
-  constructor(path: string) {
+  constructor(path: string, secrets: Secrets) {
     this.#path = path;
+    this.#secrets = secrets;
   }
 
   async token(): Promise<string> {
@@ -46,7 +57,7 @@ class TokenFile implements TokenSource {
     try {
       return await this.#current;
     } catch (error) {
-      // A file that appears later is a token all the same.
+      // Reads the file again at the next call: it may appear later.
       this.#current = undefined;
       throw error;
     }
@@ -58,12 +69,17 @@ class TokenFile implements TokenSource {
   }
 
   async #read(): Promise<string> {
-    const text = await readSecret({ kind: 'file', path: this.#path }, 'the token');
-    return usableToken(text, `the token file ${this.#path}`);
+    const text = await readAccessFile(this.#path, 'the token');
+    const token = usableToken(text, `the token file ${this.#path}`);
+    this.#secrets.addToken(token);
+    return token;
   }
 }
 
-/** Without the white space around it; a header takes visible ASCII only. The token itself is never shown (G10). */
+/**
+ * The token without surrounding white space. Throws AccessError for characters other than visible ASCII, which no
+ * header takes; the message never shows the token (G10). `place` names its source.
+ */
 export function usableToken(text: string, place: string): string {
   const token = text.trim();
   if (/^[\u0021-\u007e]+$/.test(token)) return token;

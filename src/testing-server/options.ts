@@ -1,9 +1,9 @@
-/** Owns what the testing server may be told: everything that INTERFACE.md leaves open, as one checked options object. */
+/** Options of the testing server: every property that docs/interface.md leaves open. */
 import { z } from 'zod';
 
 const rate = z.number().min(0).max(1).default(0);
 
-/** Shares of /api requests that end in each fault; one draw a request, so together they make at most 1. */
+/** Share of /api requests for each fault, 0 to 1. There is one draw per request, so the sum is at most 1. */
 const faultRatesSchema = z
   .strictObject({
     tooManyRequests: rate.describe('share of requests answered 429 with Retry-After'),
@@ -25,8 +25,8 @@ const bound = z.enum(['inclusive', 'exclusive', 'ignored']);
 const regard = z.enum(['honoured', 'ignored']);
 
 /**
- * Options of the testing server with their defaults: a well-behaved service that numbers pages from 1. A command line can
- * build its flags from `shape` and the descriptions.
+ * Options with their defaults: a well-behaved service that numbers pages from 1. A command line can build its flags
+ * from `shape` and the descriptions.
  */
 export const testingServerOptionsSchema = z
   .strictObject({
@@ -105,7 +105,7 @@ export const testingServerOptionsSchema = z
       .default('all-or-nothing')
       .describe('partial: a refused bulk request has stored its other pipes nevertheless'),
 
-    latencyMs: z.number().min(0).default(0).describe('delay before every /api request is handled'),
+    latencyMs: z.number().min(0).max(3_600_000).default(0).describe('delay before every /api request is handled'),
     retryAfterSeconds: z.int().min(0).default(1).describe('Retry-After of a 429'),
     faults: faultRatesSchema.prefault({}).describe('faults by rate'),
     down: z.boolean().default(false).describe('resets every /api connection, as if nobody were there'),
@@ -119,8 +119,8 @@ export type TestingServerOptions = Readonly<z.output<typeof testingServerOptions
 export type TestingServerOptionsInput = z.input<typeof testingServerOptionsSchema>;
 
 /**
- * The options after a change while the server runs; `faults` is merged rate by rate.
- * Throws ZodError on a wrong value or name, and on `host` and `port`, which are settled at the start.
+ * The options after a change while the server runs; `faults` is merged rate by rate. Throws ZodError for a wrong value
+ * or name, and for `host` and `port`, which cannot change.
  */
 export function changedOptions(current: TestingServerOptions, change: unknown): TestingServerOptions {
   const { faults, ...others } = optionsChangeSchema.parse(change);
@@ -133,7 +133,7 @@ const optionsChangeSchema = z.looseObject({
   faults: z.looseObject({}).optional(),
 });
 
-/** The options as they may be shown: the token only as set or not. */
+/** The options without secrets: the token only as set or not. */
 export function shownOptions(options: TestingServerOptions): TestingServerOptions {
   return { ...options, requiredToken: options.requiredToken === null ? null : '(set)' };
 }

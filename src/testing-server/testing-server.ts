@@ -1,44 +1,46 @@
 /**
- * Owns the local testing server: the service's seven endpoints (INTERFACE.md section 4) over real HTTP, with every reading of
- * what that document leaves open and with faults on request; and paths under /testing, where no fault ever strikes, to see
- * what arrived and to change data and options.
+ * The local testing server: the service's seven endpoints (docs/interface.md section 4) over real HTTP, with every
+ * reading of what that document leaves open and with faults on request; and paths under /testing, which have no faults,
+ * to inspect received data and to change data and options.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ApiGate, bugReply, type RequestHook, serveApi } from './api-gate.ts';
-import { generatedAssets, givenAssets, type GivenAssets } from './assets.ts';
-import type { PipeRefusal } from './bulk-pipes.ts';
-import { answerControl } from './control.ts';
-import type { DailySource } from './daily-source.ts';
-import { generatedDaily } from './generated-daily.ts';
+import { type ApiGate, bugReply, type RequestHook, serveApi } from './api/gate.ts';
+import { generatedAssets, givenAssets, type GivenAssets } from './data/assets.ts';
+import type { PipeRefusal } from './api/bulk-pipes.ts';
+import { answerControl } from './api/control.ts';
+import type { DailySource } from './data/daily-source.ts';
+import { generatedDaily } from './data/generated-daily.ts';
 import { type TestingServerOptionsInput, testingServerOptionsSchema } from './options.ts';
-import { errorReply, sendReply } from './reply.ts';
-import { RequestError } from './request-error.ts';
+import { errorReply, sendReply } from './api/reply.ts';
+import { RequestError } from './api/request-error.ts';
 import { TestingState } from './testing-state.ts';
 
-/** Options of testingServerOptionsSchema, and what only a program can give. */
+/** Options of testingServerOptionsSchema, and those that only a program can set. */
 export interface TestingServerSetup extends TestingServerOptionsInput {
-  /** generatedDaily, loadDailyFile or givenDaily; a generated field of 20 wells over 3 years when it is left out. */
+  /** generatedDaily, loadDailyFile or givenDaily; by default a generated field of 20 wells over 3 years. */
   readonly data?: DailySource;
-  /** In place of the equipment and the wells that are derived from the uwis of the data. */
+  /** Equipment and wells; by default derived from the uwis of the data. */
   readonly assets?: GivenAssets;
   readonly rejectPipe?: PipeRefusal;
   readonly onRequest?: RequestHook;
 }
 
 export interface TestingServer extends AsyncDisposable {
-  /** Base address without a slash at its end. */
+  /** Base address without a final slash. */
   readonly url: string;
   readonly port: number;
   readonly state: TestingState;
-  /** Ends open sockets at once; requests under way are cut. Can be called again. */
+  /** Closes all sockets at once, requests in flight included. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** Idle connections stay open longer than any client's own limit, so that only a fault on request resets one. */
+/** Idle connections stay open longer than any client's own limit, so that only a requested fault resets one. */
 const KEEP_ALIVE_TIMEOUT_MS = 120_000;
 
-/** Resolves when it listens. Throws ZodError on wrong options, and the error of the socket when the port is taken. */
+/**
+ * Resolves when the server listens. Throws ZodError for wrong options, and the socket's error when the port is taken.
+ */
 export async function startTestingServer(setup: TestingServerSetup = {}): Promise<TestingServer> {
   const { data = generatedDaily(), assets, rejectPipe, onRequest, ...given } = setup;
   const options = testingServerOptionsSchema.parse(given);

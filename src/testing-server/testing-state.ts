@@ -1,12 +1,12 @@
-/** Owns everything that the testing server knows at this moment, and the ways to look at it and to change it while it runs. */
-import { type AssetSource, AssetStore } from './assets.ts';
-import type { DailySource } from './daily-source.ts';
-import { changeFromText, type ChangeCounts, type DailyChange, DailyStore } from './daily-store.ts';
+/** The state of the testing server, which can be inspected and changed while it runs. */
+import { type AssetSource, AssetStore } from './data/assets.ts';
+import type { DailySource } from './data/daily-source.ts';
+import { changeFromText, type ChangeCounts, type DailyChange, DailyStore } from './data/daily-store.ts';
 import { changedOptions, shownOptions, type TestingServerOptions } from './options.ts';
-import { createRandom, type Random } from './random.ts';
-import { Received, type ReceivedDeletion, type ReceivedPipe } from './received.ts';
-import { RequestError } from './request-error.ts';
-import { type RequestCounts, RequestLog } from './request-log.ts';
+import { createRandom, type Random } from './data/random.ts';
+import { Received, type ReceivedDeletion, type ReceivedPipe } from './api/received.ts';
+import { RequestError } from './api/request-error.ts';
+import { type RequestCounts, RequestLog } from './api/request-log.ts';
 
 export interface StateDescription {
   readonly wells: readonly string[];
@@ -14,7 +14,7 @@ export interface StateDescription {
   /** Source well ids. */
   readonly sourceWells: readonly string[];
   readonly counts: Readonly<Record<'wells' | 'equipment' | 'dailyRows' | 'pipes' | 'deletions' | 'requests', number>>;
-  /** The token is shown only as set or not. */
+  /** Options, with the token only as set or not. */
   readonly options: TestingServerOptions;
 }
 
@@ -40,7 +40,7 @@ export class TestingState {
     return this.#options;
   }
 
-  /** The sequence out of which faults are drawn; begins anew with every change of the options. */
+  /** The sequence from which faults are drawn; restarts with every change of the options. */
   get faultRandom(): Random {
     return this.#faultRandom;
   }
@@ -75,7 +75,10 @@ export class TestingState {
     return this.log.counts();
   }
 
-  /** Sets the options named, for the requests that arrive from now on. Throws ZodError and changes nothing when one is wrong. */
+  /**
+   * Sets the given options for requests that arrive from now on. Throws ZodError, and changes nothing, when one is
+   * wrong.
+   */
   setOptions(change: unknown): TestingServerOptions {
     this.#options = changedOptions(this.#options, change);
     this.#faultRandom = createRandom(`faults ${this.#options.seed}`);
@@ -83,8 +86,8 @@ export class TestingState {
   }
 
   /**
-   * Changes daily production by lines of JSON: a record with its `uwi` inserts or replaces by xid, `{"uwi":…,"remove":xid}`
-   * removes. Throws RequestError naming the line, and changes nothing, when one is wrong.
+   * Changes daily production by JSON lines: a record with its `uwi` inserts or replaces by xid,
+   * `{"uwi":…,"remove":xid}` removes. Throws RequestError with the number of a wrong line, and then changes nothing.
    */
   changeDaily(ndjson: string): ChangeCounts {
     const changes: DailyChange[] = [];
@@ -94,7 +97,7 @@ export class TestingState {
     return this.daily.change(changes);
   }
 
-  /** Back to the start: options and data as they were given, nothing received, nothing counted. */
+  /** Restores the initial options and data, and clears received data and counts. */
   reset(): void {
     this.daily.reset();
     this.assets.reset();

@@ -1,22 +1,36 @@
-/** Chooses the implementation of the warehouse by the scheme of its address (DESIGN.md section 7). */
-import { UsageError } from '../core/errors.ts';
+import { UsageError } from '../core/base/errors.ts';
 import { createDuckdbWarehouse, type DuckdbSettings } from './duckdb/duckdb-warehouse.ts';
-import type { Warehouse } from './warehouse.ts';
+import type { WarehouseHandle } from './port/warehouse.ts';
 
 export type WarehouseSettings = Omit<DuckdbSettings, 'path'>;
 
-/** `address` is `duckdb:PATH`; a relative path counts from the working directory. Throws UsageError for anything else. */
-export function createWarehouse(address: string, settings: WarehouseSettings): Warehouse {
-  const colon = address.indexOf(':');
-  const scheme = address.slice(0, Math.max(0, colon));
-  const path = address.slice(colon + 1);
-  if (scheme === 'duckdb' && path !== '') return createDuckdbWarehouse({ ...settings, path });
-  // Only the scheme is shown: the rest of a server's address may hold a password (G10).
-  const what =
-    scheme === 'duckdb'
-      ? 'the path is missing after duckdb:'
-      : `${scheme || 'an address without a scheme'} is not supported`;
-  throw new UsageError(`the warehouse's address is not usable: ${what}`, {
+/**
+ * Creates the handle for `address`: `duckdb:PATH`; a relative path starts at the working directory. Throws UsageError
+ * for any other address.
+ */
+export function createWarehouse(address: string, settings: WarehouseSettings): WarehouseHandle {
+  const [scheme, path] = partsOf(address);
+  const fault = scheme === 'duckdb' ? pathFault(path) : `${scheme ?? 'an address without a scheme'} is not supported`;
+  if (fault === undefined) return createDuckdbWarehouse({ ...settings, path });
+  throw new UsageError(`the warehouse's address is not usable: ${fault}`, {
     hint: 'Write duckdb:PATH, for example duckdb:./data/warehouse.duckdb.',
   });
+}
+
+/** Scheme, undefined without one, and rest. */
+function partsOf(address: string): readonly [string | undefined, string] {
+  const [, scheme, path = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(address) ?? [];
+  return [scheme, path];
+}
+
+/**
+ * The path becomes the name of the warehouse in reports and in its records, so it must be the path of a file: the
+ * address of a server may hold a password or a token. Faults show the scheme alone (G10).
+ */
+function pathFault(path: string): string | undefined {
+  if (path === '') return 'the path is missing after duckdb:';
+  if (path.startsWith('//')) return 'duckdb:// is the address of a server, and must be the path of a file';
+  const [scheme] = partsOf(path);
+  if (scheme !== undefined) return `duckdb:${scheme}: is the address of a server, and must be the path of a file`;
+  return path.includes('?') ? 'a path has no settings: leave away everything from the ? on' : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * No container engine is needed to see that Dockerfile and docker-compose.yml fit the repository: every file, command,
- * flag and variable that they name has to exist.
+ * Checks Dockerfile and docker-compose.yml against the repository, without a container engine: every file, command,
+ * flag and variable in them has to exist.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -20,6 +20,7 @@ const packageJson = packageSchema.parse(JSON.parse(readFileSync('package.json', 
 const serviceSchema = z.strictObject({
   build: z.string().optional(),
   image: z.string(),
+  platform: z.literal('linux/amd64').optional(),
   init: z.boolean().optional(),
   restart: z.string(),
   command: z.string(),

@@ -1,4 +1,4 @@
-/** Holds the index of the decisions and the records together. */
+/** Checks the index of the decisions against the records. */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,12 +1,12 @@
 /**
  * Holds docs/guarantees.md and the tests together, both ways. In that document a guarantee is a heading, `## G4 …`, and a
- * test that enforces it is a list item below: - `test/core/merge.test.ts`: G4: a truncated read removes nothing
+ * test that enforces it is a list item below: - `test/unit/core/daily/merge.test.ts`: G4: a truncated read removes nothing
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-const ids = Array.from({ length: 10 }, (_, index) => `G${index + 1}`);
+const ids = Array.from({ length: 11 }, (_, index) => `G${index + 1}`);
 
 interface Guarantee {
   readonly id: string;

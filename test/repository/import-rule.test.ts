@@ -1,11 +1,11 @@
-/** Shows that the import rule can say no: every line of its tables, broken once in a tree of its own. */
+/** Checks that the import rule can fail: every line of its tables, broken once in a temporary tree. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { brokenImports } from '../../scripts/import-rule.mjs';
 
-/** What the rule says of a tree that holds these files. */
+/** The output of the rule for a tree with these files. */
 async function verdictOn(files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   const root = await mkdtemp(path.join(tmpdir(), 'wellsync-import-rule-'));
   try {
@@ -27,6 +27,7 @@ describe('the import rule', () => {
 
   test.each([
     ['src/core/a.ts', "import { b } from '../queue/b.ts';", 'src/core may not import src/queue'],
+    ['src/core/a.ts', "import { b } from '../timers/b.ts';", 'src/core may not import src/timers'],
     ['src/core/a.ts', "import type { B } from '../warehouse/b.ts';", 'src/core may not import src/warehouse'],
     ['src/core/a.ts', "import { z } from 'zod';", 'the core is pure'],
     ['src/core/a.ts', "import { readFile } from 'node:fs';", 'the core is pure'],
@@ -57,6 +58,9 @@ describe('the import rule', () => {
       "import { DuckDBInstance } from '@duckdb/node-api';",
       'only src/warehouse imports @duckdb/node-api',
     ],
+    ['src/cli/a.ts', "import { b } from '../queue/b.ts';", 'src/cli may not import src/queue'],
+    ['src/cli/a.ts', "import type { B } from '../../jobs/b.ts';", 'src/cli may not import jobs'],
+    ['src/app/a.ts', "import { b } from '../cli/b.ts';", 'src/app may not import src/cli'],
     ['jobs/a.ts', "import { Command } from 'commander';", 'only src/cli imports commander'],
     ['src/cli/a.ts', "import left from 'left-pad';", 'left-pad has no room yet'],
     ['src/elsewhere/a.ts', "import { b } from './b.ts';", 'the file lies in no room'],
@@ -76,7 +80,8 @@ describe('the import rule', () => {
       'src/testing-server/a.ts',
       "import { b } from '../service/contract.ts';\nimport { createServer } from 'node:http';",
     ],
-    ['src/cli/a.ts', "import { b } from '../queue/b.ts';\nimport { c } from '../../jobs/c.ts';"],
+    ['src/app/a.ts', "import { b } from '../queue/b.ts';\nimport { c } from '../../jobs/c.ts';"],
+    ['src/cli/a.ts', "import { b } from '../app/b.ts';\nimport { c } from '../../config/c.ts';"],
   ])('allows in %s: %s', async (file, source) => {
     expect(await verdictOn({ [file]: source })).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Shows that what a script starts cannot outlive it, whichever way the script ends. */
+/** Checks that the children of a script cannot outlive it, however the script ends. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -8,12 +8,12 @@ import { describe, expect, test } from 'vitest';
 
 const leash = pathToFileURL(path.resolve('scripts/setup/leash.mjs')).href;
 
-/** A process that connects to `port` and then lives until it is ended; the connection closes when it is gone. */
+/** A process that connects to `port` and runs until it is ended; the connection closes with it. */
 function livingOn(port: number): string {
   return `require('node:net').connect(${port}, '127.0.0.1')`;
 }
 
-/** A script that starts such a process on the leash, and does `onWord` at the first word on its standard input. */
+/** A script that starts such a process on the leash, and runs `onWord` at the first line on its standard input. */
 function scriptWith(port: number, onWord: string): string {
   return `
     import { startLeashed } from '${leash}';
@@ -22,7 +22,7 @@ function scriptWith(port: number, onWord: string): string {
   `;
 }
 
-/** Resolves when the process that the script started is there; `gone` resolves when it is no more. */
+/** Resolves when the process of the script has connected; `gone` resolves when it has ended. */
 async function startScript({ onWord = '' }: { readonly onWord?: string } = {}) {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -33,7 +33,7 @@ async function startScript({ onWord = '' }: { readonly onWord?: string } = {}) {
   });
   const ended = once(script, 'exit');
   const [socket] = (await connected) as [Socket];
-  // Whoever is killed may reset its connection.
+  // A killed process may reset its connection.
   const gone = new Promise<void>((resolve) =>
     socket
       .on('close', () => resolve())

@@ -1,44 +1,93 @@
-/** Shows that the last line of .ci/run says what ran, and that nothing run is not taken for nothing wrong. */
+/**
+ * Checks that .ci/run names the tests that failed and counts each executed test once, and that a run without tests is not a success.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 
-const noTests = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] };
+type Statuses = Readonly<Record<string, string>>;
 
-function figuresOf(report: string): { readonly line: string; readonly code: number | null } {
+/** A report of vitest with one file, and the status of each of its tests. */
+function reportOf(statuses: Statuses, file = 'a.test.ts'): string {
+  const assertionResults = Object.entries(statuses).map(([fullName, status]) => ({ fullName, status }));
+  return JSON.stringify({ testResults: [{ name: file, status: 'passed', assertionResults }] });
+}
+
+interface Figures {
+  /** The lines before the last one. */
+  readonly failures: readonly string[];
+  /** The last line. */
+  readonly line: string | undefined;
+  readonly code: number | null;
+}
+
+function figuresOf(...reports: readonly string[]): Figures {
   const folder = mkdtempSync(path.join(tmpdir(), 'wellsync-figures-'));
   try {
-    const file = path.join(folder, 'report.json');
-    writeFileSync(file, report);
-    const { stdout, status } = spawnSync(process.execPath, ['scripts/test-figures.mjs', file], { encoding: 'utf8' });
-    return { line: stdout, code: status };
+    const files = reports.map((report, index) => {
+      const file = path.join(folder, `${index}.json`);
+      writeFileSync(file, report);
+      return file;
+    });
+    const { stdout, status } = spawnSync(process.execPath, ['scripts/test-figures.mjs', ...files], {
+      encoding: 'utf8',
+    });
+    const lines = stdout.trimEnd().split('\n');
+    return { failures: lines.slice(0, -1), line: lines.at(-1), code: status };
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
+const broken = JSON.stringify({ testResults: [{ name: 'b.test.ts', status: 'failed', assertionResults: [] }] });
+
 test.each([
-  ['all passed', { numPassedTests: 12 }, '12 passed, 0 failed', 0],
+  ['all passed', [reportOf({ one: 'passed', two: 'passed' })], '2 passed, 0 failed', 0],
   [
     'some were skipped',
-    { numPassedTests: 12, numPendingTests: 1, numTodoTests: 1 },
-    '12 passed, 0 failed, 2 skipped',
+    [reportOf({ one: 'passed', two: 'skipped', three: 'todo', four: 'pending' })],
+    '1 passed, 0 failed, 3 skipped',
     0,
   ],
-  ['one failed', { numPassedTests: 11, numFailedTests: 1 }, '11 passed, 1 failed', 1],
-  ['nothing ran', {}, '0 passed, 0 failed', 1],
+  ['one failed', [reportOf({ one: 'passed', two: 'failed' })], '1 passed, 1 failed', 1],
+  ['all were skipped', [reportOf({ one: 'skipped' })], '0 passed, 1 failed, 1 skipped', 1],
+  ['the tests left no report', [''], '0 passed, 1 failed', 1],
+  ['one of two suites left no report', [reportOf({ one: 'passed' }), ''], '1 passed, 1 failed', 1],
+  ['a file could not be loaded', [reportOf({ one: 'passed' }), broken], '1 passed, 1 failed', 1],
   [
-    'a file could not be loaded',
-    { numPassedTests: 12, testResults: [{ status: 'failed', assertionResults: [] }] },
-    '12 passed, 1 failed',
+    'two suites ran different files',
+    [reportOf({ one: 'passed' }), reportOf({ one: 'passed' }, 'b.test.ts')],
+    '2 passed, 0 failed',
+    0,
+  ],
+  [
+    'two suites ran the same tests',
+    [
+      reportOf({ both: 'passed', first: 'failed', second: 'passed', either: 'skipped' }),
+      reportOf({ both: 'passed', first: 'passed', second: 'failed', either: 'passed' }),
+    ],
+    '2 passed, 2 failed',
     1,
   ],
-])('the figures where %s', (_, figures, line, code) => {
-  expect(figuresOf(JSON.stringify({ ...noTests, ...figures }))).toEqual({ line: `${line}\n`, code });
+])('the figures where %s', (_, reports, line, code) => {
+  const figures = figuresOf(...reports);
+  expect({ line: figures.line, code: figures.code }).toEqual({ line, code });
+  expect(figures.failures.length).toBe(Number(/, (\d+) failed/.exec(line)?.[1]));
 });
 
-test('the figures where the tests left no report', () => {
-  expect(figuresOf('')).toEqual({ line: '0 passed, 0 failed\n', code: 1 });
+test('the tests that failed stand before the figures', () => {
+  expect(figuresOf(reportOf({ one: 'passed', two: 'failed' }), broken).failures).toEqual([
+    'failed: a.test.ts two 1',
+    'failed: b.test.ts',
+  ]);
+});
+
+test('cases of one name count one by one', () => {
+  const result = { fullName: 'each case', status: 'passed' };
+  const report = JSON.stringify({
+    testResults: [{ name: 'a.test.ts', status: 'passed', assertionResults: [result, result] }],
+  });
+  expect(figuresOf(report)).toEqual({ failures: [], line: '2 passed, 0 failed', code: 0 });
 });

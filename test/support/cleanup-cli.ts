@@ -1,6 +1,6 @@
-/** Runs cleanups by the command line against a testing server that has a small field. */
+/** Runs cleanups by the command line against a testing server with a small field. */
 import { z } from 'zod';
-import type { GivenAssets } from '../../src/testing-server/assets.ts';
+import type { GivenAssets } from '../../src/testing-server/data/assets.ts';
 import {
   startTestingServer,
   type TestingServer,
@@ -8,16 +8,17 @@ import {
 } from '../../src/testing-server/testing-server.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { timeSeriesRecord } from './cleanup-field.ts';
-import { cliHome, type CliHome, type Ending } from './cli.ts';
+import { type CliHome, cliHome } from './cli.ts';
+import type { CommandResult } from './command-result.ts';
 import { runHere } from './cli-here.ts';
 import { ask } from './warehouse-batches.ts';
 import { settings } from './warehouse-duckdb.ts';
 
-/** Ids as they come: with slashes, spaces, percent signs and letters beyond ASCII. */
+/** An id with slashes, spaces, percent signs and non-ASCII letters. */
 export const equipment = 'EQ 15/9 Å%2F';
 export const well = '15/9-F-1 Ø 100%';
 
-/** Equipment with three records, and two wells; what a test changes in it, the server shows. */
+/** Equipment with three records, and two wells; the server serves changes that a test makes to it. */
 export function smallField() {
   return {
     equipment: { [equipment]: ['a b', 'ø/1', 'spared'].map((sourceId) => timeSeriesRecord(sourceId)) },
@@ -36,7 +37,7 @@ export const targetsCsv = [
   `TIME-SERIES,,"${equipment}", ø/1 `,
 ].join('\r\n');
 
-/** Quick retries, and caps that a small field does not pass. */
+/** Quick retries, and caps above a small field. */
 const config = `
 service: { retry: { attempts: 2, baseDelayMs: 5, maxDelayMs: 10 } }
 queue: { attempts: 2, baseDelayMs: 5, maxDelayMs: 10 }
@@ -48,13 +49,13 @@ export interface CleanupBench extends AsyncDisposable {
   readonly server: TestingServer;
   readonly home: CliHome;
   readonly field: ReturnType<typeof smallField>;
-  /** Sets what stands in the configuration below `cleanup:`, indented by two. */
+  /** Sets the configuration below `cleanup:`, indented by two. */
   configure(cleanup: string): Promise<void>;
-  run(...args: readonly string[]): Promise<Ending>;
-  /** At a terminal, where somebody types `typed`. */
-  runAtTerminal(typed: string, ...args: readonly string[]): Promise<Ending>;
+  run(...args: readonly string[]): Promise<CommandResult>;
+  /** At a terminal, with the input `typed`. */
+  runAtTerminal(typed: string, ...args: readonly string[]): Promise<CommandResult>;
   json(...args: readonly string[]): Promise<unknown>;
-  /** The rows of a query on the warehouse, asked in this process. */
+  /** The rows of a query on the warehouse, run in this process. */
   ask(sql: string): Promise<readonly (readonly unknown[])[]>;
   /** Plans the targets of {@link targetsCsv} or of another file's content; returns the plan's id. */
   plan(csv?: string): Promise<string>;

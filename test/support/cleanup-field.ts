@@ -1,19 +1,19 @@
-/** Owns a field that can be cleaned up: what the testing server has of it, and the targets that a file names. */
-import type { GivenAssets } from '../../src/testing-server/assets.ts';
-import { derivedUuid } from '../../src/testing-server/random.ts';
-import type { ReceivedDeletion } from '../../src/testing-server/received.ts';
+/** A field for cleanups: its records on the testing server, and a file of targets. */
+import type { GivenAssets } from '../../src/testing-server/data/assets.ts';
+import { derivedUuid } from '../../src/testing-server/data/random.ts';
+import type { ReceivedDeletion } from '../../src/testing-server/api/received.ts';
 
 export interface CleanupField {
   readonly assets: GivenAssets;
   /** The targets file. */
   readonly csv: string;
-  /** The same targets, as the testing server tells of what it was asked to delete. */
+  /** The same targets, in the form in which the testing server records deletions. */
   readonly targets: readonly string[];
 }
 
 const recordsOfEquipment = 6;
 
-/** What a path, a cell of CSV, a shell or a table could trip over. */
+/** Characters that could break a path, a cell of CSV, a shell or a table. */
 const letters = [
   '/Å 100%',
   '%2F',
@@ -35,8 +35,8 @@ function lettersOf(index: number): string {
 }
 
 /**
- * Of the targets three in five are time series, the others micro strings and wellbores, two a well. Every piece of
- * equipment has a record that is no target, and every tenth well is none.
+ * Three in five targets are time series, the others micro strings and wellbores, two a well. Every piece of equipment
+ * has a record that is not a target, and every tenth well is not a target.
  */
 export function cleanupField(targetCount: number): CleanupField {
   const wells = Array.from({ length: Math.round(targetCount / 5) }, (_, index) => `W ${index}${lettersOf(index)}`);
@@ -70,7 +70,7 @@ function cell(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
-/** Of all letters as well; every piece of equipment has the same. */
+/** Contains all letters too; the same for every piece of equipment. */
 function sourceIdOf(record: number): string {
   return `${lettersOf(record)} rate ${record}${lettersOf(record + recordsOfEquipment)}`;
 }
@@ -79,7 +79,7 @@ function recordsOf() {
   return Array.from({ length: recordsOfEquipment }, (_, record) => timeSeriesRecord(sourceIdOf(record)));
 }
 
-/** As INTERFACE.md section 2.2 has it, with an xid by its source id. */
+/** A record of docs/interface.md section 2.2, with an xid derived from its source id. */
 export function timeSeriesRecord(sourceId: string) {
   return {
     xid: derivedUuid(sourceId),
@@ -90,7 +90,7 @@ export function timeSeriesRecord(sourceId: string) {
   };
 }
 
-/** What the server was asked to delete, each target once, in the form of {@link CleanupField.targets}. */
+/** The deletions that the server received, each target once, in the form of {@link CleanupField.targets}. */
 export function deletedAt(deletions: readonly ReceivedDeletion[]): readonly string[] {
   return deletions.map(({ kind, ownerId, sourceId }) => JSON.stringify([kind, ownerId, sourceId ?? null])).toSorted();
 }

@@ -1,11 +1,7 @@
-/** Runs the command line in this process: the same program, without the time that a process takes to start. */
+/** Runs the command line in this process: the same program, without the start of a process. */
 import { Readable, Writable } from 'node:stream';
-import { CommanderError } from 'commander';
-import { exitCodeOfError } from '../../src/cli/exit-codes.ts';
-import { faultDocument, faultText } from '../../src/cli/fault-words.ts';
-import { Output } from '../../src/cli/output.ts';
-import { createProgram } from '../../src/cli/program.ts';
-import type { Ending } from './cli.ts';
+import { Program } from '../../src/cli/run-program.ts';
+import type { CommandResult } from './command-result.ts';
 
 class Collector extends Writable {
   text = '';
@@ -16,28 +12,15 @@ class Collector extends Writable {
   }
 }
 
-/**
- * What the command said, and its exit code, as src/cli/main.ts would end with it. With `typed` the command is at a terminal
- * where somebody types that.
- */
+/** Returns the output and the exit code of a command. With `typed` the command runs at a terminal with that input. */
 export async function runHere(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
   typed?: string,
-): Promise<Ending> {
+): Promise<CommandResult> {
   const isTTY = typed !== undefined;
-  const [stdout, stderr] = [new Collector(), Object.assign(new Collector(), { isTTY })];
+  const [stdout, stderr] = [new Collector(), Object.assign(new Collector(), { isTTY, columns: 1_000 })];
   const stdin = Object.assign(Readable.from(typed === undefined ? [] : [typed]), { isTTY });
-  const output = new Output({ stdout, stderr, json: args.includes('--json') });
-  let code = 0;
-  try {
-    const shell = { output, environment, stdin, finish: (ended: number) => (code = ended) };
-    await createProgram(shell).parseAsync([...args], { from: 'user' });
-  } catch (error) {
-    if (error instanceof CommanderError) throw error;
-    output.say(faultText(error, Number.POSITIVE_INFINITY));
-    if (output.json && !output.hasBegun) await output.document(faultDocument(error));
-    code = exitCodeOfError(error);
-  }
+  const code = await new Program({ args, environment, stdin, stdout, stderr }).run();
   return { code, stdout: stdout.text, stderr: stderr.text };
 }

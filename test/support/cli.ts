@@ -1,4 +1,4 @@
-/** Runs the built command line as a user does: a process of its own, in a folder of its own. */
+/** Runs the built command line as a user does: in a process and a folder of its own. */
 import { randomUUID } from 'node:crypto';
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,24 +8,21 @@ import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runHere } from './cli-here.ts';
+import type { CommandResult } from './command-result.ts';
+import { processTree } from './process-tree.ts';
 import { sharedRedisUrl } from './redis.ts';
 
 export const program = path.resolve('dist/src/cli/main.js');
 
-export interface Ending {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 export interface RunningCommand {
   readonly pid: number;
-  /** What has come so far on both streams. */
+  /** The output so far, of both streams. */
   readonly said: () => string;
-  /** Resolves when the text has come on either stream; rejects where the command ends without it. */
+  /** Resolves when the text appears on either stream; rejects if the command ends without it. */
   hears(words: string): Promise<void>;
+  /** Sends SIGKILL to every process of the command, any other signal to the first one. */
   signal(name: NodeJS.Signals): void;
-  readonly ended: Promise<Ending>;
+  readonly ended: Promise<CommandResult>;
 }
 
 export interface CliRun {
@@ -33,25 +30,36 @@ export interface CliRun {
   readonly stdin?: string | Uint8Array;
 }
 
-/** A folder with the settings of an installation of its own: warehouse, queue prefix and data in it, Redis shared. */
+/** A folder with the settings of an app: its own warehouse, queue prefix and data; a shared Redis. */
 export interface CliHome extends AsyncDisposable {
   readonly folder: string;
   readonly warehouseFile: string;
   readonly env: Readonly<Record<string, string>>;
-  run(args: readonly string[], how?: CliRun): Promise<Ending>;
-  /** In this process, which is quicker: for what does not depend on how a process starts and ends. */
-  here(args: readonly string[]): Promise<Ending>;
+  run(args: readonly string[], how?: CliRun): Promise<CommandResult>;
+  /** Runs the command in this process, which is faster: for tests that do not depend on processes. */
+  here(args: readonly string[]): Promise<CommandResult>;
+  /** As {@link here}, at a terminal. */
+  atTerminal(args: readonly string[]): Promise<CommandResult>;
   start(args: readonly string[], how?: CliRun): RunningCommand;
   /** Writes a file into the folder; returns its path. */
   write(name: string, content: string | Uint8Array): Promise<string>;
 }
 
-/** `serviceUrl` is where the service is; undefined leaves it unset. Ends every command that still runs when disposed. */
-export async function cliHome(serviceUrl?: string): Promise<CliHome> {
+/**
+ * `serviceUrl`: address of the service; undefined leaves it unset. `redisUrl` replaces the shared Redis; `config` is
+ * the text of a configuration file for every command. Disposal ends every running command.
+ */
+export async function cliHome(
+  serviceUrl?: string,
+  { redisUrl = sharedRedisUrl(), config }: { readonly redisUrl?: string; readonly config?: string } = {},
+): Promise<CliHome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-cli-'));
+  const configFile = path.join(folder, 'wellsync.yaml');
+  if (config !== undefined) await writeFile(configFile, config);
   const env = {
     PATH: process.env['PATH'] ?? '',
-    WELLSYNC_REDIS_URL: sharedRedisUrl(),
+    WELLSYNC_REDIS_URL: redisUrl,
+    ...(config === undefined ? {} : { WELLSYNC_CONFIG: configFile }),
     WELLSYNC_DATA_DIR: folder,
     WELLSYNC_QUEUE_PREFIX: `cli-${randomUUID()}`,
     ...(serviceUrl === undefined ? {} : { WELLSYNC_SERVICE_URL: serviceUrl }),
@@ -72,6 +80,7 @@ export async function cliHome(serviceUrl?: string): Promise<CliHome> {
     start,
     run: async (args, how) => start(args, how).ended,
     here: (args) => runHere(args, env),
+    atTerminal: (args) => runHere(args, env, ''),
     write: async (name, content) => {
       const file = path.join(folder, name);
       await writeFile(file, content);
@@ -96,17 +105,28 @@ function startCommand(
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (part: string) => (said += part));
   }
-  const ended = endingOf(child);
+  const ended = resultOf(child);
   return {
     pid: child.pid ?? 0,
     said: () => said,
     ended,
-    signal: (name) => void child.kill(name),
+    signal: (name) => signalTo(child.pid ?? 0, name),
     hears: (words) => heard(child, words, () => said),
   };
 }
 
-async function endingOf(child: ChildProcessByStdio<Writable, Readable, Readable>): Promise<Ending> {
+function signalTo(pid: number, name: NodeJS.Signals): void {
+  for (const each of name === 'SIGKILL' ? processTree(pid) : [pid]) {
+    try {
+      process.kill(each, name);
+    } catch (error) {
+      // The process has already ended.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+}
+
+async function resultOf(child: ChildProcessByStdio<Writable, Readable, Readable>): Promise<CommandResult> {
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),

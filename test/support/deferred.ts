@@ -1,4 +1,4 @@
-/** A promise with its ends in hand, for tests that wait for an event. */
+/** A promise with its resolvers, for tests that wait for an event. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;

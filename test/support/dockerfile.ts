@@ -1,10 +1,10 @@
-/** Reads a Dockerfile far enough to check it: its instructions by stage. */
+/** Parses the instructions of a Dockerfile by stage, as far as the tests need. */
 
 export interface Instruction {
   /** In upper case: COPY. */
   readonly name: string;
   readonly flags: readonly string[];
-  /** What follows name and flags, on one line. */
+  /** The text after name and flags, on one line. */
   readonly rest: string;
 }
 
@@ -20,7 +20,7 @@ function instructionOf(line: string): Instruction {
   return { name: name.toUpperCase(), flags: words.slice(0, flagCount), rest: words.slice(flagCount).join(' ') };
 }
 
-/** The stages in their order; the last one is the image. */
+/** The stages in order; the last one is the image. */
 export function stagesOf(dockerfile: string): readonly Stage[] {
   const lines = dockerfile
     .replaceAll(/^\s*#.*\n/gm, '')

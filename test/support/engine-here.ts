@@ -1,66 +1,111 @@
-/** Owns a whole installation within a test's process: real Redis, real service client, real DuckDB file; the clock is the test's. */
+/** A whole app in the process of a test: real Redis, real service client, real DuckDB file, and the test's clock. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pino } from 'pino';
-import { isFinished, type RunReport } from '../../src/core/run.ts';
+import { type Logger, pino } from 'pino';
+import { beatTimes } from '../../src/core/run/queue-claim.ts';
+import { isFinished, type RunReport } from '../../src/core/run/run.ts';
 import { createRunQueue } from '../../src/queue/run-queue.ts';
 import { startWorkers } from '../../src/queue/workers.ts';
-import { createChunkWorker } from '../../src/runs/chunk-worker.ts';
-import { createConductor } from '../../src/runs/conductor.ts';
+import { ChunkWorker } from '../../src/runs/chunk-worker.ts';
+import { Coordinator } from '../../src/runs/coordinator.ts';
+import { OutageJournal } from '../../src/runs/outage-journal.ts';
 import type { AnyJob } from '../../src/runs/job.ts';
-import { createRunDesk } from '../../src/runs/run-desk.ts';
+import { RunService } from '../../src/runs/run-service.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 import { sharedRedisUrl } from './redis.ts';
 import { serviceAt } from './service-under-test.ts';
 
-const retry = { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs: 60_000 };
-const log = pino({ level: 'silent' });
+const silent = pino({ level: 'silent' });
 
 export interface EngineHere extends AsyncDisposable {
-  readonly warehouse: Warehouse;
+  readonly warehouse: WarehouseHandle;
   /** Runs a job to its report. */
-  run(job: string, params: unknown): Promise<RunReport>;
-  /** The clock that commits are stamped with, milliseconds since 1970. */
+  run(job: string, params: unknown, targets: readonly string[]): Promise<RunReport>;
+  /** Queues a run, and returns its id. */
+  start(job: string, params: unknown, targets?: readonly string[]): Promise<string>;
+  /** Waits for the report of a run. */
+  reportOf(runId: string): Promise<RunReport>;
+  cancel(runId: string): Promise<void>;
+  /** Stops the workers, and starts others. */
+  restartWorkers(): Promise<void>;
+  /** The clock of commits, milliseconds since 1970. */
   nowMs: number;
 }
 
-export async function engineHere(serviceUrl: string, jobs: readonly AnyJob[]): Promise<EngineHere> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-here-'));
-  const prefix = `here-${randomUUID()}`;
-  const url = sharedRedisUrl();
+interface EngineOptions {
+  /** Where the folder of the warehouse is made. */
+  readonly disk?: string;
+  readonly redisUrl?: string;
+  readonly log?: Logger;
+  readonly maxHoldMs?: number;
+}
+
+export async function engineHere(
+  serviceUrl: string,
+  jobs: readonly AnyJob[],
+  { disk = tmpdir(), redisUrl = sharedRedisUrl(), log = silent, maxHoldMs = 60_000 }: EngineOptions = {},
+): Promise<EngineHere> {
+  const retry = { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs };
+  const folder = await mkdtemp(path.join(disk, 'wellsync-here-'));
+  const address = { url: redisUrl, prefix: `here-${randomUUID()}`, service: serviceUrl };
   const warehouse = createDuckdbWarehouse({ path: path.join(folder, 'w.duckdb'), now: Date.now });
-  const queue = await createRunQueue({ url, prefix, kind: 'lasting' });
+  const queue = await createRunQueue(address, 'lasting');
   const { service } = serviceAt(serviceUrl, { maxBodyBytes: 64_000_000 });
   const engine = { nowMs: Date.now() };
-  const parts = { warehouse, service, queue, jobs, now: () => engine.nowMs, log };
-  const desk = createRunDesk(parts);
-  const workers = await startWorkers({
-    url,
-    prefix,
-    settings: { queues: ['export'], chunkConcurrency: 2, retry, graceMs: 2_000 },
-    handlers: {
-      // Stuck is reckoned by the engine's clock, which stands still here.
-      conduct: createConductor({ ...parts, now: Date.now }, { chunksInFlight: 8, stuckAfterMs: 5_000 }),
-      work: createChunkWorker({ ...parts, retry, random: Math.random }),
-    },
-    log,
+  const outages = new OutageJournal(log);
+  const parts = { warehouse, ledger: warehouse.ledger, service, queue, jobs, now: () => engine.nowMs, log, outages };
+  const runService = new RunService({
+    ...parts,
+    location: warehouse.location,
+    times: beatTimes,
+    serviceKey: () => serviceUrl,
   });
+  // The engine's clock stands still here, so time without progress needs a real one.
+  const coordinator = new Coordinator(
+    { ...parts, now: Date.now },
+    { chunksInFlight: 8, stuckAfterMs: 5_000, maxHoldMs },
+  );
+  const chunkWorker = new ChunkWorker({ ...parts, retry, random: Math.random });
+  const startAll = () =>
+    startWorkers({
+      address,
+      settings: { queues: ['export'], chunkConcurrency: 2, retry, graceMs: 2_000 },
+      handlers: {
+        coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
+        work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
+      },
+      log,
+      outages,
+    });
+  let workers = await startAll();
 
   async function reportOf(runId: string): Promise<RunReport> {
     for (;;) {
-      const board = await queue.board.read(runId);
-      const run = board !== undefined && isFinished(board.state) ? await warehouse.runs.read(runId) : undefined;
+      const progress = await queue.progress.read(runId);
+      const run =
+        progress !== undefined && isFinished(progress.state) ? await warehouse.ledger.runs.read(runId) : undefined;
       if (run?.report !== undefined) return run.report;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
+  const start = (job: string, params: unknown, targets?: readonly string[]): Promise<string> =>
+    runService.start(job, params, { actor: 'tester@host', ...(targets === undefined ? {} : { targets }) });
+
   return Object.assign(engine, {
     warehouse,
-    run: async (job: string, params: unknown) => reportOf(await desk.start(job, params)),
+    start,
+    reportOf,
+    run: async (job: string, params: unknown, targets: readonly string[]) =>
+      reportOf(await start(job, params, targets)),
+    restartWorkers: async () => {
+      await workers.stop();
+      workers = await startAll();
+    },
+    cancel: async (runId: string) => void (await runService.cancel(runId, 'tester@host')),
     async [Symbol.asyncDispose]() {
       await workers.stop();
       await queue.close();

@@ -1,17 +1,20 @@
-/** Owns what the matrix of services shares: a testing server that takes on every combination in turn, and reads that are counted. */
-import type { WindowReading } from '../../src/core/reading.ts';
-import type { ServiceProfile } from '../../src/core/service-profile.ts';
-import { DAY_MS, type Window } from '../../src/core/window.ts';
+/**
+ * The common part of the service matrix: a testing server that takes each combination in turn, and reads that are
+ * counted.
+ */
+import type { WindowReading } from '../../src/core/daily/reading.ts';
+import type { ServiceProfile } from '../../src/core/paging/service-profile.ts';
+import { DAY_MS, type Window } from '../../src/core/time/window.ts';
 import { probeService } from '../../src/service/probe.ts';
-import type { GivenRecord } from '../../src/testing-server/daily-row.ts';
-import { givenDaily } from '../../src/testing-server/daily-source.ts';
+import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
+import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import type { TestingServerOptionsInput } from '../../src/testing-server/options.ts';
 import { startTestingServer, type TestingServer } from '../../src/testing-server/testing-server.ts';
 import { serviceAt } from './service-under-test.ts';
 
 const startMs = Date.UTC(2024, 0, 1);
 
-/** Wells by their rows inside the window; each has three rows more on both sides of it. */
+/** Wells by the number of their rows inside the window; each has three more rows on both sides of it. */
 export const wellSizes = [0, 1, 2, 9, 10, 11, 12, 13, 29, 60] as const;
 
 const window: Window = { fromMs: startMs, toMs: startMs + 60 * DAY_MS };
@@ -20,7 +23,7 @@ export function uwiOf(size: number): string {
   return `${size} days`;
 }
 
-/** A row on a day, counted from the first of the window. */
+/** A row on a day, counted from the first day of the window. */
 export function rowOn(uwi: string, day: number, fields: Readonly<Record<string, unknown>> = {}): GivenRecord {
   const rates = { oilRate: day, gasRate: 0, waterRate: 0, tubingPressure: 0, casingPressure: 0 };
   return { uwi, date: new Date(startMs + day * DAY_MS).toISOString(), ...rates, ...fields };
@@ -31,7 +34,7 @@ function rowsOf(size: number): GivenRecord[] {
   return [-3, -2, -1, ...inside, 60, 61, 62].map((day) => rowOn(uwiOf(size), day));
 }
 
-/** The days that a read of the well must bring, and no others. */
+/** The exact days that a read of the well must return. */
 export function expectedDays(size: number): readonly number[] {
   return Array.from({ length: size }, (_, index) => index);
 }
@@ -49,7 +52,7 @@ export interface MatrixRead {
 
 export interface Matrix extends AsyncDisposable {
   readonly server: TestingServer;
-  /** Makes the server another one, for a new client; `onRequest` is called before each request is answered. */
+  /** Reconfigures the server, for a new client; `onRequest` is called before each answer. */
   become(combination: Combination, onRequest?: () => void): Promise<void>;
   probe(): Promise<ServiceProfile>;
   /** One read, with its requests. */
@@ -86,10 +89,10 @@ export async function startMatrix(): Promise<Matrix> {
   };
 }
 
-/** Faults at low rates never spend these attempts. */
+/** Faults at low rates never use up these attempts. */
 const patient = { maxAttempts: 12, baseDelayMs: 1, maxDelayMs: 1, deadlineMs: 60_000 };
 
-/** Every way to choose one value of each: the product of the choices. */
+/** The product of the choices: every combination of one value of each. */
 export function combinationsOf<Choices extends Readonly<Record<string, readonly unknown[]>>>(
   choices: Choices,
 ): readonly { readonly [Name in keyof Choices]: Choices[Name][number] }[] {
@@ -100,8 +103,8 @@ export function combinationsOf<Choices extends Readonly<Record<string, readonly 
   ) as { readonly [Name in keyof Choices]: Choices[Name][number] }[];
 }
 
-/** What a group of the matrix cost: printed at its end. */
-export class MatrixTally {
+/** The cost of a group of the matrix, printed at its end. */
+export class MatrixCost {
   reads = 0;
   requests = 0;
   fewest = 0;

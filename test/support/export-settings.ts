@@ -1,10 +1,15 @@
 /** The settings of the exports as tests use them: small chunks and batches, a short history. */
-import type { DailyProductionSettings } from '../../jobs/daily-production.ts';
+import type { DailyProductionSettings } from '../../jobs/daily-production/settings.ts';
 
 export const dailyProductionSettings: DailyProductionSettings = {
   timeZone: 'UTC',
   historyFromMs: Date.parse('2000-01-01T00:00:00Z'),
   lookback: [{ days: 7 }],
+  plugged: { uwis: new Set() },
+  // The rows of tests are old.
+  staleAfterDays: 36_525,
+  lookbackByWell: new Map(),
+  holeDays: 92,
   shrink: { maxShare: 0.2, maxRows: 3 },
   chunkWells: 3,
   chunkRows: 100_000,

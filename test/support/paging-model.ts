@@ -1,9 +1,9 @@
-/** A model of every way in which a service may page: what a read of it must find is simply its rows. */
+/** A model of every way in which a service may page. A read must find exactly its rows. */
 import fc from 'fast-check';
-import type { PagesEnd } from '../../src/core/page-end.ts';
-import { keysOf, type PageAnswer, type PageAsk, type PageLimit, type Paging } from '../../src/core/paging.ts';
-import type { BoundKind } from '../../src/core/service-profile.ts';
-import { askedWindow, DAY_MS, isInside, type Window } from '../../src/core/window.ts';
+import type { PagesEnd } from '../../src/core/paging/page-end.ts';
+import { keysOf, type PageAnswer, type PageAsk, type PageLimit, type Paging } from '../../src/core/paging/page.ts';
+import type { BoundKind } from '../../src/core/paging/service-profile.ts';
+import { askedWindow, DAY_MS, isInside, type Window } from '../../src/core/time/window.ts';
 
 export interface PagingModel {
   readonly base: 0 | 1;
@@ -17,13 +17,13 @@ export interface PagingModel {
   readonly startBound: BoundKind;
   readonly endBound: BoundKind;
   readonly order: 'ascending' | 'descending' | 'shuffled';
-  /** Each page begins with the last row of the page before. */
+  /** Each page begins with the last row of the previous page. */
   readonly overlap: boolean;
-  /** A row for each of these days, whose number is its key. */
+  /** A row for each of these days; the day number is its key. */
   readonly days: readonly number[];
 }
 
-/** Days that a model may have rows on. */
+/** Number of days on which a model may have rows. */
 export const modelDays = 100;
 export const modelWindow = { fromMs: 0, toMs: modelDays * DAY_MS };
 
@@ -48,7 +48,7 @@ export const pagingModels: fc.Arbitrary<PagingModel> = fc.record({
   days: fc.uniqueArray(fc.integer({ min: 0, max: modelDays - 1 }), { maxLength: 60 }),
 });
 
-/** Rows on a page, or undefined where the model refuses the limit. */
+/** Rows on a page, or undefined if the model refuses the limit. */
 export function pageSizeOf(model: PagingModel, limit: PageLimit): number | undefined {
   if (limit !== undefined && model.anyLimit === 'refused') return undefined;
   if (limit === undefined || model.anyLimit === 'ignored') return model.defaultLimit;
@@ -56,7 +56,7 @@ export function pageSizeOf(model: PagingModel, limit: PageLimit): number | undef
   return limit;
 }
 
-/** What the model answers while it has rows for `days`. */
+/** The answer of the model while it has rows for `days`. */
 export function answerOf(model: PagingModel, ask: PageAsk, days: readonly number[] = model.days): PageAnswer {
   const size = pageSizeOf(model, ask.limit);
   if (size === undefined) return { kind: 'refused' };
@@ -80,7 +80,7 @@ function pageAt(model: PagingModel, rows: readonly number[], index: number, size
   return rows.slice(from, (index + 1) * size);
 }
 
-/** What a reader tells the rule of it. */
+/** The page as a reader reports it to the rule. */
 function pageOf(days: readonly number[], asked: Window): PageAnswer {
   const around = { fromMs: asked.fromMs - DAY_MS, toMs: asked.toMs + DAY_MS };
   return { kind: 'page', keys: days.map(String), isBeyond: days.some((day) => !isInside(around, day * DAY_MS)) };
@@ -113,7 +113,7 @@ export interface ReadOutcome {
   readonly requests: number;
 }
 
-/** Carries out a rule of reading; `answer` is told the number of each request, from 0. */
+/** Runs a reading rule; `answer` gets the number of each request, from 0. */
 export function carryOut(paging: Paging<PagesEnd>, answer: (ask: PageAsk, request: number) => PageAnswer): ReadOutcome {
   const keys = new Set<string>();
   let step = paging.next();

@@ -1,4 +1,4 @@
-/** Owns how tests read a file of pipes that they wrote themselves. */
+/** Reads files of pipes that tests write. */
 import { Readable } from 'node:stream';
 import type { PipeItem, RejectedRow } from '../../src/pipes/items.ts';
 import { describeReject } from '../../src/pipes/items.ts';

@@ -1,17 +1,22 @@
-/** Owns how often properties are tried: WELLSYNC_PROPERTY_RUNS and WELLSYNC_PROPERTY_SEED take the place of a test's own (many runs need --testTimeout). */
+/**
+ * Number of runs of properties: that of the test, and more in the full suite. WELLSYNC_TEST_RUNS overrides both;
+ * WELLSYNC_TEST_SEED repeats a failure.
+ */
 import fc from 'fast-check';
+import { bySuite } from './suite-size.ts';
 
 /** Throws with the smallest counterexample, and the seed that repeats it. */
 export function expectForAll<Values>(property: fc.IProperty<Values>, numRuns = 5_000): void {
-  fc.assert(property, runsOf(numRuns));
+  fc.assert(property, runsOf(bySuite(1, 20) * numRuns));
 }
 
+/** For a property over real parts: a warehouse, a service. */
 export async function expectForAllAsync<Values>(property: fc.IAsyncProperty<Values>, numRuns: number): Promise<void> {
-  await fc.assert(property, runsOf(numRuns));
+  await fc.assert(property, runsOf(bySuite(1, 5) * numRuns));
 }
 
 function runsOf(numRuns: number): { readonly numRuns: number; readonly seed?: number } {
-  const { WELLSYNC_PROPERTY_RUNS: runs, WELLSYNC_PROPERTY_SEED: seed } = process.env;
+  const { WELLSYNC_TEST_RUNS: runs, WELLSYNC_TEST_SEED: seed } = process.env;
   return {
     numRuns: runs === undefined ? numRuns : Number(runs),
     ...(seed === undefined ? {} : { seed: Number(seed) }),

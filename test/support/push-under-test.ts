@@ -1,14 +1,15 @@
-/** The push job on its own, without a queue: real files, a real warehouse, a real service; the test is the worker. */
+/** The push job without a queue: real files, a real warehouse, a real service; the test acts as the worker. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createNetworkPipesJob, rejectsFileOf, type NetworkPipesParams } from '../../jobs/network-pipes.ts';
-import { balancePush } from '../../src/core/balance.ts';
-import { defaultPipeLimits } from '../../src/core/pipe-fields.ts';
-import type { PlannedUnit } from '../../src/core/run.ts';
+import { createNetworkPipesJob, rejectsFileOf, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
+import { networkPipes } from '../../jobs/network-pipes/description.ts';
+import { balanceOfCounts } from '../../src/core/run/balance.ts';
+import { defaultPipeLimits } from '../../src/core/pipes/fields.ts';
+import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
 import { pipeFiles } from '../../src/pipes/pipe-files.ts';
-import type { Advance, ChunkOfWork, Leftover } from '../../src/runs/job.ts';
+import type { Advance, ChunkOfWork, UnsettledUnit } from '../../src/runs/job.ts';
 import { serviceAt } from './service-under-test.ts';
 import { openTemporaryDuckdb } from './warehouse-duckdb.ts';
 
@@ -18,9 +19,9 @@ export interface PushedFile {
   readonly runId: string;
   readonly file: string;
   readonly rejectsFile: string;
-  /** One attempt of a worker; what is left, if anything. */
-  work(how?: Partial<ChunkOfWork<NetworkPipesParams>>): Promise<Leftover | undefined>;
-  /** Everything that the job told of its progress. */
+  /** One attempt of a worker; returns the unsettled unit, if any. */
+  work(how?: Partial<ChunkOfWork<NetworkPipesParams>>): Promise<UnsettledUnit | undefined>;
+  /** Every progress that the job reported. */
   readonly advances: readonly Advance[];
 }
 
@@ -45,14 +46,22 @@ export async function pushUnderTest(serviceUrl: string) {
       identity,
       content: await identifyContent(file, identity),
       isSpooled: false,
+      isAgain: true,
       rejectsFolder: folder,
       chunkItems: 3,
       reading: { form: 'wide', delimiter: ',', aliases: {}, ignoreUnknownColumns: false, limits: defaultPipeLimits },
       notices: [],
       ...how,
     };
-    await warehouse.runs.create({ runId, job: job.name, params, requestedAtMs: 0 });
-    await warehouse.runs.savePlan(runId, [unit], 0);
+    await warehouse.ledger.runs.create({
+      runId,
+      job: job.name,
+      params,
+      service: 'https://service.example',
+      actor: 'tester@host',
+      requestedAtMs: 0,
+    });
+    await warehouse.ledger.runs.savePlan(runId, [unit], 0);
     const advances: Advance[] = [];
     const chunk: ChunkOfWork<NetworkPipesParams> = {
       runId,
@@ -61,10 +70,11 @@ export async function pushUnderTest(serviceUrl: string) {
       signal: new AbortController().signal,
       isLastAttempt: false,
       isHeld: () => true,
+      read: () => undefined,
       advanced: async (advance) => void advances.push(advance),
       settled: async () => undefined,
     };
-    const parts = { service, warehouse, now: Date.now };
+    const parts = { service, warehouse, ledger: warehouse.ledger, now: Date.now };
     return {
       runId,
       file,
@@ -77,10 +87,10 @@ export async function pushUnderTest(serviceUrl: string) {
   return {
     warehouse,
     fileOf,
-    /** The sums of a run, and whether they balance. */
-    async sumsOf({ runId }: PushedFile) {
-      const { units, counts, notices } = await warehouse.runs.sums(runId);
-      return { units, counts, notices, balanced: balancePush(counts).balanced };
+    /** The counts of a run, and whether they balance. */
+    async totalsOf({ runId }: PushedFile) {
+      const { units, counts, notices } = await warehouse.ledger.runs.totals(runId);
+      return { units, counts, notices, balanced: balanceOfCounts(networkPipes, counts).balanced };
     },
     async [Symbol.asyncDispose]() {
       await service.close();

@@ -1,17 +1,17 @@
-/** Makes a file of pipes with known faults, and knows what must become of each row: written apart from the reader. */
+/** A file of pipes with known faults, and the expected outcome of each row, computed independently of the reader. */
 
 export interface PushedNetwork {
-  /** The file. */
+  /** Content of the file. */
   readonly text: string;
   readonly rowCount: number;
   /** The JSON of the last good row of each pipe, by its source id. */
   readonly lastBodies: ReadonlyMap<string, string>;
-  /** The lines of the file, by number, that are wrong by themselves. */
+  /** The invalid lines of the file, by line number. */
   readonly wrongLines: ReadonlyMap<number, string>;
-  /** Those whose pipes the service refuses. */
+  /** The lines of pipes that the service refuses. */
   readonly refusedLines: ReadonlyMap<number, string>;
   readonly refusedSourceIds: readonly string[];
-  /** What the lines of both should have been. */
+  /** Corrected versions of both kinds of lines. */
   readonly mendedLines: ReadonlyMap<number, string>;
   /** The JSON of their pipes, by source id. */
   readonly mendedBodies: ReadonlyMap<string, string>;
@@ -35,7 +35,7 @@ function bodyOf({ id, version }: Pipe): string {
   return `{"sourceNetworkId":"N","sourceId":"${id}","date":"2024-01-01T00:00:00Z",${ends},"enabled":true,${lists}}`;
 }
 
-/** Each breaks a good row in its own way. */
+/** Each breaks a valid row in its own way. */
 const breakers: ReadonlyArray<(row: string) => string> = [
   (row) => row.replace(/^N,/, ','),
   (row) => row.replace(/^N,[^,]+/, 'N,'),
@@ -52,8 +52,8 @@ const breakers: ReadonlyArray<(row: string) => string> = [
 ];
 
 /**
- * `rows` rows, of which `wrong` are broken, `refused` are of pipes that the service will not take, and `repeated` are later
- * versions of pipes that came before, near or far.
+ * `rows` rows, of which `wrong` are broken, `refused` are of pipes that the service refuses, and `repeated` are later
+ * versions of earlier pipes, near or far.
  */
 export function pushedNetwork(counts: {
   readonly rows: number;
@@ -104,7 +104,7 @@ export function pushedNetwork(counts: {
   };
 }
 
-/** `count` of the indices, spread evenly, and away from those of other kinds. */
+/** `count` of the indices, spread evenly, apart from those of other kinds. */
 function isOneOf(count: number, index: number, rows: number, offset: number): boolean {
   const every = Math.floor(rows / count);
   return index % every === offset && Math.floor(index / every) < count;

@@ -1,4 +1,4 @@
-/** Real networks, and a reader of them that knows nothing of the project's own: what a file says, pipe by pipe. */
+/** Real networks, with a reader that is independent of the project's own. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 
 /** Not part of the project; tests skip where it is absent. */
@@ -6,9 +6,14 @@ export const realDataFolder = '../shared/data';
 export const realPipeFiles = existsSync(realDataFolder)
   ? readdirSync(realDataFolder).filter((name) => /^pipes_.*\.csv$/.test(name))
   : [];
+/** The reason to skip; undefined if the networks are present. */
+export const realPipesLack =
+  realPipeFiles.length > 0
+    ? undefined
+    : `the real networks are not beside this checkout (${realDataFolder}/pipes_*.csv)`;
 const listFields = new Set(['length', 'trueVerticalDepth', 'innerDiameter', 'roughness']);
 
-/** Cells of a CSV text by one small state machine; knows nothing of the project's own reader. */
+/** Cells of a CSV text, by a small state machine independent of the project's reader. */
 function cellsOf(text: string): string[][] {
   const rows: string[][] = [];
   let [row, cell, isQuoted] = [[] as string[], '', false];
@@ -27,16 +32,16 @@ function cellsOf(text: string): string[][] {
   return cell === '' && row.length === 0 ? rows : [...rows, [...row, cell]];
 }
 
-/** A dialect of CSV that a file is written in anew. */
+/** A CSV dialect to rewrite a file in. */
 export interface Dialect {
   readonly delimiter: string;
   readonly lineEnd: string;
   readonly start: string;
-  /** As they stand, with `;` between the numbers, or a row for each number. */
+  /** Lists unchanged, with `;` between the numbers, or with a row for each number. */
   readonly lists: 'as they are' | 'semicolons' | 'rows';
 }
 
-/** What the file says, said in another way: every cell quoted where it need be. */
+/** The content of the file in another dialect, with every cell quoted that requires it. */
 export function inDialect(file: string, { delimiter, lineEnd, start, lists }: Dialect): string {
   const [header = [], ...rows] = cellsOf(readFileSync(`${realDataFolder}/${file}`, 'utf8'));
   const isList = header.map((name) => listFields.has(name));
@@ -56,7 +61,7 @@ export function inDialect(file: string, { delimiter, lineEnd, start, lists }: Di
   return start + [header, ...written].map((row) => row.map(quoted).join(delimiter) + lineEnd).join('');
 }
 
-/** Each pipe as a list of `field=text`, numbers as their own text; rows of one pipe one after the other joined. */
+/** Each pipe as a list of `field=text`, with the original text of numbers; adjacent rows of one pipe are joined. */
 export function expectedPipes(file: string): string[][] {
   const [header = [], ...rows] = cellsOf(readFileSync(`${realDataFolder}/${file}`, 'utf8'));
   const pipes: { key: string; fields: Map<string, string[]> }[] = [];
@@ -75,7 +80,7 @@ export function expectedPipes(file: string): string[][] {
   return pipes.map(({ fields }) => [...fields].map(([name, values]) => `${name}=${values.join(',')}`));
 }
 
-/** The same of a pipe's JSON text, without parsing its numbers. */
+/** The same for a pipe's JSON text, without parsing its numbers. */
 export function textsOf(body: string): string[] {
   const members = [...body.slice(1, -1).matchAll(/"(\w+)":(\[[^\]]*\]|"(?:[^"\\]|\\.)*"|true|false)/g)];
   return members.map(([, name = '', value = '']) => {

@@ -1,4 +1,4 @@
-/** A real HTTP server on a free port of loopback that answers by script and keeps what it was asked. */
+/** A real HTTP server on a free port of 127.0.0.1 with scripted answers; it records its requests. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 
 export interface RecordedRequest {
   readonly method: string;
-  /** As it stood on the wire: path and query, still encoded. */
+  /** As received: path and query, still encoded. */
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
@@ -15,11 +15,11 @@ export interface RecordedRequest {
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A string as it is, anything else as JSON. */
+  /** A string or bytes are sent unchanged, any other value as JSON. */
   readonly body?: unknown;
   /**
-   * `reset`: the connection is reset instead of an answer. `truncate`: it ends half-way through the body. `hang`: nothing
-   * is answered. `stall`: the body stops half-way and the connection stays.
+   * `reset`: the connection is reset instead of an answer. `truncate`: it ends half-way through the body. `hang`: no
+   * answer is sent. `stall`: the body stops half-way and the connection stays open.
    */
   readonly fault?: 'reset' | 'truncate' | 'hang' | 'stall';
 }
@@ -30,7 +30,7 @@ export type Script = (request: RecordedRequest, index: number) => Reply | Promis
 export interface ScriptedServer extends AsyncDisposable {
   readonly baseUrl: string;
   readonly requests: readonly RecordedRequest[];
-  /** Connections that were ever opened. */
+  /** Number of connections opened so far. */
   readonly connectionCount: () => number;
   /** Resolves when that many requests have arrived. */
   arrived(count: number): Promise<void>;
@@ -77,6 +77,11 @@ export async function startScriptedServer(
   };
 }
 
+function bytesOf(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
 function send(reply: Reply, response: ServerResponse, socket: Socket): void {
   const { status = 200, headers = {}, body = [], fault } = reply;
   if (fault === 'hang') return;
@@ -84,7 +89,7 @@ function send(reply: Reply, response: ServerResponse, socket: Socket): void {
     socket.resetAndDestroy();
     return;
   }
-  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const bytes = bytesOf(body);
   const length = { 'content-length': String(bytes.length) };
   response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers });
   if (fault === undefined) response.end(bytes);

@@ -1,7 +1,7 @@
-/** The client with settings fit for tests, and pauses that are noted down instead of slept. */
+/** The client with settings for tests; it records its pauses instead of sleeping. */
 import { createProductionDataService } from '../../src/service/create-service.ts';
 import type { ProductionDataService } from '../../src/service/production-data-service.ts';
-import type { ServiceParts } from '../../src/service/request-layer.ts';
+import type { ServiceDependencies } from '../../src/service/request-layer.ts';
 import type { ServiceSettings } from '../../src/service/settings.ts';
 
 export interface ServiceUnderTest extends AsyncDisposable {
@@ -13,7 +13,7 @@ export interface ServiceUnderTest extends AsyncDisposable {
 export function serviceAt(
   baseUrl: string,
   settings: Partial<ServiceSettings> = {},
-  parts: ServiceParts = {},
+  dependencies: ServiceDependencies = {},
 ): ServiceUnderTest {
   const pausesMs: number[] = [];
   const defaults: ServiceSettings = {
@@ -25,11 +25,14 @@ export function serviceAt(
     retry: { maxAttempts: 3, baseDelayMs: 100, maxDelayMs: 1_000, deadlineMs: 20_000 },
   };
   const sleep = async (delayMs: number): Promise<void> => void pausesMs.push(delayMs);
-  const service = createProductionDataService({ ...defaults, ...settings }, { random: () => 0.5, sleep, ...parts });
+  const service = createProductionDataService(
+    { ...defaults, ...settings },
+    { random: () => 0.5, sleep, ...dependencies },
+  );
   return { service, pausesMs, [Symbol.asyncDispose]: () => service.close() };
 }
 
-/** What a promise rejects with. */
+/** The error with which a promise rejects. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => Promise.reject(new Error(`expected a rejection, got ${JSON.stringify(value)}`)),

@@ -1,6 +1,7 @@
-/** Owns what the tests of the testing server share: rows that are easy to name, and requests over real HTTP. */
-import type { GivenRecord } from '../../src/testing-server/daily-row.ts';
-import { givenDaily } from '../../src/testing-server/daily-source.ts';
+/** The common part of the tests of the testing server: rows with simple names, and requests over real HTTP. */
+import type { RequestCounts } from '../../src/testing-server/api/request-log.ts';
+import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
+import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import {
   startTestingServer,
   type TestingServer,
@@ -44,7 +45,7 @@ export function dailyUrl(
   return `${server.url}/api/production/daily/${encodeURIComponent(uwi)}?${parameters.toString()}`;
 }
 
-/** The oil rates of a page, which name its rows; the status where it is not 200. */
+/** The oil rates of a page, which identify its rows; the status if it is not 200. */
 export async function ratesOn(
   server: TestingServer,
   query: Readonly<Record<string, string | number>> = {},
@@ -55,6 +56,11 @@ export async function ratesOn(
     return response.status;
   }
   return ((await response.json()) as ServedRow[]).map((row) => row.oilRate);
+}
+
+/** Number of requests that arrived under /api so far. */
+export async function requestsAt(server: TestingServer): Promise<number> {
+  return (await json<RequestCounts>(`${server.url}/testing/requests`)).total;
 }
 
 export async function json<T>(url: string, init?: RequestInit): Promise<T> {

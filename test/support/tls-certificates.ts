@@ -1,6 +1,7 @@
 /**
- * Makes certificates for the tests, with new keys each time: an authority, and what it signs. Node can sign but not
- * compose a certificate, so this writes the little of X.509 (RFC 5280 section 4.1) that a TLS peer asks for.
+ * Creates certificates for the tests, with new keys each time: an authority, and certificates signed by it. Node can
+ * sign but not compose a certificate, so this writes the parts of X.509 (RFC 5280 section 4.1) that a TLS peer
+ * requires.
  */
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 
@@ -13,7 +14,7 @@ export interface Certified {
 export interface Authority extends Certified {
   /** For a server at 127.0.0.1, or for a client. */
   certify(commonName: string): Certified;
-  /** The same, its key encrypted. */
+  /** The same, with an encrypted key. */
   certifySealed(commonName: string, passphrase: string): Certified;
 }
 
@@ -47,7 +48,7 @@ function nameOf(commonName: string): Buffer {
   return sequence(der(tag.set, sequence(commonNameOid, der(tag.text, Buffer.from(commonName)))));
 }
 
-/** 2.5.29.19 for an authority, 2.5.29.17 with the address of loopback for the others. */
+/** 2.5.29.19 for an authority, 2.5.29.17 with the address 127.0.0.1 for the others. */
 function extensionsOf(isAuthority: boolean): Buffer {
   const extension = isAuthority
     ? sequence(der(tag.oid, bytes(0x55, 0x1d, 0x13)), isTrue, der(tag.octets, sequence(isTrue)))

@@ -1,17 +1,17 @@
-/** Makes readings and runs for tests of the warehouse, and looks at what became of them by its own query. */
+/** Readings and runs for tests of the warehouse, and queries for their results. */
 import {
   measureFields,
   type DailyProductionRow,
   type Measure,
   type QuarantinedRecord,
-} from '../../src/core/daily-production.ts';
-import { wholeDays } from '../../src/core/coverage.ts';
-import type { ShrinkGuard, WindowBatch } from '../../src/core/merge.ts';
-import type { UnitOutcome } from '../../src/core/run.ts';
-import type { ReadMode } from '../../src/core/window.ts';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+} from '../../src/core/daily/row.ts';
+import { wholeDays } from '../../src/core/daily/coverage.ts';
+import type { ShrinkGuard, WindowBatch } from '../../src/core/daily/merge.ts';
+import type { UnitOutcome } from '../../src/core/run/run.ts';
+import type { ReadMode } from '../../src/core/time/window.ts';
+import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 
-/** The guard as it is by default (DESIGN.md section 4.1). */
+/** The default guard (docs/design.md section 4.1). */
 export const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };
 
 export const committedAtMs = Date.parse('2024-06-01T04:00:00Z');
@@ -30,7 +30,7 @@ export function xidOf(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 }
 
-/** A row of a day, at midnight UTC; required measures are 0 and the others null unless they are given by field name. */
+/** A row of a day, at midnight UTC; required measures default to 0 and the others to null. */
 export function row(
   xid: number,
   day: string,
@@ -53,7 +53,7 @@ export function unreadable(
   return { raw, reason: 'oilRate: expected number', xid: xid === undefined ? null : xidOf(xid), day };
 }
 
-/** A reading of one window, January 2024 unless said otherwise; its counts add up. */
+/** A reading of one window, by default January 2024; its counts add up. */
 export function reading(
   rows: readonly DailyProductionRow[],
   details: {
@@ -86,19 +86,26 @@ export function reading(
 
 let runs = 0;
 
-/** Makes a run with as many open units as the windows need; returns its id. */
-export async function planned(warehouse: Warehouse, windows: readonly WindowBatch[]): Promise<string> {
+/** Creates a run with an open unit for each window; returns its id. */
+export async function planned(warehouse: WarehouseHandle, windows: readonly WindowBatch[]): Promise<string> {
   runs += 1;
   const runId = `run-${runs}`;
   const units = windows.map(({ unit, uwi }) => ({ unit, chunk: 0, target: uwi, spec: {} }));
-  await warehouse.runs.create({ runId, job: 'export daily-production', params: {}, requestedAtMs: committedAtMs });
-  await warehouse.runs.savePlan(runId, units, committedAtMs);
+  await warehouse.ledger.runs.create({
+    runId,
+    job: 'export daily-production',
+    params: {},
+    service: 'https://service.example',
+    actor: 'tester@host',
+    requestedAtMs: committedAtMs,
+  });
+  await warehouse.ledger.runs.savePlan(runId, units, committedAtMs);
   return runId;
 }
 
 /** Commits readings as a run of their own; the outcomes are by unit. */
 export async function load(
-  warehouse: Warehouse,
+  warehouse: WarehouseHandle,
   windows: readonly WindowBatch[],
   shrink: ShrinkGuard = guard,
   atMs = committedAtMs,
@@ -110,7 +117,7 @@ export async function load(
 
 /** Commits one reading as a run of its own. */
 export async function loadOne(
-  warehouse: Warehouse,
+  warehouse: WarehouseHandle,
   window: WindowBatch,
   shrink?: ShrinkGuard,
   atMs?: number,
@@ -121,7 +128,7 @@ export async function loadOne(
 }
 
 /** All rows of a query. */
-export async function ask(warehouse: Warehouse, sql: string): Promise<readonly (readonly unknown[])[]> {
+export async function ask(warehouse: WarehouseHandle, sql: string): Promise<readonly (readonly unknown[])[]> {
   return warehouse.query(sql, ({ rows }) => allOf(rows));
 }
 

@@ -1,9 +1,9 @@
-/** Owns DuckDB warehouses in temporary directories. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import type { ServiceIdentity } from '../../src/core/base/service-key.ts';
+import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 import type { WarehouseUnderTest } from './warehouse-under-test.ts';
 
 export const settings = { now: Date.now, lockWaitMs: 10_000 } as const;
@@ -11,9 +11,9 @@ export const settings = { now: Date.now, lockWaitMs: 10_000 } as const;
 export async function openTemporaryDuckdb(): Promise<WarehouseUnderTest & { readonly path: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'wellsync-warehouse-'));
   const path = join(directory, 'warehouse.duckdb');
-  const opened: Warehouse[] = [];
-  const another = (): Warehouse => {
-    const warehouse = createDuckdbWarehouse({ ...settings, path });
+  const opened: WarehouseHandle[] = [];
+  const another = (service?: ServiceIdentity): WarehouseHandle => {
+    const warehouse = createDuckdbWarehouse({ ...settings, path, service });
     opened.push(warehouse);
     return warehouse;
   };

@@ -1,26 +1,26 @@
-/** Owns other processes at a warehouse file: a writer of wellsync's, and a notebook that holds the file. */
+/** Other processes that use a warehouse file: a writer of wellsync's, and a notebook that holds the file. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** What one commit of the writer holds. */
+/** Rows in one commit of the writer. */
 export const rowsPerBatch = 500;
 
 export interface OtherProcess extends AsyncDisposable {
   readonly pid: number;
-  /** Its next line on standard output; rejects when it ends before, with what it said on standard error. */
+  /** Its next line on standard output; rejects with its standard error if it ends before. */
   line(): Promise<string>;
   kill(): Promise<void>;
   /** Its exit code. */
   ended(): Promise<number | null>;
 }
 
-/** A process that commits to a well of its own, until it is killed where `batches` is 0. */
+/** A process that commits to a well of its own; if `batches` is 0, until it is killed. */
 export function startWriter(path: string, uwi: string, batches: number): OtherProcess {
   return start(['test/support/warehouse-writer.mjs', path, uwi, String(batches)]);
 }
 
-/** A process that opens the file for itself as soon as it can, and keeps it until it is killed. */
+/** A process that opens the file as soon as it can, and holds it until it is killed. */
 export async function startHolder(path: string): Promise<OtherProcess> {
   const script = `import { DuckDBInstance } from '@duckdb/node-api';
     const open = () => DuckDBInstance.create(process.argv[1]).catch((error) => {

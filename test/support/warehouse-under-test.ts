@@ -1,19 +1,20 @@
-/** Owns what a conformance suite needs of an implementation: empty warehouses, as many as it likes. */
+/** The warehouses of a conformance suite: any number of empty ones. */
 import { afterEach, beforeEach } from 'vitest';
-import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import type { ServiceIdentity } from '../../src/core/base/service-key.ts';
+import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 
 export interface WarehouseUnderTest {
-  readonly warehouse: Warehouse;
-  /** Another one on the same data, as a second worker has it. */
-  another(): Warehouse;
-  /** Closes all of them and removes the data. */
+  readonly warehouse: WarehouseHandle;
+  /** Another handle on the same data, as a second worker has it; with `service`, one for that service. */
+  another(service?: ServiceIdentity): WarehouseHandle;
+  /** Closes all handles and removes the data. */
   dispose(): Promise<void>;
 }
 
-/** Makes an empty warehouse. */
+/** Creates an empty warehouse. */
 export type OpenWarehouse = () => Promise<WarehouseUnderTest>;
 
-/** An empty warehouse for each test of the block that calls this; the function returned gives the one of the test in hand. */
+/** An empty warehouse for each test of the calling block; the returned function gives that of the current test. */
 export function freshWarehouse(open: OpenWarehouse): () => WarehouseUnderTest {
   let current: WarehouseUnderTest | undefined;
   beforeEach(async () => {

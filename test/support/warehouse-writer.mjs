@@ -5,8 +5,8 @@
  */
 import process from 'node:process';
 
-/** @type {typeof import('../../src/core/daily-production.ts')} */
-const { measureFields } = await built('core/daily-production.js');
+/** @type {typeof import('../../src/core/daily/row.ts')} */
+const { measureFields } = await built('core/daily/row.js');
 /** @type {typeof import('../../src/warehouse/duckdb/duckdb-warehouse.ts')} */
 const { createDuckdbWarehouse } = await built('warehouse/duckdb/duckdb-warehouse.js');
 
@@ -21,7 +21,7 @@ const rowsPerBatch = 500;
 const dayMs = 86_400_000;
 const warehouse = createDuckdbWarehouse({ path, now: Date.now, lockWaitMs: 30_000 });
 
-/** @param {number} batch @returns {import('../../src/core/merge.ts').WindowBatch} */
+/** @param {number} batch @returns {import('../../src/core/daily/merge.ts').WindowBatch} */
 function windowOf(batch) {
   const fromMs = batch * rowsPerBatch * dayMs;
   const rows = Array.from({ length: rowsPerBatch }, (_, index) => ({
@@ -43,8 +43,15 @@ const units = Array.from({ length: Math.min(batches, 5_000) }, (_, unit) => ({
   target: uwi,
   spec: {},
 }));
-await warehouse.runs.create({ runId: uwi, job: 'export', params: {}, requestedAtMs: Date.now() });
-await warehouse.runs.savePlan(uwi, units, Date.now());
+await warehouse.ledger.runs.create({
+  runId: uwi,
+  job: 'export',
+  params: {},
+  service: 'https://service.example',
+  actor: 'tester@host',
+  requestedAtMs: Date.now(),
+});
+await warehouse.ledger.runs.savePlan(uwi, units, Date.now());
 const shrink = { maxShare: 0.2, maxRows: 3, allow: false };
 for (let batch = 0; batch < batches; batch += 1) {
   await warehouse.dailyProduction.commit({ runId: uwi, windows: [windowOf(batch)], shrink, committedAtMs: Date.now() });

@@ -1,48 +1,102 @@
-/** Composes the DuckDB warehouse: one file, its tables, and the ports that src/warehouse/warehouse.ts states. */
-import { version } from '@duckdb/node-api';
-import type { Warehouse } from '../warehouse.ts';
-import { createCleanupPlans } from './cleanup-plans.ts';
-import { readKnownDays, surveyCoverage } from './coverage-survey.ts';
-import { createDailyProductionStore } from './daily-production-store.ts';
-import { shareDatabaseFile } from './database-file.ts';
-import { createDeletionLedger } from './deletion-ledger.ts';
-import { schemaVersion } from './migrations.ts';
-import type { FileSettings } from './open-file.ts';
-import { createPushStore } from './push-store.ts';
-import { runQuery } from './query.ts';
-import { createRunLedger } from './run-ledger.ts';
-import { createProfileStore } from './profile-store.ts';
-import { readRows } from './sql.ts';
-import { createTimeSeriesStore } from './time-series-store.ts';
-import { createWellStore } from './well-store.ts';
+import { existsSync, statSync } from 'node:fs';
+import { version } from './file/engine.ts';
+import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
+import { createCleanupPlans } from './cleanup/cleanup-plans.ts';
+import { readKnownDays, surveyCoverage } from './coverage/coverage-survey.ts';
+import { readStaleWells, readTraces, readUnknownWells } from './coverage/well-states.ts';
+import { createDailyProductionStore } from './daily/daily-production-store.ts';
+import { copyFiles } from './file/copy-files.ts';
+import { describeFile } from './file/describe-file.ts';
+import { isSameFile } from './file/file-identity.ts';
+import { shareDatabaseFile, type DatabaseFile, type HandleSettings } from './file/database-file.ts';
+import { createDeletionLedger } from './cleanup/deletion-ledger.ts';
+import { readKnownVersion, schemaVersion } from './schema/migrations.ts';
+import type { FileSettings } from './file/open-file.ts';
+import { createOwnership } from './ownership/ownership-store.ts';
+import { createPushStore } from './pushes/push-store.ts';
+import { copyQuery } from './query/copy.ts';
+import { runQuery } from './query/query.ts';
+import { createRetention } from './retention/retention-store.ts';
+import { createRunLedger } from './runs/run-ledger.ts';
+import { createProfileStore } from './runs/profile-store.ts';
+import { readRows } from './file/sql.ts';
+import { createTimeSeriesStore } from './definitions/time-series-store.ts';
+import { createWellStore } from './definitions/well-store.ts';
 
-export type DuckdbSettings = FileSettings;
+export type DuckdbSettings = FileSettings & HandleSettings;
 
-/** Nothing is opened before the first call. Several warehouses of one path in a process share one handle. */
-export function createDuckdbWarehouse(settings: DuckdbSettings): Warehouse {
+/**
+ * Creates the handle. Opens nothing before the first call. Several handles of one path in a process share one open
+ * file.
+ */
+export function createDuckdbWarehouse(settings: DuckdbSettings): WarehouseHandle {
   const file = shareDatabaseFile(settings);
+  return { ...warehouseOf(file), ledger: ledgerOf(file, settings.now), close: () => file.release() };
+}
+
+function warehouseOf(file: DatabaseFile): Warehouse {
   return {
     location: file.location,
-    runs: createRunLedger(file),
     dailyProduction: createDailyProductionStore(file),
     coverage: {
+      staleWells: (question) => file.transact((connection) => readStaleWells(connection, question)),
+      unknownWells: () => file.transact(readUnknownWells),
+      traces: (uwis) => file.transact((connection) => readTraces(connection, uwis)),
       survey: (question, use) => file.transact(async (connection) => use(await surveyCoverage(connection, question))),
       knownDays: async (uwis) =>
         uwis.length === 0 ? new Map() : file.transact((connection) => readKnownDays(connection, uwis)),
     },
     timeSeries: createTimeSeriesStore(file),
     wells: createWellStore(file),
-    profiles: createProfileStore(file),
-    pushes: createPushStore(file),
-    cleanupPlans: createCleanupPlans(file),
-    deletions: createDeletionLedger(file),
+    describe: async () => {
+      const described = await file.read((connection) => describeFile(connection, file.location));
+      return { location: file.location, bytes: statSync(file.path).size, ...described };
+    },
+    copyTo: (target) => file.read(() => copyFiles(file.path, target)),
+    foldLog: () => file.foldLog(),
+    isAt: (path) => isSameFile(file.path, path),
     requireStored: () => file.requireStored(),
+    isStored: () => existsSync(file.path),
     check: () =>
       file.transact(async (connection) => {
         const [row] = await readRows<{ rows: number }>(connection, 'SELECT count(*) AS rows FROM daily_production');
         return { engine: `DuckDB ${version()}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
       }),
-    query: (sql, use, signal) => file.read((connection) => runQuery(connection, sql, use, signal)),
-    close: () => file.release(),
+    tryWriting: () => tryWriting(file),
+    query: (sql, use, signal) =>
+      file.read(async (connection) => {
+        await readKnownVersion(connection, file.location);
+        return runQuery(connection, sql, use, signal);
+      }),
+    copyQuery: (sql, target, signal) =>
+      file.read(async (connection) => {
+        await readKnownVersion(connection, file.location);
+        return copyQuery(connection, sql, target, signal);
+      }),
+  };
+}
+
+/** The error rolls the transaction back. */
+async function tryWriting(file: DatabaseFile): Promise<void> {
+  const rolledBack = new Error('written, and rolled back');
+  try {
+    await file.transact(async (connection) => {
+      await connection.run('CREATE TABLE internal.written_on_trial AS SELECT range AS n FROM range(10000)');
+      throw rolledBack;
+    });
+  } catch (error) {
+    if (error !== rolledBack) throw error;
+  }
+}
+
+function ledgerOf(file: DatabaseFile, now: () => number): Ledger {
+  return {
+    ownership: createOwnership(file, now),
+    runs: createRunLedger(file),
+    pushes: createPushStore(file),
+    cleanupPlans: createCleanupPlans(file),
+    deletions: createDeletionLedger(file),
+    profiles: createProfileStore(file),
+    retention: createRetention(file),
   };
 }

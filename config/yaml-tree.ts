@@ -1,0 +1,74 @@
+/** A configuration file as a tree of settings. Pure. */
+import { parseDocument, type Document } from 'yaml';
+import { UsageError } from '../src/core/base/errors.ts';
+
+/** Settings by name, nested as in the file. */
+export type Tree = { [key: string]: unknown };
+
+export function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A name that JavaScript gives a meaning of its own: it would vanish from a tree without a word. */
+const reservedName = '__proto__';
+
+/** Throws UsageError for a text that is not YAML, and with every name that no setting can have. */
+export function treeOfYaml(source: string, file: string): Tree {
+  const tree = valueOf(source, file) ?? {};
+  if (!isTree(tree)) {
+    throw new UsageError(`the configuration file ${file} must hold settings by name, such as "timeZone: UTC"`);
+  }
+  const issues = reservedIn(tree).map((path) => `${path} (${file}): cannot be named so`);
+  if (issues.length > 0) throw new UsageError(`the configuration file ${file} has a name that is reserved`, { issues });
+  return tree;
+}
+
+function valueOf(source: string, file: string): unknown {
+  const document = documentOf(source, file);
+  // Further faults follow from the first.
+  const [fault] = document.errors;
+  if (fault?.code === 'RESOURCE_EXHAUSTION' || /call stack/.test(fault?.message ?? '')) throw tooMuch(file, fault);
+  if (fault !== undefined) {
+    const [start] = fault.linePos ?? [];
+    const place = start === undefined ? file : `${file}, line ${start.line}, column ${start.col}`;
+    const issues = [`${place}: ${sentenceOf(fault.message)}`];
+    throw new UsageError(`the configuration file ${file} is not YAML`, { issues });
+  }
+  try {
+    return document.toJS();
+  } catch (error) {
+    throw tooMuch(file, error);
+  }
+}
+
+function documentOf(source: string, file: string): Document.Parsed {
+  try {
+    return parseDocument(source, { prettyErrors: true });
+  } catch (error) {
+    throw tooMuch(file, error);
+  }
+}
+
+/** Aliases that multiply (a few lines can stand for millions), an alias of nothing, or nesting without end. */
+function tooMuch(file: string, cause: unknown): UsageError {
+  const isUnknown = cause instanceof Error && cause.message.startsWith('Unresolved alias');
+  const why = isUnknown ? 'an alias (*) names no anchor (&)' : 'its aliases or its nesting make it too large';
+  return new UsageError(`the configuration file ${file} cannot be used: ${why}`, {
+    hint: 'Write the values out: a configuration needs no aliases.',
+    cause,
+  });
+}
+
+/** The parser's words without the place, which it puts at their end, and the lines of the file that it quotes (G10). */
+function sentenceOf(message: string): string {
+  const [first = ''] = message.split('\n');
+  return first.replace(/(?: at line \d+, column \d+)?:?$/, '');
+}
+
+function reservedIn(tree: Tree, above: readonly string[] = []): readonly string[] {
+  return Object.entries(tree).flatMap(([name, value]) => {
+    const path = [...above, name];
+    if (name === reservedName) return [path.join('.')];
+    return isTree(value) ? reservedIn(value, path) : [];
+  });
+}

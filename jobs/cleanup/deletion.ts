@@ -1,0 +1,242 @@
+/**
+ * The work on one chunk of a cleanup: wells that produce are refused, then slice by slice the intents and their requests,
+ * a check of what is gone, and all outcomes (docs/design.md section 4.4).
+ */
+import {
+  conclusionOf,
+  mayHaveTakenEffect,
+  refusal,
+  withheld,
+  type DeletionConclusion,
+  type DeletionResult,
+  type Verification,
+} from '../../src/core/cleanup/outcome.ts';
+import type { PlannedTarget } from '../../src/core/cleanup/plan.ts';
+import { equipmentOf, isTimeSeries, targetKinds, type DeletionTarget } from '../../src/core/cleanup/target.ts';
+import { AbortedError, NotFoundError, WellsyncError } from '../../src/core/base/errors.ts';
+import { mapConcurrent } from '../../src/core/base/map-concurrent.ts';
+import { isForAll } from '../../src/core/run/retry-decision.ts';
+import type { PlannedUnit } from '../../src/core/run/run.ts';
+import type { ChunkOfWork, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
+import type { CallOptions, ProductionDataService } from '../../src/service/production-data-service.ts';
+import type { BegunDeletion } from '../../src/warehouse/port/cleanup.ts';
+import { checkProducing, type ProducingSettings } from './producing.ts';
+
+export interface DeletionSettings extends ProducingSettings {
+  /** Concurrent requests of a chunk. */
+  readonly concurrency: number;
+}
+
+export class ChunkDeletion {
+  readonly #settings: DeletionSettings;
+  readonly #chunk: Pick<ChunkOfWork<unknown>, 'runId' | 'units' | 'signal' | 'settled'>;
+  readonly #context: JobContext;
+  /** The targets of the chunk in the plan, by unit. */
+  #planned: ReadonlyMap<number, PlannedTarget> = new Map();
+  #warnings: ReadonlyMap<number, readonly string[]> = new Map();
+  readonly #begun: BegunDeletion[] = [];
+  readonly #conclusions = new Map<number, DeletionConclusion>();
+  readonly #errors = new Map<number, unknown>();
+  readonly #withdrawn: number[] = [];
+  /** An error that every further target would meet as well: no further deletion is begun. */
+  #forAll: unknown;
+
+  constructor(settings: DeletionSettings, chunk: ChunkOfWork<unknown>, context: JobContext) {
+    this.#settings = settings;
+    this.#chunk = chunk;
+    this.#context = context;
+  }
+
+  async run(): Promise<readonly UnsettledUnit[]> {
+    const { runId, units } = this.#chunk;
+    const { ledger, now } = this.#context;
+    await this.#refuseProducing();
+    for (const kind of [undefined, ...targetKinds]) {
+      const ofKind = units.filter(({ unit }) => this.#planned.get(unit)?.kind === kind && !this.#conclusions.has(unit));
+      for (const slice of slicesOf(ofKind, this.#settings.concurrency)) await this.#deleteSlice(slice);
+    }
+    await this.#verify();
+    const conclusions = [...this.#conclusions].map(([unit, conclusion]) => {
+      return { unit, conclusion, warnings: this.#warnings.get(unit) ?? [] };
+    });
+    const outcomes = await ledger.deletions.conclude({ runId, conclusions, withdrawn: this.#withdrawn, atMs: now() });
+    await this.#chunk.settled(outcomes);
+    return units.flatMap((unit) => (this.#errors.has(unit.unit) ? [{ unit, error: this.#errors.get(unit.unit) }] : []));
+  }
+
+  async #refuseProducing(): Promise<void> {
+    const { runId, units } = this.#chunk;
+    const { cleanupPlans } = this.#context.ledger;
+    const plan = await cleanupPlans.ofRun(runId);
+    const [from = 0, to = from] = [units[0]?.unit, units.at(-1)?.unit];
+    // Without a plan of the run, nothing can be begun.
+    if (plan === undefined) return;
+    const targets = await cleanupPlans.targets(plan.planId, { from, limit: to - from + 1 });
+    this.#planned = new Map(targets.map((target) => [target.ordinal, target]));
+    const { kept, warnings } = await checkProducing(plan, targets, this.#context, this.#settings);
+    this.#warnings = warnings;
+    for (const { unit } of units) {
+      const reason = kept.get(unit);
+      if (reason !== undefined) this.#conclusions.set(unit, withheld(reason));
+    }
+  }
+
+  /**
+   * As many deletions as there are concurrent requests: an intent says that a request may have been sent, so none is
+   * written for a request that only waits.
+   */
+  async #deleteSlice(slice: readonly PlannedUnit[]): Promise<void> {
+    const { runId, signal } = this.#chunk;
+    const { ledger, service, now } = this.#context;
+    if (signal.aborted) this.#forAll ??= new AbortedError();
+    const units = slice.map(({ unit }) => unit).filter((unit) => this.#mayBegin(unit));
+    const batch = { runId, units, serviceUrl: service.baseUrl, atMs: now() };
+    const begun = await ledger.deletions.begin(batch);
+    this.#begun.push(...begun);
+    await mapConcurrent(begun, this.#settings.concurrency, (target) => this.#delete(target));
+  }
+
+  /** The wellbores of a well follow its micro strings: whatever keeps the micro strings keeps the wellbores. */
+  #mayBegin(unit: number): boolean {
+    const before = this.#unitBefore(unit);
+    const error = this.#forAll ?? (before === undefined ? undefined : this.#errors.get(before));
+    if (error !== undefined) {
+      this.#errors.set(unit, error);
+      return false;
+    }
+    if (before === undefined || this.#conclusions.get(before)?.outcome !== 'refused') return true;
+    this.#conclusions.set(unit, refusal('not sent: the micro strings of the well, which go first, were refused'));
+    return false;
+  }
+
+  /** The unit of the micro strings that go before these wellbores; undefined if there are none. */
+  #unitBefore(unit: number): number | undefined {
+    const target = this.#planned.get(unit);
+    if (target?.kind !== 'wellbores') return undefined;
+    const before = this.#chunk.units.find((each) => {
+      const planned = this.#planned.get(each.unit);
+      return planned?.kind === 'micro-strings' && planned.ownerId === target.ownerId;
+    });
+    return before?.unit;
+  }
+
+  async #delete(target: BegunDeletion): Promise<void> {
+    const { signal } = this.#chunk;
+    if (signal.aborted) this.#forAll ??= new AbortedError();
+    if (this.#forAll !== undefined) return this.#leave(target, this.#forAll, target.isRepeat);
+    const attempts = new Attempts(target.isRepeat);
+    const result = await send(target, this.#context.service, { signal, ...attempts.listeners });
+    const wasPresent = this.#planned.get(target.unit)?.snapshot.state === 'present';
+    const conclusion = conclusionOf(result, attempts.mayBeDone, wasPresent && !target.wasDeleted);
+    if (conclusion !== undefined) {
+      this.#conclusions.set(target.unit, conclusion);
+      return;
+    }
+    const error = 'error' in result ? result.error : undefined;
+    if (isForAll(error)) this.#forAll = error;
+    attempts.end(error);
+    this.#leave(target, error, attempts.mayBeDone);
+  }
+
+  /** Leaves a target to the engine. Its intent stays open only if a request of it may have taken effect. */
+  #leave(target: BegunDeletion, error: unknown, mayBeDone: boolean): void {
+    this.#errors.set(target.unit, error);
+    if (!mayBeDone) this.#withdrawn.push(target.unit);
+  }
+
+  /** Checks time series once more; the other kinds have no documented read (docs/interface.md section 4). */
+  async #verify(): Promise<void> {
+    const gone = this.#begun.filter(({ unit }) => {
+      const outcome = this.#conclusions.get(unit)?.outcome;
+      return outcome === 'deleted' || outcome === 'already gone';
+    });
+    for (const target of gone) if (!isTimeSeries(target)) this.#note(target, 'no read');
+    await mapConcurrent(equipmentOf(gone), this.#settings.concurrency, async (equipment) => {
+      const targets = gone.filter((target) => isTimeSeries(target) && target.ownerId === equipment);
+      const left = await this.#sourceIdsOf(equipment);
+      for (const target of targets) this.#note(target, verificationOf(target, left));
+    });
+  }
+
+  /**
+   * Source ids of the equipment's remaining records; undefined if they could not be read, which does not affect a
+   * finished deletion.
+   */
+  async #sourceIdsOf(equipment: string): Promise<ReadonlySet<string> | undefined> {
+    if (this.#chunk.signal.aborted) return undefined;
+    try {
+      const records = await this.#context.service.fetchTimeSeries(equipment, { signal: this.#chunk.signal });
+      return new Set(records.map(({ sourceId }) => sourceId));
+    } catch (error) {
+      if (error instanceof NotFoundError) return new Set();
+      if (error instanceof WellsyncError) return undefined;
+      throw error;
+    }
+  }
+
+  #note({ unit }: BegunDeletion, verification: Verification): void {
+    const conclusion = this.#conclusions.get(unit);
+    if (conclusion !== undefined) this.#conclusions.set(unit, { ...conclusion, verification });
+  }
+}
+
+/** What the attempts of one call may have deleted: an attempt that was never sent has no effect. */
+class Attempts {
+  mayBeDone: boolean;
+  #isSent = false;
+
+  constructor(mayBeDone: boolean) {
+    this.mayBeDone = mayBeDone;
+  }
+
+  readonly listeners = {
+    onAttempt: (): void => {
+      this.#isSent = true;
+    },
+    onRetry: (error: unknown): void => this.end(error),
+  };
+
+  /** Called with the error of an attempt. */
+  end(error: unknown): void {
+    this.mayBeDone ||= this.#isSent && mayHaveTakenEffect(error);
+    this.#isSent = false;
+  }
+}
+
+function slicesOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, place) =>
+    list.slice(place * size, (place + 1) * size),
+  );
+}
+
+function verificationOf({ sourceId }: DeletionTarget, left: ReadonlySet<string> | undefined): Verification {
+  if (left === undefined) return 'not checked';
+  return left.has(sourceId ?? '') ? 'still there' : 'gone';
+}
+
+async function send(
+  target: DeletionTarget,
+  service: ProductionDataService,
+  options: CallOptions,
+): Promise<DeletionResult> {
+  try {
+    return { answer: await requestOf(target, service, options) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function requestOf(
+  { kind, ownerId, sourceId }: DeletionTarget,
+  service: ProductionDataService,
+  options: CallOptions,
+): Promise<number | null> {
+  switch (kind) {
+    case 'time-series':
+      return service.deleteTimeSeries(ownerId, sourceId ?? '', options);
+    case 'micro-strings':
+      return service.deleteMicroStrings(ownerId, options);
+    case 'wellbores':
+      return service.deleteWellbores(ownerId, options);
+  }
+}

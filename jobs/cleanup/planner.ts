@@ -1,0 +1,286 @@
+/**
+ * Makes the plan of a cleanup and checks it again before it is applied: reads, stores and compares what the service
+ * shows of every target. Targets are processed in slices, so that memory does not grow with the size of the snapshots
+ * (G8).
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  changeSince,
+  countsLine,
+  countsOf,
+  isWarned,
+  passedCaps,
+  planIdOf,
+  planLine,
+  targetLine,
+  type CleanupCaps,
+  type CleanupPlan,
+  type PlanCounts,
+  type PlannedTarget,
+  type TargetSnapshot,
+} from '../../src/core/cleanup/plan.ts';
+import { noFinding } from '../../src/core/cleanup/producing.ts';
+import {
+  equipmentOf,
+  isTimeSeries,
+  orderTargets,
+  wellsOf,
+  type DeletionTarget,
+} from '../../src/core/cleanup/target.ts';
+import { faultOf, NotFoundError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
+import type { Ledger } from '../../src/warehouse/port/warehouse.ts';
+import type { TimeSeriesRecord } from '../../src/core/definitions/time-series.ts';
+import type { ProductionDataService } from '../../src/service/production-data-service.ts';
+import type { JobContext } from '../../src/runs/job.ts';
+import { findingsOf, type ProducingSettings } from './producing.ts';
+import { mapConcurrent } from '../../src/core/base/map-concurrent.ts';
+
+/** Targets per slice. */
+const sliceTargets = 500;
+
+/** Number of targets with a warning that a plan shows. */
+export const maxWarningsShown = 20;
+
+/** Number of changes in an error; further ones are only counted. */
+const maxChangesShown = 20;
+
+export interface PlanRequest {
+  /** In the order of the request; repeated ones are dropped. */
+  readonly targets: readonly DeletionTarget[];
+  readonly selection: string | null;
+  /** Hash of the selection's file; null without one. Stored beside the plan, and not part of its digest. */
+  readonly selectionSha256: string | null;
+  readonly createdBy: string;
+  readonly caps: CleanupCaps;
+  /** If true, a cap that cannot be checked counts as exceeded: nobody reads a warning. */
+  readonly isUnattended: boolean;
+  /** If false, nothing is written: the plan is only shown. */
+  readonly keep: boolean;
+  /** If true, the targets of producing wells are to be deleted too. */
+  readonly includesProducing: boolean;
+}
+
+export interface MadePlan {
+  readonly plan: CleanupPlan;
+  /** The first targets that deserve a warning. */
+  readonly warned: readonly PlannedTarget[];
+}
+
+export interface LookOptions {
+  /** Concurrent requests. */
+  readonly concurrency: number;
+  readonly signal?: AbortSignal;
+}
+
+/** How a plan is made: how the service is asked, and how wells that produce are found. */
+export type PlanOptions = LookOptions & ProducingSettings;
+
+/**
+ * Throws UsageError if nothing is to be deleted or a cap is exceeded, and the service's error if it does not answer.
+ */
+export async function makePlan(request: PlanRequest, context: JobContext, how: PlanOptions): Promise<MadePlan> {
+  const { ledger, service, now } = context;
+  const targets = orderTargets(request.targets);
+  if (targets.length === 0) {
+    throw new UsageError('nothing is to be deleted: no target is named', {
+      hint: 'An empty selection never means everything. Name targets, or see why the file or the query has none.',
+    });
+  }
+  const knownWells = await ledger.cleanupPlans.knownWells();
+  const named = countsOf(targets, request.targets.length, knownWells);
+  refusePassedCaps(named, request);
+
+  const { selection, selectionSha256, createdBy, includesProducing } = request;
+  const head = { serviceUrl: service.baseUrl, createdAtMs: now(), createdBy, selection, includesProducing };
+  const draftId = `draft ${new Date(head.createdAtMs).toISOString()} ${randomUUID()}`;
+  const totals = new PlanTotals(planLine(head));
+  for (let from = 0; from < targets.length; from += sliceTargets) {
+    const planned = await planSlice(targets.slice(from, from + sliceTargets), from, context, how);
+    totals.add(planned);
+    if (request.keep) await ledger.cleanupPlans.draft(draftId, planned);
+  }
+  const { warned } = totals;
+  const counts: PlanCounts = { ...named, ...totals.counts };
+  const digest = totals.digest(counts);
+  const plan: CleanupPlan = {
+    ...head,
+    selectionSha256,
+    planId: planIdOf(digest),
+    digest,
+    counts,
+    applied: undefined,
+  };
+  if (request.keep) await ledger.cleanupPlans.keep(draftId, plan);
+  return { plan, warned };
+}
+
+function refusePassedCaps(counts: ReturnType<typeof countsOf>, { caps, isUnattended }: PlanRequest): void {
+  const { knownWells, wells } = counts;
+  const issues = [...passedCaps(counts, knownWells, caps)];
+  if (isUnattended && knownWells === 0 && wells > 0) {
+    issues.push('the warehouse knows no wells, so that nobody can say which share of them this is');
+  }
+  if (issues.length === 0) return;
+  throw new UsageError('the cleanup exceeds its caps: nothing was planned and nothing was deleted', {
+    issues,
+    hint: 'Look at the targets once more. If they are right, raise the cap in the configuration or take fewer at a time.',
+  });
+}
+
+/** Throws UsageError if a kept plan exceeds the caps that are in force now (G6). */
+export async function refuseOverCaps(
+  { planId, counts }: CleanupPlan,
+  caps: CleanupCaps,
+  { cleanupPlans }: Ledger,
+): Promise<void> {
+  const issues = passedCaps(counts, await cleanupPlans.knownWells(), caps);
+  if (issues.length > 0) throw new UsageError(`plan ${planId} exceeds the caps: nothing was deleted`, { issues });
+}
+
+/** Running totals and digest of a plan while its targets arrive. */
+class PlanTotals {
+  readonly #hash = createHash('sha256');
+  readonly warned: PlannedTarget[] = [];
+  readonly #counts = { unknown: 0, unreadable: 0, producing: 0, unread: 0, unmapped: 0 };
+
+  constructor(head: string) {
+    this.#hash.update(head);
+  }
+
+  add(targets: readonly PlannedTarget[]): void {
+    for (const target of targets) {
+      this.#hash.update(targetLine(target));
+      if (isWarned(target) && this.warned.length < maxWarningsShown) this.warned.push(target);
+      for (const name of remarksOf(target)) this.#counts[name] += 1;
+    }
+  }
+
+  get counts(): Pick<PlanCounts, Remark> {
+    const { unread, unmapped, ...counts } = this.#counts;
+    return { ...counts, ...(unread > 0 && { unread }), ...(unmapped > 0 && { unmapped }) };
+  }
+
+  /** Called once, after the last target. */
+  digest(counts: PlanCounts): string {
+    return this.#hash.update(countsLine(counts)).digest('hex');
+  }
+}
+
+type Remark = 'unknown' | 'unreadable' | 'producing' | 'unread' | 'unmapped';
+
+/** The counts of a plan to which a target adds; a well that produced adds to no doubt. */
+function remarksOf({ snapshot, producedOn, doubt }: PlannedTarget): readonly Remark[] {
+  return [
+    ...(snapshot.state === 'absent' ? (['unknown'] as const) : []),
+    ...(snapshot.state === 'unreadable' ? (['unreadable'] as const) : []),
+    ...(producedOn !== null ? (['producing'] as const) : []),
+    ...(producedOn === null && doubt !== null ? ([doubt === 'unmapped' ? 'unmapped' : 'unread'] as const) : []),
+  ];
+}
+
+async function planSlice(
+  targets: readonly DeletionTarget[],
+  from: number,
+  context: JobContext,
+  how: PlanOptions,
+): Promise<readonly PlannedTarget[]> {
+  const snapshots = await lookAt(targets, context.service, how);
+  const sighted = targets.map((target, index) => ({ ...target, snapshot: snapshots[index] ?? absent }));
+  const found = await findingsOf(sighted, context, how);
+  return sighted.map((target, index) => ({ ...target, ordinal: from + index, ...(found[index] ?? noFinding) }));
+}
+
+const absent: TargetSnapshot = { state: 'absent', contentType: null, body: null };
+
+/** Snapshots of the targets, in order. Each piece of equipment and each well is requested once. */
+async function lookAt(
+  targets: readonly DeletionTarget[],
+  service: ProductionDataService,
+  { concurrency, signal }: LookOptions,
+): Promise<readonly TargetSnapshot[]> {
+  const options = signal === undefined ? {} : { signal };
+  const records = new Map<string, readonly TimeSeriesRecord[] | TargetSnapshot>();
+  await mapConcurrent(equipmentOf(targets), concurrency, async (id) => {
+    records.set(id, await service.fetchTimeSeries(id, options).catch(snapshotOfError));
+  });
+  const wells = new Map<string, TargetSnapshot>();
+  await mapConcurrent(wellsOf(targets), concurrency, async (id) => {
+    const found = service.fetchWell(id, options).then((well): TargetSnapshot => ({ state: 'present', ...well }));
+    wells.set(id, await found.catch(snapshotOfError));
+  });
+  return targets.map((target) =>
+    isTimeSeries(target)
+      ? snapshotOfRecord(records.get(target.ownerId), target)
+      : (wells.get(target.ownerId) ?? absent),
+  );
+}
+
+function snapshotOfRecord(
+  found: readonly TimeSeriesRecord[] | TargetSnapshot | undefined,
+  { sourceId }: DeletionTarget,
+): TargetSnapshot {
+  if (found === undefined) return absent;
+  if (!isList(found)) return found;
+  const record = found.find((candidate) => candidate.sourceId === sourceId);
+  return record === undefined
+    ? absent
+    : { state: 'present', contentType: 'application/json', body: JSON.stringify(record) };
+}
+
+function isList(found: readonly TimeSeriesRecord[] | TargetSnapshot): found is readonly TimeSeriesRecord[] {
+  return Array.isArray(found);
+}
+
+/**
+ * A record that breaks the contract may be the very reason to delete it. Rethrows anything but an answer about the
+ * target.
+ */
+function snapshotOfError(error: unknown): TargetSnapshot {
+  if (error instanceof NotFoundError) return absent;
+  if (error instanceof PermanentError && error.code !== 'identifier') {
+    return { state: 'unreadable', contentType: null, body: faultOf(error).message };
+  }
+  throw error;
+}
+
+/**
+ * Yields the targets of a plan in slices. Throws UsageError at the end if the stored plan is not the one that was made.
+ */
+async function* heldToDigest(plan: CleanupPlan, { cleanupPlans }: Ledger): AsyncGenerator<readonly PlannedTarget[]> {
+  const { planId, counts } = plan;
+  const totals = new PlanTotals(planLine(plan));
+  for (let from = 0; from < counts.targets; from += sliceTargets) {
+    const planned = await cleanupPlans.targets(planId, { from, limit: sliceTargets });
+    totals.add(planned);
+    yield planned;
+  }
+  // Targets in no slice (renumbered, or beyond the last) would not be in the digest.
+  const isWhole = (await cleanupPlans.targetCount(planId)) === counts.targets;
+  if (isWhole && totals.digest(counts) === plan.digest) return;
+  throw new UsageError(`plan ${planId} is not as it was made: somebody changed it in the warehouse`, {
+    hint: 'Nothing was deleted. Find out who writes to the warehouse, and make a new plan.',
+  });
+}
+
+/** Throws UsageError if the stored plan is not the one that was made. Sends no request to the service. */
+export async function refuseTampered(plan: CleanupPlan, { ledger }: Pick<JobContext, 'ledger'>): Promise<void> {
+  for await (const _ of heldToDigest(plan, ledger));
+}
+
+/**
+ * Checks the targets of a plan once more. Throws UsageError with the changes at the service since the plan, and if the
+ * stored plan is not the one that was made.
+ */
+export async function refuseChanged(plan: CleanupPlan, context: JobContext, look: LookOptions): Promise<void> {
+  const changes: string[] = [];
+  for await (const planned of heldToDigest(plan, context.ledger)) {
+    const snapshots = await lookAt(planned, context.service, look);
+    changes.push(...planned.flatMap((target, index) => changeSince(target, snapshots[index] ?? absent) ?? []));
+  }
+  if (changes.length === 0) return;
+  const more = changes.length - maxChangesShown;
+  throw new UsageError(`what plan ${plan.planId} would delete has changed since it was made: nothing was deleted`, {
+    issues: [...changes.slice(0, maxChangesShown), ...(more > 0 ? [`and ${more} more`] : [])],
+    hint: 'Look at what changed, and make a new plan.',
+  });
+}

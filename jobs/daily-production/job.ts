@@ -1,0 +1,101 @@
+/**
+ * The job that reads daily production into the warehouse. A unit is one well with its window: read to the end, merged
+ * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
+ */
+import { dailyProduction, dailyProductionGaps } from './description.ts';
+import { readInBatches } from '../batching-reader.ts';
+import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
+import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
+import { pageRowsOf, ProfileInUse } from './profile.ts';
+import { readWindow } from './read-window.ts';
+import { RowBudget, type RowReservation } from './row-budget.ts';
+import type { WindowBatch } from '../../src/core/daily/merge.ts';
+import { dailyProductionParamsSchema, type DailyProductionParams, type DailyProductionSettings } from './settings.ts';
+import { expectedRows, planGaps, planWindows, windowSpecSchema } from './plan.ts';
+
+export const dailyProductionJobName = dailyProduction.name;
+export const gapsJobName = dailyProductionGaps.name;
+
+/** Two jobs, for the windows that are due and for the gaps. They share one row budget. */
+export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
+  const budget = new RowBudget(settings.rowsInMemory);
+  const shared = {
+    queue: 'export',
+    params: dailyProductionParamsSchema,
+    varyingParams: ['nowMs'],
+    takesTargets: true,
+    work: (chunk, context) => workWindows(settings, budget, chunk, context),
+  } satisfies Partial<Job<DailyProductionParams>>;
+  return [
+    {
+      ...dailyProduction,
+      ...shared,
+      async plan(params, context, runId) {
+        const pageRows = await pageRowsOf(context.service.baseUrl, settings.pageLimit, context);
+        return planWindows(params, context.ledger.runs.targets(runId), settings, { ...context, pageRows });
+      },
+    },
+    {
+      ...dailyProductionGaps,
+      ...shared,
+      plan: (params, context, runId) => planGaps(params, context.ledger.runs.targets(runId), settings, context),
+    },
+  ];
+}
+
+interface HeldWindow {
+  readonly batch: WindowBatch;
+  readonly reservation: RowReservation;
+}
+
+/** Reads wells concurrently, each once the budget has room for its rows, and commits whenever a batch is full. */
+async function workWindows(
+  settings: DailyProductionSettings,
+  budget: RowBudget,
+  chunk: ChunkOfWork<DailyProductionParams>,
+  context: JobContext,
+): Promise<readonly UnsettledUnit[]> {
+  const profiles = await ProfileInUse.load(context, chunk.runId);
+  const left = await readInBatches<HeldWindow>(chunk.units, {
+    concurrency: settings.wellConcurrency,
+    maxWeight: settings.batchRows,
+    weigh: ({ batch }) => batch.rows.length,
+    room: budget,
+    async read(unit) {
+      const spec = windowSpecSchema.parse(unit.spec);
+      const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
+      try {
+        const batch = await readWindow(unit, spec, settings, chunk, { ...context, profiles, reservation });
+        reservation.hold(batch.rows.length);
+        return { batch, reservation };
+      } catch (error) {
+        reservation.release();
+        noteUnknown(error, unit, chunk);
+        throw error;
+      }
+    },
+    async commit(windows) {
+      try {
+        await commitWindows(
+          windows.map(({ batch }) => batch),
+          settings,
+          chunk,
+          context,
+        );
+      } finally {
+        for (const { reservation } of windows) reservation.release();
+      }
+    },
+  });
+  return settleUnknown(left, context.warehouse.dailyProduction.settleUnknown, chunk, context);
+}
+
+async function commitWindows(
+  windows: readonly WindowBatch[],
+  settings: DailyProductionSettings,
+  { runId, params, settled }: ChunkOfWork<DailyProductionParams>,
+  { warehouse, now }: JobContext,
+): Promise<void> {
+  const shrink = { ...settings.shrink, allow: params.allowShrink };
+  await settled(await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: now() }));
+}

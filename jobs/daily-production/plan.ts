@@ -1,0 +1,235 @@
+/** The units of an export of daily production: for each well the window that is due, or the windows of its gaps. */
+import { z } from 'zod';
+import { assignChunks } from '../../src/core/run/chunking.ts';
+import { type DayInterval, gapsToRead, wholeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
+import { dueWindow, type KnownWell, reaches, rowsByDays } from '../../src/core/daily/due-window.ts';
+import { lookbackDue, type LookbackTier, tierDays } from '../../src/core/daily/lookback.ts';
+import { isTimeZone, productionCalendar } from '../../src/core/time/production-day.ts';
+import type { PlannedUnit } from '../../src/core/run/run.ts';
+import { DAY_MS, type Window } from '../../src/core/time/window.ts';
+import type { JobContext } from '../../src/runs/job.ts';
+import { pluggedAmong } from './plugged.ts';
+import type { DailyProductionParams, DailyProductionSettings } from './settings.ts';
+
+/** The spec of a unit: the window of its well, in milliseconds since 1970. */
+export const windowSpecSchema = z.object({
+  fromMs: z.number(),
+  toMs: z.number(),
+  mode: z.enum(['incremental', 'backfill']),
+  /** What an incremental window reaches back to; absent from the plans of earlier versions. */
+  reach: z.enum(reaches).optional(),
+  /** Estimate of its rows; absent from the plans of earlier versions. */
+  rows: z.number().optional(),
+  /** The lookback tier of an incremental window, if the well was read before and a tier was due. */
+  lookback: z.object({ days: z.union([z.number(), z.literal('all')]), on: z.enum(tierDays).optional() }).optional(),
+  /** Day number of the last row before an incremental window, if the well has one. */
+  lastDay: z.number().optional(),
+  /** The well delivers no more: it is never stale. */
+  isPlugged: z.literal(true).optional(),
+  /** Time zone of the well, if it has one that differs from the configured one. */
+  timeZone: z.string().optional(),
+  /** The text in the well's time zone field, if it is not a time zone. */
+  unknownTimeZone: z.string().optional(),
+});
+export type WindowSpec = z.output<typeof windowSpecSchema>;
+
+/** A plan needs no service, so that it can be shown without one. */
+export interface PlanContext extends Pick<JobContext, 'warehouse'> {
+  /** Rows of one page of the service. */
+  readonly pageRows: number;
+}
+
+interface WellWindow {
+  readonly uwi: string;
+  readonly spec: WindowSpec;
+}
+
+/** Distinct wells, in slices: the warehouse is queried for one slice at a time, which limits the memory of a plan. */
+export type WellSlices = AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
+
+/** Estimate of the rows of a window. */
+export function expectedRows(spec: WindowSpec): number {
+  return spec.rows ?? rowsByDays(spec);
+}
+
+/** One window for every well: from its watermark on, or the requested backfill. */
+export async function planWindows(
+  params: DailyProductionParams,
+  wells: WellSlices,
+  settings: DailyProductionSettings,
+  context: PlanContext,
+): Promise<readonly PlannedUnit[]> {
+  const windows: WellWindow[] = [];
+  for await (const uwis of wells) windows.push(...(await windowsOf(uwis, params, settings, context)));
+  return unitsOf(windows, settings);
+}
+
+async function windowsOf(
+  uwis: readonly string[],
+  params: DailyProductionParams,
+  settings: DailyProductionSettings,
+  context: PlanContext,
+): Promise<readonly WellWindow[]> {
+  const isBackfill = params.fromMs !== undefined || params.toMs !== undefined;
+  const zones = await readZones(uwis, settings, context);
+  const specOf = isBackfill
+    ? () => backfillSpec(params, settings)
+    : await incrementalSpecs(uwis, zones, { params, settings, context });
+  return uwis.map((uwi) => ({ uwi, spec: { ...specOf(uwi), ...zones(uwi) } }));
+}
+
+type Zone = Pick<WindowSpec, 'timeZone' | 'unknownTimeZone'>;
+
+/** The time zone of each well, if it differs from the configured one. */
+async function readZones(
+  uwis: readonly string[],
+  { zoneField, timeZone }: DailyProductionSettings,
+  { warehouse }: Pick<PlanContext, 'warehouse'>,
+): Promise<(uwi: string) => Zone> {
+  if (zoneField === undefined) return () => ({});
+  const named = await warehouse.wells.texts(zoneField, uwis);
+  return (uwi) => {
+    const zone = named.get(uwi);
+    if (zone === undefined || zone === timeZone) return {};
+    return isTimeZone(zone) ? { timeZone: zone } : { unknownTimeZone: zone };
+  };
+}
+
+function backfillSpec({ fromMs, toMs, nowMs }: DailyProductionParams, settings: DailyProductionSettings): WindowSpec {
+  return { fromMs: fromMs ?? settings.historyFromMs, toMs: toMs ?? nowMs, mode: 'backfill' };
+}
+
+/** Days of the largest lookback that is in common use: their rows are worth looking at for an estimate. */
+const leastDaysSeen = 31;
+
+async function incrementalSpecs(
+  uwis: readonly string[],
+  zones: (uwi: string) => Zone,
+  request: {
+    readonly params: DailyProductionParams;
+    readonly settings: DailyProductionSettings;
+    readonly context: PlanContext;
+  },
+): Promise<(uwi: string) => WindowSpec> {
+  const { settings, params, context } = request;
+  const { dailyProduction } = context.warehouse;
+  const sinceDay = Math.floor(params.nowMs / DAY_MS) - Math.max(settings.holeDays, leastDaysSeen) - 1;
+  const watermarks = await dailyProduction.watermarks(uwis);
+  const soundDays = await dailyProduction.soundDays(uwis, sinceDay);
+  const plugged = await pluggedAmong(settings.plugged, context.warehouse.wells, uwis);
+  return (uwi) => {
+    const { watermarkMs, lastDay } = watermarks.get(uwi) ?? {};
+    const well = { watermarkMs, lastDay, soundDays: soundDays.get(uwi) ?? [] };
+    const timeZone = zones(uwi).timeZone ?? settings.timeZone;
+    const spec = incrementalSpec(uwi, well, { ...request, timeZone });
+    return { ...spec, lastDay, ...(plugged.has(uwi) ? { isPlugged: true } : {}) };
+  };
+}
+
+function incrementalSpec(
+  uwi: string,
+  well: KnownWell,
+  request: {
+    readonly params: DailyProductionParams;
+    readonly settings: DailyProductionSettings;
+    readonly context: PlanContext;
+    /** Zone of the well. */
+    readonly timeZone: string;
+  },
+): WindowSpec {
+  const { params, settings, context, timeZone } = request;
+  const { nowMs } = params;
+  const { historyFromMs, holeDays } = settings;
+  const { watermarkMs, lastDay } = well;
+  const isFirst = watermarkMs === undefined || lastDay === undefined;
+  const tiers = tiersOf(uwi, params, settings);
+  const lookback = isFirst ? undefined : tierDue(tiers, watermarkMs, nowMs, settings.timeZone);
+  const lookbackMs = lookback?.days === 'all' ? Number.POSITIVE_INFINITY : (lookback?.days ?? 0) * DAY_MS;
+  const { pageRows } = context;
+  const window = dueWindow(well, { lookbackMs, historyFromMs, nowMs, timeZone, holeDays, pageRows });
+  return { ...window, mode: 'incremental', ...(lookback === undefined ? {} : { lookback }) };
+}
+
+/**
+ * The lookback of the well, else the common one; that of the request only deepens it. A shallower run would move the
+ * watermark past the day of a tier, which would then not run.
+ */
+function tiersOf(
+  uwi: string,
+  { lookbackDays }: DailyProductionParams,
+  { lookback, lookbackByWell }: DailyProductionSettings,
+): readonly LookbackTier[] {
+  const tiers = lookbackByWell.get(uwi) ?? lookback;
+  return lookbackDays === undefined ? tiers : [...tiers, { days: lookbackDays }];
+}
+
+/** The lookback when no tier is due. */
+const newDaysAlone: LookbackTier = { days: 0 };
+
+function tierDue(
+  tiers: readonly LookbackTier[],
+  watermarkMs: number,
+  nowMs: number,
+  timeZone: string,
+): LookbackTier | undefined {
+  const calendar = productionCalendar(timeZone);
+  const [lastDay, today] = [calendar.dayOf(watermarkMs), calendar.dayOf(nowMs)];
+  return lastDay === undefined || today === undefined
+    ? undefined
+    : (lookbackDue(tiers, lastDay, today) ?? newDaysAlone);
+}
+
+/**
+ * Windows of the days of each well without data in the warehouse, missing or never read, as the fewest backfills. Their
+ * bounds are the requested ones, else the first known day and the last day that is over; a well without a known day is
+ * read from the start of history.
+ */
+export async function planGaps(
+  params: DailyProductionParams,
+  wells: WellSlices,
+  settings: DailyProductionSettings,
+  context: Pick<PlanContext, 'warehouse'>,
+): Promise<readonly PlannedUnit[]> {
+  const windows: WellWindow[] = [];
+  for await (const uwis of wells) {
+    const known = await context.warehouse.coverage.knownDays(uwis);
+    const zones = await readZones(uwis, settings, context);
+    for (const uwi of uwis) {
+      const zone = zones(uwi);
+      const { historyFromMs, timeZone } = settings;
+      const gaps = gapsOf(known.get(uwi) ?? [], params, { historyFromMs, timeZone: zone.timeZone ?? timeZone });
+      windows.push(...gaps.map((window) => ({ uwi, spec: { ...window, mode: 'backfill' as const, ...zone } })));
+    }
+  }
+  return unitsOf(windows, settings);
+}
+
+function gapsOf(
+  known: readonly DayInterval[],
+  { fromMs, toMs, nowMs }: DailyProductionParams,
+  { timeZone, historyFromMs }: Pick<DailyProductionSettings, 'timeZone' | 'historyFromMs'>,
+): readonly Window[] {
+  const [first] = known;
+  const firstMs = fromMs ?? (first === undefined ? historyFromMs : windowOfDays(first, timeZone).fromMs);
+  const asked = wholeDays({ fromMs: firstMs, toMs: toMs ?? nowMs }, timeZone, nowMs);
+  return asked === undefined ? [] : gapsToRead(asked, known).map((days) => windowOfDays(days, timeZone));
+}
+
+function unitsOf(
+  windows: readonly WellWindow[],
+  { chunkWells, chunkRows }: DailyProductionSettings,
+): readonly PlannedUnit[] {
+  const rows = windows.map(({ spec }) => expectedRows(spec));
+  const chunks = assignChunks(rows, { maxUnits: chunkWells, maxRows: chunkRows });
+  return windows.map(({ uwi, spec }, unit) => ({
+    unit,
+    chunk: chunks[unit] ?? 0,
+    target: uwi,
+    spec,
+  }));
+}
+
+/** Wells in memory, as slices. */
+export function* slicesOf(wells: readonly string[], size = 1_000): Iterable<readonly string[]> {
+  for (let start = 0; start < wells.length; start += size) yield wells.slice(start, start + size);
+}

@@ -1,0 +1,146 @@
+/**
+ * The service profile for the readings of a chunk: the stored one, or a new one if none is stored or the stored one no
+ * longer fits (docs/design.md section 3).
+ */
+import { AbortedError, WellsyncError } from '../../src/core/base/errors.ts';
+import type { WindowReading } from '../../src/core/daily/reading.ts';
+import {
+  limitFor,
+  summaryOf,
+  withoutContradictions,
+  type ReadFindings,
+  type ServiceProfile,
+} from '../../src/core/paging/service-profile.ts';
+import type { ProbeRequest } from '../../src/service/production-data-service.ts';
+import type { JobContext } from '../../src/runs/job.ts';
+import { decodeProfile, encodeProfile } from './kept-profile.ts';
+
+type ProfileContext = Pick<JobContext, 'service' | 'ledger' | 'now'>;
+
+/** A well with fewer rows reveals too little about a service. */
+const leastRowsToProbeBy = 5;
+
+/** A reading, with the profile that it used. */
+export interface ReadByProfile extends ProbeRequest {
+  readonly reading: Pick<WindowReading, 'rows' | 'profileMisfit' | 'paging'>;
+  readonly profile: ServiceProfile | undefined;
+}
+
+/** For the run's report. */
+interface Learnt {
+  readonly notices: readonly string[];
+  /** Requests of a probe. */
+  readonly requests: number;
+}
+
+/** For one chunk. Of all chunks of a run one probes the service, and once, so that a probe that fails costs little. */
+export class ProfileInUse {
+  readonly #context: ProfileContext;
+  readonly #runId: string;
+  #profile: ServiceProfile | undefined;
+  /** A stored profile that did not fit. */
+  #outdated: ServiceProfile | undefined;
+  #probe: 'open' | 'done' | 'of-another-chunk' = 'open';
+  /** Requests of a probe that no reading has reported. */
+  #requests = 0;
+
+  private constructor(context: ProfileContext, runId: string, kept: ServiceProfile | undefined) {
+    this.#context = context;
+    this.#runId = runId;
+    this.#profile = kept;
+  }
+
+  static async load(context: ProfileContext, runId: string): Promise<ProfileInUse> {
+    return new ProfileInUse(context, runId, await keptProfile(context.service.baseUrl, context));
+  }
+
+  /** Undefined if none is known, or if the stored one does not fit: reading is correct without one, only slower. */
+  get profile(): ServiceProfile | undefined {
+    return this.#profile;
+  }
+
+  /**
+   * Learns from a reading: drops a profile that did not fit. Without a profile it takes the one that another chunk of
+   * the run has found, or probes the service by the well of the reading, and stores the result. A failed probe stops no
+   * export. Throws AbortedError, and errors of the warehouse.
+   */
+  async learn({ reading, profile, uwi, timeZone }: ReadByProfile, signal: AbortSignal): Promise<Learnt> {
+    // A reading that began with an older profile says nothing about a newer one.
+    if (reading.profileMisfit && profile === this.#profile) this.#drop();
+    const isUseful = this.#profile === undefined && reading.rows.length >= leastRowsToProbeBy;
+    const notices = isUseful ? await this.#seek({ uwi, timeZone }, reading.paging, signal) : [];
+    const requests = this.#requests;
+    this.#requests = 0;
+    return { notices, requests };
+  }
+
+  /** Called after a read that failed because the profile contradicts the service: probes it for the next attempt. */
+  async doubt(request: ProbeRequest, profile: ServiceProfile | undefined, signal: AbortSignal): Promise<void> {
+    if (profile === undefined || profile !== this.#profile) return;
+    this.#drop();
+    await this.#seek(request, { limitRefused: false }, signal);
+  }
+
+  #drop(): void {
+    this.#outdated = this.#profile;
+    this.#profile = undefined;
+  }
+
+  async #seek(request: ProbeRequest, found: ReadFindings, signal: AbortSignal): Promise<readonly string[]> {
+    if (this.#probe === 'open') {
+      const isOurs = await this.#context.ledger.profiles.claimProbe(this.#runId, this.#context.now());
+      this.#probe = isOurs ? 'done' : 'of-another-chunk';
+      if (isOurs) return this.#probeBy(request, found, signal);
+    }
+    if (this.#probe === 'of-another-chunk') {
+      const { service } = this.#context;
+      const kept = await keptProfile(service.baseUrl, this.#context);
+      if (kept?.probedAtMs !== this.#outdated?.probedAtMs) this.#profile = kept;
+    }
+    return [];
+  }
+
+  async #probeBy(request: ProbeRequest, found: ReadFindings, signal: AbortSignal): Promise<readonly string[]> {
+    const probed = await this.#ask(request, signal);
+    if (probed instanceof WellsyncError) {
+      return [`the service could not be probed, and was read without a profile (${probed.code}): probe it by hand`];
+    }
+    const profile = withoutContradictions(probed, found);
+    await keepProfile(profile, this.#context);
+    this.#profile = profile;
+    return [`the service was probed: ${summaryOf(profile)}`];
+  }
+
+  async #ask(request: ProbeRequest, signal: AbortSignal): Promise<ServiceProfile | WellsyncError> {
+    try {
+      return await this.#context.service.probe(request, { signal, onAttempt: () => (this.#requests += 1) });
+    } catch (error) {
+      if (error instanceof AbortedError || !(error instanceof WellsyncError)) throw error;
+      return error;
+    }
+  }
+}
+
+async function keptProfile(
+  baseUrl: string,
+  { ledger }: Pick<ProfileContext, 'ledger'>,
+): Promise<ServiceProfile | undefined> {
+  const kept = await ledger.profiles.read(baseUrl);
+  return kept === undefined ? undefined : decodeProfile(kept);
+}
+
+/** Rows that one page of the service holds, as far as that is known. */
+export async function pageRowsOf(
+  baseUrl: string,
+  pageLimit: number,
+  context: Pick<ProfileContext, 'ledger'>,
+): Promise<number> {
+  const profile = await keptProfile(baseUrl, context);
+  const { limitHonoured, defaultLimit } = profile ?? {};
+  return limitHonoured === false && typeof defaultLimit === 'number' ? defaultLimit : limitFor(profile, pageLimit);
+}
+
+/** Exports of this service use it from now on. */
+export async function keepProfile(profile: ServiceProfile, { ledger }: Pick<ProfileContext, 'ledger'>): Promise<void> {
+  await ledger.profiles.save(profile.baseUrl, encodeProfile(profile), profile.probedAtMs);
+}

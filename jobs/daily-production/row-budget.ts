@@ -1,0 +1,162 @@
+/**
+ * Limits the rows that a process holds between the service and the warehouse. A reading reserves rows first, and reports
+ * the rows that came before it requests more, so that memory is bounded for any wells, any windows and any number of
+ * concurrent chunks (G8).
+ *
+ *   in line     waits for its reservation
+ *   under way   reads; pauses between two pages while the budget is full. The oldest one pauses only for rows that others
+ *               hold and will release, so that one reading always proceeds
+ *   held        waits for the commit of its batch
+ */
+import { AbortedError } from '../../src/core/base/errors.ts';
+
+export interface RowReservation {
+  /**
+   * Reports the total number of rows so far. Resolves when more may be requested: at once while the budget lasts, and
+   * for the oldest reading if nothing is held. Rejects with AbortedError.
+   */
+  came(rows: number): Promise<void>;
+  /** Reports the final number of rows; never waits. They stay held until they are released. */
+  hold(rows: number): void;
+  /** Releases everything. Idempotent. */
+  release(): void;
+}
+
+interface Waiting {
+  readonly rows: number;
+  readonly letIn: (reading: Reading) => void;
+}
+
+interface Reading {
+  rows: number;
+  /** Set during a pause. */
+  goOn?: (() => void) | undefined;
+}
+
+export class RowBudget {
+  readonly #maxRows: number;
+  readonly #line: Waiting[] = [];
+  /** The oldest first. */
+  readonly #underWay = new Set<Reading>();
+  #underWayRows = 0;
+  #heldRows = 0;
+  readonly #holders = new Set<() => void>();
+
+  constructor(maxRows: number) {
+    this.#maxRows = maxRows;
+  }
+
+  /**
+   * Whether held rows should be released now: a reading waits for room, and either no reading that would make room can
+   * proceed, or more than half of the budget is held.
+   */
+  get isShort(): boolean {
+    const isWaitedFor = this.#line.length > 0 || this.#takenRows > this.#maxRows;
+    const [oldest] = this.#underWay;
+    const isStuck = oldest === undefined || oldest.goOn !== undefined;
+    return isWaitedFor && this.#heldRows > 0 && (isStuck || this.#heldRows >= this.#maxRows / 2);
+  }
+
+  /** Calls `giveBack` whenever the budget is short, until the returned function is called. */
+  whenShort(giveBack: () => void): () => void {
+    // A function of its own, so that the same callback may be registered twice.
+    const holder = (): void => giveBack();
+    this.#holders.add(holder);
+    return () => void this.#holders.delete(holder);
+  }
+
+  /**
+   * Resolves when `rows` more may be read, in the order of the calls. A reservation larger than the whole budget is
+   * granted when there is no other. Rejects with AbortedError.
+   */
+  async reserve(rows: number, signal: AbortSignal): Promise<RowReservation> {
+    if (signal.aborted) throw new AbortedError();
+    const reading = this.#line.length > 0 || !this.#fits(rows) ? await this.#wait(rows, signal) : this.#begin(rows);
+    return this.#reservation(reading, signal);
+  }
+
+  get #takenRows(): number {
+    return this.#underWayRows + this.#heldRows;
+  }
+
+  #fits(rows: number): boolean {
+    return this.#takenRows === 0 || this.#takenRows + rows <= this.#maxRows;
+  }
+
+  #begin(rows: number): Reading {
+    const reading = { rows };
+    this.#underWay.add(reading);
+    this.#underWayRows += rows;
+    return reading;
+  }
+
+  #wait(rows: number, signal: AbortSignal): Promise<Reading> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        this.#line.splice(this.#line.indexOf(waiting), 1);
+        reject(new AbortedError());
+        this.#settle();
+      };
+      const waiting: Waiting = {
+        rows,
+        letIn: (reading) => {
+          signal.removeEventListener('abort', onAbort);
+          resolve(reading);
+        },
+      };
+      this.#line.push(waiting);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#settle();
+    });
+  }
+
+  /**
+   * Called after every change: resumes the readings that may proceed, and calls the holders of rows that others need.
+   */
+  #settle(): void {
+    const [oldest] = this.#underWay;
+    const isFull = this.#takenRows > this.#maxRows;
+    for (const reading of this.#underWay) {
+      if (!isFull || (reading === oldest && this.#heldRows === 0)) reading.goOn?.();
+    }
+    for (let next = this.#line[0]; next !== undefined && this.#fits(next.rows); next = this.#line[0]) {
+      this.#line.shift();
+      next.letIn(this.#begin(next.rows));
+    }
+    if (this.isShort) for (const giveBack of this.#holders) giveBack();
+  }
+
+  #reservation(reading: Reading, signal: AbortSignal): RowReservation {
+    let heldRows = 0;
+    const hold = (rows: number): void => {
+      if (this.#underWay.delete(reading)) this.#underWayRows -= reading.rows;
+      this.#heldRows += rows - heldRows;
+      heldRows = rows;
+      this.#settle();
+    };
+    const came = async (rows: number): Promise<void> => {
+      // The reservation for rows that have not come yet remains.
+      this.#underWayRows += Math.max(0, rows - reading.rows);
+      reading.rows = Math.max(rows, reading.rows);
+      await this.#pause(reading, signal);
+    };
+    return { came, hold, release: () => hold(0) };
+  }
+
+  #pause(reading: Reading, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw new AbortedError();
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        reading.goOn = undefined;
+        reject(new AbortedError());
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      reading.goOn = () => {
+        reading.goOn = undefined;
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      this.#settle();
+    });
+  }
+}

@@ -1,0 +1,51 @@
+/** Settings and parameters of the two jobs that export daily production. */
+import { z } from 'zod';
+import type { LookbackTier } from '../../src/core/daily/lookback.ts';
+import type { WellField } from '../../src/warehouse/port/definitions.ts';
+
+/** Wells that deliver no more, by name or by a field of their body: they are never stale. */
+export interface PluggedWells {
+  readonly uwis: ReadonlySet<string>;
+  /** The values of the field that mean plugged, in lower case. */
+  readonly byField?: { readonly field: WellField; readonly values: ReadonlySet<string> } | undefined;
+}
+
+export interface DailyProductionSettings {
+  /** Determines the calendar day of a row, unless its well has a time zone of its own. */
+  readonly timeZone: string;
+  /** The field of a well's body with its time zone; without it no well has one of its own. */
+  readonly zoneField?: WellField | undefined;
+  readonly plugged: PluggedWells;
+  /** A well without a new day for so long is stale. */
+  readonly staleAfterDays: number;
+  readonly historyFromMs: number;
+  readonly lookback: readonly LookbackTier[];
+  /** The wells with a lookback of their own. */
+  readonly lookbackByWell: ReadonlyMap<string, readonly LookbackTier[]>;
+  /** Days before today in which missing and quarantined days are read again. */
+  readonly holeDays: number;
+  readonly shrink: { readonly maxShare: number; readonly maxRows: number };
+  readonly chunkWells: number;
+  readonly chunkRows: number;
+  readonly batchRows: number;
+  /** Limit of the rows that this process holds between service and warehouse, over all its chunks. */
+  readonly rowsInMemory: number;
+  readonly pageLimit: number;
+  readonly pageLimitGranted: boolean;
+  /** Wells of a chunk that are read concurrently. */
+  readonly wellConcurrency: number;
+}
+
+/**
+ * Instants in milliseconds; the wells are the targets of the run. A run with `fromMs` or `toMs` is a backfill;
+ * otherwise every well continues at its watermark.
+ */
+export const dailyProductionParamsSchema = z.strictObject({
+  nowMs: z.number().int(),
+  fromMs: z.number().int().optional(),
+  toMs: z.number().int().optional(),
+  /** Deepens the configured lookback of an incremental run. */
+  lookbackDays: z.number().int().nonnegative().optional(),
+  allowShrink: z.boolean(),
+});
+export type DailyProductionParams = z.output<typeof dailyProductionParamsSchema>;

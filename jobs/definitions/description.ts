@@ -1,0 +1,33 @@
+import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
+import { unknownFault } from '../../src/core/run/unknown-targets.ts';
+import { newlyUnknown, readingUnits, rowsOfTargets, shrinkSteps } from '../export-description.ts';
+
+/** read = inserted + updated + unchanged + repeated (G2). */
+const counts: readonly CountDescription[] = [
+  { name: 'read', inSum: 'whole', isAlwaysShown: true },
+  { name: 'inserted', inSum: 'part', isAlwaysShown: true },
+  { name: 'updated', inSum: 'part', isAlwaysShown: true },
+  { name: 'unchanged', inSum: 'part', isAlwaysShown: true },
+  { name: 'repeated', inSum: 'part' },
+  { name: 'removed', isAlwaysShown: true },
+  { name: 'heldRows', remark: 'kept until you approve their removal' },
+  newlyUnknown,
+  ...rowsOfTargets,
+];
+
+export const timeSeries = descriptionOf('export time-series', 'equipment id', 'equipment ids');
+export const wells = descriptionOf('export wells', 'well', 'wells');
+
+function descriptionOf(name: string, one: string, many: string): JobDescription {
+  return {
+    name,
+    units: readingUnits(one, many),
+    record: 'record',
+    counts,
+    failureOf: (report) => unknownFault(report, { one, many }),
+    nextSteps: (report) => [
+      ...shrinkSteps(report),
+      ...(isCounted(report.counts, 'newlyUnknown') ? [{ kind: 'show-unknown-definitions' } as const] : []),
+    ],
+  };
+}

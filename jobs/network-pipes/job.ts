@@ -1,0 +1,211 @@
+/**
+ * The job that pushes a CSV of network pipes to the bulk endpoint: one unit, the file, streamed by one worker at a time
+ * from its checkpoint to its end (docs/design.md section 4.3).
+ */
+import path from 'node:path';
+import { z } from 'zod';
+import { PermanentError, UsageError } from '../../src/core/base/errors.ts';
+import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
+import type { UnitOutcome } from '../../src/core/run/run.ts';
+import { DAY_MS } from '../../src/core/time/window.ts';
+import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';
+import type { PushStart } from '../../src/warehouse/port/pushes.ts';
+import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
+import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
+import { networkPipes } from './description.ts';
+import { BodyLimit } from './push/body-limit.ts';
+import type { PushStep } from './push/checkpoint-writer.ts';
+import { blockedBy, fileNotice, outcomeOfOther } from './push/other-push.ts';
+import { FilePush, type FilePushSettings } from './push/file-push.ts';
+import { ChunkSender } from './push/chunk-sender.ts';
+
+export const networkPipesJobName = networkPipes.name;
+
+export interface NetworkPipesSettings {
+  /** Limit of a request body in UTF-8 bytes, unless the service was found to accept less. */
+  readonly chunkBytes: number;
+  /** Chunks that one push sends concurrently. */
+  readonly concurrency: number;
+  /** Interval between checkpoints: the most that is sent again after a kill. */
+  readonly checkpointEveryMs: number;
+}
+
+/**
+ * Limit of what one push holds in memory, as JSON text: about 40 MB of heap, so that a worker can run two pushes and an
+ * export (G8).
+ */
+const maxHeldBytes = 8_000_000;
+/** Chunks read ahead for each chunk in flight: a slow one must not block the others at once. */
+const openChunksEach = 4;
+/** A limit found by a 413 is retested after this time. */
+const bodyLimitKeptMs = 30 * DAY_MS;
+
+const numberLimit = z.strictObject({
+  min: z.number().exactOptional(),
+  max: z.number().exactOptional(),
+  above: z.number().exactOptional(),
+});
+
+/** How the file is read is stored in the run: every worker, and every retry, must read it alike. */
+const paramsSchema = z.strictObject({
+  /** The operator's name for the file. */
+  name: z.string().min(1),
+  /** Absolute path: workers read the file there, so it has to be on a disk that they share. */
+  file: z.string().min(1),
+  identity: z.strictObject({ bytes: z.number(), mtimeMs: z.number(), sha256: z.string() }),
+  /** The file is a copy of standard input, removed once its content has arrived. */
+  isSpooled: z.boolean(),
+  /** Size and hash of the uncompressed content: its identity in the ledger, and the whole of the progress. */
+  content: z.strictObject({ bytes: z.number(), sha256: z.string() }),
+  rejectsFolder: z.string().min(1),
+  chunkItems: z.number().int().positive(),
+  reading: z.strictObject({
+    form: z.enum(['auto', 'wide', 'long']),
+    delimiter: z.string().length(1),
+    aliases: z.record(z.string(), z.enum(pipeFields)),
+    ignoreUnknownColumns: z.boolean(),
+    limits: z.partialRecord(z.enum(listFields), numberLimit),
+  }),
+  /** Pushes even a content that others have pushed or are pushing. False for older runs, which lack it. */
+  isAgain: z.boolean().default(false),
+  /** Findings of the command about the network, for the report. */
+  notices: z.array(z.string()),
+});
+export type NetworkPipesParams = z.output<typeof paramsSchema>;
+
+/** Path of the rejects file of a run; the file does not exist as long as there are no rejects. */
+export function rejectsFileOf(rejectsFolder: string, runId: string): string {
+  return path.join(rejectsFolder, `${runId}.csv`);
+}
+
+export function createNetworkPipesJob(settings: NetworkPipesSettings, files: PipeFiles): Job<NetworkPipesParams> {
+  return {
+    ...networkPipes,
+    queue: 'push',
+    params: paramsSchema,
+    // The content and how it is read tell two pushes apart, not where a copy of it lies.
+    varyingParams: ['name', 'file', 'identity', 'isSpooled', 'rejectsFolder', 'chunkItems', 'notices'],
+    isExclusive: true,
+    plan: async ({ name }) => [{ unit: 0, chunk: 0, target: name, spec: {} }],
+    work: (chunk, context) => workFile(chunk, { ...context, settings, files }),
+    rejectsFile: ({ rejectsFolder }, runId) => rejectsFileOf(rejectsFolder, runId),
+  };
+}
+
+type PushContext = JobContext & { readonly settings: NetworkPipesSettings; readonly files: PipeFiles };
+
+async function workFile(
+  chunk: ChunkOfWork<NetworkPipesParams>,
+  context: PushContext,
+): Promise<readonly UnsettledUnit[]> {
+  const [unit] = chunk.units;
+  if (unit === undefined) return [];
+  try {
+    await pushFile(chunk, context);
+    return [];
+  } catch (error) {
+    return [{ unit, error: withPlace(error, chunk.params) }];
+  }
+}
+
+async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, context: PushContext): Promise<void> {
+  const { runId, params } = chunk;
+  const { ledger, files, now } = context;
+  const start = await ledger.pushes.begin({
+    runId,
+    unit: 0,
+    fileSha256: params.content.sha256,
+    serviceUrl: context.service.baseUrl,
+    form: params.reading.form,
+    isAgain: params.isAgain,
+    begunAtMs: now(),
+  });
+  if (start.kind === 'waits') throw blockedBy(start.runId, start.claimedAtMs, now());
+  if (start.kind === 'pushed') await takeOutcome(start, chunk, context);
+  else await sendFile(start, chunk, context);
+  if (params.isSpooled) await files.remove(params.file);
+}
+
+/** Settles the push with the outcome of another run that has pushed its content; sends nothing. */
+async function takeOutcome(
+  { runId: otherRunId, sent }: Extract<PushStart, { readonly kind: 'pushed' }>,
+  { runId, params, settled }: ChunkOfWork<NetworkPipesParams>,
+  { ledger, files }: PushContext,
+): Promise<void> {
+  const other = await ledger.runs.read(otherRunId);
+  if (other?.report === undefined) throw new Error(`run ${otherRunId} has pushed the content and has no report`);
+  const { rejectsFolder, name } = paramsSchema.parse(other.params);
+  await files.copyRejects(rejectsFileOf(rejectsFolder, otherRunId), rejectsFileOf(params.rejectsFolder, runId));
+  const outcome = outcomeOfOther(other.report, { own: params.name, other: name }, sent);
+  await ledger.runs.settle(runId, [outcome]);
+  await settled([outcome]);
+}
+
+async function sendFile(
+  { fence, checkpoint }: { readonly fence: number; readonly checkpoint: PushCheckpoint },
+  chunk: ChunkOfWork<NetworkPipesParams>,
+  context: PushContext,
+): Promise<void> {
+  const { runId, params } = chunk;
+  const { ledger, files, now } = context;
+  // Reports the progress of an earlier attempt before this one advances.
+  if (checkpoint.position !== undefined) await reportProgress(checkpoint, chunk);
+  const limit = await knownLimit(context);
+  let hasAdvanced = false;
+
+  async function save(step: PushStep & { readonly settled?: UnitOutcome }): Promise<void> {
+    await ledger.pushes.save({ runId, unit: 0, fence, ...step, savedAtMs: now() });
+    await noteLimit(limit, context);
+    hasAdvanced = true;
+    await reportProgress(step.checkpoint, chunk);
+  }
+
+  await using rejects = await files.openRejects(rejectsFileOf(params.rejectsFolder, runId), checkpoint.rejectsBytes);
+  const { file, identity, reading } = params;
+  const { service } = context;
+  const { signal, isHeld } = chunk;
+  // A push that has advanced gets all its attempts again, so no item need be given up yet.
+  const givesUpItems = (): boolean => chunk.isLastAttempt && !hasAdvanced;
+  const sender = new ChunkSender({ service, limit, signal, isHeld, givesUpItems });
+  const pushContext = { files, file, identity, reading, rejects, sender, limit, signal, isHeld, now, save };
+  const push = new FilePush(filePushSettings(params, context.settings), checkpoint, pushContext);
+  await push.run();
+  const notices = [fileNotice(params.name), ...push.notices, ...params.notices];
+  const settled: UnitOutcome = { unit: 0, state: 'done', counts: push.checkpoint.counts, notices };
+  await save({ checkpoint: push.checkpoint, chunks: [], settled });
+  await chunk.settled([settled]);
+}
+
+function filePushSettings(
+  { chunkItems }: NetworkPipesParams,
+  { concurrency, checkpointEveryMs }: NetworkPipesSettings,
+): FilePushSettings {
+  return { chunkItems, concurrency, maxOpenChunks: concurrency * openChunksEach, maxHeldBytes, checkpointEveryMs };
+}
+
+async function reportProgress(
+  { position, counts }: PushCheckpoint,
+  { params, advanced }: ChunkOfWork<NetworkPipesParams>,
+): Promise<void> {
+  await advanced({ unit: 0, done: position?.byte ?? 0, whole: params.content.bytes, counts });
+}
+
+async function knownLimit({ ledger, service, settings, now }: PushContext): Promise<BodyLimit> {
+  const known = await ledger.pushes.bodyLimit(service.baseUrl, now() - bodyLimitKeptMs);
+  return new BodyLimit(settings.chunkBytes, known);
+}
+
+async function noteLimit(limit: BodyLimit, { ledger, service, now }: PushContext): Promise<void> {
+  const maxBytes = limit.takeFound();
+  if (maxBytes === undefined) return;
+  await ledger.pushes.noteBodyLimit({ serviceUrl: service.baseUrl, maxBytes, foundAtMs: now() });
+}
+
+/** A missing file may be on the host where the push was requested. */
+function withPlace(error: unknown, { file }: NetworkPipesParams): unknown {
+  if (!(error instanceof UsageError) || error.message !== `there is no file ${file}`) return error;
+  return new PermanentError('source-missing', `the worker finds no file ${file}`, {
+    cause: error,
+    hint: 'Put it where every worker can read it, or hand it in by standard input with a data folder that they share.',
+  });
+}

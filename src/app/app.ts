@@ -1,0 +1,193 @@
+/**
+ * The composition of wellsync from the configuration: warehouse, queue, jobs, run service and workers. Each part is
+ * opened, and its libraries loaded, at its first use; all are closed together. The service and its token are only
+ * loaded where work is done (G10).
+ */
+import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
+import { createJobs } from '../../jobs/registry.ts';
+import type { OutageRecord } from '../core/base/outage.ts';
+import { type BeatTimes, beatTimes } from '../core/run/queue-claim.ts';
+import { pipeFiles } from '../pipes/pipe-files.ts';
+import type { ChunkQueueName, RunningWorkers, RunQueue } from '../queue/port.ts';
+import type { AnyJob } from '../runs/job.ts';
+import { checkQueue, claimQueue, type QueueClaim } from '../runs/queue-claim.ts';
+import { RunService } from '../runs/run-service.ts';
+import type { ProductionDataService } from '../service/production-data-service.ts';
+import { createWarehouse } from '../warehouse/create-warehouse.ts';
+import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/warehouse.ts';
+import { jobSettings } from './job-settings.ts';
+import { openService } from './open-service.ts';
+import { queueAddressOf, serviceIdentityOf } from './service-settings.ts';
+
+const now = Date.now;
+
+export interface App extends AsyncDisposable {
+  readonly config: Config;
+  /** Whether an operator at a terminal sees what the process says. */
+  readonly isAttended: boolean;
+  /** Tells the operator what must be seen, whatever else is kept quiet. */
+  readonly tell: (message: string) => void;
+  readonly jobs: readonly AnyJob[];
+  readonly warehouse: Warehouse;
+  readonly ledger: Ledger;
+  /** Returns the same queue at every call; the first call decides its kind. Throws UnreachableError('redis'). */
+  queue(kind: 'prompt' | 'lasting'): Promise<RunQueue>;
+  /** Throws UsageError if the warehouse belongs to another service than the configured one (G11). */
+  checkService(): Promise<void>;
+  /**
+   * Assigns the warehouse to the queue of the app. Throws as {@link checkService} does, and UnreachableError if another
+   * queue with living workers has the warehouse (G11).
+   */
+  claimQueue(log: Logger): Promise<QueueClaim>;
+  /** Throws UnreachableError if a run that is queued now would be refused: another queue has the warehouse (G11). */
+  checkQueue(): Promise<void>;
+  runService(): Promise<RunService>;
+  /**
+   * Returns the same client at every call of a kind, with its share of the limits that hold across all workers (G9). A
+   * prompt one ends with ServiceHoldError where the service asked all to wait; a lasting one waits.
+   */
+  service(kind: 'prompt' | 'lasting', log: Logger): Promise<ProductionDataService>;
+  /** Works these queues in this process until stopped. Closing the app does not stop them. */
+  startWorkers(queues: readonly ChunkQueueName[], log: Logger, outages: OutageRecord): Promise<RunningWorkers>;
+}
+
+export interface AppOptions {
+  /** By default true. */
+  readonly isAttended?: boolean;
+  /** Called with a remark for the operator. */
+  readonly tell?: (message: string) => void;
+  readonly lockWaitMs?: number;
+  readonly log?: Logger;
+  /** Intervals of the beat of a working queue; tests set shorter ones. */
+  readonly beat?: BeatTimes;
+  /** Called when another program holds the warehouse for long. */
+  readonly onWait?: (message: string) => void;
+  /** Called after the warehouse of an earlier version was migrated. */
+  readonly onMigrated?: (message: string) => void;
+}
+
+export function createApp(config: Config, options: AppOptions = {}): App {
+  return new ComposedApp(config, options);
+}
+
+class ComposedApp implements App {
+  readonly config: Config;
+  readonly isAttended: boolean;
+  readonly tell: (message: string) => void;
+  readonly jobs: readonly AnyJob[];
+  readonly warehouse: WarehouseHandle;
+  readonly ledger: Ledger;
+  readonly #times: BeatTimes;
+  readonly #closers: (() => Promise<void>)[] = [];
+  #queue: Promise<RunQueue> | undefined;
+  /** Aborts when the workers of this process begin to stop. */
+  readonly #stopping = new AbortController();
+  readonly #services = new Map<'prompt' | 'lasting', Promise<ProductionDataService>>();
+
+  constructor(
+    config: Config,
+    { beat = beatTimes, isAttended = true, tell = () => {}, ...warehouseOptions }: AppOptions,
+  ) {
+    this.config = config;
+    this.isAttended = isAttended;
+    this.tell = tell;
+    this.#times = beat;
+    this.jobs = createJobs(jobSettings(config), pipeFiles);
+    const { url, ...settings } = config.warehouse;
+    const service = config.service.url === undefined ? undefined : serviceIdentityOf(config);
+    this.warehouse = createWarehouse(url, { ...settings, ...warehouseOptions, service, now });
+    this.ledger = this.warehouse.ledger;
+    this.#closers.push(() => this.warehouse.close());
+  }
+
+  async queue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
+    this.#queue ??= this.#openQueue(kind).catch((error: unknown) => {
+      // The next call tries again.
+      this.#queue = undefined;
+      throw error;
+    });
+    return this.#queue;
+  }
+
+  async #openQueue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
+    const { redis, queue } = this.config;
+    const { createRunQueue } = await import('../queue/run-queue.ts');
+    const address = { url: redis.url, prefix: queue.prefix, service: await this.#queueService() };
+    const opened = await createRunQueue(address, kind);
+    this.#closers.push(() => opened.close());
+    return opened;
+  }
+
+  /** The service whose queues a command uses: that of the warehouse, if it has one. */
+  async #queueService(): Promise<string> {
+    const owner = this.warehouse.isStored() ? (await this.ledger.ownership.read()).service : undefined;
+    return owner ?? serviceIdentityOf(this.config).key;
+  }
+
+  async service(kind: 'prompt' | 'lasting', log: Logger): Promise<ProductionDataService> {
+    const known = this.#services.get(kind);
+    if (known !== undefined) return known;
+    const opened = openService(this.config, { kind, log, stopping: this.#stopping.signal }, (close) =>
+      this.#closers.push(close),
+    );
+    this.#services.set(kind, opened);
+    return opened;
+  }
+
+  async checkService(): Promise<void> {
+    await this.ledger.ownership.checkService(serviceIdentityOf(this.config));
+  }
+
+  async claimQueue(log: Logger): Promise<QueueClaim> {
+    await this.checkService();
+    return claimQueue({ ...(await this.#claimContext('lasting')), log });
+  }
+
+  async checkQueue(): Promise<void> {
+    if (this.warehouse.isStored()) await checkQueue(await this.#claimContext('prompt'));
+  }
+
+  async runService(): Promise<RunService> {
+    const serviceKey = (): string => serviceIdentityOf(this.config).key;
+    return new RunService({ ...(await this.#claimContext('prompt')), jobs: this.jobs, serviceKey, now });
+  }
+
+  async #claimContext(kind: 'prompt' | 'lasting') {
+    const { location } = this.warehouse;
+    return { ledger: this.ledger, queue: await this.queue(kind), location, times: this.#times };
+  }
+
+  async startWorkers(queues: readonly ChunkQueueName[], log: Logger, outages: OutageRecord): Promise<RunningWorkers> {
+    const { warehouse, ledger, jobs, config } = this;
+    const [service, queue] = [await this.service('lasting', log), await this.queue('lasting')];
+    const context = { service, warehouse, ledger, queue, jobs, now, log, outages };
+    const { attempts: maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs } = config.queue;
+    const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
+    const { Coordinator, coordinatorDefaults } = await import('../runs/coordinator.ts');
+    const { ChunkWorker } = await import('../runs/chunk-worker.ts');
+    const { startWorkers } = await import('../queue/workers.ts');
+    const coordinator = new Coordinator(context, { ...coordinatorDefaults, maxHoldMs });
+    const chunkWorker = new ChunkWorker({ ...context, retry, random: Math.random });
+    const workers = await startWorkers({
+      address: queueAddressOf(config),
+      settings: { queues, ...config.worker, retry },
+      handlers: {
+        coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
+        work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
+      },
+      log,
+      outages,
+    });
+    const stop = (graceMs?: number): Promise<void> => {
+      this.#stopping.abort();
+      return workers.stop(graceMs);
+    };
+    return { stop };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // A part that fails to close must neither hide an earlier error nor keep others open.
+    for (const close of this.#closers.toReversed()) await Promise.allSettled([close()]);
+  }
+}

@@ -1,0 +1,1 @@
+export { chunkQueues, type ChunkQueueName } from '../queue/port.ts';

@@ -1,0 +1,58 @@
+/** The checks of `wellsync doctor`: each part is used, and each finding says what to do. */
+import type { Config } from '../../config/schema.ts';
+import { holdText } from '../core/run/service-hold.ts';
+import { type App, createApp } from './app.ts';
+import { livenessOf, type Liveness } from './health/beat.ts';
+import { checkDisk } from './health/disk.ts';
+import { checked, type Finding, warning } from './health/finding.ts';
+import { checkRedisPart } from './health/redis.ts';
+import { checkServiceAndAccess } from './health/service.ts';
+import { checkWarehouse, checkWorkers } from './health/warehouse.ts';
+
+/** Short: the doctor should report a held file rather than wait for it. */
+const lockWaitMs = 3_000;
+
+const lookAtRedis = {
+  hint: 'See whether Redis is up, and WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
+};
+const lookAtWarehouse = {
+  hint: 'See WELLSYNC_WAREHOUSE (or warehouse.url), and which other program has the file.',
+};
+
+/** Checks with the configuration; `uwi` is a well to ask the service for. A failed part keeps no other from its check. */
+export async function checksOfParts(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
+  const redis = await checked('redis', lookAtRedis, () => checkRedisPart(config));
+  const hasRedis = redis.status !== 'failed';
+  const workers = hasRedis ? [await checked('workers', lookAtRedis, () => withInstallation(config, checkWorkers))] : [];
+  return [
+    redis,
+    ...workers,
+    ...(hasRedis ? await holdFindings(config) : []),
+    await checked('warehouse', lookAtWarehouse, () => withInstallation(config, checkWarehouse)),
+    ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
+    await checkDisk(config.dataDir),
+  ];
+}
+
+/** None while requests may be sent. */
+async function holdFindings(config: Config): Promise<readonly Finding[]> {
+  try {
+    await using app = createApp(config, { lockWaitMs });
+    const hold = await (await app.queue('prompt')).serviceHold.read();
+    return hold === undefined ? [] : [warning('hold', holdText(hold), { action: { kind: 'release-service' } })];
+  } catch {
+    // Without a warehouse, a service or Redis the checks of those say so.
+    return [];
+  }
+}
+
+async function withInstallation(config: Config, check: (app: App) => Promise<Finding>): Promise<Finding> {
+  await using app = createApp(config, { lockWaitMs });
+  return await check(app);
+}
+
+/** Whether a worker is at work, by the beat alone, with the address of the warehouse. For a probe every few seconds. */
+export async function checkLive(config: Config): Promise<Liveness & { readonly warehouse: string }> {
+  await using app = createApp(config);
+  return { ...(await livenessOf(app)), warehouse: app.warehouse.location };
+}

@@ -1,0 +1,50 @@
+/** Disks, by really writing: free space and permissions tell less (quotas, read-only mounts, files in the place of folders). */
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { open, rm, statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { bytesText } from '../../core/base/text.ts';
+import { failed, type Finding, ok, warning } from './finding.ts';
+
+const leastFreeBytes = 1e9;
+const writtenBytes = 1e6;
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there',
+  EDQUOT: 'the quota is used up',
+  ENOENT: 'it takes no files',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'it is a file, and no folder',
+  EPERM: 'this user may not write there',
+  EROFS: 'the disk is read-only',
+};
+
+export async function checkDisk(dataDir: string): Promise<Finding> {
+  const fault = await writeFault(dataDir);
+  const hint = 'Set WELLSYNC_DATA_DIR (or dataDir) to a folder with room that can be written to.';
+  if (fault !== undefined) return failed('disk', fault, { hint });
+  const { bavail, bsize } = await statfs(nearestFolder(dataDir));
+  const free = `${bytesText(bavail * bsize)} free at ${dataDir}`;
+  return bavail * bsize < leastFreeBytes ? warning('disk', free, { hint }) : ok('disk', `${free}, written to`);
+}
+
+/** Writes a megabyte into the folder, or its nearest existing parent, and removes it. Why that failed, if it did. */
+export async function writeFault(folder: string): Promise<string | undefined> {
+  const existing = nearestFolder(folder);
+  const file = path.join(existing, `.wellsync-doctor-${randomUUID()}`);
+  try {
+    await using handle = await open(file, 'wx', 0o600);
+    await handle.write(Buffer.alloc(writtenBytes));
+    await handle.sync();
+    return undefined;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    return `${existing} cannot be written to: ${reasons[code] ?? code}`;
+  } finally {
+    await rm(file, { force: true }).catch(() => undefined);
+  }
+}
+
+function nearestFolder(folder: string): string {
+  return existsSync(folder) ? folder : nearestFolder(path.dirname(folder));
+}

@@ -1,0 +1,46 @@
+/** What the doctor found of one part, with a remedy that an operator can act on. */
+import type { Action } from '../../core/base/action.ts';
+import { UsageError, WellsyncError } from '../../core/base/errors.ts';
+
+export interface Finding {
+  readonly part: string;
+  readonly status: 'ok' | 'warning' | 'failed';
+  readonly message: string;
+  readonly hint: string | null;
+  readonly action: Action | null;
+}
+
+/** The remedy of an error, or the part of it that a finding shows. */
+interface Remedy {
+  readonly hint?: string | undefined;
+  readonly action?: Action | undefined;
+}
+
+export function ok(part: string, message: string): Finding {
+  return { part, status: 'ok', message, hint: null, action: null };
+}
+
+export function warning(part: string, message: string, { hint, action }: Remedy): Finding {
+  return { part, status: 'warning', message, hint: hint ?? null, action: action ?? null };
+}
+
+export function failed(part: string, message: string, remedy: Remedy): Finding {
+  return { ...warning(part, message, remedy), status: 'failed' };
+}
+
+/** The finding for an error; `otherwise` is the remedy for one without. Rethrows an unknown error. */
+export function failedFinding(part: string, error: unknown, otherwise: Remedy = {}): Finding {
+  if (!(error instanceof WellsyncError)) throw error;
+  const issues = error instanceof UsageError ? error.issues : [];
+  const hasRemedy = error.hint !== undefined || error.action !== undefined;
+  return failed(part, [error.message, ...issues].join('\n'), hasRemedy ? error : otherwise);
+}
+
+/** `otherwise`: the remedy for an error without one. */
+export async function checked(part: string, otherwise: Remedy, check: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await check();
+  } catch (error) {
+    return failedFinding(part, error, otherwise);
+  }
+}

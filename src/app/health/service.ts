@@ -1,0 +1,121 @@
+/** Service and access, by a request with the token: an open port says neither what listens there nor whom it lets in. */
+import { Readable } from 'node:stream';
+import { pino } from 'pino';
+import type { Config } from '../../../config/schema.ts';
+import { DAY_MS } from '../../core/time/window.ts';
+import { AbortedError, AccessError, NotFoundError, ServiceHoldError, WellsyncError } from '../../core/base/errors.ts';
+import { shownService } from '../../core/base/service-key.ts';
+import { listed } from '../../core/base/text.ts';
+import { checkServiceReach } from '../../service/reach.ts';
+import { after } from '../../timers/sleep.ts';
+import { type App, createApp } from '../app.ts';
+import { checkSecretFiles } from '../preflight.ts';
+import { targetsFrom, uwiKind } from '../requests/target-input.ts';
+import { serviceIdentityOf, serviceUrlOf, tlsOf } from '../service-settings.ts';
+import { failedFinding, type Finding, ok, warning } from './finding.ts';
+
+/** One attempt, which may have to wait for its turn among the requests of workers. */
+const patienceMs = 20_000;
+
+/** A name that no well has: the answer to it still tells whether the token is taken. */
+const unknownWell = 'wellsync-doctor';
+
+const otherService = {
+  hint: 'Is this the address of the Production Data Service?',
+  action: { kind: 'check-address', setting: 'service.url' },
+} as const;
+
+/** `uwi`: a well that the operator named. Without Redis no request is sent: the limits of G9 are there. */
+export async function checkServiceAndAccess(
+  config: Config,
+  { uwi, hasRedis }: { readonly uwi: string | undefined; readonly hasRedis: boolean },
+): Promise<readonly Finding[]> {
+  try {
+    await checkServiceReach(serviceUrlOf(config), tlsOf(config));
+  } catch (error) {
+    return [failedFinding('service', error, otherService)];
+  }
+  try {
+    await checkSecretFiles(config);
+  } catch (error) {
+    return [reachable(config), failedFinding('access', error)];
+  }
+  if (hasRedis) return askWithToken(config, uwi);
+  const hint = 'Correct what is wrong with Redis first.';
+  return [reachable(config), warning('access', `${tokenText(config)}: not tried without Redis`, { hint })];
+}
+
+function reachable(config: Config): Finding {
+  return ok('service', `${shownService(serviceIdentityOf(config))} can be reached`);
+}
+
+async function askWithToken(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
+  const { service } = config;
+  const once = { ...config, service: { ...service, retry: { ...service.retry, attempts: 1 } } };
+  await using app = createApp(once, { lockWaitMs: 1_000 });
+  const well = await knownWell(app, uwi);
+  try {
+    await ask(app, well ?? unknownWell);
+    const answered = ok(
+      'service',
+      `${shownService(serviceIdentityOf(config))} answered for ${well ?? 'a made-up well'}`,
+    );
+    return [answered, ok('access', `${tokenText(config)}: accepted`)];
+  } catch (error) {
+    return findingsOf(error, config, well);
+  }
+}
+
+function findingsOf(error: unknown, config: Config, well: string | undefined): readonly Finding[] {
+  if (error instanceof AbortedError) {
+    const hint = 'Workers that use all of service.concurrency come first; else see whether the service is slow.';
+    const message = `${tokenText(config)}: no answer within ${patienceMs / 1_000} s`;
+    return [reachable(config), warning('access', message, { hint })];
+  }
+  if (error instanceof ServiceHoldError) {
+    return [reachable(config), warning('access', `${tokenText(config)}: not tried, since ${error.message}`, error)];
+  }
+  if (error instanceof AccessError) return [reachable(config), failedFinding('access', error)];
+  if (error instanceof NotFoundError && !/<(!doctype|html)/i.test(error.message)) {
+    const which = well === undefined ? 'no well is known to ask for' : `the service does not know the well ${well}`;
+    const message = `${tokenText(config)}: whether it is accepted cannot be told, since ${which}`;
+    return [reachable(config), warning('access', message, { action: { kind: 'doctor-well' } })];
+  }
+  if (!(error instanceof WellsyncError)) throw error;
+  return [failedFinding('service', error, otherService)];
+}
+
+async function ask(app: App, uwi: string): Promise<void> {
+  const service = await app.service('prompt', pino({ level: 'silent' }));
+  const endMs = Date.now();
+  const query = { uwi, startMs: endMs - DAY_MS, endMs, limit: 5 };
+  const given = new AbortController();
+  const timer = after(patienceMs, () => given.abort());
+  try {
+    await service.fetchDailyProductionPage(query, { signal: given.signal });
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** The named well, or one of the warehouse or of the configuration. */
+async function knownWell(app: App, uwi: string | undefined): Promise<string | undefined> {
+  const { warehouse, config } = app;
+  if (uwi !== undefined) return uwi;
+  // Another check tells why the warehouse cannot be read.
+  const known = warehouse.isStored() ? await warehouse.dailyProduction.uwis().catch(() => []) : [];
+  if (known[0] !== undefined) return known[0];
+  const { wells: names, wellsFile: file } = config.export;
+  if (names.length === 0 && file === undefined) return undefined;
+  const calledBy = { names: 'uwi', file: 'uwi', known: 'uwi' };
+  const none = { names: [], file: undefined, calledBy };
+  return (await targetsFrom(uwiKind, none, { names, file }, Readable.from([]))).names[0];
+}
+
+function tokenText({ service: { token, tokenFile, oauth, tls } }: Config): string {
+  const shown = tls?.certFile === undefined ? [] : [`client certificate ${tls.certFile}`];
+  if (token !== undefined) return listed(['token set by value', ...shown]);
+  if (tokenFile !== undefined) return listed([`token from the file ${tokenFile}`, ...shown]);
+  if (oauth !== undefined) return listed([`tokens by client credentials from ${oauth.tokenUrl}`, ...shown]);
+  return listed(['no token', ...shown]);
+}

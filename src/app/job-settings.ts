@@ -1,0 +1,91 @@
+/** The settings of the jobs, from the configuration. */
+import type { Config } from '../../config/schema.ts';
+import type { CleanupSettings } from '../../jobs/cleanup/job.ts';
+import type { ProducingSettings } from '../../jobs/cleanup/producing.ts';
+import type { DailyProductionSettings, PluggedWells } from '../../jobs/daily-production/settings.ts';
+import type { DefinitionSettings } from '../../jobs/definitions/job.ts';
+import type { createJobs } from '../../jobs/registry.ts';
+import { instantOfDay } from '../core/time/production-day.ts';
+import { HOUR_MS } from '../core/time/window.ts';
+import type { WellField } from '../warehouse/port/definitions.ts';
+import { selectionsOf } from './requests/cleanup-targets.ts';
+
+export function jobSettings(config: Config): Parameters<typeof createJobs>[0] {
+  return {
+    dailyProduction: dailyProductionSettings(config),
+    definitions: definitionSettings(config),
+    networkPipes: networkPipesSettings(config),
+    cleanup: cleanupSettings(config),
+  };
+}
+
+function definitionSettings(config: Config): DefinitionSettings {
+  const { chunkWells: chunkTargets } = config.export;
+  return { shrink: shrinkOf(config), chunkTargets, concurrency: config.service.concurrency };
+}
+
+function shrinkOf({ export: { shrink } }: Config) {
+  return { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows };
+}
+
+/** Undefined if the configuration names no such field. */
+function wellFieldOf(field: string | undefined, { wells: { uwiField } }: Config): WellField | undefined {
+  return field === undefined ? undefined : { field, uwi: uwiField };
+}
+
+export function pluggedWellsOf(config: Config): PluggedWells {
+  const { plugged, pluggedField, pluggedValues } = config.wells;
+  const field = wellFieldOf(pluggedField, config);
+  const values = new Set(pluggedValues.map((value) => value.toLowerCase()));
+  return { uwis: new Set(plugged), ...(field === undefined ? {} : { byField: { field, values } }) };
+}
+
+export function dailyProductionSettings(config: Config): DailyProductionSettings {
+  const { lookback, lookbackByWell, holeDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
+  return {
+    timeZone: config.timeZone,
+    historyFromMs: historyFromMs(config),
+    lookback,
+    lookbackByWell: new Map(Object.entries(lookbackByWell)),
+    holeDays,
+    shrink: shrinkOf(config),
+    zoneField: wellFieldOf(config.wells.timeZoneField, config),
+    plugged: pluggedWellsOf(config),
+    staleAfterDays: config.freshness.warnAfterDays,
+    chunkWells,
+    chunkRows,
+    batchRows,
+    rowsInMemory,
+    pageLimit: config.service.pageLimit,
+    pageLimitGranted: config.service.pageLimitGranted,
+    wellConcurrency: config.service.concurrency,
+  };
+}
+
+function networkPipesSettings({ push: { chunkBytes, concurrency, checkpointMs } }: Config) {
+  return { chunkBytes, concurrency, checkpointEveryMs: checkpointMs };
+}
+
+function cleanupSettings(config: Config): CleanupSettings {
+  const { planMaxAgeHours, chunkTargets, maxTargets, maxShareOfWellsPercent } = config.cleanup;
+  const { producingDays, uwiField } = producingOf(config);
+  return {
+    planMaxAgeMs: planMaxAgeHours * HOUR_MS,
+    chunkTargets,
+    concurrency: config.service.concurrency,
+    caps: { maxTargets, maxShareOfWellsPercent },
+    producingDays,
+    uwiField,
+    selections: selectionsOf(config),
+  };
+}
+
+/** How a cleanup finds out which wells produce. */
+export function producingOf({ cleanup, wells }: Config): ProducingSettings {
+  return { producingDays: cleanup.refuseIfProducedWithinDays, uwiField: wells.uwiField };
+}
+
+/** The schema has checked the day already. */
+export function historyFromMs(config: Config): number {
+  return instantOfDay(config.export.historyFrom, config.timeZone) ?? 0;
+}

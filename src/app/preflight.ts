@@ -1,0 +1,122 @@
+/** Checks before work starts: every part that it needs is configured, reachable and usable. They write nothing. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Config } from '../../config/schema.ts';
+import { UsageError } from '../core/base/errors.ts';
+import { fileReason } from '../core/base/file-fault.ts';
+import { otherWarehouse } from '../runs/queue-claim.ts';
+import type { App } from './app.ts';
+import { queueAddressOf, serviceUrlOf, tlsOf } from './service-settings.ts';
+
+/** Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. */
+export async function checkBeforeWork(app: App): Promise<void> {
+  const { config } = app;
+  const url = serviceUrlOf(config);
+  checkPlace(app);
+  await checkSecretFiles(config);
+  const { checkServiceReach } = await import('../service/reach.ts');
+  await checkServiceReach(url, tlsOf(config));
+  const { checkRedis } = await import('../queue/redis.ts');
+  await checkRedis(config.redis.url);
+  await openWarehouse(app);
+  await app.checkService();
+}
+
+/**
+ * Throws UsageError where a new warehouse would be made by accident: nobody looks, and its path depends on the working
+ * folder, which under cron is the home folder.
+ */
+function checkPlace({ config, warehouse, isAttended }: App): void {
+  if (warehouse.isStored()) return;
+  const folder = path.dirname(config.warehouse.url.slice('duckdb:'.length));
+  const isMeant = config.isWarehousePlaced || (existsSync(folder) && folder !== path.resolve('.'));
+  if (!isAttended && !isMeant) {
+    throw new UsageError(
+      `there is no warehouse at ${warehouse.location}: a relative path, seen from this working folder`,
+      {
+        hint:
+          'Name the configuration file by WELLSYNC_CONFIG, or give WELLSYNC_DATA_DIR (or WELLSYNC_WAREHOUSE) an absolute path. ' +
+          `If a new warehouse is meant to be here, make its folder first: ${folder}`,
+      },
+    );
+  }
+}
+
+/** A night that begins with a new warehouse is no quiet one: the old one may be lost, or its disk not mounted. */
+async function openWarehouse({ warehouse, tell }: App): Promise<void> {
+  if (!warehouse.isStored()) tell(`There is no warehouse yet: a new one is made at ${warehouse.location}.`);
+  await warehouse.check();
+}
+
+/** As checkBeforeWork, for a run, which needs the queue of the warehouse too. */
+export async function checkBeforeRun(app: App): Promise<void> {
+  await checkQueueOfNewWarehouse(app);
+  await checkBeforeWork(app);
+}
+
+/**
+ * The check of a warehouse makes it, so a queue that works another one is refused before. Throws UnreachableError then
+ * (G11).
+ */
+async function checkQueueOfNewWarehouse({ config, warehouse }: App): Promise<void> {
+  if (warehouse.isStored()) return;
+  const { readQueueIdentity } = await import('../queue/queue-identity.ts');
+  const { warehouseId } = await readQueueIdentity(queueAddressOf(config));
+  if (warehouseId !== undefined) throw otherWarehouse(warehouse.location);
+}
+
+/**
+ * Checks for a worker, which waits for a service that is down. Throws UsageError or UnreachableError for the first part
+ * with a fault.
+ */
+export async function checkBeforeWorking(app: App): Promise<void> {
+  const { config } = app;
+  serviceUrlOf(config);
+  checkPlace(app);
+  const { checkRedis } = await import('../queue/redis.ts');
+  await checkRedis(config.redis.url);
+  await checkQueueOfNewWarehouse(app);
+  await openWarehouse(app);
+}
+
+/**
+ * Reads every file with a secret or a certificate in the configuration. Throws UsageError with every one that cannot be
+ * read or is empty; the content of a file is never shown (G10).
+ */
+export async function checkSecretFiles(config: Config): Promise<void> {
+  const faults = await Promise.all(secretFilesOf(config).map(faultOf));
+  const issues = faults.filter((fault) => fault !== undefined);
+  if (issues.length === 0) return;
+  throw new UsageError('what lets wellsync in at the service cannot be read', {
+    issues,
+    hint: 'Check the paths, and that this user may read the files.',
+  });
+}
+
+interface SecretFile {
+  /** Name of the setting. */
+  readonly setting: string;
+  readonly file: string;
+}
+
+function secretFilesOf({ service: { tokenFile, oauth, tls } }: Config): readonly SecretFile[] {
+  const named = {
+    'WELLSYNC_SERVICE_TOKEN_FILE (service.tokenFile)': tokenFile,
+    'service.oauth.clientSecretFile': oauth?.clientSecretFile,
+    'service.tls.caFile': tls?.caFile,
+    'service.tls.certFile': tls?.certFile,
+    'service.tls.keyFile': tls?.keyFile,
+    'service.tls.passphraseFile': tls?.passphraseFile,
+  };
+  return Object.entries(named).flatMap(([setting, file]) => (file === undefined ? [] : [{ setting, file }]));
+}
+
+async function faultOf({ setting, file }: SecretFile): Promise<string | undefined> {
+  try {
+    const content = await readFile(file, 'utf8');
+    return content.trim() === '' ? `${setting}: the file ${file} is empty` : undefined;
+  } catch (error) {
+    return `${setting}: the file ${file} cannot be read: ${fileReason(error)}`;
+  }
+}

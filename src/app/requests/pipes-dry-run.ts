@@ -1,0 +1,101 @@
+/**
+ * Dry run of a push: reads a file of pipes and sends nothing. Yields counts, rejects file, notices, and the topology.
+ */
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { ChunkCutter } from '../../core/pipes/chunk-cutter.ts';
+import { startOfPush, type PushCheckpoint } from '../../core/pipes/checkpoint.ts';
+import { balanceOfCounts } from '../../core/run/balance.ts';
+import { type CountDescription, rejectedOf } from '../../core/run/job-description.ts';
+import type { Balance, Counts } from '../../core/run/run.ts';
+import type { PipeSource } from '../../pipes/content.ts';
+import type { PipeHeader } from '../../pipes/header.ts';
+import type { PipeItem, RejectedRows } from '../../pipes/items.ts';
+import { pipeFiles } from '../../pipes/pipe-files.ts';
+import { onDisk } from '../../core/base/file-fault.ts';
+import { readPipes, type PipeBatch, type ReadPipesOptions } from '../../pipes/read-pipes.ts';
+import { RejectsFile } from '../../pipes/rejects-file.ts';
+import { Topology, type TopologyReport } from '../../pipes/topology.ts';
+import { dryRunCounts } from '../../../jobs/network-pipes/description.ts';
+import { checkpointAfter, settledChunk, type FileChunk } from '../../../jobs/network-pipes/push/settled-chunks.ts';
+import { fileNotices, unevenNotices } from '../../../jobs/network-pipes/push/push-notices.ts';
+
+export interface LookOptions {
+  readonly reading: ReadPipesOptions;
+  readonly chunkItems: number;
+  readonly chunkBytes: number;
+  /** Created, with its folder, if any row is rejected. */
+  readonly rejectsFile: string;
+  readonly withTopology: boolean;
+}
+
+export interface PipesLook {
+  /** rows = sendable + superseded + rejectedByUs. `pipes`: the items that would be sent. */
+  readonly counts: Counts;
+  /** Descriptions of the counts, in display order. */
+  readonly described: readonly CountDescription[];
+  readonly balance: Balance;
+  readonly rows: number;
+  readonly rejected: number;
+  /** Undefined if nothing was rejected. */
+  readonly rejectsFile: string | undefined;
+  readonly notices: readonly string[];
+  readonly topology: TopologyReport | undefined;
+}
+
+/**
+ * Reads the source to its end. Throws UsageError for a source that cannot be read to the end, with the rejects so far
+ * in the file, and AbortedError when the signal of the source aborts.
+ */
+export async function lookThroughPipes(source: PipeSource, options: LookOptions): Promise<PipesLook> {
+  const { chunkItems: maxItems, chunkBytes: maxBytes, rejectsFile } = options;
+  await onDisk(rejectsFile, () => mkdir(path.dirname(rejectsFile), { recursive: true }));
+  await using rejects = await RejectsFile.open(rejectsFile, 0);
+  const cutter = new ChunkCutter<PipeItem, RejectedRows>(() => ({ maxItems, maxBytes }));
+  const topology = options.withTopology ? new Topology() : undefined;
+  let found = startOfPush;
+  let last: PipeBatch | undefined;
+  for await (const batch of readPipes(source, options.reading)) {
+    for (const entry of batch.entries) {
+      if (entry.kind === 'item') topology?.add(entry);
+      const chunk = entry.kind === 'item' ? cutter.add(entry) : cutter.reject(entry);
+      found = await withChunk(found, chunk, batch.header, rejects);
+    }
+    last = batch;
+  }
+  if (last === undefined) throw new Error('a reading gives one batch at least');
+  found = await withChunk(found, cutter.flush(), last.header, rejects);
+  const counts = countsOf(found.counts);
+  return {
+    counts,
+    described: dryRunCounts,
+    balance: balanceOfCounts({ counts: dryRunCounts }, counts),
+    rows: counts['rows'] ?? 0,
+    rejected: rejectedOf({ counts: dryRunCounts }, counts),
+    rejectsFile: found.rejectsBytes === 0 ? undefined : rejectsFile,
+    notices: [...fileNotices(last.header, last.form, found), ...unevenNotices(found.unevenLists)],
+    topology: topology?.report(),
+  };
+}
+
+/** Settles a chunk as if the service had accepted every item. */
+async function withChunk(
+  found: PushCheckpoint,
+  chunk: FileChunk | undefined,
+  header: PipeHeader,
+  rejects: RejectsFile,
+): Promise<PushCheckpoint> {
+  if (chunk === undefined) return found;
+  const passed = settledChunk(
+    chunk,
+    { accepted: chunk.items, refused: [], failed: [], requests: 0 },
+    header,
+    pipeFiles,
+  );
+  const rejectsBytes = await rejects.append(passed.rejects, header);
+  return checkpointAfter(found, [passed], rejectsBytes, pipeFiles);
+}
+
+function countsOf({ rows = 0, accepted = 0, superseded = 0, rejectedByUs = 0, pipes = 0 }: Counts): Counts {
+  return { rows, sendable: accepted, superseded, rejectedByUs, pipes };
+}

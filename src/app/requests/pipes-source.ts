@@ -1,0 +1,56 @@
+/** The source of a push: a file in its place, or standard input, copied to the data folder for the run. */
+import { randomBytes } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { onDisk } from '../../core/base/file-fault.ts';
+import { identifyContent, identifyFile, type FileContent, type FileIdentity } from '../../pipes/file-identity.ts';
+
+/** Its name in messages. */
+export const standardInput = 'standard input';
+
+export interface PushSource {
+  /** The operator's name for it. */
+  readonly name: string;
+  /** Absolute path. */
+  readonly file: string;
+  readonly isSpooled: boolean;
+  readonly identity: FileIdentity;
+  readonly content: FileContent;
+}
+
+/**
+ * `-` is standard input, which is copied: a run must be able to read it again, after a kill and on a retry. Throws
+ * UsageError, and OutageError when the data folder has no room for the copy.
+ */
+export async function pushSource(named: string, stdin: Readable, dataDir: string): Promise<PushSource> {
+  const isSpooled = named === '-';
+  const file = isSpooled ? await spool(stdin, path.resolve(dataDir, 'spool')) : path.resolve(named);
+  try {
+    const identity = await identifyFile(file);
+    const content = await identifyContent(file, identity);
+    return { name: isSpooled ? standardInput : named, file, isSpooled, identity, content };
+  } catch (error) {
+    await dropSource({ file, isSpooled });
+    throw error;
+  }
+}
+
+/** Removes the copy of standard input if no run will. */
+export async function dropSource({ file, isSpooled }: Pick<PushSource, 'file' | 'isSpooled'>): Promise<void> {
+  if (isSpooled) await rm(file, { force: true });
+}
+
+async function spool(stdin: Readable, folder: string): Promise<string> {
+  await onDisk(folder, () => mkdir(folder, { recursive: true }));
+  const file = path.join(folder, `${randomBytes(8).toString('hex')}.csv`);
+  try {
+    await onDisk(file, () => pipeline(stdin, createWriteStream(file, { flags: 'wx' })));
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  }
+  return file;
+}

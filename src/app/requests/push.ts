@@ -1,0 +1,181 @@
+/** Requests that push a file of network pipes: identifies its content, checks its header, and prepares its run. */
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Config } from '../../../config/schema.ts';
+import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { serviceIdentity } from '../../core/base/service-key.ts';
+import { sourceName, type PipeSource } from '../../pipes/content.ts';
+import { readPipes } from '../../pipes/read-pipes.ts';
+import { Topology } from '../../pipes/topology.ts';
+import { shownBaseUrl } from '../../service/settings.ts';
+import type { KnownPush } from '../../warehouse/port/pushes.ts';
+import type { App } from '../app.ts';
+import type { StartedOnce } from '../start-once.ts';
+import { topologySentences } from '../views/topology.ts';
+import { EmptyListError } from './empty-list.ts';
+import { rejectsFolderOf } from '../retention.ts';
+import { lookThroughPipes, type PipesLook } from './pipes-dry-run.ts';
+import { dropSource, pushSource, standardInput, type PushSource } from './pipes-source.ts';
+
+export interface PushRequest {
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+  readonly form: 'auto' | 'wide' | 'long';
+  readonly ignoreUnknownColumns: boolean;
+  /** Limit of pipes in a request; undefined: that of the configuration. */
+  readonly chunkItems: number | undefined;
+  /** Pushes even a content that has been pushed, or is being pushed. */
+  readonly isAgain: boolean;
+  readonly withTopology: boolean;
+  /** One character between cells; undefined: that of the configuration. */
+  readonly delimiter: string | undefined;
+  /** Whether the file may hold its header alone. */
+  readonly allowsEmpty: boolean;
+}
+
+/**
+ * A push that is prepared and not started. Disposing it removes the copy of standard input, unless its run was started.
+ */
+export class PreparedPush implements AsyncDisposable {
+  readonly job = networkPipesJobName;
+  readonly #source: PushSource;
+  readonly #request: PushRequest;
+  readonly #config: Config;
+  #isStarted = false;
+
+  constructor(source: PushSource, request: PushRequest, config: Config) {
+    this.#source = source;
+    this.#request = request;
+    this.#config = config;
+  }
+
+  /** The operator's name for the file. */
+  get name(): string {
+    return this.#source.name;
+  }
+
+  /** Absolute path. */
+  get file(): string {
+    return this.#source.file;
+  }
+
+  /** Size of the file as stored: compressed, if it is gzip. */
+  get bytes(): number {
+    return this.#source.identity.bytes;
+  }
+
+  /** SHA-256 of the uncompressed content. */
+  get sha256(): string {
+    return this.#source.content.sha256;
+  }
+
+  /** The push that makes this one needless or that it has to wait for; undefined with `isAgain`. */
+  async findKnown({ ledger, warehouse }: App): Promise<KnownPush | undefined> {
+    if (this.#request.isAgain || !warehouse.isStored()) return undefined;
+    const { url, id } = this.#config.service;
+    const content = { fileSha256: this.sha256, form: this.#request.form };
+    if (url === undefined) return ledger.pushes.find({ ...content, serviceUrl: undefined });
+    const service = serviceIdentity(url, id)?.key;
+    return ledger.pushes.find({ ...content, serviceUrl: shownBaseUrl(url), ...(service && { service }) });
+  }
+
+  /** Irregularities of the network, a sentence each; empty unless requested. */
+  async topologyNotices(): Promise<readonly string[]> {
+    if (!this.#request.withTopology) return [];
+    const { file, name } = this.#source;
+    const topology = new Topology();
+    for await (const { entries } of readPipes({ path: file, name }, readingOf(this.#request, this.#config))) {
+      for (const entry of entries) if (entry.kind === 'item') topology.add(entry);
+    }
+    return topologySentences(topology.report());
+  }
+
+  /** Starts the run; `start` queues it, or finds an unfinished one of the same content, which has a copy of its own. */
+  async start<T extends Pick<StartedOnce, 'kind'>>(
+    notices: readonly string[],
+    start: (job: string, params: NetworkPipesParams) => Promise<T>,
+  ): Promise<T & { readonly job: string }> {
+    const started = await start(this.job, this.#params(notices));
+    this.#isStarted = started.kind === 'started';
+    return { ...started, job: this.job };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isStarted) await dropSource(this.#source);
+  }
+
+  #params(notices: readonly string[]): NetworkPipesParams {
+    const { name, file, isSpooled, identity, content } = this.#source;
+    return {
+      name,
+      file,
+      isSpooled,
+      identity,
+      content,
+      isAgain: this.#request.isAgain,
+      rejectsFolder: rejectsFolderOf(this.#config),
+      chunkItems: chunkItemsOf(this.#request, this.#config),
+      reading: readingOf(this.#request, this.#config),
+      notices: [...notices],
+    };
+  }
+}
+
+/**
+ * Reads the source once, and its first rows. Throws UsageError for a file that cannot be read, or has no usable header,
+ * EmptyListError for one that has no row and may not be empty.
+ */
+export async function preparePush(request: PushRequest, stdin: Readable, config: Config): Promise<PreparedPush> {
+  const source = await pushSource(request.file, stdin, config.dataDir);
+  try {
+    await checkStart(source, readingOf(request, config), request.allowsEmpty);
+  } catch (error) {
+    await dropSource(source);
+    throw error;
+  }
+  return new PreparedPush(source, request, config);
+}
+
+/** Checks a whole file as a push would, and sends nothing. Uses neither service nor Redis nor warehouse. */
+export async function dryRunPush(
+  request: PushRequest,
+  stdin: Readable,
+  config: Config,
+): Promise<{ readonly name: string; readonly look: PipesLook }> {
+  const source: PipeSource = request.file === '-' ? { stream: stdin, name: standardInput } : { path: request.file };
+  const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 14);
+  const look = await lookThroughPipes(source, {
+    reading: readingOf(request, config),
+    chunkItems: chunkItemsOf(request, config),
+    chunkBytes: config.push.chunkBytes,
+    rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
+    withTopology: request.withTopology,
+  });
+  if (look.rows === 0 && !request.allowsEmpty) throw noRow(sourceName(source));
+  return { name: sourceName(source), look };
+}
+
+function readingOf(request: PushRequest, config: Config): NetworkPipesParams['reading'] {
+  const { form, ignoreUnknownColumns, delimiter = config.push.delimiter } = request;
+  const { aliases, limits } = config.push;
+  return { form, delimiter, aliases, ignoreUnknownColumns, limits };
+}
+
+function chunkItemsOf({ chunkItems }: PushRequest, config: Config): number {
+  return chunkItems ?? config.push.chunkItems;
+}
+
+async function checkStart(
+  { file, name }: PushSource,
+  reading: NetworkPipesParams['reading'],
+  allowsEmpty: boolean,
+): Promise<void> {
+  for await (const { entries } of readPipes({ path: file, name }, reading)) {
+    if (allowsEmpty || entries.length > 0) return;
+  }
+  throw noRow(name);
+}
+
+function noRow(name: string): EmptyListError {
+  return new EmptyListError(`${name} has no row behind its header`);
+}

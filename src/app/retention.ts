@@ -1,0 +1,106 @@
+/** Removes what was kept long enough: rows of the warehouse, and files with rejected rows (docs/retention.md). */
+import { readdir, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
+import { TakenOverError } from '../core/base/errors.ts';
+import { DAY_MS } from '../core/time/window.ts';
+import { sleep } from '../timers/sleep.ts';
+import type { Pruned, RetentionBounds } from '../warehouse/port/retention.ts';
+import type { App } from './app.ts';
+
+/** How often a worker looks whether a day has passed since the last time. */
+const lookEveryMs = 600_000;
+
+/** Numbers of what was, or would be, removed. */
+export interface PrunedAll extends Pruned {
+  readonly rejectsFiles: number;
+}
+
+const nothing: PrunedAll = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0 };
+
+function retentionBounds({ retention, push }: Config, nowMs: number): RetentionBounds {
+  const before = (days: number): number => nowMs - days * DAY_MS;
+  return {
+    unitsMs: before(retention.unitDays),
+    runsMs: before(retention.runDays),
+    pushesMs: before(push.rememberDays),
+    historyMs: retention.historyDays === undefined ? undefined : before(retention.historyDays),
+  };
+}
+
+/** What {@link prune} would remove now. */
+export async function countPrunable({ config, ledger }: App, nowMs: number): Promise<PrunedAll> {
+  const rejectsFiles = (await oldRejects(config, nowMs)).length;
+  return { ...(await ledger.retention.count(retentionBounds(config, nowMs))), rejectsFiles };
+}
+
+/** Removes it step by step, each in a short transaction, until nothing is left or the signal aborts. */
+export async function prune(
+  { config, ledger: { retention } }: App,
+  nowMs: number,
+  signal?: AbortSignal,
+): Promise<PrunedAll> {
+  const bounds = retentionBounds(config, nowMs);
+  for (let total = nothing; ;) {
+    if (signal?.aborted === true) return total;
+    const removed = await retention.step(bounds);
+    if (removed === undefined) {
+      await retention.notePruned(nowMs);
+      return { ...total, rejectsFiles: await removeRejects(config, nowMs) };
+    }
+    total = sumOf(total, removed);
+  }
+}
+
+function sumOf(left: PrunedAll, right: Pruned): PrunedAll {
+  const names = Object.keys(right) as readonly (keyof Pruned)[];
+  return { ...left, ...Object.fromEntries(names.map((name) => [name, left[name] + right[name]])) };
+}
+
+/** Prunes where that came to its end more than a day ago. */
+export async function pruneOnceADay(app: App, log: Logger, signal: AbortSignal): Promise<void> {
+  try {
+    const prunedAtMs = await app.ledger.retention.prunedAtMs();
+    if (prunedAtMs !== undefined && Date.now() - prunedAtMs < DAY_MS) return;
+    const pruned = await prune(app, Date.now(), signal);
+    if (Object.values(pruned).some((count) => count > 0)) log.info(pruned, 'what was kept long enough was removed');
+  } catch (error) {
+    // What is left goes the next time.
+    if (!signal.aborted && !(error instanceof TakenOverError))
+      log.warn({ err: error }, 'old rows could not be removed');
+  }
+}
+
+/** Prunes once a day until the signal aborts. */
+export async function keepPruning(app: App, log: Logger, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(lookEveryMs, { signal, ref: false }).catch(() => {});
+    if (signal.aborted) return;
+    await pruneOnceADay(app, log, signal);
+  }
+}
+
+async function removeRejects(config: Config, nowMs: number): Promise<number> {
+  const files = await oldRejects(config, nowMs);
+  for (const file of files) await rm(file, { force: true });
+  return files.length;
+}
+
+/** Files with rejected rows that nobody has written to for so long: unfinished pushes write to theirs. */
+async function oldRejects(config: Config, nowMs: number): Promise<readonly string[]> {
+  const folder = rejectsFolderOf(config);
+  const names = await readdir(folder).catch(() => []);
+  const old: string[] = [];
+  for (const name of names.filter((each) => each.endsWith('.csv'))) {
+    const file = path.join(folder, name);
+    const found = await stat(file).catch(() => undefined);
+    const isOld = found?.isFile() === true && found.mtimeMs < nowMs - config.retention.rejectsDays * DAY_MS;
+    if (isOld) old.push(file);
+  }
+  return old;
+}
+
+export function rejectsFolderOf({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return path.resolve(dataDir, 'rejects');
+}

@@ -1,0 +1,104 @@
+/** Runs with their live figures: the state is from the ledger, the progress from Redis. */
+import { type ExitCode, exitCodeOfReport } from '../core/run/exit-code.ts';
+import { exceptionsOf, type JobDescription } from '../core/run/job-description.ts';
+import { isFinished, type RunReport, type RunSummary } from '../core/run/run.ts';
+import type { ServiceHold } from '../core/run/service-hold.ts';
+import type { RunProgress } from '../queue/port.ts';
+import type { RunFilter } from '../warehouse/port/runs.ts';
+import type { App } from './app.ts';
+import { isUnattended } from './follow-run.ts';
+import { jobDescriptionOf } from './views/run-outcome.ts';
+
+/** What a run that has not ended has done so far, earlier attempts included. */
+export type RunFigures = Pick<RunProgress, 'units' | 'settledUnits' | 'counts'>;
+
+export interface RunStatus {
+  readonly run: RunSummary;
+  /** Live from Redis, else from the ledger. Undefined for a run that has ended or has no plan. */
+  readonly progress: RunFigures | undefined;
+  /** Address without secrets. */
+  readonly warehouse: string;
+}
+
+/** A run that has not ended. */
+export interface LiveRunStatus extends RunStatus {
+  /** Whether no worker has its queue. */
+  readonly isUnattended: boolean;
+  /** Undefined if the service lets requests be sent. */
+  readonly hold: ServiceHold | undefined;
+}
+
+export interface RunList {
+  /** The newest first. */
+  readonly runs: readonly RunStatus[];
+  /** The service of the warehouse; undefined before its first run. */
+  readonly service: string | undefined;
+  /** Address without secrets. */
+  readonly warehouse: string;
+  /** Start of the next list; undefined on the last one. */
+  readonly cursor: string | undefined;
+  /** Jobs with unfinished runs, but without a worker. */
+  readonly unattendedJobs: readonly string[];
+  /** Why live figures are missing; undefined if Redis answered. */
+  readonly liveFault: string | undefined;
+}
+
+/** Without Redis the figures are those of the ledger. */
+export async function listRuns(app: App, filter: RunFilter): Promise<RunList> {
+  const { ledger } = app;
+  const { location: warehouse } = app.warehouse;
+  const { runs, cursor } = await ledger.runs.list(filter);
+  const { service } = await ledger.ownership.read();
+  const unfinished = runs.filter((run) => !isFinished(run.state));
+  const progressByRun = new Map<string, RunFigures | undefined>();
+  const unattendedJobs: string[] = [];
+  let liveFault: string | undefined;
+  try {
+    for (const run of unfinished) progressByRun.set(run.runId, await readLiveFigures(app, run));
+    for (const job of new Set(unfinished.map((run) => run.job))) {
+      if (await isUnattended(app, job)) unattendedJobs.push(job);
+    }
+  } catch (error) {
+    liveFault = error instanceof Error ? error.message : String(error);
+  }
+  for (const run of unfinished) {
+    if (progressByRun.get(run.runId) === undefined) progressByRun.set(run.runId, await readKeptFigures(app, run));
+  }
+  const statuses = runs.map((run) => ({ run, progress: progressByRun.get(run.runId), warehouse }));
+  return { runs: statuses, service, warehouse, cursor, unattendedJobs, liveFault };
+}
+
+/** Throws UnreachableError('redis'). */
+export async function statusOf(app: App, run: RunSummary): Promise<LiveRunStatus> {
+  const progress = (await readLiveFigures(app, run)) ?? (await readKeptFigures(app, run));
+  const hold = await (await app.queue('prompt')).serviceHold.read();
+  return { run, progress, warehouse: app.warehouse.location, isUnattended: await isUnattended(app, run.job), hold };
+}
+
+/** A progress that is not opened yet, or is of an earlier attempt, says nothing of what is done. */
+async function readLiveFigures(app: App, { runId, generation }: RunSummary): Promise<RunFigures | undefined> {
+  const progress = await (await app.queue('prompt')).progress.read(runId);
+  const isLive = progress !== undefined && progress.state === 'running' && progress.generation === generation;
+  return isLive ? progress : undefined;
+}
+
+async function readKeptFigures({ ledger }: App, run: RunSummary): Promise<RunFigures | undefined> {
+  if (run.unitCount === undefined || isFinished(run.state)) return undefined;
+  const { units, counts } = await ledger.runs.totals(run.runId);
+  return { units: units.total, settledUnits: units.total - units.open, counts };
+}
+
+/** The description of the job of a finished run, and the exit code of docs/design.md section 8. */
+export function outcomeOf(
+  { jobs }: Pick<App, 'jobs'>,
+  report: RunReport,
+): { readonly job: JobDescription; readonly exitCode: ExitCode } {
+  const job = jobDescriptionOf(report.job, jobs);
+  return {
+    job,
+    exitCode: exitCodeOfReport(
+      report,
+      exceptionsOf(job).map(({ name }) => name),
+    ),
+  };
+}

@@ -1,0 +1,7 @@
+/** JSON of a profile of the service. */
+import type { ServiceProfile } from '../../core/paging/service-profile.ts';
+
+/** `requests`: their number while probing. */
+export function profileDocument({ probedAtMs, ...profile }: ServiceProfile, requests: number): object {
+  return { ...profile, probedAt: new Date(probedAtMs).toISOString(), requests };
+}

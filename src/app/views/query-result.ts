@@ -1,0 +1,1 @@
+export type { QueryResult } from '../../warehouse/port/query.ts';

@@ -1,0 +1,43 @@
+/**
+ * Works queues in this process: the claim on the warehouse, the workers, and the revival of runs that Redis has lost.
+ */
+import type { Logger } from 'pino';
+import type { ChunkQueueName } from '../queue/port.ts';
+import { OutageJournal } from '../runs/outage-journal.ts';
+import { keepReviving } from '../runs/revival.ts';
+import type { App } from './app.ts';
+import { keepPruning } from './retention.ts';
+
+/** How long running work may take to hand itself back once another queue has the warehouse: none of it is committed. */
+const takenOverGraceMs = 1_000;
+
+/**
+ * Works as long as `during` is pending; then running work ends within the configured grace period, or is handed back.
+ * The signal of `during` aborts when another queue has taken the warehouse over, or its file is gone: then this throws
+ * TakenOverError or WarehouseGoneError.
+ * Throws UsageError or UnreachableError if this queue may not work the warehouse (G11).
+ */
+export async function workHere<T>(
+  work: { readonly app: App; readonly queues: readonly ChunkQueueName[]; readonly log: Logger },
+  during: (lost: AbortSignal, outages: OutageJournal) => Promise<T>,
+): Promise<T> {
+  const { app, queues, log } = work;
+  const queue = await app.queue('lasting');
+  await using claim = await app.claimQueue(log);
+  const outages = new OutageJournal(log);
+  const workers = await app.startWorkers(queues, log, outages);
+  const ending = new AbortController();
+  const ended = AbortSignal.any([ending.signal, claim.signal]);
+  void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
+  void keepPruning(app, log, ended);
+  try {
+    const result = await during(claim.signal, outages);
+    if (!claim.signal.aborted) return result;
+    throw claim.signal.reason;
+  } catch (error) {
+    throw claim.signal.aborted ? claim.signal.reason : error;
+  } finally {
+    ending.abort();
+    await workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined);
+  }
+}

@@ -1,0 +1,187 @@
+/** A queued run in a command: left to the workers, followed to its end, or worked in this process. */
+import type { Config } from '../../../config/schema.ts';
+import type { App } from '../../app/app.ts';
+import { followRun, isUnattended, type RunObserver } from '../../app/follow-run.ts';
+import { createLog } from '../../app/log.ts';
+import { outcomeOf } from '../../app/run-status.ts';
+import { checkBeforeRun } from '../../app/preflight.ts';
+import { queueRunOnce, type StartedOnce } from '../../app/start-once.ts';
+import { type Asker, type Connection, type JobRequest, queueRun, type RunName } from '../../app/start-run.ts';
+import { reportDocument } from '../../app/views/run-document.ts';
+import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
+import { workInline } from '../../app/work-inline.ts';
+import { AbortedError } from '../../core/base/errors.ts';
+import { roughDurationText } from '../../core/base/text.ts';
+import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
+import type { RunReport } from '../../core/run/run.ts';
+import type { Invocation } from '../commands/command-line.ts';
+import { operatorName } from './operator-name.ts';
+import type { StartOptions } from '../commands/start-options.ts';
+import { listenForStop } from '../process/stop-signals.ts';
+import type { Output } from '../output.ts';
+import { adviceOf } from '../text/actions.ts';
+import { createProgressDisplay } from '../text/progress-display.ts';
+import { createLogReader } from '../text/readable-log.ts';
+import { reportText } from '../text/report.ts';
+import { noWorkerText } from '../text/runs.ts';
+
+export interface CarryOutContext {
+  readonly app: App;
+  readonly output: Output;
+  /** Told first, once signals are handled: from then on none ends the command without a message. */
+  readonly opening?: string;
+}
+
+/** Additional members in the JSON of a run that is left queued. */
+type ExtraFields = Readonly<Record<string, number | string>>;
+
+/**
+ * Starts a run and carries it out as the options say. The opening is `Run 2024…: daily production of 7 wells`, with
+ * `title` after the id.
+ */
+export async function startAndCarryOut(
+  { options, output }: Invocation<StartOptions>,
+  app: App,
+  request: JobRequest,
+  { title, fields = {} }: { readonly title: string; readonly fields?: ExtraFields },
+): Promise<ExitCode> {
+  await checkBeforeRun(app);
+  const run = await queueAsOptions(app, request, options);
+  return carryOutStarted(run, options, { app, output, opening: `Run ${run.runId}: ${title}` }, fields);
+}
+
+/** Queues a run, or with --skip-if-running finds the unfinished run for the same work. */
+export async function queueAsOptions(app: App, request: JobRequest, options: StartOptions): Promise<StartedOnce> {
+  const asker = askerOf(options);
+  if (options.skipIfRunning) return queueRunOnce(app, request, asker, { canWork: options.inline === true });
+  return { kind: 'started', ...(await queueRun(app, request, asker)) };
+}
+
+/** As {@link carryOut}; a run that is under way already needs nothing more. */
+export async function carryOutStarted(
+  { kind, ...run }: StartedOnce,
+  options: StartOptions,
+  context: CarryOutContext,
+  fields: ExtraFields = {},
+): Promise<ExitCode> {
+  if (kind === 'started') return carryOut(run, options, context, fields);
+  const { runId, job } = run;
+  const { output } = context;
+  if (kind === 'going-on') {
+    const opening = `Run ${runId} for the same work has not ended, and no process works it: it goes on`;
+    return carryOut(run, options, { ...context, opening });
+  }
+  if (output.json) await output.document({ runId, job, state: 'under-way', skipped: true });
+  else await output.report(`Run ${runId} for the same work is under way: nothing was started.`);
+  return exitCodes.done;
+}
+
+/** Who starts a run, and the kind of connection. */
+export function askerOf(options: StartOptions): Asker {
+  return { actor: operatorName(), connection: connectionFor(options) };
+}
+
+/** A command that stays with its run waits for Redis to come back. */
+export function connectionFor({ wait, inline }: StartOptions): Connection {
+  return wait || inline ? 'lasting' : 'prompt';
+}
+
+/**
+ * Works a queued run in this process, follows it to its end, or leaves it queued. Returns the exit code of the command.
+ */
+export async function carryOut(
+  run: RunName,
+  options: StartOptions,
+  context: CarryOutContext,
+  fields: ExtraFields = {},
+): Promise<ExitCode> {
+  if (options.inline) return workToEnd(run, context);
+  if (options.wait) return followToEnd(run, context);
+  return leaveQueued(run, context, fields);
+}
+
+async function leaveQueued({ runId, job }: RunName, context: CarryOutContext, fields: ExtraFields): Promise<ExitCode> {
+  const { app, output, opening } = context;
+  if (opening !== undefined) output.narrate(opening);
+  const isAttended = !(await isUnattended(app, job).catch(() => {
+    output.say('Redis does not answer. The run is kept: a worker queues it once Redis is back.');
+    return false;
+  }));
+  if (!isAttended) output.say(noWorkerText);
+  if (output.json) await output.document({ runId, job, state: 'queued', ...fields, isAttended });
+  else await output.report(`Queued. Follow it with: wellsync runs show ${runId} --wait`);
+  return exitCodes.done;
+}
+
+/**
+ * Shows progress until the run has ended, then its report; returns the exit code of the run. SIGINT ends only the
+ * command: the run continues with the workers.
+ */
+export async function followToEnd(run: RunName, context: CarryOutContext): Promise<ExitCode> {
+  using stop = listenForStop(exitCodes.cancelled);
+  const { app, output, opening } = context;
+  if (opening !== undefined) output.narrate(opening);
+  const observer = displayFor(run, context);
+  try {
+    const onNoWorker = (): void => observer.note(noWorkerText);
+    const report = await followRun(app, run, { observer, signal: stop.signal, onNoWorker });
+    return await printReport(report, context);
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    throw new AbortedError(`interrupted before the end of run ${run.runId}: the run goes on without this command`, {
+      hint: `Follow it with: wellsync runs show ${run.runId} --wait. End it with: wellsync runs cancel ${run.runId}`,
+    });
+  }
+}
+
+/**
+ * Works the queue of the run in this process, beside any workers, until the run has ended; prints its report and
+ * returns its exit code. SIGINT hands running work back: the run stays queued, and any worker, or the next `--inline`,
+ * continues it.
+ */
+export async function workToEnd(run: RunName, context: CarryOutContext): Promise<ExitCode> {
+  using stop = listenForStop(exitCodes.cancelled);
+  const { app, output, opening } = context;
+  if (opening !== undefined) output.narrate(opening);
+  const observer = displayFor(run, context);
+  const log = inlineLog(app.config, observer);
+  const onStopping = (): void => {
+    const grace = roughDurationText(app.config.worker.graceMs);
+    output.say(`Stopping: work in flight has ${grace} to end. Ctrl-C again stops at once.`);
+  };
+  const how = { observer, log, signal: stop.signal, onStopping };
+  try {
+    return await workInline(app, run, how, (report) => printReport(report, context));
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    throw new AbortedError(`stopped before the end of run ${run.runId}: what is done is kept, the rest stays queued`, {
+      hint: `Go on with: wellsync worker, or wellsync runs retry ${run.runId} --inline. End it with: wellsync runs cancel ${run.runId}`,
+    });
+  }
+}
+
+/**
+ * Prints the report of a finished run; returns its exit code (docs/design.md section 8). `as`: what the command did, or
+ * what it was asked to show.
+ */
+export async function printReport(
+  report: RunReport,
+  { app, output }: CarryOutContext,
+  as: 'report' | 'print' = 'report',
+): Promise<ExitCode> {
+  const { job, exitCode } = outcomeOf(app, report);
+  if (output.json) await output.document(reportDocument(report, exitCode, adviceOf));
+  else await output[as](reportText(report, job, output.width));
+  return exitCode;
+}
+
+function displayFor({ job }: RunName, { app, output }: CarryOutContext): RunObserver {
+  if (!output.showsProgress) return { show: () => {}, note: (text) => output.say(text), end: () => {} };
+  return createProgressDisplay(output, jobDescriptionOf(job, app.jobs));
+}
+
+/** Prints log lines as sentences between the progress, which already shows the info lines of a worker. */
+function inlineLog(config: Config, observer: RunObserver) {
+  const level = config.logLevel === 'info' ? 'warn' : config.logLevel;
+  return createLog({ level, config, stream: createLogReader((text) => observer.note(text)) });
+}

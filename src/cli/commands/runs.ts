@@ -1,0 +1,95 @@
+/** `wellsync runs`: lists and shows runs, cancels and retries them, and gives their rejects. */
+import { type Command, Option } from 'commander';
+import { listLockWaitMs } from '../../app/requests/list-runs.ts';
+import type { RunState } from '../../core/run/run.ts';
+import type { ListOptions } from '../actions/runs-list.ts';
+import type { RunOptions } from '../actions/runs.ts';
+import { actionOf, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
+import { addRejectsCommand } from './rejects.ts';
+import { inlineOption, waitOption } from './start-options.ts';
+
+const runStates = [
+  'queued',
+  'running',
+  'done',
+  'failed',
+  'cancelled',
+  'interrupted',
+] as const satisfies readonly RunState[];
+
+export function addRunsCommand(program: Command, shell: Shell): void {
+  const group = program
+    .command('runs')
+    .description('list, show, cancel and retry runs, and get their rejects')
+    .addHelpText('after', `\nA run id may be shortened to a unique beginning.\n${examples(['wellsync runs list'])}`);
+  group
+    .command('list')
+    .description('list runs, the newest first')
+    .option('--limit <count>', 'at most so many', wholeNumber, 20)
+    .addOption(new Option('--state <state>', 'only runs in this state').choices(runStates))
+    .option('--job <job>', 'only runs of this job, as "export daily-production"')
+    .option('--since <day>', 'requested from this day on (or an ISO date-time)')
+    .option('--until <day>', 'requested before this day')
+    .option('--cursor <cursor>', 'go on after a list, from the cursor that it gave')
+    .addHelpText('after', `${listExplanation}${examples(listExamples)}`)
+    .action(
+      actionOf(shell, async (invocation: Invocation<ListOptions>) =>
+        (await import('../actions/runs-list.ts')).listRuns(invocation),
+      ),
+    );
+  group
+    .command('show')
+    .argument('<run>', 'the id of a run, or a unique beginning of it')
+    .description('show how a run stands, or its report when it has ended')
+    .addOption(waitOption())
+    .addHelpText('after', `\nWith --wait the exit code is that of the run, else 0.\n${examples(showExamples)}`)
+    .action(
+      actionOf(shell, async (invocation: Invocation<RunOptions>) =>
+        (await import('../actions/runs.ts')).showRun(invocation),
+      ),
+    );
+  group
+    .command('cancel')
+    .argument('<run>', 'the id of a run, or a unique beginning of it')
+    .description('cancel a run: what is done is kept, the rest is left')
+    .option('--wait', 'wait until it has ended, then print its report')
+    .addHelpText('after', `\nExit code 0 when the run is being cancelled, or was.\n${examples(cancelExamples)}`)
+    .action(
+      actionOf(shell, async (invocation: Invocation<RunOptions>) =>
+        (await import('../actions/runs.ts')).cancelRun(invocation),
+      ),
+    );
+  group
+    .command('retry')
+    .argument('<run>', 'the id of a run, or a unique beginning of it')
+    .description('retry what failed, was cancelled or is unknown in a run')
+    .addOption(waitOption())
+    .addOption(inlineOption())
+    .addHelpText('after', `${retryExplanation}${examples(retryExamples)}`)
+    .action(
+      actionOf(shell, async (invocation: Invocation<RunOptions>) =>
+        (await import('../actions/runs.ts')).retryRun(invocation),
+      ),
+    );
+  addRejectsCommand(group, shell);
+}
+
+const listExplanation = `
+Where there are more runs than --limit, the cursor of the next ones is said on
+standard error; give it with the same filters. A warehouse that another process
+holds is waited for ${listLockWaitMs / 1_000} s at most.
+`;
+const listExamples = [
+  'wellsync runs list',
+  'wellsync runs list --state failed --json',
+  'wellsync runs list --job "export daily-production" --since 2024-03-01 --limit 100',
+];
+const showExamples = ['wellsync runs show 20240331-061500-4f2a9c', 'wellsync runs show 20240331-06 --wait'];
+const cancelExamples = ['wellsync runs cancel 20240331-061500-4f2a9c --wait'];
+const retryExamples = ['wellsync runs retry 20240331-061500-4f2a9c --wait'];
+const retryExplanation = `
+What is done stays done: only what failed, was cancelled or is unknown at the
+service is worked again.
+With --inline a run that has not ended, since the process that worked it was
+stopped, is retried as well.
+`;

@@ -1,0 +1,35 @@
+/** `wellsync warehouse`: copies the warehouse, and says what it holds. */
+import type { Command } from 'commander';
+import type { BackupOptions } from '../actions/warehouse.ts';
+import { actionOf, examples, type Invocation, type Shell } from './command-line.ts';
+
+const actions = () => import('../actions/warehouse.ts');
+
+export function addWarehouseCommand(program: Command, shell: Shell): void {
+  const group = program.command('warehouse').description('copy the warehouse, and say what it holds');
+  group
+    .command('info')
+    .description('show path, size, schema, service, rows of each table, and days')
+    .addHelpText('after', examples(['wellsync warehouse info', 'wellsync warehouse info --json']))
+    .action(actionOf(shell, async (invocation: Invocation<object>) => (await actions()).showWarehouse(invocation)));
+  group
+    .command('backup')
+    .argument('<file>', 'path of the copy')
+    .description('copy the warehouse to a file, also while workers work')
+    .option('--force', 'replace a file that is there')
+    .addHelpText('after', backupExplanation)
+    .action(actionOf(shell, async (invocation: Invocation<BackupOptions>) => (await actions()).backUpTo(invocation)));
+}
+
+const backupExplanation = `
+The copy is whole: workers wait for it, and it appears under its name only when
+it is complete. It has an id of its own, so that no worker takes it for the
+original, and its unfinished runs are "interrupted": they go on in the original,
+and by wellsync runs retry in the copy. The last hash of its audit is printed:
+wellsync audit verify --kept HASH holds the original to it.
+
+To restore: stop all workers, remove the warehouse with the files .wal and .beat
+beside it (its log would be read into the copy), put the copy in its place, and
+set another WELLSYNC_QUEUE_PREFIX. A warehouse of an earlier schema is copied as
+it is, id and runs included: do so before an upgrade.
+${examples(['wellsync warehouse backup /backup/wellsync-2024-03-03.duckdb'])}`;

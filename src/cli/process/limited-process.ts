@@ -1,0 +1,73 @@
+/**
+ * A worker in a process of its own, with memory limits (G8): heap and allocator read their limits only when a process
+ * starts, and `node dist/…`, npx and a container start the program without any. The child shares the terminal, the
+ * process group and the standard streams of its parent, which forwards signals and ends with the same status.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
+import { WellsyncError } from '../../core/base/errors.ts';
+import type { MemoryBudget } from '../../core/base/memory-budget.ts';
+import type { ExitCode } from '../../core/run/exit-code.ts';
+import { sleep } from '../../timers/sleep.ts';
+import { stopSignals } from './stop-signals.ts';
+import { markOf, parentPipe } from './mark.ts';
+
+/** Settings that return freed memory to the system soon; measured in docs/decisions/0008-how-chunks-travel.md. */
+const allocatorSettings = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+  DUCKDB_JE_MALLOC_CONF: 'dirty_decay_ms:100,muzzy_decay_ms:0,narenas:1',
+};
+
+/** A signal that was not a request to stop ended the process of a worker. */
+class WorkerEndedError extends WellsyncError {
+  override readonly name = 'WorkerEndedError';
+}
+
+/**
+ * Runs this program with these arguments in a child within the limits; returns its exit code. If a stop signal
+ * ended the child, this process ends by the same signal. Throws WorkerEndedError if another signal did.
+ */
+export async function runLimited(args: readonly string[], budget: MemoryBudget, memoryMb: number): Promise<ExitCode> {
+  const child = startChild(args, budget);
+  const pipe = child.stdio[parentPipe] as Writable;
+  // The child may have closed the pipe already.
+  pipe.on('error', () => undefined);
+  const handOn = (signal: NodeJS.Signals): void => void pipe.write(`${signal}\n`);
+  for (const name of stopSignals) process.on(name, handOn);
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  for (const name of stopSignals) process.off(name, handOn);
+  if (code !== null) return code as ExitCode;
+  if (stopSignals.some((name) => name === signal)) await endBy(signal as NodeJS.Signals);
+  throw endedError(signal, memoryMb);
+}
+
+function startChild(args: readonly string[], { heapMb, semiSpaceMb }: MemoryBudget): ChildProcess {
+  const program = process.argv[1] ?? '';
+  const limits = [`--max-old-space-size=${heapMb}`, `--max-semi-space-size=${semiSpaceMb}`];
+  return spawn(process.execPath, [...process.execArgv, ...limits, markOf(process.pid), program, ...args], {
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    env: { ...process.env, ...allocatorSettings },
+  });
+}
+
+/** Ends as the child did, so that a shell sees the signal. The first process of a container ignores it, and exits. */
+async function endBy(signal: NodeJS.Signals): Promise<never> {
+  process.kill(process.pid, signal);
+  await sleep(1_000);
+  return process.exit(128 + constants.signals[signal]);
+}
+
+function endedError(signal: NodeJS.Signals | null, memoryMb: number): WorkerEndedError {
+  const isAbort = signal === 'SIGABRT' || signal === 'SIGTRAP';
+  const reason = isAbort ? 'it needed more memory than its limit' : `${signal ?? 'something'} ended it`;
+  return new WorkerEndedError('worker-ended', `the process that did the work is gone: ${reason}`, {
+    hint:
+      'Nothing that was done is lost, and the rest stays queued. ' +
+      (isAbort
+        ? `Raise worker.memoryMb (now ${memoryMb}), or lower worker.chunkConcurrency.`
+        : `Where nobody killed it, the machine ran out of memory: it needs ${memoryMb} MB for this (worker.memoryMb).`),
+  });
+}

@@ -1,0 +1,13 @@
+/**
+ * Loaded before the program in a process with memory limits (mark.ts), so that the process never works without its
+ * parent (G7): nothing else would stop it. It ends at once if the parent has ended already.
+ */
+import { isMainThread } from 'node:worker_threads';
+import { markedParent, parentPipe } from './mark.ts';
+import { listenToParent } from './stop-signals.ts';
+
+// A thread of the process loads the module again, and leaves the pipe to the first one.
+if (isMainThread) {
+  if (markedParent() !== process.ppid) process.kill(process.pid, 'SIGKILL');
+  listenToParent(parentPipe);
+}

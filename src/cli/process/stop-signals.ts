@@ -1,0 +1,84 @@
+/**
+ * SIGINT, SIGTERM and SIGHUP (the terminal is gone) for a long-running command: the first requests a stop, the second ends
+ * the process.
+ */
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Socket } from 'node:net';
+import type { ExitCode } from '../../core/run/exit-code.ts';
+import { StopCount, type SignalSource } from './stop-count.ts';
+
+export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+type StopSignal = (typeof stopSignals)[number];
+
+export interface StopSignals extends Disposable {
+  /** Aborts at the first signal. */
+  readonly signal: AbortSignal;
+}
+
+const count = new StopCount();
+const listeners = new Set<() => void>();
+
+/**
+ * Listens until disposed. The second signal ends the process at once with `exitCode`: killing it loses nothing (G7).
+ */
+export function listenForStop(exitCode: ExitCode): StopSignals {
+  const controller = new AbortController();
+  const onStop = (): void => {
+    if (controller.signal.aborted) endAtOnce(exitCode);
+    controller.abort();
+  };
+  listeners.add(onStop);
+  hearSystem();
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]() {
+      listeners.delete(onStop);
+      if (listeners.size === 0) leaveToSystem();
+    },
+  };
+}
+
+function endAtOnce(exitCode: ExitCode): never {
+  try {
+    writeSync(process.stderr.fd, 'wellsync: stopped at once.\n');
+  } catch {
+    // The terminal is gone.
+  }
+  process.exit(exitCode);
+}
+
+/**
+ * Also receives signals from the parent process on this file descriptor, a name a line. When it closes, the parent has
+ * ended in some way, SIGKILL included, and this process ends at once: nothing else would stop it.
+ */
+export function listenToParent(fileDescriptor: number): void {
+  const pipe = new Socket({ fd: fileDescriptor, readable: true, writable: false });
+  pipe.on('error', () => undefined);
+  pipe.on('close', () => process.kill(process.pid, 'SIGKILL'));
+  createInterface({ input: pipe }).on('line', (line) => {
+    const signal = stopSignals.find((name) => name === line);
+    if (signal !== undefined) receive('parent', signal);
+  });
+  pipe.unref();
+}
+
+function receive(source: SignalSource, signal: StopSignal): void {
+  if (!count.add(source, signal)) return;
+  for (const onStop of listeners) onStop();
+  if (listeners.size === 0) process.kill(process.pid, signal);
+}
+
+function onSystemSignal(signal: NodeJS.Signals): void {
+  receive('system', signal as StopSignal);
+}
+
+function hearSystem(): void {
+  leaveToSystem();
+  for (const name of stopSignals) process.on(name, onSystemSignal);
+}
+
+/** Without a listener a signal has its default effect. */
+function leaveToSystem(): void {
+  for (const name of stopSignals) process.off(name, onSystemSignal);
+}

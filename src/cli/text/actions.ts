@@ -1,0 +1,120 @@
+/**
+ * The text of an operator's next action for the command line: a sentence below an error, or a command below a report.
+ */
+import type { Action, NextAction } from '../../core/base/action.ts';
+import type { JobDescription } from '../../core/run/job-description.ts';
+
+type Wording<A extends { readonly kind: string }, Result, Details extends unknown[] = []> = {
+  readonly [Kind in A['kind']]: (action: Extract<A, { readonly kind: Kind }>, ...details: Details) => Result;
+};
+
+/** Settings that also have a variable and a flag. */
+const settings: Readonly<Record<string, { readonly variable: string; readonly flag: string; readonly trial: string }>> =
+  {
+    'service.url': {
+      variable: 'WELLSYNC_SERVICE_URL',
+      flag: '--service-url',
+      trial: ' To try without one: wellsync testing-server',
+    },
+  };
+
+function setSetting(setting: string): string {
+  const known = settings[setting];
+  if (known === undefined) return `Set ${setting} in the configuration.`;
+  return `Set ${known.variable}, ${known.flag} or ${setting} in the configuration.${known.trial}`;
+}
+
+function checkAddress(setting: string): string {
+  const known = settings[setting];
+  const also = known === undefined ? setting : `${known.variable} (or ${known.flag}, or ${setting})`;
+  return `Check ${also}, and that the service is up.`;
+}
+
+const sentences: Wording<Action, string> = {
+  'show-run': ({ runId }) => `See what it did: wellsync runs show ${runId}`,
+  'look-at-run': ({ runId }) => `See why: wellsync runs show ${runId}. End it: wellsync runs cancel ${runId}`,
+  'list-runs': () => 'wellsync runs list shows the runs that there are.',
+  'retry-run': ({ runId }) => `Retry what is not done: wellsync runs retry ${runId}`,
+  'start-worker': () => 'Start one with: wellsync worker. Without one, runs need --inline.',
+  'first-export': () => 'Run an export first if there is none: wellsync export daily-production',
+  'probe-other-well': () => 'Name another well with --uwi, one with some months of data.',
+  'save-query-result': () => 'To keep a result: wellsync query SQL --output FILE.parquet (or .csv, .ndjson).',
+  'push-wide': () => 'If not, insist on the wide form with --wide.',
+  'ignore-unknown-columns': () => 'To ignore the unknown columns: --ignore-unknown-columns.',
+  'name-delimiter': ({ delimiter }) =>
+    `Then say so: --delimiter ${delimiter === '\t' ? 'tab' : `"${delimiter}"`} (or push.delimiter in the configuration).`,
+  'allow-empty': () => 'Where it may be empty, say so with --allow-empty: the command then ends with 0.',
+  'cleanup-from-file': () => 'For the time series of more equipment give a file: wellsync cleanup --file targets.csv',
+  'adopt-service': () => 'Name the service that it belongs to, once: wellsync service adopt ADDRESS',
+  'confirm-unattended': () => 'Give --yes, after a look with --dry-run.',
+  'release-service': () => 'To send requests before: wellsync service release',
+  overwrite: () => 'Name another file, or give --force.',
+  'show-service': () => 'See which that is: wellsync service show',
+  'move-service': ({ from, to = 'NEW' }) =>
+    `Where the same service has a new address: wellsync service moved ${from} ${to}`,
+  'doctor-well': () => 'Name a well that the service has: wellsync doctor --uwi UWI',
+  'list-variables': () => 'wellsync --help names the variables.',
+  'set-setting': ({ setting }) => setSetting(setting),
+  'check-address': ({ setting }) => checkAddress(setting),
+  'allow-shrink': () => 'If the service is right, export it again with --allow-shrink.',
+  'show-quarantine': () => `See the records: ${quarantineQuery}`,
+  'show-unknown': () => 'See the wells: wellsync coverage --unknown',
+  'show-unknown-definitions': () => `See them: ${unknownQuery}`,
+  'show-stale': () => 'See the wells: wellsync coverage --stale',
+  'get-rejects': ({ runId }) => `See the rows: wellsync runs rejects ${runId}`,
+  'audit-run': ({ runId }) => `See every target: wellsync audit deletions --run ${runId}`,
+  'plan-cleanup': () => 'Make a new plan: wellsync cleanup --help',
+};
+
+const quarantineQuery = 'wellsync query "SELECT * FROM quarantine"';
+const unknownQuery = 'wellsync query "SELECT * FROM unknown_target"';
+
+/** Undefined for an action of another version. */
+function sentenceOf(action: Action): string | undefined {
+  const word = sentences[action.kind] as ((action: Action) => string) | undefined;
+  return word?.(action);
+}
+
+/** The remedy of a fault, in one line; undefined if none is known. */
+export function adviceOf(fault: {
+  readonly hint?: string | undefined;
+  readonly action?: Action | undefined;
+}): string | undefined {
+  const parts = [fault.hint, fault.action && sentenceOf(fault.action)].filter((part) => part !== undefined);
+  return parts.length === 0 ? undefined : parts.join(' ');
+}
+
+/** A command for the next step, with its effect. */
+export type NextStep = readonly [command: string, does: string];
+
+const steps: Wording<NextAction, NextStep, [job: JobDescription]> = {
+  'retry-run': ({ runId }, { units: { one, many, isSingle } }) => [
+    `wellsync runs retry ${runId}`,
+    isSingle ? `goes on with the ${one} where it stopped` : `retries the ${many} that are not done`,
+  ],
+  'allow-shrink': (_, { name, units }) => [
+    `wellsync ${name} … --allow-shrink`,
+    `removes the held rows of these ${units.many}`,
+  ],
+  'show-quarantine': () => showQuarantine,
+  'show-unknown': () => [
+    'wellsync coverage --unknown',
+    'lists the wells whose daily production the service does not know',
+  ],
+  'show-unknown-definitions': () => [unknownQuery, 'lists what the service does not know'],
+  'show-stale': () => ['wellsync coverage --stale', 'lists the wells without a new day for long'],
+  'get-rejects': ({ runId }) => [
+    `wellsync runs rejects ${runId} > rejects.csv`,
+    'gives what was rejected, to fix and push again',
+  ],
+  'audit-run': ({ runId }) => [`wellsync audit deletions --run ${runId}`, 'lists every target'],
+  'plan-cleanup': () => ['wellsync cleanup …', 'plans again what is not gone'],
+};
+
+export const showQuarantine: NextStep = [quarantineQuery, 'shows the records that broke the contract'];
+
+/** The command for an action, below the report of a run of this job. */
+export function nextStepOf(action: NextAction, job: JobDescription): NextStep {
+  const word = steps[action.kind] as (action: NextAction, job: JobDescription) => NextStep;
+  return word(action, job);
+}

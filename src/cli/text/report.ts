@@ -1,0 +1,88 @@
+/** The text of a run's report. Pure. */
+import type { JobDescription } from '../../core/run/job-description.ts';
+import type { RunFailure, RunReport } from '../../core/run/run.ts';
+import { adviceOf, type NextStep, nextStepOf } from './actions.ts';
+import { balanceText, countRows, noticesText } from './counts.ts';
+import { folded, foldedHint } from './folded-text.ts';
+import { shownCounts } from '../../app/views/run-counts.ts';
+import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
+import { nextStepsText } from './next-steps.ts';
+import { isUnplanned, outcomeSentence, nextSteps, placeText, wholeFault } from '../../app/views/run-outcome.ts';
+import { tableText } from './table.ts';
+import { counted, durationText, figure, printable } from '../../core/base/text.ts';
+
+const mostFailuresShown = 10;
+
+/** Lines of text without a final line end; prose is wrapped at `width` columns. */
+export function reportText(report: RunReport, job: JobDescription, width: number): string {
+  const parts = [
+    headText(report, job, width),
+    countsText(report, job, width),
+    noticesText(report.notices, width),
+    failuresText(report, job, width),
+    nextStepsText(stepsOf(report, job), width),
+  ];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function stepsOf(report: RunReport, job: JobDescription): readonly NextStep[] {
+  return nextSteps(report, job).map((action) => nextStepOf(action, job));
+}
+
+function headText(report: RunReport, job: JobDescription, width: number): string {
+  const advice = adviceOf(wholeFault(report, job) ?? {});
+  return [
+    `Run ${report.runId}: ${report.job}`,
+    ...(report.warehouse === undefined ? [] : [folded(printable(placeText(report.service, report.warehouse)), width)]),
+    folded(printable(outcomeSentence(report, job)), width),
+    ...(advice === undefined ? [] : [foldedHint(printable(advice), width)]),
+  ].join('\n');
+}
+
+function countsText(report: RunReport, job: JobDescription, width: number): string {
+  const { many, isSingle } = job.units;
+  const rows = [
+    ...(isSingle || isUnplanned(report) ? [] : [[many, figure(report.units.total), unitsInWords(report, job)]]),
+    ...countRows(shownCounts(report.counts, job)),
+    ['duration', durationText(report.finishedAtMs - report.startedAtMs), paceText(report, job)],
+  ];
+  const table = tableText([{}, { align: 'right' }, {}], rows, '  ');
+  return isUnplanned(report) ? table : `${table}\n\n${balanceText(report.balance, width)}`;
+}
+
+function unitsInWords({ units }: RunReport, { units: { held } }: JobDescription): string {
+  const parts = (['done', 'held', 'unknown', 'failed', 'cancelled'] as const).filter(
+    (state) => (units[state] ?? 0) > 0,
+  );
+  return parts.map((state) => `${figure(units[state] ?? 0)} ${state === 'held' ? held : state}`).join(', ');
+}
+
+function paceText(report: RunReport, job: JobDescription): string {
+  const pace = paceOf(rowsOf(report, job), report.finishedAtMs - report.startedAtMs);
+  const sentNothing = report.counts['requests'] === 0;
+  return pace === undefined || sentNothing ? '' : `${figure(pace)} rows/s`;
+}
+
+function failuresText(report: RunReport, job: JobDescription, width: number): string {
+  const { units, stopped } = report;
+  // The fault that stopped the run is shown already, and every unit would repeat it.
+  const failures = report.failures.filter((failure) => failure.message !== wholeFault(report, job)?.message);
+  if (failures.length === 0) return '';
+  const { one, many, held } = job.units;
+  const shown = failures.slice(0, mostFailuresShown);
+  const more = stopped === undefined ? units.failed + units.held - shown.length : failures.length - shown.length;
+  return [
+    `${many} that failed or are ${held}`.replace(/^./, (letter) => letter.toUpperCase()),
+    ...shown.flatMap((failure) => failureLines(failure, held)).map((line) => folded(line, width, '    ')),
+    ...(more > 0 ? [`  and ${counted(more, one, many)} more: wellsync runs show ${report.runId} --json`] : []),
+  ].join('\n');
+}
+
+function failureLines(failure: RunFailure, held: string): readonly string[] {
+  const { target, state, message } = failure;
+  const advice = adviceOf(failure);
+  // The line begins with the target: the message need not repeat it.
+  const shown = message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
+  const lines = [`  ${printable(target)}: ${state === 'held' ? held : state}, ${printable(shown)}`];
+  return advice === undefined ? lines : [...lines, `    ${printable(advice)}`];
+}

@@ -1,0 +1,69 @@
+/** The text of runs for a terminal: a line a run, or the status of one. Pure. */
+import type { LiveRunStatus, RunList, RunStatus } from '../../app/run-status.ts';
+import { settledUnitsOf } from '../../app/views/run-document.ts';
+import { rowsOf } from '../../app/views/run-progress.ts';
+import { jobDescriptionOf, placeText } from '../../app/views/run-outcome.ts';
+import { counted, durationText, figure, instantText } from '../../core/base/text.ts';
+import type { JobDescription } from '../../core/run/job-description.ts';
+import { holdText } from '../../core/run/service-hold.ts';
+import type { RunSummary } from '../../core/run/run.ts';
+import { folded } from './folded-text.ts';
+import { tableText } from './table.ts';
+
+export const noWorkerText =
+  'No worker is running: the run stays queued until one starts. Start one with: wellsync worker';
+
+export function runListText(
+  { runs, service, warehouse }: RunList,
+  jobs: readonly JobDescription[],
+  width: number,
+): string {
+  const list = runs.length === 0 ? 'There are no such runs.' : listTable(runs, jobs, width);
+  return `${list}\n\n${folded(placeText(service, warehouse), width)}`;
+}
+
+function listTable(runs: readonly RunStatus[], jobs: readonly JobDescription[], width: number): string {
+  const columns = [{ head: 'run' }, { head: 'job' }, { head: 'state' }, { head: 'completed' }, { head: 'requested' }];
+  return tableText(
+    [...columns, { head: 'duration', align: 'right' }],
+    runs.map((status) => cellsOf(status, jobDescriptionOf(status.run.job, jobs))),
+    '',
+    width,
+  );
+}
+
+function cellsOf(status: RunStatus, job: JobDescription): readonly string[] {
+  const { run } = status;
+  return [run.runId, run.job, run.state, unitsText(status, job), instantText(run.requestedAtMs), tookText(run)];
+}
+
+function tookText({ startedAtMs, finishedAtMs }: RunSummary): string {
+  return startedAtMs === undefined || finishedAtMs === undefined ? '' : durationText(finishedAtMs - startedAtMs);
+}
+
+/** Status of a run that has not ended. */
+export function runStatusText(status: LiveRunStatus, jobs: readonly JobDescription[]): string {
+  const { run, hold } = status;
+  const job = jobDescriptionOf(run.job, jobs);
+  return [
+    `Run ${run.runId}: ${run.job}`,
+    placeText(run.service, status.warehouse),
+    `${run.state === 'queued' ? 'Queued' : 'Running'}, requested at ${instantText(run.requestedAtMs)}.`,
+    `Settled: ${unitsText(status, job)}${rowsText(status, job)}.`,
+    ...(hold === undefined ? [] : [`On hold: ${holdText(hold)}. To send requests before: wellsync service release`]),
+  ].join('\n');
+}
+
+function unitsText({ run, progress }: RunStatus, job: JobDescription): string {
+  const total = run.settled?.units.total ?? run.unitCount ?? progress?.units;
+  if (total === undefined) return 'not planned yet';
+  const settled = settledUnitsOf({ run, progress });
+  const { one, many } = job.units;
+  return settled === undefined ? counted(total, one, many) : `${figure(settled)} of ${counted(total, one, many)}`;
+}
+
+/** Empty for a job without rows. */
+function rowsText({ progress }: RunStatus, job: JobDescription): string {
+  if (job.record === undefined) return '';
+  return `, ${counted(progress === undefined ? 0 : rowsOf(progress, job), 'row')} read`;
+}

@@ -1,0 +1,64 @@
+/** An operator's next action, as data. Each face words it for its own users: a command, a button, a link. */
+export type Action =
+  | NextAction
+  /** Show the report of a run. */
+  | { readonly kind: 'show-run'; readonly runId: string }
+  /** See why a run does not move, and end it if it never will. */
+  | { readonly kind: 'look-at-run'; readonly runId: string }
+  | { readonly kind: 'list-runs' }
+  | { readonly kind: 'start-worker' }
+  /** Fill a warehouse that does not exist yet. */
+  | { readonly kind: 'first-export' }
+  /** Probe the service by another well: this one has no data. */
+  | { readonly kind: 'probe-other-well' }
+  /** Save the result of a query outside the warehouse. */
+  | { readonly kind: 'save-query-result' }
+  /** Push the file again and insist on the wide form. */
+  | { readonly kind: 'push-wide' }
+  /** Push the file again without the columns that wellsync does not know. */
+  | { readonly kind: 'ignore-unknown-columns' }
+  /** Push the file again and say what stands between its cells. */
+  | { readonly kind: 'name-delimiter'; readonly delimiter: string }
+  /** Ask again and say that the list may be empty. */
+  | { readonly kind: 'allow-empty' }
+  /** Put the targets of several pieces of equipment into a file. */
+  | { readonly kind: 'cleanup-from-file' }
+  /** Check the parts again and ask the service for another well. */
+  | { readonly kind: 'doctor-well' }
+  | { readonly kind: 'list-variables' }
+  /** Name the service that a warehouse belongs to, when its records do not name it. */
+  | { readonly kind: 'adopt-service' }
+  | { readonly kind: 'show-service' }
+  /** Replace a file that is there. */
+  | { readonly kind: 'overwrite' }
+  /** Send requests although the service asked all to wait. */
+  | { readonly kind: 'release-service' }
+  /** Confirm a change where nobody can be asked, after a look at what it would do. */
+  | { readonly kind: 'confirm-unattended' }
+  /** Record the new address of a service. */
+  | { readonly kind: 'move-service'; readonly from: string; readonly to?: string }
+  /** Set a missing setting, named as in the configuration file: `service.url`. */
+  | { readonly kind: 'set-setting'; readonly setting: string }
+  /** Correct the address in a setting, or start the server at that address. */
+  | { readonly kind: 'check-address'; readonly setting: string };
+
+/** Actions that a job can propose below the report of a run. */
+export type NextAction =
+  /** Retry the failed, cancelled and unknown units of a run. */
+  | { readonly kind: 'retry-run'; readonly runId: string }
+  /** Export again and let the held windows lose their rows. */
+  | { readonly kind: 'allow-shrink' }
+  /** Show the records that broke the contract. */
+  | { readonly kind: 'show-quarantine' }
+  /** List the wells whose daily production the service does not know. */
+  | { readonly kind: 'show-unknown' }
+  /** List the source wells and the equipment that the service does not know. */
+  | { readonly kind: 'show-unknown-definitions' }
+  /** List the wells without a new day for long. */
+  | { readonly kind: 'show-stale' }
+  /** Get the rows that a push rejected. */
+  | { readonly kind: 'get-rejects'; readonly runId: string }
+  /** List every target of a cleanup with its outcome. */
+  | { readonly kind: 'audit-run'; readonly runId: string }
+  /** Make a new plan for the targets that are not gone. */
+  | { readonly kind: 'plan-cleanup' };

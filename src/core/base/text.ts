@@ -1,0 +1,82 @@
+/** Text forms of figures and times, and safe forms of foreign text. */
+
+const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+
+/** 15,634 */
+export function figure(value: number): string {
+  return grouped.format(value);
+}
+
+/** `1 well`, `1,200 wells`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${figure(count)} ${count === 1 ? one : many}`;
+}
+
+/** `0.4 s`, `12.3 s`, `2 min 05 s`, `1 h 02 min`. */
+export function durationText(durationMs: number): string {
+  const seconds = durationMs / 1_000;
+  return seconds < 59.95 ? `${seconds.toFixed(1)} s` : roughDurationText(durationMs);
+}
+
+/** `4 s`, `2 min 05 s`, `1 h 02 min`: for estimates. */
+export function roughDurationText(durationMs: number): string {
+  const seconds = Math.round(durationMs / 1_000);
+  const twoDigits = (value: number): string => String(value).padStart(2, '0');
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${twoDigits(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3_600)} h ${twoDigits(Math.floor((seconds % 3_600) / 60))} min`;
+}
+
+/** `2024-03-31 06:15:00Z`: UTC, in any time zone of the reader. */
+export function instantText(instantMs: number): string {
+  return `${new Date(instantMs).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+}
+
+/** A bound of a range: `2024-03-31` for midnight UTC, else as {@link instantText}. */
+export function boundText(instantMs: number): string {
+  return instantText(instantMs).replace(' 00:00:00Z', '');
+}
+
+/** `210 bytes`, `420 MB`, `1.2 GB`: decimal units. */
+export function bytesText(bytes: number): string {
+  if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
+  if (bytes < 1e4) return counted(bytes, 'byte');
+  return bytes >= 1e6 ? `${Math.round(bytes / 1e6)} MB` : `${Math.round(bytes / 1e3)} kB`;
+}
+
+/** `outsideWindow` reads `outside window`. */
+export function spacedName(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listed(parts: readonly string[]): string {
+  return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
+}
+
+/** Makes control characters visible: foreign text must neither break a table nor control a terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(controls, escaped);
+}
+
+/** As printable, for a text of several lines that is ready for a terminal: keeps line ends, tabs and colours. */
+export function printableLines(text: string): string {
+  return text.replaceAll(controlsButLayout, (match) => (match.length > 1 ? match : escaped(match)));
+}
+
+/** C0, DEL and C1 (U+009B begins a sequence as ESC [ does), line separators, and what turns the direction of writing. */
+const controls = /[\p{Cc}\u2028\u2029\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
+// oxlint-disable-next-line no-control-regex -- the escape of a colour is what is looked for
+const controlsButLayout = /\u001B\[[\d;]*m|(?![\n\t])[\p{Cc}\u2028\u2029\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
+/** `\n`, `\u009b`. JSON.stringify leaves most of them as they are. */
+function escaped(control: string): string {
+  const short = JSON.stringify(control).slice(1, -1);
+  return short === control ? `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}` : short;
+}
+
+/** An id unchanged, or in quotes when it is empty or holds a character that could be read as part of the sentence. */
+export function quotedUnlessPlain(given: string): string {
+  return /^[\w.-]+$/.test(given) ? given : JSON.stringify(given);
+}

@@ -1,0 +1,121 @@
+/**
+ * The window that an incremental run reads of a well (docs/design.md section 4.1). It begins below the watermark by the
+ * lookback, or earlier: at the day after the last row, or at a recent hole. A well that was silent and then delivers
+ * late, in any order, so loses nothing, and an empty window costs no more requests than a short one.
+ */
+import { dayAt } from '../time/production-day.ts';
+import { DAY_MS, daysIn, type Window } from '../time/window.ts';
+import { type DayInterval, subtractDays, windowOfDays } from './coverage.ts';
+import { incrementalWindow } from './watermark.ts';
+
+/** Days that each have a row and no quarantined record. */
+export interface SoundDays extends DayInterval {
+  /** Stored rows of these days. */
+  readonly rows: number;
+}
+
+/** What the warehouse knows of a well. Days are day numbers in the zone of the well. */
+export interface KnownWell {
+  /** Undefined for a well that no incremental run has read. */
+  readonly watermarkMs: number | undefined;
+  /** Last day with a row; undefined for a well without a row. */
+  readonly lastDay: number | undefined;
+  /** From some day before every hole on, disjoint and in order. */
+  readonly soundDays: readonly SoundDays[];
+}
+
+export interface WindowRules {
+  /** Infinity: from the start of history. */
+  readonly lookbackMs: number;
+  readonly historyFromMs: number;
+  readonly nowMs: number;
+  readonly timeZone: string;
+  /** Days before today in which a hole is read again. */
+  readonly holeDays: number;
+  /** Rows of one page. A hole whose window would hold more is left to a backfill: it would cost another request. */
+  readonly pageRows: number;
+}
+
+/**
+ * What makes a window begin where it does: the start of history, the lookback (also when another begins less than a day
+ * earlier), the last row of the well, or a hole.
+ */
+export const reaches = ['history', 'lookback', 'last-day', 'hole'] as const;
+export type Reach = (typeof reaches)[number];
+
+export interface DueWindow extends Window {
+  readonly reach: Reach;
+  /** Estimate of its rows. */
+  readonly rows: number;
+}
+
+/** A window from the start of history says little about the number of its rows: it counts as ten years of days. */
+const longestExpectedDays = 3_650;
+
+/** Estimate of the rows of a window when nothing is known of its well: one for each day. */
+export function rowsByDays(window: Window): number {
+  return Math.min(daysIn(window), longestExpectedDays);
+}
+
+/** Never empty, ends now, and never begins before history. */
+export function dueWindow(well: KnownWell, rules: WindowRules): DueWindow {
+  const { watermarkMs, lastDay } = well;
+  if (watermarkMs === undefined || lastDay === undefined) return wholeHistory(watermarkMs, rules);
+  const { lookbackMs, timeZone, historyFromMs, nowMs } = rules;
+  const byLookback = watermarkMs - lookbackMs;
+  const byLastDay = beginOf(lastDay + 1, timeZone);
+  const hole = oldestHole(well, rules);
+  const byHole = hole === undefined ? nowMs : beginOf(hole, timeZone);
+  const wantedMs = Math.min(byLookback, byLastDay, byHole);
+  const window = incrementalWindow({ wantedMs, historyFromMs, nowMs });
+  const reach = wantedMs >= byLookback - DAY_MS ? 'lookback' : wantedMs === byLastDay ? 'last-day' : 'hole';
+  return { ...window, reach, rows: expectedRows(window, well, rules) };
+}
+
+/**
+ * A well without a row is read from the start at every run, whatever its watermark: an early empty answer says nothing
+ * about its history.
+ */
+function wholeHistory(watermarkMs: number | undefined, { historyFromMs, nowMs }: WindowRules): DueWindow {
+  const window = incrementalWindow({ wantedMs: historyFromMs, historyFromMs, nowMs });
+  const rows = watermarkMs === undefined ? rowsByDays(window) : newDays(watermarkMs, nowMs);
+  return { ...window, reach: 'history', rows };
+}
+
+/** The first instant of a day, milliseconds since 1970. */
+function beginOf(day: number, timeZone: string): number {
+  return windowOfDays({ fromDay: day, toDay: day + 1 }, timeZone).fromMs;
+}
+
+/** Days since the watermark, each of which may bring a row. */
+function newDays(watermarkMs: number, nowMs: number): number {
+  return daysIn({ fromMs: Math.min(watermarkMs, nowMs), toMs: nowMs });
+}
+
+/** The oldest recent day that is missing or quarantined, such that the rows since then are expected on one page. */
+function oldestHole(well: KnownWell, { nowMs, timeZone, holeDays, pageRows }: WindowRules): number | undefined {
+  const today = dayAt(nowMs, timeZone);
+  if (today === undefined) return undefined;
+  const holes = subtractDays({ fromDay: today - holeDays, toDay: today }, well.soundDays);
+  // The request is one day wider on both sides.
+  const others = newDays(well.watermarkMs ?? nowMs, nowMs) + 2;
+  return holes.find(({ fromDay }) => rowsSince(fromDay, well.soundDays) + others <= pageRows)?.fromDay;
+}
+
+function rowsSince(day: number, soundDays: readonly SoundDays[]): number {
+  let sum = 0;
+  for (const { fromDay, toDay, rows } of soundDays) {
+    const share = Math.min(1, Math.max(0, toDay - Math.max(day, fromDay)) / (toDay - fromDay));
+    sum += Math.ceil(rows * share);
+  }
+  return sum;
+}
+
+/** Rows seen in the window, and one for each new day. Below the known days, one for each day up to the last row. */
+function expectedRows(window: Window, well: KnownWell, { nowMs, timeZone }: WindowRules): number {
+  const { watermarkMs = nowMs, lastDay = 0, soundDays } = well;
+  const firstDay = dayAt(window.fromMs, timeZone) ?? lastDay;
+  const unseenTo = Math.min(soundDays[0]?.fromDay ?? lastDay + 1, lastDay + 1);
+  const unseen = Math.min(longestExpectedDays, Math.max(0, unseenTo - firstDay));
+  return unseen + rowsSince(firstDay, soundDays) + newDays(watermarkMs, nowMs);
+}

@@ -1,0 +1,161 @@
+/**
+ * Rules for merging complete reads of windows: which rows count, and which windows are held (docs/design.md section
+ * 4.1).
+ */
+import { grouped } from '../base/grouped.ts';
+import type { DayInterval } from './coverage.ts';
+import type { DailyProductionRow, QuarantinedRecord } from './row.ts';
+import type { Fault } from '../base/errors.ts';
+import type { ReadingCounts } from './reading.ts';
+import type { UnitOutcome } from '../run/run.ts';
+import { rowsOfTarget } from '../run/unknown-targets.ts';
+import type { ReadMode, Window } from '../time/window.ts';
+
+/** One window of one well, completely read. Replaces the rows that the warehouse has in the window. */
+export interface WindowBatch {
+  /** Unit of the run that this batch settles. */
+  readonly unit: number;
+  readonly uwi: string;
+  readonly window: Window;
+  readonly mode: ReadMode;
+  /** Whole days that the read covers. Coverage records them unless the window is held. */
+  readonly readDays: DayInterval | undefined;
+  /** Checked, deduplicated by xid, all inside the window. */
+  readonly rows: readonly DailyProductionRow[];
+  readonly quarantined: readonly QuarantinedRecord[];
+  readonly counts: ReadingCounts;
+  readonly notices: readonly string[];
+  /** As in WindowReading: rows leave only with the operator's consent. */
+  readonly isWithoutContent?: true | undefined;
+}
+
+/** Limits on the rows that a window may lose without the operator's consent. */
+export interface ShrinkGuard {
+  /** Share of the window's rows, 0 to 1. */
+  readonly maxShare: number;
+  /** Up to this many rows may always be removed. */
+  readonly maxRows: number;
+  readonly allow: boolean;
+}
+
+/** Result of comparing one window's read with the warehouse, in rows. */
+export interface WindowCounts {
+  /** Rows that the warehouse had inside the window. */
+  readonly stored: number;
+  readonly inserted: number;
+  /** Changed values, and rows that took a new xid. */
+  readonly updated: number;
+  readonly unchanged: number;
+  /** Stored rows that the read did not return, that no new row replaces and that no quarantined record accounts for. */
+  readonly leaving: number;
+  /** Rows with an unchanged instant that were stored under another production day. */
+  readonly otherDay: number;
+}
+
+/** Rows inside one window before and after its merge, as the warehouse has them. */
+export interface WindowStock {
+  readonly rowsBefore: number;
+  readonly rowsAfter: number;
+}
+
+/**
+ * The outcome with the rows before and after the merge, and the rows by which before + inserted - removed differs from
+ * after (G2): 0 unless the merge did something else than it counted.
+ */
+export function withStock(outcome: UnitOutcome, { rowsBefore, rowsAfter }: WindowStock): UnitOutcome {
+  const { inserted = 0, removed = 0 } = outcome.counts;
+  const rowsAdrift = Math.abs(rowsBefore + inserted - removed - rowsAfter);
+  return { ...outcome, counts: { ...outcome.counts, rowsBefore, rowsAfter, rowsAdrift } };
+}
+
+/**
+ * Whether the window would lose more rows than both limits of the guard allow. A suspiciously empty read removes
+ * nothing (G4).
+ */
+export function isHeld({ stored, leaving }: Pick<WindowCounts, 'stored' | 'leaving'>, guard: ShrinkGuard): boolean {
+  return !guard.allow && leaving > guard.maxRows && leaving > stored * guard.maxShare;
+}
+
+/** The outcome of a window's unit: the counts of the read and of the merge. A held window removes no row. */
+export function outcomeOfWindow(
+  batch: WindowBatch,
+  counts: WindowCounts & { readonly hadRows?: boolean },
+  guard: ShrinkGuard,
+): UnitOutcome {
+  const held = isHeld(counts, batch.isWithoutContent ? { ...guard, maxShare: 0, maxRows: 0 } : guard);
+  const { inserted, updated, unchanged, leaving } = counts;
+  const removed = held ? 0 : leaving;
+  const heldRows = held ? leaving : 0;
+  const notices = [...batch.notices, ...otherDayNotice(counts)];
+  return {
+    unit: batch.unit,
+    state: held ? 'held' : 'done',
+    counts: {
+      ...batch.counts,
+      inserted,
+      updated,
+      unchanged,
+      removed,
+      heldRows,
+      windows: 1,
+      ...rowsOfTarget(counts.hadRows || counts.stored + inserted > 0),
+    },
+    ...(held ? { fault: shrinkFault(batch, counts) } : {}),
+    ...(notices.length > 0 ? { notices } : {}),
+  };
+}
+
+/** Rows outside the window keep the day that the former zone gave them. */
+function otherDayNotice({ otherDay }: WindowCounts): readonly string[] {
+  if (otherDay === 0) return [];
+  return [
+    'another time zone put rows on another production day than before: those from before the window keep theirs until a backfill reads them again ({targets})',
+  ];
+}
+
+function shrinkFault({ uwi, window }: WindowBatch, { stored, leaving }: WindowCounts): Fault {
+  const share = Math.round((100 * leaving) / stored);
+  return {
+    code: 'shrink-held',
+    message: `${uwi}: the service no longer has ${leaving} of the ${stored} rows (${share} %) from ${dayText(window.fromMs)} to ${dayText(window.toMs)}; none was removed`,
+    action: { kind: 'allow-shrink' },
+  };
+}
+
+function dayText(ms: number): string {
+  return new Date(ms).toISOString().replace('T00:00:00.000Z', '');
+}
+
+/**
+ * Prepares the windows of a batch for one merge: windows of a well in order of time, and each xid of a well in one
+ * window only. A row that moved between two windows of its well between their reads is in both; the later window keeps
+ * it, and the other counts it as repeated. Throws Error when two windows of a well overlap: such a batch is a bug.
+ */
+export function settleBatch(windows: readonly WindowBatch[]): readonly WindowBatch[] {
+  const byWell = grouped(windows, ({ uwi }) => uwi);
+  return [...byWell.values()].flatMap((sameWell) => (sameWell.length === 1 ? sameWell : settleWell(sameWell)));
+}
+
+function settleWell(windows: readonly WindowBatch[]): readonly WindowBatch[] {
+  const inOrder = windows.toSorted((left, right) => left.window.fromMs - right.window.fromMs);
+  for (const [index, { uwi, window }] of inOrder.entries()) {
+    const next = inOrder[index + 1];
+    if (next !== undefined && next.window.fromMs < window.toMs) {
+      throw new Error(
+        `two windows of well ${uwi} in one batch overlap at ${new Date(next.window.fromMs).toISOString()}`,
+      );
+    }
+  }
+  const taken = new Set<string>();
+  return inOrder
+    .toReversed()
+    .map((batch) => withoutTaken(batch, taken))
+    .toReversed();
+}
+
+function withoutTaken(batch: WindowBatch, taken: Set<string>): WindowBatch {
+  const rows = batch.rows.filter((row) => !taken.has(row.xid));
+  for (const row of rows) taken.add(row.xid);
+  const repeated = batch.counts.repeated + batch.rows.length - rows.length;
+  return { ...batch, rows, counts: { ...batch.counts, repeated } };
+}

@@ -1,0 +1,41 @@
+/** The result of reading one window of one well, before the merge. */
+import type { ReadFindings } from '../paging/service-profile.ts';
+import type { DailyProductionRow, QuarantinedRecord } from './row.ts';
+
+/** Counts of the records that the service sent, up to the merge (the export's sum of G2). */
+export interface ReadingCounts {
+  /** Records in all pages, valid or not. A record that the reader requested twice on purpose counts once. */
+  readonly read: number;
+  /** Records that the service sent more than once (the same xid on two pages). The last one wins. */
+  readonly repeated: number;
+  /**
+   * Records dated outside the half-open window. They come because the request is one day wider on both sides
+   * (`askedWindow`).
+   */
+  readonly outsideWindow: number;
+  readonly quarantined: number;
+  /** Not part of the sum: rows in which an absent required number took its documented default 0. */
+  readonly defaulted: number;
+  /** Not part of the sum: 1 if the well is stale after this read. */
+  readonly stale?: number;
+  /** Not part of the sum: answered requests of this read, retries included. */
+  readonly requests: number;
+}
+
+/**
+ * A complete read of one window: its last page was reached. An incomplete read is an error, never a WindowReading (G4).
+ */
+export interface WindowReading {
+  /** Inside the window, one for each xid: `rows.length = read - repeated - outsideWindow - quarantined`. */
+  readonly rows: readonly DailyProductionRow[];
+  readonly quarantined: readonly QuarantinedRecord[];
+  readonly counts: ReadingCounts;
+  /** Sentences for the run's report, which prints each once: the names of extra fields, for example. */
+  readonly notices: readonly string[];
+  /** What the read found of the service's paging. */
+  readonly paging: ReadFindings;
+  /** Present when the service does not match the profile given to the read: the profile should be probed again. */
+  readonly profileMisfit?: true;
+  /** Present when no record came and the service answered 204 (No Content): such a read removes no stored row (G4). */
+  readonly isWithoutContent?: true;
+}

@@ -1,0 +1,169 @@
+/**
+ * Checks a raw record of daily production. The result is a row, or a quarantined record with the reason (docs/design.md
+ * section 3). The fields come from row.ts; a property test keeps them equal to the schema in service/contract.ts.
+ */
+import { isTooDeep, mostLevels } from '../base/nesting.ts';
+import { measureFields, type DailyProductionRow, type FieldKind, type Measure, type QuarantinedRecord } from './row.ts';
+import { instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
+
+export type CheckedRecord =
+  | {
+      readonly kind: 'row';
+      readonly row: DailyProductionRow;
+      /** Whether an absent required number took its documented default 0. */
+      readonly defaulted: boolean;
+      /** Names of the fields in `row.extras`: those that the interface does not name. */
+      readonly extraFields: readonly string[];
+    }
+  | {
+      readonly kind: 'quarantined';
+      readonly record: QuarantinedRecord;
+      /** Instant of the record's date; undefined when it cannot be read. */
+      readonly instantMs: number | undefined;
+    };
+
+/** The JSON text of a record as the service sent it. It keeps digits that the parsed value may have lost. */
+export interface RecordText {
+  whole(): string;
+  member(name: string): string;
+}
+
+const uuidPattern = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
+const positions: ReadonlyMap<string, number> = new Map(measureFields.map((field, position) => [field.name, position]));
+/** Values of absent fields: null for an optional one, the documented default for a required one. */
+const absentMeasures: readonly Measure[] = measureFields.map((field) => (field.required ? 0 : null));
+const requiredCount = measureFields.filter((field) => field.required).length;
+const longestShownValue = 60;
+
+/**
+ * Checks one parsed JSON record. An absent optional field is null; an absent required number is 0. The record is
+ * quarantined for null or another type where the field does not allow it, for an int32 out of range, for a date that
+ * does not exist, for text that is not Unicode, and for more than 64 levels of arrays and objects. A date without an offset is in the calendar's zone. Quarantined records and extra fields keep
+ * their original text.
+ */
+export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: RecordText): CheckedRecord {
+  if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], {});
+  const { measures, requiredSeen, extraFields, faults } = readMeasures(raw);
+  const { xid, date } = raw;
+  const id = typeof xid === 'string' && uuidPattern.test(xid) ? xid.toLowerCase() : undefined;
+  const instantMs = typeof date === 'string' ? instantOfDateTime(date, calendar) : undefined;
+  const day = instantMs === undefined ? undefined : calendar.dayOf(instantMs);
+  if (day === undefined) faults.unshift(`date is ${shown(date)}, not a date-time`);
+  if (id === undefined) faults.unshift(`xid is ${shown(xid)}, not a uuid`);
+  if (faults.length > 0 || id === undefined || instantMs === undefined || day === undefined) {
+    return quarantine(text, faults, { xid: id, instantMs, day });
+  }
+  const extras = extraFields.length === 0 ? null : jsonOf(raw, extraFields, text);
+  const row = { xid: id, instantMs, day, measures, extras };
+  return { kind: 'row', row, defaulted: requiredSeen < requiredCount, extraFields };
+}
+
+/** One pass over the fields present, not over all known fields: measured, a quarter of the time. */
+function readMeasures(raw: Readonly<Record<string, unknown>>) {
+  const measures = absentMeasures.slice();
+  const extraFields: string[] = [];
+  const faults: string[] = [];
+  let requiredSeen = 0;
+  for (const name in raw) {
+    const position = positions.get(name);
+    const field = position === undefined ? undefined : measureFields[position];
+    if (position === undefined || field === undefined) {
+      if (name === 'xid' || name === 'date') continue;
+      extraFields.push(name);
+      const fault = faultOfExtra(name, raw[name]);
+      if (fault !== undefined) faults.push(fault);
+      continue;
+    }
+    const value = raw[name];
+    if (field.required) requiredSeen += 1;
+    if (typeof value === 'string' && !value.isWellFormed()) faults.push(`${name} ${notUnicode}`);
+    else if (isOfKind(value, field.kind)) measures[position] = value;
+    else if (value !== null || field.required) faults.push(`${name} is ${shown(value)}, not ${wanted[field.kind]}`);
+  }
+  return { measures, requiredSeen, extraFields, faults };
+}
+
+const notUnicode = 'is text that is not Unicode: bytes that are not UTF-8, or half a surrogate pair';
+
+/** Undefined for a field that can be stored as it is. */
+function faultOfExtra(name: string, value: unknown): string | undefined {
+  if (!name.isWellFormed()) return `the name of the field ${shown(name)} ${notUnicode}`;
+  if (isTooDeep(value, mostLevels - 1)) return `${name} is nested more than ${mostLevels} levels deep`;
+  return isUnicode(value) ? undefined : `${name} ${notUnicode}`;
+}
+
+/** For a value that is not too deep. */
+function isUnicode(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed();
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isUnicode(member));
+}
+
+function isOfKind(value: unknown, kind: FieldKind): value is number | string | boolean {
+  switch (kind) {
+    case 'double':
+      return Number.isFinite(value);
+    case 'int32':
+      return typeof value === 'number' && (value | 0) === value;
+    case 'string':
+      return typeof value === 'string';
+    case 'boolean':
+      return typeof value === 'boolean';
+  }
+}
+
+const wanted: Readonly<Record<FieldKind, string>> = {
+  double: 'a number',
+  int32: 'a whole number of 32 bits',
+  string: 'a text',
+  boolean: 'true or false',
+};
+
+/**
+ * The named fields as a JSON object. A number with more digits than a double keeps is copied from the original text.
+ */
+function jsonOf(raw: Readonly<Record<string, unknown>>, names: readonly string[], text: RecordText): string {
+  const members = names.map((name) => {
+    const value = raw[name];
+    return `${JSON.stringify(name)}:${isExact(value) ? JSON.stringify(value) : text.member(name)}`;
+  });
+  return `{${members.join(',')}}`;
+}
+
+/** Decimal digits that survive a round trip through a double. */
+const exactDigits = 15;
+
+function isExact(value: unknown): boolean {
+  // JSON.stringify drops the sign of -0.
+  if (Object.is(value, -0)) return false;
+  if (typeof value === 'number') return Number.isFinite(value) && digitsOf(value) <= exactDigits;
+  return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
+}
+
+function digitsOf(value: number): number {
+  return String(value).replace(/e.*$/, '').replaceAll(/\D/g, '').length;
+}
+
+function quarantine(
+  text: RecordText,
+  faults: readonly string[],
+  read: {
+    readonly xid?: string | undefined;
+    readonly instantMs?: number | undefined;
+    readonly day?: string | undefined;
+  },
+): CheckedRecord {
+  const { xid = null, day = null, instantMs } = read;
+  return { kind: 'quarantined', record: { raw: text.whole(), reason: faults.join('; '), xid, day }, instantMs };
+}
+
+function shown(value: unknown): string {
+  if (value === undefined) return 'absent';
+  if (isTooDeep(value)) return `a value nested more than ${mostLevels} levels deep`;
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
+  return text.length > longestShownValue ? `${text.slice(0, longestShownValue)}…` : text;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,103 @@
+/**
+ * Merge of a complete answer about one target: the time series definitions of a piece of equipment, or a well
+ * (docs/design.md section 4.2). The rules are those of daily production, for few records.
+ */
+import type { Fault } from '../base/errors.ts';
+import { isHeld, type ShrinkGuard } from '../daily/merge.ts';
+import type { UnitOutcome } from '../run/run.ts';
+import { rowsOfTarget } from '../run/unknown-targets.ts';
+
+/** The parts of a record that the merge compares. */
+export interface Definition {
+  /** Identity of the record within its target. */
+  readonly key: string;
+  /** Name that the operator uses. A new key with the alias of a record that left replaces that record. */
+  readonly alias: string;
+  /** Comparable content, alias included: equal for two versions with the same values. */
+  readonly content: string;
+}
+
+/** The change of one record: new, changed (under its own or a new key), or removed. */
+export type DefinitionChange<T extends Definition> =
+  | { readonly kind: 'inserted'; readonly next: T }
+  | { readonly kind: 'updated' | 'replaced'; readonly old: T; readonly next: T }
+  | { readonly kind: 'removed'; readonly old: T };
+
+export interface DefinitionComparison<T extends Definition> {
+  readonly changes: readonly DefinitionChange<T>[];
+  readonly unchanged: number;
+  /** Records that repeat a key of the same answer; the last one wins. */
+  readonly repeated: number;
+}
+
+/**
+ * Compares the answer with the stored records of one target. Every record read is inserted, updated, unchanged or
+ * repeated (G2).
+ */
+export function compareDefinitions<T extends Definition>(
+  stored: readonly T[],
+  read: readonly T[],
+): DefinitionComparison<T> {
+  const coming = new Map(read.map((record) => [record.key, record]));
+  const current = new Map(stored.map((record) => [record.key, record]));
+  const gone = stored.filter(({ key }) => !coming.has(key));
+  const changes: DefinitionChange<T>[] = [];
+  let unchanged = 0;
+  for (const next of coming.values()) {
+    const old = current.get(next.key);
+    const renamed = old === undefined ? takeByAlias(gone, next.alias) : undefined;
+    if (renamed !== undefined) changes.push({ kind: 'replaced', old: renamed, next });
+    else if (old === undefined) changes.push({ kind: 'inserted', next });
+    else if (old.content === next.content) unchanged += 1;
+    else changes.push({ kind: 'updated', old, next });
+  }
+  changes.push(...gone.map((old) => ({ kind: 'removed', old }) as const));
+  return { changes, unchanged, repeated: read.length - coming.size };
+}
+
+function takeByAlias<T extends Definition>(gone: T[], alias: string): T | undefined {
+  const place = gone.findIndex((record) => record.alias === alias);
+  return place < 0 ? undefined : gone.splice(place, 1)[0];
+}
+
+/**
+ * The outcome of a target's unit, and the changes to apply. A held target loses no record; new and changed records are
+ * stored (docs/decisions/0003-a-held-window-keeps-its-rows.md). Lists of definitions are short, so an answer without
+ * any record is held whatever number of rows the guard allows.
+ */
+export function settleDefinitions<T extends Definition>(
+  answer: { readonly unit: number; readonly target: string; readonly read: number },
+  stored: number,
+  { changes, unchanged, repeated }: DefinitionComparison<T>,
+  guard: ShrinkGuard,
+): { readonly outcome: UnitOutcome; readonly changes: readonly DefinitionChange<T>[] } {
+  const count = (...kinds: readonly DefinitionChange<T>['kind'][]): number =>
+    changes.filter(({ kind }) => kinds.includes(kind)).length;
+  const leaving = count('removed');
+  const isEmptied = !guard.allow && answer.read === 0 && leaving > 0;
+  const held = isEmptied || isHeld({ stored, leaving }, guard);
+  const outcome: UnitOutcome = {
+    unit: answer.unit,
+    state: held ? 'held' : 'done',
+    counts: {
+      read: answer.read,
+      inserted: count('inserted'),
+      updated: count('updated', 'replaced'),
+      unchanged,
+      repeated,
+      removed: held ? 0 : leaving,
+      heldRows: held ? leaving : 0,
+      ...rowsOfTarget(stored > 0 || answer.read > 0),
+    },
+    ...(held ? { fault: heldFault(answer.target, leaving, stored) } : {}),
+  };
+  return { outcome, changes: held ? changes.filter(({ kind }) => kind !== 'removed') : changes };
+}
+
+function heldFault(target: string, leaving: number, stored: number): Fault {
+  return {
+    code: 'shrink-held',
+    message: `${target}: the service no longer has ${leaving} of the ${stored} records; none was removed`,
+    action: { kind: 'allow-shrink' },
+  };
+}

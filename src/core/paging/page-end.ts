@@ -1,0 +1,224 @@
+/**
+ * The page-end rule: which page to request next, and when all rows have been read, however the service treats `page`,
+ * `limit` and dates (docs/design.md section 3). Rows that move between pages never lose a row that stays (G4; decision
+ * 7).
+ *
+ *   careful   page 0, page 1, and page 2 when 1 repeats the first page: shows the page base and what is honoured
+ *   chain     each page overlaps the one before (./chain.ts): for a service that grants limits
+ *   passes    all pages twice alike (./passes.ts): for a service that ignores `limit`, or repeats rows
+ *   windows   ever shorter windows (./windows.ts): for a service that ignores `page`
+ *
+ * A matching profile (./service-profile.ts) saves the careful start. When an answer contradicts the profile, the read
+ * starts again without it.
+ *
+ * Bound on requests, for p pages as large as the service grants and a service at rest. With a matching profile p + 1,
+ * and one more for a well of one or two rows; without a profile p + 2, and two for each limit refused. Where pages
+ * overlap, p of them are about p² / limit more. Where `limit` is ignored or refused: 3 (p + 2) + 3. Where `page` is
+ * ignored: 3, and two for each window halved (./windows.ts). Rows that move cost a few pages more, at most four passes
+ * over all of them.
+ */
+import {
+  areSame,
+  endOf,
+  failWith,
+  keysOf,
+  type PageAnswer,
+  type PageAsk,
+  type PageLimit,
+  type Paging,
+  type PagingEnd,
+  type PagingFindings,
+} from './page.ts';
+import { join, reachOf, readChain } from './chain.ts';
+import { withProvenEnd, type KnownEnd } from './proven-end.ts';
+import { readInPasses } from './passes.ts';
+import { leastCut, mayBeCut, readByWindows } from './windows.ts';
+import { daysIn, type Window } from '../time/window.ts';
+
+/** The part of a service profile that a read uses. */
+export interface PagingProfile extends KnownEnd {
+  readonly pagingHonoured: boolean | 'unknown';
+  readonly limitHonoured: boolean | 'unknown';
+  readonly defaultLimit: number | 'unknown';
+}
+
+export interface PagesOptions {
+  readonly window: Window;
+  /** Limits to try, in this order; not empty. */
+  readonly limits: readonly PageLimit[];
+  /** Most pages of one pass over the rows. */
+  readonly maxPages: number;
+  readonly profile?: PagingProfile | undefined;
+  /** A limit that the service is known to grant: when `page` is ignored, fewer rows than this are all rows. */
+  readonly grantedLimit?: number | undefined;
+}
+
+export type PagesEnd =
+  | {
+      readonly kind: 'end';
+      readonly found: PagingFindings;
+      /** The granted limit, then the limits to fall back on. */
+      readonly limits: readonly PageLimit[];
+      /** Whether the profile alone was enough, without the careful start. */
+      readonly byProfile: boolean;
+    }
+  | Extract<PagingEnd, { kind: 'fail' }>;
+
+/** Fewer rows than this allow no overlapping page. */
+const leastChained = 3;
+
+/** The limits to try for a wanted one: the limit itself (at least 5), the smallest default in wide use, no limit. */
+export function limitsFor(wanted: number): readonly PageLimit[] {
+  return wanted > 100 ? [wanted, 100, undefined] : [Math.max(leastCut, wanted), undefined];
+}
+
+/**
+ * Most pages of a read before it fails as endless: four for each day of the window (a page of one row would already
+ * hold a day), and a thousand for a service that ignores the dates and sends its whole history.
+ */
+export function maxPagesFor(asked: Window): number {
+  return 1_000 + 4 * daysIn(asked);
+}
+
+/** Reads all pages of a window. The rows of the window are the rows of all answers. */
+export function readPages(options: PagesOptions): Paging<PagesEnd> {
+  return withProvenEnd(readToEnd(options), options.profile);
+}
+
+function* readToEnd(options: PagesOptions): Paging<PagesEnd> {
+  const { limits, profile } = options;
+  const quick = profile === undefined ? undefined : yield* readByProfile(profile, options);
+  if (quick !== undefined) return quick.kind === 'fail' ? quick : { ...quick, limits, byProfile: true };
+  for (const [index, limit] of limits.entries()) {
+    const result = yield* readCarefully(limit, options);
+    if (result === 'limit-refused') continue;
+    return result.kind === 'fail' ? result : { ...result, limits: limits.slice(index), byProfile: false };
+  }
+  return { kind: 'fail', failure: 'refused' };
+}
+
+/** Undefined as soon as an answer contradicts the profile. */
+function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<PagingEnd | undefined> {
+  const { pageBase, pagingHonoured, limitHonoured, defaultLimit } = profile;
+  const limit = options.limits[0];
+  if (pageBase === 'unknown' || pagingHonoured !== true || limit === undefined) return undefined;
+  if (limitHonoured === false && defaultLimit !== 'unknown') {
+    const result = yield* readInPasses({ ...options, limit, fullPage: defaultLimit });
+    return result.kind === 'end' ? result : undefined;
+  }
+  if (limitHonoured !== true) return undefined;
+  const answer = yield { page: pageBase, limit, again: 0 };
+  if (answer.kind !== 'page') return undefined;
+  const first = answer.keys;
+  // So few rows do not confirm the page base: the other first page must not have other rows.
+  if (first.length === 0 || (first.length < leastChained && pageBase === 1)) {
+    const other = yield { page: 1 - pageBase, limit, again: 0 };
+    if (keysOf(other).some((key) => !first.includes(key))) return undefined;
+    if (first.length === 0) return endOf();
+  }
+  const next = yield askPastFirst(pageBase + 1, first);
+  return yield* readOn({ ...options, limit, pageBase, first, exact: true }, next);
+}
+
+/** `limit-refused`: every page refuses the limit. A refusal after rows have come is left to the passes. */
+function* readCarefully(limit: PageLimit, options: PagesOptions): Paging<PagingEnd | 'limit-refused'> {
+  const zero = yield { page: 0, limit, again: 0 };
+  const first = keysOf(zero);
+  if (first.length > 0) return yield* readFromPageZero(first, limit, options);
+  const one = yield { page: 1, limit, again: 0 };
+  if (one.kind === 'refused') return 'limit-refused';
+  if (one.kind === 'not-found') {
+    // Of a service that begins with page 1, an empty page 0 says nothing.
+    return zero.kind === 'page' && options.profile?.pageBase !== 1 ? endOf() : failWith('not-found');
+  }
+  if (one.keys.length === 0) return endOf();
+  if (limit === undefined) return yield* readPasses(limit, options);
+  const answer = yield askPastFirst(2, one.keys);
+  return yield* readOnOrInPasses({ ...options, limit, pageBase: 1, first: one.keys, exact: false }, answer);
+}
+
+/** Page 0 has rows: it is the first page, or the service also answers page 0 with page 1. */
+function* readFromPageZero(first: readonly string[], limit: PageLimit, options: PagesOptions): Paging<PagingEnd> {
+  if (limit === undefined) return yield* readPasses(limit, options);
+  const ask = askPastFirst(1, first);
+  const one = yield { ...ask, again: ask.limit };
+  const head = first.slice(0, ask.limit);
+  if (!areSame(keysOf(one), head)) {
+    return yield* readOnOrInPasses({ ...options, limit, pageBase: 0, first, exact: false }, one);
+  }
+  const two = yield { ...ask, page: 2, again: ask.limit };
+  if (first.length < leastChained || !areSame(keysOf(two), head)) {
+    return yield* readOnOrInPasses({ ...options, limit, pageBase: 1, first, exact: false }, two);
+  }
+  const found = { pagingHonoured: false, limitHonoured: head.length < first.length };
+  return yield* readUnpaged(first, found, limit, options);
+}
+
+interface FirstPage extends PagesOptions {
+  readonly limit: number;
+  readonly pageBase: 0 | 1;
+  readonly first: readonly string[];
+  /** Whether the second page must begin exactly at the computed row; otherwise any overlap is accepted. */
+  readonly exact: boolean;
+}
+
+/** Continues with the answer to `askPastFirst`. A first page that nothing follows counts as a pass. */
+function* readOnOrInPasses(page: FirstPage, answer: PageAnswer): Paging<PagingEnd> {
+  const end = yield* readOn(page, answer);
+  const isAll = keysOf(answer).length === 0;
+  return end ?? (yield* readPasses(page.limit, page, isAll ? page.first : undefined));
+}
+
+/** Undefined when the pages cannot be joined. */
+function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefined> {
+  const { first, pageBase, exact, maxPages, limit } = page;
+  const keys = keysOf(answer);
+  if (answer.kind === 'refused') return undefined;
+  if (first.length < leastChained) return keys.every((key) => first.includes(key)) ? endOf() : undefined;
+  const start = first.length - 1;
+  // A page that begins with an earlier row repeats rows of the page before: it shows nothing of the limit.
+  const isInPlace = keys[0] === first[start];
+  const found: PagingFindings = { pageBase, pagingHonoured: true, ...(isInPlace ? { limitHonoured: true } : {}) };
+  const joined = join(reachOf(first), start, keys);
+  if (joined === undefined || keys.length > start || (exact && !isInPlace)) return undefined;
+  if (joined.fresh === 0 && keys.length < start) return endOf(found);
+  const result = yield* readChain({ pageBase, maxLimit: first.length, maxPages, reach: joined.reach });
+  if (result === 'without-end') return failWith(result);
+  if (result === 'doubtful') return undefined;
+  return endOf(first.length < limit ? { ...found, grantedLimit: first.length } : found);
+}
+
+/** The page that begins with the last row of the first page, or the page after the first when no such page exists. */
+function askPastFirst(page: number, first: readonly string[]): PageAsk & { readonly limit: number } {
+  const shared = first.length < leastChained ? 0 : 1;
+  return { page, limit: first.length - shared, again: shared };
+}
+
+/** Passes after a failed chain: two equal passes show that moving rows did not cause the failure. */
+function* readPasses(limit: PageLimit, options: PagesOptions, before?: readonly string[]): Paging<PagingEnd> {
+  const result = yield* readInPasses({ ...options, limit, before });
+  if (result.kind === 'same-page') return yield* readUnpaged(result.keys, { limitHonoured: false }, limit, options);
+  return result.kind === 'end' && limit !== undefined ? endOf({ limitHonoured: false }) : result;
+}
+
+/**
+ * Reads a service that answers every page with the first. When dates do not shorten the answer either, nothing shows
+ * whether it was cut: the rows are all rows if the service ignores the limit as well, and simply sends what it has;
+ * otherwise the read fails.
+ */
+function* readUnpaged(
+  keys: readonly string[],
+  found: PagingFindings,
+  limit: PageLimit,
+  options: PagesOptions,
+): Paging<PagingEnd> {
+  const { window, maxPages, grantedLimit } = options;
+  const isGranted = limit !== undefined && limit === grantedLimit;
+  if (!mayBeCut(keys) || (isGranted && keys.length < limit)) return endOf(found);
+  const result = yield* readByWindows({ window, limit, keys }, maxPages);
+  if (result !== 'undated') return result.kind === 'end' ? endOf(found) : result;
+  const pages = yield* readInPasses({ ...options, limit });
+  if (pages.kind !== 'same-page') return pages;
+  const fewer = yield { page: 1, limit: pages.keys.length - 1, again: Infinity };
+  return areSame(keysOf(fewer), pages.keys) ? endOf(found) : failWith('page-ignored');
+}

@@ -1,0 +1,47 @@
+/** The exit codes of docs/design.md section 8. */
+import {
+  AbortedError,
+  ServiceHoldError,
+  TakenOverError,
+  TransientError,
+  UnreachableError,
+  UsageError,
+} from '../base/errors.ts';
+import type { RunReport } from './run.ts';
+
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  wrongUse: 2,
+  doneWithExceptions: 3,
+  /** The run was cancelled, or the operator stopped waiting for its end. */
+  cancelled: 4,
+  unreachable: 5,
+} as const;
+
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/** A warehouse that another process holds too long counts as unreachable. */
+export function exitCodeOfError(error: unknown): ExitCode {
+  if (error instanceof UsageError) return exitCodes.wrongUse;
+  if (error instanceof UnreachableError) return exitCodes.unreachable;
+  if (error instanceof TransientError) return exitCodes.unreachable;
+  if (error instanceof ServiceHoldError) return exitCodes.unreachable;
+  if (error instanceof TakenOverError) return exitCodes.unreachable;
+  if (error instanceof AbortedError) return exitCodes.cancelled;
+  return exitCodes.failed;
+}
+
+/** The exit code of a finished run. `exceptions` names the counts that turn `done` into exit code 3. */
+export function exitCodeOfReport(report: RunReport, exceptions: readonly string[]): ExitCode {
+  if (report.state === 'failed') return isHeldBack(report) ? exitCodes.unreachable : exitCodes.failed;
+  if (report.state === 'cancelled' || report.state === 'interrupted') return exitCodes.cancelled;
+  const hasExceptions = report.units.held > 0 || exceptions.some((name) => (report.counts[name] ?? 0) > 0);
+  return hasExceptions ? exitCodes.doneWithExceptions : exitCodes.done;
+}
+
+/** Whether nothing but a hold of the service kept the run from its end. */
+function isHeldBack({ stopped, failures }: RunReport): boolean {
+  const faults = stopped === undefined ? failures : [stopped];
+  return faults.length > 0 && faults.every(({ code }) => code === 'service-hold');
+}

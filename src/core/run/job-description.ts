@@ -1,0 +1,94 @@
+/** The description of a job for the faces: its units, its counts, their sum, and the next steps after a run. */
+import type { NextAction } from '../base/action.ts';
+import type { Fault } from '../base/errors.ts';
+import type { Counts, RunReport } from './run.ts';
+
+/** The names of a job's units for an operator. */
+export interface UnitDescription {
+  readonly one: string;
+  readonly many: string;
+  /** A run never has more than one unit: faces show its rows instead. */
+  readonly isSingle?: boolean;
+  /** Predicate for failed units: `could not be read to the end`. */
+  readonly failing: string;
+  /** Name of the state `held`: `held`, `not gone`. */
+  readonly held: string;
+}
+
+/** A count of a unit's outcome, in the order in which a record passes. */
+export interface CountDescription {
+  /** Its key in the counts of a report: `outsideWindow`. */
+  readonly name: string;
+  /** Its side of the sum of G2: the whole, or one of the parts that add up to it. */
+  readonly inSum?: 'whole' | 'part';
+  /** Shown even when it is 0. */
+  readonly isAlwaysShown?: boolean;
+  /** Never shown, because another figure already includes it. */
+  readonly isHidden?: boolean;
+  /** Makes a finished run `done, with …` (exit code 3) when it is not 0. */
+  readonly isException?: boolean;
+  /** Counts units, although the other counts are of records. */
+  readonly isOfUnits?: boolean;
+  /** Counts rejected records: progress shows their number. */
+  readonly isReject?: boolean;
+  /** Explanation beside the name. */
+  readonly remark?: string;
+}
+
+/** Names of the counts of the sum over stored rows. */
+export interface StockDescription {
+  readonly before: string;
+  readonly added: string;
+  readonly removed: string;
+  readonly after: string;
+  /** Rows by which the sum fails, added up over the units, so that two faults do not cancel out. */
+  readonly adrift: string;
+}
+
+export interface JobDescription {
+  /** The operator's name for it: `export daily-production`. */
+  readonly name: string;
+  readonly units: UnitDescription;
+  /** Singular of the counted records: `record`, `row`; undefined when the counts are of units. */
+  readonly record: string | undefined;
+  /**
+   * In display order. The parts of the sum add up to its whole or, when no count is the whole, to the units of the run,
+   * together with the failed, cancelled and unknown ones.
+   */
+  readonly counts: readonly CountDescription[];
+  /** A second sum of G2, over stored rows: before + added - removed = after. */
+  readonly stock?: StockDescription;
+  /** Why a run whose units all ended has failed as a whole; undefined for one that has not. */
+  failureOf?(report: Pick<RunReport, 'units' | 'counts'>): Fault | undefined;
+  /** Actions after a run, besides a retry of unfinished units. */
+  nextSteps?(report: RunReport): readonly NextAction[];
+}
+
+/** A description for a run of a job that only another version of wellsync knows. */
+export function unknownJob(name: string): JobDescription {
+  return {
+    name,
+    units: { one: 'unit', many: 'units', failing: 'failed', held: 'held' },
+    record: 'record',
+    counts: [],
+  };
+}
+
+/** The name of the count that is the whole of the sum: the number of records read so far. */
+export function wholeOf({ counts }: Pick<JobDescription, 'counts'>): string | undefined {
+  return counts.find(({ inSum }) => inSum === 'whole')?.name;
+}
+
+/** The counts that turn `done` into `done, with …`, in display order. */
+export function exceptionsOf({ counts }: Pick<JobDescription, 'counts'>): readonly CountDescription[] {
+  return counts.filter(({ isException }) => isException);
+}
+
+/** The sum of the counts of rejected records. */
+export function rejectedOf(job: Pick<JobDescription, 'counts'>, counts: Counts): number {
+  return job.counts.filter(({ isReject }) => isReject).reduce((sum, { name }) => sum + (counts[name] ?? 0), 0);
+}
+
+export function isCounted(counts: Counts, name: string): boolean {
+  return (counts[name] ?? 0) > 0;
+}

@@ -1,0 +1,137 @@
+/** The terms of a run: its states, its units, its counts and its report (docs/design.md sections 2 and 4). */
+import type { Fault } from '../base/errors.ts';
+
+/**
+ * queued -> running -> done | failed | cancelled. `runs retry` returns an ended run to queued with its
+ * unsettled units.
+ */
+export type RunState = 'queued' | 'running' | EndState;
+
+/** `interrupted`: the run was under way when its warehouse was copied, and this is the copy. */
+export type EndState = 'done' | 'failed' | 'cancelled' | 'interrupted';
+
+export function isFinished(state: RunState): state is EndState {
+  return state !== 'queued' && state !== 'running';
+}
+
+/** Named whole numbers that add up over units: `read`, `inserted`, … Each job defines its own names. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** Adds by name; an absent count is 0. */
+export function addCounts(left: Counts, right: Counts): Counts {
+  const sum: Record<string, number> = { ...left };
+  for (const [name, value] of Object.entries(right)) sum[name] = (sum[name] ?? 0) + value;
+  return sum;
+}
+
+/** A requested run. `params` belong to the job, are checked by its schema, and hold no secret (G10). */
+export interface RunRequest {
+  readonly runId: string;
+  readonly job: string;
+  readonly params: unknown;
+  /** Key of the service that the run is for (src/core/base/service-key.ts), without secrets. */
+  readonly service: string;
+  /** Who requested it: `user@host`. */
+  readonly actor: string;
+  readonly requestedAtMs: number;
+  /** The same for two requests for the same work (src/runs/request-key.ts). */
+  readonly requestKey?: string;
+}
+
+/** The fields of a run that its work needs, without its report. */
+export interface RunHead {
+  readonly runId: string;
+  readonly job: string;
+  readonly params: unknown;
+  readonly state: RunState;
+  /** 0 at first, one more with every `runs retry`: part of the ids of its queue items. */
+  readonly generation: number;
+  /** Undefined until the run is planned. */
+  readonly unitCount: number | undefined;
+}
+
+/** The smallest piece of work with an outcome of its own: one well with its window. */
+export interface PlannedUnit {
+  /** Number within the run, from 0, dense: its bit in the run's progress. */
+  readonly unit: number;
+  /** Number of the queue item that holds it, from 0. */
+  readonly chunk: number;
+  /** The operator's name for it: a uwi. */
+  readonly target: string;
+  /** Details of the job, JSON. */
+  readonly spec: unknown;
+}
+
+/**
+ * open -> done | held | unknown | failed | cancelled, once. `held`: its rows are stored, but a part of the work waits for
+ * the operator (a window that would lose too many rows). `unknown`: the service does not know the target (404).
+ */
+export type UnitState = 'open' | 'done' | 'held' | 'unknown' | 'failed' | 'cancelled';
+
+export interface UnitOutcome {
+  readonly unit: number;
+  readonly state: Exclude<UnitState, 'open'>;
+  readonly counts: Counts;
+  /** The reason for `failed` or `held`. */
+  readonly fault?: Fault;
+  /**
+   * Shown once in the report, however many units have it (an extra field, for example); `{targets}` stands for their
+   * targets.
+   */
+  readonly notices?: readonly string[];
+}
+
+/** A run as a list shows it: small for a run of any size. */
+export interface RunSummary extends Omit<RunHead, 'params'> {
+  /** Key of the service that it was requested for. Undefined, like its actor, for a run of an earlier version. */
+  readonly service: string | undefined;
+  readonly actor: string | undefined;
+  readonly requestedAtMs: number;
+  /** When it was last retried; undefined for a run that never was, or not since schema version 6. */
+  readonly reopenedAtMs: number | undefined;
+  readonly startedAtMs: number | undefined;
+  readonly finishedAtMs: number | undefined;
+  /** Number of distinct targets in the request; undefined for a job that takes none. */
+  readonly targetCount: number | undefined;
+  /** Undefined until the run has ended. */
+  readonly settled: Pick<RunReport, 'units' | 'counts'> | undefined;
+}
+
+export interface RunRecord extends RunSummary, RunHead {
+  readonly report: RunReport | undefined;
+}
+
+export interface RunFailure extends Fault {
+  readonly target: string;
+  readonly state: 'failed' | 'held';
+}
+
+/** Whether the sum of G2 holds, with both sides. */
+export interface Balance {
+  readonly balanced: boolean;
+  /** The equation with its figures, for the operator. */
+  readonly statement: string;
+}
+
+export interface RunReport {
+  readonly runId: string;
+  readonly job: string;
+  /** Key of its service; absent from the reports of earlier versions. */
+  readonly service?: string;
+  /** Address of its warehouse, without secrets; absent from the reports of earlier versions. */
+  readonly warehouse?: string;
+  readonly state: EndState;
+  /** Why the whole run stopped early. */
+  readonly stopped?: Fault;
+  readonly units: Readonly<Record<'total' | 'done' | 'held' | 'failed' | 'cancelled', number>> & {
+    /** Absent if there is none. */
+    readonly unknown?: number;
+  };
+  readonly counts: Counts;
+  readonly balance: Balance;
+  /** The first failures; `units` has the total. */
+  readonly failures: readonly RunFailure[];
+  readonly notices: readonly string[];
+  readonly startedAtMs: number;
+  readonly finishedAtMs: number;
+}

@@ -1,0 +1,54 @@
+/** The hold that a Retry-After of the service puts on the requests of all workers (G9). */
+import { ServiceHoldError } from '../base/errors.ts';
+import { instantText, roughDurationText } from '../base/text.ts';
+
+/** Instants in milliseconds since 1970, by the clock of Redis. */
+export interface ServiceHold {
+  /** No request is sent before: the time that the service asked for, but at most `queue.maxHoldMs` after its answer. */
+  readonly untilMs: number;
+  /** Milliseconds until then when the hold was read. */
+  readonly leftMs: number;
+  /** The time that the service asked for. */
+  readonly askedUntilMs: number;
+  /**
+   * The service asked for more than `queue.maxHoldMs`, by one answer or by several in a row: units end as
+   * `service-hold` instead of waiting.
+   */
+  readonly isTooLong: boolean;
+}
+
+/** `the service asked all to wait until 2026-03-01 02:15:00Z`, and what follows where that is too long. */
+export function holdText({ askedUntilMs, untilMs, isTooLong }: ServiceHold): string {
+  const asked = `the service asked all to wait until ${instantText(askedUntilMs)}`;
+  if (!isTooLong) return asked;
+  const excess = askedUntilMs > untilMs ? 'longer than' : 'and its waits in a row exceed';
+  return `${asked}, ${excess} queue.maxHoldMs: no request is sent before ${instantText(untilMs)}`;
+}
+
+/** The error of a request that does not wait for the end of a hold. */
+export function heldBack(hold: ServiceHold): ServiceHoldError {
+  return new ServiceHoldError(holdText(hold), {
+    hint: `Requests go again in ${roughDurationText(hold.leftMs)}, at ${instantText(hold.untilMs)}.`,
+    action: { kind: 'release-service' },
+  });
+}
+
+/** A hold is told again after this long, whatever came between. */
+const tellAgainMs = 600_000;
+
+/** Decides which holds are worth a line in the log: one for each, and one in ten minutes where many follow. */
+export class ToldHolds {
+  #told: { readonly atMs: number; readonly hold: ServiceHold } | undefined;
+
+  /** Whether to tell this hold; `nowMs` is of any clock that never goes back. */
+  isNews(hold: ServiceHold, nowMs: number): boolean {
+    const told = this.#told;
+    const isNews =
+      told === undefined ||
+      nowMs - told.atMs >= tellAgainMs ||
+      (hold.isTooLong && !told.hold.isTooLong) ||
+      hold.untilMs - told.hold.untilMs >= tellAgainMs;
+    if (isNews) this.#told = { atMs: nowMs, hold };
+    return isNews;
+  }
+}

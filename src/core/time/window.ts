@@ -1,0 +1,29 @@
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** Half-open interval [fromMs, toMs) of source time, milliseconds since 1970-01-01T00:00Z. */
+export interface Window {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export function isInside(window: Window, instantMs: number): boolean {
+  return instantMs >= window.fromMs && instantMs < window.toMs;
+}
+
+/** Length of a window in days, rounded up, at least 1. Page caps and chunk sizes are computed from it. */
+export function daysIn(window: Window): number {
+  return Math.max(1, Math.ceil((window.toMs - window.fromMs) / DAY_MS));
+}
+
+/** A backfill reads an explicit window and never moves a watermark (G3). */
+export type ReadMode = 'incremental' | 'backfill';
+
+/**
+ * The range to request from the service: one day wider on both sides, since the interface does not show whether its
+ * bounds are inclusive or in which zone they are (docs/design.md section 3). `daysBefore`, at
+ * least 1, asks for more days before the window.
+ */
+export function askedWindow(window: Window, daysBefore = 1): Window {
+  return { fromMs: window.fromMs - daysBefore * DAY_MS, toMs: window.toMs + DAY_MS };
+}

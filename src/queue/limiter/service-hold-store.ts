@@ -1,0 +1,32 @@
+/** The hold that a Retry-After puts on all requests to a service, for those who show it or lift it. */
+import type { Redis } from 'ioredis';
+import type { ServiceHold } from '../../core/run/service-hold.ts';
+import type { ServiceHoldStore } from '../port.ts';
+import { limitsKey, type QueueAddress } from '../queue-names.ts';
+import { type RedisScript, runScript } from './redis-script.ts';
+import { liftHold, limiterKeys, readHold } from './scripts.ts';
+
+/** Fields of the hash, as Redis returns them. */
+export type HoldFields = readonly (string | null)[];
+
+/** `nowMs`: the time of Redis. Undefined if there is no hold. */
+export function holdOf([until, asked, tooLong]: HoldFields, nowMs: number): ServiceHold | undefined {
+  if (until === null || until === undefined) return undefined;
+  const untilMs = Number(until);
+  return {
+    untilMs,
+    leftMs: Math.max(0, untilMs - nowMs),
+    askedUntilMs: Number(asked ?? until),
+    isTooLong: tooLong === '1',
+  };
+}
+
+/** For the service of the limiter with the same address. */
+export function createServiceHoldStore(redis: Redis, address: Omit<QueueAddress, 'url'>): ServiceHoldStore {
+  const keys = limiterKeys(limitsKey(address));
+  const run = async (script: RedisScript): Promise<ServiceHold | undefined> => {
+    const [nowMs, fields] = (await runScript(redis, script, [keys.hold, keys.series], [])) as [number, HoldFields];
+    return holdOf(fields, nowMs);
+  };
+  return { read: () => run(readHold), lift: () => run(liftHold) };
+}

@@ -1,0 +1,30 @@
+/**
+ * Names of the queues and of the other keys of one service. Each contains a hash of the service key, so that no worker
+ * takes an item of another service (G11, docs/design.md section 5).
+ */
+import { createHash } from 'node:crypto';
+import type { ChunkQueueName, runsQueueName } from './port.ts';
+
+/** Address of the queues of a service. */
+export interface QueueAddress {
+  readonly url: string;
+  /** Distinguishes installations on one Redis. */
+  readonly prefix: string;
+  /** Key of the service (src/core/base/service-key.ts). */
+  readonly service: string;
+}
+
+/** 8 hexadecimal digits: Redis keys never contain an address or an id. */
+export function serviceHash(service: string): string {
+  return createHash('sha256').update(service).digest('hex').slice(0, 8);
+}
+
+/** Beginning of the keys that hold the limits towards a service, for all workers together (G9). */
+export function limitsKey({ prefix, service }: Omit<QueueAddress, 'url'>): string {
+  return `${prefix}:service:${serviceHash(service)}`;
+}
+
+/** `export-3f9a1c27`. */
+export function queueName(queue: ChunkQueueName | typeof runsQueueName, service: string): string {
+  return `${queue}-${serviceHash(service)}`;
+}

@@ -1,0 +1,234 @@
+/**
+ * The progress of a run in Redis: its live state. It only moves forward, so that a worker that lost its lock cannot undo
+ * anything (docs/queue.md section 4). It may be lost: the warehouse holds the durable state.
+ *
+ *   PREFIX:run:ID          hash: state, round, queue, figures, `count:NAME`, `unit:ORDINAL` under way, `read:ORDINAL`,
+ *                          stopRequest
+ *   PREFIX:run:ID:settled  bitmap by unit      PREFIX:run:ID:ended  bitmap by chunk
+ *   PREFIX:run:ID:chunks   list of the chunks to work, in order
+ */
+import type { Redis } from 'ioredis';
+import { addCounts, type Counts, type RunState } from '../core/run/run.ts';
+import { redisNow } from './redis-clock.ts';
+import type { RunProgress, ChunkQueueName, StopRequest, RunProgressStore, UnitProgress, UnitReading } from './port.ts';
+
+/** A finished progress is kept this long, for commands that still follow it. */
+const keepFinishedSeconds = 24 * 3_600;
+
+/** KEYS: hash, settled bitmap. ARGV: [{unit, counts}] as JSON. Counts a unit once, however often it is reported. */
+const settleScript = `
+if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
+for _, outcome in ipairs(cjson.decode(ARGV[1])) do
+  if redis.call('SETBIT', KEYS[2], outcome.unit, 1) == 0 then
+    redis.call('HINCRBY', KEYS[1], 'settledUnits', 1)
+    redis.call('HDEL', KEYS[1], 'unit:' .. outcome.unit, 'read:' .. outcome.unit)
+    for name, value in pairs(outcome.counts) do redis.call('HINCRBY', KEYS[1], 'count:' .. name, value) end
+  end
+end
+${redisNow}
+redis.call('HSET', KEYS[1], 'movedAtMs', now)
+return 1`;
+
+/** KEYS: hash, settled bitmap. ARGV: unit, its progress as JSON. Ignores progress behind the recorded one. */
+const progressScript = `
+if redis.call('HEXISTS', KEYS[1], 'units') == 0 or redis.call('GETBIT', KEYS[2], ARGV[1]) == 1 then return 0 end
+local known = redis.call('HGET', KEYS[1], 'unit:' .. ARGV[1])
+if known and cjson.decode(known).done > cjson.decode(ARGV[2]).done then return 0 end
+${redisNow}
+redis.call('HSET', KEYS[1], 'unit:' .. ARGV[1], ARGV[2], 'movedAtMs', now)
+return 1`;
+
+/** KEYS: hash, settled bitmap. ARGV: the readings as JSON. It is no movement of the run: nothing of it is durable. */
+const readingsScript = `
+if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
+for _, reading in ipairs(cjson.decode(ARGV[1])) do
+  local field = 'read:' .. reading.unit
+  local known = redis.call('HGET', KEYS[1], field)
+  local isBehind = known and cjson.decode(known).rows > reading.rows
+  if not isBehind and redis.call('GETBIT', KEYS[2], reading.unit) == 0 then
+    redis.call('HSET', KEYS[1], field, cjson.encode(reading))
+  end
+end
+return 1`;
+
+/** KEYS: hash, ended bitmap. ARGV: chunk. */
+const endChunkScript = `
+if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
+if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 0 then redis.call('HINCRBY', KEYS[1], 'chunksEnded', 1) end
+${redisNow}
+redis.call('HSET', KEYS[1], 'movedAtMs', now)
+return 1`;
+
+/** KEYS: hash. */
+const movedScript = `
+${redisNow}
+return redis.call('HSET', KEYS[1], 'movedAtMs', now)`;
+
+/** KEYS: hash. Returns its fields, and the milliseconds since it moved. */
+const readScript = `
+${redisNow}
+return { redis.call('HGETALL', KEYS[1]), now - (redis.call('HGET', KEYS[1], 'movedAtMs') or now) }`;
+
+/** KEYS: hash. ARGV: number of chunks added so far. A slower coordinator cannot lower it. */
+const addedScript = `
+local added = tonumber(redis.call('HGET', KEYS[1], 'chunksAdded') or '0')
+if tonumber(ARGV[1]) > added then redis.call('HSET', KEYS[1], 'chunksAdded', ARGV[1]) end
+return 1`;
+
+export class RedisRunProgress implements RunProgressStore {
+  readonly #redis: Redis;
+  readonly #prefix: string;
+
+  constructor(redis: Redis, prefix: string) {
+    this.#redis = redis;
+    this.#prefix = prefix;
+  }
+
+  async read(runId: string): Promise<RunProgress | undefined> {
+    const [pairs, unmovedMs] = (await this.#redis.eval(readScript, 1, this.#hashOf(runId))) as [string[], number];
+    return pairs.length === 0 ? undefined : stateOf(fieldsOf(pairs), unmovedMs);
+  }
+
+  async open(runId: string, start: Parameters<RunProgressStore['open']>[1]): Promise<void> {
+    const stopRequest = await this.#redis.hget(this.#hashOf(runId), 'stopRequest');
+    const counts = Object.entries(start.counts).map(([name, value]) => [`count:${name}`, value] as const);
+    const transaction = this.#redis
+      .multi()
+      .del(...this.#keysOf(runId))
+      .hset(this.#hashOf(runId), {
+        state: 'running',
+        round: start.generation,
+        queue: start.queue,
+        units: start.units,
+        settledUnits: start.settledUnits,
+        chunks: start.chunks.length,
+        chunksAdded: 0,
+        chunksEnded: 0,
+        ...Object.fromEntries(counts),
+        ...(stopRequest === null ? {} : { stopRequest }),
+      });
+    if (start.chunks.length > 0) transaction.rpush(this.#chunksOf(runId), ...start.chunks);
+    transaction.eval(movedScript, 1, this.#hashOf(runId));
+    await transaction.exec();
+  }
+
+  async settle(runId: string, outcomes: Parameters<RunProgressStore['settle']>[1]): Promise<void> {
+    if (outcomes.length === 0) return;
+    const json = JSON.stringify(outcomes.map(({ unit, counts }) => ({ unit, counts })));
+    await this.#redis.eval(settleScript, 2, this.#hashOf(runId), this.#settledOf(runId), json);
+  }
+
+  async advance(runId: string, progress: UnitProgress): Promise<void> {
+    const json = JSON.stringify(progress);
+    await this.#redis.eval(progressScript, 2, this.#hashOf(runId), this.#settledOf(runId), progress.unit, json);
+  }
+
+  async noteReadings(runId: string, readings: readonly UnitReading[]): Promise<void> {
+    const json = JSON.stringify(readings);
+    await this.#redis.eval(readingsScript, 2, this.#hashOf(runId), this.#settledOf(runId), json);
+  }
+
+  async endChunk(runId: string, chunk: number): Promise<void> {
+    await this.#redis.eval(endChunkScript, 2, this.#hashOf(runId), this.#endedOf(runId), chunk);
+  }
+
+  async requestStop(runId: string, stopRequest: StopRequest): Promise<void> {
+    await this.#redis.hsetnx(this.#hashOf(runId), 'stopRequest', JSON.stringify(stopRequest));
+  }
+
+  async finish(runId: string, state: RunState): Promise<void> {
+    const hash = this.#hashOf(runId);
+    await this.#redis.multi().hset(hash, { state }).eval(movedScript, 1, hash).exec();
+    for (const key of this.#keysOf(runId)) {
+      await this.#redis.expire(key, keepFinishedSeconds);
+    }
+  }
+
+  async forget(runId: string): Promise<void> {
+    await this.#redis.del(...this.#keysOf(runId));
+  }
+
+  /** The next chunks that were not added, at most `limit`, and the number of added chunks including them. */
+  async nextChunks(
+    runId: string,
+    limit: number,
+  ): Promise<{ readonly chunks: readonly number[]; readonly cursor: number }> {
+    const added = Number((await this.#redis.hget(this.#hashOf(runId), 'chunksAdded')) ?? 0);
+    const chunks = await this.#redis.lrange(this.#chunksOf(runId), added, added + limit - 1);
+    return { chunks: chunks.map(Number), cursor: added + chunks.length };
+  }
+
+  async noteAdded(runId: string, cursor: number): Promise<void> {
+    await this.#redis.eval(addedScript, 1, this.#hashOf(runId), cursor);
+  }
+
+  /** The chunks that were added and have not ended. */
+  async chunksInFlight(runId: string): Promise<readonly number[]> {
+    const added = Number((await this.#redis.hget(this.#hashOf(runId), 'chunksAdded')) ?? 0);
+    if (added === 0) return [];
+    const chunks = await this.#redis.lrange(this.#chunksOf(runId), 0, added - 1);
+    const ended = await this.#redis.getBuffer(this.#endedOf(runId));
+    return chunks.map(Number).filter((chunk) => !hasBit(ended, chunk));
+  }
+
+  #hashOf(runId: string): string {
+    return `${this.#prefix}:run:${runId}`;
+  }
+
+  #settledOf(runId: string): string {
+    return `${this.#hashOf(runId)}:settled`;
+  }
+
+  #endedOf(runId: string): string {
+    return `${this.#hashOf(runId)}:ended`;
+  }
+
+  #chunksOf(runId: string): string {
+    return `${this.#hashOf(runId)}:chunks`;
+  }
+
+  #keysOf(runId: string): readonly string[] {
+    return [this.#hashOf(runId), this.#settledOf(runId), this.#endedOf(runId), this.#chunksOf(runId)];
+  }
+}
+
+/** Alternating names and values, as HGETALL returns them to a script. */
+function fieldsOf(pairs: readonly string[]): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (let place = 0; place < pairs.length; place += 2) fields[pairs[place] as string] = pairs[place + 1] as string;
+  return fields;
+}
+
+function stateOf(fields: Record<string, string>, unmovedMs: number): RunProgress {
+  const figure = (name: string): number => Number(fields[name] ?? 0);
+  let counts: Counts = {};
+  const underWay: UnitProgress[] = [];
+  const reading: UnitReading[] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    if (name.startsWith('count:')) counts = addCounts(counts, { [name.slice('count:'.length)]: Number(value) });
+    if (name.startsWith('unit:')) underWay.push(JSON.parse(value) as UnitProgress);
+    if (name.startsWith('read:')) reading.push(JSON.parse(value) as UnitReading);
+  }
+  return {
+    // A progress with nothing but a stop request has not been opened yet.
+    state: (fields['state'] ?? 'queued') as RunState,
+    generation: figure('round'),
+    queue: (fields['queue'] ?? 'export') as ChunkQueueName,
+    units: figure('units'),
+    settledUnits: figure('settledUnits'),
+    counts: underWay.reduce((sum, unit) => addCounts(sum, unit.counts), counts),
+    underWay,
+    reading,
+    chunks: figure('chunks'),
+    chunksAdded: figure('chunksAdded'),
+    chunksEnded: figure('chunksEnded'),
+    stopRequest: fields['stopRequest'] === undefined ? undefined : (JSON.parse(fields['stopRequest']) as StopRequest),
+    unmovedMs,
+  };
+}
+
+/** Redis counts bits from the most significant one of the first byte. */
+function hasBit(bitmap: Buffer | null, position: number): boolean {
+  const byte = bitmap?.[position >> 3] ?? 0;
+  return (byte & (0x80 >> (position & 7))) !== 0;
+}

@@ -1,0 +1,203 @@
+/**
+ * Makes a queue the only one that works a warehouse, and renews that claim while a process works (G11, docs/design.md
+ * section 5).
+ *
+ *   Redis        the id of the queue; every beat restores it after Redis lost it
+ *   warehouse    the id of the queue that works it, the epoch, and the last beat
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { faultOf, TakenOverError, UnreachableError } from '../core/base/errors.ts';
+import { roughDurationText } from '../core/base/text.ts';
+import { decideQueue, type BeatTimes, type QueueDecision } from '../core/run/queue-claim.ts';
+import type { runsQueueName, RunQueue } from '../queue/port.ts';
+import { sleep } from '../timers/sleep.ts';
+import type { WarehouseIdentity } from '../warehouse/port/ownership.ts';
+import type { Ledger } from '../warehouse/port/warehouse.ts';
+
+const runsQueue: typeof runsQueueName = 'runs';
+
+export interface ClaimContext {
+  readonly ledger: Pick<Ledger, 'ownership'>;
+  readonly queue: Pick<RunQueue, 'identity' | 'workers'>;
+  /** Address of the warehouse, for messages. */
+  readonly location: string;
+  readonly times: BeatTimes;
+}
+
+export interface WorkingClaimContext extends ClaimContext {
+  readonly log: Pick<Logger, 'warn' | 'error'>;
+}
+
+/** How long the end of a claim waits for Redis. */
+const releaseMs = 2_000;
+
+/**
+ * For a command that only queues a run: throws UnreachableError if living workers of another queue have the warehouse,
+ * or if those of this queue have another warehouse. Writes nothing to Redis.
+ */
+export async function checkQueue(context: ClaimContext): Promise<void> {
+  const { decision } = await look(context);
+  if (decision.kind === 'wait') throw worked(context, decision.waitMs);
+}
+
+/**
+ * For a process that works. Throws UnreachableError as {@link checkQueue} does; otherwise assigns the warehouse to the
+ * queue.
+ */
+export async function claimQueue(context: WorkingClaimContext): Promise<QueueClaim> {
+  for (;;) {
+    const { identity, queueId, decision } = await look(context);
+    if (decision.kind === 'wait') throw worked(context, decision.waitMs);
+    const ours = await establish(context, identity, queueId);
+    if (decision.kind === 'owner') {
+      // Ends a start whose beat cannot be written, as takeOver does.
+      await context.ledger.ownership.beat(ours, identity.epoch);
+      return new QueueClaim(context, ours, identity.warehouseId, identity.epoch);
+    }
+    const epoch = await context.ledger.ownership.takeOver(ours, identity.epoch);
+    // Another queue was first: decides again.
+    if (epoch === undefined) continue;
+    if (decision.isTakeover) {
+      context.log.warn(
+        { epoch, warehouse: context.location },
+        'took the warehouse over: its last queue has no living worker',
+      );
+    }
+    return new QueueClaim(context, ours, identity.warehouseId, epoch);
+  }
+}
+
+async function look({ ledger: { ownership }, queue, times, location }: ClaimContext): Promise<{
+  readonly identity: WarehouseIdentity;
+  readonly queueId: string | undefined;
+  readonly decision: QueueDecision;
+}> {
+  const [identity, { queueId, warehouseId }] = [await ownership.read(), await queue.identity.read()];
+  if (warehouseId !== undefined && warehouseId !== identity.warehouseId) throw otherWarehouse(location);
+  const beatAgeMs = await ownership.beatAgeMs();
+  return { identity, queueId, decision: decideQueue({ queueId, ownerId: identity.queueId, beatAgeMs }, times) };
+}
+
+/** The id of the queue in Redis, written by this process if there was none. */
+async function establish(
+  { queue, times, location }: ClaimContext,
+  { warehouseId }: WarehouseIdentity,
+  queueId: string | undefined,
+): Promise<string> {
+  const kept = await queue.identity.keep(queueId ?? randomUUID(), warehouseId, times.staleAfterMs);
+  if (kept.warehouseId !== warehouseId || kept.queueId === undefined) throw otherWarehouse(location);
+  return kept.queueId;
+}
+
+function worked({ location }: ClaimContext, waitMs: number): UnreachableError {
+  return new UnreachableError(
+    'warehouse',
+    `${location} is worked through another queue, or through this one whose Redis lost its data`,
+    {
+      hint:
+        'Set WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX as its workers have them. ' +
+        `If none of them lives, a worker of this queue may start in ${roughDurationText(Math.max(1_000, waitMs))}.`,
+    },
+  );
+}
+
+/** For a queue whose living workers have another warehouse than the one at `location`. */
+export function otherWarehouse(location: string): UnreachableError {
+  return new UnreachableError('warehouse', `workers of this queue work another warehouse than ${location}`, {
+    hint: 'Set WELLSYNC_QUEUE_PREFIX to another name for this warehouse, or WELLSYNC_WAREHOUSE to theirs.',
+  });
+}
+
+/** Beats until it is disposed, or until another queue has the warehouse. */
+export class QueueClaim implements AsyncDisposable {
+  readonly #context: WorkingClaimContext;
+  readonly #queueId: string;
+  readonly #warehouseId: string;
+  readonly #epoch: number;
+  readonly #takenOver = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #beating: Promise<void>;
+  #isKeeping = false;
+  /** Why the last beat could not be written. */
+  #trouble: string | undefined;
+
+  constructor(context: WorkingClaimContext, queueId: string, warehouseId: string, epoch: number) {
+    this.#context = context;
+    this.#queueId = queueId;
+    this.#warehouseId = warehouseId;
+    this.#epoch = epoch;
+    context.ledger.ownership.fence(epoch, (error) => this.#lose(error));
+    this.#beating = this.#beat();
+    this.#timer = setInterval(() => {
+      this.#beating = this.#beat();
+    }, context.times.beatEveryMs);
+  }
+
+  /** Aborts, with a TakenOverError, once another queue has the warehouse. */
+  get signal(): AbortSignal {
+    return this.#takenOver.signal;
+  }
+
+  #lose(error: Error): void {
+    if (this.signal.aborted) return;
+    clearInterval(this.#timer);
+    this.#takenOver.abort(error);
+    this.#context.log.error({ warehouse: this.#context.location, epoch: this.#epoch }, error.message);
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      await this.#context.ledger.ownership.beat(this.#queueId, this.#epoch);
+      this.#trouble = undefined;
+    } catch (error) {
+      if (error instanceof TakenOverError) this.#lose(error);
+      else this.#warn(faultOf(error).message);
+    }
+    void this.#keepIdentity();
+  }
+
+  /** Logs a trouble once, not at every beat. */
+  #warn(reason: string): void {
+    if (this.#trouble === reason) return;
+    this.#trouble = reason;
+    this.#context.log.warn({ warehouse: this.#context.location, because: reason }, 'the beat could not be written');
+  }
+
+  /** During an outage of Redis one call waits for it, not one for each beat. */
+  async #keepIdentity(): Promise<void> {
+    if (this.#isKeeping || this.signal.aborted) return;
+    this.#isKeeping = true;
+    const { queue, times } = this.#context;
+    try {
+      const kept = await queue.identity.keep(this.#queueId, this.#warehouseId, times.staleAfterMs);
+      if (kept.queueId !== this.#queueId || kept.warehouseId !== this.#warehouseId) this.#lose(new TakenOverError());
+    } catch {
+      // The next beat may reach Redis.
+    } finally {
+      this.#isKeeping = false;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    // A beat that has to look into the warehouse waits while another program holds it.
+    await Promise.race([this.#beating, sleep(releaseMs, { ref: false })]);
+    const { ledger, queue } = this.#context;
+    if (this.signal.aborted) {
+      // A change of the service has no new queue that replaces the beat.
+      await ledger.ownership.endBeat(this.#queueId, this.#epoch).catch(() => undefined);
+      return;
+    }
+    const isLast = queue
+      .workers()
+      .then((counts) => counts.every((entry) => entry.queue !== runsQueue || entry.workers === 0));
+    const late = sleep(releaseMs, { ref: false }).then(() => false);
+    // Leaves the beat to other workers of the queue; a beat that is left behind becomes stale.
+    if (!(await Promise.race([isLast, late]).catch(() => false))) return;
+    await ledger.ownership.endBeat(this.#queueId, this.#epoch).catch(() => undefined);
+    await Promise.race([queue.identity.release(this.#warehouseId), sleep(releaseMs, { ref: false })]).catch(
+      () => undefined,
+    );
+  }
+}

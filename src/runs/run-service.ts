@@ -1,0 +1,190 @@
+/** Requests of an operator or a schedule about runs: start, cancel, retry, and revive the runs that Redis has lost. */
+import { randomBytes } from 'node:crypto';
+import { UsageError } from '../core/base/errors.ts';
+import { isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
+import type { RunQueue } from '../queue/port.ts';
+import type { Ledger } from '../warehouse/port/warehouse.ts';
+import { finishRun } from './finish-run.ts';
+import type { AnyJob } from './job.ts';
+import { checkQueue, type ClaimContext } from './queue-claim.ts';
+import { requestKey } from './request-key.ts';
+import type { Targets } from '../warehouse/port/runs.ts';
+
+/**
+ * `had-ended`: the run had ended before. `requested`: workers will end it. `ended`: the call ended it, since there was
+ * no worker.
+ */
+export type CancelOutcome = 'had-ended' | 'requested' | 'ended';
+
+interface RunServiceContext extends ClaimContext {
+  readonly ledger: Ledger;
+  readonly queue: RunQueue;
+  readonly jobs: readonly AnyJob[];
+  /** The service of new runs, without secrets. Throws UsageError if none is configured. */
+  readonly serviceKey: () => string;
+  readonly now: () => number;
+}
+
+/** Who requests a run, and its targets if its job takes them. */
+export interface RunDetails {
+  readonly actor: string;
+  readonly targets?: Targets;
+}
+
+export class RunService {
+  readonly #claimContext: ClaimContext;
+  readonly #ledger: Ledger;
+  readonly #queue: RunQueue;
+  readonly #jobs: readonly AnyJob[];
+  readonly #serviceKey: () => string;
+  readonly #now: () => number;
+
+  constructor(context: RunServiceContext) {
+    this.#claimContext = context;
+    this.#ledger = context.ledger;
+    this.#queue = context.queue;
+    this.#jobs = context.jobs;
+    this.#serviceKey = context.serviceKey;
+    this.#now = context.now;
+  }
+
+  /**
+   * Checks the parameters, writes the run into the warehouse, then queues it. Returns the run's id. Throws UsageError,
+   * also if the warehouse belongs to another service, and UnreachableError if another queue works it (G11).
+   */
+  async start(jobName: string, params: unknown, details: RunDetails): Promise<string> {
+    const { request, checkedTargets } = await this.#requested(jobName, params, details);
+    await this.#ledger.runs.create(request, checkedTargets);
+    await this.#enqueue(request.runId, 0);
+    return request.runId;
+  }
+
+  /**
+   * As {@link start}, unless a run for the same work has not ended: returns that one, queued again if Redis has lost it,
+   * and starts none.
+   */
+  async startOnce(
+    jobName: string,
+    params: unknown,
+    details: RunDetails,
+  ): Promise<{ readonly runId: string; readonly unfinished: RunSummary | undefined }> {
+    const { request, checkedTargets } = await this.#requested(jobName, params, details);
+    const unfinished = await this.#ledger.runs.createOnce(request, checkedTargets);
+    if (unfinished === undefined) {
+      await this.#enqueue(request.runId, 0);
+      return { runId: request.runId, unfinished };
+    }
+    const { runId, generation } = unfinished;
+    if (!(await this.#queue.isSubmitted(runId, generation))) await this.#queue.submit(runId, generation);
+    return { runId, unfinished };
+  }
+
+  async #requested(jobName: string, params: unknown, { actor, targets }: RunDetails) {
+    const job = this.#jobs.find((candidate) => candidate.name === jobName);
+    if (job === undefined) throw new UsageError(`there is no job named ${jobName}`);
+    await checkQueue(this.#claimContext);
+    const requestedAtMs = this.#now();
+    const checked = job.params.parse(params);
+    const checkedTargets = await targetsFor(job, targets);
+    const request = {
+      runId: newRunId(requestedAtMs),
+      job: jobName,
+      params: checked,
+      service: this.#serviceKey(),
+      actor,
+      requestedAtMs,
+      requestKey: requestKey(job, checked, checkedTargets ?? []),
+    };
+    return { request, checkedTargets };
+  }
+
+  /**
+   * Queues a run of the ledger. An outage of Redis is not an error here: the run exists, and a worker queues it once
+   * Redis is back (src/runs/revival.ts).
+   */
+  async #enqueue(runId: string, generation: number): Promise<void> {
+    try {
+      await this.#queue.progress.forget(runId);
+      await this.#queue.submit(runId, generation);
+    } catch {
+      // The run waits in the ledger.
+    }
+  }
+
+  /**
+   * Requests that a run stop; running work notices within a second or two. Ends a run that no worker would stop. A
+   * worker that starts at the same moment does no harm: units are settled once, and a run ends once.
+   */
+  async cancel(runId: string, requestedBy: string): Promise<CancelOutcome> {
+    await checkQueue(this.#claimContext);
+    const run = await this.#known(runId);
+    if (isFinished(run.state)) return 'had-ended';
+    await this.#queue.progress.requestStop(runId, { kind: 'cancel', requestedBy });
+    await this.#queue.submit(runId, run.generation);
+    if (await this.#mayBeWorked(runId)) return 'requested';
+    // The first request stays, which may be an older one.
+    const stopRequest = (await this.#queue.progress.read(runId))?.stopRequest ?? { kind: 'cancel', requestedBy };
+    const known = await this.#ledger.runs.read(runId);
+    if (known === undefined) return 'had-ended';
+    const { location } = this.#claimContext;
+    const context = { ledger: this.#ledger, queue: this.#queue, jobs: this.#jobs, location, now: this.#now };
+    return (await finishRun(known, stopRequest, context)) === undefined ? 'requested' : 'ended';
+  }
+
+  /**
+   * Every process that works a queue coordinates the runs of all queues. One that has just died may still hold a chunk.
+   */
+  async #mayBeWorked(runId: string): Promise<boolean> {
+    const listeners = await this.#queue.workers();
+    if (listeners.some(({ workers }) => workers > 0)) return true;
+    return (await this.#queue.chunkStatuses(runId)).some(({ status }) => status === 'active');
+  }
+
+  /**
+   * Reopens the failed, cancelled and unknown units of a finished run and queues it. Returns their number. Throws as {@link
+   * start} does.
+   */
+  async retry(runId: string): Promise<number> {
+    await checkQueue(this.#claimContext);
+    const { job: jobName } = await this.#known(runId);
+    const job = this.#jobs.find((candidate) => candidate.name === jobName);
+    await job?.checkRetry?.(runId, { ledger: this.#ledger, now: this.#now });
+    const opened = await this.#ledger.runs.reopen(runId);
+    if (opened === 0) return 0;
+    const run = await this.#known(runId);
+    await this.#enqueue(runId, run.generation);
+    return opened;
+  }
+
+  async #known(runId: string): Promise<RunHead> {
+    const run = await this.#ledger.runs.readHead(runId);
+    if (run === undefined) {
+      throw new UsageError(`there is no run ${runId}`, { action: { kind: 'list-runs' } });
+    }
+    return run;
+  }
+}
+
+/** Undefined for a job that takes none. Throws UsageError if there is no target, or one is empty. */
+async function targetsFor(
+  { name, takesTargets }: AnyJob,
+  targets: Targets | undefined,
+): Promise<readonly string[] | undefined> {
+  if (takesTargets !== true) {
+    if (targets === undefined) return undefined;
+    throw new UsageError(`${name} takes no targets`);
+  }
+  const found: string[] = [];
+  for await (const target of targets ?? []) {
+    if (target === '') throw new UsageError(`${name} was given a target without a name`);
+    found.push(target);
+  }
+  if (found.length === 0) throw new UsageError(`${name} was given no targets`);
+  return found;
+}
+
+/** Sorts by time, is readable, and holds no character that BullMQ refuses: 20261121-093015-k3f9. */
+function newRunId(nowMs: number): string {
+  const [day, time] = new Date(nowMs).toISOString().slice(0, 19).split('T') as [string, string];
+  return `${day.replaceAll('-', '')}-${time.replaceAll(':', '')}-${randomBytes(3).toString('hex')}`;
+}

@@ -1,0 +1,39 @@
+/**
+ * The one place that sets timers of any length. Node ends a timer beyond 2^31-1 ms (24.8 days) after 1 ms, so that a
+ * loop around it spins: a longer one is set in slices.
+ */
+import { setTimeout as sleepOnce } from 'node:timers/promises';
+
+/** The longest delay of a timer of Node. */
+export const longestTimerMs = 2 ** 31 - 1;
+
+export interface SleepOptions {
+  /** Ends the sleep with the AbortError of Node; its cause is the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+  /** False lets the process end during the sleep. */
+  readonly ref?: boolean;
+  /** Most milliseconds of one timer; tests set fewer. */
+  readonly sliceMs?: number;
+}
+
+/** Resolves after `delayMs`; with `Infinity` never, until the signal aborts. */
+export async function sleep(delayMs: number, options: SleepOptions = {}): Promise<void> {
+  const { sliceMs = longestTimerMs, signal, ref = true } = options;
+  for (let leftMs = delayMs; ; leftMs -= sliceMs) {
+    await sleepOnce(Math.min(leftMs, sliceMs), undefined, signal === undefined ? { ref } : { ref, signal });
+    if (!(leftMs > sliceMs)) return;
+  }
+}
+
+export interface Timer {
+  /** Safe to call at any time. */
+  cancel(): void;
+}
+
+/** Calls `action` after `delayMs`, unless it is cancelled before. */
+export function after(delayMs: number, action: () => void): Timer {
+  const cancelled = new AbortController();
+  // The only way to reject is the cancel.
+  sleep(delayMs, { signal: cancelled.signal }).then(action, () => undefined);
+  return { cancel: () => cancelled.abort() };
+}

@@ -1,0 +1,274 @@
+/**
+ * Sessions on a DuckDB file. Within this process all work on a path queues up and shares one handle: a second handle would
+ * not be blocked by the lock, which belongs to the process, and would corrupt the file. For other processes the handle is
+ * released when idle, and at intervals under load.
+ *
+ *   closed -> open -> work -> idle -> closed        after idleMs without work
+ *                       |  -> closed -> (pause)     after maxHoldMs: waiting processes get access
+ *                       |  -> closed                after an error: nothing of a broken session is reused
+ */
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { TakenOverError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
+import type { ServiceIdentity } from '../../../core/base/service-key.ts';
+import { after, sleep, type Timer } from '../../../timers/sleep.ts';
+import { classified } from './engine-fault.ts';
+import { migrate, schemaVersion } from '../schema/migrations.ts';
+import { fileAt } from './file-identity.ts';
+import { foldLog } from './fold-log.ts';
+import { openFile, type FileSettings, type OpenFile } from './open-file.ts';
+import { inTransaction, readRows } from './sql.ts';
+
+const idleMs = 500;
+const maxHoldMs = 2_000;
+/** Longer than the retry interval of a waiting process, so that it finds the file free. */
+const pauseMs = { min: 60, spread: 60 } as const;
+
+/** Settings of one handle of a shared file. */
+export interface HandleSettings {
+  readonly service?: ServiceIdentity | undefined;
+}
+
+interface Fence {
+  readonly epoch: number;
+  readonly onTakenOver: (error: Error) => void;
+}
+
+type Work<T> = (connection: DuckDBConnection) => Promise<T>;
+
+export interface DatabaseFile {
+  /** `duckdb:PATH`. */
+  readonly location: string;
+  readonly path: string;
+  /** The service that this handle works for; undefined for a read-only handle. */
+  readonly service: ServiceIdentity | undefined;
+  /**
+   * Runs the work in one transaction on a file of this version's schema. Makes the file at the first call; throws
+   * WarehouseGoneError if it is removed or replaced later, also for a transaction that went into the removed file.
+   */
+  transact<T>(work: Work<T>): Promise<T>;
+  /**
+   * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
+   * to another service (G11); such an error is passed to `onTakenOver`, and so is a WarehouseGoneError.
+   */
+  fence(epoch: number, onTakenOver: (error: Error) => void): void;
+  /** Throws UnreachableError if the file does not exist yet. */
+  requireStored(): void;
+  /**
+   * Runs the work on the file opened read-only, without a migration. Throws UnreachableError if the file does not exist
+   * yet.
+   */
+  read<T>(work: Work<T>): Promise<T>;
+  /** Brings the log into the file, without a migration (fold-log.ts). */
+  foldLog(): Promise<void>;
+  /** Releases the handle. The last holder cancels waits for the lock, lets the running work end and closes the file. */
+  release(): Promise<void>;
+}
+
+const filesOfThisProcess = new Map<string, { readonly sessions: Sessions; holders: number }>();
+
+/** The file at a path. Callers with the same path share it, with the settings of the first. */
+export function shareDatabaseFile({ service, ...settings }: FileSettings & HandleSettings): DatabaseFile {
+  const path = canonicalPath(resolve(settings.path));
+  const shared = filesOfThisProcess.get(path) ?? { sessions: new Sessions({ ...settings, path }), holders: 0 };
+  filesOfThisProcess.set(path, shared);
+  shared.holders += 1;
+  let released: Promise<void> | undefined;
+  let fence: Fence | undefined;
+
+  async function release(): Promise<void> {
+    shared.holders -= 1;
+    if (shared.holders > 0) return;
+    await shared.sessions.end();
+    // Only now may the path be reopened: two open handles must never exist.
+    if (shared.holders === 0) filesOfThisProcess.delete(path);
+  }
+
+  function sessions(): Sessions {
+    if (released !== undefined) throw new Error('the warehouse was closed before this call');
+    return shared.sessions;
+  }
+
+  return {
+    location: `duckdb:${path}`,
+    path,
+    service,
+    fence: (epoch, onTakenOver) => {
+      fence = { epoch, onTakenOver };
+    },
+    transact: async (work) => {
+      const fenced: typeof work = async (connection) => {
+        if (fence !== undefined) await requireEpoch(connection, fence, service);
+        return work(connection);
+      };
+      try {
+        return await sessions().transact(fenced);
+      } catch (error) {
+        if (error instanceof WarehouseGoneError) fence?.onTakenOver(error);
+        throw error;
+      }
+    },
+    requireStored: () => requireFile(path),
+    read: async (work) => sessions().read(work),
+    foldLog: async () => sessions().foldLog(),
+    release: () => (released ??= release()),
+  };
+}
+
+/** Keeps a worker that was suspended from committing after another queue took the warehouse over. */
+async function requireEpoch(
+  connection: DuckDBConnection,
+  { epoch, onTakenOver }: Fence,
+  service: ServiceIdentity | undefined,
+): Promise<void> {
+  const [row] = await readRows<{ epoch: number; owner: string | null }>(
+    connection,
+    'SELECT epoch, service AS owner FROM warehouse',
+  );
+  // A worker may have started before the first run wrote the service of the warehouse.
+  const isOfService = service === undefined || row?.owner === null || row?.owner === service.key;
+  if (row?.epoch === epoch && isOfService) return;
+  const error = new TakenOverError();
+  onTakenOver(error);
+  throw error;
+}
+
+/** One name for one file, through symbolic links, even if the file or its directory does not exist yet. */
+function canonicalPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(canonicalPath(parent), basename(path));
+  }
+}
+
+function requireFile(path: string): void {
+  if (existsSync(path)) return;
+  throw new UnreachableError('warehouse', `there is no warehouse at ${path} yet`, {
+    hint: 'If it lies elsewhere, set WELLSYNC_WAREHOUSE to it.',
+    action: { kind: 'first-export' },
+  });
+}
+
+class Sessions {
+  readonly #settings: FileSettings;
+  #abort = new AbortController();
+  /** Settles when the last queued work has ended. */
+  #tail: Promise<unknown> = Promise.resolve();
+  #open: (OpenFile & { readonly sinceMs: number }) | undefined;
+  #idleTimer: Timer | undefined;
+  #pauseMs = 0;
+  /** The file that was opened for writing first. */
+  #file: string | undefined;
+
+  constructor(settings: FileSettings) {
+    this.#settings = settings;
+  }
+
+  async transact<T>(work: Work<T>): Promise<T> {
+    return this.#afterOthers(async () => {
+      try {
+        this.#requireSameFile();
+        const file = (this.#open ??= await this.#openForWriting());
+        const result = await file.connected((connection) => inTransaction(connection, () => work(connection)));
+        this.#requireSameFile();
+        return result;
+      } catch (error) {
+        await this.#close();
+        throw classified(error, this.#settings.path);
+      } finally {
+        await this.#releaseInTime();
+      }
+    });
+  }
+
+  async read<T>(work: Work<T>): Promise<T> {
+    return this.#afterOthers(async () => {
+      await this.#close();
+      requireFile(this.#settings.path);
+      const file = await openFile(this.#settings, 'READ_ONLY', this.#abort.signal);
+      try {
+        return await file.connected(work);
+      } finally {
+        file.close();
+      }
+    });
+  }
+
+  async foldLog(): Promise<void> {
+    return this.#afterOthers(async () => {
+      await this.#close();
+      await foldLog(this.#settings, this.#abort.signal);
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#abort.abort();
+    await this.#afterOthers(() => this.#close());
+    this.#abort = new AbortController();
+  }
+
+  async #afterOthers<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#tail.then(async () => {
+      this.#idleTimer?.cancel();
+      return work();
+    });
+    // The caller gets the error; the next work must not.
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  /** The engine would make a new, empty file; and one that is open goes on in a removed file without an error. */
+  #requireSameFile(): void {
+    const { path } = this.#settings;
+    if (this.#file !== undefined && fileAt(path) !== this.#file) throw new WarehouseGoneError(path);
+  }
+
+  async #openForWriting(): Promise<OpenFile & { readonly sinceMs: number }> {
+    const { signal } = this.#abort;
+    if (this.#pauseMs > 0) await sleep(this.#pauseMs, { signal }).catch(() => undefined);
+    this.#pauseMs = 0;
+    const { path, now, log, onMigrated } = this.#settings;
+    const file = await openFile(this.#settings, 'READ_WRITE', signal, () => this.#requireSameFile());
+    try {
+      const found = await file.connected((connection) => migrate(connection, `duckdb:${path}`, now()));
+      if (found !== schemaVersion) log?.info({ path, from: found, to: schemaVersion }, schemaText(found));
+      if (found !== schemaVersion && found !== 0) {
+        onMigrated?.(
+          `The warehouse ${path} was migrated from schema version ${found} to ${schemaVersion}: an earlier wellsync can no longer open it.`,
+        );
+      }
+      this.#file ??= fileAt(path);
+      return { ...file, sinceMs: performance.now() };
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  async #releaseInTime(): Promise<void> {
+    if (this.#open === undefined) return;
+    if (performance.now() - this.#open.sinceMs < maxHoldMs) {
+      this.#idleTimer = after(idleMs, () => void this.#afterOthers(() => this.#close()));
+      return;
+    }
+    await this.#close();
+    this.#pauseMs = pauseMs.min + Math.random() * pauseMs.spread;
+  }
+
+  async #close(): Promise<void> {
+    const file = this.#open;
+    this.#open = undefined;
+    // Closing writes the log into the file, and would do so on the event loop; an explicit CHECKPOINT does it on
+    // another thread. If it fails, committed data stays in the log for the next opening.
+    await file?.connected((connection) => connection.run('CHECKPOINT')).catch(() => undefined);
+    file?.close();
+  }
+}
+
+/** What opening the file did to its schema; `found` is 0 for a new file. */
+function schemaText(found: number): string {
+  return found === 0 ? 'the warehouse schema was created' : 'the warehouse schema was migrated';
+}

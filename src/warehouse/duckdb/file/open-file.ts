@@ -1,0 +1,204 @@
+/** Opens a DuckDB file, waits for other processes that hold it, and explains why it cannot be opened. */
+import { existsSync } from 'node:fs';
+import { mkdir, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
+import { DuckDBInstance } from './engine.ts';
+import type { Logger } from 'pino';
+import { AbortedError, OutageError, UnreachableError, type WellsyncError } from '../../../core/base/errors.ts';
+import { diskOutage, isDiskTrouble, lockHolder, messageOf, type LockHolder } from './engine-fault.ts';
+import { sleep } from '../../../timers/sleep.ts';
+import { readRows } from './sql.ts';
+
+export interface FileSettings {
+  readonly path: string;
+  /** Memory limit of DuckDB; beyond it, DuckDB spills beside the file. Default 128. */
+  readonly memoryLimitMb?: number;
+  /** Default 1: a merge is no faster with more, and takes more memory. */
+  readonly threads?: number;
+  /** How long to wait for other processes to release the file. Default 30,000. */
+  readonly lockWaitMs?: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log?: Pick<Logger, 'info' | 'debug'>;
+  /**
+   * Called once per wait, unless it is short, with a sentence: who holds the file, and until when this process waits.
+   */
+  readonly onWait?: (message: string) => void;
+  /** Called with a sentence after the schema of an earlier version was migrated. */
+  readonly onMigrated?: (message: string) => void;
+}
+
+export interface OpenFile {
+  /** Runs the work on a connection of its own, so that its temporary tables and variables end with it. */
+  connected<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T>;
+  close(): void;
+}
+
+/**
+ * Interval between attempts at a held file: random, so that waiting processes do not retry in step, and shorter than
+ * the pause that a holder makes for them (see database-file.ts).
+ */
+const lookAgainMs = { min: 10, spread: 40 } as const;
+
+/**
+ * Longer than a worker holds the file (see database-file.ts): a longer wait is for another program. A wait that is
+ * limited to little more is reported after a third of its limit.
+ */
+const shortWaitMs = 2_500;
+
+/** Several processes may hold a file READ_ONLY; READ_WRITE excludes all others, readers too. */
+export type AccessMode = 'READ_WRITE' | 'READ_ONLY';
+
+/**
+ * Throws OutageError if another process holds the file longer than the configured wait (`warehouse-busy`), or if its
+ * disk is full or fails (`warehouse-io`), UnreachableError if it cannot be opened at all, AbortedError when the signal
+ * aborts the wait. `beforeTry` is called before each attempt; what it throws ends the wait.
+ */
+export async function openFile(
+  settings: FileSettings,
+  mode: AccessMode,
+  signal: AbortSignal,
+  beforeTry: () => void = () => {},
+): Promise<OpenFile> {
+  const { path, lockWaitMs = 30_000, log, onWait, now } = settings;
+  if (mode === 'READ_WRITE') await makeFolderOf(path);
+  const startedMs = performance.now();
+  let isReported = false;
+  for (;;) {
+    beforeTry();
+    const isNew = !existsSync(path);
+    try {
+      return await connect(settings, mode);
+    } catch (error) {
+      const holder = lockHolder(error);
+      if (holder === undefined) throw await cannotOpen(path, error, isNew);
+      const waitedMs = performance.now() - startedMs;
+      if (waitedMs >= lockWaitMs) throw busy(path, lockWaitMs, holder);
+      log?.debug({ path, ...holder }, 'waiting for the warehouse file');
+      if (!isReported && waitedMs >= Math.min(shortWaitMs, lockWaitMs / 3)) {
+        const until = new Date(now() + lockWaitMs - waitedMs).toISOString().slice(11, 19);
+        onWait?.(`${holderText(holder)} holds the warehouse ${path}: waiting for it until ${until}Z at most.`);
+        isReported = true;
+      }
+    }
+    await sleep(lookAgainMs.min + Math.random() * lookAgainMs.spread, { signal }).catch(() => {
+      throw new AbortedError('the warehouse was closed while waiting for its file');
+    });
+  }
+}
+
+async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings, mode: AccessMode): Promise<OpenFile> {
+  const instance = await DuckDBInstance.create(path, {
+    access_mode: mode,
+    memory_limit: `${memoryLimitMb}MB`,
+    threads: String(threads),
+    temp_directory: `${path}.tmp`,
+    // All needed extensions are linked into the library; none is ever downloaded.
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+  });
+  await refuseForeign(instance, path);
+  return {
+    async connected(work) {
+      const connection = await instance.connect();
+      try {
+        await connection.run("SET TimeZone = 'UTC'");
+        return await work(connection);
+      } finally {
+        connection.closeSync();
+      }
+    },
+    close: () => instance.closeSync(),
+  };
+}
+
+/** DuckDB also opens a list or a table file, as a view of an empty database in memory. */
+async function refuseForeign(instance: Instance, path: string): Promise<void> {
+  const connection = await instance.connect();
+  try {
+    const [file] = await readRows(
+      connection,
+      'SELECT 1 FROM duckdb_databases() WHERE NOT internal AND path IS NOT NULL',
+    );
+    if (file !== undefined) return;
+  } finally {
+    connection.closeSync();
+  }
+  instance.closeSync();
+  throw new Error(`${path}: not a valid DuckDB database file`);
+}
+
+async function makeFolderOf(path: string): Promise<void> {
+  try {
+    await makeFolder(dirname(path));
+  } catch (error) {
+    const { code = '', path: where = dirname(path) } = error as NodeJS.ErrnoException;
+    const reason = reasons[code] ?? messageOf(error);
+    throw new UnreachableError('warehouse', `the folder ${where} of the warehouse cannot be made: ${reason}`, {
+      hint: 'Set WELLSYNC_WAREHOUSE to a place that can be written to.',
+      cause: error,
+    });
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'permission is denied',
+  EEXIST: 'a file is in its place',
+  ENOENT: 'nothing can be made in that place',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of the path is a file',
+  EPERM: 'permission is denied',
+  EROFS: 'the disk is read-only',
+};
+
+/**
+ * Creates the folder and its parents one by one: with `recursive`, Node retries for ever where none can be created, as
+ * in /proc.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  if (await isFolder(folder)) return;
+  if (dirname(folder) !== folder) await makeFolder(dirname(folder));
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    // Another process may have created it in the meantime.
+    if (!(await isFolder(folder))) throw error;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() ?? false;
+}
+
+/** `isNew`: there was no file before. */
+async function cannotOpen(path: string, cause: unknown, isNew: boolean): Promise<WellsyncError> {
+  const engineMessage = messageOf(cause);
+  const hint = 'Set WELLSYNC_WAREHOUSE to a DuckDB file that can be read and written, or to a path where none is yet.';
+  const fault = (text: string) => new UnreachableError('warehouse', text, { hint, cause });
+  if (await isFolder(path)) return fault(`the warehouse ${path} is a folder, and must be a file`);
+  if (isPassing(engineMessage)) {
+    // The engine leaves the beginning of a new file, and would refuse it from then on.
+    if (isNew) await rm(path, { force: true }).catch(() => undefined);
+    return diskOutage(cause, path);
+  }
+  const isForeign = /not a valid DuckDB database file/.test(engineMessage);
+  return fault(isForeign ? `${path} is not a DuckDB file` : `the warehouse ${path} cannot be opened: ${engineMessage}`);
+}
+
+/** `Cannot open file` alone is a wrong path or a lacking permission, which stays. */
+function isPassing(engineMessage: string): boolean {
+  return isDiskTrouble(engineMessage.replace(/^IO Error: /, ''));
+}
+
+function holderText({ pid, program }: LockHolder): string {
+  return pid === undefined ? 'another process' : `process ${pid} (${program})`;
+}
+
+function busy(path: string, waitedMs: number, holder: LockHolder): OutageError {
+  const message = `${holderText(holder)} has held the warehouse ${path} for ${waitedMs / 1_000} s`;
+  return new OutageError('warehouse', 'warehouse-busy', message, {
+    hint: 'Close the notebook or shell that has the file open; a worker lets go of it by itself.',
+  });
+}

@@ -1,0 +1,66 @@
+/** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
+import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { jsonValue } from '../query/json-value.ts';
+
+/** Commits all changes of `work`, or none. */
+export async function inTransaction<T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> {
+  await connection.run('BEGIN TRANSACTION');
+  try {
+    const result = await work();
+    await connection.run('COMMIT');
+    return result;
+  } catch (error) {
+    // DuckDB may have ended the transaction already; the first error names the cause.
+    await connection.run('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The rows of a statement, as objects by column name. `T` declares the selected columns. */
+export async function readRows<T extends object>(
+  connection: DuckDBConnection,
+  sql: string,
+  values: DuckDBValue[] = [],
+): Promise<readonly T[]> {
+  const result = await connection.run(sql, values);
+  return (await result.convertRowObjects(jsonValue)) as unknown as readonly T[];
+}
+
+/** Streams the rows of a statement, valid during its transaction; few are in memory at one time. */
+export async function* streamRows<T extends object>(
+  connection: DuckDBConnection,
+  sql: string,
+  values: DuckDBValue[] = [],
+): AsyncGenerator<T> {
+  const result = await connection.stream(sql, values);
+  for await (const rows of result.yieldConvertedRowObjects(jsonValue)) yield* rows as unknown as readonly T[];
+}
+
+/**
+ * SQL of a relation over a list of objects, bound as one JSON text (see {@link jsonText}) at `parameter`; `fields` are
+ * its columns with their types.
+ */
+export function relationOf(parameter: string, fields: Readonly<Record<string, string>>): string {
+  return `(SELECT unnest(from_json(${parameter}::JSON, '${JSON.stringify([fields])}'), recursive := true))`;
+}
+
+/** JSON text of any value, in a form that DuckDB accepts. */
+export function jsonText(value: unknown): string {
+  return wellFormed(JSON.stringify(value));
+}
+
+/**
+ * JSON text without lone surrogates, which JSON allows as escapes and DuckDB refuses: one of them would fail the whole
+ * batch, every time. An escaped backslash before `ud800` stays.
+ */
+export function wellFormed(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replaceAll(/\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2})|\\\\|\\ud[89a-f][\da-f]{2}/gi, (escape) =>
+    escape.length === 6 ? '\\ufffd' : escape,
+  );
+}
+
+/** SQL of an instant bound as whole milliseconds since 1970 (as a BigInt, or inside a JSON relation as BIGINT). */
+export function instant(expression: string): string {
+  return `make_timestamptz((${expression})::BIGINT * 1000)`;
+}

@@ -1,0 +1,57 @@
+/** How the engine writes a column into a text file, so that it reads as json-value.ts shows it. */
+import type { DuckDBTypeId as TypeId } from '@duckdb/node-api';
+import { DuckDBTypeId } from '../file/engine.ts';
+
+type TextFormat = 'csv' | 'ndjson';
+type Expression = (column: string, format: TextFormat) => string;
+
+/** The expression for a column; undefined for a type that the engine cannot write so. */
+export function engineText(column: string, typeId: TypeId, format: TextFormat): string | undefined {
+  return expressions.get(typeId)?.(column, format);
+}
+
+const asItIs: Expression = (column) => column;
+/** Of JSON as well, which the engine would write as an object. */
+const asText: Expression = (column) => `CAST(${column} AS VARCHAR)`;
+
+const wholeNumber: Expression = (column, format) => {
+  if (format === 'csv') return column;
+  const isSafe = `abs(CAST(${column} AS DOUBLE)) <= ${Number.MAX_SAFE_INTEGER}`;
+  return `CASE WHEN ${isSafe} THEN to_json(TRY_CAST(${column} AS BIGINT)) ELSE to_json(CAST(${column} AS VARCHAR)) END`;
+};
+
+/** A FLOAT gets the digits of the same number as a DOUBLE. */
+const fraction: Expression = (column, format) => {
+  const number = `CAST(${column} AS DOUBLE)`;
+  const shown = format === 'csv' ? (text: string) => `CAST(${text} AS VARCHAR)` : (text: string) => `to_json(${text})`;
+  const infinity = `CAST('Infinity' AS DOUBLE)`;
+  return `CASE WHEN isnan(${number}) THEN ${shown(`'NaN'`)} WHEN ${number} = ${infinity} THEN ${shown(`'Infinity'`)} WHEN ${number} = -${infinity} THEN ${shown(`'-Infinity'`)} ELSE ${shown(number)} END`;
+};
+
+const localTime: Expression = (column) => `regexp_replace(CAST(${column} AS VARCHAR), ' ', 'T')`;
+
+const instant: Expression = (column) =>
+  `CASE WHEN isfinite(${column}) THEN ${localTime(`CAST(${column} AS TIMESTAMP)`, 'csv')} || 'Z' ELSE CAST(${column} AS VARCHAR) END`;
+
+const expressions: ReadonlyMap<TypeId, Expression> = new Map([
+  [DuckDBTypeId.BOOLEAN, asItIs],
+  [DuckDBTypeId.TINYINT, asItIs],
+  [DuckDBTypeId.SMALLINT, asItIs],
+  [DuckDBTypeId.INTEGER, asItIs],
+  [DuckDBTypeId.UTINYINT, asItIs],
+  [DuckDBTypeId.USMALLINT, asItIs],
+  [DuckDBTypeId.UINTEGER, asItIs],
+  [DuckDBTypeId.BIGINT, wholeNumber],
+  [DuckDBTypeId.UBIGINT, wholeNumber],
+  [DuckDBTypeId.HUGEINT, wholeNumber],
+  [DuckDBTypeId.UHUGEINT, wholeNumber],
+  [DuckDBTypeId.FLOAT, fraction],
+  [DuckDBTypeId.DOUBLE, fraction],
+  [DuckDBTypeId.DECIMAL, asText],
+  [DuckDBTypeId.VARCHAR, asText],
+  [DuckDBTypeId.DATE, asText],
+  [DuckDBTypeId.ENUM, asText],
+  [DuckDBTypeId.UUID, asText],
+  [DuckDBTypeId.TIMESTAMP, localTime],
+  [DuckDBTypeId.TIMESTAMP_TZ, instant],
+]);

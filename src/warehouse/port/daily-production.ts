@@ -1,0 +1,66 @@
+import type { SoundDays } from '../../core/daily/due-window.ts';
+import type { ShrinkGuard, WindowBatch } from '../../core/daily/merge.ts';
+import type { RestatedVersion } from '../../core/daily/restatement.ts';
+import type { UnitOutcome } from '../../core/run/run.ts';
+import type { SettleUnknown } from './unknown-targets.ts';
+
+/** Restatements noticed within [sinceMs, untilMs), milliseconds since 1970; of all wells if none is named. */
+export interface RestatementQuestion {
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly uwis?: readonly string[];
+}
+
+/** How far incremental runs have read a well. */
+export interface Watermark {
+  /** Milliseconds since 1970. */
+  readonly watermarkMs: number;
+  /** Day number of the last day with a row; undefined for a well without a row. */
+  readonly lastDay: number | undefined;
+}
+
+export interface DailyProductionStore {
+  /** What incremental runs have reached of each well, by uwi; a well that none has read is absent. */
+  watermarks(uwis: readonly string[]): Promise<ReadonlyMap<string, Watermark>>;
+  /**
+   * By uwi, the days from `sinceDay` (a day number) on that have a row and no quarantined record, as intervals in order; a
+   * well without any is absent.
+   */
+  soundDays(uwis: readonly string[], sinceDay: number): Promise<ReadonlyMap<string, readonly SoundDays[]>>;
+  /** The wells that were read, in order. */
+  uwis(): Promise<readonly string[]>;
+  /**
+   * Replaces the windows of these wells, in one transaction with watermarks, quarantine, history and the outcomes of the
+   * units (G1, G2, G3). Skips units that are already settled: repeating a batch changes nothing.
+   *
+   * Within a window: a row with a new xid is inserted, a row with other values is updated, an equal row is unchanged.
+   * Stored rows of the window that the reading lacks have left. A row that left and a new row of the same day are paired (a
+   * new xid for the same record) and count as updated. The other rows that left are removed, unless core's shrink guard
+   * holds the window: then nothing of it is removed, the watermark stays and the unit is `held` (G4). A row that stands for
+   * a quarantined record (the same xid or, if the xid could not be read, the same day) is not removed; if neither could be
+   * read, nothing of the window is. Old values of updated and removed rows go to the history with run and time.
+   *
+   * Replaces the quarantine entries of a window by those of this reading. Adds its whole days to the coverage ledger,
+   * unless it is held: a row that a suspicious reading lacks is not known to be missing.
+   * Counts of an outcome: those of the reading, and inserted, updated, unchanged, removed, heldRows, windows (always 1), and
+   * targetsWithRows (1 for a well with a row), and the rows of
+   * the window in the table before and after: rowsBefore + inserted - removed = rowsAfter, or else rowsAdrift is not 0 (G2).
+   * Returns the outcomes of the units that this call settled.
+   */
+  commit(batch: {
+    readonly runId: string;
+    readonly windows: readonly WindowBatch[];
+    readonly shrink: ShrinkGuard;
+    readonly committedAtMs: number;
+  }): Promise<readonly UnitOutcome[]>;
+  readonly settleUnknown: SettleUnknown;
+  /**
+   * Versions of rows that ended, ordered by the time at which that was noticed, then by uwi and day. Valid during the
+   * call of `use`, which must not call the warehouse. The query language also has `daily_production_as_known(moment)`:
+   * the table as it was known at a time, exact to the commit.
+   */
+  restatements<T>(
+    question: RestatementQuestion,
+    use: (versions: AsyncIterable<RestatedVersion>) => Promise<T>,
+  ): Promise<T>;
+}

@@ -1,0 +1,59 @@
+/** Ports to the records beside daily production: time series definitions and wells (docs/design.md section 4.2). */
+import type { ShrinkGuard } from '../../core/daily/merge.ts';
+import type { UnitOutcome } from '../../core/run/run.ts';
+import type { TimeSeriesRecord } from '../../core/definitions/time-series.ts';
+import type { WellBody } from '../../core/definitions/well-body.ts';
+import type { SettleUnknown } from './unknown-targets.ts';
+
+/** A complete answer about one target, which replaces the stored records of that target. */
+export interface TimeSeriesReading {
+  /** The unit of the run that this reading settles. */
+  readonly unit: number;
+  /** Source equipment id. */
+  readonly target: string;
+  readonly records: readonly TimeSeriesRecord[];
+}
+
+export interface WellReading {
+  readonly unit: number;
+  /** Source well id. */
+  readonly target: string;
+  readonly well: WellBody;
+}
+
+/**
+ * Replaces the stored records of these targets, in one transaction with history and the outcomes of the units (G1).
+ * Skips units that are already settled. core/definitions/definition.ts decides what is inserted, updated, removed and
+ * held. Returns the outcomes of the units that this call settled.
+ */
+export type CommitDefinitions<Reading> = (batch: {
+  readonly runId: string;
+  readonly readings: readonly Reading[];
+  readonly shrink: ShrinkGuard;
+  readonly committedAtMs: number;
+}) => Promise<readonly UnitOutcome[]>;
+
+export interface TimeSeriesStore {
+  readonly commit: CommitDefinitions<TimeSeriesReading>;
+  readonly settleUnknown: SettleUnknown;
+  /** Source ids of the equipment with records, in order. */
+  equipment(): Promise<readonly string[]>;
+}
+
+/** Paths of fields in a well's JSON body, as names joined by dots: `location.timeZone`. */
+export interface WellField {
+  /** Path of the uwi. Without a path, or without a value in the body, the source id serves as the uwi. */
+  readonly uwi?: string | undefined;
+  readonly field: string;
+}
+
+export interface WellStore {
+  readonly commit: CommitDefinitions<WellReading>;
+  readonly settleUnknown: SettleUnknown;
+  /** All wells, by source id. */
+  known(uwiField?: string): Promise<ReadonlyArray<{ readonly sourceId: string; readonly uwi: string }>>;
+  /** The bodies of these wells, by source id; a well that no export has read is absent. */
+  bodies(sourceIds: readonly string[]): Promise<ReadonlyMap<string, WellBody>>;
+  /** By uwi, the text of the field in the body; a well whose body has none is absent. All wells if none is named. */
+  texts(field: WellField, uwis?: readonly string[]): Promise<ReadonlyMap<string, string>>;
+}

@@ -1,0 +1,89 @@
+import type { PushCheckpoint } from '../../core/pipes/checkpoint.ts';
+import type { ChunkStatus } from '../../core/pipes/push-counts.ts';
+import type { Counts, UnitOutcome } from '../../core/run/run.ts';
+
+/** A chunk of a pushed file in the ledger. */
+export interface PushedChunk {
+  /** From 0, in the order of the file. */
+  readonly chunk: number;
+  /** Lines of the file, from 1, both inclusive. */
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly items: number;
+  readonly status: ChunkStatus;
+  /** Number of requests for it. */
+  readonly attempts: number;
+}
+
+/** The newest finished or running push of a content. */
+export interface KnownPush {
+  readonly runId: string;
+  /** `done`: pushed to the end of the file. `under-way`: a worker has begun, and the run has not ended. */
+  readonly state: 'done' | 'under-way';
+  readonly atMs: number;
+}
+
+/**
+ * Permission to push. `begun`: this run pushes, and saves with its fence. `waits`: another run, which claimed the
+ * content at `claimedAtMs`, is pushing it. `pushed`: another run has pushed it to the end; `sent` has the
+ * counts of this run's own checkpoint, empty before the first one, absent if this run never began to push.
+ */
+export type PushStart =
+  | { readonly kind: 'begun'; readonly fence: number; readonly checkpoint: PushCheckpoint }
+  | { readonly kind: 'waits'; readonly runId: string; readonly claimedAtMs: number }
+  | { readonly kind: 'pushed'; readonly runId: string; readonly sent?: Counts };
+
+/** Form of a pipes file: one pipe a line (`wide`), one segment of a pipe a line (`long`), or detected from the file. */
+export type PushForm = 'auto' | 'wide' | 'long';
+
+export interface PushStore {
+  /**
+   * Claims the content for the run, and takes its push over from any earlier worker: from now on only the holder of the
+   * returned `fence` saves. `checkpoint` is the last saved one. A content belongs to one run at a time, by service and
+   * form, until that run ends; a run that failed or was cancelled loses it to the next one.
+   */
+  begin(push: {
+    readonly runId: string;
+    readonly unit: number;
+    readonly fileSha256: string;
+    /** Address of the service, without secrets. */
+    readonly serviceUrl: string;
+    /** The requested form of the file. */
+    readonly form: PushForm;
+    /** Pushes even a content that others have pushed or are pushing. */
+    readonly isAgain: boolean;
+    readonly begunAtMs: number;
+  }): Promise<PushStart>;
+  /**
+   * Saves checkpoint, chunks and the counts of the unit in one transaction; with `settled` the push is complete, and
+   * its unit done. Throws AbortedError and saves nothing if another worker has begun since.
+   */
+  save(step: {
+    readonly runId: string;
+    readonly unit: number;
+    readonly fence: number;
+    readonly checkpoint: PushCheckpoint;
+    /** The chunks that the checkpoint passes with this step. */
+    readonly chunks: readonly PushedChunk[];
+    readonly settled?: UnitOutcome;
+    readonly savedAtMs: number;
+  }): Promise<void>;
+  /**
+   * The push of this content, in this form and to this service, that makes another one needless; undefined without one.
+   */
+  find(wanted: {
+    readonly fileSha256: string;
+    /** Address of the service; undefined for any service. */
+    readonly serviceUrl: string | undefined;
+    /** Key of the service (G11), if it differs from the address. */
+    readonly service?: string;
+    readonly form: PushForm;
+  }): Promise<KnownPush | undefined>;
+  /** The largest body that the service was found to accept, in UTF-8 bytes, if it was found since `sinceMs`. */
+  bodyLimit(serviceUrl: string, sinceMs: number): Promise<number | undefined>;
+  noteBodyLimit(limit: {
+    readonly serviceUrl: string;
+    readonly maxBytes: number;
+    readonly foundAtMs: number;
+  }): Promise<void>;
+}

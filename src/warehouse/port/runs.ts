@@ -1,0 +1,112 @@
+import type {
+  Counts,
+  PlannedUnit,
+  RunFailure,
+  RunHead,
+  RunRecord,
+  RunReport,
+  RunRequest,
+  RunState,
+  RunSummary,
+  UnitOutcome,
+} from '../../core/run/run.ts';
+
+/** Targets of a run: names of wells or equipment. */
+export type Targets = Iterable<string> | AsyncIterable<string>;
+
+/** Filter for a list of runs. Omitted members do not restrict it. */
+export interface RunFilter {
+  readonly limit: number;
+  readonly states?: readonly RunState[];
+  readonly job?: string;
+  /** Requested within [sinceMs, untilMs), milliseconds since 1970. */
+  readonly sinceMs?: number;
+  readonly untilMs?: number;
+  /** {@link RunPage.cursor} of the previous page. */
+  readonly cursor?: string;
+}
+
+export interface RunPage {
+  /** The newest first. */
+  readonly runs: readonly RunSummary[];
+  /**
+   * Start of the next page; undefined on the last one. Opaque: runs created or finished meanwhile do not shift the
+   * pages.
+   */
+  readonly cursor: string | undefined;
+}
+
+/** Runs whose ids share a prefix: their number, and the newest of them. */
+export interface RunMatches {
+  readonly count: number;
+  readonly newest: readonly Pick<RunSummary, 'runId' | 'state'>[];
+}
+
+export interface RunTotals {
+  readonly units: RunReport['units'] & { readonly open: number };
+  readonly counts: Counts;
+  /** The first hundred, by unit. */
+  readonly failures: readonly RunFailure[];
+  /** Distinct, in the order of their units. */
+  readonly notices: readonly string[];
+}
+
+/** The ledger of runs. It holds what Redis may lose (docs/design.md section 5). */
+export interface RunLedger {
+  /**
+   * Creates a run in state queued with its distinct targets, in one transaction; the iterable of targets must not call
+   * the warehouse. A job without targets passes none. Throws UsageError if the id exists.
+   */
+  create(request: RunRequest, targets?: Targets): Promise<void>;
+  /**
+   * As {@link create}, unless a run with the job and the request key of the request has not ended: returns that one, the
+   * newest of several, and creates none. One transaction: of two processes at the same time one creates.
+   */
+  createOnce(request: RunRequest & { readonly requestKey: string }, targets?: Targets): Promise<RunSummary | undefined>;
+  read(runId: string): Promise<RunRecord | undefined>;
+  /** As {@link read}, without the report. */
+  readHead(runId: string): Promise<RunHead | undefined>;
+  /** Throws UsageError for an invalid cursor. */
+  list(filter: RunFilter): Promise<RunPage>;
+  /** Runs whose id begins with the prefix, compared literally: their number, and the newest `limit` of them. */
+  find(prefix: string, limit: number): Promise<RunMatches>;
+  /** Every run that has not ended, the oldest first. */
+  unfinished(): Promise<readonly Pick<RunSummary, 'runId' | 'generation'>[]>;
+  /**
+   * The targets of a run that has no plan yet, in the order of the request, in slices of at most a thousand. The
+   * warehouse may be called between two slices. Empty for a run with a plan: its units hold the targets.
+   */
+  targets(runId: string): AsyncIterable<readonly string[]>;
+  /**
+   * Stores the units, all open, sets the run to running and deletes its targets. A run that has a plan keeps it:
+   * planning twice is harmless (G1).
+   */
+  savePlan(runId: string, units: readonly PlannedUnit[], startedAtMs: number): Promise<void>;
+  /** Sets a queued run that has its plan, a reopened one, to running. Leaves any other run unchanged. */
+  resume(runId: string): Promise<void>;
+  /** The open units of a queue item, by unit. */
+  openUnits(runId: string, chunk: number): Promise<readonly PlannedUnit[]>;
+  /** Every chunk with open units, and the number of them, by chunk. */
+  openChunks(runId: string): Promise<ReadonlyArray<{ readonly chunk: number; readonly openUnits: number }>>;
+  /**
+   * Settles units that are still open, once: a settled unit keeps its outcome. Returns the ordinals that this call
+   * settled.
+   */
+  settle(runId: string, outcomes: readonly UnitOutcome[]): Promise<readonly number[]>;
+  /** Settles every open unit with the same outcome; each keeps the counts noted so far. Returns their number. */
+  settleRest(runId: string, outcome: Omit<UnitOutcome, 'unit' | 'counts'>): Promise<number>;
+  /** Totals over the settled units. */
+  totals(runId: string): Promise<RunTotals>;
+  /**
+   * Stores report and state, once: a finished run keeps its report, and a run with open units is unchanged. A run that
+   * ends without a plan keeps its targets.
+   */
+  finish(report: RunReport): Promise<void>;
+  /**
+   * Reopens the failed, cancelled and unknown units and returns the run to queued with the next generation. Returns the number
+   * of open units; for a run without a plan, which is planned again, the number of its targets, or 1 if its job takes
+   * none. 0 leaves the run unchanged. Throws UsageError if the run does not exist, has not finished, or has lost its
+   * units or targets to pruning.
+   */
+  reopen(runId: string): Promise<number>;
+}

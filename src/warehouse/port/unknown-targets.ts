@@ -1,0 +1,13 @@
+/** The port to targets of exports that the service does not know (docs/design.md sections 4.1 and 4.2). */
+import type { UnitOutcome } from '../../core/run/run.ts';
+
+/**
+ * Settles units whose targets the service does not know, as `unknown`, in one transaction with the list of unknown
+ * targets; removes nothing (G4). A target leaves the list with its next commit. Skips units that are already settled.
+ * Returns the outcomes of the units that this call settled.
+ */
+export type SettleUnknown = (unknown: {
+  readonly runId: string;
+  readonly units: ReadonlyArray<{ readonly unit: number; readonly target: string }>;
+  readonly atMs: number;
+}) => Promise<readonly UnitOutcome[]>;

@@ -1,0 +1,101 @@
+/**
+ * Ports to the storage (docs/design.md section 7): the data for readers ({@link Warehouse}) and the operational state
+ * ({@link Ledger}). One database holds both, so that rows and the units that they settle are committed in one
+ * transaction (G1, G3).
+ */
+import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
+import type { CoverageStore } from './coverage.ts';
+import type { DailyProductionStore } from './daily-production.ts';
+import type { TimeSeriesStore, WellStore } from './definitions.ts';
+import type { Ownership } from './ownership.ts';
+import type { ProfileStore } from './profiles.ts';
+import type { PushStore } from './pushes.ts';
+import type { CopyTarget, QueryResult } from './query.ts';
+import type { Retention } from './retention.ts';
+import type { RunLedger } from './runs.ts';
+
+/**
+ * Throws UnreachableError('warehouse') if the file or the server cannot be reached, and
+ * TransientError('warehouse-busy') if another process holds it longer than the configured wait.
+ */
+export interface Warehouse {
+  /** What a warehouse of any earlier version holds. Migrates nothing. Throws UnreachableError if none exists yet. */
+  describe(): Promise<WarehouseDescription>;
+  /**
+   * Copies the stored warehouse to a new file, byte by byte and with its log beside it, while nobody else writes. Migrates
+   * nothing. Throws the system's error if the file cannot be written, and UnreachableError if no warehouse exists yet.
+   */
+  copyTo(file: string): Promise<void>;
+  /**
+   * Brings the log of the stored warehouse into its file, which then holds all of it. Migrates nothing. Throws OutageError
+   * if its disk is full or fails.
+   */
+  foldLog(): Promise<void>;
+  /** Whether the path leads to the file of this warehouse, by this name or another one. */
+  isAt(path: string): boolean;
+  /** Address without secrets, for operators: `duckdb:PATH`. */
+  readonly location: string;
+  readonly dailyProduction: DailyProductionStore;
+  readonly coverage: CoverageStore;
+  readonly timeSeries: TimeSeriesStore;
+  readonly wells: WellStore;
+  /** For a command that only reads: throws UnreachableError if no warehouse exists yet, and creates none. */
+  requireStored(): void;
+  /** Whether a warehouse exists at the address. */
+  isStored(): boolean;
+  /** Opens and migrates the warehouse to the schema of this version, and describes it. */
+  check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
+  /** Writes to the warehouse in a transaction that is rolled back. For a warehouse that exists. */
+  tryWriting(): Promise<void>;
+  /**
+   * Runs a read-only statement. Throws UsageError for a statement that would write or is invalid, with the engine's
+   * message, UnreachableError('warehouse') if no warehouse exists yet, and AbortedError when the signal aborts. `use`
+   * must have read the rows when it resolves, and must not call the warehouse or the ledger.
+   */
+  query<T>(sql: string, use: (result: QueryResult) => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /**
+   * Writes the rows of a read-only statement to a file; returns their number. Throws as `query` does, and
+   * PermanentError('output') if the file cannot be written.
+   */
+  copyQuery(sql: string, target: CopyTarget, signal?: AbortSignal): Promise<number>;
+}
+
+export interface WarehouseDescription {
+  /** Address without secrets. */
+  readonly location: string;
+  readonly bytes: number;
+  readonly schemaVersion: number;
+  /** Whether it has the schema of this version. */
+  readonly isCurrent: boolean;
+  /** Null, like the service, in schemas before version 6. */
+  readonly warehouseId: string | null;
+  readonly service: string | null;
+  /** The production days of the first and the last row, YYYY-MM-DD. */
+  readonly oldestDay: string | null;
+  readonly newestDay: string | null;
+  /** Before this time the history is not complete; null if it is whole. */
+  readonly historyHorizonMs: number | null;
+  /** The tables and views for readers, by name. */
+  readonly tables: ReadonlyArray<{ readonly name: string; readonly rows: number }>;
+}
+
+/**
+ * The operational state: ownership of the warehouse, runs and their units, pushes, cleanup plans, the audit of
+ * deletions, service profiles.
+ */
+export interface Ledger {
+  readonly ownership: Ownership;
+  readonly runs: RunLedger;
+  readonly pushes: PushStore;
+  readonly cleanupPlans: CleanupPlans;
+  readonly deletions: DeletionLedger;
+  readonly profiles: ProfileStore;
+  readonly retention: Retention;
+}
+
+/** A warehouse with its ledger: one database, opened at its first use. */
+export interface WarehouseHandle extends Warehouse {
+  readonly ledger: Ledger;
+  /** Releases everything. Idempotent. */
+  close(): Promise<void>;
+}

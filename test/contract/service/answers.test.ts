@@ -1,0 +1,238 @@
+/** What counts as an answer of the service, and how much of one is read. */
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { WellsyncError } from '../../../src/core/base/errors.ts';
+import { startScriptedServer, type Reply } from '../../support/scripted-server.ts';
+import { rejectionOf, serviceAt } from '../../support/service-under-test.ts';
+
+const page = { uwi: 'W' };
+const once = { maxAttempts: 1, baseDelayMs: 1, maxDelayMs: 1, deadlineMs: 60_000 };
+
+async function pageOf(reply: Reply) {
+  await using server = await startScriptedServer([reply]);
+  await using client = serviceAt(server.baseUrl);
+  return (await client.service.fetchDailyProductionPage(page)).records;
+}
+
+async function faultOf(reply: Reply, call: 'read' | 'push' | 'delete' = 'read') {
+  await using server = await startScriptedServer([reply]);
+  await using client = serviceAt(server.baseUrl, { maxBodyBytes: 100_000 });
+  const { service } = client;
+  const calls = {
+    read: () => service.fetchDailyProductionPage(page),
+    push: () => service.upsertNetworkPipes('[]'),
+    delete: () => service.deleteMicroStrings('w'),
+  };
+  const { name, code, message } = (await rejectionOf(calls[call]())) as WellsyncError;
+  return { name, code, message, requests: server.requests.length };
+}
+
+describe('an answer to a read', () => {
+  it.each([200, 203])('%i is an answer', async (status) => {
+    expect(await pageOf({ status, body: [1] })).toEqual([1]);
+  });
+
+  it('204 is an empty page, for the definitions of an equipment too', async () => {
+    await using server = await startScriptedServer([{ status: 204, body: '' }]);
+    await using client = serviceAt(server.baseUrl);
+    expect((await client.service.fetchDailyProductionPage(page)).records).toEqual([]);
+    expect(await client.service.fetchTimeSeries('e')).toEqual([]);
+  });
+
+  it('G4: 204 is no body of a well, so that a stored one stays', async () => {
+    await using server = await startScriptedServer([{ status: 204, body: '' }]);
+    await using client = serviceAt(server.baseUrl);
+    expect(await rejectionOf(client.service.fetchWell('w'))).toMatchObject({ code: 'no-content' });
+  });
+
+  it.each<readonly [string, Reply]>([
+    ...[201, 202, 205, 206, 207, 226, 299].map((status) => [String(status), { status, body: [] }] as const),
+    ['200 with a Content-Range', { headers: { 'content-range': 'bytes 0-1/1000' }, body: [] }],
+  ])('G4: %s is no whole answer: it is retried until the attempts are spent', async (_name, reply) => {
+    expect(await faultOf(reply)).toMatchObject({ name: 'TransientError', code: 'partial', requests: 3 });
+  });
+});
+
+describe('a window that is answered 204', () => {
+  const request = {
+    uwi: 'W',
+    window: { fromMs: Date.parse('2024-01-01T00:00:00Z'), toMs: Date.parse('2024-02-01T00:00:00Z') },
+    timeZone: 'UTC',
+    pageLimit: 5,
+  };
+  const record = { xid: '00000000-0000-4000-8000-000000000001', date: '2024-01-05T00:00:00Z' };
+
+  it('is read to its end without a record, and says that nothing was sent', async () => {
+    await using server = await startScriptedServer([{ status: 204, body: '' }]);
+    await using client = serviceAt(server.baseUrl);
+    expect(await client.service.readDailyProduction(request)).toMatchObject({ rows: [], isWithoutContent: true });
+  });
+
+  it('ends the pages of a window that has records', async () => {
+    const isFirst = (url: string): boolean => new URL(url, 'http://service').searchParams.get('page') === '1';
+    await using server = await startScriptedServer(({ url }) =>
+      isFirst(url) ? { body: [record] } : { status: 204, body: '' },
+    );
+    await using client = serviceAt(server.baseUrl);
+    const reading = await client.service.readDailyProduction(request);
+    expect(reading.rows).toHaveLength(1);
+    expect(reading).not.toHaveProperty('isWithoutContent');
+    expect(reading.notices).toContain('answers with status 204 were taken, where only 200 is declared');
+  });
+});
+
+describe('an answer to a change', () => {
+  it.each([200, 201, 202, 203, 204, 205])('%i is taken', async (status) => {
+    await using server = await startScriptedServer([{ status, body: '' }]);
+    await using client = serviceAt(server.baseUrl);
+    expect(await client.service.upsertNetworkPipes('[]')).toBeUndefined();
+  });
+
+  it('207 is a fault that shows its body', async () => {
+    for (const call of ['push', 'delete'] as const) {
+      const fault = await faultOf({ status: 207, body: { item: 3, state: 'refused' } }, call);
+      expect(fault).toMatchObject({ name: 'PermanentError', code: 'http-207', requests: 1 });
+      expect(fault.message).toContain('"state":"refused"');
+    }
+  });
+
+  it('206 is retried', async () => {
+    expect(await faultOf({ status: 206, body: [] }, 'push')).toMatchObject({ code: 'partial', requests: 3 });
+  });
+});
+
+describe('a packed body', () => {
+  const rows = Buffer.from(JSON.stringify(Array.from({ length: 500 }, (_, index) => ({ index }))));
+  const packed = (encoding: string, body: Buffer): Reply => ({ headers: { 'content-encoding': encoding }, body });
+
+  it.each<readonly [string, Buffer]>([
+    ['gzip', gzipSync(rows)],
+    ['X-GZIP', gzipSync(rows)],
+    ['deflate', deflateSync(rows)],
+    ['br', brotliCompressSync(rows)],
+    ['identity', rows],
+  ])('%s is unpacked', async (encoding, body) => {
+    expect(await pageOf(packed(encoding, body))).toHaveLength(500);
+  });
+
+  it.each<readonly [string, Buffer]>([
+    ['gzip', gzipSync(rows)],
+    ['deflate', deflateSync(rows)],
+    ['br', brotliCompressSync(rows)],
+  ])('G4: a %s stream that is cut is retried, never a short page', async (encoding, body) => {
+    for (const length of [body.length - 1, body.length - 9, body.length >> 1]) {
+      expect(await faultOf(packed(encoding, body.subarray(0, length)))).toMatchObject({
+        requests: 3,
+        code: 'truncated',
+      });
+    }
+  });
+
+  it.each([
+    ['gzip', 'not packed at all', 'encoding'],
+    ['zstd', 'whatever', 'encoding'],
+    ['__proto__', 'whatever', 'encoding'],
+  ])('%s that cannot be unpacked is retried', async (encoding, body, code) => {
+    expect(await faultOf(packed(encoding, Buffer.from(body)))).toMatchObject({ requests: 3, code });
+  });
+
+  it('G8: the limit of a body bounds what it unpacks to', async () => {
+    const bomb = gzipSync(Buffer.alloc(10_000_000, ' '));
+    expect(bomb.length).toBeLessThan(100_000);
+    expect(await faultOf(packed('gzip', bomb))).toMatchObject({ name: 'PermanentError', code: 'body-too-large' });
+  });
+});
+
+it('a byte order mark does not count', async () => {
+  expect(await pageOf({ body: '\uFEFF[1]' })).toEqual([1]);
+});
+
+it('bytes that are no text are retried', async () => {
+  const body = Buffer.concat([Buffer.from('["'), Buffer.alloc(20_000, 0xff), Buffer.from('"]')]);
+  expect(await faultOf({ body })).toMatchObject({ name: 'TransientError', code: 'not-text', requests: 3 });
+});
+
+/** A server that writes to each connection once, whatever is asked. */
+async function rawServer(write: (socket: Socket) => void) {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => write(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const head = (status: string, fields = ''): string =>
+  `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\n${fields}`;
+
+describe('an answer that is no HTTP', () => {
+  it.each([
+    ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['a broken chunk size', `${head('200 OK', 'transfer-encoding: chunked\r\n')}\r\nZZZ\r\n`],
+    ['a status that is no number', head('twohundred OK', 'content-length: 2\r\n\r\n[]')],
+    ['a head without end', `HTTP/1.1 200 OK\r\n${'x-fill: 0123456789\r\n'.repeat(5_000)}`],
+  ])('%s is retried', async (_name, bytes) => {
+    await using server = await rawServer((socket) => void socket.end(bytes));
+    await using client = serviceAt(server.baseUrl);
+    const error = await rejectionOf(client.service.fetchDailyProductionPage(page));
+    expect(error).toMatchObject({ name: 'TransientError', code: 'not-http' });
+    expect(client.pausesMs).toHaveLength(2);
+  });
+});
+
+describe('the time-out of a request', () => {
+  /** Sends a byte again and again, so that no pause in the answer is long. */
+  const dripping = (start: string, drop: string) => (socket: Socket) => {
+    socket.write(start);
+    const timer = setInterval(() => socket.write(drop), 20);
+    socket.once('close', () => clearInterval(timer));
+  };
+
+  it.each([
+    ['the body', dripping(`${head('200 OK', 'content-length: 100000\r\n')}\r\n[`, ' ')],
+    ['the head', dripping('HTTP/1.1 200 OK\r\nx: ', 'x')],
+    ['early hints', dripping('', 'HTTP/1.1 103 Early Hints\r\n\r\n')],
+  ])('ends an answer that never pauses: %s', async (_name, write) => {
+    await using server = await rawServer(write);
+    await using client = serviceAt(server.baseUrl, { timeoutMs: 300, retry: once });
+    const error = await rejectionOf(client.service.fetchDailyProductionPage(page));
+    expect(error).toMatchObject({ name: 'TransientError', code: 'timeout' });
+    expect((error as Error).message).toContain('was not answered in full within 0.3 s');
+  });
+
+  it('ends the body of a refusal, which counts all the same', async () => {
+    await using server = await rawServer(dripping(`${head('403 No', 'content-length: 100000\r\n')}\r\n`, 'x'));
+    await using client = serviceAt(server.baseUrl, { timeoutMs: 300, retry: once });
+    expect(await rejectionOf(client.service.fetchDailyProductionPage(page))).toMatchObject({ code: 'forbidden' });
+  });
+});
+
+it('G8: an endless body of a refusal is read to 64 KiB, and its connection closed', async () => {
+  let sent = 0;
+  await using server = await rawServer((socket) => {
+    socket.write(`${head('500 No', 'transfer-encoding: chunked\r\n')}\r\n`);
+    const chunk = `4000\r\n${'x'.repeat(0x40_00)}\r\n`;
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(chunk)) sent += 1;
+    };
+    socket.on('drain', more);
+    more();
+  });
+  await using client = serviceAt(server.baseUrl, { maxBodyBytes: 1_000_000_000, retry: once });
+  const error = await rejectionOf(client.service.fetchDailyProductionPage(page));
+  expect(error).toMatchObject({ name: 'TransientError', code: 'http-500' });
+  const [socket] = server.sockets;
+  await expect.poll(() => socket?.destroyed, { timeout: 30_000 }).toBe(true);
+  // What the buffers of both sides hold is on its way as well.
+  expect(sent * 0x40_00).toBeLessThan(50_000_000);
+});

@@ -1,0 +1,4 @@
+import { openTemporaryDuckdb } from '../../support/warehouse-duckdb.ts';
+import { describeHistory } from './suite.ts';
+
+describeHistory('DuckDB', openTemporaryDuckdb);

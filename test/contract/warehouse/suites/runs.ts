@@ -1,0 +1,441 @@
+/** The ledger of runs by its port. */
+import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../../../src/core/base/errors.ts';
+import type { PlannedUnit, RunReport, UnitOutcome } from '../../../../src/core/run/run.ts';
+import { outcomeOfUnknown, rowsOfTarget } from '../../../../src/core/run/unknown-targets.ts';
+import type { RunFilter, RunLedger, RunPage } from '../../../../src/warehouse/port/runs.ts';
+import { allOf, committedAtMs } from '../../../support/warehouse-batches.ts';
+import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
+
+const dayMs = 86_400_000;
+const request = {
+  runId: 'r1',
+  job: 'export daily-production',
+  params: { note: `O'Brien, 井戸` },
+  service: 'https://service.example',
+  actor: 'tester@host',
+  requestedAtMs: committedAtMs,
+};
+
+function unitsOf(count: number): readonly PlannedUnit[] {
+  return Array.from({ length: count }, (_, unit) => ({
+    unit,
+    chunk: Math.floor(unit / 2),
+    target: `well ${unit}`,
+    spec: { window: { fromMs: unit, toMs: unit + 1 } },
+  }));
+}
+
+function done(unit: number, counts: Readonly<Record<string, number>> = { read: 1 }): UnitOutcome {
+  return { unit, state: 'done', counts };
+}
+
+function failed(unit: number, message = 'no such well'): UnitOutcome {
+  return { unit, state: 'failed', counts: {}, fault: { code: 'not-found', message, hint: 'See its name.' } };
+}
+
+function reportOf(state: RunReport['state'], finishedAtMs = committedAtMs, runId = 'r1'): RunReport {
+  return {
+    runId,
+    job: request.job,
+    state,
+    units: { total: 4, done: 4, held: 0, failed: 0, cancelled: 0 },
+    counts: { read: 4 },
+    balance: { balanced: true, statement: '4 read = 4 inserted' },
+    failures: [],
+    notices: ['a notice'],
+    startedAtMs: committedAtMs,
+    finishedAtMs,
+  };
+}
+
+export function describeLedger(open: OpenWarehouse): void {
+  const test = freshWarehouse(open);
+  const planned = async (count: number, runId = 'r1') => {
+    const { runs } = test().warehouse.ledger;
+    await runs.create({ ...request, runId });
+    await runs.savePlan(runId, unitsOf(count), committedAtMs + 5);
+    return runs;
+  };
+
+  describe('the ledger of runs', () => {
+    it('makes one run of two for the same work at the same time, and the next once that has ended', async () => {
+      const { runs } = test().warehouse.ledger;
+      const asked = { ...request, requestKey: 'the same work' };
+      const made = await Promise.all(['a', 'b'].map((runId) => runs.createOnce({ ...asked, runId }, ['w'])));
+      expect(made.map((unfinished) => unfinished?.runId)).toEqual([undefined, 'a']);
+      expect(await runs.createOnce({ ...asked, runId: 'c', requestKey: 'other work' })).toBeUndefined();
+      expect(await runs.createOnce({ ...asked, runId: 'd', job: 'another job' })).toBeUndefined();
+      await runs.finish(reportOf('failed', committedAtMs, 'a'));
+      expect(await runs.createOnce({ ...asked, runId: 'e' })).toBeUndefined();
+      expect(await runs.createOnce({ ...asked, runId: 'f' })).toMatchObject({ runId: 'e', state: 'queued' });
+    });
+
+    it('makes a run queued, keeps its request, and refuses its id a second time', async () => {
+      const { runs } = test().warehouse.ledger;
+      await runs.create(request);
+      const none = { unitCount: undefined, targetCount: undefined, startedAtMs: undefined, finishedAtMs: undefined };
+      const nothing = { ...none, settled: undefined, report: undefined };
+      expect(await runs.read('r1')).toEqual({ ...request, state: 'queued', generation: 0, ...nothing });
+      const { runId, job, params } = request;
+      expect(await runs.readHead('r1')).toEqual({
+        runId,
+        job,
+        params,
+        state: 'queued',
+        generation: 0,
+        unitCount: undefined,
+      });
+      expect(await runs.read('r2')).toBeUndefined();
+      expect(await runs.readHead('r2')).toBeUndefined();
+      await expect(runs.create(request)).rejects.toThrow(UsageError);
+    });
+
+    it('keeps the plan, and makes the run running', async () => {
+      const runs = await planned(5);
+      expect(await runs.read('r1')).toMatchObject({ state: 'running', unitCount: 5, startedAtMs: committedAtMs + 5 });
+      expect(await runs.openUnits('r1', 1)).toEqual(unitsOf(5).slice(2, 4));
+      expect(await runs.openUnits('r1', 9)).toEqual([]);
+      expect(await runs.openChunks('r1')).toEqual([
+        { chunk: 0, openUnits: 2 },
+        { chunk: 1, openUnits: 2 },
+        { chunk: 2, openUnits: 1 },
+      ]);
+    });
+
+    it('G1: planning twice keeps the first plan', async () => {
+      const runs = await planned(4);
+      await runs.settle('r1', [done(0)]);
+      await runs.savePlan('r1', unitsOf(9), committedAtMs + 99);
+      expect(await runs.read('r1')).toMatchObject({ unitCount: 4, startedAtMs: committedAtMs + 5 });
+      expect((await runs.totals('r1')).units).toMatchObject({ total: 4, open: 3 });
+    });
+
+    it('takes an empty plan for a plan, and no plan for a run that is not known', async () => {
+      const runs = await planned(0);
+      expect(await runs.read('r1')).toMatchObject({ state: 'running', unitCount: 0 });
+      expect((await runs.totals('r1')).units.total).toBe(0);
+      await expect(runs.savePlan('r2', unitsOf(1), committedAtMs)).rejects.toThrow(UsageError);
+    });
+
+    it('G1: a settled unit keeps its outcome', async () => {
+      const runs = await planned(4);
+      expect(await runs.settle('r1', [done(2), done(1)])).toEqual([1, 2]);
+      expect(await runs.settle('r1', [failed(1), failed(3), failed(17)])).toEqual([3]);
+      expect(await runs.settle('r1', [])).toEqual([]);
+      expect(await runs.openUnits('r1', 0)).toEqual(unitsOf(1));
+      expect((await runs.totals('r1')).units).toEqual({ total: 4, open: 1, done: 2, held: 0, failed: 1, cancelled: 0 });
+    });
+
+    it('settles the rest alike, and says how many they were', async () => {
+      const runs = await planned(4);
+      await runs.settle('r1', [done(0)]);
+      const fault = { code: 'access', message: 'the service refused the token' };
+      expect(await runs.settleRest('r1', { state: 'failed', fault })).toBe(3);
+      expect(await runs.settleRest('r1', { state: 'cancelled' })).toBe(0);
+      expect((await runs.totals('r1')).failures[0]).toEqual({ target: 'well 1', state: 'failed', ...fault });
+    });
+
+    it('G2: a run sums the counts of its units, with failures by unit and each notice once', async () => {
+      const runs = await planned(5);
+      await runs.settle('r1', [
+        { ...done(3, { read: 2 ** 40, inserted: 1 }), notices: ['b', `it's`] },
+        { ...done(1, { read: 3, updated: 3 }), notices: ['a', 'b'] },
+        failed(4, 'late'),
+        { ...failed(0, 'early'), state: 'held', counts: { heldRows: 7 } },
+      ]);
+      const sums = await runs.totals('r1');
+      expect(sums.counts).toEqual({ heldRows: 7, read: 2 ** 40 + 3, updated: 3, inserted: 1 });
+      expect(sums.failures.map(({ target, state, message }) => [target, state, message])).toEqual([
+        ['well 0', 'held', 'early'],
+        ['well 4', 'failed', 'late'],
+      ]);
+      expect(sums.notices).toEqual(['a', 'b', `it's`]);
+    });
+
+    it('counts a target once, however many units it has, where a count is of targets', async () => {
+      const { runs } = test().warehouse.ledger;
+      await runs.create(request);
+      const units = unitsOf(7).map((unit) => (unit.unit < 5 ? { ...unit, target: 'retired' } : unit));
+      await runs.savePlan('r1', units, committedAtMs);
+      const { counts } = outcomeOfUnknown({ unit: 0, isNew: true, hasRows: true });
+      await runs.settle('r1', [
+        ...[0, 1, 2, 3, 4].map((unit) => ({ unit, state: 'unknown' as const, counts })),
+        ...[5, 6].map((unit) => done(unit, { read: 3, ...rowsOfTarget(unit === 5) })),
+      ]);
+      const ofTargets = { targetsWithRows: 2, unknownTargets: 1, unknownWithRows: 1 };
+      expect((await runs.totals('r1')).counts).toEqual({ newlyUnknown: 5, read: 6, ...ofTargets });
+    });
+
+    it('tells a hundred failures of however many', async () => {
+      const runs = await planned(150);
+      await runs.settleRest('r1', { state: 'failed', fault: { code: 'x', message: 'y' } });
+      const sums = await runs.totals('r1');
+      expect(sums.units.failed).toBe(150);
+      expect(sums.failures.map(({ target }) => target)).toEqual(
+        Array.from({ length: 100 }, (_, unit) => `well ${unit}`),
+      );
+    });
+
+    it('stores the report of a run once', async () => {
+      const runs = await planned(4);
+      await runs.settleRest('r1', { state: 'cancelled' });
+      await runs.finish(reportOf('done'));
+      await runs.finish(reportOf('failed', committedAtMs + 9));
+      expect(await runs.read('r1')).toMatchObject({
+        state: 'done',
+        finishedAtMs: committedAtMs,
+        report: reportOf('done'),
+        settled: { units: reportOf('done').units, counts: { read: 4 } },
+      });
+    });
+
+    it('G2: does not end a run while a unit of it is open', async () => {
+      const runs = await planned(2);
+      await runs.settle('r1', [done(0)]);
+      await runs.finish(reportOf('cancelled'));
+      expect(await runs.read('r1')).toMatchObject({ state: 'running', report: undefined });
+      await runs.settleRest('r1', { state: 'cancelled' });
+      await runs.finish(reportOf('cancelled'));
+      expect(await runs.read('r1')).toMatchObject({ state: 'cancelled' });
+    });
+
+    it('opens failed and cancelled units again, for the next generation', async () => {
+      const runs = await planned(4);
+      await runs.settle('r1', [done(0), failed(1), { ...done(2), state: 'held' }]);
+      await runs.settleRest('r1', { state: 'cancelled' });
+      await runs.finish(reportOf('failed'));
+      expect(await runs.reopen('r1')).toBe(2);
+      expect(await runs.read('r1')).toMatchObject({
+        state: 'queued',
+        generation: 1,
+        report: undefined,
+        finishedAtMs: undefined,
+      });
+      expect(await runs.openChunks('r1')).toEqual([
+        { chunk: 0, openUnits: 1 },
+        { chunk: 1, openUnits: 1 },
+      ]);
+      expect((await runs.totals('r1')).failures).toMatchObject([{ state: 'held' }]);
+      await runs.resume('r1');
+      expect(await runs.read('r1')).toMatchObject({ state: 'running', generation: 1 });
+      await runs.settle('r1', [done(1), done(3)]);
+      await runs.finish(reportOf('done', committedAtMs + dayMs));
+      await runs.resume('r1');
+      expect(await runs.read('r1')).toMatchObject({ state: 'done', generation: 1, report: { state: 'done' } });
+    });
+
+    it('leaves a run as it is that has nothing to open, and refuses one that is going or not known', async () => {
+      const runs = await planned(1);
+      await expect(runs.reopen('r1')).rejects.toThrow(UsageError);
+      await expect(runs.reopen('r2')).rejects.toThrow(UsageError);
+      await runs.settle('r1', [done(0)]);
+      await runs.finish(reportOf('done'));
+      expect(await runs.reopen('r1')).toBe(0);
+      expect(await runs.read('r1')).toMatchObject({ state: 'done', generation: 0, report: { state: 'done' } });
+    });
+
+    it('keeps a unit that goes on at a checkpoint its counts when it is opened again', async () => {
+      const runs = await planned(2);
+      await test().warehouse.ledger.pushes.begin({
+        runId: 'r1',
+        unit: 1,
+        fileSha256: 'abc',
+        serviceUrl: request.service,
+        form: 'auto',
+        isAgain: false,
+        begunAtMs: committedAtMs,
+      });
+      await runs.settle('r1', [
+        { ...failed(0), counts: { read: 2 } },
+        { ...failed(1), counts: { read: 3 } },
+      ]);
+      await runs.finish(reportOf('failed'));
+      expect(await runs.reopen('r1')).toBe(2);
+      await runs.settleRest('r1', { state: 'cancelled' });
+      expect((await runs.totals('r1')).counts).toEqual({ read: 3 });
+    });
+
+    async function targetsOf(runs: RunLedger, runId: string): Promise<readonly string[]> {
+      return (await allOf(runs.targets(runId))).flat();
+    }
+
+    it('keeps the targets of a run, each once, in the order in which they were named first', async () => {
+      const { runs } = test().warehouse.ledger;
+      await runs.create(request, ['b', `O'Brien`, 'a', 'b', '井戸', 'a']);
+      await runs.create({ ...request, runId: 'r2' });
+      expect(await targetsOf(runs, 'r1')).toEqual(['b', `O'Brien`, 'a', '井戸']);
+      expect(await runs.read('r1')).toMatchObject({ targetCount: 4 });
+      expect(await targetsOf(runs, 'r2')).toEqual([]);
+    });
+
+    it('drops the targets of a run once it has its plan, and keeps them when it ends without one', async () => {
+      const { runs } = test().warehouse.ledger;
+      for (const runId of ['planned', 'ended', 'waiting']) await runs.create({ ...request, runId }, ['a']);
+      await runs.savePlan('planned', unitsOf(1), committedAtMs);
+      await runs.finish(reportOf('cancelled', committedAtMs, 'ended'));
+      expect(await targetsOf(runs, 'planned')).toEqual([]);
+      expect(await targetsOf(runs, 'ended')).toEqual(['a']);
+      expect(await targetsOf(runs, 'waiting')).toEqual(['a']);
+      expect(await runs.read('planned')).toMatchObject({ targetCount: 1 });
+    });
+
+    it.each(['cancelled', 'failed'] as const)(
+      'reopens a run that was %s without a plan, to be planned',
+      async (state) => {
+        const { runs } = test().warehouse.ledger;
+        await runs.create(request, ['a', 'b']);
+        await runs.create({ ...request, runId: 'r2' });
+        for (const runId of ['r1', 'r2']) await runs.finish(reportOf(state, committedAtMs, runId));
+        expect(await runs.reopen('r1')).toBe(2);
+        expect(await runs.reopen('r2')).toBe(1);
+        const reopened = {
+          state: 'queued',
+          generation: 1,
+          unitCount: undefined,
+          report: undefined,
+          settled: undefined,
+        };
+        expect(await runs.read('r1')).toMatchObject({ ...reopened, targetCount: 2, finishedAtMs: undefined });
+        expect(await runs.read('r2')).toMatchObject(reopened);
+        expect(await targetsOf(runs, 'r1')).toEqual(['a', 'b']);
+        await runs.savePlan('r1', unitsOf(2), committedAtMs + 5);
+        expect(await runs.read('r1')).toMatchObject({ state: 'running', unitCount: 2, generation: 1 });
+      },
+    );
+
+    it('makes no run where its targets cannot be had', async () => {
+      const { runs } = test().warehouse.ledger;
+      async function* broken() {
+        yield 'a';
+        await Promise.reject(new UsageError('line 2 has no well'));
+      }
+      await expect(runs.create(request, broken())).rejects.toThrow('line 2');
+      expect(await runs.read('r1')).toBeUndefined();
+      expect(await targetsOf(runs, 'r1')).toEqual([]);
+    });
+
+    it('gives the targets in slices, between which the warehouse may be asked', async () => {
+      const { runs } = test().warehouse.ledger;
+      const named = Array.from({ length: 2_500 }, (_, place) => `well ${place}`);
+      await runs.create(request, named);
+      const seen: string[] = [];
+      for await (const slice of runs.targets('r1')) {
+        expect(slice.length).toBeLessThanOrEqual(1_000);
+        expect(await runs.readHead('r1')).toMatchObject({ state: 'queued' });
+        seen.push(...slice);
+      }
+      expect(seen).toEqual(named);
+    });
+
+    /** Five runs, a to e by age; c and d were requested in the same millisecond. */
+    async function fiveRuns(): Promise<RunLedger> {
+      const { runs } = test().warehouse.ledger;
+      for (const [runId, ms] of Object.entries({ a: 0, b: 1, c: 2, d: 2, e: 3 })) {
+        const job = runId === 'b' ? 'cleanup' : request.job;
+        await runs.create({ ...request, runId, job, requestedAtMs: committedAtMs + ms });
+      }
+      await runs.savePlan('b', unitsOf(1), committedAtMs);
+      return runs;
+    }
+
+    const idsOf = ({ runs }: RunPage) => runs.map(({ runId }) => runId).join('');
+
+    it.each<[string, Omit<RunFilter, 'limit'>, string]>([
+      ['nothing', {}, 'edcba'],
+      ['a state', { states: ['running'] }, 'b'],
+      ['several states', { states: ['running', 'queued'] }, 'edcba'],
+      ['no state at all', { states: [] }, ''],
+      ['a job', { job: 'cleanup' }, 'b'],
+      ['a beginning, which counts', { sinceMs: committedAtMs + 2 }, 'edc'],
+      ['an end, which does not', { untilMs: committedAtMs + 2 }, 'ba'],
+      [
+        'all of them',
+        { states: ['queued'], job: request.job, sinceMs: committedAtMs + 1, untilMs: committedAtMs + 3 },
+        'dc',
+      ],
+    ])('lists the newest first, restricted by %s', async (_what, filter, expected) => {
+      expect(idsOf(await (await fiveRuns()).list({ limit: 10, ...filter }))).toBe(expected);
+    });
+
+    it('lists page by page, with no run twice or left out while others are made and end', async () => {
+      const runs = await fiveRuns();
+      const first = await runs.list({ limit: 2 });
+      expect(idsOf(first)).toBe('ed');
+      await runs.create({ ...request, runId: 'f', requestedAtMs: committedAtMs + 9 });
+      await runs.finish(reportOf('done', committedAtMs, 'c'));
+      const second = await runs.list({ limit: 2, cursor: first.cursor ?? '' });
+      expect(idsOf(second)).toBe('cb');
+      const last = await runs.list({ limit: 2, cursor: second.cursor ?? '' });
+      expect(idsOf(last)).toBe('a');
+      expect(last.cursor).toBeUndefined();
+      expect((await runs.list({ limit: 1, cursor: second.cursor ?? '' })).cursor).toBeUndefined();
+    });
+
+    it.each(['x', '', 'eyJ4IjoxfQ', `'; DROP TABLE run`])('refuses %j as a cursor', async (cursor) => {
+      await expect(test().warehouse.ledger.runs.list({ limit: 2, cursor })).rejects.toThrow(UsageError);
+    });
+
+    it('lists summaries: neither parameters nor reports', async () => {
+      const runs = await planned(4);
+      await runs.settle('r1', [done(0)]);
+      await runs.settleRest('r1', { state: 'cancelled' });
+      await runs.finish(reportOf('done'));
+      const { runs: listed } = await runs.list({ limit: 1 });
+      const { params: _, ...asked } = request;
+      expect(listed).toEqual([
+        {
+          ...asked,
+          state: 'done',
+          generation: 0,
+          unitCount: 4,
+          targetCount: undefined,
+          startedAtMs: committedAtMs + 5,
+          finishedAtMs: committedAtMs,
+          settled: { units: reportOf('done').units, counts: { read: 4 } },
+        },
+      ]);
+    });
+
+    it('finds runs by the beginning of their ids, letter by letter', async () => {
+      const { runs } = test().warehouse.ledger;
+      for (const [ms, runId] of ['x_1', 'x%2', 'xa3', 'X_4', `x'5`].entries()) {
+        await runs.create({ ...request, runId, requestedAtMs: committedAtMs + ms });
+      }
+      const found = async (prefix: string, limit = 9) => {
+        const { count, newest } = await runs.find(prefix, limit);
+        return [count, newest.map(({ runId }) => runId)];
+      };
+      expect(await found('x_')).toEqual([1, ['x_1']]);
+      expect(await found('x%')).toEqual([1, ['x%2']]);
+      expect(await found(`x'`)).toEqual([1, [`x'5`]]);
+      expect(await found('x', 2)).toEqual([4, [`x'5`, 'xa3']]);
+      expect(await found('y')).toEqual([0, []]);
+    });
+
+    it('knows the runs that have not ended, the oldest first', async () => {
+      const runs = await fiveRuns();
+      await runs.finish(reportOf('done', committedAtMs, 'd'));
+      await runs.settleRest('b', { state: 'cancelled' });
+      await runs.finish(reportOf('cancelled', committedAtMs, 'b'));
+      await runs.reopen('b');
+      expect(await runs.unfinished()).toEqual([
+        { runId: 'a', generation: 0 },
+        { runId: 'b', generation: 1 },
+        { runId: 'c', generation: 0 },
+        { runId: 'e', generation: 0 },
+      ]);
+    });
+
+    it('holds a plan of 100,000 units', async () => {
+      const runs = await planned(100_000);
+      expect(await runs.openUnits('r1', 49_999)).toEqual(unitsOf(100_000).slice(-2));
+      expect(await runs.settleRest('r1', { state: 'cancelled' })).toBe(100_000);
+    });
+
+    it('is the same for another warehouse on the same data', async () => {
+      await planned(2);
+      expect(await test().another().ledger.runs.read('r1')).toMatchObject({ unitCount: 2 });
+    });
+  });
+}

@@ -1,0 +1,96 @@
+/** `wellsync prune`: what it says and removes, and the questions that it leaves without an answer. */
+import { existsSync } from 'node:fs';
+import { mkdir, utimes } from 'node:fs/promises';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { expect, test } from 'vitest';
+import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
+import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
+import { cliHome, type CliHome } from '../../support/cli.ts';
+import { januaryRows } from '../../support/testing-server-requests.ts';
+
+const uwi = 'W 1';
+const dayMs = 86_400_000;
+const nothing = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0 };
+
+/** Makes the warehouse older, with everything in it, by statements of another program. */
+async function withFile(home: CliHome, ...statements: readonly string[]): Promise<void> {
+  const instance = await DuckDBInstance.create(home.warehouseFile);
+  const connection = await instance.connect();
+  try {
+    for (const statement of statements) await connection.run(statement);
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+test('says what it would remove, removes it, and refuses what was known before', async () => {
+  const rows = januaryRows(3, uwi).map((row) => ({ ...row, uwi }));
+  await using server = await startTestingServer({ data: givenDaily(rows) });
+  await using home = await cliHome(server.url);
+  const exported = [
+    'export',
+    'daily-production',
+    '--uwi',
+    uwi,
+    '--from',
+    '2024-01-01',
+    '--to',
+    '2024-01-10',
+    '--inline',
+  ];
+  expect((await home.here(exported)).code).toBe(0);
+  expect((await home.here(['prune'])).stdout).toContain('Nothing is older than the configuration says.');
+
+  await withFile(
+    home,
+    'UPDATE run SET finished_at = finished_at - INTERVAL 500 DAY',
+    `INSERT INTO daily_production_history (uwi, noticed_at, known_from) VALUES ('${uwi}', '2020-01-01', '2019-01-01')`,
+  );
+  const json = async (...args: readonly string[]): Promise<unknown> =>
+    JSON.parse((await home.here([...args, '--json'])).stdout);
+  const rejects = `${home.folder}/rejects`;
+  await mkdir(rejects, { recursive: true });
+  for (const [name, days] of [
+    ['old', 100],
+    ['recent', 80],
+  ] as const) {
+    const file = await home.write(`rejects/${name}.csv`, '');
+    const then = (Date.now() - days * dayMs) / 1_000;
+    await utimes(file, then, then);
+  }
+  const expected = { ...nothing, units: 1, runs: 1, rejectsFiles: 1 };
+  expect(await json('prune', '--dry-run')).toEqual({ ...expected, dryRun: true });
+  expect(existsSync(`${rejects}/old.csv`)).toBe(true);
+  const { stdout, code } = await home.here(['prune']);
+  expect(stdout).toMatch(/^Removed\n {2}units of ended runs +1\n {2}runs +1\n {2}files with rejected rows +1\n$/);
+  expect(code).toBe(0);
+  expect([existsSync(`${rejects}/old.csv`), existsSync(`${rejects}/recent.csv`)]).toEqual([false, true]);
+  expect(await json('runs', 'list')).toEqual([]);
+
+  const config = await home.write('history.yaml', 'retention: { historyDays: 365 }\n');
+  expect(await json('prune', '--config', config)).toEqual({ ...nothing, history: 1, dryRun: false });
+  const before = await home.here(['restatements', '--since', '2020-01-01']);
+  expect(before.stderr).toContain('what changed before is no longer kept');
+  expect(before.code).toBe(2);
+  const asKnown = await home.here(['query', "SELECT * FROM daily_production_as_known('2020-01-01 12:00:00Z')"]);
+  expect(asKnown.stderr).toContain('what was known before is no longer kept (retention.historyDays)');
+  expect(asKnown.code).toBe(2);
+});
+
+test('is done once a day by itself, after a run', async () => {
+  await using server = await startTestingServer({
+    data: givenDaily(januaryRows(1, uwi).map((row) => ({ ...row, uwi }))),
+  });
+  await using home = await cliHome(server.url);
+  const run = () => home.here(['export', 'daily-production', '--uwi', uwi, '--inline']);
+  await run();
+  await withFile(
+    home,
+    'UPDATE run SET finished_at = finished_at - INTERVAL 500 DAY',
+    'UPDATE warehouse SET created_at = created_at - INTERVAL 2 DAY',
+  );
+  expect((await run()).code).toBe(0);
+  const runs: unknown = JSON.parse((await home.here(['runs', 'list', '--json'])).stdout);
+  expect(runs).toHaveLength(1);
+});

@@ -1,0 +1,146 @@
+/**
+ * Checks the two halves of one rule: no face knows a job or a count by name, and nothing below the faces words messages
+ * for one of them.
+ */
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, test } from 'vitest';
+import type { CountDescription, JobDescription } from '../../src/core/run/job-description.ts';
+
+interface Described {
+  readonly name?: string;
+  readonly counts: readonly CountDescription[];
+}
+
+/** What the descriptions in the folders of the jobs export: jobs, and counts alone. */
+const described: readonly Described[] = await Promise.all(
+  filesOf('jobs')
+    .filter((file) => file.endsWith('/description.ts'))
+    .map((file) => import(path.resolve(file)) as Promise<Readonly<Record<string, object>>>),
+).then((modules) =>
+  modules.flatMap((module) =>
+    Object.values(module).map((value) =>
+      Array.isArray(value) ? { counts: value as readonly CountDescription[] } : (value as JobDescription),
+    ),
+  ),
+);
+const jobNames = new Set(described.flatMap(({ name }) => (name === undefined ? [] : [name])));
+const countNames = new Set(described.flatMap(({ counts }) => counts).map(({ name }) => name));
+
+function filesOf(...folders: readonly string[]): readonly string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => path.posix.join(folder, name)),
+  );
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** Every node of the syntax tree of a source text. */
+function* nodesOf(value: unknown): Generator<Node> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield value as Node;
+  for (const child of Object.values(value)) yield* nodesOf(child);
+}
+
+function nodesIn(file: string, source = readFileSync(file, 'utf8')): readonly Node[] {
+  return [...nodesOf(parseSync(file, source).program)];
+}
+
+/** The text of a string or of a part of a template. */
+function textOf(node: unknown): string | undefined {
+  const { type, value } = (node ?? {}) as Node;
+  if (type === 'Literal' && typeof value === 'string') return value;
+  return type === 'TemplateElement' ? (value as { readonly raw: string }).raw : undefined;
+}
+
+function nameOf(node: unknown): string | undefined {
+  const { type, name, property } = (node ?? {}) as Node;
+  if (type === 'Identifier') return String(name);
+  return type === 'MemberExpression' ? (nameOf(property) ?? textOf(property)) : textOf(node);
+}
+
+/** Names of jobs and counts that a source text knows: `counts.read`, `rejectedByUs`, `'cleanup'`, `cleanupJobName`. */
+function namesKnown(file: string, source?: string): readonly string[] {
+  return nodesIn(file, source).flatMap((node) => {
+    const name = nameOf(node) ?? '';
+    const isDistinctive = countNames.has(name) && /[A-Z]/.test(name);
+    const isOfCounts =
+      node['type'] === 'MemberExpression' && nameOf(node['object']) === 'counts' && countNames.has(name);
+    const isOfJob = jobNames.has(textOf(node) ?? '') || name.endsWith('JobName');
+    return isDistinctive || isOfCounts || isOfJob ? [`${file}: ${name}`] : [];
+  });
+}
+
+const command =
+  /\bwellsync (?:--|audit|cleanup|coverage|doctor|export|probe|push|query|restatements|runs|service|testing|worker)|(?:^|[\s(])--[a-z]/;
+
+/** Texts of a program that name a command or a flag of the command line. The name of a job is a name. */
+function commandsNamed(file: string, source?: string): readonly string[] {
+  return nodesIn(file, source).flatMap((node) => {
+    const text = textOf(node) ?? '';
+    return !jobNames.has(text) && command.test(text) ? [`${file}: ${text}`] : [];
+  });
+}
+
+test('the descriptions of the jobs are found', () => {
+  expect(jobNames).toContain('export daily-production --gaps');
+  expect(countNames).toContain('alreadyGone');
+  expect(countNames).toContain('sendable');
+});
+
+describe('no face knows a job by name', () => {
+  // A command that starts a job names it.
+  const commands = /^src\/cli\/(?:commands|actions)\//;
+  // Counts of a plan, not of a run.
+  const ofPlans = 'src/cli/text/cleanup-plan.ts';
+
+  test('nor a count: both come from the description of the job', () => {
+    const faces = filesOf('src/app/views', 'src/cli').filter((file) => !commands.test(file) && file !== ofPlans);
+    expect(faces).toContain('src/cli/text/report.ts');
+    expect(faces.flatMap((file) => namesKnown(file))).toEqual([]);
+  });
+
+  test.each([
+    ["const rows = counts['read'] ?? counts.rows;", ['read', 'rows']],
+    ["if (job === 'export wells') return;", ['export wells']],
+    ["import { cleanupJobName } from './job.ts';", ['cleanupJobName']],
+    ["const order = ['rejectedByUs'];", ['rejectedByUs']],
+    ["const state = 'failed';", []],
+  ])('%s knows %j', (source, names) => {
+    expect(new Set(namesKnown('a.ts', source))).toEqual(new Set(names.map((name) => `a.ts: ${name}`)));
+  });
+});
+
+describe('nothing below the faces names a command or a flag', () => {
+  // They check flags of the command line, and name them: no face has given them other names yet.
+  const requests = /^src\/app\/requests\/(?:audit|cleanup|pipes|push|rejects)/;
+
+  test('but gives an action, which each face words', () => {
+    const below = filesOf(
+      'src/core',
+      'src/runs',
+      'src/queue',
+      'src/warehouse',
+      'src/service',
+      'src/pipes',
+      'src/app',
+      'jobs',
+    ).filter((file) => !requests.test(file));
+    expect(below).toContain('src/core/daily/merge.ts');
+    expect(below).toContain('src/app/requests/export-daily-production.ts');
+    expect(below.flatMap((file) => commandsNamed(file))).toEqual([]);
+  });
+
+  test.each([
+    ["const hint = 'Then: wellsync runs retry 4';", 1],
+    ['const hint = `See wellsync runs show ${runId}.`;', 1],
+    ["const hint = 'Export it again with --allow-shrink.';", 1],
+    ["const message = 'this wellsync knows 4';", 0],
+    ["const name = 'export daily-production --gaps';", 0],
+  ])('%s: %d found', (source, count) => {
+    expect(commandsNamed('a.ts', source)).toHaveLength(count);
+  });
+});

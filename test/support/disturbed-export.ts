@@ -1,0 +1,91 @@
+/** An export that tests disturb: small chunks at a slow service, and the check that it ends complete. */
+import path from 'node:path';
+import { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import type { TestingServer } from '../../src/testing-server/testing-server.ts';
+import { cliHome, type CliHome, type RunningCommand } from './cli.ts';
+
+export const wellCount = 200;
+const years = 5;
+/** Slow enough to kill it during its work, on any machine. */
+export const latencyMs = 100;
+export const from = `${2026 - years}-01-01`;
+export const to = '2026-01-01';
+
+/** Small chunks and batches, so that it can be killed in between. */
+const config = `
+service: { concurrency: 2 }
+export: { chunkWells: 10, batchRows: 1500 }
+queue: { baseDelayMs: 200, maxDelayMs: 1000 }
+`;
+
+export function homeOn(server: TestingServer, redisUrl: string): Promise<CliHome> {
+  return cliHome(server.url, { redisUrl, config });
+}
+
+export async function startRun(home: CliHome): Promise<string> {
+  const wells = await home.write('wells.csv', ['uwi', ...(await uwisOf(home))].join('\n'));
+  const started = await home.run([
+    'export',
+    'daily-production',
+    '--wells',
+    wells,
+    '--from',
+    from,
+    '--to',
+    to,
+    '--json',
+  ]);
+  expect(started.code, started.stderr).toBe(0);
+  return (JSON.parse(started.stdout) as { runId: string }).runId;
+}
+
+async function uwisOf(home: CliHome): Promise<readonly string[]> {
+  const answer = await fetch(`${home.env['WELLSYNC_SERVICE_URL']}/testing/state`);
+  const { wells } = (await answer.json()) as { wells: readonly string[] };
+  return wells.map((uwi) => `"${uwi}"`);
+}
+
+export async function killHard(worker: RunningCommand): Promise<void> {
+  worker.signal('SIGKILL');
+  await worker.ended;
+}
+
+export async function settledUnits(redisUrl: string, home: CliHome, runId: string): Promise<number> {
+  const redis = new Redis(redisUrl);
+  try {
+    return Number((await redis.hget(`${home.env['WELLSYNC_QUEUE_PREFIX']}:run:${runId}`, 'settledUnits')) ?? 0);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Polls the progress: there is no event across processes. */
+export async function settledPast(redisUrl: string, home: CliHome, runId: string, units: number): Promise<void> {
+  while ((await settledUnits(redisUrl, home, runId)) <= units) await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+/** The run ends by itself, balanced; its rows equal those of one undisturbed run into a fresh warehouse. */
+export async function expectComplete(home: CliHome, runId: string): Promise<void> {
+  const shown = await home.run(['runs', 'show', runId, '--wait', '--json']);
+  const report = JSON.parse(shown.stdout) as { counts: Readonly<Record<string, number>> };
+  expect(report).toMatchObject({
+    state: 'done',
+    balance: { balanced: true },
+    units: { total: wellCount, done: wellCount, failed: 0 },
+  });
+  const calm = path.join(home.folder, 'calm.duckdb');
+  const wells = path.join(home.folder, 'wells.csv');
+  const args = ['export', 'daily-production', '--wells', wells, '--from', from, '--to', to, '--inline', '--json'];
+  // A queue of its own: the running worker only knows the other warehouse.
+  const env = { ...home.env, WELLSYNC_WAREHOUSE: `duckdb:${calm}`, WELLSYNC_QUEUE_PREFIX: `calm-${runId}` };
+  const undisturbed = await home.run(args, { env });
+  expect(undisturbed.code, undisturbed.stderr).toBe(0);
+  const sum = `SELECT count(*) AS n, count(DISTINCT (uwi, xid)) AS keys, sum(hash(uwi, xid, date, oil_rate, gas_rate, choke))::VARCHAR AS sum FROM daily_production`;
+  const ofRun = await home.run(['query', sum, '--json']);
+  const ofCalm = await home.run(['query', sum, '--json'], { env });
+  expect(JSON.parse(ofRun.stdout)).toEqual(JSON.parse(ofCalm.stdout));
+  const [{ n, keys }] = JSON.parse(ofRun.stdout) as [{ n: number; keys: number }];
+  expect(n).toBe(keys);
+  expect(report.counts['inserted']).toBe(n);
+}

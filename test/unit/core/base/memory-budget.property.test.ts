@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { defaultMemoryMb, fixedMb, leastMemoryMb, memoryBudget } from '../../../../src/core/base/memory-budget.ts';
+
+const memoryMb = fc.integer({ min: leastMemoryMb, max: 64 * 1024 });
+const mebibyte = 1024 * 1024;
+
+test('G8: the parts of a memory budget are together less than the whole', () => {
+  fc.assert(
+    fc.property(memoryMb, (total) => {
+      const { heapMb, semiSpaceMb, engineMb, bodyBytes } = memoryBudget(total);
+      expect(fixedMb + heapMb + 3 * semiSpaceMb + engineMb + bodyBytes / mebibyte).toBeLessThan(total);
+    }),
+  );
+});
+
+test('G8: more memory makes no part of the budget smaller', () => {
+  fc.assert(
+    fc.property(memoryMb, fc.nat(4_096), (total, more) => {
+      const [less, larger] = [memoryBudget(total), memoryBudget(total + more)];
+      for (const part of Object.keys(less) as (keyof typeof less)[]) {
+        expect(larger[part]).toBeGreaterThanOrEqual(less[part]);
+      }
+    }),
+  );
+});
+
+test('G8: every part of the least budget is enough to work with', () => {
+  expect(memoryBudget(leastMemoryMb)).toEqual({
+    heapMb: 69,
+    semiSpaceMb: 8,
+    engineMb: 64,
+    rowsInMemory: 7_590,
+    bodyBytes: 20 * mebibyte,
+  });
+});
+
+test('G8: by default, one body of 24 MiB fits', () => {
+  expect(memoryBudget(defaultMemoryMb).bodyBytes).toBeGreaterThanOrEqual(24 * mebibyte);
+});

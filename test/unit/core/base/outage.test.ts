@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import {
+  OutageError,
+  PermanentError,
+  TransientError,
+  UnreachableError,
+  WarehouseGoneError,
+} from '../../../../src/core/base/errors.ts';
+import { outageOfUnits } from '../../../../src/core/base/outage.ts';
+import { decideUnit, isForAll } from '../../../../src/core/run/retry-decision.ts';
+
+const full = new OutageError('warehouse', 'warehouse-io', 'full');
+const down = new TransientError('refused', 'down', { serviceDown: true });
+const slow = new TransientError('timeout', 'slow');
+
+describe('the part that a chunk waits for', () => {
+  it.each([
+    ['one of our own, if any unit met its outage', [slow, down, full], 'warehouse'],
+    ['the service, if every unit met its outage', [down, down], 'service'],
+    ['none, if the service answered some', [down, slow], undefined],
+    ['none without errors', [], undefined],
+  ])('is %s', (_title, errors, part) => {
+    expect(outageOfUnits(errors)).toBe(part);
+  });
+});
+
+describe('an outage of an own part', () => {
+  it('is tried again, and no other unit is begun', () => {
+    for (const error of [full, new UnreachableError('redis', 'gone')]) {
+      expect(decideUnit(error)).toBe('try-again');
+      expect(isForAll(error)).toBe(true);
+    }
+    expect(isForAll(new PermanentError('refused', 'no'))).toBe(false);
+  });
+
+  it('hands the work back where the warehouse is gone', () => {
+    expect(decideUnit(new WarehouseGoneError('w'))).toBe('hand-back');
+  });
+});

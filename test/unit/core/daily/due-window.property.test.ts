@@ -1,0 +1,94 @@
+/** The window of an incremental run: it reaches every day that comes late, and asks for no more than it has to. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dueWindow, type KnownWell, type WindowRules } from '../../../../src/core/daily/due-window.ts';
+import { mergeDays } from '../../../../src/core/daily/coverage.ts';
+import { DAY_MS } from '../../../../src/core/time/window.ts';
+import { expectForAll } from '../../../support/property-runs.ts';
+
+/** Four in the morning of a day, when the nightly run begins. */
+const night = (day: number): number => day * DAY_MS + DAY_MS / 6;
+const dayOfMs = (ms: number): number => Math.ceil(ms / DAY_MS);
+
+const rules = (nowMs: number, details: Partial<WindowRules> = {}): WindowRules => ({
+  lookbackMs: 7 * DAY_MS,
+  historyFromMs: 0,
+  nowMs,
+  timeZone: 'UTC',
+  holeDays: 92,
+  pageRows: 1_000,
+  ...details,
+});
+
+function knownWell(days: Iterable<number>, watermarkMs: number | undefined): KnownWell {
+  const inOrder = [...days];
+  const intervals = mergeDays(inOrder.map((day) => ({ fromDay: day, toDay: day + 1 })));
+  const lastDay = inOrder.length === 0 ? undefined : Math.max(...inOrder);
+  return { watermarkMs, lastDay, soundDays: intervals.map((each) => ({ ...each, rows: each.toDay - each.fromDay })) };
+}
+
+const range = (fromDay: number, toDay: number): readonly number[] =>
+  Array.from({ length: toDay - fromDay }, (_, index) => fromDay + index);
+
+describe('the window of an incremental run', () => {
+  it('plain nightly runs end with every day of a well, in whatever order its days become available within holeDays', () => {
+    const holeDays = 20;
+    const delays = fc.array(fc.integer({ min: 1, max: holeDays }), { minLength: 1, maxLength: 60 });
+    const property = fc.property(delays, fc.integer({ min: 0, max: 9 }), (delayOf, lookbackDays) => {
+      const firstDay = 1_000;
+      const days = delayOf.map((delay, index) => ({ day: firstDay + index, comesOn: firstDay + index + delay }));
+      const stored = new Set<number>();
+      let watermarkMs: number | undefined;
+      for (const today of range(firstDay, firstDay + delayOf.length + holeDays + 1)) {
+        const due = rules(night(today), { holeDays, lookbackMs: lookbackDays * DAY_MS });
+        const { fromMs, toMs } = dueWindow(knownWell(stored, watermarkMs), due);
+        for (const { day, comesOn } of days) {
+          if (comesOn <= today && day >= dayOfMs(fromMs)) stored.add(day);
+        }
+        watermarkMs = toMs;
+      }
+      expect([...stored].toSorted((left, right) => left - right)).toEqual(days.map(({ day }) => day));
+    });
+    expectForAll(property, 200);
+  });
+
+  it('begins a lookback below the watermark when nothing is missing', () => {
+    const window = dueWindow(knownWell(range(800, 1_000), night(999)), rules(night(1_000)));
+    expect(window).toEqual({ fromMs: night(992), toMs: night(1_000), reach: 'lookback', rows: 9 });
+  });
+
+  it('begins at the day after the last row of a silent well, and expects only the new days', () => {
+    const window = dueWindow({ ...knownWell([], night(999)), lastDay: 700 }, rules(night(1_000)));
+    expect(window).toEqual({ fromMs: 701 * DAY_MS, toMs: night(1_000), reach: 'last-day', rows: 1 });
+  });
+
+  it('begins with history for a well without a row, and expects few rows where a run found none', () => {
+    expect(dueWindow(knownWell([], night(999)), rules(night(1_000)))).toMatchObject({ fromMs: 0, rows: 1 });
+    expect(dueWindow(knownWell([], undefined), rules(night(5_000)))).toMatchObject({ fromMs: 0, rows: 3_650 });
+  });
+
+  it('begins at the oldest hole of the last days, not at an older one', () => {
+    const days = range(800, 1_000).filter((day) => day !== 850 && day !== 950 && day !== 980);
+    expect(dueWindow(knownWell(days, night(999)), rules(night(1_000)))).toMatchObject({
+      fromMs: 950 * DAY_MS,
+      reach: 'hole',
+    });
+  });
+
+  it('begins at the oldest hole whose window is expected on one page', () => {
+    const days = range(800, 1_000).filter((day) => day !== 950 && day !== 980);
+    const known = knownWell(days, night(999));
+    expect(dueWindow(known, rules(night(1_000), { pageRows: 50 }))).toMatchObject({ fromMs: 980 * DAY_MS });
+    expect(dueWindow(known, rules(night(1_000), { pageRows: 10 }))).toMatchObject({ reach: 'lookback' });
+  });
+
+  it('counts the rows that were seen, and a day each below the days that were looked at', () => {
+    const known: KnownWell = {
+      watermarkMs: night(999),
+      lastDay: 999,
+      soundDays: [{ fromDay: 990, toDay: 1_000, rows: 240 }],
+    };
+    expect(dueWindow(known, rules(night(1_000), { lookbackMs: 4 * DAY_MS, holeDays: 0 })).rows).toBe(24 * 5 + 1);
+    expect(dueWindow(known, rules(night(1_000), { lookbackMs: Number.POSITIVE_INFINITY })).rows).toBe(990 + 240 + 1);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { freshnessNotice, freshnessOf, lastDayAfter } from '../../../../src/core/daily/freshness.ts';
+import { dayText } from '../../../../src/core/time/day-number.ts';
+
+const today = 20_000;
+const of = (lastDay: number | undefined, ...quarantined: readonly (number | null)[]) =>
+  freshnessOf({
+    lastDay,
+    today,
+    warnAfterDays: 14,
+    quarantined: quarantined.map((day) => ({ day: day === null ? null : dayText(day) })),
+  });
+
+describe('the freshness of a well', () => {
+  it('is stale from 14 whole days without a row on', () => {
+    expect([today - 1, today - 14, today - 15].map((day) => of(day))).toEqual(['fresh', 'fresh', 'stale']);
+  });
+
+  it('is quarantined where records of newer days come, or of unknown ones, but none is right', () => {
+    expect(of(today - 40, today - 20)).toBe('quarantined');
+    expect(of(today - 40, null)).toBe('quarantined');
+    expect(of(undefined, today - 20)).toBe('quarantined');
+    expect(of(today - 40, today - 41)).toBe('stale');
+    expect(of(today - 2, today - 1)).toBe('fresh');
+  });
+
+  it('is empty for a well that never had a row', () => {
+    expect(of(undefined)).toBe('empty');
+  });
+
+  it('goes by the newest day of the warehouse and of the read', () => {
+    const rows = [dayText(5), dayText(9), dayText(7)].map((day) => ({ day }));
+    expect([lastDayAfter(undefined, []), lastDayAfter(8, []), lastDayAfter(8, rows), lastDayAfter(10, rows)]).toEqual([
+      undefined,
+      8,
+      9,
+      10,
+    ]);
+  });
+
+  it('is told with the names of the wells, but for fresh ones', () => {
+    expect(freshnessNotice('fresh', 14)).toEqual([]);
+    expect(freshnessNotice('stale', 1)).toEqual(['no new day for 1 day or more: {targets}']);
+    expect(freshnessNotice('quarantined', 14)[0]).toContain('they are quarantined');
+  });
+});

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { limitFor, misfitsOf } from '../../../../src/core/paging/service-profile.ts';
+import { profile } from '../../../support/example-profile.ts';
+
+describe('the limit to ask for', () => {
+  it('is no more than the service is known to grant', () => {
+    expect(limitFor(profile, 5_000)).toBe(1_000);
+    expect(limitFor(profile, 500)).toBe(500);
+  });
+
+  it('is what is wanted where the largest is not known', () => {
+    expect(limitFor({ ...profile, maxLimit: 'unknown', overMaxLimit: 'unknown' }, 5_000)).toBe(5_000);
+    expect(limitFor({ ...profile, maxLimit: 10_000, overMaxLimit: 'unknown' }, 50_000)).toBe(50_000);
+    expect(limitFor(undefined, 5_000)).toBe(5_000);
+  });
+});
+
+describe('a misfit', () => {
+  const misfits = (found: Partial<Parameters<typeof misfitsOf>[1]>) =>
+    misfitsOf(profile, { limitRefused: false, ...found });
+
+  it('is another base, a parameter that is honoured no longer, or a limit that is refused', () => {
+    expect(misfits({ pageBase: 0 })).toEqual(['its first page is 0, not 1']);
+    expect(misfits({ pagingHonoured: false })).toEqual(['it no longer honours page']);
+    expect(misfits({ limitHonoured: false })).toEqual(['it no longer honours limit']);
+    expect(misfits({ limitRefused: true })).toEqual(['it refuses a limit that it granted']);
+    expect(misfits({ grantedLimit: 400 })).toEqual(['it grants a limit of 400, not 1000']);
+  });
+
+  it('is not what a read did not find out, nor what the profile does not know', () => {
+    expect(misfits({ pageBase: 1, pagingHonoured: true })).toEqual([]);
+    expect(misfitsOf({ ...profile, pageBase: 'unknown' }, { pageBase: 0, limitRefused: false })).toEqual([]);
+    const unsure = { ...profile, overMaxLimit: 'unknown' } as const;
+    expect(misfitsOf(unsure, { grantedLimit: 400, limitRefused: true })).toEqual([]);
+  });
+});

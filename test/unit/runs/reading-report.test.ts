@@ -1,0 +1,33 @@
+import { expect, test, vi } from 'vitest';
+import type { UnitReading } from '../../../src/queue/port.ts';
+import { ReadingReport } from '../../../src/runs/reading-report.ts';
+
+const reading = (unit: number, rows: number): UnitReading => ({ unit, rows, isRead: false });
+
+test('readings that come during a write go with the next one, the newest of each unit alone', async () => {
+  const written: (readonly UnitReading[])[] = [];
+  const writes: (() => void)[] = [];
+  const report = new ReadingReport((readings) => {
+    written.push(readings);
+    return new Promise((resolve) => writes.push(resolve));
+  });
+  for (const rows of [1, 2, 3]) report.note(reading(0, rows));
+  report.note(reading(1, 9));
+  expect(written).toEqual([[reading(0, 1)]]);
+  writes[0]?.();
+  await vi.waitFor(() => expect(written).toEqual([[reading(0, 1)], [reading(0, 3), reading(1, 9)]]));
+});
+
+test('G7: a reading that cannot be written is dropped, and the work is not disturbed', async () => {
+  const tried: (readonly UnitReading[])[] = [];
+  const report = new ReadingReport((readings) => {
+    tried.push(readings);
+    return Promise.reject(new Error('Redis is away'));
+  });
+  report.note(reading(0, 1));
+  await Promise.resolve();
+  await vi.waitFor(() => {
+    report.note(reading(0, 2));
+    expect(tried).toContainEqual([reading(0, 2)]);
+  });
+});

@@ -1,0 +1,26 @@
+/** DuckDB's words, as seen with 1.5.6. */
+import { describe, expect, it } from 'vitest';
+import { classified } from '../../../src/warehouse/duckdb/file/engine-fault.ts';
+
+describe('an error of the engine', () => {
+  it.each([
+    [
+      'TransactionContext Error: Failed to commit: Could not write file "w.wal": No space left on device',
+      'its disk is full',
+    ],
+    ['IO Error: Could not write file "w": Disk quota exceeded', 'its disk quota is used up'],
+    ['FATAL Error: Failed to create checkpoint: Could not fsync file "w": Input/output error', 'an input/output error'],
+    ['IO Error: Cannot open file "w": Read-only file system', 'its file system is read-only'],
+  ])('%s is an outage', (message, state) => {
+    expect(classified(new Error(message), 'w.duckdb')).toMatchObject({
+      part: 'warehouse',
+      code: 'warehouse-io',
+      message: expect.stringContaining(state) as string,
+    });
+  });
+
+  it('of a statement stays what it is', () => {
+    const bug = new Error('Binder Error: Referenced column "x" not found');
+    expect(classified(bug, 'w.duckdb')).toBe(bug);
+  });
+});
