@@ -81,7 +81,18 @@ function windowsOf(batch: number, change: (day: number) => number): readonly Win
     const rows = Array.from({ length: daysPerWell }, (__, day) => rowOf(unit, day, change(day)));
     const counts = { read: rows.length, repeated: 0, outsideWindow: 0, quarantined: 0, defaulted: 0, requests: 1 };
     const mode = 'incremental';
-    return { unit, uwi: `NO 15/9-F-${unit}`, window, mode, readDays, rows, quarantined: [], counts, notices: [] };
+    return {
+      unit,
+      uwi: `NO 15/9-F-${unit}`,
+      window,
+      mode,
+      isVerified: true,
+      readDays,
+      rows,
+      quarantined: [],
+      counts,
+      notices: [],
+    };
   });
 }
 

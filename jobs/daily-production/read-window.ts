@@ -55,6 +55,7 @@ export async function readWindow(
     uwi,
     window,
     mode,
+    isVerified: true,
     readDays: wholeDays(window, timeZone, params.nowMs),
     rows,
     quarantined,

@@ -62,12 +62,13 @@ export function reading(
     readonly from?: string;
     readonly to?: string;
     readonly mode?: ReadMode;
+    readonly isVerified?: boolean;
     readonly quarantined?: readonly QuarantinedRecord[];
     readonly notices?: readonly string[];
   } = {},
 ): WindowBatch {
   const { unit = 0, uwi = 'NO 15/9-F-1 C', from = '2024-01-01', to = '2024-02-01', mode = 'incremental' } = details;
-  const { quarantined = [], notices = [] } = details;
+  const { quarantined = [], notices = [], isVerified = true } = details;
   const read = rows.length + quarantined.length;
   const counts = { read, repeated: 0, outsideWindow: 0, quarantined: quarantined.length, defaulted: 0, requests: 1 };
   const window = { fromMs: at(from), toMs: at(to) };
@@ -76,6 +77,7 @@ export function reading(
     uwi,
     window,
     mode,
+    isVerified,
     readDays: wholeDays(window, 'UTC', window.toMs),
     rows,
     quarantined,

@@ -34,7 +34,18 @@ function windowOf(batch) {
   const window = { fromMs, toMs: fromMs + rowsPerBatch * dayMs };
   const counts = { read: rowsPerBatch, repeated: 0, outsideWindow: 0, quarantined: 0, defaulted: 0, requests: 1 };
   const readDays = { fromDay: batch * rowsPerBatch, toDay: (batch + 1) * rowsPerBatch };
-  return { unit: batch, uwi, window, mode: 'incremental', readDays, rows, quarantined: [], counts, notices: [] };
+  return {
+    unit: batch,
+    uwi,
+    window,
+    mode: 'incremental',
+    isVerified: true,
+    readDays,
+    rows,
+    quarantined: [],
+    counts,
+    notices: [],
+  };
 }
 
 const units = Array.from({ length: Math.min(batches, 5_000) }, (_, unit) => ({

@@ -11,14 +11,19 @@ import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 import type { ReadMode, Window } from '../time/window.ts';
 
-/** One window of one well, completely read. Replaces the rows that the warehouse has in the window. */
+/**
+ * One window of one well, read to its end. A verified one replaces the rows that the warehouse has in the window; the
+ * other kind only adds to them ({@link needsVerifiedRead}).
+ */
 export interface WindowBatch {
   /** Unit of the run that this batch settles. */
   readonly unit: number;
   readonly uwi: string;
   readonly window: Window;
   readonly mode: ReadMode;
-  /** Whole days that the read covers. Coverage records them unless the window is held. */
+  /** False if only the service's profile says that the read reached the end. Such a read removes nothing (G4). */
+  readonly isVerified: boolean;
+  /** Whole days that the read covers. Coverage records them if the read is verified, unless the window is held. */
   readonly readDays: DayInterval | undefined;
   /** Checked, deduplicated by xid, all inside the window. */
   readonly rows: readonly DailyProductionRow[];
@@ -48,6 +53,8 @@ export interface WindowCounts {
   readonly unchanged: number;
   /** Stored rows that the read did not return, that no new row replaces and that no quarantined record accounts for. */
   readonly leaving: number;
+  /** Stored rows of whose day the read returned a row with a new xid instead: counted as updated. */
+  readonly replaced: number;
   /** Rows with an unchanged instant that were stored under another production day. */
   readonly otherDay: number;
 }
@@ -74,6 +81,17 @@ export function withStock(outcome: UnitOutcome, { rowsBefore, rowsAfter }: Windo
  */
 export function isHeld({ stored, leaving }: Pick<WindowCounts, 'stored' | 'leaving'>, guard: ShrinkGuard): boolean {
   return !guard.allow && leaving > guard.maxRows && leaving > stored * guard.maxShare;
+}
+
+/**
+ * Whether a window has to be read again, verified, before anything of it is written: an unverified read lacks stored
+ * rows. A row with a new xid may stand beside one that the read did not reach, so it replaces none (G4).
+ */
+export function needsVerifiedRead(
+  { isVerified }: Pick<WindowBatch, 'isVerified'>,
+  { leaving, replaced }: Pick<WindowCounts, 'leaving' | 'replaced'>,
+): boolean {
+  return !isVerified && leaving + replaced > 0;
 }
 
 /** The outcome of a window's unit: the counts of the read and of the merge. A held window removes no row. */

@@ -47,3 +47,16 @@ export function movedWatermarks(
   }
   return moved;
 }
+
+/**
+ * The wells whose due windows these verified reads settled: not by a backfill, and not where one window of the well is
+ * held or unverified.
+ */
+export function verifiedWells(
+  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'mode' | 'isVerified'> & { readonly held: boolean }>,
+): ReadonlySet<string> {
+  const due = windows.filter(({ mode }) => mode === 'incremental');
+  const verified = new Set(due.map(({ uwi }) => uwi));
+  for (const { uwi, isVerified, held } of due) if (held || !isVerified) verified.delete(uwi);
+  return verified;
+}

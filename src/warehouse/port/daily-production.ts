@@ -17,6 +17,11 @@ export interface Watermark {
   readonly watermarkMs: number;
   /** Day number of the last day with a row; undefined for a well without a row. */
   readonly lastDay: number | undefined;
+  /**
+   * When an incremental run last committed a verified read of it that was not held, milliseconds since 1970; undefined if
+   * none has since schema version 6.
+   */
+  readonly verifiedAtMs: number | undefined;
 }
 
 export interface DailyProductionStore {
@@ -39,6 +44,10 @@ export interface DailyProductionStore {
    * holds the window: then nothing of it is removed, the watermark stays and the unit is `held` (G4). A row that stands for
    * a quarantined record (the same xid or, if the xid could not be read, the same day) is not removed; if neither could be
    * read, nothing of the window is. Old values of updated and removed rows go to the history with run and time.
+   *
+   * An unverified window (WindowBatch.isVerified) removes no row, no quarantine entry of a record that it lacks, and adds no
+   * day to the coverage ledger. If a stored row of it would leave or be replaced, nothing of the window is written, its unit
+   * stays open, and no outcome of it is returned: it has to be read again, verified (G4).
    *
    * Replaces the quarantine entries of a window by those of this reading. Adds its whole days to the coverage ledger,
    * unless it is held: a row that a suspicious reading lacks is not known to be missing.

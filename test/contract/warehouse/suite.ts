@@ -13,6 +13,7 @@ import { describeQuery } from './suites/query.ts';
 import { describeReplay } from './suites/replay.ts';
 import { describeRestatements } from './suites/restatements.ts';
 import { describeRetention } from './suites/retention.ts';
+import { describeUnverified } from './suites/unverified.ts';
 
 /** What a warehouse stores and answers, and its ledger. */
 export function describeWarehouse(name: string, open: OpenWarehouse): void {
@@ -26,6 +27,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describePushes(open);
     describeQuery(open);
     describeRetention(open);
+    describeUnverified(open);
   });
 }
 

@@ -3,8 +3,15 @@
  * G3).
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { outcomeOfWindow, settleBatch, type WindowBatch, withStock } from '../../../core/daily/merge.ts';
-import { movedWatermarks } from '../../../core/daily/watermark.ts';
+import {
+  needsVerifiedRead,
+  outcomeOfWindow,
+  settleBatch,
+  type WindowBatch,
+  type WindowCounts,
+  withStock,
+} from '../../../core/daily/merge.ts';
+import { movedWatermarks, verifiedWells } from '../../../core/daily/watermark.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { DailyProductionStore, Watermark } from '../../port/daily-production.ts';
 import { noteRead } from '../coverage/coverage-ledger.ts';
@@ -48,35 +55,75 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
 
 const uncounted = { rowsBefore: 0, rowsAfter: 0 };
 
-async function commit(connection: DuckDBConnection, batch: Commit): Promise<readonly UnitOutcome[]> {
-  const { runId, shrink, committedAtMs } = batch;
-  const windows = await openWindows(connection, batch);
-  if (windows.length === 0) return [];
+/** A window with what its merge does. */
+interface MergedWindow extends WindowBatch {
+  readonly outcome: UnitOutcome;
+  readonly held: boolean;
+}
 
-  const uwis = windows.map(({ uwi }) => uwi);
-  const watermarks = await readWatermarks(connection, uwis);
+async function commit(connection: DuckDBConnection, batch: Commit): Promise<readonly UnitOutcome[]> {
+  const open = await openWindows(connection, batch);
+  if (open.length === 0) return [];
+  const watermarks = await readWatermarks(
+    connection,
+    open.map(({ uwi }) => uwi),
+  );
+  const compared = await compare(connection, open);
+  if (compared.length === 0) return [];
+  const merged = compared.map(({ window, counts }): MergedWindow => {
+    const hadRows = watermarks.get(window.uwi)?.lastDay !== undefined;
+    const outcome = outcomeOfWindow(window, { ...counts, hadRows }, batch.shrink);
+    return { ...window, outcome, held: outcome.state === 'held' };
+  });
+  return store(connection, batch, merged, watermarks);
+}
+
+interface ComparedWindow {
+  readonly window: WindowBatch;
+  readonly counts: WindowCounts;
+}
+
+/**
+ * What the merge of each window would do, without the windows that have to be read again. Those may hold a row of
+ * another window of their well, so the others are settled and compared without them.
+ */
+async function compare(connection: DuckDBConnection, open: readonly WindowBatch[]): Promise<readonly ComparedWindow[]> {
+  const windows = settleBatch(open);
   const countsByWindow = await compareWindows(connection, windows);
-  const merged = windows.map((window, index) => {
+  const compared = windows.map((window, index) => {
     const counts = countsByWindow[index];
     if (counts === undefined) throw new Error(`the merge did not count window ${index} of ${windows.length}`);
-    const hadRows = watermarks.get(window.uwi)?.lastDay !== undefined;
-    return { ...window, outcome: outcomeOfWindow(window, { ...counts, hadRows }, shrink) };
+    return { window, counts };
   });
-  const isHeld = ({ outcome }: { readonly outcome: UnitOutcome }): boolean => outcome.state === 'held';
+  const sound = compared.filter(({ window, counts }) => !needsVerifiedRead(window, counts));
+  if (sound.length === 0 || sound.length === compared.length) return sound;
+  const units = new Set(sound.map(({ window }) => window.unit));
+  return compare(
+    connection,
+    open.filter(({ unit }) => units.has(unit)),
+  );
+}
 
-  const held = merged.flatMap((window, index) => (isHeld(window) ? [index] : []));
-  await replaceWindows(connection, held, { runId, atMs: committedAtMs });
-  await replaceQuarantine(connection, windows, { runId, atMs: committedAtMs });
+/** Writes what {@link compare} found, in the same transaction. */
+async function store(
+  connection: DuckDBConnection,
+  { runId, committedAtMs: atMs }: Commit,
+  merged: readonly MergedWindow[],
+  watermarks: ReadonlyMap<string, Watermark>,
+): Promise<readonly UnitOutcome[]> {
+  const heldWindows = merged.flatMap(({ held }, index) => (held ? [index] : []));
+  await replaceWindows(connection, heldWindows, { runId, atMs });
+  await replaceQuarantine(connection, merged, { runId, atMs });
   await noteRead(
     connection,
-    merged.filter((window) => !isHeld(window)),
+    merged.filter(({ held, isVerified }) => isVerified && !held),
   );
-  await forgetUnknown(connection, wellRows.kind, uwis);
-  await moveWatermarks(
+  await forgetUnknown(
     connection,
-    watermarks,
-    merged.map((window) => ({ ...window, held: isHeld(window) })),
+    wellRows.kind,
+    merged.map(({ uwi }) => uwi),
   );
+  await moveWatermarks(connection, watermarks, merged, atMs);
   await keepLastDays(connection);
   const stock = await countStock(connection);
   const outcomes = merged.map(({ outcome }, index) => withStock(outcome, stock[index] ?? uncounted));
@@ -91,21 +138,29 @@ async function openWindows(connection: DuckDBConnection, { runId, windows }: Com
     runId,
     windows.map(({ unit }) => unit),
   );
-  return settleBatch(windows.filter(({ unit }) => open.has(unit)));
+  return windows.filter(({ unit }) => open.has(unit));
 }
 
 async function moveWatermarks(
   connection: DuckDBConnection,
   current: ReadonlyMap<string, Watermark>,
-  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'window' | 'mode'> & { readonly held: boolean }>,
+  windows: readonly MergedWindow[],
+  atMs: number,
 ): Promise<void> {
   const currentMs = new Map([...current].map(([uwi, { watermarkMs }]) => [uwi, watermarkMs]));
-  const moved = [...movedWatermarks(currentMs, windows)].map(([uwi, ms]) => ({ uwi, ms }));
-  if (moved.length === 0) return;
+  const movedMs = movedWatermarks(currentMs, windows);
+  const verified = verifiedWells(windows);
+  const rows = [...new Set([...movedMs.keys(), ...verified])].flatMap((uwi) => {
+    const ms = movedMs.get(uwi) ?? currentMs.get(uwi);
+    return ms === undefined ? [] : [{ uwi, ms, verified_ms: verified.has(uwi) ? atMs : null }];
+  });
+  if (rows.length === 0) return;
   await connection.run(
-    `INSERT INTO watermark (uwi, watermark)
-       SELECT uwi, ${instant('ms')} FROM ${relationOf('$1', { uwi: 'VARCHAR', ms: 'BIGINT' })}
-     ON CONFLICT DO UPDATE SET watermark = excluded.watermark`,
-    [jsonText(moved)],
+    `INSERT INTO watermark (uwi, watermark, verified_at)
+       SELECT uwi, ${instant('ms')}, ${instant('verified_ms')}
+       FROM ${relationOf('$1', { uwi: 'VARCHAR', ms: 'BIGINT', verified_ms: 'BIGINT' })}
+     ON CONFLICT DO UPDATE SET watermark = excluded.watermark,
+       verified_at = coalesce(excluded.verified_at, watermark.verified_at)`,
+    [jsonText(rows)],
   );
 }

@@ -12,14 +12,23 @@ export async function readWatermarks(
   connection: DuckDBConnection,
   uwis: readonly string[],
 ): Promise<ReadonlyMap<string, Watermark>> {
-  const rows = await readRows<{ uwi: string; watermarkMs: number; lastDay: number | null }>(
+  const rows = await readRows<{
+    uwi: string;
+    watermarkMs: number;
+    lastDay: number | null;
+    verifiedAtMs: number | null;
+  }>(
     connection,
-    `SELECT uwi, epoch_ms(watermark) AS "watermarkMs", last_day - DATE '1970-01-01' AS "lastDay"
+    `SELECT uwi, epoch_ms(watermark) AS "watermarkMs", last_day - DATE '1970-01-01' AS "lastDay",
+       epoch_ms(verified_at) AS "verifiedAtMs"
      FROM watermark WHERE ${isNamed}`,
     [jsonText(uwis)],
   );
   return new Map(
-    rows.map(({ uwi, watermarkMs, lastDay }) => [uwi, { watermarkMs, lastDay: lastDay ?? undefined }] as const),
+    rows.map(({ uwi, watermarkMs, lastDay, verifiedAtMs }) => [
+      uwi,
+      { watermarkMs, lastDay: lastDay ?? undefined, verifiedAtMs: verifiedAtMs ?? undefined },
+    ]),
   );
 }
 

@@ -21,6 +21,7 @@ const windowRelation = relationOf('$1', {
   uwi: 'VARCHAR',
   from_ms: 'BIGINT',
   to_ms: 'BIGINT',
+  is_verified: 'BOOLEAN',
 });
 
 const quarantinedRelation = relationOf('$1', { window_no: 'INTEGER', xid: 'VARCHAR', production_day: 'DATE' });
@@ -68,7 +69,7 @@ const compareSteps: readonly string[] = [
 const countsQuery = `
   SELECT window_no AS windowNo, coalesce(stored, 0) AS stored, coalesce(fresh, 0) - coalesce(pairs, 0) AS inserted,
     coalesce(changed, 0) + coalesce(pairs, 0) AS updated, coalesce(same, 0) AS unchanged,
-    coalesce(missing, 0) - coalesce(pairs, 0) AS leaving, coalesce(moved, 0) AS otherDay
+    coalesce(missing, 0) - coalesce(pairs, 0) AS leaving, coalesce(pairs, 0) AS replaced, coalesce(moved, 0) AS otherDay
   FROM merge_window
   LEFT JOIN (SELECT window_no, count(*) AS stored FROM stored GROUP BY ALL) USING (window_no)
   LEFT JOIN (SELECT window_no, count(*) FILTER (row_id IS NULL) AS fresh, count(*) FILTER (row_id IS NOT NULL AND differs)
@@ -88,15 +89,16 @@ export async function compareWindows(
   await giveKeys(connection, windows);
   await connection.run(
     `CREATE OR REPLACE TEMP TABLE merge_window AS
-       SELECT window_no, well_id, uwi, ${instant('from_ms')} AS from_at, ${instant('to_ms')} AS to_at
+       SELECT window_no, well_id, uwi, ${instant('from_ms')} AS from_at, ${instant('to_ms')} AS to_at, is_verified
        FROM ${windowRelation} JOIN well_key USING (uwi)`,
     [
       jsonText(
-        windows.map(({ uwi, window }, index) => ({
+        windows.map(({ uwi, window, isVerified }, index) => ({
           window_no: index,
           uwi,
           from_ms: window.fromMs,
           to_ms: window.toMs,
+          is_verified: isVerified,
         })),
       ),
     ],

@@ -18,12 +18,12 @@ const entryRelation = relationOf('$1', {
  * Deletes the entries that a complete reading covers, in the transaction of the merge (reads `merge_window` and
  * `reading`): entries whose window lies within its own; entries whose day lies inside it in every time zone; and
  * entries of a record that it contains, by xid or verbatim. The last two matter at the edges, where windows of two
- * nights overlap.
+ * nights overlap; they are all that an unverified reading deletes.
  */
 const forgetSeen = `
   DELETE FROM quarantine q USING merge_window w WHERE q.uwi = w.uwi AND (
-    (q.window_from >= w.from_at AND q.window_to <= w.to_at)
-    OR (q.production_day - INTERVAL 14 HOUR >= w.from_at::TIMESTAMP AND q.production_day + INTERVAL 36 HOUR <= w.to_at::TIMESTAMP)
+    (w.is_verified AND q.window_from >= w.from_at AND q.window_to <= w.to_at)
+    OR (w.is_verified AND q.production_day - INTERVAL 14 HOUR >= w.from_at::TIMESTAMP AND q.production_day + INTERVAL 36 HOUR <= w.to_at::TIMESTAMP)
     OR lower(q.xid) IN (SELECT r.xid::VARCHAR FROM reading r WHERE r.uwi = q.uwi)
     OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND lower(e.xid) = lower(q.xid))
     OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND e.raw = q.raw))`;

@@ -77,6 +77,8 @@ const dailyProduction: readonly string[] = [
 /** Every month with a row counts as touched: nothing of it was published yet. */
 const touched: readonly string[] = [
   `ALTER TABLE watermark ADD COLUMN last_day DATE`,
+  // Null for the wells of earlier versions: their next read is a verified one.
+  `ALTER TABLE watermark ADD COLUMN verified_at TIMESTAMPTZ`,
   `UPDATE watermark SET last_day = known.last_day
    FROM (SELECT uwi, max(production_day) AS last_day FROM internal.daily_production GROUP BY uwi) known
    WHERE watermark.uwi = known.uwi`,

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   ask,
   at,
+  committedAtMs,
   dailyRows,
   dayOf,
   guard,
@@ -193,7 +194,7 @@ export function describeGuards(open: OpenWarehouse): void {
       const { warehouse } = test();
       await loadOne(warehouse, reading([]));
       expect(await warehouse.dailyProduction.watermarks([uwi, 'B'])).toEqual(
-        new Map([[uwi, { watermarkMs: at('2024-02-01'), lastDay: undefined }]]),
+        new Map([[uwi, { watermarkMs: at('2024-02-01'), lastDay: undefined, verifiedAtMs: committedAtMs }]]),
       );
       expect(await warehouse.dailyProduction.watermarks([])).toEqual(new Map());
     });

@@ -17,6 +17,7 @@ const someTally = fc
     updated: fc.nat(50),
     unchanged: fc.nat(50),
     leaving: fc.nat(500),
+    replaced: fc.nat(50),
     otherDay: fc.nat(50),
   })
   .map((tally) => ({ ...tally, leaving: Math.min(tally.leaving, tally.stored) }));

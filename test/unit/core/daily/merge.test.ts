@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { isHeld, outcomeOfWindow, settleBatch, type ShrinkGuard } from '../../../../src/core/daily/merge.ts';
+import {
+  isHeld,
+  needsVerifiedRead,
+  outcomeOfWindow,
+  settleBatch,
+  type ShrinkGuard,
+} from '../../../../src/core/daily/merge.ts';
 import { movedWatermarks } from '../../../../src/core/daily/watermark.ts';
 import { at, dayOf, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
 
@@ -20,7 +26,7 @@ describe('the shrink guard', () => {
   });
 
   it('G4: an answer without content removes not one row, unless the operator allows it', () => {
-    const counts = { stored: 1, leaving: 1, inserted: 0, updated: 0, unchanged: 0, otherDay: 0 };
+    const counts = { stored: 1, leaving: 1, inserted: 0, updated: 0, unchanged: 0, replaced: 0, otherDay: 0 };
     const batch = { ...reading([]), isWithoutContent: true } as const;
     expect(outcomeOfWindow(reading([]), counts, guard)).toMatchObject({ state: 'done', counts: { removed: 1 } });
     expect(outcomeOfWindow(batch, counts, guard)).toMatchObject({ state: 'held', counts: { removed: 0, heldRows: 1 } });
@@ -29,7 +35,7 @@ describe('the shrink guard', () => {
   });
 
   it('a held window counts its missing rows as held; an allowed loss counts them as removed', () => {
-    const tally = { stored: 10, inserted: 1, updated: 2, unchanged: 3, leaving: 4, otherDay: 0 };
+    const tally = { stored: 10, inserted: 1, updated: 2, unchanged: 3, leaving: 4, replaced: 0, otherDay: 0 };
     const batch = reading([], { notices: ['an extra field: note'] });
     expect(outcomeOfWindow(batch, tally, guard)).toMatchObject({
       state: 'held',
@@ -40,6 +46,17 @@ describe('the shrink guard', () => {
     const allowed = outcomeOfWindow(batch, tally, { ...guard, allow: true });
     expect(allowed).toMatchObject({ state: 'done', counts: { removed: 4, heldRows: 0 } });
     expect(allowed).not.toHaveProperty('fault');
+  });
+});
+
+describe('an unverified read', () => {
+  it.each([
+    { leaving: 0, replaced: 0, needed: false },
+    { leaving: 1, replaced: 0, needed: true },
+    { leaving: 0, replaced: 1, needed: true },
+  ])('G4: an unverified read that lacks stored rows has to be read again', ({ leaving, replaced, needed }) => {
+    expect(needsVerifiedRead({ isVerified: false }, { leaving, replaced })).toBe(needed);
+    expect(needsVerifiedRead({ isVerified: true }, { leaving, replaced })).toBe(false);
   });
 });
 
