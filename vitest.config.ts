@@ -60,6 +60,8 @@ export default defineConfig({
       new RunSummaryReporter(),
       ...(reportFile === undefined ? [] : [['json', { outputFile: reportFile }] satisfies [string, unknown]]),
     ],
+    // The default of 1 s is too short where every core is busy.
+    expect: { poll: { timeout: 60 * seconds, interval: 20 } },
     // `.only` left behind would pass everything else by.
     allowOnly: process.env['CI'] === undefined,
   },

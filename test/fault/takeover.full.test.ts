@@ -34,7 +34,7 @@ describe('two queues on one warehouse, in trouble', () => {
       },
       { timeout: patienceMs, interval: 500 },
     );
-    await vi.waitFor(() => expect(two().said()).toContain('took the warehouse over'));
+    await expect.poll(() => two().said()).toContain('took the warehouse over');
     one.signal('SIGCONT');
     expect(await one.ended, one.said()).toBe(5);
     expect(one.said().match(/was taken over by another queue/g)).toHaveLength(2);
@@ -89,10 +89,13 @@ describe('two queues on one warehouse, in trouble', () => {
     const one = scene.worker('one');
     await one.working;
     const file = `${scene.home.warehouseFile}.beat`;
-    await vi.waitFor(async () => {
-      await rm(file, { force: true });
-      await mkdir(file);
-    });
+    await vi.waitFor(
+      async () => {
+        await rm(file, { force: true });
+        await mkdir(file);
+      },
+      { timeout: patienceMs },
+    );
     await vi.waitFor(() => expect(one.said()).toContain('a folder is in its place'), { timeout: patienceMs });
     await delay(5 * beat.beatEveryMs);
     await rmdir(file);

@@ -37,16 +37,9 @@ const acts = {
     await once(spawn(process.execPath, [process.argv[1] ?? '', 'echo'], { stdio: 'inherit' }), 'exit');
   },
   /** Counts the requests to stop for a while after the first. The second one ends it with 4. */
-  async stop() {
-    const stop = listenForStop(4);
-    const clock = setInterval(() => undefined, 1_000);
-    console.log(`ready ${process.pid}`);
-    if (!stop.signal.aborted) await once(stop.signal, 'abort');
-    console.log('stopping');
-    await new Promise((resolve) => setTimeout(resolve, 700));
-    clearInterval(clock);
-    console.log('stopped');
-  },
+  stop: () => stopWithin(700),
+  /** Stops for so long that a second request always comes before its end. */
+  linger: () => stopWithin(120_000),
   /** Listens to no signal. */
   async wait() {
     console.log(`ready ${process.pid}`);
@@ -57,6 +50,18 @@ const acts = {
     for (;;) kept.push(Array.from({ length: 10_000 }, (_, place) => ({ place })));
   },
 };
+
+/** @param {number} stopMs how long it stops after the first request */
+async function stopWithin(stopMs) {
+  const stop = listenForStop(4);
+  const clock = setInterval(() => undefined, 1_000);
+  console.log(`ready ${process.pid}`);
+  if (!stop.signal.aborted) await once(stop.signal, 'abort');
+  console.log('stopping');
+  await new Promise((resolve) => setTimeout(resolve, stopMs));
+  clearInterval(clock);
+  console.log('stopped');
+}
 
 const act = process.argv[2] ?? 'echo';
 const budget = { heapMb: 48, semiSpaceMb: 1, engineMb: 1, rowsInMemory: 1, bodyBytes: 1 };

@@ -58,7 +58,7 @@ describe('the progress of a run', () => {
     vi.restoreAllMocks();
     const first = (await progress.read(run))?.unmovedMs;
     expect(first).toBeLessThan(dayMs);
-    await vi.waitFor(async () => expect((await progress.read(run))?.unmovedMs).toBeGreaterThan(first as number));
+    await expect.poll(async () => (await progress.read(run))?.unmovedMs).toBeGreaterThan(first as number);
     await progress.endChunk(run, 0);
     expect((await progress.read(run))?.chunksEnded).toBe(1);
   });

@@ -256,7 +256,7 @@ describe('queue items', () => {
     await queue.enqueueNext('r', 1);
     expect(await queue.workers()).toContainEqual({ queue: 'export', workers: 0 });
     await other.submit('theirs', 0);
-    await vi.waitFor(() => expect(taken).toEqual(['theirs']));
+    await expect.poll(() => taken).toEqual(['theirs']);
     const { work, called } = scripted(1, { kind: 'settled' });
     await workers(prefix, { work, coordinate: async (runId) => (taken.push(runId), resolve(), { kind: 'finished' }) });
     await Promise.all([called, ended]);

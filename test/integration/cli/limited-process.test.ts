@@ -1,20 +1,19 @@
 /** The process of a worker's work: its limits, and that it appears as one with its parent. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { cliHome } from '../../support/cli.ts';
 import { isAlive, processTree } from '../../support/process-tree.ts';
+import { startAtTerminal, terminalLack } from '../../support/terminal.ts';
 
 const program = path.resolve('test/support/limited-program.mjs');
 
 /** The program in a process group of its own, as a shell would start it. */
-function start(act: string, command: readonly string[] = [process.execPath, program, act]) {
-  const [file = '', ...args] = command;
-  const running = spawn(file, args, { detached: true });
+function start(act: string) {
+  const running = spawn(process.execPath, [program, act], { detached: true });
   const pid = running.pid ?? 0;
   const ended = Promise.all([text(running.stdout), text(running.stderr), once(running, 'close')]).then(
     ([stdout, stderr, [code, signal]]) => ({ stdout, stderr, code: code as number | null, signal: signal as string }),
@@ -25,7 +24,7 @@ function start(act: string, command: readonly string[] = [process.execPath, prog
   heard.catch(() => undefined);
   const ready = heard.then(() => childOf(pid));
   ready.catch(() => undefined);
-  return { pid, stdin: running.stdin, ended, heard, ready };
+  return { pid, stdin: running.stdin, stdout: running.stdout, ended, ready };
 }
 
 function childOf(pid: number): number {
@@ -71,10 +70,11 @@ describe('a process with limits of memory', () => {
     ['the parent', (pid: number) => process.kill(pid, 'SIGINT')],
     ['the process group', (pid: number) => process.kill(-pid, 'SIGINT')],
   ])('ends at once for a second SIGINT to %s', async (_, send) => {
-    const { pid, ready, ended } = start('stop');
+    const { pid, stdout: shown, ready, ended } = start('linger');
     await ready;
+    const isStopping = once(shown, 'data');
     send(pid);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await isStopping;
     send(pid);
     const { code, stdout, stderr } = await ended;
     expect({ code, isStopped: stdout.includes('stopped') }).toEqual({ code: 4, isStopped: false });
@@ -146,26 +146,15 @@ describe('a process with limits of memory', () => {
     expect(heapMb).toBeLessThan(64);
   });
 
-  const hasTerminal = existsSync('/usr/bin/script');
-  test.skipIf(!hasTerminal)(
-    `is at the terminal of its parent, and Ctrl-C there stops it once${hasTerminal ? '' : ' (skipped: no script(1) to make a terminal)'}`,
-    async () => {
-      const shown = start('', [
-        'script',
-        '-qec',
-        `stty cols 97; ${process.execPath} ${program} echo < /dev/null`,
-        '/dev/null',
-      ]);
-      expect((await shown.ended).stdout).toContain('"isTTY":true,"columns":97');
+  test('is at the terminal of its parent, and Ctrl-C there stops it once', async ({ skip }) => {
+    const lack = terminalLack();
+    skip(lack !== undefined, lack);
+    const shown = startAtTerminal(`${process.execPath} ${program} echo < /dev/null`);
+    expect(await shown.ended()).toContain('"isTTY":true,"columns":97');
 
-      const stopped = start('', ['script', '-qec', `${process.execPath} ${program} stop`, '/dev/null']);
-      await stopped.heard;
-      stopped.stdin.write('\u0003');
-      const { code, stdout } = await stopped.ended;
-      expect({ code, stdout: stdout.replaceAll('\r', '') }).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/stopping\nstopped\n$/) as string,
-      });
-    },
-  );
+    const stopped = startAtTerminal(`${process.execPath} ${program} stop`);
+    await stopped.shows(/^ready \d+\n/m);
+    stopped.type('\u0003');
+    expect(await stopped.ended()).toMatch(/^ready \d+\nstopping\nstopped\nended 0\n$/);
+  });
 });
