@@ -1,4 +1,4 @@
-/** `npm run build`: compiles the sources into dist, even if they have not changed. */
+/** `npm run build`: compiles the sources into dist and bundles the program, even if they have not changed. */
 import './setup/node-version.mjs';
 import { provideDependencies } from './setup/dependencies.mjs';
 import { build } from './setup/distribution.mjs';

@@ -1,13 +1,14 @@
 /** The build in dist, which `wellsync` runs from, renewed whenever the sources have changed. */
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { bundle } from './bundle.mjs';
 import { runLeashed } from './leash.mjs';
 import { SetupError } from './setup-error.mjs';
 
 const fingerprintFile = 'dist/sources.sha256';
 
-/** The sources of a build: the folders and files that tsconfig.build.json reads. */
+/** The sources of a build: the folders and files that tsconfig.build.json reads, and how they are bundled. */
 function sourceFiles() {
   // The image is built without bench.
   const folders = ['src', 'jobs', 'config', 'bench'].filter((folder) => existsSync(folder));
@@ -16,7 +17,13 @@ function sourceFiles() {
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .map((entry) => path.join(entry.parentPath, entry.name)),
   );
-  return [...sources, 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'].toSorted();
+  return [
+    ...sources,
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+    'scripts/setup/bundle.mjs',
+  ].toSorted();
 }
 
 /** A hash of names and contents, so that a removed source counts as well as a changed one. */
@@ -47,7 +54,7 @@ export async function build() {
       next,
     ]);
     if (code !== 0) throw new SetupError('The build failed; the compiler’s words are above.');
-    chmodSync(`${next}/src/cli/main.js`, 0o755);
+    await bundle(next);
     rmSync('dist', { recursive: true, force: true });
     renameSync(next, 'dist');
     writeFileSync(fingerprintFile, fingerprint);

@@ -6,6 +6,9 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { program } from '../support/cli.ts';
 
+/** The packages in each file of the bundled program (scripts/setup/bundle.mjs). */
+const bundled = JSON.parse(await readFile('dist/program/packages.json', 'utf8')) as Record<string, readonly string[]>;
+
 /** The exit code of the command line for these arguments, and the packages that it imported. */
 async function packagesLoadedBy(words: readonly string[]) {
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-start-up-'));
@@ -13,11 +16,18 @@ async function packagesLoadedBy(words: readonly string[]) {
   try {
     const code = await exitCodeOf(words, record);
     const urls = (await readFile(record, 'utf8')).split('\n');
-    const packages = urls.map((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1]);
-    return { code, packages: [...new Set(packages)].filter((name) => name !== undefined).toSorted() };
+    const packages = urls.flatMap((url) => packagesOf(url));
+    return { code, packages: [...new Set(packages)].toSorted() };
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** A package that stands alone, or those in a file of the bundled program. */
+function packagesOf(url: string): readonly string[] {
+  const [, alone] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
+  const [, file] = /\/dist\/program\/([^/]+)$/.exec(url) ?? [];
+  return alone === undefined ? (bundled[file ?? ''] ?? []) : [alone];
 }
 
 function exitCodeOf(words: readonly string[], record: string): Promise<number> {
@@ -86,12 +96,19 @@ describe('the command line', () => {
     expect(packages.filter((name) => !foldingPackages.includes(name))).toEqual(['commander']);
   });
 
-  test('loads no queue, log, bar or client for wellsync runs list, and the engine without a search for its exports', async () => {
+  test('loads every package as a part of the bundle, but for native code', async () => {
+    const held = Object.values(bundled).flat();
+    const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as { dependencies: object };
+    expect(Object.keys(dependencies).filter((name) => !held.includes(name))).toEqual([]);
+    expect(held).not.toContain('@duckdb/node-bindings');
+  });
+
+  test('loads no queue, log, bar or client for wellsync runs list', async () => {
     const { code, packages } = await packagesLoadedBy(['runs', 'list', '--json']);
     expect(code).toBe(5);
     expect(packages).toContain('zod');
-    const searched = ['@duckdb/node-api', '@duckdb/node-bindings'];
-    const unneeded = [...searched, 'bullmq', 'ioredis', 'undici', 'pino', 'cli-progress', 'cli-table3'];
+    expect(packages).toContain('@duckdb/node-api');
+    const unneeded = ['bullmq', 'ioredis', 'undici', 'pino', 'cli-progress', 'cli-table3'];
     expect(packages.filter((name) => unneeded.includes(name))).toEqual([]);
   });
 });

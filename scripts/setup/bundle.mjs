@@ -1,0 +1,75 @@
+/**
+ * Bundles the compiled program, with the packages that it uses, into a few files. Node otherwise looks for, reads and
+ * links 600 modules before an export begins, and again in the process with memory limits.
+ */
+import { chmodSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+
+/** Modules that Node itself loads by their path: the program, and what stands in --import (src/cli/process/mark.ts). */
+const entries = { main: 'src/cli/main.js', 'parent-watch': 'src/cli/process/parent-watch.js' };
+
+/** Native code, which its package finds beside itself. */
+const native = [/^@duckdb\/node-bindings/, 'msgpackr-extract'];
+
+/** Payloads of the queue are small: their reader needs no native code of its own, which takes ten files to find. */
+const define = { 'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"' };
+
+/**
+ * The library of the warehouse's engine is loaded by `createRequire` (src/warehouse/duckdb/file/engine.ts), which a
+ * bundler does not look into; a bundled module has its `require` without a search for exports.
+ */
+const engineRequire = {
+  name: 'engine-require',
+  /** @param {string} code */
+  transform(code, /** @type {string} */ id) {
+    if (!id.endsWith('/warehouse/duckdb/file/engine.js')) return undefined;
+    const bundled = code.replace('createRequire(import.meta.url)(', 'require(');
+    if (bundled === code) throw new Error(`${id} no longer loads the engine by createRequire(import.meta.url)`);
+    return bundled;
+  },
+};
+
+/**
+ * The packages in each file, by its name.
+ * @param {import('rolldown').RolldownOutput['output']} output
+ */
+function packagesIn(output) {
+  const files = output.filter((file) => file.type === 'chunk');
+  return Object.fromEntries(files.map(({ fileName, moduleIds }) => [fileName, packagesOf(moduleIds)]));
+}
+
+/** @param {readonly string[]} modules paths */
+function packagesOf(modules) {
+  const names = modules.flatMap((id) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(id)?.[1] ?? []);
+  return [...new Set(names)].toSorted();
+}
+
+/**
+ * Bundles the program compiled into the folder `dist` into its folder `program`, and makes `src/cli/main.js` start it.
+ * The files lie side by side, so that a module finds `parent-watch` beside itself, as in the sources.
+ * `packages.json` beside them tells which packages each file holds.
+ * @param {string} dist
+ */
+export async function bundle(dist) {
+  const input = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, path.resolve(dist, file)]));
+  const bundled = await rolldown({
+    input,
+    platform: 'node',
+    external: native,
+    plugins: [engineRequire],
+    transform: { define },
+  });
+  const dir = path.join(dist, 'program');
+  const { output } = await bundled.write({
+    dir,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+  });
+  await bundled.close();
+  writeFileSync(path.join(dir, 'packages.json'), `${JSON.stringify(packagesIn(output), undefined, 2)}\n`);
+  const main = path.join(dist, entries.main);
+  writeFileSync(main, "#!/usr/bin/env node\nimport '../../program/main.js';\n");
+  chmodSync(main, 0o755);
+}
