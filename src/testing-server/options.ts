@@ -84,6 +84,11 @@ export const testingServerOptionsSchema = z
       .default([])
       .describe('equipment and wells by source id whose deletions are answered 200 and remove nothing'),
 
+    compression: z
+      .enum(['none', 'accepted', 'always'])
+      .default('none')
+      .describe('gzip of the answers; accepted: where the request accepts it; always: whatever the request says'),
+
     requiredToken: z
       .string()
       .min(1)

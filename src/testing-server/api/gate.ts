@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { sleep } from '../../timers/sleep.ts';
 import { answerApi, authorise } from './api.ts';
+import { compressed } from './compression.ts';
 import { type ApiCall, apiCallOf, type Endpoint } from './routes.ts';
 import type { PipeRefusal } from './bulk-pipes.ts';
 import { drawFault, faultReply } from '../faults/faults.ts';
@@ -62,7 +63,7 @@ async function pass(
     const fault = (await onRequest?.(arrivedRequest(call, request))) ?? drawn;
     if (fault === 'reset') return cut(request);
     const reply = replyOfFault(fault, state) ?? (await answered(gate, call, request));
-    return send(reply, fault, request, response);
+    return send(await compressed(reply, request, state.options), fault, request, response);
   } catch (error) {
     // The peer or the server itself is gone: an answer would reach nobody.
     if (request.socket.destroyed || gate.closing.aborted) return cut(request);

@@ -48,6 +48,7 @@ const combinations: fc.Arbitrary<Combination> = fc
     order: fc.constantFrom('ascending', 'descending', 'shuffled'),
     duplicateRate: fc.constantFrom(0, 0, 0, 0.1, 0.5, 1),
     dateOffset: fc.constantFrom(null, '+05:30', '-03:00'),
+    compression: fc.constantFrom('none', 'accepted', 'always'),
     faults,
   })
   .map(
