@@ -4,7 +4,7 @@ import { notJson, wrongShape } from './classification.ts';
 import { deletionAnswerSchema, timeSeriesRecordSchema } from './contract.ts';
 import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
-import { recordPage, type RecordPage } from './record-page.ts';
+import { recordPage, type PageBounds, type RecordPage } from './record-page.ts';
 import type { AnswerReader } from './request-layer.ts';
 
 const readJson: AnswerReader<unknown> = (answer, context) => {
@@ -23,9 +23,30 @@ const readArray: AnswerReader<readonly unknown[]> = (answer, context) => {
   throw wrongShape(answer, context, 'an array');
 };
 
-/** docs/interface.md section 4.1. Records are neither checked nor changed. */
-export const readPage: AnswerReader<RecordPage> = (answer, context) =>
-  recordPage(answer.body, readArray(answer, context));
+/**
+ * docs/interface.md section 4.1. Records are neither checked nor changed. Throws PermanentError `too-many-records` for a
+ * page of far more records than were asked for, which are too short to be records, or of more than `mostRecords`.
+ */
+export function pageReader(bounds: PageBounds): AnswerReader<RecordPage> {
+  return (answer, context) => {
+    if (answer.status === 204) return emptyPage;
+    const page = recordPage(answer.body, bounds);
+    switch (page) {
+      case 'broken':
+        throw notJson(answer, context);
+      case 'no-array':
+        throw wrongShape(answer, context, 'an array');
+      case 'too-many':
+        throw new PermanentError('too-many-records', `${context.label} was answered with more records than are taken`, {
+          hint: 'Lower service.pageLimit, or raise worker.memoryMb.',
+        });
+      default:
+        return page;
+    }
+  };
+}
+
+const emptyPage: RecordPage = { records: [], textOf: () => ({ whole: () => 'null', member: () => 'null' }) };
 
 /**
  * docs/interface.md section 4.2. Throws PermanentError with the position of a record that breaks the contract: another

@@ -47,8 +47,8 @@ export interface RequestContext {
 /** The error for an answer; undefined when it is accepted. `nowMs`: for a Retry-After that is a date. */
 export function errorOfAnswer(answer: Answer, context: RequestContext, nowMs: number): WellsyncError | undefined {
   const { status } = answer;
-  const message = `${context.label} answered ${status}${excerptOf(answer, context)}`;
-  if (isSuccess(status)) return errorOfSuccess(answer, context, message);
+  if (isSuccess(status)) return errorOfSuccess(answer, context);
+  const message = messageOf(answer, context);
   if (status === 401)
     return new AccessError('unauthorized', message, { hint: context.hasToken ? tokenHint : noTokenHint });
   if (status === 403)
@@ -65,7 +65,7 @@ export function errorOfAnswer(answer: Answer, context: RequestContext, nowMs: nu
 /** Statuses of a whole answer to a read. */
 const wholeReads: ReadonlySet<number> = new Set([200, 203, 204]);
 
-function errorOfSuccess(answer: Answer, context: RequestContext, message: string): WellsyncError | undefined {
+function errorOfSuccess(answer: Answer, context: RequestContext): WellsyncError | undefined {
   const { status, contentRange } = answer;
   const isPart = context.isRead ? !wholeReads.has(status) || contentRange !== null : status === 206;
   if (isPart) {
@@ -75,7 +75,7 @@ function errorOfSuccess(answer: Answer, context: RequestContext, message: string
     });
   }
   if (status === 207) {
-    return new PermanentError('http-207', message, {
+    return new PermanentError('http-207', messageOf(answer, context), {
       status,
       hint: 'The service may have taken a part of the request: its answer says which.',
     });
@@ -118,6 +118,10 @@ export function wrongShape(answer: Answer, context: RequestContext, wanted: stri
 
 function isWebPage({ contentType, body }: Answer): boolean {
   return /\bx?html\b/i.test(contentType ?? '') || /^\s*<(?:!doctype\s+html|html)\b/i.test(body);
+}
+
+function messageOf(answer: Answer, context: RequestContext): string {
+  return `${context.label} answered ${answer.status}${excerptOf(answer, context)}`;
 }
 
 function excerptOf(answer: Answer, { secrets }: RequestContext): string {

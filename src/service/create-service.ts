@@ -3,14 +3,14 @@
  * retry layer.
  */
 import { Secrets } from '../core/base/secrets.ts';
-import { readDeletion, readNothing, readPage, readTimeSeries, readWell } from './answer-readers.ts';
+import { readDeletion, readNothing, pageReader, readTimeSeries, readWell } from './answer-readers.ts';
 import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
-import { createDailyProductionReader } from './daily-production-reader.ts';
+import { createDailyProductionReader, type PageOptions } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
 import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
-import { RequestLayer, type RequestOptions, type ServiceDependencies } from './request-layer.ts';
+import { RequestLayer, type ServiceDependencies } from './request-layer.ts';
 import { parseBaseUrl, type ServiceSettings } from './settings.ts';
 import { createTokenSource } from './token-source.ts';
 
@@ -37,8 +37,10 @@ export function createProductionDataService(
   });
   const layer = new RequestLayer(exchange, tokens, settings.retry, { ...dependencies, secrets });
 
-  const fetchPage = async (query: DailyProductionQuery, options?: RequestOptions) =>
-    layer.call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), readPage, options);
+  const fetchPage = async (query: DailyProductionQuery, options: PageOptions = {}) => {
+    const read = pageReader({ limit: query.limit, mostRecords: options.mostRecords });
+    return layer.call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), read, options);
+  };
 
   const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage: fetchPage };
 

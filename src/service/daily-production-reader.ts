@@ -16,7 +16,12 @@ import type { RecordPage } from './record-page.ts';
 import type { RequestOptions } from './request-layer.ts';
 
 type PageQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
-type PageFetch = (query: PageQuery, options: RequestOptions) => Promise<RecordPage>;
+export interface PageOptions extends RequestOptions {
+  /** Most records of one page; a page with more is refused as `too-many-records`. */
+  readonly mostRecords?: number;
+}
+
+type PageFetch = (query: PageQuery, options: PageOptions) => Promise<RecordPage>;
 
 /**
  * Implements readDailyProduction with fetchDailyProductionPage. Remembers which limit the service grants for the life

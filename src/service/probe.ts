@@ -44,7 +44,7 @@ export async function probeService(
 }
 
 function rowsOf(page: RecordPage, calendar: ProductionCalendar): readonly ProbeRow[] {
-  return page.records.map((raw, index) => {
+  return Array.from(page.records, (raw, index) => {
     const checked = checkRecord(raw, calendar, page.textOf(index));
     return { key: keyOf(checked), instantMs: checked.kind === 'row' ? checked.row.instantMs : checked.instantMs };
   });

@@ -47,12 +47,13 @@ export class RecordCounter {
     const countBefore = this.#places.size;
     const around = { fromMs: requested.fromMs - DAY_MS, toMs: requested.toMs + DAY_MS };
     let isBeyond = false;
-    const keys = page.records.map((raw, index) => {
-      const checked = checkRecord(raw, this.#calendar, page.textOf(index));
+    const keys: string[] = [];
+    for (const raw of page.records) {
+      const checked = checkRecord(raw, this.#calendar, page.textOf(keys.length));
       const instantMs = instantOf(checked);
       isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
-      return this.#put(checked);
-    });
+      keys.push(this.#put(checked));
+    }
     const repeated = keys.length - (this.#places.size - countBefore);
     this.#read += keys.length - Math.min(again, repeated);
     return { keys, isBeyond };

@@ -1,30 +1,170 @@
 /**
  * A page of records: parsed values, and the original text of values that JavaScript cannot hold (1e999,
- * 12345678901234567890).
+ * 12345678901234567890). Time and memory grow with the bytes of the page, whatever is in them (G8): a page is parsed at
+ * once only where its values are few, else record by record, and a record beyond all measure is not parsed at all.
+ *
+ *   up to 1 Mi characters, few brackets      JSON.parse of the whole
+ *   up to 300,000 values, no large record    the same, after one pass over the text
+ *   else                                     each record by itself, whenever it is asked for
  */
-import type { RecordText } from '../core/daily/record-check.ts';
-import { elementSpans, memberSpans, type Span } from './json-spans.ts';
+import { counted } from '../core/base/text.ts';
+import { mostLevels } from '../core/base/nesting.ts';
+import { UnreadRecord, type RecordText } from '../core/daily/record-check.ts';
+import { countedLevels, elementSpans, memberSpans, textWithin, type ElementSpan, type Span } from './json-spans.ts';
 
 export interface RecordPage {
-  readonly records: readonly unknown[];
+  /** The parsed records in their order; each iteration of a large page parses them anew. */
+  readonly records: Iterable<unknown>;
   /** Text of a record, by its index on the page. */
   textOf(index: number): RecordText;
 }
 
-/** `body`: JSON text of the array `records`; searched again only when a text is requested. */
-export function recordPage(body: string, records: readonly unknown[]): RecordPage {
+/** How many records a page may have. */
+export interface PageBounds {
+  /** Records that were asked for; undefined for none. */
+  readonly limit?: number | undefined;
+  /** Most records, whatever was asked for. */
+  readonly mostRecords?: number | undefined;
+}
+
+/** `broken`: no JSON. `no-array`: JSON of another kind. `too-many`: more records than a page may have. */
+export type PageFault = 'broken' | 'no-array' | 'too-many';
+
+/** A text of so many characters takes at most some 30 MB when it is parsed, if its brackets are few. */
+const mostQuickChars = 1024 * 1024;
+/** Brackets in a text that is parsed at once: one a record of 64 characters, and some more. */
+const charsPerBracket = 64;
+const bracketsBeside = 1_024;
+/** A value takes at most some 120 bytes when it is parsed. */
+const mostParts = 300_000;
+
+/** A record with more than this is quarantined unread: some hundred times what a record has. */
+const mostRecordChars = 1024 * 1024;
+const mostRecordParts = 50_000;
+
+/** A record needs more characters: its xid and its date alone have 76. */
+const leastRecordChars = 64;
+/** So many records of any length cost little. */
+const usualRecords = 1_000;
+
+/**
+ * `body`: JSON text of an array. It may have `limit` records, 1,000, or as many as have the length of one, but never more
+ * than `mostRecords`.
+ */
+export function recordPage(
+  body: string,
+  { limit = 0, mostRecords = Infinity }: PageBounds = {},
+): RecordPage | PageFault {
+  const most = Math.min(mostRecords, Math.max(limit, usualRecords, body.length / leastRecordChars));
+  return isQuick(body) ? wholePage(body, most) : largePage(body, most);
+}
+
+function isQuick(body: string): boolean {
+  if (body.length > mostQuickChars) return false;
+  const most = bracketsBeside + body.length / charsPerBracket;
+  return hasAtMost(body, '{', most) && hasAtMost(body, '[', most);
+}
+
+/** Looks for one character at a time, which is native: some 50 ns for each that is found. */
+function hasAtMost(text: string, character: string, most: number): boolean {
+  let at = text.indexOf(character);
+  for (let count = 0; at >= 0; count += 1) {
+    if (count >= most) return false;
+    at = text.indexOf(character, at + 1);
+  }
+  return true;
+}
+
+function wholePage(body: string, mostRecords: number): RecordPage | PageFault {
+  const records = parsed(body);
+  if (records === undefined) return 'broken';
+  if (!Array.isArray(records.value)) return 'no-array';
+  if (records.value.length > mostRecords) return 'too-many';
   let elements: readonly Span[] | undefined;
-  const spanOf = (index: number): Span | undefined => {
-    elements ??= elementSpans(body);
-    return elements[index];
+  return {
+    records: records.value,
+    textOf: (index) =>
+      recordText(body, () => {
+        elements ??= spansOf(body);
+        return elements[index];
+      }),
   };
-  return { records, textOf: (index) => recordText(body, () => spanOf(index)) };
+}
+
+function spansOf(body: string): readonly Span[] {
+  const spans = elementSpans(body);
+  return typeof spans === 'string' ? [] : spans;
+}
+
+function largePage(body: string, mostRecords: number): RecordPage | PageFault {
+  if (/^\s*[{"]/.test(body)) return 'no-array';
+  const elements = elementSpans(body, mostRecords);
+  if (typeof elements === 'string') return elements;
+  const textOf = (index: number): RecordText => recordText(body, () => elements[index]);
+  if (elements.every(isPlain) && elements.reduce((sum, { parts }) => sum + parts, 0) <= mostParts) {
+    const records = parsed(body);
+    return records === undefined ? 'broken' : { records: records.value as readonly unknown[], textOf };
+  }
+  // Once before the first record is given out: a broken page has no records.
+  if (elements.some((element) => recordAt(body, element) === undefined)) return 'broken';
+  return { records: recordsAt(body, elements), textOf };
+}
+
+function recordsAt(body: string, elements: readonly ElementSpan[]): Iterable<unknown> {
+  return {
+    *[Symbol.iterator]() {
+      for (const element of elements) yield recordAt(body, element)?.value;
+    },
+  };
+}
+
+function isPlain(element: ElementSpan): boolean {
+  return element.levels <= mostLevels && !isVast(element);
+}
+
+function isVast({ start, end, parts }: ElementSpan): boolean {
+  return end - start > mostRecordChars || parts > mostRecordParts;
+}
+
+/** Undefined for a text that is no JSON. */
+function recordAt(body: string, element: ElementSpan): { readonly value: unknown } | undefined {
+  if (isVast(element)) return { value: unreadRecord(body, element) };
+  // Deeper levels than the check of records takes decide nothing: it quarantines the record either way.
+  const isDeep = element.levels > mostLevels;
+  return parsed(isDeep ? textWithin(body, element, countedLevels) : body.slice(element.start, element.end));
+}
+
+const identity: ReadonlySet<string> = new Set(['xid', 'date']);
+
+function unreadRecord(body: string, element: ElementSpan): UnreadRecord {
+  const { start, end, parts } = element;
+  const members = body.startsWith('{', start) ? memberSpans(body, element, identity) : new Map<string, Span>();
+  const short = (name: string): unknown => {
+    const span = members.get(name);
+    return span === undefined || span.end - span.start > mostIdentityChars
+      ? undefined
+      : parsed(body.slice(span.start, span.end))?.value;
+  };
+  const size = `${counted(end - start, 'character')} and about ${counted(parts, 'value')}`;
+  return new UnreadRecord(`the record has ${size}, more than is parsed`, short('xid'), short('date'));
+}
+
+/** Longer than any uuid and any date-time. */
+const mostIdentityChars = 100;
+
+/** Undefined for a text that is no JSON. */
+function parsed(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) as unknown };
+  } catch {
+    return undefined;
+  }
 }
 
 function recordText(body: string, record: () => Span | undefined): RecordText {
   let members: ReadonlyMap<string, Span> | undefined;
   return {
-    whole: () => textAt(body, record()),
+    whole: (mostChars) => textAt(body, record(), mostChars),
     member: (name) => {
       const span = record();
       members ??= span === undefined ? new Map() : memberSpans(body, span);
@@ -33,8 +173,14 @@ function recordText(body: string, record: () => Span | undefined): RecordText {
   };
 }
 
-function textAt(body: string, span: Span | undefined): string {
-  return span === undefined ? 'null' : escaped(body.slice(span.start, span.end));
+function textAt(body: string, span: Span | undefined, mostChars = Infinity): string {
+  if (span === undefined) return 'null';
+  return ownText(escaped(body.slice(span.start, Math.min(span.end, span.start + mostChars))));
+}
+
+/** A copy: what V8 cuts out of a string retains the whole string, here the page. */
+function ownText(part: string): string {
+  return Buffer.from(part).toString();
 }
 
 /** Lone surrogates as JSON escapes, since no file and no database can hold them. */

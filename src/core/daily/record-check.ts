@@ -3,6 +3,7 @@
  * section 3). The fields come from row.ts; a property test keeps them equal to the schema in service/contract.ts.
  */
 import { isTooDeep, mostLevels } from '../base/nesting.ts';
+import { figure } from '../base/text.ts';
 import { measureFields, type DailyProductionRow, type FieldKind, type Measure, type QuarantinedRecord } from './row.ts';
 import { instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
 
@@ -24,9 +25,27 @@ export type CheckedRecord =
 
 /** The JSON text of a record as the service sent it. It keeps digits that the parsed value may have lost. */
 export interface RecordText {
-  whole(): string;
+  /** The first `mostChars` characters. */
+  whole(mostChars: number): string;
   member(name: string): string;
 }
+
+/** Stands for a record that is too large to be parsed: it is quarantined for `reason`. `xid` and `date` are parsed. */
+export class UnreadRecord {
+  readonly reason: string;
+  readonly xid: unknown;
+  readonly date: unknown;
+
+  constructor(reason: string, xid: unknown, date: unknown) {
+    this.reason = reason;
+    this.xid = xid;
+    this.date = date;
+  }
+}
+
+/** Bounds of what one row, or one quarantined record, takes in memory and in the warehouse (G8). */
+const mostTextChars = 65_536;
+const mostExtraFields = 1_000;
 
 const uuidPattern = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
 const positions: ReadonlyMap<string, number> = new Map(measureFields.map((field, position) => [field.name, position]));
@@ -38,12 +57,13 @@ const longestShownValue = 60;
 /**
  * Checks one parsed JSON record. An absent optional field is null; an absent required number is 0. The record is
  * quarantined for null or another type where the field does not allow it, for an int32 out of range, for a date that
- * does not exist, for text that is not Unicode, and for more than 64 levels of arrays and objects. A date without an offset is in the calendar's zone. Quarantined records and extra fields keep
- * their original text.
+ * does not exist, for text that is not Unicode, for more than 64 levels of arrays and objects, for more than 1,000 extra
+ * fields, and for a text or extra fields of more than 65,536 characters. A date without an offset is in the calendar's
+ * zone. Quarantined records and extra fields keep their original text, a quarantined record its first 65,536 characters.
  */
 export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: RecordText): CheckedRecord {
   if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], {});
-  const { measures, requiredSeen, extraFields, faults } = readMeasures(raw);
+  const { measures, requiredSeen, extraFields, faults } = raw instanceof UnreadRecord ? unread(raw) : readMeasures(raw);
   const { xid, date } = raw;
   const id = typeof xid === 'string' && uuidPattern.test(xid) ? xid.toLowerCase() : undefined;
   const instantMs = typeof date === 'string' ? instantOfDateTime(date, calendar) : undefined;
@@ -54,6 +74,9 @@ export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: Re
     return quarantine(text, faults, { xid: id, instantMs, day });
   }
   const extras = extraFields.length === 0 ? null : jsonOf(raw, extraFields, text);
+  if (extras !== null && extras.length > mostTextChars) {
+    return quarantine(text, [`its extra fields take ${tooLong(extras)}`], { xid: id, instantMs, day });
+  }
   const row = { xid: id, instantMs, day, measures, extras };
   return { kind: 'row', row, defaulted: requiredSeen < requiredCount, extraFields };
 }
@@ -77,10 +100,22 @@ function readMeasures(raw: Readonly<Record<string, unknown>>) {
     const value = raw[name];
     if (field.required) requiredSeen += 1;
     if (typeof value === 'string' && !value.isWellFormed()) faults.push(`${name} ${notUnicode}`);
+    else if (typeof value === 'string' && value.length > mostTextChars) faults.push(`${name} has ${tooLong(value)}`);
     else if (isOfKind(value, field.kind)) measures[position] = value;
     else if (value !== null || field.required) faults.push(`${name} is ${shown(value)}, not ${wanted[field.kind]}`);
   }
+  if (extraFields.length > mostExtraFields) {
+    faults.push(`it has ${figure(extraFields.length)} extra fields, more than ${figure(mostExtraFields)}`);
+  }
   return { measures, requiredSeen, extraFields, faults };
+}
+
+function unread({ reason }: UnreadRecord): ReturnType<typeof readMeasures> {
+  return { measures: [...absentMeasures], requiredSeen: requiredCount, extraFields: [], faults: [reason] };
+}
+
+function tooLong({ length }: string): string {
+  return `${figure(length)} characters, more than ${figure(mostTextChars)}`;
 }
 
 const notUnicode = 'is text that is not Unicode: bytes that are not UTF-8, or half a surrogate pair';
@@ -144,6 +179,8 @@ function digitsOf(value: number): number {
   return String(value).replace(/e.*$/, '').replaceAll(/\D/g, '').length;
 }
 
+const cutShort = `only its first ${figure(mostTextChars)} characters are kept`;
+
 function quarantine(
   text: RecordText,
   faults: readonly string[],
@@ -154,7 +191,9 @@ function quarantine(
   },
 ): CheckedRecord {
   const { xid = null, day = null, instantMs } = read;
-  return { kind: 'quarantined', record: { raw: text.whole(), reason: faults.join('; '), xid, day }, instantMs };
+  const raw = text.whole(mostTextChars);
+  const reason = [...faults, ...(raw.length < mostTextChars ? [] : [cutShort])].join('; ');
+  return { kind: 'quarantined', record: { raw, reason, xid, day }, instantMs };
 }
 
 function shown(value: unknown): string {

@@ -74,9 +74,9 @@ export interface DailyProductionRow {
   readonly extras: string | null;
 }
 
-/** A record that breaks the contract of the interface, stored unchanged. */
+/** A record that breaks the contract of the interface. */
 export interface QuarantinedRecord {
-  /** The record as JSON text. */
+  /** The record as JSON text, unchanged: its first 65,536 characters. */
   readonly raw: string;
   /** Every fault, each with the name of its field. */
   readonly reason: string;

@@ -147,7 +147,9 @@ describe('the read of a window', () => {
       const { read } = await readerOver(around(broken));
       const reading = await read();
       expect(reading.rows.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
-      expect(reading.quarantined).toMatchObject([{ raw: broken, reason: expect.stringContaining(reason) }]);
+      expect(reading.quarantined).toMatchObject([
+        { raw: broken.slice(0, 65_536), reason: expect.stringContaining(reason) },
+      ]);
       expectBalance(reading);
     }
   });
@@ -188,11 +190,32 @@ describe('the read of a window', () => {
     expect((await read()).rows[1]?.extras).toBe('{"zero":-0,"zeros":[-0,0]}');
   });
 
-  it('a record with tens of thousands of extra fields is read', async () => {
-    const fields = Array.from({ length: 20_000 }, (_, index) => `"f${index}":${index}.1234567890123456789`);
+  it('a record with a thousand extra fields is read, and keeps their digits', async () => {
+    const fields = Array.from({ length: 1_000 }, (_, index) => `"f${index}":${index}.1234567890123456789`);
     const { read } = await readerOver(around(textOfDay(fields.join(','))));
     expect((await read()).rows[1]?.extras).toBe(`{${fields.join(',')}}`);
   });
+
+  it.each([
+    [
+      'extra fields in tens of thousands',
+      Array.from({ length: 20_000 }, (_, index) => `"f${index}":1`).join(','),
+      '20,000 extra fields',
+    ],
+    ['a long extra field', `"note":"${'x'.repeat(100_000)}"`, 'its extra fields take 100,011 characters'],
+    ['a long text', `"downtimeCode":"${'x'.repeat(100_000)}"`, 'downtimeCode has 100,000 characters'],
+  ])(
+    'G8: a record with %s is quarantined with the start of its text, and its neighbours are read',
+    async (...given) => {
+      const [, field, reason] = given;
+      const { read } = await readerOver(around(textOfDay(field)));
+      const reading = await read();
+      expect(reading.rows.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
+      expect(reading.quarantined).toHaveLength(1);
+      expect(reading.quarantined[0]).toMatchObject({ day: '2024-01-02', raw: textOfDay(field).slice(0, 65_536) });
+      expect(reading.quarantined[0]?.reason).toContain(reason);
+    },
+  );
 
   it('G10: the name of an extra field that repeats the token is hidden in the notices', async () => {
     await using server = await startScriptedServer(pagesOf([record(0, { 'tok-en-4711-x': 1, note: 2 })]));
