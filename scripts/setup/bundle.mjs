@@ -30,6 +30,20 @@ const engineRequire = {
   },
 };
 
+/** A package whose main file looks for its parts at run time, by paths that a bundle does not have. */
+const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
+
+/**
+ * Throws Error for a file that would look for another one beside itself: it was not bundled.
+ * @param {import('rolldown').RolldownOutput['output']} output
+ */
+function requireWhole(output) {
+  for (const file of output) {
+    const [part] = (file.type === 'chunk' && /\brequire\("\.{1,2}\/[^"]*"\)/.exec(file.code)) || [];
+    if (part !== undefined) throw new Error(`${file.fileName} would look for a file at run time: ${part}`);
+  }
+}
+
 /**
  * The packages in each file, by its name.
  * @param {import('rolldown').RolldownOutput['output']} output
@@ -58,6 +72,7 @@ export async function bundle(dist) {
     platform: 'node',
     external: native,
     plugins: [engineRequire],
+    resolve: { alias },
     transform: { define },
   });
   const dir = path.join(dist, 'program');
@@ -68,6 +83,7 @@ export async function bundle(dist) {
     chunkFileNames: '[name]-[hash].js',
   });
   await bundled.close();
+  requireWhole(output);
   writeFileSync(path.join(dir, 'packages.json'), `${JSON.stringify(packagesIn(output), undefined, 2)}\n`);
   const main = path.join(dist, entries.main);
   writeFileSync(main, "#!/usr/bin/env node\nimport '../../program/main.js';\n");

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { bundle } from './bundle.mjs';
 import { runLeashed } from './leash.mjs';
 import { SetupError } from './setup-error.mjs';
 
@@ -54,6 +53,8 @@ export async function build() {
       next,
     ]);
     if (code !== 0) throw new SetupError('The build failed; the compiler’s words are above.');
+    // Not above: the bundler is a package, which may not be installed yet when this script begins.
+    const { bundle } = await import('./bundle.mjs');
     await bundle(next);
     rmSync('dist', { recursive: true, force: true });
     renameSync(next, 'dist');
