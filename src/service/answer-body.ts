@@ -1,8 +1,9 @@
 /** The body of an answer as text: bounded on the wire and unpacked, and without loss where it is not UTF-8. */
-import { isUtf8 } from 'node:buffer';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, type ZlibOptions } from 'node:zlib';
+import { isAscii, isUtf8 } from 'node:buffer';
+import { pipeline, type Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, type ZlibOptions } from 'node:zlib';
 import { PermanentError, TransientError } from '../core/base/errors.ts';
+import type { BodyBudget, BodyShare } from './body-budget.ts';
 
 /** Bytes of a refusal's body that are read: its messages show 200 characters. */
 const mostRefusalBytes = 64 * 1024;
@@ -11,88 +12,130 @@ const mostRefusalBytes = 64 * 1024;
 const mostBrokenBytes = 10_000;
 
 interface Body {
-  /** The bytes as they come. Ending the loop early destroys the connection, so that nothing more is sent. */
-  readonly chunks: AsyncIterable<Buffer>;
+  /** The bytes as they come. */
+  readonly chunks: Readable;
   /** Value of the header Content-Encoding (RFC 9110 section 8.4). */
   readonly encoding: string | null;
   /** Method and path of the request, for messages. */
   readonly label: string;
 }
 
-/**
- * The whole body. `maxBytes` bounds the received bytes, and the unpacked ones as well: a small body may unpack to a
- * large one (G8). Bytes that are not UTF-8 stand in the text as lone surrogates, U+DC80 to U+DCFF, so that the check of
- * the records finds them. Throws PermanentError `body-too-large`, TransientError `truncated` for a packed body that is
- * cut short, `encoding` for one that cannot be unpacked and `not-text` for bytes that are no text.
- */
-export async function readWholeBody({ chunks, encoding, label }: Body, maxBytes: number): Promise<string> {
-  const { parts, isCut } = await collect(chunks, maxBytes);
-  if (isCut) throw tooLarge(label);
-  return textOf(await unpack(Buffer.concat(parts), encoding, label, maxBytes), label);
+export interface BodyRoom {
+  readonly budget: BodyBudget;
+  /** Bounds the received bytes of one body, and the unpacked ones as well: a small body may unpack to a large one. */
+  readonly maxBytes: number;
+  /** Ends a wait for room. */
+  readonly signal: AbortSignal;
+  /** Called with each wait for room, in which the service is not waited for. */
+  readonly onWait: (wait: Promise<void>) => void;
 }
 
 /**
- * The start of a refusal's body; the rest is not read. Empty when nothing can be read: a refusal counts even when its
- * body was cut short.
+ * The whole body. Nothing more is received while it waits for room (G8). Bytes that are not UTF-8 stand in the text as
+ * lone surrogates, U+DC80 to U+DCFF, so that the check of the records finds them. Throws PermanentError
+ * `body-too-large`, TransientError `truncated` for a packed body that is cut short, `encoding` for one that cannot be
+ * unpacked and `not-text` for bytes that are no text.
  */
-export async function readRefusal({ chunks, encoding, label }: Body): Promise<string> {
+export async function readWholeBody(body: Body, room: BodyRoom): Promise<string> {
+  const share = room.budget.open();
   try {
-    const { parts } = await collect(chunks, mostRefusalBytes);
-    return (await unpack(Buffer.concat(parts), encoding, label, mostRefusalBytes)).toString('utf8');
-  } catch {
-    return '';
+    return textOf(await collect(body, room, share), body.label);
+  } finally {
+    share.close();
   }
 }
 
-async function collect(
-  chunks: AsyncIterable<Buffer>,
-  maxBytes: number,
-): Promise<{ readonly parts: readonly Buffer[]; readonly isCut: boolean }> {
-  const parts: Buffer[] = [];
+/**
+ * The start of a refusal's body; the rest is not read. A refusal counts even when its body is cut short or cannot be
+ * unpacked.
+ */
+export async function readRefusal(body: Body): Promise<string> {
+  const start = Buffer.allocUnsafe(mostRefusalBytes);
   let size = 0;
-  for await (const chunk of chunks) {
-    parts.push(chunk.subarray(0, maxBytes - size));
-    size += chunk.length;
-    if (size > maxBytes) return { parts, isCut: true };
+  try {
+    for await (const chunk of unpacked(body, mostRefusalBytes)) {
+      size += chunk.copy(start, size);
+      if (size === mostRefusalBytes) break;
+    }
+  } catch {
+    // What has come is shown.
   }
-  return { parts, isCut: false };
+  return start.toString('utf8', 0, size);
 }
 
-type Unpacker = (bytes: Buffer, options: ZlibOptions) => Promise<Buffer>;
+/** The bytes in blocks: chunks may be parts of larger buffers, which they would keep in memory. */
+async function collect(body: Body, room: BodyRoom, share: BodyShare): Promise<readonly Buffer[]> {
+  const { budget, maxBytes, signal, onWait } = room;
+  const blocks: Buffer[] = [];
+  let size = 0;
+  // Ending the loop early destroys the connection, so that nothing more is sent.
+  for await (const chunk of unpacked(body, maxBytes)) {
+    if (size + chunk.length > maxBytes) throw tooLarge(body.label);
+    const wait = share.grow(chunk.length, signal);
+    if (wait !== undefined) {
+      onWait(wait);
+      await wait;
+    }
+    for (let taken = 0; taken < chunk.length;) {
+      const at = size % budget.blockBytes;
+      if (at === 0) blocks.push(share.block());
+      const copied = chunk.copy(blocks.at(-1) as Buffer, at, taken);
+      taken += copied;
+      size += copied;
+    }
+  }
+  const rest = size % budget.blockBytes;
+  return rest === 0 ? blocks : [...blocks.slice(0, -1), (blocks.at(-1) as Buffer).subarray(0, rest)];
+}
 
-const asIs: Unpacker = async (bytes) => bytes;
+/** Few calls for a page, and little memory for each body. */
+const unpackerOptions: ZlibOptions = { chunkSize: 128 * 1024 };
 
-/** wellsync asks for no packing, but a proxy may pack all the same. */
-const unpackers: Readonly<Record<string, Unpacker>> = {
-  '': asIs,
-  identity: asIs,
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
+const unpackers: Readonly<Record<string, () => Transform>> = {
+  gzip: () => createGunzip(unpackerOptions),
+  'x-gzip': () => createGunzip(unpackerOptions),
+  deflate: () => createInflate(unpackerOptions),
+  br: () => createBrotliDecompress(unpackerOptions),
 };
 
-async function unpack(bytes: Buffer, encoding: string | null, label: string, maxBytes: number): Promise<Buffer> {
+/**
+ * The unpacked bytes as they come; nothing of an empty body is unpacked. Throws PermanentError `body-too-large` for more
+ * than `maxBytes` packed bytes, which may unpack to nothing.
+ */
+async function* unpacked({ chunks, encoding, label }: Body, maxBytes: number): AsyncIterable<Buffer> {
   const name = (encoding ?? '').trim().toLowerCase();
-  const unpacker = Object.hasOwn(unpackers, name) ? unpackers[name] : undefined;
+  if (name === '' || name === 'identity') {
+    yield* chunks as AsyncIterable<Buffer>;
+    return;
+  }
+  const unpacker = Object.hasOwn(unpackers, name) ? unpackers[name]?.() : undefined;
   if (unpacker === undefined) {
     throw new TransientError('encoding', `${label} was answered in a Content-Encoding that wellsync cannot unpack`, {
-      hint: 'wellsync asks for none: see that the service, or a proxy before it, sends answers as they are or by gzip.',
+      hint: 'wellsync asks for gzip: see that the service, or a proxy before it, sends answers so or as they are.',
     });
   }
-  if (bytes.length === 0) return bytes;
+  let size = 0;
+  const bounded = async function* (packed: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    for await (const chunk of packed) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge(label);
+      yield chunk;
+    }
+  };
   try {
-    return await unpacker(bytes, { maxOutputLength: maxBytes });
+    // The loop over the unpacked bytes throws what fails.
+    yield* pipeline(chunks, bounded, unpacker, () => undefined) as AsyncIterable<Buffer>;
   } catch (error) {
-    throw unpackingFault(error, name, label);
+    if (size > 0) throw unpackingFault(error, name, label);
   }
 }
 
-function unpackingFault(cause: unknown, encoding: string, label: string): Error {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'ERR_BUFFER_TOO_LARGE') return tooLarge(label);
+/** What is no fault of unpacking is returned as it is. */
+function unpackingFault(cause: unknown, encoding: string, label: string): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
   if (code === 'Z_BUF_ERROR')
     return new TransientError('truncated', `${label} was answered with a body cut short`, { cause });
+  if (!/^(?:Z_|ERR__)/.test(code)) return cause;
   return new TransientError('encoding', `${label} was answered with a body that is not ${encoding}, as it says`, {
     cause,
   });
@@ -104,7 +147,10 @@ function tooLarge(label: string): PermanentError {
   });
 }
 
-function textOf(bytes: Buffer, label: string): string {
+function textOf(blocks: readonly Buffer[], label: string): string {
+  // Texts of blocks are joined where no character can lie across two of them.
+  if (blocks.every((block) => isAscii(block))) return blocks.map((block) => block.toString('latin1')).join('');
+  const bytes = blocks.length === 1 && blocks[0] !== undefined ? blocks[0] : Buffer.concat(blocks);
   const text = isUtf8(bytes) ? bytes.toString('utf8') : markedText(bytes, label);
   // A byte order mark belongs to no value.
   return text.startsWith('\uFEFF') ? text.slice(1) : text;

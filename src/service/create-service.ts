@@ -4,6 +4,7 @@
  */
 import { Secrets } from '../core/base/secrets.ts';
 import { readDeletion, readNothing, pageReader, readTimeSeries, readWell } from './answer-readers.ts';
+import { BodyBudget } from './body-budget.ts';
 import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
 import { createDailyProductionReader, type PageOptions } from './daily-production-reader.ts';
@@ -23,10 +24,11 @@ export function createProductionDataService(
   dependencies: ServiceDependencies = {},
 ): ProductionDataService {
   const { now = Date.now, secrets = new Secrets() } = dependencies;
-  const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings, secrets);
+  const held = { secrets, bodies: new BodyBudget(settings.maxBodyBytes) };
+  const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings, held);
   const endpoints: Exchange[] = [];
   const tokens = createTokenSource(settings.token, secrets, (credentials) => {
-    const endpoint = createTokenExchange(credentials.tokenUrl, settings, secrets);
+    const endpoint = createTokenExchange(credentials.tokenUrl, settings, held);
     endpoints.push(endpoint);
     return new ClientCredentialsTokens(credentials, {
       exchange: endpoint,
@@ -63,9 +65,13 @@ export function createProductionDataService(
 }
 
 /** Sends to exactly the configured address. */
-function createTokenExchange(tokenUrl: string, settings: ServiceSettings, secrets: Secrets): Exchange {
+function createTokenExchange(
+  tokenUrl: string,
+  settings: ServiceSettings,
+  held: Parameters<typeof createExchange>[2],
+): Exchange {
   const { origin } = parseBaseUrl(tokenUrl, 'the address of the token endpoint');
-  return createExchange({ origin, prefix: new URL(tokenUrl).pathname }, { ...settings, concurrency: 1 }, secrets);
+  return createExchange({ origin, prefix: new URL(tokenUrl).pathname }, { ...settings, concurrency: 1 }, held);
 }
 
 type DailyProductionQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];

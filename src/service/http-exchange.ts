@@ -3,10 +3,11 @@ import { Pool, type Dispatcher } from 'undici';
 import { AbortedError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
-import { after } from '../timers/sleep.ts';
-import { readRefusal, readWholeBody } from './answer-body.ts';
+import { readRefusal, readWholeBody, type BodyRoom } from './answer-body.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { isSuccess, type Answer, type RequestContext } from './classification.ts';
 import { errorOfFailure, noConnection } from './failure.ts';
+import { RequestClock } from './request-clock.ts';
 import type { BaseAddress, ServiceSettings } from './settings.ts';
 import { connectorFor } from './tls-connector.ts';
 
@@ -26,7 +27,7 @@ export interface Exchange {
   /**
    * Sends one request. Any status is an answer; redirects are not followed. Throws TransientError for a failed
    * connection, and when the last byte has not come after `timeoutMs` of the settings or after `deadlineMs`, whichever
-   * is sooner; AbortedError when the signal aborts.
+   * is sooner, waits for room apart; AbortedError when the signal aborts.
    */
   send(request: ServiceRequest, options: SendOptions): Promise<Answer>;
   close(): Promise<void>;
@@ -38,15 +39,17 @@ interface SendOptions {
   readonly context: RequestContext;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
+  /** Called with the milliseconds for which the body waited for room: the service did not cause them. */
+  readonly onWaited?: ((ms: number) => void) | undefined;
 }
 
 type ConnectionSettings = Pick<ServiceSettings, 'timeoutMs' | 'concurrency' | 'maxBodyBytes' | 'tls'>;
 
-/** `secrets` takes what is read from the files of the TLS settings. */
+/** `secrets` takes what is read from the files of the TLS settings. All exchanges of a process share `bodies`. */
 export function createExchange(
   { origin, prefix }: BaseAddress,
   settings: ConnectionSettings,
-  secrets: Secrets,
+  { secrets, bodies }: { readonly secrets: Secrets; readonly bodies: BodyBudget },
 ): Exchange {
   const { timeoutMs, concurrency, maxBodyBytes, tls } = settings;
   const pool = new Pool(origin, {
@@ -59,7 +62,7 @@ export function createExchange(
   });
   return {
     baseUrl: `${origin}${prefix}`,
-    send: async (request, { authorization, context, deadlineMs, signal }) => {
+    send: async (request, { authorization, context, deadlineMs, signal, onWaited }) => {
       const { method, path, body } = request;
       const options = {
         method,
@@ -70,8 +73,13 @@ export function createExchange(
       };
       const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
       const isConnected = (): boolean => pool.stats.connected > 0;
-      return timed({ limit, signal, context, isConnected }, async (ended) =>
-        exchange(pool, { ...options, signal: ended }, context, maxBodyBytes),
+      return timed({ limit, signal, context, isConnected, onWaited }, async (ended, onWait) =>
+        exchange(pool, { ...options, signal: ended }, context, {
+          budget: bodies,
+          maxBytes: maxBodyBytes,
+          signal: ended,
+          onWait,
+        }),
       );
     },
     close: async () => pool.close(),
@@ -79,11 +87,13 @@ export function createExchange(
 }
 
 function headersOf(
-  { accept, body, contentType = 'application/json' }: ServiceRequest,
+  { method, accept, body, contentType = 'application/json' }: ServiceRequest,
   authorization: string | undefined,
 ): Record<string, string> {
   return {
     accept,
+    // Beside gzip, other codings save few bytes and cost more to unpack (docs/design.md section 6).
+    ...(method === 'GET' ? { 'accept-encoding': 'gzip' } : {}),
     ...(body === undefined ? {} : { 'content-type': contentType }),
     ...(authorization === undefined ? {} : { authorization }),
   };
@@ -93,7 +103,7 @@ async function exchange(
   pool: Pool,
   options: Dispatcher.RequestOptions,
   context: RequestContext,
-  maxBodyBytes: number,
+  room: BodyRoom,
 ): Promise<Answer> {
   let isAnswering = false;
   try {
@@ -105,7 +115,7 @@ async function exchange(
       contentType: oneOf(headers['content-type']),
       contentRange: oneOf(headers['content-range']),
       retryAfter: oneOf(headers['retry-after']),
-      body: isSuccess(status) ? await readWholeBody(body, maxBodyBytes) : await readRefusal(body),
+      body: isSuccess(status) ? await readWholeBody(body, room) : await readRefusal(body),
     };
   } catch (failure) {
     throw errorOfFailure(failure, context, isAnswering);
@@ -131,15 +141,16 @@ interface TimedWork {
   readonly signal: AbortSignal;
   readonly context: RequestContext;
   readonly isConnected: () => boolean;
+  readonly onWaited: SendOptions['onWaited'];
 }
 
 /**
- * Runs `work` until the time limit or the caller's signal. Throws TransientError for the limit, AbortedError for the
- * signal.
+ * Runs `work` until the time limit or the caller's signal; the limit rests while a wait that `work` tells of lasts.
+ * Throws TransientError for the limit, AbortedError for the signal.
  */
 async function timed<T>(
-  { limit, signal, context, isConnected }: TimedWork,
-  work: (signal: AbortSignal) => Promise<T>,
+  { limit, signal, context, isConnected, onWaited }: TimedWork,
+  work: (signal: AbortSignal, onWait: BodyRoom['onWait']) => Promise<T>,
 ): Promise<T> {
   const ender = new AbortController();
   const end = (): void => ender.abort();
@@ -149,18 +160,18 @@ async function timed<T>(
     wasConnected = isConnected();
     end();
   };
-  const timer = after(limit.ms, expire);
+  const clock = new RequestClock(limit.ms, expire);
   signal.addEventListener('abort', end, { once: true });
   try {
     if (signal.aborted) end();
-    return await work(ender.signal);
+    return await work(ender.signal, (wait) => clock.restDuring(wait));
   } catch (error) {
     if (signal.aborted) throw new AbortedError(undefined, { cause: signal.reason });
     if (!ender.signal.aborted) throw error;
     if (!wasConnected) throw noConnection(context);
     throw new TransientError('timeout', `${context.label} was not answered in full ${limit.words}`);
   } finally {
-    timer.cancel();
+    onWaited?.(clock.stop());
     signal.removeEventListener('abort', end);
   }
 }

@@ -109,7 +109,7 @@ export class RequestLayer {
     return read(sent.answer, sent.context);
   }
 
-  /** Sends one request. The budget does not include the wait for the limiter, which the service does not cause. */
+  /** Sends one request. The budget includes no wait for the limiter or for room, which the service does not cause. */
   async #sendOnce(request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
     const { signal = neverAborted } = options;
     const token = await this.#tokens.token(signal);
@@ -125,7 +125,8 @@ export class RequestLayer {
     try {
       const deadlineMs = this.#policy.deadlineMs - budget.elapsedMs;
       const authorization = token === undefined ? undefined : `Bearer ${token}`;
-      const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal });
+      const onWaited = (ms: number): void => void (budget.elapsedMs -= ms);
+      const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal, onWaited });
       const error = errorOfAnswer(answer, context, this.#now());
       options.onAnswer?.(answer.status);
       // Before the place is freed, so that no other request is sent in between.

@@ -8,7 +8,10 @@ export interface MemoryBudget {
   readonly engineMb: number;
   /** Rows between the service and the warehouse, held in the heap. */
   readonly rowsInMemory: number;
-  /** The longest body of an answer. Its text is in the heap; the received buffers are outside it. */
+  /**
+   * The longest body of an answer. Its text is in the heap; the received bytes are outside it, and all bodies that are
+   * received at a time take `sharedBodyBytes` beside one of this length.
+   */
   readonly bodyBytes: number;
 }
 
@@ -36,6 +39,9 @@ const engineShare = 0.22;
 /** Shares of the memory beyond the fixed part and the engine. The rest is kept free. */
 const shares = { heap: 0.577, bodies: 0.167, youngGeneration: 0.205 } as const;
 
+/** All bodies that are received at a time, in lengths of the longest. */
+const bodiesToOne = 5 / 3;
+
 const rowsPerHeapMb = 110;
 
 /** Divides `memoryMb`, at least `leastMemoryMb`, among the parts of a worker's process tree. */
@@ -48,8 +54,13 @@ export function memoryBudget(memoryMb: number): MemoryBudget {
     semiSpaceMb: semiSpaceOf(freeMb * shares.youngGeneration),
     engineMb,
     rowsInMemory: heapMb * rowsPerHeapMb,
-    bodyBytes: Math.floor(freeMb * shares.bodies) * mebibyte,
+    bodyBytes: Math.floor((freeMb * shares.bodies) / bodiesToOne) * mebibyte,
   };
+}
+
+/** Bytes for all bodies that are received beside the oldest one, which may have `bodyBytes` (service/body-budget.ts). */
+export function sharedBodyBytes(bodyBytes: number): number {
+  return Math.floor(bodyBytes * (bodiesToOne - 1));
 }
 
 /** The largest power of two that fits three times, since the young generation has three semi-spaces; at most 64. */

@@ -1,4 +1,5 @@
 /** What counts as an answer of the service, and how much of one is read. */
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -137,10 +138,78 @@ describe('a packed body', () => {
     expect(await faultOf(packed(encoding, Buffer.from(body)))).toMatchObject({ requests: 3, code });
   });
 
+  it('is asked for by reads, as gzip', async () => {
+    await using server = await startScriptedServer([{ body: [] }]);
+    await using client = serviceAt(server.baseUrl);
+    await client.service.fetchDailyProductionPage(page);
+    await client.service.upsertNetworkPipes('[]');
+    expect(server.requests.map(({ headers }) => headers['accept-encoding'])).toEqual(['gzip', undefined]);
+  });
+
+  it('without a byte is an empty body', async () => {
+    await using server = await startScriptedServer([packed('gzip', Buffer.alloc(0))]);
+    await using client = serviceAt(server.baseUrl);
+    expect(await client.service.upsertNetworkPipes('[]')).toBeUndefined();
+  });
+
+  it('of a refusal is unpacked as far as it goes', async () => {
+    const long = gzipSync(Buffer.from(`no such day ${'.'.repeat(1_000_000)}`));
+    for (const body of [long, long.subarray(0, -9)]) {
+      const { message } = await faultOf({ status: 400, ...packed('gzip', body) });
+      expect(message).toContain('answered 400: no such day');
+    }
+  });
+
+  it('G8: that unpacks to nothing, however much is sent, is bounded', async () => {
+    const nothing = Buffer.concat(Array.from({ length: 10_000 }, () => gzipSync('')));
+    expect(nothing.length).toBeGreaterThan(100_000);
+    expect(await faultOf(packed('gzip', nothing))).toMatchObject({ code: 'body-too-large', requests: 1 });
+  });
+
   it('G8: the limit of a body bounds what it unpacks to', async () => {
     const bomb = gzipSync(Buffer.alloc(10_000_000, ' '));
     expect(bomb.length).toBeLessThan(100_000);
     expect(await faultOf(packed('gzip', bomb))).toMatchObject({ name: 'PermanentError', code: 'body-too-large' });
+  });
+});
+
+describe('bodies side by side', () => {
+  const texts = Array.from({ length: 8 }, (_, index) => JSON.stringify([`${index} é`.repeat(200_000)]));
+  const ofPage = (url: string): number => Number(new URL(url, 'http://service').searchParams.get('page'));
+
+  it.each(['as they are', 'packed'])('G8: eight of almost the greatest length take their turns: %s', async (how) => {
+    const headers = how === 'packed' ? { 'content-encoding': 'gzip' } : {};
+    const bodies = texts.map((text) => (how === 'packed' ? gzipSync(text) : Buffer.from(text)));
+    await using server = await startScriptedServer(({ url }) => ({ headers, body: bodies[ofPage(url)] }));
+    await using client = serviceAt(server.baseUrl, { concurrency: 8, maxBodyBytes: 1_000_000, timeoutMs: 60_000 });
+    const pages = texts.map((_text, index) => client.service.fetchDailyProductionPage({ ...page, page: index }));
+    for (const [index, { records }] of (await Promise.all(pages)).entries()) {
+      expect(JSON.stringify(records) === texts[index]).toBe(true);
+    }
+  });
+
+  it('G8: eight without end fail alone, and a page behind them is read', async () => {
+    const chunk = 'x'.repeat(65_536);
+    const endless = createHttpServer(({ url = '' }, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      if (ofPage(url) === 8) return void response.end('[1]');
+      const more = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      };
+      response.on('drain', more);
+      more();
+    });
+    await new Promise<void>((resolve) => endless.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`;
+    await using client = serviceAt(baseUrl, { concurrency: 9, maxBodyBytes: 3_000_000, timeoutMs: 60_000 });
+    const pages = Array.from({ length: 9 }, (_, index) =>
+      client.service.fetchDailyProductionPage({ ...page, page: index }),
+    );
+    const ends = await Promise.allSettled(pages);
+    endless.closeAllConnections();
+    endless.close();
+    for (const end of ends.slice(0, 8)) expect(end).toMatchObject({ reason: { code: 'body-too-large' } });
+    expect(ends[8]).toMatchObject({ status: 'fulfilled', value: { records: [1] } });
   });
 });
 
