@@ -1,44 +1,101 @@
 /** The coverage ledger: the days of verified reads, as the fewest merged intervals a well. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WindowBatch } from '../../../core/daily/merge.ts';
-import { jsonText, relationOf } from '../file/sql.ts';
+import { grouped } from '../../../core/base/grouped.ts';
+import { type DayInterval, mergeDays } from '../../../core/daily/coverage.ts';
+import { jsonText, readRows, relationOf } from '../file/sql.ts';
 
 /** SQL of the calendar day for a day number: days since 1970-01-01. */
 export function dayOfNumber(expression: string): string {
   return `DATE '1970-01-01' + (${expression})::INTEGER`;
 }
 
-const readRelation = relationOf('$1', { uwi: 'VARCHAR', from_day: 'INTEGER', to_day: 'INTEGER' });
+/** Whole days that were read of a well. */
+export interface ReadDays {
+  readonly uwi: string;
+  readonly days: DayInterval;
+  /** Whether the ledger may have days of the well. */
+  readonly isKnown: boolean;
+}
 
-/** An interval that no earlier one reaches begins an island; touching or overlapping intervals belong to it. */
-const ledgerSteps: readonly string[] = [
-  `CREATE OR REPLACE TEMP TABLE covered AS
-     WITH known AS (
-            SELECT * FROM read_days UNION ALL SELECT * FROM coverage WHERE uwi IN (SELECT uwi FROM read_days)),
-          reached AS (
-            SELECT *, max(to_day) OVER (PARTITION BY uwi ORDER BY from_day, to_day
-                                        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_day FROM known),
-          numbered AS (
-            SELECT *, count(*) FILTER (reached_day IS NULL OR from_day > reached_day)
-                        OVER (PARTITION BY uwi ORDER BY from_day, to_day ROWS UNBOUNDED PRECEDING) AS island FROM reached)
-     SELECT uwi, min(from_day) AS from_day, max(to_day) AS to_day FROM numbered GROUP BY uwi, island`,
-  `DELETE FROM coverage WHERE uwi IN (SELECT uwi FROM read_days) AND (uwi, from_day, to_day) NOT IN (FROM covered)`,
-  `INSERT INTO coverage FROM covered ANTI JOIN coverage USING (uwi, from_day, to_day) ORDER BY uwi, from_day`,
-];
+interface StoredInterval extends DayInterval {
+  readonly rowId: number;
+}
 
-/** Adds the days of these windows, in the transaction of their merge. */
-export async function noteRead(
-  connection: DuckDBConnection,
-  windows: readonly Pick<WindowBatch, 'uwi' | 'readDays'>[],
-): Promise<void> {
-  const read = windows.flatMap(({ uwi, readDays }) =>
-    readDays === undefined ? [] : [{ uwi, from_day: readDays.fromDay, to_day: readDays.toDay }],
-  );
+/** What a well's intervals in the ledger become. */
+interface LedgerChange {
+  readonly inserted: ReadonlyArray<DayInterval & { readonly uwi: string }>;
+  readonly changed: readonly StoredInterval[];
+  readonly removed: readonly number[];
+}
+
+/** Adds the days to those of their wells, in the transaction of the merge. */
+export async function noteRead(connection: DuckDBConnection, read: readonly ReadDays[]): Promise<void> {
   if (read.length === 0) return;
-  await connection.run(
-    `CREATE OR REPLACE TEMP TABLE read_days AS
-       SELECT uwi, ${dayOfNumber('from_day')} AS from_day, ${dayOfNumber('to_day')} AS to_day FROM ${readRelation}`,
-    [jsonText(read)],
+  const known = new Set(read.flatMap(({ uwi, isKnown }) => (isKnown ? [uwi] : [])));
+  const stored = known.size === 0 ? new Map<string, StoredInterval[]>() : await readStored(connection, known);
+  const changes = [...grouped(read, ({ uwi }) => uwi)].map(([uwi, sameWell]) =>
+    changeOf(
+      uwi,
+      stored.get(uwi) ?? [],
+      sameWell.map(({ days }) => days),
+    ),
   );
-  for (const step of ledgerSteps) await connection.run(step);
+  await writeChanges(connection, {
+    inserted: changes.flatMap(({ inserted }) => inserted),
+    changed: changes.flatMap(({ changed }) => changed),
+    removed: changes.flatMap(({ removed }) => removed),
+  });
+}
+
+async function readStored(
+  connection: DuckDBConnection,
+  uwis: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, readonly StoredInterval[]>> {
+  const rows = await readRows<StoredInterval & { readonly uwi: string }>(
+    connection,
+    `SELECT rowid AS "rowId", uwi, from_day - DATE '1970-01-01' AS "fromDay", to_day - DATE '1970-01-01' AS "toDay"
+     FROM coverage WHERE uwi IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
+    [jsonText([...uwis])],
+  );
+  return grouped(rows, ({ uwi }) => uwi);
+}
+
+/** Lets each merged interval take the place of a stored one that it contains, if there is one. */
+function changeOf(uwi: string, stored: readonly StoredInterval[], read: readonly DayInterval[]): LedgerChange {
+  const inserted: Array<DayInterval & { readonly uwi: string }> = [];
+  const changed: StoredInterval[] = [];
+  const removed: number[] = [];
+  for (const { fromDay, toDay } of mergeDays([...stored, ...read])) {
+    const [first, ...others] = stored.filter((each) => each.fromDay >= fromDay && each.toDay <= toDay);
+    removed.push(...others.map(({ rowId }) => rowId));
+    if (first === undefined) inserted.push({ uwi, fromDay, toDay });
+    else if (first.fromDay !== fromDay || first.toDay !== toDay) changed.push({ rowId: first.rowId, fromDay, toDay });
+  }
+  return { inserted, changed, removed };
+}
+
+const intervalFields = { fromDay: 'INTEGER', toDay: 'INTEGER' };
+const interval = `${dayOfNumber('"fromDay"')} AS from_day, ${dayOfNumber('"toDay"')} AS to_day`;
+
+async function writeChanges(connection: DuckDBConnection, { inserted, changed, removed }: LedgerChange): Promise<void> {
+  if (removed.length > 0) {
+    await connection.run(`DELETE FROM coverage WHERE rowid IN (SELECT unnest(from_json($1::JSON, '["BIGINT"]')))`, [
+      jsonText(removed),
+    ]);
+  }
+  if (changed.length > 0) {
+    await connection.run(
+      `UPDATE coverage SET from_day = c.from_day, to_day = c.to_day
+       FROM (SELECT "rowId", ${interval} FROM ${relationOf('$1', { rowId: 'BIGINT', ...intervalFields })}) c
+       WHERE coverage.rowid = c."rowId"`,
+      [jsonText(changed)],
+    );
+  }
+  if (inserted.length > 0) {
+    await connection.run(
+      `INSERT INTO coverage
+         SELECT uwi, ${interval} FROM ${relationOf('$1', { uwi: 'VARCHAR', ...intervalFields })}`,
+      [jsonText(inserted)],
+    );
+  }
 }

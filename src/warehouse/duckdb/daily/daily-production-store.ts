@@ -1,6 +1,6 @@
 /**
  * Commits of daily production in DuckDB: rows, history, quarantine, watermarks and outcomes in one transaction (G1, G2,
- * G3).
+ * G3). What a batch does not have costs no statement (docs/design.md section 7).
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import {
@@ -8,21 +8,21 @@ import {
   outcomeOfWindow,
   settleBatch,
   type WindowBatch,
-  type WindowCounts,
   withStock,
 } from '../../../core/daily/merge.ts';
-import { movedWatermarks, verifiedWells } from '../../../core/daily/watermark.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
-import type { DailyProductionStore, Watermark } from '../../port/daily-production.ts';
+import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { noteRead } from '../coverage/coverage-ledger.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { compareWindows, countStock, keepLastDays, replaceWindows } from './merge.ts';
-import { replaceQuarantine } from './quarantine.ts';
-import { readRestatements } from './restatements.ts';
-import { readSoundDays, readWatermarks } from './known-wells.ts';
+import { readRows } from '../file/sql.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown, settleUnknown, type TargetRows } from '../runs/unknown-targets.ts';
-import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
+import { compareWindows, type ComparedCounts } from './comparison.ts';
+import { type BatchWell, readBatchWells, readSoundDays, readWatermarks } from './known-wells.ts';
+import { replaceQuarantine } from './quarantine.ts';
+import { countRows, replaceWindows } from './replacement.ts';
+import { readRestatements } from './restatements.ts';
+import { keepWatermarks } from './watermark-rows.ts';
 
 type Commit = Parameters<DailyProductionStore['commit']>[0];
 
@@ -53,42 +53,55 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
   };
 }
 
-const uncounted = { rowsBefore: 0, rowsAfter: 0 };
+/** A window of a batch with its well. */
+interface WellWindow extends WindowBatch, BatchWell {}
 
 /** A window with what its merge does. */
-interface MergedWindow extends WindowBatch {
+interface MergedWindow extends WellWindow, ComparedCounts {
   readonly outcome: UnitOutcome;
   readonly held: boolean;
+  readonly removed: number;
 }
 
 async function commit(connection: DuckDBConnection, batch: Commit): Promise<readonly UnitOutcome[]> {
   const open = await openWindows(connection, batch);
   if (open.length === 0) return [];
-  const watermarks = await readWatermarks(
+  const wells = await readBatchWells(
     connection,
     open.map(({ uwi }) => uwi),
   );
-  const compared = await compare(connection, open);
+  const compared = await compare(connection, open, wells);
   if (compared.length === 0) return [];
   const merged = compared.map(({ window, counts }): MergedWindow => {
-    const hadRows = watermarks.get(window.uwi)?.lastDay !== undefined;
+    const hadRows = window.watermark?.lastDay !== undefined;
     const outcome = outcomeOfWindow(window, { ...counts, hadRows }, batch.shrink);
-    return { ...window, outcome, held: outcome.state === 'held' };
+    const held = outcome.state === 'held';
+    return { ...window, ...counts, outcome, held, removed: held ? 0 : counts.leaving };
   });
-  return store(connection, batch, merged, watermarks);
+  return store(connection, batch, merged);
 }
 
 interface ComparedWindow {
-  readonly window: WindowBatch;
-  readonly counts: WindowCounts;
+  readonly window: WellWindow;
+  readonly counts: ComparedCounts;
 }
 
 /**
  * What the merge of each window would do, without the windows that have to be read again. Those may hold a row of
  * another window of their well, so the others are settled and compared without them.
  */
-async function compare(connection: DuckDBConnection, open: readonly WindowBatch[]): Promise<readonly ComparedWindow[]> {
-  const windows = settleBatch(open);
+async function compare(
+  connection: DuckDBConnection,
+  open: readonly WindowBatch[],
+  wells: ReadonlyMap<string, BatchWell>,
+): Promise<readonly ComparedWindow[]> {
+  const windows = settleBatch(open)
+    .map((window): WellWindow => {
+      const well = wells.get(window.uwi);
+      if (well === undefined) throw new Error(`well ${window.uwi} of the batch was not looked up`);
+      return { ...window, ...well };
+    })
+    .toSorted((left, right) => left.wellId - right.wellId);
   const countsByWindow = await compareWindows(connection, windows);
   const compared = windows.map((window, index) => {
     const counts = countsByWindow[index];
@@ -101,6 +114,7 @@ async function compare(connection: DuckDBConnection, open: readonly WindowBatch[
   return compare(
     connection,
     open.filter(({ unit }) => units.has(unit)),
+    wells,
   );
 }
 
@@ -109,24 +123,23 @@ async function store(
   connection: DuckDBConnection,
   { runId, committedAtMs: atMs }: Commit,
   merged: readonly MergedWindow[],
-  watermarks: ReadonlyMap<string, Watermark>,
 ): Promise<readonly UnitOutcome[]> {
-  const heldWindows = merged.flatMap(({ held }, index) => (held ? [index] : []));
-  await replaceWindows(connection, heldWindows, { runId, atMs });
-  await replaceQuarantine(connection, merged, { runId, atMs });
+  await replaceWindows(connection, merged, { runId, atMs });
+  const isStored = merged.some(({ isQuarantined }) => isQuarantined);
+  await replaceQuarantine(connection, merged, { runId, atMs, isStored });
   await noteRead(
     connection,
-    merged.filter(({ held, isVerified }) => isVerified && !held),
+    merged.flatMap(({ uwi, readDays: days, isNew, isVerified, held }) =>
+      days !== undefined && isVerified && !held ? [{ uwi, days, isKnown: !isNew }] : [],
+    ),
   );
-  await forgetUnknown(
-    connection,
-    wellRows.kind,
-    merged.map(({ uwi }) => uwi),
+  const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
+  if (unknown.length > 0) await forgetUnknown(connection, wellRows.kind, unknown);
+  await keepWatermarks(connection, merged, atMs);
+  const rowsNow = await countRows(connection, merged);
+  const outcomes = merged.map(({ outcome, rowsBefore }, index) =>
+    withStock(outcome, { rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
   );
-  await moveWatermarks(connection, watermarks, merged, atMs);
-  await keepLastDays(connection);
-  const stock = await countStock(connection);
-  const outcomes = merged.map(({ outcome }, index) => withStock(outcome, stock[index] ?? uncounted));
   await settleOpen(connection, runId, outcomes);
   return outcomes;
 }
@@ -139,28 +152,4 @@ async function openWindows(connection: DuckDBConnection, { runId, windows }: Com
     windows.map(({ unit }) => unit),
   );
   return windows.filter(({ unit }) => open.has(unit));
-}
-
-async function moveWatermarks(
-  connection: DuckDBConnection,
-  current: ReadonlyMap<string, Watermark>,
-  windows: readonly MergedWindow[],
-  atMs: number,
-): Promise<void> {
-  const currentMs = new Map([...current].map(([uwi, { watermarkMs }]) => [uwi, watermarkMs]));
-  const movedMs = movedWatermarks(currentMs, windows);
-  const verified = verifiedWells(windows);
-  const rows = [...new Set([...movedMs.keys(), ...verified])].flatMap((uwi) => {
-    const ms = movedMs.get(uwi) ?? currentMs.get(uwi);
-    return ms === undefined ? [] : [{ uwi, ms, verified_ms: verified.has(uwi) ? atMs : null }];
-  });
-  if (rows.length === 0) return;
-  await connection.run(
-    `INSERT INTO watermark (uwi, watermark, verified_at)
-       SELECT uwi, ${instant('ms')}, ${instant('verified_ms')}
-       FROM ${relationOf('$1', { uwi: 'VARCHAR', ms: 'BIGINT', verified_ms: 'BIGINT' })}
-     ON CONFLICT DO UPDATE SET watermark = excluded.watermark,
-       verified_at = coalesce(excluded.verified_at, watermark.verified_at)`,
-    [jsonText(rows)],
-  );
 }

@@ -16,7 +16,7 @@ const entryRelation = relationOf('$1', {
 
 /**
  * Deletes the entries that a complete reading covers, in the transaction of the merge (reads `merge_window` and
- * `reading`): entries whose window lies within its own; entries whose day lies inside it in every time zone; and
+ * `staged_row`): entries whose window lies within its own; entries whose day lies inside it in every time zone; and
  * entries of a record that it contains, by xid or verbatim. The last two matter at the edges, where windows of two
  * nights overlap; they are all that an unverified reading deletes.
  */
@@ -24,25 +24,25 @@ const forgetSeen = `
   DELETE FROM quarantine q USING merge_window w WHERE q.uwi = w.uwi AND (
     (w.is_verified AND q.window_from >= w.from_at AND q.window_to <= w.to_at)
     OR (w.is_verified AND q.production_day - INTERVAL 14 HOUR >= w.from_at::TIMESTAMP AND q.production_day + INTERVAL 36 HOUR <= w.to_at::TIMESTAMP)
-    OR lower(q.xid) IN (SELECT r.xid::VARCHAR FROM reading r WHERE r.uwi = q.uwi)
+    OR lower(q.xid) IN (SELECT s.xid::VARCHAR FROM staged_row s JOIN merge_window m USING (window_no) WHERE m.uwi = q.uwi)
     OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND lower(e.xid) = lower(q.xid))
     OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND e.raw = q.raw))`;
 
-/** Replaces the entries of these windows by those of this reading. */
+/** Replaces the entries of these windows by those of this reading. `isStored`: a well of them has entries. */
 export async function replaceQuarantine(
   connection: DuckDBConnection,
   windows: readonly WindowBatch[],
-  noticed: { readonly runId: string; readonly atMs: number },
+  { runId, atMs, isStored }: { readonly runId: string; readonly atMs: number; readonly isStored: boolean },
 ): Promise<void> {
-  await connection.run(`CREATE OR REPLACE TEMP TABLE quarantine_entry AS FROM ${entryRelation}`, [
-    jsonText(windows.flatMap(entriesOf)),
-  ]);
-  await connection.run(forgetSeen);
+  const entries = windows.flatMap(entriesOf);
+  if (entries.length === 0 && !isStored) return;
+  await connection.run(`CREATE OR REPLACE TEMP TABLE quarantine_entry AS FROM ${entryRelation}`, [jsonText(entries)]);
+  if (isStored) await connection.run(forgetSeen);
   await connection.run(
     `INSERT INTO quarantine
        SELECT uwi, $1, unit, ${instant('from_ms')}, ${instant('to_ms')}, production_day, xid, reason, raw, ${instant('$2')}
        FROM quarantine_entry`,
-    [noticed.runId, BigInt(noticed.atMs)],
+    [runId, BigInt(atMs)],
   );
 }
 

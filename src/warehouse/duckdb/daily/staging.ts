@@ -3,15 +3,19 @@ import type { DuckDBConnection, DuckDBValue, DuckDBDataChunk as DataChunk } from
 import { DuckDBDataChunk } from '../file/engine.ts';
 import type { DailyProductionRow, Measure } from '../../../core/daily/row.ts';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
-import { declared, measureColumns } from '../schema/columns.ts';
-import { wellFormed } from '../file/sql.ts';
+import { declared, measureColumns, named } from '../schema/columns.ts';
+import { instant, wellFormed } from '../file/sql.ts';
 
 /** Capacity of a data chunk. */
 const rowsPerChunk = 2_048;
 
 /** Text and doubles load fastest; the merge casts them in one statement. */
-const stagedTable = `CREATE OR REPLACE TEMP TABLE staged_row
+const stagedTable = `CREATE OR REPLACE TEMP TABLE staged_text
   (window_no INTEGER, xid VARCHAR, instant_ms DOUBLE, production_day VARCHAR, ${declared(measureColumns)}, extras VARCHAR)`;
+
+const typedTable = `CREATE OR REPLACE TEMP TABLE staged_row AS
+  SELECT window_no, xid::UUID AS xid, ${instant('instant_ms')} AS date, production_day::DATE AS production_day,
+    ${named(measureColumns)}, extras FROM staged_text`;
 
 interface StagedRow {
   readonly windowNo: number;
@@ -33,7 +37,8 @@ export async function stageRows(connection: DuckDBConnection, windows: readonly 
     ),
     ({ row }) => (row.extras === null ? null : wellFormed(row.extras)),
   ];
-  await appendRows(connection, 'staged_row', stagedRows(windows), columns, 'temp');
+  await appendRows(connection, 'staged_text', stagedRows(windows), columns, 'temp');
+  await connection.run(typedTable);
 }
 
 /**

@@ -1,0 +1,203 @@
+/**
+ * Compares the readings of a batch with the rows that the warehouse has of their wells (docs/design.md section 4.1). The
+ * steps write temporary tables of the merge's transaction:
+ *
+ *   merge_window   the windows of the batch, by number, with the integer key of their well
+ *   staged_row     the rows that were read (staging.ts)
+ *   compared       for wells that the warehouse knows, each row of the reading and each stored row of the windows, matched
+ *                  by well and xid, with what becomes of it; without it nothing is stored of any well
+ *
+ *   change         fresh      read, not stored
+ *                  same       stored with equal values
+ *                  updated    stored with other values, in the window or moved into it from elsewhere
+ *                  removed    stored, and not read
+ *                  kept       the same, but a record in quarantine accounts for it, or its window is held
+ *                  replaced   the same, but the record continues as the fresh row `reading_id`, of the same day
+ *                  successor  such a fresh row
+ */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WindowBatch, WindowCounts } from '../../../core/daily/merge.ts';
+import { valueColumns } from '../schema/columns.ts';
+import { stageRows } from './staging.ts';
+import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
+import { isAmongKeys, isBetweenInstants } from './bounds.ts';
+
+/** A window with the key of its well. */
+export interface KeyedWindow extends WindowBatch {
+  readonly wellId: number;
+  /** The warehouse has nothing of the well: its rows are inserted without a comparison. */
+  readonly isNew: boolean;
+}
+
+/** What the merge of a window does, and the rows that it found of it. */
+export interface ComparedCounts extends WindowCounts {
+  /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
+  readonly rowsBefore: number;
+}
+
+const windowRelation = relationOf('$1', {
+  window_no: 'INTEGER',
+  well_id: 'INTEGER',
+  uwi: 'VARCHAR',
+  from_ms: 'BIGINT',
+  to_ms: 'BIGINT',
+  is_new: 'BOOLEAN',
+  is_verified: 'BOOLEAN',
+});
+
+const mergeWindow = `
+  CREATE OR REPLACE TEMP TABLE merge_window AS
+    SELECT window_no, well_id, uwi, ${instant('from_ms')} AS from_at, ${instant('to_ms')} AS to_at, is_new, is_verified
+    FROM ${windowRelation}`;
+
+const isInWindow = 'd.well_id = w.well_id AND d.date >= w.from_at AND d.date < w.to_at';
+
+/** SQL of a condition on `internal.daily_production d` that holds for all rows inside the windows. */
+export function isInWindows(windows: readonly KeyedWindow[]): string {
+  const ids = windows.map(({ wellId }) => wellId);
+  const fromMs = windows.reduce((least, { window }) => Math.min(least, window.fromMs), Infinity);
+  const toMs = windows.reduce((most, { window }) => Math.max(most, window.toMs), -Infinity);
+  return `${isAmongKeys('d.well_id', ids)} AND ${isBetweenInstants('d.date', fromMs, toMs)}`;
+}
+
+/** SQL of a condition on `internal.daily_production d` that holds for all rows of the windows' wells. */
+export function isOfWells(windows: readonly KeyedWindow[]): string {
+  return isAmongKeys(
+    'd.well_id',
+    windows.map(({ wellId }) => wellId),
+  );
+}
+
+const differs = valueColumns.map(({ name }) => `r.${name} IS DISTINCT FROM s.${name}`).join(' OR ');
+
+const compared = (windows: readonly KeyedWindow[]): string => `
+  CREATE OR REPLACE TEMP TABLE compared AS
+    WITH reading AS (SELECT s.rowid AS reading_id, w.well_id, s.* FROM staged_row s JOIN merge_window w USING (window_no)
+                     WHERE NOT w.is_new),
+         stored AS (SELECT w.window_no, d.rowid AS row_id, d.* FROM internal.daily_production d JOIN merge_window w
+                      ON ${isInWindow} WHERE ${isInWindows(windows)})
+    SELECT r.window_no, r.reading_id, r.production_day, s.window_no AS stored_no, s.row_id,
+      s.production_day AS stored_day, s.date AS stored_at, coalesce(r.well_id, s.well_id) AS well_id,
+      coalesce(r.xid, s.xid) AS xid, coalesce(r.date = s.date AND r.production_day <> s.production_day, false) AS is_other_day,
+      CASE WHEN s.row_id IS NULL THEN 'fresh' WHEN r.reading_id IS NULL THEN 'removed'
+        WHEN ${differs} THEN 'updated' ELSE 'same' END AS change
+    FROM reading r FULL OUTER JOIN stored s ON r.well_id = s.well_id AND r.xid = s.xid`;
+
+/** (uwi, xid) stays unique: a fresh row whose xid stands elsewhere in its well is that row, moved in time. */
+const moved = (windows: readonly KeyedWindow[]): string => `
+  UPDATE compared AS c SET row_id = d.row_id, stored_day = d.production_day, change = 'updated'
+  FROM (SELECT rowid AS row_id, well_id, xid, production_day FROM internal.daily_production d WHERE ${isOfWells(windows)}) d
+  WHERE c.change = 'fresh' AND c.well_id = d.well_id AND c.xid = d.xid`;
+
+const quarantinedRelation = relationOf('$1', { window_no: 'INTEGER', xid: 'VARCHAR', production_day: 'DATE' });
+
+/** G4: a row that stands for an unreadable record stays. */
+const accountedFor = `
+  UPDATE compared AS c SET change = 'kept' FROM ${quarantinedRelation} q
+  WHERE c.change = 'removed' AND c.stored_no = q.window_no AND CASE
+    WHEN q.xid IS NOT NULL THEN lower(q.xid) = c.xid::VARCHAR ELSE coalesce(q.production_day = c.stored_day, true) END`;
+
+const replaced = `
+  UPDATE compared AS c SET change = 'replaced', reading_id = p.reading_id, window_no = c.stored_no,
+    production_day = p.production_day
+  FROM (
+    WITH gone AS (SELECT *, row_number() OVER (PARTITION BY stored_no, stored_day ORDER BY stored_at, xid) AS rank
+                  FROM compared WHERE change = 'removed'),
+         come AS (SELECT k.*, row_number() OVER (PARTITION BY k.window_no, k.production_day ORDER BY r.date, k.xid) AS rank
+                  FROM compared k JOIN staged_row r ON k.reading_id = r.rowid WHERE k.change = 'fresh')
+    SELECT gone.row_id, come.reading_id, come.production_day FROM gone JOIN come
+      ON gone.stored_no = come.window_no AND gone.stored_day = come.production_day AND gone.rank = come.rank) p
+  WHERE c.row_id = p.row_id`;
+
+const successors = `
+  UPDATE compared SET change = 'successor'
+  WHERE change = 'fresh' AND reading_id IN (SELECT reading_id FROM compared WHERE change = 'replaced')`;
+
+const tallyQuery = `
+  SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
+    count(*) FILTER (is_other_day) AS "otherDay"
+  FROM compared GROUP BY ALL`;
+
+type Change = 'fresh' | 'same' | 'updated' | 'removed' | 'kept' | 'replaced' | 'successor';
+
+interface Tally {
+  /** Null for rows that are not in the reading. */
+  readonly windowNo: number | null;
+  /** Null for rows that are not stored in a window of the batch. */
+  readonly storedNo: number | null;
+  readonly change: Change;
+  readonly rows: number;
+  readonly otherDay: number;
+}
+
+/**
+ * Stages the windows and returns what replacing each would do, in the order of the windows. `windows` as core's
+ * settleBatch returns them, by their keys, so that rows are inserted in that order.
+ */
+export async function compareWindows(
+  connection: DuckDBConnection,
+  windows: readonly KeyedWindow[],
+): Promise<readonly ComparedCounts[]> {
+  await connection.run(mergeWindow, [jsonText(windows.map(windowRow))]);
+  await stageRows(connection, windows);
+  const known = windows.filter(({ isNew }) => !isNew);
+  const tallies = known.length === 0 ? [] : await compareKnown(connection, known, quarantinedOf(windows));
+  return countsOf(windows, tallies);
+}
+
+function windowRow({ wellId, uwi, window, isNew, isVerified }: KeyedWindow, index: number): object {
+  const bounds = { from_ms: window.fromMs, to_ms: window.toMs };
+  return { window_no: index, well_id: wellId, uwi, ...bounds, is_new: isNew, is_verified: isVerified };
+}
+
+function quarantinedOf(windows: readonly KeyedWindow[]): readonly object[] {
+  return windows.flatMap(({ quarantined }, index) =>
+    quarantined.map(({ xid, day }) => ({ window_no: index, xid, production_day: day })),
+  );
+}
+
+async function compareKnown(
+  connection: DuckDBConnection,
+  known: readonly KeyedWindow[],
+  quarantined: readonly object[],
+): Promise<readonly Tally[]> {
+  await connection.run(compared(known));
+  await connection.run(moved(known));
+  if (quarantined.length > 0) await connection.run(accountedFor, [jsonText(quarantined)]);
+  const tallies = await readRows<Tally>(connection, tallyQuery);
+  if (!['removed', 'fresh'].every((change) => tallies.some((tally) => tally.change === change))) return tallies;
+  await connection.run(replaced);
+  await connection.run(successors);
+  return readRows<Tally>(connection, tallyQuery);
+}
+
+type MutableCounts = { -readonly [name in keyof ComparedCounts]: number };
+
+function countsOf(windows: readonly KeyedWindow[], tallies: readonly Tally[]): readonly ComparedCounts[] {
+  const counts = windows.map(({ isNew, rows }): MutableCounts => {
+    const inserted = isNew ? rows.length : 0;
+    return { stored: 0, inserted, updated: 0, unchanged: 0, leaving: 0, replaced: 0, otherDay: 0, rowsBefore: 0 };
+  });
+  for (const { windowNo, storedNo, change, rows, otherDay } of tallies) {
+    const stood = storedNo === null ? undefined : counts[storedNo];
+    if (stood !== undefined) stood.stored += rows;
+    const count = counts[windowNo ?? storedNo ?? -1];
+    if (count === undefined) throw new Error(`the comparison counted rows of window ${windowNo}, which is not there`);
+    const name = countedAs[change];
+    if (name !== undefined) count[name] += rows;
+    if (change === 'replaced') count.replaced += rows;
+    if (change !== 'fresh' && change !== 'successor') count.rowsBefore += rows;
+    count.otherDay += otherDay;
+  }
+  return counts;
+}
+
+const countedAs: Readonly<Record<Change, 'inserted' | 'updated' | 'unchanged' | 'leaving' | undefined>> = {
+  fresh: 'inserted',
+  same: 'unchanged',
+  updated: 'updated',
+  removed: 'leaving',
+  kept: undefined,
+  replaced: 'updated',
+  successor: undefined,
+};

@@ -1,0 +1,114 @@
+/** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { named, rowColumns, valueColumns } from '../schema/columns.ts';
+import { instant, jsonText, readRows } from '../file/sql.ts';
+import { isInWindows, isOfWells, type KeyedWindow } from './comparison.ts';
+
+/** A window with the counts of its merge. */
+export interface CountedWindow extends KeyedWindow {
+  readonly held: boolean;
+  readonly inserted: number;
+  readonly updated: number;
+  /** 0 if the window is held. */
+  readonly removed: number;
+}
+
+interface Noticed {
+  readonly runId: string;
+  readonly atMs: number;
+}
+
+const heldRows = `UPDATE compared SET change = 'kept'
+  WHERE change = 'removed' AND stored_no IN (SELECT unnest(from_json($1::JSON, '["INTEGER"]')))`;
+
+const ended = `('updated', 'replaced', 'removed')`;
+
+const history = (windows: readonly KeyedWindow[]): string => `
+  INSERT INTO daily_production_history
+      (${named(rowColumns)}, change, run_id, noticed_at, known_from, known_run_id, next_xid)
+    SELECT ${named(rowColumns, 'd')}, c.change, $1, ${instant('$2')}, d.changed_at, d.changed_run_id,
+      CASE WHEN c.change <> 'removed' THEN r.xid END
+    FROM internal.daily_production d JOIN compared c ON d.rowid = c.row_id LEFT JOIN staged_row r ON r.rowid = c.reading_id
+    WHERE c.change IN ${ended} AND ${isOfWells(windows)} ORDER BY d.uwi, d.date`;
+
+const removal = (windows: readonly KeyedWindow[]): string => `
+  DELETE FROM internal.daily_production d
+  WHERE ${isInWindows(windows)} AND rowid IN (SELECT row_id FROM compared WHERE change = 'removed')`;
+
+/** In place, which keeps the row order that queries by well and day rely on. */
+const update = (windows: readonly KeyedWindow[]): string => `
+  UPDATE internal.daily_production AS d SET xid = r.xid, ${valueColumns.map(({ name }) => `${name} = r.${name}`).join(', ')},
+    changed_run_id = $1, changed_at = ${instant('$2')}
+  FROM staged_row r JOIN compared c ON r.rowid = c.reading_id
+  WHERE c.change IN ('updated', 'replaced') AND d.rowid = c.row_id AND ${isOfWells(windows)}`;
+
+const insertion = (which: string, order: string): string => `
+  INSERT INTO internal.daily_production
+    SELECT w.well_id, w.uwi, s.xid, ${named(valueColumns, 's')}, $1, $1, ${instant('$2')}
+    FROM staged_row s JOIN merge_window w USING (window_no) ${which} ${order}`;
+
+const isFresh = `WHERE w.is_new OR s.rowid IN (SELECT reading_id FROM compared WHERE change = 'fresh')`;
+
+const insertedDays = 'SELECT production_day FROM staged_row JOIN merge_window USING (window_no) WHERE is_new';
+const changedDays = `SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
+  UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
+
+const touchedMonths = (days: string): string => `
+  INSERT INTO feed_month
+    SELECT DISTINCT date_trunc('month', production_day)::DATE, ${instant('$1')} FROM (SELECT DISTINCT production_day FROM (${days}))
+  ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at`;
+
+/** Old values first, then removals, updates, new rows. Removes nothing from held windows. */
+export async function replaceWindows(
+  connection: DuckDBConnection,
+  windows: readonly CountedWindow[],
+  { runId, atMs }: Noticed,
+): Promise<void> {
+  const noticed = [runId, BigInt(atMs)];
+  const known = windows.filter(({ isNew }) => !isNew);
+  const held = windows.flatMap(({ held: isHeld }, index) => (isHeld ? [index] : []));
+  if (held.length > 0) await connection.run(heldRows, [jsonText(held)]);
+  const [updated, removed, inserted] = [
+    sumOf(windows, 'updated'),
+    sumOf(windows, 'removed'),
+    sumOf(windows, 'inserted'),
+  ];
+  if (updated + removed > 0) await connection.run(history(known), noticed);
+  if (removed > 0) await connection.run(removal(known));
+  if (updated > 0) await connection.run(update(known), noticed);
+  if (inserted > 0) await connection.run(insertionOf(windows, known.length > 0), noticed);
+  if (updated + removed + inserted === 0) return;
+  const days = known.length === 0 ? insertedDays : `${insertedDays} UNION ALL ${changedDays}`;
+  await connection.run(touchedMonths(days), [BigInt(atMs)]);
+}
+
+function sumOf(windows: readonly CountedWindow[], name: 'inserted' | 'updated' | 'removed'): number {
+  return windows.reduce((sum, window) => sum + window[name], 0);
+}
+
+/** Rows enter by well and time. Most readings are in that order already, and a sort of all columns costs as much as the rest. */
+function insertionOf(windows: readonly CountedWindow[], isCompared: boolean): string {
+  return insertion(isCompared ? isFresh : '', windows.every(isInOrder) ? '' : 'ORDER BY w.well_id, s.date');
+}
+
+function isInOrder({ rows }: KeyedWindow): boolean {
+  for (let index = 1; index < rows.length; index += 1) {
+    if ((rows[index]?.instantMs ?? 0) < (rows[index - 1]?.instantMs ?? 0)) return false;
+  }
+  return true;
+}
+
+const rowsNow = (windows: readonly KeyedWindow[]): string => `
+  SELECT window_no AS "windowNo", count(*) AS rows FROM internal.daily_production d JOIN merge_window w
+    ON d.well_id = w.well_id AND d.date >= w.from_at AND d.date < w.to_at
+  WHERE ${isInWindows(windows)} GROUP BY ALL`;
+
+/** The rows that the table now has in each window, in the order of the windows; after {@link replaceWindows}. */
+export async function countRows(
+  connection: DuckDBConnection,
+  windows: readonly KeyedWindow[],
+): Promise<readonly number[]> {
+  const counted = await readRows<{ windowNo: number; rows: number }>(connection, rowsNow(windows));
+  const byWindow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));
+  return windows.map((_, index) => byWindow.get(index) ?? 0);
+}
