@@ -1,19 +1,26 @@
 /**
  * The ledger of runs at its sizes (G8), in one process with a worker's engine limit: 20 runs of 100,000 wells, and 10,000
- * small ones. Prints how long each query takes, the median and the longest of eleven.
+ * small ones. Prints how long each query takes, the median and the longest of eleven. The baseline of all of them
+ * together is as many SELECTs of one run by its id, without a transaction.
  */
+import { DuckDBInstance } from '@duckdb/node-api';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { RunLedger } from '../src/warehouse/port/runs.ts';
+import type { Sample } from './report/measurement.ts';
+import { measureWork } from './support/measured-work.ts';
+import { Recorder, rounds } from './support/record.ts';
 import { addManyRuns, manyRunsId, manyRunsStartMs, unitsInChunk } from './support/many-runs.ts';
 
 const times = 11;
+const recorder = new Recorder();
 const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-bench-'));
 try {
   await measure('20 runs of 100,000 wells', 20, 100_000);
   await measure('10,000 runs of 3 wells', 10_000, 3);
+  recorder.finish();
 } finally {
   await rm(folder, { recursive: true });
 }
@@ -24,10 +31,37 @@ async function measure(name: string, runs: number, units: number): Promise<void>
   await empty.check();
   await empty.close();
   await addManyRuns(file, runs, units);
-  const warehouse = createDuckdbWarehouse({ path: file, now: Date.now });
   console.log(`${name}: ${megabytes((await stat(file)).size)} MB file`);
-  for (const [query, ask] of queriesOf(warehouse.ledger.runs, runs, units)) await print(query, ask);
+  for (let round = 0; round < rounds; round += 1) {
+    const subject = await askLedger(file, runs, units, round === 0);
+    const baseline = await askBare(file, manyRunsId(runs - 2), subject.amount);
+    recorder.add(`ledger, ${name}`, { unit: 'queries', baseline: 'SELECT by id' }, { baseline, subject });
+  }
+}
+
+/** All queries, `times` times each. */
+async function askLedger(file: string, runs: number, units: number, isShown: boolean): Promise<Sample> {
+  const warehouse = createDuckdbWarehouse({ path: file, now: Date.now });
+  await warehouse.check();
+  const queries = queriesOf(warehouse.ledger.runs, runs, units);
+  const sample = await measureWork(queries.length * times, async (counted) => {
+    for (const [query, ask] of queries) await counted(() => timed(query, ask, isShown));
+  });
   await warehouse.close();
+  return sample;
+}
+
+async function askBare(file: string, runId: string, amount: number): Promise<Sample> {
+  const instance = await DuckDBInstance.create(file, { threads: '1' });
+  const connection = await instance.connect();
+  const sample = await measureWork(amount, async (counted) => {
+    for (let time = 0; time < amount; time += 1) {
+      await counted(() => connection.runAndReadAll('FROM run WHERE run_id = $1', [runId]));
+    }
+  });
+  connection.closeSync();
+  instance.closeSync();
+  return sample;
 }
 
 type Query = readonly [name: string, ask: (time: number) => Promise<unknown>];
@@ -55,13 +89,14 @@ function queriesOf(ledger: RunLedger, runs: number, units: number): readonly Que
   ];
 }
 
-async function print(name: string, ask: Query[1]): Promise<void> {
+async function timed(name: string, ask: Query[1], isShown: boolean): Promise<void> {
   const tookMs: number[] = [];
   for (let time = 0; time < times; time += 1) {
     const startedMs = performance.now();
     await ask(time);
     tookMs.push(performance.now() - startedMs);
   }
+  if (!isShown) return;
   const sorted = tookMs.toSorted((left, right) => left - right);
   const [median = 0, longest = 0] = [sorted[Math.floor(times / 2)], sorted.at(-1)];
   console.log(`  ${name.padEnd(28)} ${median.toFixed(1).padStart(7)} ms, ${longest.toFixed(1).padStart(7)} ms longest`);

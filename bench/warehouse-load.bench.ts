@@ -1,68 +1,111 @@
 /**
- * The DuckDB warehouse under load, in one process: 1 million rows in batches of 20,000 into an empty file, then batches
- * without a change, and batches with one changed row in fifty. Prints rows per second, the longest commit, peak memory
- * and the size of the file. Rows are generated while they are loaded, as in a worker.
+ * The commits of the DuckDB warehouse in one process: batches of 20,000 rows into an empty file, then again without a
+ * change, and with one changed row in fifty. The baseline is a bare INSERT of the same rows, staged before, with a COMMIT
+ * a batch. Rows are generated while they are loaded, as in a worker; only commits count. Prints the longest commit and the
+ * size of the file.
  */
+import { DuckDBInstance } from '@duckdb/node-api';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { measureFields, type DailyProductionRow, type Measure } from '../src/core/daily/row.ts';
+import type { Sample } from './report/measurement.ts';
+import { measureWork } from './support/measured-work.ts';
+import { Recorder, rounds } from './support/record.ts';
 import type { WindowBatch } from '../src/core/daily/merge.ts';
 import { DAY_MS } from '../src/core/time/window.ts';
 import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.ts';
 
-const wells = Number(process.env['WELLSYNC_BENCH_WELLS'] ?? 1_000);
+const wells = Number(process.env['WELLSYNC_BENCH_WELLS'] ?? 400);
 const daysPerWell = 1_000;
 const wellsPerBatch = 20;
-const batchesAgain = 20;
+const batchesAgain = 10;
 const firstDayMs = Date.parse('2020-01-01T00:00:00Z');
 const window = { fromMs: firstDayMs, toMs: firstDayMs + daysPerWell * DAY_MS };
+type Warehouse = ReturnType<typeof createDuckdbWarehouse>;
 const readDays = { fromDay: firstDayMs / DAY_MS, toDay: firstDayMs / DAY_MS + daysPerWell };
 
+const batches = Math.floor(wells / wellsPerBatch);
+
 const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-bench-'));
-const file = path.join(folder, 'warehouse.duckdb');
-const warehouse = createDuckdbWarehouse({ path: file, now: Date.now });
+const recorder = new Recorder();
 try {
-  const batches = Math.floor(wells / wellsPerBatch);
-  print(await measured('first load', batches, () => 0));
-  print(await measured('nothing changed', batchesAgain, () => 0));
-  print(await measured('2 % changed', batchesAgain, (day) => (day % 50 === 0 ? 1 : 0)));
-  const { dailyProductionRows } = await warehouse.check();
-  await warehouse.close();
-  const { size } = await stat(file);
-  console.log(
-    `${dailyProductionRows} rows, ${megabytes(size)} MB file, ${Math.round(size / dailyProductionRows)} bytes a row`,
-  );
-  console.log(`${megabytes(process.resourceUsage().maxRSS * 1024)} MB peak memory of the process`);
+  for (let round = 0; round < rounds; round += 1) await measureRound(path.join(folder, `${round}.duckdb`));
+  recorder.finish();
 } finally {
-  await warehouse.close();
   await rm(folder, { recursive: true });
 }
 
-interface Figure {
-  readonly name: string;
-  readonly rows: number;
-  readonly commitMs: readonly number[];
+async function measureRound(file: string): Promise<void> {
+  const warehouse = createDuckdbWarehouse({ path: file, now: Date.now });
+  const first = await measured(warehouse, 'first load', batches, () => 0);
+  const unchanged = await measured(warehouse, 'nothing changed', batchesAgain, () => 0);
+  const changed = await measured(warehouse, '2 % changed', batchesAgain, (day) => (day % 50 === 0 ? 1 : 0));
+  await warehouse.close();
+  const { size } = await stat(file);
+  console.log(
+    `${Math.round(size / 1e6)} MB file, ${Math.round(size / (batches * wellsPerBatch * daysPerWell))} bytes a row`,
+  );
+  const baseline = await bareInsert(file);
+  const names = { unit: 'rows', baseline: 'INSERT' };
+  recorder.add('commit, first load', names, { baseline, subject: first });
+  recorder.add('commit, nothing changed', names, { baseline, subject: unchanged });
+  recorder.add('commit, 2 % changed', names, { baseline, subject: changed });
 }
 
-async function measured(name: string, batches: number, change: (day: number) => number): Promise<Figure> {
-  const commitMs: number[] = [];
-  await plan(name, batches * wellsPerBatch);
-  for (let batch = 0; batch < batches; batch += 1) {
-    const windows = windowsOf(batch, change);
-    const startedMs = performance.now();
-    await warehouse.dailyProduction.commit({
-      runId: name,
-      windows,
-      shrink: { maxShare: 0.2, maxRows: 3, allow: false },
-      committedAtMs: Date.now(),
-    });
-    commitMs.push(performance.now() - startedMs);
-  }
-  return { name, rows: batches * wellsPerBatch * daysPerWell, commitMs };
+/** The rows of a loaded warehouse into a table of the same columns, in a file of its own. */
+async function bareInsert(file: string): Promise<Sample> {
+  const instance = await DuckDBInstance.create(`${file}.bare`, { threads: '1' });
+  const connection = await instance.connect();
+  await connection.run(`ATTACH '${file}' AS loaded (READ_ONLY)`);
+  await connection.run('CREATE TEMP TABLE staged AS FROM loaded.daily_production');
+  await connection.run('CREATE TABLE bare AS FROM staged LIMIT 0');
+  const sample = await measureWork(batches * wellsPerBatch * daysPerWell, async (counted) => {
+    for (let batch = 0; batch < batches; batch += 1) {
+      const from = batch * wellsPerBatch * daysPerWell;
+      await counted(async () => {
+        await connection.run('BEGIN');
+        await connection.run(
+          `INSERT INTO bare FROM staged WHERE rowid >= ${from} AND rowid < ${from + wellsPerBatch * daysPerWell}`,
+        );
+        await connection.run('COMMIT');
+      });
+    }
+  });
+  connection.closeSync();
+  instance.closeSync();
+  return sample;
 }
 
-async function plan(runId: string, units: number): Promise<void> {
+async function measured(
+  warehouse: Warehouse,
+  name: string,
+  count: number,
+  change: (day: number) => number,
+): Promise<Sample> {
+  await plan(warehouse, name, count * wellsPerBatch);
+  let longestMs = 0;
+  const sample = await measureWork(count * wellsPerBatch * daysPerWell, async (counted) => {
+    for (let batch = 0; batch < count; batch += 1) {
+      const windows = windowsOf(batch, change);
+      const beganMs = performance.now();
+      await counted(() =>
+        warehouse.dailyProduction.commit({
+          runId: name,
+          windows,
+          shrink: { maxShare: 0.2, maxRows: 3, allow: false },
+          committedAtMs: Date.now(),
+        }),
+      );
+      const tookMs = performance.now() - beganMs;
+      longestMs = Math.max(longestMs, tookMs);
+    }
+  });
+  console.log(`${name}: longest commit ${Math.round(longestMs)} ms`);
+  return sample;
+}
+
+async function plan(warehouse: Warehouse, runId: string, units: number): Promise<void> {
   await warehouse.ledger.runs.create({
     runId,
     job: 'bench',
@@ -114,14 +157,4 @@ function rowOf(well: number, day: number, change: number): DailyProductionRow {
     measures,
     extras: null,
   };
-}
-
-function print({ name, rows, commitMs }: Figure): void {
-  const totalMs = commitMs.reduce((sum, each) => sum + each, 0);
-  const rate = Math.round((rows / totalMs) * 1000).toLocaleString('en');
-  console.log(`${name.padEnd(16)} ${rate.padStart(9)} rows/s, longest commit ${Math.round(Math.max(...commitMs))} ms`);
-}
-
-function megabytes(bytes: number): number {
-  return Math.round(bytes / 1e6);
 }

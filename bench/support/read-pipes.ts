@@ -1,0 +1,42 @@
+/**
+ * Reads a file of pipes into request bodies in one of two ways, and prints rows and bytes as JSON: `bare` (csv-parse with
+ * columns, JSON.stringify by 500) and `checked` (the reader and the cutter of a push, which check every cell). Arguments:
+ * way, file.
+ */
+import { createReadStream } from 'node:fs';
+import { parse } from 'csv-parse';
+import { ChunkCutter, type PipeChunk } from '../../src/core/pipes/chunk-cutter.ts';
+import type { PipeItem, RejectedRows } from '../../src/pipes/items.ts';
+import { readPipes } from '../../src/pipes/read-pipes.ts';
+
+const limits = { maxItems: 500, maxBytes: 1_000_000 };
+let [rows, bodyBytes] = [0, 0];
+
+async function readBare(file: string): Promise<void> {
+  let chunk: unknown[] = [];
+  for await (const record of createReadStream(file).pipe(parse({ columns: true }))) {
+    chunk.push(record);
+    rows += 1;
+    if (chunk.length < limits.maxItems) continue;
+    bodyBytes += JSON.stringify(chunk).length;
+    chunk = [];
+  }
+  bodyBytes += JSON.stringify(chunk).length;
+}
+
+async function readChecked(file: string): Promise<void> {
+  const cutter = new ChunkCutter<PipeItem, RejectedRows>(() => limits);
+  const send = (chunk: PipeChunk<PipeItem, RejectedRows> | undefined): void => {
+    if (chunk === undefined) return;
+    rows += chunk.rowCount;
+    bodyBytes += `[${chunk.items.map((item) => item.body).join(',')}]`.length;
+  };
+  for await (const { entries } of readPipes({ path: file })) {
+    for (const entry of entries) send(entry.kind === 'item' ? cutter.add(entry) : cutter.reject(entry));
+  }
+  send(cutter.flush());
+}
+
+const [way, file = ''] = process.argv.slice(2);
+await (way === 'bare' ? readBare(file) : readChecked(file));
+console.log(JSON.stringify({ rows, bodyBytes }));
