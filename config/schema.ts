@@ -259,7 +259,7 @@ export const configSchema = z
         maxShareOfWellsPercent: percent.default(10),
         planMaxAgeHours: z.number().positive().default(24),
         refuseIfProducedWithinDays: z.number().int().positive().max(36_500).default(30),
-        chunkTargets: count(50),
+        chunkTargets: count(500),
         selections: z.record(selectionName, savedSelection).default({}),
       })
       .prefault({}),

@@ -12,6 +12,7 @@ import {
   type Verification,
 } from '../../src/core/cleanup/outcome.ts';
 import type { PlannedTarget } from '../../src/core/cleanup/plan.ts';
+import type { IntentPace } from '../../src/core/cleanup/intent-pace.ts';
 import { equipmentOf, isTimeSeries, targetKinds, type DeletionTarget } from '../../src/core/cleanup/target.ts';
 import { AbortedError, NotFoundError, WellsyncError } from '../../src/core/base/errors.ts';
 import { mapConcurrent } from '../../src/core/base/map-concurrent.ts';
@@ -25,7 +26,12 @@ import { checkProducing, type ProducingSettings } from './producing.ts';
 export interface DeletionSettings extends ProducingSettings {
   /** Concurrent requests of a chunk. */
   readonly concurrency: number;
+  /** Of all chunks of this process: what one learns of the service serves the next. */
+  readonly pace: IntentPace;
 }
+
+/** How much a kill makes uncertain at a slow service: the outcomes since then. */
+const settleEveryMs = 5_000;
 
 export class ChunkDeletion {
   readonly #settings: DeletionSettings;
@@ -38,30 +44,40 @@ export class ChunkDeletion {
   readonly #conclusions = new Map<number, DeletionConclusion>();
   readonly #errors = new Map<number, unknown>();
   readonly #withdrawn: number[] = [];
+  readonly #settled = new Set<number>();
   /** An error that every further target would meet as well: no further deletion is begun. */
   #forAll: unknown;
+  #settledAtMs: number;
 
   constructor(settings: DeletionSettings, chunk: ChunkOfWork<unknown>, context: JobContext) {
     this.#settings = settings;
     this.#chunk = chunk;
     this.#context = context;
+    this.#settledAtMs = context.now();
   }
 
   async run(): Promise<readonly UnsettledUnit[]> {
-    const { runId, units } = this.#chunk;
-    const { ledger, now } = this.#context;
+    const { units } = this.#chunk;
     await this.#refuseProducing();
     for (const kind of [undefined, ...targetKinds]) {
       const ofKind = units.filter(({ unit }) => this.#planned.get(unit)?.kind === kind && !this.#conclusions.has(unit));
-      for (const slice of slicesOf(ofKind, this.#settings.concurrency)) await this.#deleteSlice(slice);
+      await this.#deleteInGroups(ofKind);
     }
-    await this.#verify();
-    const conclusions = [...this.#conclusions].map(([unit, conclusion]) => {
-      return { unit, conclusion, warnings: this.#warnings.get(unit) ?? [] };
-    });
-    const outcomes = await ledger.deletions.conclude({ runId, conclusions, withdrawn: this.#withdrawn, atMs: now() });
-    await this.#chunk.settled(outcomes);
+    await this.#settle();
     return units.flatMap((unit) => (this.#errors.has(unit.unit) ? [{ unit, error: this.#errors.get(unit.unit) }] : []));
+  }
+
+  /** Checks and stores what was concluded since the last time. */
+  async #settle(): Promise<void> {
+    const { runId } = this.#chunk;
+    const { ledger, now } = this.#context;
+    await this.#verify();
+    const conclusions = [...this.#conclusions]
+      .filter(([unit]) => !this.#settled.has(unit))
+      .map(([unit, conclusion]) => ({ unit, conclusion, warnings: this.#warnings.get(unit) ?? [] }));
+    const withdrawn = this.#withdrawn.splice(0);
+    for (const { unit } of conclusions) this.#settled.add(unit);
+    await this.#chunk.settled(await ledger.deletions.conclude({ runId, conclusions, withdrawn, atMs: now() }));
   }
 
   async #refuseProducing(): Promise<void> {
@@ -81,19 +97,32 @@ export class ChunkDeletion {
     }
   }
 
-  /**
-   * As many deletions as there are concurrent requests: an intent says that a request may have been sent, so none is
-   * written for a request that only waits.
-   */
-  async #deleteSlice(slice: readonly PlannedUnit[]): Promise<void> {
+  /** In groups as large as the service is quick (src/core/cleanup/intent-pace.ts). */
+  async #deleteInGroups(units: readonly PlannedUnit[]): Promise<void> {
+    const { pace } = this.#settings;
+    const { now } = this.#context;
+    for (let from = 0; from < units.length;) {
+      const group = units.slice(from, from + pace.groupSize);
+      pace.note(group.length, await this.#deleteGroup(group));
+      from += group.length;
+      if (now() - this.#settledAtMs < settleEveryMs) continue;
+      await this.#settle();
+      this.#settledAtMs = now();
+    }
+  }
+
+  /** Returns the milliseconds that the requests took. */
+  async #deleteGroup(group: readonly PlannedUnit[]): Promise<number> {
     const { runId, signal } = this.#chunk;
     const { ledger, service, now } = this.#context;
     if (signal.aborted) this.#forAll ??= new AbortedError();
-    const units = slice.map(({ unit }) => unit).filter((unit) => this.#mayBegin(unit));
+    const units = group.map(({ unit }) => unit).filter((unit) => this.#mayBegin(unit));
     const batch = { runId, units, serviceUrl: service.baseUrl, atMs: now() };
     const begun = await ledger.deletions.begin(batch);
     this.#begun.push(...begun);
+    const beganMs = now();
     await mapConcurrent(begun, this.#settings.concurrency, (target) => this.#delete(target));
+    return now() - beganMs;
   }
 
   /** The wellbores of a well follow its micro strings: whatever keeps the micro strings keeps the wellbores. */
@@ -147,6 +176,7 @@ export class ChunkDeletion {
   /** Checks time series once more; the other kinds have no documented read (docs/interface.md section 4). */
   async #verify(): Promise<void> {
     const gone = this.#begun.filter(({ unit }) => {
+      if (this.#settled.has(unit)) return false;
       const outcome = this.#conclusions.get(unit)?.outcome;
       return outcome === 'deleted' || outcome === 'already gone';
     });
@@ -201,12 +231,6 @@ class Attempts {
     this.mayBeDone ||= this.#isSent && mayHaveTakenEffect(error);
     this.#isSent = false;
   }
-}
-
-function slicesOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
-  return Array.from({ length: Math.ceil(list.length / size) }, (_, place) =>
-    list.slice(place * size, (place + 1) * size),
-  );
 }
 
 function verificationOf({ sourceId }: DeletionTarget, left: ReadonlySet<string> | undefined): Verification {

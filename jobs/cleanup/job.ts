@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { refuseStale, refuseUnfit, type CleanupCaps, type CleanupPlan } from '../../src/core/cleanup/plan.ts';
+import { IntentPace } from '../../src/core/cleanup/intent-pace.ts';
 import { chunkTargets, targetText } from '../../src/core/cleanup/target.ts';
 import { UsageError } from '../../src/core/base/errors.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
@@ -15,7 +16,7 @@ import type { Job, JobContext } from '../../src/runs/job.ts';
 
 export const cleanupJobName = cleanup.name;
 
-export interface CleanupSettings extends DeletionSettings {
+export interface CleanupSettings extends Omit<DeletionSettings, 'pace'> {
   readonly planMaxAgeMs: number;
   readonly chunkTargets: number;
   /** Caps of confirmed plans. */
@@ -43,13 +44,14 @@ export type CleanupParams = z.output<typeof paramsSchema>;
 const lookAgainAfterMs = 600_000;
 
 export function createCleanupJob(settings: CleanupSettings): Job<CleanupParams> {
+  const pace = new IntentPace(settings.concurrency);
   return {
     ...cleanup,
     queue: 'cleanup',
     params: paramsSchema,
     varyingParams: ['checkedAtMs', 'requestedBy'],
     plan: (params, context, runId) => planUnits(params, settings, context, runId),
-    work: (chunk, context) => new ChunkDeletion(settings, chunk, context).run(),
+    work: (chunk, context) => new ChunkDeletion({ ...settings, pace }, chunk, context).run(),
     atEnd: (runId, { ledger, now }) => ledger.deletions.closeFailed(runId, now()),
     checkRetry: async (runId, { ledger, now }) => {
       const plan = await ledger.cleanupPlans.ofRun(runId);

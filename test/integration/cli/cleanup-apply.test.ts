@@ -1,4 +1,5 @@
 /** Applying plans: when it is allowed, the outcome of every target, and the audit. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../../config/load.ts';
@@ -6,6 +7,9 @@ import { createApp } from '../../../src/app/app.ts';
 import { cleanupBench, equipment, targetsCsv, well } from '../../support/cleanup-cli.ts';
 import { deletedAt } from '../../support/cleanup-field.ts';
 import type { CommandResult } from '../../support/command-result.ts';
+
+/** Longer than a group of intents waits for its last request (src/core/cleanup/intent-pace.ts). */
+const slowAnswerMs = 300;
 
 function expectRefusal(result: CommandResult, ...words: readonly string[]): void {
   for (const expected of words) expect(result.stderr).toContain(expected);
@@ -226,11 +230,12 @@ describe('a plan that is applied', () => {
     expect(unknown).toEqual([]);
   });
 
-  test('G6: a cleanup writes the intents of a chunk no sooner than their requests may be sent', async () => {
+  test('G6: a cleanup at a slow service writes the intents of a chunk no sooner than their requests may be sent', async () => {
     const intents: unknown[] = [];
     await using bench = await cleanupBench({
       async onRequest({ method }) {
         if (method !== 'DELETE') return undefined;
+        await delay(slowAnswerMs);
         intents.push((await bench.ask("SELECT count(*) FROM deletion_audit WHERE event = 'intent'"))[0]?.[0]);
         return undefined;
       },
