@@ -24,6 +24,9 @@ interface ReadingContext extends JobContext {
  */
 const daysToKnowPageBy = 3;
 
+/** A record a day since 1900, and some more: no read of a well is refused below it. */
+const leastMaxRows = 50_000;
+
 export async function readWindow(
   { unit, target: uwi }: PlannedUnit,
   spec: WindowSpec,
@@ -41,7 +44,8 @@ export async function readWindow(
     return reservation.came(rows);
   };
   const daysBefore = reach === 'last-day' ? daysToKnowPageBy : undefined;
-  const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, onRows };
+  const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);
+  const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, maxRows, onRows };
   const reading = await service.readDailyProduction(request, { signal }).catch(async (error: unknown) => {
     if (isUnprovenEnd(error)) await profiles.doubt({ uwi, timeZone }, profile, signal);
     throw error;

@@ -46,7 +46,7 @@ export function pageReader(bounds: PageBounds): AnswerReader<RecordPage> {
   };
 }
 
-const emptyPage: RecordPage = { records: [], textOf: () => ({ whole: () => 'null', member: () => 'null' }) };
+const emptyPage: RecordPage = { length: 0, records: [], textOf: () => ({ whole: () => 'null', member: () => 'null' }) };
 
 /**
  * docs/interface.md section 4.2. Throws PermanentError with the position of a record that breaks the contract: another

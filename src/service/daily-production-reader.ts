@@ -8,9 +8,10 @@ import { limitsFor, maxPagesFor, readPages } from '../core/paging/page-end.ts';
 import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging/page.ts';
 import { productionCalendar } from '../core/time/production-day.ts';
 import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
-import { askedWindow, type Window } from '../core/time/window.ts';
+import { askedWindow, daysIn, halvesOf, type Window } from '../core/time/window.ts';
+import { boundText, counted } from '../core/base/text.ts';
 import { refusalOf, replyTo, type PageReply } from './page-reply.ts';
-import type { ProductionDataService } from './production-data-service.ts';
+import type { DailyProductionRequest, ProductionDataService } from './production-data-service.ts';
 import { RecordCounter } from './record-counter.ts';
 import type { RecordPage } from './record-page.ts';
 import type { RequestOptions } from './request-layer.ts';
@@ -18,7 +19,7 @@ import type { RequestOptions } from './request-layer.ts';
 type PageQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
 export interface PageOptions extends RequestOptions {
   /** Most records of one page; a page with more is refused as `too-many-records`. */
-  readonly mostRecords?: number;
+  readonly mostRecords?: number | undefined;
 }
 
 type PageFetch = (query: PageQuery, options: PageOptions) => Promise<RecordPage>;
@@ -33,36 +34,107 @@ export function createDailyProductionReader(
 ): ProductionDataService['readDailyProduction'] {
   const grantedLimits = new Map<number, readonly PageLimit[]>();
 
-  return async ({ uwi, window, timeZone, pageLimit, pageLimitGranted, profile, daysBefore, onRows }, options = {}) => {
+  return async (request, options = {}) => {
+    const { uwi, window, timeZone, pageLimit, profile } = request;
     const counter = new RecordCounter(window, productionCalendar(timeZone), secrets);
     const answers = new AnswerCount();
-    const requested = askedWindow(window, daysBefore);
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);
-    const grantedLimit = pageLimitGranted === true ? pageLimit : undefined;
-    const pages = readPages({ window, limits, maxPages: maxPagesFor(requested), profile, grantedLimit });
-    let refusal: PermanentError | undefined;
-    let step = pages.next();
-    while (step.done !== true) {
-      const query = queryFor(uwi, requested, step.value);
-      const reply = await replyTo(fetchPage(query, { ...options, onAnswer: answers.count }));
-      if (reply instanceof PermanentError) refusal = reply;
-      step = pages.next(answerOf(reply, counter, requested, step.value));
-      await onRows?.(counter.rowCount);
-    }
-    const end = step.value;
-    if (end.kind === 'fail') throw failureOf(end.failure, uwi, refusal);
-    grantedLimits.set(wanted, end.limits);
-    const paging = { ...end.found, limitRefused: end.limits[0] !== limits[0] };
-    const misfits = profile === undefined ? [] : misfitsOf(profile, paging);
-    const notices = [...answers.notices(), ...limitNotice(wanted, end.limits[0]), ...misfitNotice(misfits)];
+    const ends = await readInParts({ window, uwi, onTooLarge: answers.countTooLarge }, async (part, isPart) => {
+      const { end, refusal } = await readPart({ ...request, part, isPart, limits, counter }, async (query) =>
+        replyTo(fetchPage(query, { ...options, onAnswer: answers.count, mostRecords: request.maxRows })),
+      );
+      if (end.kind === 'fail') throw failureOf(end.failure, uwi, refusal);
+      grantedLimits.set(wanted, end.limits);
+      return end;
+    });
+    const pagings = ends.map((end) => ({ ...end.found, limitRefused: end.limits[0] !== limits[0] }));
+    const misfits = new Set(profile === undefined ? [] : pagings.flatMap((paging) => misfitsOf(profile, paging)));
+    const granted = ends.at(-1)?.limits[0];
+    const notices = [...answers.notices(), ...limitNotice(wanted, granted), ...misfitNotice([...misfits])];
     return {
       ...counter.reading(answers.total, notices),
-      paging,
-      ...(misfits.length > 0 ? { profileMisfit: true } : {}),
+      paging: { ...pagings.at(-1), limitRefused: pagings.some(({ limitRefused }) => limitRefused) },
+      ...(misfits.size > 0 ? { profileMisfit: true } : {}),
       ...(answers.hadNoContent && counter.rowCount === 0 ? { isWithoutContent: true } : {}),
     };
   };
+}
+
+interface PartRequest extends DailyProductionRequest {
+  /** The window of the request, or a part of it. */
+  readonly part: Window;
+  readonly isPart: boolean;
+  readonly limits: readonly PageLimit[];
+  readonly counter: RecordCounter;
+}
+
+/** Reads the pages of one window to their end. */
+async function readPart(request: PartRequest, fetchPage: (query: PageQuery) => Promise<PageReply>) {
+  const { uwi, window, part, isPart, limits, counter, profile, maxRows = Infinity, onRows } = request;
+  const { pageLimit, pageLimitGranted } = request;
+  const requested = askedWindow(part, part.fromMs === window.fromMs ? request.daysBefore : undefined);
+  const grantedLimit = pageLimitGranted === true ? pageLimit : undefined;
+  const pages = readPages({ window: part, limits, maxPages: maxPagesFor(requested), profile, grantedLimit });
+  let refusal: PermanentError | undefined;
+  let step = pages.next();
+  while (step.done !== true) {
+    // The parts of a window overlap, and what came before them comes again.
+    const ask = isPart ? { ...step.value, again: Infinity } : step.value;
+    const reply = await fetchPage(queryFor(uwi, requested, ask));
+    if (reply instanceof PermanentError) refusal = reply;
+    step = pages.next(answerOf(reply, counter, requested, ask));
+    if (counter.rowCount > maxRows) throw tooManyRows(uwi, maxRows);
+    await onRows?.(counter.rowCount);
+  }
+  return { end: step.value, refusal };
+}
+
+interface WindowOfWell {
+  readonly window: Window;
+  readonly uwi: string;
+  readonly onTooLarge: (error: PermanentError) => void;
+}
+
+/**
+ * Reads a window with `read`; where an answer is too large, its halves instead, each in the same way (G8). Throws
+ * PermanentError for a day that is too large.
+ */
+async function readInParts<End>(
+  { window, uwi, onTooLarge }: WindowOfWell,
+  read: (part: Window, isPart: boolean) => Promise<End>,
+): Promise<readonly End[]> {
+  const ends: End[] = [];
+  const left = [window];
+  for (let part = left.pop(); part !== undefined; part = left.pop()) {
+    try {
+      ends.push(await read(part, part !== window));
+    } catch (error) {
+      if (!(error instanceof PermanentError) || !isTooLarge(error)) throw error;
+      onTooLarge(error);
+      if (daysIn(part) === 1) throw tooLargeDay(error, uwi, part);
+      left.push(...halvesOf(part).toReversed());
+    }
+  }
+  return ends;
+}
+
+/** An answer that a narrower window may shorten. */
+function isTooLarge({ code }: PermanentError): boolean {
+  return code === 'body-too-large' || code === 'too-many-records';
+}
+
+function tooLargeDay(cause: PermanentError, uwi: string, { fromMs }: Window): PermanentError {
+  return new PermanentError(cause.code, `${cause.message}, even for one day of ${uwi} (${boundText(fromMs)})`, {
+    cause,
+    hint: 'The service sends more for a day than fits: lower service.pageLimit, or raise worker.memoryMb.',
+  });
+}
+
+function tooManyRows(uwi: string, maxRows: number): PermanentError {
+  return new PermanentError('too-many-rows', `the service sent more than ${counted(maxRows, 'record')} of ${uwi}`, {
+    hint: 'Do the records keep their xid from one request to the next? If so, read the well in parts, by --from and --to, or raise worker.memoryMb.',
+  });
 }
 
 function queryFor(uwi: string, requested: Window, { page, limit, window = requested }: PageAsk): PageQuery {
@@ -136,6 +208,11 @@ class AnswerCount {
   readonly count = (status: number): void => {
     this.total += 1;
     if (status === 203 || status === 204) this.#undeclared.add(status);
+  };
+
+  /** A body that was not read to its end was an answer too. */
+  readonly countTooLarge = ({ code }: PermanentError): void => {
+    if (code === 'body-too-large') this.total += 1;
   };
 
   /** Whether an answer was 204. */

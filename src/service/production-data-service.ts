@@ -33,6 +33,8 @@ export interface DailyProductionRequest {
   /** The operator's statement that the service sends `pageLimit` rows when it has them. */
   readonly pageLimitGranted?: boolean | undefined;
   readonly profile?: ServiceProfile | undefined;
+  /** Most records that the read may hold; more fail it as `too-many-rows`. Unbounded if omitted. */
+  readonly maxRows?: number | undefined;
   /** Called after each page with the number of rows so far. The next page is requested when it resolves. */
   readonly onRows?: ((rows: number) => Promise<void>) | undefined;
 }
@@ -69,8 +71,10 @@ export interface ProductionDataService {
    * wider by a day on both sides; rows are kept by their own date, half-open.
    *
    * With a matching profile, a read takes one request more than there are pages. A profile that does not match is
-   * noticed: the result is still right, and marked (`profileMisfit`). Throws TransientError `unstable-read` when
-   * records moved between the pages in every pass (G4).
+   * noticed: the result is still right, and marked (`profileMisfit`). Where an answer is too large, the window is read
+   * in halves, down to a day (G8). Throws TransientError `unstable-read` when records moved between the pages in every
+   * pass (G4), PermanentError `body-too-large` or `too-many-records` for a day that is too large, `too-many-rows` for
+   * more than `maxRows`.
    */
   readDailyProduction(request: DailyProductionRequest, options?: CallOptions): Promise<WindowReading>;
 

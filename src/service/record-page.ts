@@ -13,6 +13,8 @@ import { UnreadRecord, type RecordText } from '../core/daily/record-check.ts';
 import { countedLevels, elementSpans, memberSpans, textWithin, type ElementSpan, type Span } from './json-spans.ts';
 
 export interface RecordPage {
+  /** Number of records. */
+  readonly length: number;
   /** The parsed records in their order; each iteration of a large page parses them anew. */
   readonly records: Iterable<unknown>;
   /** Text of a record, by its index on the page. */
@@ -82,6 +84,7 @@ function wholePage(body: string, mostRecords: number): RecordPage | PageFault {
   if (records.value.length > mostRecords) return 'too-many';
   let elements: readonly Span[] | undefined;
   return {
+    length: records.value.length,
     records: records.value,
     textOf: (index) =>
       recordText(body, () => {
@@ -100,14 +103,15 @@ function largePage(body: string, mostRecords: number): RecordPage | PageFault {
   if (/^\s*[{"]/.test(body)) return 'no-array';
   const elements = elementSpans(body, mostRecords);
   if (typeof elements === 'string') return elements;
+  const { length } = elements;
   const textOf = (index: number): RecordText => recordText(body, () => elements[index]);
   if (elements.every(isPlain) && elements.reduce((sum, { parts }) => sum + parts, 0) <= mostParts) {
     const records = parsed(body);
-    return records === undefined ? 'broken' : { records: records.value as readonly unknown[], textOf };
+    return records === undefined ? 'broken' : { length, records: records.value as readonly unknown[], textOf };
   }
   // Once before the first record is given out: a broken page has no records.
   if (elements.some((element) => recordAt(body, element) === undefined)) return 'broken';
-  return { records: recordsAt(body, elements), textOf };
+  return { length, records: recordsAt(body, elements), textOf };
 }
 
 function recordsAt(body: string, elements: readonly ElementSpan[]): Iterable<unknown> {

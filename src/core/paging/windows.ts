@@ -4,7 +4,7 @@
  * changes.
  */
 import { endOf, failWith, keysOf, type PageLimit, type Paging, type PagingEnd } from './page.ts';
-import { askedWindow, DAY_MS, type Window } from '../time/window.ts';
+import { askedWindow, DAY_MS, halvesOf, type Window } from '../time/window.ts';
 
 /**
  * Fewest rows at which a service may cut an answer (an assumption): a day, requested with one more on both sides, has
@@ -60,14 +60,9 @@ interface Half {
 }
 
 /** Undefined when the service refuses one of the halves. */
-function* askHalves({ fromMs, toMs }: Window, limit: PageLimit): Paging<readonly Half[] | undefined> {
-  const middleMs = fromMs + Math.ceil((toMs - fromMs) / 2);
-  const windows = [
-    { fromMs, toMs: middleMs },
-    { fromMs: middleMs, toMs },
-  ];
+function* askHalves(whole: Window, limit: PageLimit): Paging<readonly Half[] | undefined> {
   const halves: Half[] = [];
-  for (const window of windows) {
+  for (const window of halvesOf(whole)) {
     const answer = yield { page: 1, limit, window: askedWindow(window), again: Infinity };
     if (answer.kind === 'refused') return undefined;
     const isBeyond = answer.kind === 'page' && answer.isBeyond === true;

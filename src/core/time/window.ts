@@ -16,6 +16,19 @@ export function daysIn(window: Window): number {
   return Math.max(1, Math.ceil((window.toMs - window.fromMs) / DAY_MS));
 }
 
+/**
+ * The two halves of a window. They meet a whole number of days after its start; those of a window of a day or less in
+ * its middle.
+ */
+export function halvesOf({ fromMs, toMs }: Window): readonly [Window, Window] {
+  const lengthMs = toMs - fromMs;
+  const firstMs = lengthMs > DAY_MS ? DAY_MS * Math.ceil(daysIn({ fromMs, toMs }) / 2) : Math.ceil(lengthMs / 2);
+  return [
+    { fromMs, toMs: fromMs + firstMs },
+    { fromMs: fromMs + firstMs, toMs },
+  ];
+}
+
 /** A backfill reads an explicit window and never moves a watermark (G3). */
 export type ReadMode = 'incremental' | 'backfill';
 

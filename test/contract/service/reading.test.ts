@@ -321,6 +321,60 @@ describe('a read with a profile', () => {
   });
 });
 
+describe('a window whose answer is too large', () => {
+  const wide = { note: 'x'.repeat(20_000) };
+  const sizes =
+    (limit: number) =>
+    (sent: RecordedRequest): Reply => {
+      const { startDate = '', endDate = '', page, limit: wanted } = queryOf(sent);
+      const rows = days(-1, 11).filter(({ date }) => String(date) >= startDate && String(date) <= endDate);
+      const start = (Number(page) - 1) * Math.min(limit, Number(wanted));
+      if (start < 0) return { status: 400 };
+      return { body: rows.slice(start, start + Math.min(limit, Number(wanted))).map((row) => ({ ...row, ...wide })) };
+    };
+  const allDays = days(0, 10).map(({ date }) => String(date).slice(0, 10));
+
+  it('G8: is read in halves, each record once, and counts its requests', async () => {
+    await using server = await startScriptedServer(sizes(1_000));
+    // Five records fit.
+    await using client = serviceAt(server.baseUrl, { maxBodyBytes: 105_000 });
+    const reading = await client.service.readDailyProduction({ ...request, pageLimit: 500 });
+    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(reading.counts).toMatchObject({ read: 12, repeated: 0, outsideWindow: 2, requests: server.requests.length });
+    expectBalance(reading);
+  });
+
+  it('G8: is read in halves where a later page is too large', async () => {
+    await using server = await startScriptedServer((sent) => {
+      const reply = sizes(5)(sent);
+      if (!Array.isArray(reply.body)) return reply;
+      return {
+        body: reply.body.map((row: Record<string, unknown>) => (row['oilRate'] === 5 ? { ...row, more: wide } : row)),
+      };
+    });
+    await using client = serviceAt(server.baseUrl, { maxBodyBytes: 105_000 });
+    const reading = await client.service.readDailyProduction(request);
+    expect(reading.rows.map(({ day }) => day).toSorted()).toEqual(allDays);
+    expect(reading.rows.find(({ day }) => day === '2024-01-06')?.extras).toContain('more');
+    expectBalance(reading);
+  });
+
+  it('G8: G4: fails where a day does not fit, with words', async () => {
+    await using server = await startScriptedServer(sizes(1_000));
+    await using client = serviceAt(server.baseUrl, { maxBodyBytes: 30_000 });
+    const error = await rejectionOf(client.service.readDailyProduction(request));
+    expect(error).toMatchObject({ name: 'PermanentError', code: 'body-too-large' });
+    expect((error as Error).message).toContain('even for one day of 15/9-F-1 C (2024-01-01)');
+  });
+});
+
+it('G8: a read of a service that sends new records on every page fails when it holds as many as it may', async () => {
+  const { server, read } = await readerOver((_sent, index) => ({ body: days(index * 100, index * 100 + 100) }));
+  const error = await rejectionOf(read({ maxRows: 1_000 }));
+  expect(error).toMatchObject({ name: 'PermanentError', code: 'too-many-rows' });
+  expect(server.requests).toHaveLength(11);
+});
+
 it('G4: a read whose records move in every pass fails as unstable', async () => {
   const { read } = await readerOver((sent, index) => ({
     body: queryOf(sent)['page'] === '1' ? days(0, 5 + index) : [],
