@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { bySuite } from './suite-size.ts';
 
 /** Throws with the smallest counterexample, and the seed that repeats it. */
-export function expectForAll<Values>(property: fc.IProperty<Values>, numRuns = 5_000): void {
+export function expectForAll<Values>(property: fc.IProperty<Values>, numRuns = bySuite(2_000, 5_000)): void {
   fc.assert(property, runsOf(bySuite(1, 20) * numRuns));
 }
 

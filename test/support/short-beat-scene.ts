@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { generatedDaily } from '../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer, type TestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from './cli.ts';
+import { bySuite } from './suite-size.ts';
 
 /** Longer than a busy machine keeps a worker from its beat, or takes to start one. */
 export const beat = { beatEveryMs: 200, staleAfterMs: 6_000 };
@@ -146,7 +147,8 @@ export async function openScene(env: Readonly<Record<string, string>> = {}, chec
   return new Scene(server, home);
 }
 
-export const pipes = 20_000;
+/** Enough to interrupt their push within: ten seconds in the full suite, where it is done in several ways. */
+export const pipes = bySuite(8_000, 20_000);
 
 export async function expectWhole(scene: Scene, prefix: string, runId: string): Promise<void> {
   expect(await scene.report(prefix, runId)).toMatchObject({

@@ -55,14 +55,17 @@ describe('leave to send a request', () => {
 
   it('G9: a request longer than a lease keeps its place in the limiter', async () => {
     await using scene = await limiterScene();
-    const [slow, other] = (await scene.limiters(2, { concurrency: 1, leaseMs: 300 })) as [SharedLimiter, SharedLimiter];
+    const [slow, other] = (await scene.limiters(2, { concurrency: 1, leaseMs: 2_000 })) as [
+      SharedLimiter,
+      SharedLimiter,
+    ];
     const order: string[] = [];
     const leave = await slow.enter(never);
     const next = other.enter(never).then((leaveToo) => {
       order.push('the next is let in');
       leaveToo();
     });
-    await sleep(900);
+    await sleep(2_500);
     order.push('the slow one leaves');
     leave();
     await next;

@@ -281,7 +281,7 @@ describe('the time-out of a request', () => {
 
   it('ends the body of a refusal, which counts all the same', async () => {
     await using server = await rawServer(dripping(`${head('403 No', 'content-length: 100000\r\n')}\r\n`, 'x'));
-    await using client = serviceAt(server.baseUrl, { timeoutMs: 300, retry: once });
+    await using client = serviceAt(server.baseUrl, { timeoutMs: 1_500, retry: once });
     expect(await rejectionOf(client.service.fetchDailyProductionPage(page))).toMatchObject({ code: 'forbidden' });
   });
 });

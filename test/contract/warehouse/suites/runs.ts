@@ -5,6 +5,7 @@ import type { PlannedUnit, RunReport, UnitOutcome } from '../../../../src/core/r
 import { outcomeOfUnknown, rowsOfTarget } from '../../../../src/core/run/unknown-targets.ts';
 import type { RunFilter, RunLedger, RunPage } from '../../../../src/warehouse/port/runs.ts';
 import { allOf, committedAtMs } from '../../../support/warehouse-batches.ts';
+import { bySuite } from '../../../support/suite-size.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const dayMs = 86_400_000;
@@ -427,10 +428,11 @@ export function describeLedger(open: OpenWarehouse): void {
       ]);
     });
 
-    it('holds a plan of 100,000 units', async () => {
-      const runs = await planned(100_000);
-      expect(await runs.openUnits('r1', 49_999)).toEqual(unitsOf(100_000).slice(-2));
-      expect(await runs.settleRest('r1', { state: 'cancelled' })).toBe(100_000);
+    it('holds a plan of many units', async () => {
+      const units = bySuite(20_000, 100_000);
+      const runs = await planned(units);
+      expect(await runs.openUnits('r1', units / 2 - 1)).toEqual(unitsOf(units).slice(-2));
+      expect(await runs.settleRest('r1', { state: 'cancelled' })).toBe(units);
     });
 
     it('is the same for another warehouse on the same data', async () => {
