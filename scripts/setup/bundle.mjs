@@ -30,9 +30,6 @@ const engineRequire = {
   },
 };
 
-/** A package whose main file looks for its parts at run time, by paths that a bundle does not have. */
-const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
-
 /**
  * Throws Error for a file that would look for another one beside itself: it was not bundled.
  * @param {import('rolldown').RolldownOutput['output']} output
@@ -43,6 +40,33 @@ function requireWhole(output) {
     if (part !== undefined) throw new Error(`${file.fileName} would look for a file at run time: ${part}`);
   }
 }
+
+/**
+ * What wellsync uses of the HTTP client, whose index also loads fetch, WebSocket, caches and mocks: half of what an
+ * export would load. A name that is missing here fails the build.
+ */
+const client = `
+import buildConnector from 'undici/lib/core/connect.js';
+import errors from 'undici/lib/core/errors.js';
+import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+import Pool from 'undici/lib/dispatcher/pool.js';
+import request from 'undici/lib/api/api-request.js';
+Dispatcher.prototype.request = request;
+export { buildConnector, errors, Pool };`;
+
+const clientParts = {
+  name: 'client-parts',
+  /** @param {string} specifier */
+  resolveId(specifier) {
+    return specifier === 'undici' ? path.resolve('node_modules/undici/client-parts.js') : undefined;
+  },
+  /** @param {string} id */
+  load(id) {
+    return id.endsWith('/undici/client-parts.js')
+      ? { code: client, moduleType: /** @type {const} */ ('js') }
+      : undefined;
+  },
+};
 
 /**
  * The packages in each file, by its name.
@@ -70,9 +94,10 @@ export async function bundle(dist) {
   const bundled = await rolldown({
     input,
     platform: 'node',
+    // Of an ECMAScript module only what is used is kept, and it looks for none of its parts at run time.
+    resolve: { mainFields: ['module', 'main'] },
     external: native,
-    plugins: [engineRequire],
-    resolve: { alias },
+    plugins: [engineRequire, clientParts],
     transform: { define },
   });
   const dir = path.join(dist, 'program');

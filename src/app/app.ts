@@ -49,7 +49,15 @@ export interface App extends AsyncDisposable {
    */
   service(kind: 'prompt' | 'lasting', log: Logger): Promise<ProductionDataService>;
   /** Works these queues in this process until stopped. Closing the app does not stop them. */
-  startWorkers(queues: readonly ChunkQueueName[], log: Logger, outages: OutageRecord): Promise<RunningWorkers>;
+  startWorkers(how: WorkingHow): Promise<RunningWorkers>;
+}
+
+interface WorkingHow {
+  readonly queues: readonly ChunkQueueName[];
+  readonly log: Logger;
+  readonly outages: OutageRecord;
+  /** Called when this process has ended a run, or found it ended. */
+  readonly onRunEnded?: (runId: string) => void;
 }
 
 export interface AppOptions {
@@ -158,7 +166,7 @@ class ComposedApp implements App {
     return { ledger: this.ledger, queue: await this.queue(kind), location, times: this.#times };
   }
 
-  async startWorkers(queues: readonly ChunkQueueName[], log: Logger, outages: OutageRecord): Promise<RunningWorkers> {
+  async startWorkers({ queues, log, outages, onRunEnded = () => {} }: WorkingHow): Promise<RunningWorkers> {
     const { warehouse, ledger, jobs, config } = this;
     const [service, queue] = [await this.service('lasting', log), await this.queue('lasting')];
     const context = { service, warehouse, ledger, queue, jobs, now, log, outages };
@@ -173,7 +181,11 @@ class ComposedApp implements App {
       address: queueAddressOf(config),
       settings: { queues, ...config.worker, retry },
       handlers: {
-        coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
+        coordinate: async (runId, signal) => {
+          const look = await coordinator.coordinate(runId, signal);
+          if (look.kind === 'finished') onRunEnded(runId);
+          return look;
+        },
         work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
       },
       log,

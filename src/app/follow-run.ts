@@ -42,9 +42,11 @@ export async function followRun(
     readonly signal: AbortSignal;
     readonly onNoWorker?: () => void;
     readonly redisPatienceMs?: number;
+    /** Aborts when this process has ended the run itself: its end is looked for at once. */
+    readonly ended?: AbortSignal;
   },
 ): Promise<RunReport> {
-  const { observer, signal, onNoWorker = () => {}, redisPatienceMs = defaultRedisPatienceMs } = how;
+  const { observer, signal, onNoWorker = () => {}, redisPatienceMs = defaultRedisPatienceMs, ended } = how;
   const queue = await app.queue('lasting');
   const { ledger } = app;
   const context = {
@@ -55,6 +57,7 @@ export async function followRun(
     now: Date.now,
     onNoWorker,
     redisPatienceMs,
+    ended,
   };
   try {
     return await new Follower(runId, context, signal).run();
@@ -86,6 +89,7 @@ interface FollowContext {
   readonly now: () => number;
   readonly onNoWorker: () => void;
   readonly redisPatienceMs: number;
+  readonly ended: AbortSignal | undefined;
 }
 
 class Follower {
@@ -165,8 +169,13 @@ class Follower {
     onNoWorker();
   }
 
+  /** The end of the run shortens one pause, not those after it: the report may take a moment longer. */
   async #pause(): Promise<void> {
-    await pause(lookEveryMs, this.#signal);
+    const { ended } = this.#context;
+    if (ended === undefined || ended.aborted) return pause(lookEveryMs, this.#signal);
+    const early = AbortSignal.any([this.#signal, ended]);
+    await sleep(lookEveryMs, { signal: early }).catch(() => undefined);
+    if (this.#signal.aborted) throw new AbortedError('no longer followed');
   }
 }
 

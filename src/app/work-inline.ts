@@ -38,11 +38,12 @@ export async function workInline<T>(
     throw new UsageError(`run ${run.runId} is of a job that this version does not know: ${run.job}`);
   }
   const { maxHoldMs } = app.config.queue;
+  const endedHere = new AbortController();
   const follow = async (lost: AbortSignal, outages: OutageJournal): Promise<T> => {
     using held = watchHold(outages, maxHoldMs, run.runId);
     const ending = AbortSignal.any([signal, lost, held.signal]);
     try {
-      const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs };
+      const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const result = await use(await followRun(app, run, followed));
       await pruneOnceADay(app, log, ending);
       return result;
@@ -52,7 +53,10 @@ export async function workInline<T>(
     }
   };
   try {
-    return await workHere({ app, queues: [queue], log }, follow);
+    const onRunEnded = (runId: string): void => {
+      if (runId === run.runId) endedHere.abort();
+    };
+    return await workHere({ app, queues: [queue], log, onRunEnded }, follow);
   } catch (error) {
     if (!signal.aborted) throw error;
     // The running work may have been the last of the run.

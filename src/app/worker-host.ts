@@ -18,14 +18,20 @@ const takenOverGraceMs = 1_000;
  * Throws UsageError or UnreachableError if this queue may not work the warehouse (G11).
  */
 export async function workHere<T>(
-  work: { readonly app: App; readonly queues: readonly ChunkQueueName[]; readonly log: Logger },
+  work: {
+    readonly app: App;
+    readonly queues: readonly ChunkQueueName[];
+    readonly log: Logger;
+    /** Called when this process has ended a run, or found it ended. */
+    readonly onRunEnded?: (runId: string) => void;
+  },
   during: (lost: AbortSignal, outages: OutageJournal) => Promise<T>,
 ): Promise<T> {
-  const { app, queues, log } = work;
+  const { app, log } = work;
   const queue = await app.queue('lasting');
   await using claim = await app.claimQueue(log);
   const outages = new OutageJournal(log);
-  const workers = await app.startWorkers(queues, log, outages);
+  const workers = await app.startWorkers({ ...work, outages });
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);

@@ -59,20 +59,21 @@ export class Program {
     const finish = (code: ExitCode): void => void (exitCode = code);
     try {
       const program = await createProgram(this.#shell(finish), args);
-      program.hook('preAction', async () => {
-        this.#faultTexts = await import('./text/fault.ts');
-        const [{ foldedHint }, { withColour }] = await Promise.all([
-          import('./text/folded-text.ts'),
-          import('./text/colour.ts'),
-        ]);
-        this.#output.showWith(foldedHint, withColour);
-      });
       await program.parseAsync([...args], { from: 'user' });
       return exitCode;
     } catch (error) {
       if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUse;
       throw error;
     }
+  }
+
+  async #loadTexts(): Promise<void> {
+    this.#faultTexts = await import('./text/fault.ts');
+    const [{ foldedHint }, { withColour }] = await Promise.all([
+      import('./text/folded-text.ts'),
+      import('./text/colour.ts'),
+    ]);
+    this.#output.showWith(foldedHint, withColour);
   }
 
   #shell(finish: Shell['finish']): Shell {
@@ -85,6 +86,7 @@ export class Program {
         return context.stdin;
       },
       finish,
+      loadTexts: () => this.#loadTexts(),
       ...(carryOutLimited === undefined ? {} : { carryOutLimited }),
     };
   }

@@ -94,7 +94,8 @@ export interface RunProgressStore {
   advance(runId: string, progress: UnitProgress): Promise<void>;
   /** Records what was read of units. Ignores readings with fewer rows than the recorded ones, and of settled units. */
   noteReadings(runId: string, readings: readonly UnitReading[]): Promise<void>;
-  endChunk(runId: string, chunk: number): Promise<void>;
+  /** Returns whether every chunk of the run has ended. */
+  endChunk(runId: string, chunk: number): Promise<boolean>;
   /** Keeps the first stop request. A run without a progress gets one, so that the coordinator finds the request. */
   requestStop(runId: string, stopRequest: StopRequest): Promise<void>;
   finish(runId: string, state: RunState): Promise<void>;
@@ -158,6 +159,8 @@ export interface RunQueue {
   /** Adds the coordinator's item of a run. Idempotent: its id is deterministic. */
   submit(runId: string, generation: number): Promise<void>;
   isSubmitted(runId: string, generation: number): Promise<boolean>;
+  /** Lets the coordinator look at a run at once, where it would look later. It does without where this fails. */
+  hasten(runId: string, generation: number): Promise<void>;
   /** Adds the next wave: at most `limit` chunks that were not added yet. Returns their number. */
   enqueueNext(runId: string, limit: number): Promise<number>;
   /** The chunks that were added and have not ended, with their status in the queue. */

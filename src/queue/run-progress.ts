@@ -51,13 +51,14 @@ for _, reading in ipairs(cjson.decode(ARGV[1])) do
 end
 return 1`;
 
-/** KEYS: hash, ended bitmap. ARGV: chunk. */
+/** KEYS: hash, ended bitmap. ARGV: chunk. Returns 1 if every chunk has ended. */
 const endChunkScript = `
 if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
 if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 0 then redis.call('HINCRBY', KEYS[1], 'chunksEnded', 1) end
 ${redisNow}
 redis.call('HSET', KEYS[1], 'movedAtMs', now)
-return 1`;
+if redis.call('HGET', KEYS[1], 'chunksEnded') == redis.call('HGET', KEYS[1], 'chunks') then return 1 end
+return 0`;
 
 /** KEYS: hash. */
 const movedScript = `
@@ -128,8 +129,8 @@ export class RedisRunProgress implements RunProgressStore {
     await this.#redis.eval(readingsScript, 2, this.#hashOf(runId), this.#settledOf(runId), json);
   }
 
-  async endChunk(runId: string, chunk: number): Promise<void> {
-    await this.#redis.eval(endChunkScript, 2, this.#hashOf(runId), this.#endedOf(runId), chunk);
+  async endChunk(runId: string, chunk: number): Promise<boolean> {
+    return (await this.#redis.eval(endChunkScript, 2, this.#hashOf(runId), this.#endedOf(runId), chunk)) === 1;
   }
 
   async requestStop(runId: string, stopRequest: StopRequest): Promise<void> {

@@ -107,6 +107,15 @@ class BullRunQueue implements RunQueue {
     return state !== 'unknown' && state !== 'failed' && state !== 'completed';
   }
 
+  async hasten(runId: string, generation: number): Promise<void> {
+    try {
+      const item = await this.#runs.getJob(runItemId(runId, generation));
+      await item?.promote();
+    } catch {
+      // The item is not delayed, or Redis does not answer.
+    }
+  }
+
   async enqueueNext(runId: string, limit: number): Promise<number> {
     const progress = await this.progress.read(runId);
     if (progress === undefined) return 0;

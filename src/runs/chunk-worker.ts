@@ -167,7 +167,8 @@ export class ChunkWorker {
   }
 
   async #endChunk(item: ChunkItem): Promise<ChunkDecision> {
-    await this.#queue.progress.endChunk(item.runId, item.chunk);
+    const isLast = await this.#queue.progress.endChunk(item.runId, item.chunk);
+    if (isLast) await this.#queue.hasten(item.runId, item.generation);
     return { kind: 'settled' };
   }
 

@@ -32,7 +32,7 @@ export interface CoordinatorOptions {
 
 export const coordinatorDefaults = { chunksInFlight: 64, stuckAfterMs: 15_000 } as const;
 
-const lookAgainMs = { busy: 500, prepared: 50 } as const;
+const lookAgainMs = 500;
 type Look = Awaited<ReturnType<QueueHandlers['coordinate']>>;
 
 export class Coordinator {
@@ -160,7 +160,9 @@ export class Coordinator {
       counts: totals.counts,
       chunks: open.map((entry) => entry.chunk),
     });
-    return open.length === 0 ? this.#finish(runId, undefined) : { kind: 'again', delayMs: lookAgainMs.prepared };
+    if (open.length === 0) return this.#finish(runId, undefined);
+    await this.#queue.enqueueNext(runId, this.#options.chunksInFlight);
+    return again();
   }
 
   /** Leaves a plan whose run or worker is to stop: a plan writes nothing. Undefined when the run is to stop. */
@@ -239,7 +241,7 @@ export class Coordinator {
 }
 
 function again(): Look {
-  return { kind: 'again', delayMs: lookAgainMs.busy };
+  return { kind: 'again', delayMs: lookAgainMs };
 }
 
 function isPassing(error: unknown): boolean {

@@ -20,7 +20,6 @@ import type { StartOptions } from '../commands/start-options.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 import type { Output } from '../output.ts';
 import { adviceOf } from '../text/actions.ts';
-import { createProgressDisplay } from '../text/progress-display.ts';
 import { createLogReader } from '../text/readable-log.ts';
 import { reportText } from '../text/report.ts';
 import { noWorkerText } from '../text/runs.ts';
@@ -121,7 +120,7 @@ export async function followToEnd(run: RunName, context: CarryOutContext): Promi
   using stop = listenForStop(exitCodes.cancelled);
   const { app, output, opening } = context;
   if (opening !== undefined) output.narrate(opening);
-  const observer = displayFor(run, context);
+  const observer = await displayFor(run, context);
   try {
     const onNoWorker = (): void => observer.note(noWorkerText);
     const report = await followRun(app, run, { observer, signal: stop.signal, onNoWorker });
@@ -143,7 +142,7 @@ export async function workToEnd(run: RunName, context: CarryOutContext): Promise
   using stop = listenForStop(exitCodes.cancelled);
   const { app, output, opening } = context;
   if (opening !== undefined) output.narrate(opening);
-  const observer = displayFor(run, context);
+  const observer = await displayFor(run, context);
   const log = inlineLog(app.config, observer);
   const onStopping = (): void => {
     const grace = roughDurationText(app.config.worker.graceMs);
@@ -175,8 +174,9 @@ export async function printReport(
   return exitCode;
 }
 
-function displayFor({ job }: RunName, { app, output }: CarryOutContext): RunObserver {
+async function displayFor({ job }: RunName, { app, output }: CarryOutContext): Promise<RunObserver> {
   if (!output.showsProgress) return { show: () => {}, note: (text) => output.say(text), end: () => {} };
+  const { createProgressDisplay } = await import('../text/progress-display.ts');
   return createProgressDisplay(output, jobDescriptionOf(job, app.jobs));
 }
 

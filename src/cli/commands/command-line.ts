@@ -30,6 +30,8 @@ export interface Shell {
   readonly stdin: Readable;
   /** Receives the exit code of the command. */
   readonly finish: (exitCode: ExitCode) => void;
+  /** Loads the texts of faults and hints: called before an action begins in this process. */
+  readonly loadTexts: () => Promise<void>;
   /**
    * Runs the whole command line in a process with the limits of worker.memoryMb (G8); returns its exit code. Absent if
    * this process has the limits, or needs none.
@@ -58,6 +60,7 @@ export function actionOf<Options>(shell: Shell, work: Work<Options>): (this: Com
     // With --inline the command does the work of a worker.
     if (shell.carryOutLimited !== undefined && 'inline' in options)
       return finish(await shell.carryOutLimited({ environment, options }));
+    await shell.loadTexts();
     finish(await work({ output, environment, stdin: shell.stdin, options, args: this.args }));
   };
 }

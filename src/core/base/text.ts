@@ -1,9 +1,11 @@
 /** Text forms of figures and times, and safe forms of foreign text. */
 
-const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+/** Made at its first use: it takes longer than many a command. */
+let grouped: Intl.NumberFormat | undefined;
 
 /** 15,634 */
 export function figure(value: number): string {
+  grouped ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
   return grouped.format(value);
 }
 

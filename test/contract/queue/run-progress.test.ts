@@ -48,6 +48,14 @@ describe('the progress of a run', () => {
     expect((await progress.read(run))?.chunksEnded).toBe(2);
   });
 
+  it('says with the end of a chunk whether it was the last one, again too', async () => {
+    const run = newRun();
+    await progress.open(run, start);
+    const ends: boolean[] = [];
+    for (const chunk of [2, 0, 0, 1, 1]) ends.push(await progress.endChunk(run, chunk));
+    expect(ends).toEqual([false, false, false, true, true]);
+  });
+
   it('tells for how long it has not moved by the clock of Redis, whatever those of the hosts say', async () => {
     const run = newRun();
     const dayMs = 86_400_000;
@@ -106,7 +114,7 @@ describe('the progress of a run', () => {
     await progress.open(run, start);
     await progress.finish(run, 'done');
     expect((await progress.read(run))?.state).toBe('done');
-    const keys = await redis.keys(`*:run:${run}*`);
+    const keys = await redis.keys(`${prefix}:run:${run}*`);
     const livesSeconds = await Promise.all(keys.map((key) => redis.ttl(key)));
     expect(livesSeconds.length).toBeGreaterThan(0);
     expect(livesSeconds.every((seconds) => seconds > 0 && seconds <= 86_400)).toBe(true);

@@ -101,6 +101,28 @@ describe('queue items', () => {
     expect(looks).toBe(3);
   });
 
+  it('a coordinator that would look again in an hour looks at once when it is hastened', async () => {
+    const prefix = `test-${randomUUID()}`;
+    let looks = 0;
+    const { promise: finished, resolve } = deferred();
+    await workers(prefix, {
+      coordinate: async () => {
+        looks += 1;
+        if (looks === 1) return { kind: 'again', delayMs: 3_600_000 };
+        resolve();
+        return { kind: 'finished' };
+      },
+    });
+    const queue = await newQueue(prefix);
+    await queue.hasten('r', 0);
+    await queue.submit('r', 0);
+    await vi.waitFor(async () => {
+      await queue.hasten('r', 0);
+      expect(looks).toBe(2);
+    }, patiently);
+    await finished;
+  });
+
   it('G1: a run submitted twice has one coordinator', async () => {
     const prefix = `test-${randomUUID()}`;
     const queue = await newQueue(prefix);

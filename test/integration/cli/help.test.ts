@@ -12,7 +12,7 @@ function allOf(command: Command): readonly Command[] {
 
 const stdout = new PassThrough({ encoding: 'utf8' });
 const output = new Output({ stdout, stderr: new PassThrough(), json: false, quiet: false });
-const shell = { output, environment: {}, stdin: new PassThrough(), finish: () => {} };
+const shell = { output, environment: {}, stdin: new PassThrough(), finish: () => {}, loadTexts: async () => {} };
 
 function helpOf(command: Command): string {
   command.outputHelp();

@@ -8,7 +8,7 @@ import { runHere } from '../../support/cli-here.ts';
 
 const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
 const output = new Output({ stdout: sink, stderr: sink, json: false, quiet: false });
-const shell = { output, environment: {}, stdin: Readable.from([]), finish: () => {} };
+const shell = { output, environment: {}, stdin: Readable.from([]), finish: () => {}, loadTexts: async () => {} };
 
 /** The words of every command with an action: `runs list`. */
 function wordsOf(command: Command, above: readonly string[]): readonly (readonly string[])[] {
