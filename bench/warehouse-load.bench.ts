@@ -12,6 +12,7 @@ import { measureFields, type DailyProductionRow, type Measure } from '../src/cor
 import type { Sample } from './report/measurement.ts';
 import { measureWork } from './support/measured-work.ts';
 import { Recorder, rounds } from './support/record.ts';
+import { RowColumnsBuilder } from '../src/core/daily/row-columns.ts';
 import type { WindowBatch } from '../src/core/daily/merge.ts';
 import { DAY_MS } from '../src/core/time/window.ts';
 import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.ts';
@@ -121,8 +122,9 @@ async function plan(warehouse: Warehouse, runId: string, units: number): Promise
 function windowsOf(batch: number, change: (day: number) => number): readonly WindowBatch[] {
   return Array.from({ length: wellsPerBatch }, (_, place) => {
     const unit = batch * wellsPerBatch + place;
-    const rows = Array.from({ length: daysPerWell }, (__, day) => rowOf(unit, day, change(day)));
-    const counts = { read: rows.length, repeated: 0, outsideWindow: 0, quarantined: 0, defaulted: 0, requests: 1 };
+    const rows = new RowColumnsBuilder();
+    for (let day = 0; day < daysPerWell; day += 1) rows.putRow(rows.next, rowOf(unit, day, change(day)));
+    const counts = { read: daysPerWell, repeated: 0, outsideWindow: 0, quarantined: 0, defaulted: 0, requests: 1 };
     const mode = 'incremental';
     return {
       unit,
@@ -131,7 +133,7 @@ function windowsOf(batch: number, change: (day: number) => number): readonly Win
       mode,
       isVerified: true,
       readDays,
-      rows,
+      rows: rows.rows(),
       quarantined: [],
       counts,
       notices: [],
@@ -153,7 +155,7 @@ function rowOf(well: number, day: number, change: number): DailyProductionRow {
   return {
     xid: `${String(well).padStart(8, '0')}-0000-4000-8000-${String(day).padStart(12, '0')}`,
     instantMs,
-    day: new Date(instantMs).toISOString().slice(0, 10),
+    day: instantMs / DAY_MS,
     measures,
     extras: null,
   };

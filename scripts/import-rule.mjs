@@ -37,7 +37,7 @@ const rooms = {
 const drivers = {
   'src/queue': ['bullmq', 'ioredis'],
   'src/service': ['undici'],
-  'src/warehouse': ['@duckdb/node-api'],
+  'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings'],
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
   config: ['yaml'],
 };

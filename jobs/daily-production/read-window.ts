@@ -91,7 +91,7 @@ function freshnessAfter(
   today: number | undefined,
 ): Freshness {
   if (mode === 'backfill' || isPlugged || today === undefined) return 'fresh';
-  return freshnessOf({ lastDay: lastDayAfter(lastDay, rows), today, warnAfterDays, quarantined });
+  return freshnessOf({ lastDay: lastDayAfter(lastDay, rows.days), today, warnAfterDays, quarantined });
 }
 
 function isStale(freshness: Freshness): boolean {

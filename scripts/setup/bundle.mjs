@@ -24,7 +24,7 @@ const engineRequire = {
   /** @param {string} code */
   transform(code, /** @type {string} */ id) {
     if (!id.endsWith('/warehouse/duckdb/file/engine.js')) return undefined;
-    const bundled = code.replace('createRequire(import.meta.url)(', 'require(');
+    const bundled = code.replaceAll('createRequire(import.meta.url)(', 'require(');
     if (bundled === code) throw new Error(`${id} no longer loads the engine by createRequire(import.meta.url)`);
     return bundled;
   },

@@ -1,9 +1,11 @@
 /**
  * Collects and counts the records of one read while its pages arrive. Every record counts in exactly one place (G2).
  */
-import { checkRecord, type CheckedRecord } from '../core/daily/record-check.ts';
+import { checkRecord, isRecord, type CheckedRecord, type RecordText } from '../core/daily/record-check.ts';
+import { writePlainRecord } from '../core/daily/plain-record.ts';
 import type { PageAnswer } from '../core/paging/page.ts';
-import type { DailyProductionRow, QuarantinedRecord } from '../core/daily/row.ts';
+import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
+import type { QuarantinedRecord } from '../core/daily/row.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
 import type { Secrets } from '../core/base/secrets.ts';
@@ -11,11 +13,19 @@ import { cleanedExcerpt } from './cleaned-excerpt.ts';
 import { DAY_MS, isInside, type Window } from '../core/time/window.ts';
 import type { RecordPage } from './record-page.ts';
 
-/**
- * Place of a record: the row or the checked record inside the window; `outside` when its date is not inside. A plain
- * row, without defaults and extra fields, is stored alone to save memory: 60 years are 22,000 of them (G8).
- */
-type Place = DailyProductionRow | CheckedRecord | 'outside';
+type Quarantined = Extract<CheckedRecord, { kind: 'quarantined' }>;
+
+/** A page may consist of records that are no rows: room for more is made as rows come. */
+const mostReserved = 1_000;
+
+/** Place of a record: that of its row in the columns, its entry of the quarantine, or `outside` the window. */
+type Place = number | Quarantined | 'outside';
+
+interface Arrival {
+  readonly key: string;
+  /** Undefined for an unreadable date. */
+  readonly instantMs: number | undefined;
+}
 
 type PageKeys = Omit<Extract<PageAnswer, { kind: 'page' }>, 'kind'>;
 
@@ -25,6 +35,10 @@ export class RecordCounter {
   readonly #calendar: ProductionCalendar;
   /** One place for each record key, on whatever pages it came; the last arrival wins. */
   readonly #places = new Map<string, Place>();
+  readonly #rows = new RowColumnsBuilder();
+  /** Names of the extra fields of rows, by their place. */
+  readonly #extraFields = new Map<number, readonly string[]>();
+  #lastNames: readonly string[] = [];
   #read = 0;
 
   /** `secrets`: what no notice may show, not even as the name of a field. */
@@ -47,75 +61,98 @@ export class RecordCounter {
     const countBefore = this.#places.size;
     const around = { fromMs: requested.fromMs - DAY_MS, toMs: requested.toMs + DAY_MS };
     let isBeyond = false;
+    if (Array.isArray(page.records)) this.#rows.reserve(Math.min(page.records.length, mostReserved));
     const keys: string[] = [];
     for (const raw of page.records) {
-      const checked = checkRecord(raw, this.#calendar, page.textOf(keys.length));
-      const instantMs = instantOf(checked);
+      const { key, instantMs } = this.#addPlain(raw) ?? this.#addChecked(raw, page.textOf(keys.length));
       isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
-      keys.push(this.#put(checked));
+      keys.push(key);
     }
     const repeated = keys.length - (this.#places.size - countBefore);
     this.#read += keys.length - Math.min(again, repeated);
     return { keys, isBeyond };
   }
 
-  #put(checked: CheckedRecord): string {
+  /** Undefined for a record that needs the full check, which then takes the same place. */
+  #addPlain(raw: unknown): Arrival | undefined {
+    if (!isRecord(raw) || typeof raw['xid'] !== 'string') return undefined;
+    const key = raw['xid'].toLowerCase();
+    const before = this.#places.get(key);
+    const beforeMs = this.#instantAt(before);
+    const place = typeof before === 'number' ? before : this.#rows.next;
+    const instantMs = writePlainRecord(raw, this.#calendar, this.#rows.block, place);
+    if (instantMs === undefined) return undefined;
+    if (!isInside(this.#window, instantMs)) return { key: this.#settle(key, before, beforeMs, 'outside'), instantMs };
+    this.#rows.put(place);
+    if (this.#extraFields.size > 0) this.#extraFields.delete(place);
+    return { key: this.#settle(key, before, beforeMs, place), instantMs };
+  }
+
+  #addChecked(raw: unknown, text: RecordText): Arrival {
+    const checked = checkRecord(raw, this.#calendar, text);
     const key = keyOf(checked);
     const before = this.#places.get(key);
-    const place = this.#placeOf(checked);
-    this.#places.set(key, place);
-    const instantMs = instantOf(place);
-    return before === undefined || instantOf(before) === instantMs ? key : `${key} ${instantMs}`;
+    const beforeMs = this.#instantAt(before);
+    const { instantMs } = checked.kind === 'row' ? checked.row : checked;
+    // A record without a readable date counts as inside: it may belong to the window.
+    const isIn = instantMs === undefined || isInside(this.#window, instantMs);
+    const place = isIn ? this.#placeOf(checked, before) : 'outside';
+    return { key: this.#settle(key, before, beforeMs, place), instantMs };
   }
 
-  #placeOf(checked: CheckedRecord): Place {
-    if (!this.#isInside(checked)) return 'outside';
-    const isPlain = checked.kind === 'row' && !checked.defaulted && checked.extraFields.length === 0;
-    return isPlain ? checked.row : checked;
+  #placeOf(checked: CheckedRecord, before: Place | undefined): Place {
+    if (checked.kind === 'quarantined') return checked;
+    const place = typeof before === 'number' ? before : this.#rows.next;
+    this.#rows.putRow(place, checked.row, checked.defaulted);
+    this.#extraFields.delete(place);
+    if (checked.extraFields.length > 0) this.#extraFields.set(place, this.#shared(checked.extraFields));
+    return place;
   }
 
-  /** A record without a readable date counts as inside: it may belong to the window. */
-  #isInside(checked: CheckedRecord): boolean {
-    const instantMs = instantOf(checked);
-    return instantMs === undefined || isInside(this.#window, instantMs);
+  /** The same list for all rows with these extra fields: a service that sends one sends it with every record. */
+  #shared(names: readonly string[]): readonly string[] {
+    if (names.length !== this.#lastNames.length || names.some((name, index) => name !== this.#lastNames[index]))
+      this.#lastNames = names;
+    return this.#lastNames;
   }
 
-  /** The result of the read. Call it when all pages have come. */
+  /** Notes the place of a key. Returns the key, with the date when that has changed. */
+  #settle(key: string, before: Place | undefined, beforeMs: number | undefined, place: Place): string {
+    if (before !== place) this.#places.set(key, place);
+    if (typeof before === 'number' && before !== place) {
+      this.#rows.drop(before);
+      this.#extraFields.delete(before);
+    }
+    const afterMs = this.#instantAt(place);
+    return before === undefined || beforeMs === afterMs ? key : `${key} ${afterMs}`;
+  }
+
+  /** Instant of a record; undefined outside the window and for an unreadable date. */
+  #instantAt(place: Place | undefined): number | undefined {
+    if (typeof place === 'number') return this.#rows.block.instantsMs[place];
+    return typeof place === 'object' ? place.instantMs : undefined;
+  }
+
+  /** The result of the read. Call it once, when all pages have come. */
   reading(requests: number, notices: readonly string[]): Omit<WindowReading, 'paging'> {
-    const rows: DailyProductionRow[] = [];
     const quarantined: QuarantinedRecord[] = [];
-    const extraFields = new Set<string>();
-    let defaulted = 0;
     let outsideWindow = 0;
     for (const place of this.#places.values()) {
-      if (place === 'outside') {
-        outsideWindow += 1;
-      } else if (!('kind' in place)) {
-        rows.push(place);
-      } else if (place.kind === 'quarantined') {
-        quarantined.push(place.record);
-      } else {
-        rows.push(place.row);
-        if (place.defaulted) defaulted += 1;
-        for (const name of place.extraFields) extraFields.add(name);
-      }
+      if (place === 'outside') outsideWindow += 1;
+      else if (typeof place === 'object') quarantined.push(place.record);
     }
     const counts = {
       read: this.#read,
       repeated: this.#read - this.#places.size,
       outsideWindow,
       quarantined: quarantined.length,
-      defaulted,
+      defaulted: this.#rows.defaultedCount,
       requests,
     };
-    return { rows, quarantined, counts, notices: [...notices, ...extrasNotice(extraFields, this.#secrets)] };
+    const extraFields = new Set([...new Set(this.#extraFields.values())].flat());
+    const allNotices = [...notices, ...extrasNotice(extraFields, this.#secrets)];
+    return { rows: this.#rows.rows(), quarantined, counts, notices: allNotices };
   }
-}
-
-/** Instant of a record; undefined outside the window and for an unreadable date. */
-function instantOf(place: Place): number | undefined {
-  if (place === 'outside') return undefined;
-  return 'kind' in place && place.kind === 'row' ? place.row.instantMs : place.instantMs;
 }
 
 /** Key of a record: its xid, or its text when the xid cannot be read, so that the same page again has no new key. */

@@ -40,7 +40,9 @@ export function expectedDays(size: number): readonly number[] {
 }
 
 export function daysOf({ rows }: WindowReading): readonly number[] {
-  return rows.map(({ instantMs }) => (instantMs - startMs) / DAY_MS).toSorted((left, right) => left - right);
+  return [...rows.instantsMs]
+    .map((instantMs) => (instantMs - startMs) / DAY_MS)
+    .toSorted((left, right) => left - right);
 }
 
 export type Combination = Omit<TestingServerOptionsInput, 'host' | 'port'>;

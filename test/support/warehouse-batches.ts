@@ -1,15 +1,11 @@
 /** Readings and runs for tests of the warehouse, and queries for their results. */
-import {
-  measureFields,
-  type DailyProductionRow,
-  type Measure,
-  type QuarantinedRecord,
-} from '../../src/core/daily/row.ts';
+import { measureFields, type Measure, type QuarantinedRecord } from '../../src/core/daily/row.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
 import type { ShrinkGuard, WindowBatch } from '../../src/core/daily/merge.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
 import type { ReadMode } from '../../src/core/time/window.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
+import { columnsOf, type DatedRow } from './daily-rows.ts';
 
 /** The default guard (docs/design.md section 4.1). */
 export const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };
@@ -36,13 +32,13 @@ export function row(
   day: string,
   values: Readonly<Record<string, Measure>> = {},
   extras: string | null = null,
-): DailyProductionRow {
+): DatedRow {
   const measures = measureFields.map(({ name, required }) => values[name] ?? (required ? 0 : null));
   return { xid: xidOf(xid), instantMs: at(day), day, measures, extras };
 }
 
 /** Rows of the first `count` days of 2024, xid and oil rate by the day's number. */
-export function dailyRows(count: number): readonly DailyProductionRow[] {
+export function dailyRows(count: number): readonly DatedRow[] {
   return Array.from({ length: count }, (_, index) => row(index + 1, dayOf(index + 1), { oilRate: index + 1 }));
 }
 
@@ -55,7 +51,7 @@ export function unreadable(
 
 /** A reading of one window, by default January 2024; its counts add up. */
 export function reading(
-  rows: readonly DailyProductionRow[],
+  rows: readonly DatedRow[],
   details: {
     readonly unit?: number;
     readonly uwi?: string;
@@ -79,7 +75,7 @@ export function reading(
     mode,
     isVerified,
     readDays: wholeDays(window, 'UTC', window.toMs),
-    rows,
+    rows: columnsOf(rows),
     quarantined,
     counts,
     notices,

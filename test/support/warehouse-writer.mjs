@@ -5,6 +5,8 @@
  */
 import process from 'node:process';
 
+/** @type {typeof import('../../src/core/daily/row-columns.ts')} */
+const { RowColumnsBuilder } = await built('core/daily/row-columns.js');
 /** @type {typeof import('../../src/core/daily/row.ts')} */
 const { measureFields } = await built('core/daily/row.js');
 /** @type {typeof import('../../src/warehouse/duckdb/duckdb-warehouse.ts')} */
@@ -24,13 +26,16 @@ const warehouse = createDuckdbWarehouse({ path, now: Date.now, lockWaitMs: 30_00
 /** @param {number} batch @returns {import('../../src/core/daily/merge.ts').WindowBatch} */
 function windowOf(batch) {
   const fromMs = batch * rowsPerBatch * dayMs;
-  const rows = Array.from({ length: rowsPerBatch }, (_, index) => ({
-    xid: `${String(batch).padStart(8, '0')}-0000-4000-8000-${String(index).padStart(12, '0')}`,
-    instantMs: fromMs + index * dayMs,
-    day: new Date(fromMs + index * dayMs).toISOString().slice(0, 10),
-    measures: measureFields.map(({ kind }) => (kind === 'double' ? batch + index / 7 : null)),
-    extras: null,
-  }));
+  const rows = new RowColumnsBuilder();
+  for (let index = 0; index < rowsPerBatch; index += 1) {
+    rows.putRow(rows.next, {
+      xid: `${String(batch).padStart(8, '0')}-0000-4000-8000-${String(index).padStart(12, '0')}`,
+      instantMs: fromMs + index * dayMs,
+      day: batch * rowsPerBatch + index,
+      measures: measureFields.map(({ kind }) => (kind === 'double' ? batch + index / 7 : null)),
+      extras: null,
+    });
+  }
   const window = { fromMs, toMs: fromMs + rowsPerBatch * dayMs };
   const counts = { read: rowsPerBatch, repeated: 0, outsideWindow: 0, quarantined: 0, defaulted: 0, requests: 1 };
   const readDays = { fromDay: batch * rowsPerBatch, toDay: (batch + 1) * rowsPerBatch };
@@ -41,7 +46,7 @@ function windowOf(batch) {
     mode: 'incremental',
     isVerified: true,
     readDays,
-    rows,
+    rows: rows.rows(),
     quarantined: [],
     counts,
     notices: [],

@@ -1,19 +1,15 @@
 /** Freshness: whether new days of a well still come (docs/design.md section 4.1). Days are day numbers. */
 import { dayNumber } from '../time/day-number.ts';
-import type { DailyProductionRow, QuarantinedRecord } from './row.ts';
+import type { QuarantinedRecord } from './row.ts';
 
 /** `quarantined`: stale, although records of newer days come. `empty`: the well never had a row. */
 export type Freshness = 'fresh' | 'stale' | 'quarantined' | 'empty';
 
-/** The last day with a row after a read. */
-export function lastDayAfter(
-  lastDay: number | undefined,
-  rows: readonly Pick<DailyProductionRow, 'day'>[],
-): number | undefined {
-  let newest: string | undefined;
-  for (const { day } of rows) if (newest === undefined || day > newest) newest = day;
-  if (newest === undefined) return lastDay;
-  return Math.max(lastDay ?? Number.NEGATIVE_INFINITY, dayNumber(newest));
+/** The last day with a row after a read of rows of these days. */
+export function lastDayAfter(lastDay: number | undefined, days: Int32Array): number | undefined {
+  let newest = lastDay;
+  for (const day of days) if (newest === undefined || day > newest) newest = day;
+  return newest;
 }
 
 /** Whole days between the last day and today, neither counted. */

@@ -4,7 +4,9 @@
  */
 import { grouped } from '../base/grouped.ts';
 import type { DayInterval } from './coverage.ts';
-import type { DailyProductionRow, QuarantinedRecord } from './row.ts';
+import type { QuarantinedRecord } from './row.ts';
+import { type RowColumns, rowsWhere } from './row-columns.ts';
+import { xidText } from './xid.ts';
 import type { Fault } from '../base/errors.ts';
 import type { ReadingCounts } from './reading.ts';
 import type { UnitOutcome } from '../run/run.ts';
@@ -26,7 +28,7 @@ export interface WindowBatch {
   /** Whole days that the read covers. Coverage records them if the read is verified, unless the window is held. */
   readonly readDays: DayInterval | undefined;
   /** Checked, deduplicated by xid, all inside the window. */
-  readonly rows: readonly DailyProductionRow[];
+  readonly rows: RowColumns;
   readonly quarantined: readonly QuarantinedRecord[];
   readonly counts: ReadingCounts;
   readonly notices: readonly string[];
@@ -172,8 +174,11 @@ function settleWell(windows: readonly WindowBatch[]): readonly WindowBatch[] {
 }
 
 function withoutTaken(batch: WindowBatch, taken: Set<string>): WindowBatch {
-  const rows = batch.rows.filter((row) => !taken.has(row.xid));
-  for (const row of rows) taken.add(row.xid);
+  const xids = Array.from({ length: batch.rows.length }, (_, row) => xidText(batch.rows.xids, row));
+  const isFree = xids.map((xid) => !taken.has(xid));
+  for (const xid of xids) taken.add(xid);
+  if (!isFree.includes(false)) return batch;
+  const rows = rowsWhere(batch.rows, (row) => isFree[row] === true);
   const repeated = batch.counts.repeated + batch.rows.length - rows.length;
   return { ...batch, rows, counts: { ...batch.counts, repeated } };
 }

@@ -1,6 +1,7 @@
 /** The result of reading one window of one well, before the merge. */
 import type { ReadFindings } from '../paging/service-profile.ts';
-import type { DailyProductionRow, QuarantinedRecord } from './row.ts';
+import type { QuarantinedRecord } from './row.ts';
+import type { RowColumns } from './row-columns.ts';
 
 /** Counts of the records that the service sent, up to the merge (the export's sum of G2). */
 export interface ReadingCounts {
@@ -27,7 +28,7 @@ export interface ReadingCounts {
  */
 export interface WindowReading {
   /** Inside the window, one for each xid: `rows.length = read - repeated - outsideWindow - quarantined`. */
-  readonly rows: readonly DailyProductionRow[];
+  readonly rows: RowColumns;
   readonly quarantined: readonly QuarantinedRecord[];
   readonly counts: ReadingCounts;
   /** Sentences for the run's report, which prints each once: the names of extra fields, for example. */

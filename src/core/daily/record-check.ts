@@ -4,7 +4,15 @@
  */
 import { isTooDeep, mostLevels } from '../base/nesting.ts';
 import { figure } from '../base/text.ts';
-import { measureFields, type DailyProductionRow, type FieldKind, type Measure, type QuarantinedRecord } from './row.ts';
+import {
+  measureFields,
+  type DailyProductionRow,
+  type FieldKind,
+  type Measure,
+  type QuarantinedRecord,
+  type RawRecord,
+} from './row.ts';
+import { dayText } from '../time/day-number.ts';
 import { instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
 
 export type CheckedRecord =
@@ -44,7 +52,7 @@ export class UnreadRecord {
 }
 
 /** Bounds of what one row, or one quarantined record, takes in memory and in the warehouse (G8). */
-const mostTextChars = 65_536;
+export const mostTextChars = 65_536;
 const mostExtraFields = 1_000;
 
 const uuidPattern = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i;
@@ -67,7 +75,7 @@ export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: Re
   const { xid, date } = raw;
   const id = typeof xid === 'string' && uuidPattern.test(xid) ? xid.toLowerCase() : undefined;
   const instantMs = typeof date === 'string' ? instantOfDateTime(date, calendar) : undefined;
-  const day = instantMs === undefined ? undefined : calendar.dayOf(instantMs);
+  const day = instantMs === undefined ? undefined : calendar.dayNumberOf(instantMs);
   if (day === undefined) faults.unshift(`date is ${shown(date)}, not a date-time`);
   if (id === undefined) faults.unshift(`xid is ${shown(xid)}, not a uuid`);
   if (faults.length > 0 || id === undefined || instantMs === undefined || day === undefined) {
@@ -82,7 +90,7 @@ export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: Re
 }
 
 /** One pass over the fields present, not over all known fields: measured, a quarter of the time. */
-function readMeasures(raw: Readonly<Record<string, unknown>>) {
+function readMeasures(raw: RawRecord) {
   const measures = absentMeasures.slice();
   const extraFields: string[] = [];
   const faults: string[] = [];
@@ -157,7 +165,7 @@ const wanted: Readonly<Record<FieldKind, string>> = {
 /**
  * The named fields as a JSON object. A number with more digits than a double keeps is copied from the original text.
  */
-function jsonOf(raw: Readonly<Record<string, unknown>>, names: readonly string[], text: RecordText): string {
+function jsonOf(raw: RawRecord, names: readonly string[], text: RecordText): string {
   const members = names.map((name) => {
     const value = raw[name];
     return `${JSON.stringify(name)}:${isExact(value) ? JSON.stringify(value) : text.member(name)}`;
@@ -187,10 +195,11 @@ function quarantine(
   read: {
     readonly xid?: string | undefined;
     readonly instantMs?: number | undefined;
-    readonly day?: string | undefined;
+    readonly day?: number | undefined;
   },
 ): CheckedRecord {
-  const { xid = null, day = null, instantMs } = read;
+  const { xid = null, instantMs } = read;
+  const day = read.day === undefined ? null : dayText(read.day);
   const raw = text.whole(mostTextChars);
   const reason = [...faults, ...(raw.length < mostTextChars ? [] : [cutShort])].join('; ');
   return { kind: 'quarantined', record: { raw, reason, xid, day }, instantMs };
@@ -203,6 +212,6 @@ function shown(value: unknown): string {
   return text.length > longestShownValue ? `${text.slice(0, longestShownValue)}…` : text;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is RawRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -13,10 +13,23 @@ export interface MeasureField {
    * defaulted.
    */
   readonly required: boolean;
+  /**
+   * Reads the field of a record. A function written out for each field is much quicker than one that takes the name:
+   * the engine remembers for each where the value lies.
+   */
+  readonly valueIn: (record: RawRecord) => unknown;
 }
 
-function field(name: string, kind: FieldKind = 'double', required = false): MeasureField {
-  return { name, column: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), kind, required };
+/** A record as it came, parsed. */
+export type RawRecord = Readonly<Record<string, unknown>>;
+
+function field(
+  name: string,
+  valueIn: MeasureField['valueIn'],
+  kind: FieldKind = 'double',
+  required = false,
+): MeasureField {
+  return { name, column: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), kind, required, valueIn };
 }
 
 /**
@@ -24,50 +37,50 @@ function field(name: string, kind: FieldKind = 'double', required = false): Meas
  * units.
  */
 export const measureFields: readonly MeasureField[] = [
-  field('oilRate', 'double', true),
-  field('gasRate', 'double', true),
-  field('waterRate', 'double', true),
-  field('tubingPressure', 'double', true),
-  field('casingPressure', 'double', true),
-  field('choke', 'int32'),
-  field('gaugePressure'),
-  field('wellheadTemperature'),
-  field('gaugeTemperature'),
-  field('linePressure'),
-  field('gasLiftInjectionRate'),
-  field('espFrequency'),
-  field('espIntakePressure'),
-  field('espAmps'),
-  field('espVolts'),
-  field('espDischargePressure'),
-  field('espMotorTemperature'),
-  field('espVibration'),
-  field('srpStrokesPerMin'),
-  field('srpIntakePressure'),
-  field('srpFluidLoad'),
-  field('srpFillage'),
-  field('downtimeHours'),
-  field('downtimeCode', 'string'),
-  field('waterInjectionRate'),
-  field('gasInjectionRate'),
-  field('isAnnularFlow', 'boolean'),
-  field('isDualFlow', 'boolean'),
-  field('pcpSpeed'),
-  field('pcpTorque'),
-  field('pcpIntakePressure'),
-  field('pcpDischargePressure'),
+  field('oilRate', ({ oilRate }) => oilRate, 'double', true),
+  field('gasRate', ({ gasRate }) => gasRate, 'double', true),
+  field('waterRate', ({ waterRate }) => waterRate, 'double', true),
+  field('tubingPressure', ({ tubingPressure }) => tubingPressure, 'double', true),
+  field('casingPressure', ({ casingPressure }) => casingPressure, 'double', true),
+  field('choke', ({ choke }) => choke, 'int32'),
+  field('gaugePressure', ({ gaugePressure }) => gaugePressure),
+  field('wellheadTemperature', ({ wellheadTemperature }) => wellheadTemperature),
+  field('gaugeTemperature', ({ gaugeTemperature }) => gaugeTemperature),
+  field('linePressure', ({ linePressure }) => linePressure),
+  field('gasLiftInjectionRate', ({ gasLiftInjectionRate }) => gasLiftInjectionRate),
+  field('espFrequency', ({ espFrequency }) => espFrequency),
+  field('espIntakePressure', ({ espIntakePressure }) => espIntakePressure),
+  field('espAmps', ({ espAmps }) => espAmps),
+  field('espVolts', ({ espVolts }) => espVolts),
+  field('espDischargePressure', ({ espDischargePressure }) => espDischargePressure),
+  field('espMotorTemperature', ({ espMotorTemperature }) => espMotorTemperature),
+  field('espVibration', ({ espVibration }) => espVibration),
+  field('srpStrokesPerMin', ({ srpStrokesPerMin }) => srpStrokesPerMin),
+  field('srpIntakePressure', ({ srpIntakePressure }) => srpIntakePressure),
+  field('srpFluidLoad', ({ srpFluidLoad }) => srpFluidLoad),
+  field('srpFillage', ({ srpFillage }) => srpFillage),
+  field('downtimeHours', ({ downtimeHours }) => downtimeHours),
+  field('downtimeCode', ({ downtimeCode }) => downtimeCode, 'string'),
+  field('waterInjectionRate', ({ waterInjectionRate }) => waterInjectionRate),
+  field('gasInjectionRate', ({ gasInjectionRate }) => gasInjectionRate),
+  field('isAnnularFlow', ({ isAnnularFlow }) => isAnnularFlow, 'boolean'),
+  field('isDualFlow', ({ isDualFlow }) => isDualFlow, 'boolean'),
+  field('pcpSpeed', ({ pcpSpeed }) => pcpSpeed),
+  field('pcpTorque', ({ pcpTorque }) => pcpTorque),
+  field('pcpIntakePressure', ({ pcpIntakePressure }) => pcpIntakePressure),
+  field('pcpDischargePressure', ({ pcpDischargePressure }) => pcpDischargePressure),
 ];
 
 export type Measure = number | string | boolean | null;
 
-/** One checked row. Values are held by position, not by name: a well with 60 years of history has 22,000 rows (G8). */
+/** One checked row, on its way into the columns of its window (row-columns.ts). */
 export interface DailyProductionRow {
   /** Record identifier at the service: a UUID in lower case. */
   readonly xid: string;
   /** Instant of `date`, milliseconds since 1970-01-01T00:00Z. */
   readonly instantMs: number;
-  /** Calendar day of the instant in the configured zone, YYYY-MM-DD. */
-  readonly day: string;
+  /** Calendar day of the instant in the configured zone: days since 1970-01-01. */
+  readonly day: number;
   /** One value for each of {@link measureFields}, in that order. */
   readonly measures: readonly Measure[];
   /** Fields that the interface does not name, as one JSON object; null when there are none. */
@@ -80,7 +93,7 @@ export interface QuarantinedRecord {
   readonly raw: string;
   /** Every fault, each with the name of its field. */
   readonly reason: string;
-  /** xid and production day of the record; null when they cannot be read. */
+  /** xid and production day (YYYY-MM-DD) of the record; null when they cannot be read. */
   readonly xid: string | null;
   readonly day: string | null;
 }

@@ -3,7 +3,7 @@
  * across every change of a zone's offset, and fast enough to run for every row of an export.
  */
 import { UsageError } from '../base/errors.ts';
-import { dayNumber } from './day-number.ts';
+import { dayText } from './day-number.ts';
 import { DAY_MS } from './window.ts';
 
 /** Instants outside [0001-01-02, 9999-12-31) UTC do not have a four-digit year in every zone. */
@@ -15,10 +15,12 @@ const earliestLookUpMs = Date.UTC(1800, 0, 1);
 /** Cached offsets per zone, in days: three times what a history from 1900 needs. */
 const maxKnownDays = 150_000;
 
-/** The calendar of one zone. Days are YYYY-MM-DD; instants are milliseconds since 1970-01-01T00:00Z. */
+/** The calendar of one zone. Instants are milliseconds since 1970-01-01T00:00Z. */
 export interface ProductionCalendar {
   readonly timeZone: string;
-  /** Calendar day of an instant; undefined outside the years 1 to 9999. */
+  /** Number of the calendar day of an instant (./day-number.ts); undefined outside the years 1 to 9999. */
+  dayNumberOf(instantMs: number): number | undefined;
+  /** The same day as text, YYYY-MM-DD. */
   dayOf(instantMs: number): string | undefined;
   /**
    * Instant of a local wall-clock time, given as if it were UTC. A time that occurs twice is the first one. A time that
@@ -51,8 +53,7 @@ export function isTimeZone(name: string): boolean {
 
 /** Number of the calendar day of an instant in a zone (./day-number.ts); undefined outside the years 1 to 9999. */
 export function dayAt(instantMs: number, timeZone: string): number | undefined {
-  const day = productionCalendar(timeZone).dayOf(instantMs);
-  return day === undefined ? undefined : dayNumber(day);
+  return productionCalendar(timeZone).dayNumberOf(instantMs);
 }
 
 /** The first instant of `day` in a zone; undefined when `day` is not a calendar day of the form YYYY-MM-DD. */
@@ -68,6 +69,10 @@ const dateTimePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+
  * date that does not exist (2024-02-30), or lies outside the years 1 to 9999.
  */
 export function instantOfDateTime(text: string, calendar: ProductionCalendar): number | undefined {
+  return instantOfUtcText(text) ?? instantByPattern(text, calendar);
+}
+
+function instantByPattern(text: string, calendar: ProductionCalendar): number | undefined {
   const match = dateTimePattern.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', offset] = match;
@@ -78,6 +83,42 @@ export function instantOfDateTime(text: string, calendar: ProductionCalendar): n
   if (dayMs === undefined || timeMs === undefined) return undefined;
   const instantMs = applyOffset(dayMs + timeMs, offset, calendar);
   return instantMs !== undefined && isDatable(instantMs) ? instantMs : undefined;
+}
+
+/**
+ * The instant of the most usual forms, `2024-02-01T00:00:00Z` and `2024-02-01T00:00:00.000Z`, at a tenth of the cost of
+ * the pattern. Undefined for any other text.
+ */
+function instantOfUtcText(text: string): number | undefined {
+  const hasFraction = text.length === 24;
+  if (!hasFraction && text.length !== 20) return undefined;
+  if (text[4] !== '-' || text[7] !== '-' || text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') return undefined;
+  if (!text.endsWith('Z') || (hasFraction && text[19] !== '.')) return undefined;
+  const year = pairAt(text, 0) * 100 + pairAt(text, 2);
+  const month = pairAt(text, 5);
+  const day = pairAt(text, 8);
+  const hour = pairAt(text, 11);
+  const minute = pairAt(text, 14);
+  const second = pairAt(text, 17);
+  const fractionMs = hasFraction ? pairAt(text, 20) * 10 + digitAt(text, 22) : 0;
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999, and days that do not exist as later ones.
+  const isPlain = year >= 100 && day >= 1 && day <= (shortestMonths[month] ?? 0) && hour <= 23 && minute <= 59;
+  if (!isPlain || !(second <= 59)) return undefined;
+  const instantMs = Date.UTC(year, month - 1, day, hour, minute, second, fractionMs);
+  return isDatable(instantMs) ? instantMs : undefined;
+}
+
+/** Days of each month in a year that is not a leap year: a 29 February is left to the pattern. */
+const shortestMonths: readonly number[] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** NaN for a character that is no digit. */
+function digitAt(text: string, place: number): number {
+  const digit = text.charCodeAt(place) - 48;
+  return digit >= 0 && digit <= 9 ? digit : Number.NaN;
+}
+
+function pairAt(text: string, place: number): number {
+  return digitAt(text, place) * 10 + digitAt(text, place + 1);
 }
 
 function applyOffset(localMs: number, offset: string | undefined, calendar: ProductionCalendar): number | undefined {
@@ -101,10 +142,15 @@ function timeOfDayMs(hour: number, minute: number, second: number, fraction: str
 }
 
 function calendarOf(timeZone: string, offsetMs: (instantMs: number) => number): ProductionCalendar {
+  const dayNumberOf = (instantMs: number): number | undefined =>
+    isDatable(instantMs) ? Math.floor((instantMs + offsetMs(instantMs)) / DAY_MS) : undefined;
   return {
     timeZone,
-    dayOf: (instantMs) =>
-      isDatable(instantMs) ? new Date(instantMs + offsetMs(instantMs)).toISOString().slice(0, 10) : undefined,
+    dayNumberOf,
+    dayOf: (instantMs) => {
+      const day = dayNumberOf(instantMs);
+      return day === undefined ? undefined : dayText(day);
+    },
     instantOfLocal: (localMs) => {
       // No zone changes its offset twice within two days, so these are the offsets on both sides of any nearby change.
       const before = localMs - offsetMs(localMs - DAY_MS);

@@ -3,6 +3,7 @@ import { AbortedError } from '../../../src/core/base/errors.ts';
 import type { WindowReading } from '../../../src/core/daily/reading.ts';
 import type { ServiceProfile } from '../../../src/core/paging/service-profile.ts';
 import { DAY_MS } from '../../../src/core/time/window.ts';
+import { rowsOf } from '../../support/daily-rows.ts';
 import { startScriptedServer, type RecordedRequest, type Reply, type Script } from '../../support/scripted-server.ts';
 import { rejectionOf, serviceAt } from '../../support/service-under-test.ts';
 
@@ -56,7 +57,9 @@ describe('the read of a window', () => {
   it('a read requests a day more on both sides and keeps the half-open window', async () => {
     const { server, read } = await readerOver(pagesOf(days(-1, 12)));
     const reading = await read();
-    expect(reading.rows.map(({ day }) => day)).toEqual(days(0, 10).map(({ date }) => String(date).slice(0, 10)));
+    expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(
+      days(0, 10).map(({ date }) => String(date).slice(0, 10)),
+    );
     expect(reading.counts).toEqual({
       read: 13,
       repeated: 0,
@@ -78,7 +81,7 @@ describe('the read of a window', () => {
     const moved = [record(0), record(1), record(2), record(3, { oilRate: 1 }), record(3, { oilRate: 2 }), record(4)];
     const { read } = await readerOver(pagesOf(moved));
     const reading = await read();
-    expect(reading.rows.map(({ measures }) => measures[0])).toEqual([0, 1, 2, 2, 4]);
+    expect(rowsOf(reading.rows).map(({ measures }) => measures[0])).toEqual([0, 1, 2, 2, 4]);
     expect(reading.counts).toMatchObject({ read: 6, repeated: 1 });
     expectBalance(reading);
   });
@@ -97,7 +100,7 @@ describe('the read of a window', () => {
     const { oilRate: _absent, ...defaulted } = record(4);
     const { read } = await readerOver(pagesOf([...broken, defaulted]));
     const reading = await read();
-    expect(reading.rows.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-04', '2024-01-05']);
+    expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-04', '2024-01-05']);
     expect(reading.quarantined.map(({ reason, day }) => [reason, day])).toEqual([
       ['choke is 1.5, not a whole number of 32 bits', '2024-01-02'],
       ['xid is null, not a uuid', '2024-01-03'],
@@ -119,7 +122,7 @@ describe('the read of a window', () => {
     }));
     const { quarantined, rows } = await read();
     expect(quarantined).toMatchObject([{ raw: broken, reason: expect.stringContaining('oilRate is Infinity') }]);
-    expect(rows.map(({ extras }) => extras)).toEqual([
+    expect(rowsOf(rows).map(({ extras }) => extras)).toEqual([
       '{"meter id":12345678901234567890,"nested":{"sums":[0.12345678901234567891, 2]},"short":1.5}',
     ]);
   });
@@ -146,7 +149,7 @@ describe('the read of a window', () => {
       const broken = shape.replace('DEEP', `${'['.repeat(levels)}${']'.repeat(levels)}`);
       const { read } = await readerOver(around(broken));
       const reading = await read();
-      expect(reading.rows.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
+      expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
       expect(reading.quarantined).toMatchObject([
         { raw: broken.slice(0, 65_536), reason: expect.stringContaining(reason) },
       ]);
@@ -171,7 +174,7 @@ describe('the read of a window', () => {
     const [, bytes, named, raw] = given;
     const { read } = await readerOver(around(bytes));
     const reading = await read();
-    expect(reading.rows.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
+    expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
     const [broken] = reading.quarantined;
     expect(broken?.reason).toContain(named);
     expect(broken?.reason).toContain('not Unicode');
@@ -182,18 +185,18 @@ describe('the read of a window', () => {
   it('a pair of surrogates, U+FFFD and text beyond Latin-1 are text', async () => {
     const { read } = await readerOver(around(textOfDay('"downtimeCode":"\\ud83d\\ude00 \uFFFD é 油井"')));
     const { rows } = await read();
-    expect(rows[1]?.measures).toContain('😀 \uFFFD é 油井');
+    expect(rowsOf(rows)[1]?.measures).toContain('😀 \uFFFD é 油井');
   });
 
   it('an extra field keeps the sign of -0', async () => {
     const { read } = await readerOver(around(textOfDay('"zero":-0,"zeros":[-0,0]')));
-    expect((await read()).rows[1]?.extras).toBe('{"zero":-0,"zeros":[-0,0]}');
+    expect((await read()).rows.extras.get(1)).toBe('{"zero":-0,"zeros":[-0,0]}');
   });
 
   it('a record with a thousand extra fields is read, and keeps their digits', async () => {
     const fields = Array.from({ length: 1_000 }, (_, index) => `"f${index}":${index}.1234567890123456789`);
     const { read } = await readerOver(around(textOfDay(fields.join(','))));
-    expect((await read()).rows[1]?.extras).toBe(`{${fields.join(',')}}`);
+    expect((await read()).rows.extras.get(1)).toBe(`{${fields.join(',')}}`);
   });
 
   it.each([
@@ -210,7 +213,7 @@ describe('the read of a window', () => {
       const [, field, reason] = given;
       const { read } = await readerOver(around(textOfDay(field)));
       const reading = await read();
-      expect(reading.rows.map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
+      expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
       expect(reading.quarantined).toHaveLength(1);
       expect(reading.quarantined[0]).toMatchObject({ day: '2024-01-02', raw: textOfDay(field).slice(0, 65_536) });
       expect(reading.quarantined[0]?.reason).toContain(reason);
@@ -245,7 +248,7 @@ describe('the read of a window', () => {
       pagesOf([record(0, { date: '2024-01-05T23:30:00Z' }), record(1, { date: '2024-01-07T00:00:00' })]),
     );
     const { rows } = await read({ timeZone: 'Europe/Oslo' });
-    expect(rows.map(({ day, instantMs }) => [day, instantMs])).toEqual([
+    expect(rowsOf(rows).map(({ day, instantMs }) => [day, instantMs])).toEqual([
       ['2024-01-06', Date.parse('2024-01-05T23:30:00Z')],
       ['2024-01-07', Date.parse('2024-01-06T23:00:00Z')],
     ]);
@@ -288,7 +291,7 @@ describe('a read with a profile', () => {
   it('a matching profile saves requests', async () => {
     const { server, read } = await readerOver(pagesOf(days(-1, 12)));
     const reading = await read({ profile, pageLimit: 500 });
-    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(allDays);
     expect(server.requests.map((sent) => `${queryOf(sent)['page']}:${queryOf(sent)['limit']}`)).toEqual([
       '1:50',
       '2:12',
@@ -314,7 +317,7 @@ describe('a read with a profile', () => {
   ])('G4: a read notices an outdated profile and still returns every row: %s', async (_name, part, script, misfit) => {
     const { read } = await readerOver(script);
     const reading = await read({ profile: { ...profile, ...part }, pageLimit: 50 });
-    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(allDays);
     expect(reading.profileMisfit).toBe(true);
     expect(reading.notices).toContain(`the service no longer fits its profile: ${misfit}`);
     expectBalance(reading);
@@ -339,7 +342,7 @@ describe('a window whose answer is too large', () => {
     // Five records fit.
     await using client = serviceAt(server.baseUrl, { maxBodyBytes: 105_000 });
     const reading = await client.service.readDailyProduction({ ...request, pageLimit: 500 });
-    expect(reading.rows.map(({ day }) => day)).toEqual(allDays);
+    expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(allDays);
     expect(reading.counts).toMatchObject({ read: 12, repeated: 0, outsideWindow: 2, requests: server.requests.length });
     expectBalance(reading);
   });
@@ -354,8 +357,12 @@ describe('a window whose answer is too large', () => {
     });
     await using client = serviceAt(server.baseUrl, { maxBodyBytes: 105_000 });
     const reading = await client.service.readDailyProduction(request);
-    expect(reading.rows.map(({ day }) => day).toSorted()).toEqual(allDays);
-    expect(reading.rows.find(({ day }) => day === '2024-01-06')?.extras).toContain('more');
+    expect(
+      rowsOf(reading.rows)
+        .map(({ day }) => day)
+        .toSorted(),
+    ).toEqual(allDays);
+    expect(rowsOf(reading.rows).find(({ day }) => day === '2024-01-06')?.extras).toContain('more');
     expectBalance(reading);
   });
 
@@ -446,5 +453,10 @@ describe('a failed read', () => {
 it('the read of an empty well has no rows', async () => {
   const { read } = await readerOver(pagesOf([]));
   const reading = await read();
-  expect(reading).toMatchObject({ rows: [], quarantined: [], notices: [], counts: { read: 0, requests: 2 } });
+  expect(reading).toMatchObject({
+    rows: { length: 0 },
+    quarantined: [],
+    notices: [],
+    counts: { read: 0, requests: 2 },
+  });
 });

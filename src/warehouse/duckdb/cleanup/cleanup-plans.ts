@@ -8,7 +8,7 @@ import type { RunState } from '../../../core/run/run.ts';
 import type { CleanupPlans, TargetSlice } from '../../port/cleanup.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { instant, jsonText, readRows, streamRows, wellFormed } from '../file/sql.ts';
-import { appendRows } from '../daily/staging.ts';
+import { appendRows } from '../file/append-rows.ts';
 import { readRecentProduction } from './recent-production.ts';
 import { claimForService } from '../ownership/service-claim.ts';
 

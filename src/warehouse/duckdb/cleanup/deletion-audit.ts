@@ -18,7 +18,7 @@ import type { AuditVerdict } from '../../port/cleanup.ts';
 import { messageOf } from '../file/engine-fault.ts';
 import { jsonValue } from '../query/json-value.ts';
 import { readRows } from '../file/sql.ts';
-import { appendRows } from '../daily/staging.ts';
+import { appendRows } from '../file/append-rows.ts';
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');

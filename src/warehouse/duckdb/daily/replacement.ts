@@ -92,10 +92,7 @@ function insertionOf(windows: readonly CountedWindow[], isCompared: boolean): st
 }
 
 function isInOrder({ rows }: KeyedWindow): boolean {
-  for (let index = 1; index < rows.length; index += 1) {
-    if ((rows[index]?.instantMs ?? 0) < (rows[index - 1]?.instantMs ?? 0)) return false;
-  }
-  return true;
+  return rows.instantsMs.every((instantMs, row) => row === 0 || instantMs >= (rows.instantsMs[row - 1] ?? 0));
 }
 
 const rowsNow = (windows: readonly KeyedWindow[]): string => `

@@ -1,99 +1,131 @@
-/** Loads rows into DuckDB column by column: data chunks into a temporary table, without a statement or text per row. */
-import type { DuckDBConnection, DuckDBValue, DuckDBDataChunk as DataChunk } from '@duckdb/node-api';
-import { DuckDBDataChunk } from '../file/engine.ts';
-import type { DailyProductionRow, Measure } from '../../../core/daily/row.ts';
+/** Loads the rows of windows into DuckDB, by copies of slices of their columns (docs/design.md section 7). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
-import { declared, measureColumns, named } from '../schema/columns.ts';
-import { instant, wellFormed } from '../file/sql.ts';
+import type { MeasureColumn, RowColumns } from '../../../core/daily/row-columns.ts';
+import { xidBytes } from '../../../core/daily/xid.ts';
+import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
+import { declared, measureColumns } from '../schema/columns.ts';
+import { wellFormed } from '../file/sql.ts';
 
-/** Capacity of a data chunk. */
-const rowsPerChunk = 2_048;
-
-/** Text and doubles load fastest; the merge casts them in one statement. */
-const stagedTable = `CREATE OR REPLACE TEMP TABLE staged_text
-  (window_no INTEGER, xid VARCHAR, instant_ms DOUBLE, production_day VARCHAR, ${declared(measureColumns)}, extras VARCHAR)`;
-
-const typedTable = `CREATE OR REPLACE TEMP TABLE staged_row AS
-  SELECT window_no, xid::UUID AS xid, ${instant('instant_ms')} AS date, production_day::DATE AS production_day,
-    ${named(measureColumns)}, extras FROM staged_text`;
-
-interface StagedRow {
-  readonly windowNo: number;
-  readonly row: DailyProductionRow;
-}
+/** The final types: the merge casts nothing. `extras` is JSON text. */
+const stagedTable = `CREATE OR REPLACE TEMP TABLE staged_row
+  (window_no INTEGER, xid UUID, date TIMESTAMPTZ, production_day DATE, ${declared(measureColumns)}, extras VARCHAR)`;
 
 /** Creates and fills the temporary table `staged_row`; `window_no` is the index of the window. */
 export async function stageRows(connection: DuckDBConnection, windows: readonly WindowBatch[]): Promise<void> {
   await connection.run(stagedTable);
-  const columns: ReadonlyArray<(staged: StagedRow) => DuckDBValue> = [
-    ({ windowNo }) => windowNo,
-    ({ row }) => row.xid,
-    ({ row }) => row.instantMs,
-    ({ row }) => row.day,
-    ...measureColumns.map(
-      (_, index) =>
-        ({ row }: StagedRow) =>
-          unsignedZero(row.measures[index] ?? null),
-    ),
-    ({ row }) => (row.extras === null ? null : wellFormed(row.extras)),
-  ];
-  await appendRows(connection, 'staged_text', stagedRows(windows), columns, 'temp');
-  await connection.run(typedTable);
-}
-
-/**
- * DuckDB's compression treats 0 and -0 as equal and stores one of them for both: a 0 beside a -0 would come back as -0.
- */
-function unsignedZero(value: Measure): Measure {
-  return value === 0 ? 0 : value;
-}
-
-function* stagedRows(windows: readonly WindowBatch[]): Iterable<StagedRow> {
-  for (const [windowNo, { rows }] of windows.entries()) {
-    for (const row of rows) yield { windowNo, row };
-  }
-}
-
-/** Appends records to a table; `columns` reads the value of each column, in the table's order. */
-export async function appendRows<T>(
-  connection: DuckDBConnection,
-  table: string,
-  records: Iterable<T>,
-  columns: ReadonlyArray<(record: T) => DuckDBValue>,
-  catalog?: 'temp',
-): Promise<void> {
-  const appender = await connection.createAppender(table, null, catalog ?? null);
+  const appender = await connection.createAppender('staged_row', null, 'temp');
   try {
-    const types = columns.map((_, index) => appender.columnType(index));
-    // One chunk for all parts: its memory is only freed when it is collected, and the collector does not see its size.
-    const chunk = DuckDBDataChunk.create(types);
-    for (const part of partsOf(records, rowsPerChunk)) {
-      fill(chunk, part, columns);
-      appender.appendDataChunk(chunk);
+    const types = Array.from({ length: appender.columnCount }, (_, index) => appender.columnType(index));
+    const chunk = new StagedChunk(new ColumnChunk(types));
+    let filled = 0;
+    for (const slice of slicesOf(windows)) {
+      chunk.copy(slice, filled);
+      filled += slice.count;
+      if (filled < rowsPerChunk) continue;
+      chunk.rows.appendTo(appender, filled);
+      filled = 0;
+      // Pages that have come meanwhile are read.
+      await nextTurn();
     }
+    if (filled > 0) chunk.rows.appendTo(appender, filled);
     appender.flushSync();
   } finally {
     appender.closeSync();
   }
 }
 
-function fill<T>(chunk: DataChunk, records: readonly T[], columns: ReadonlyArray<(record: T) => DuckDBValue>): void {
-  chunk.reset();
-  chunk.rowCount = records.length;
-  for (const [index, valueOf] of columns.entries()) {
-    const vector = chunk.getColumnVector(index);
-    for (const [place, record] of records.entries()) vector.setItem(place, valueOf(record));
-    vector.flush();
+/** `count` rows of a window from `from` on. */
+interface Slice {
+  readonly windowNo: number;
+  readonly rows: RowColumns;
+  readonly measures: readonly MeasureColumn[];
+  readonly from: number;
+  readonly count: number;
+}
+
+/** Cuts the rows of all windows where a chunk ends. */
+function* slicesOf(windows: readonly WindowBatch[]): Iterable<Slice> {
+  let filled = 0;
+  for (const [windowNo, { rows }] of windows.entries()) {
+    const { measures } = rows;
+    for (let from = 0; from < rows.length;) {
+      const count = Math.min(rows.length - from, rowsPerChunk - filled);
+      yield { windowNo, rows, measures, from, count };
+      from += count;
+      filled = (filled + count) % rowsPerChunk;
+    }
   }
 }
 
-function* partsOf<T>(records: Iterable<T>, size: number): Iterable<readonly T[]> {
-  let part: T[] = [];
-  for (const record of records) {
-    part.push(record);
-    if (part.length < size) continue;
-    yield part;
-    part = [];
+/** A chunk of `staged_row`, and room for the values whose form in the engine is another. */
+class StagedChunk {
+  readonly rows: ColumnChunk;
+  readonly #windowNos = new Int32Array(rowsPerChunk);
+  readonly #uuids = new Uint8Array(rowsPerChunk * xidBytes);
+  readonly #microseconds = new Uint32Array(rowsPerChunk * wordsPerInstant);
+  readonly #texts = new TextSlice();
+
+  constructor(rows: ColumnChunk) {
+    this.rows = rows;
   }
-  if (part.length > 0) yield part;
+
+  /** Copies a slice to the rows from `row` on. */
+  copy({ windowNo, rows, measures, from, count }: Slice, row: number): void {
+    const [windowNos, xids, dates, days, ...others] = this.rows.columns;
+    windowNos?.copy(this.#windowNos.fill(windowNo, 0, count), 0, count, row);
+    xids?.copy(this.#uuidsOf(rows.xids, from, count), 0, count, row, xidBytes);
+    dates?.copy(this.#microsecondsOf(rows.instantsMs, from, count), 0, count, row, wordsPerInstant);
+    days?.copy(rows.days, from, count, row);
+    for (const [index, column] of others.entries()) {
+      const measure = measures[index];
+      if (measure === undefined) copyExtras(column, rows.extras, from, count, row);
+      else if (measure.kind === 'string') this.#texts.copy(column, measure.values, from, count, row);
+      else {
+        column.copy(measure.values, from, count, row);
+        if (measure.nulls !== undefined) column.copyNulls(measure.nulls, from, count, row);
+      }
+    }
+  }
+
+  /** The engine holds a UUID as a signed integer of 128 bits, last byte first, with the top bit flipped to sort as text. */
+  #uuidsOf(xids: Uint8Array, from: number, count: number): Uint8Array {
+    for (let index = 0; index < count; index += 1) {
+      const [begin, last] = [(from + index) * xidBytes, (index + 1) * xidBytes - 1];
+      for (let byte = 0; byte < xidBytes; byte += 1) this.#uuids[last - byte] = xids[begin + byte] ?? 0;
+      this.#uuids[last] = (this.#uuids[last] ?? 0) ^ 0x80;
+    }
+    return this.#uuids;
+  }
+
+  /** Whole microseconds as two words, the low one first: most lie beyond what a double holds. */
+  #microsecondsOf(instantsMs: Float64Array, from: number, count: number): Uint32Array {
+    for (let index = 0; index < count; index += 1) {
+      const instantMs = instantsMs[from + index] ?? 0;
+      const highMs = Math.floor(instantMs / wordRange);
+      const low = (instantMs - highMs * wordRange) * 1_000;
+      const carried = Math.floor(low / wordRange);
+      this.#microseconds[index * wordsPerInstant] = low - carried * wordRange;
+      this.#microseconds[index * wordsPerInstant + 1] = highMs * 1_000 + carried;
+    }
+    return this.#microseconds;
+  }
+}
+
+const wordsPerInstant = 2;
+const wordRange = 2 ** 32;
+
+function copyExtras(
+  column: ChunkColumn,
+  extras: ReadonlyMap<number, string>,
+  from: number,
+  count: number,
+  row: number,
+): void {
+  for (let index = 0; index < count; index += 1) {
+    const json = extras.size === 0 ? undefined : extras.get(from + index);
+    if (json === undefined) column.setNull(row + index);
+    else column.setText(row + index, wellFormed(json));
+  }
 }

@@ -1,6 +1,5 @@
 /** The row of a well in `watermark`: how far it was read, when it was last verified, and its last day with a row. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { dayNumber } from '../../../core/time/day-number.ts';
 import { movedWatermarks, verifiedWells } from '../../../core/daily/watermark.ts';
 import type { Watermark } from '../../port/daily-production.ts';
 import { dayOfNumber } from '../coverage/coverage-ledger.ts';
@@ -82,7 +81,7 @@ async function lastDaysAfter(
 
 function newestDay({ rows }: MergedWindow): number {
   let newest = -Infinity;
-  for (const { day } of rows) newest = Math.max(newest, dayNumber(day));
+  for (const day of rows.days) newest = Math.max(newest, day);
   return newest;
 }
 

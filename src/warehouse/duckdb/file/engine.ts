@@ -4,8 +4,12 @@
  */
 import { createRequire } from 'node:module';
 import type * as library from '@duckdb/node-api';
+import type * as libraryBindings from '@duckdb/node-bindings';
 
 const engine = createRequire(import.meta.url)('@duckdb/node-api') as typeof library;
+
+/** The engine's C interface, below the library. */
+export const bindings = createRequire(import.meta.url)('@duckdb/node-bindings') as typeof libraryBindings;
 
 export const {
   DuckDBDataChunk,

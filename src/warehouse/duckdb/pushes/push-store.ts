@@ -12,7 +12,7 @@ import type { PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { keepCounts, noteCounts, settleOpen } from '../runs/run-units.ts';
 import { instant, readRows, wellFormed } from '../file/sql.ts';
-import { appendRows } from '../daily/staging.ts';
+import { appendRows } from '../file/append-rows.ts';
 import { claimContent, findPush } from './push-claim.ts';
 import { namesOfService } from '../ownership/service-names.ts';
 

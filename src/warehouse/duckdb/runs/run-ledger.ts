@@ -11,7 +11,7 @@ import { readTotals } from './run-totals.ts';
 import { dropTargets, readTargets, storeTargets } from './run-targets.ts';
 import { settleOpen } from './run-units.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
-import { appendRows } from '../daily/staging.ts';
+import { appendRows } from '../file/append-rows.ts';
 
 export function createRunLedger(file: DatabaseFile): RunLedger {
   return {

@@ -1,7 +1,7 @@
 /** Targets of runs without a plan, as rows. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Targets } from '../../port/runs.ts';
-import { appendRows } from '../daily/staging.ts';
+import { appendRows } from '../file/append-rows.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { readRows } from '../file/sql.ts';
 

@@ -230,11 +230,11 @@ export function describeGuards(open: OpenWarehouse): void {
 
     it('G3: a watermark stays below a window whose transaction failed', async () => {
       const { warehouse } = test();
-      const windows = [reading([{ ...row(1, dayOf(1)), day: 'no day' }])];
+      const windows = [reading([{ ...row(1, dayOf(1)), extras: 'no JSON' }])];
       const runId = await planned(warehouse, windows);
       await expect(
         warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs: 0 }),
-      ).rejects.toThrow(/no day/);
+      ).rejects.toThrow(/JSON/);
       expect(await watermark()).toBeUndefined();
     });
   });

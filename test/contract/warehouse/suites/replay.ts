@@ -6,6 +6,7 @@ import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import type { WindowBatch } from '../../../../src/core/daily/merge.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { ask, dayOf, guard, load, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
+import { rowsOf } from '../../../support/daily-rows.ts';
 import type { OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const days = 8;
@@ -40,7 +41,7 @@ function replace(stored: Stored, { uwi, window, rows }: WindowBatch): void {
     const dayMs = Date.parse(day);
     if (well === uwi && dayMs >= window.fromMs && dayMs < window.toMs) stored.delete(key);
   }
-  for (const { xid, day, measures } of rows) stored.set(`${uwi} ${day}`, [uwi, xid, day, Number(measures[0])]);
+  for (const { xid, day, measures } of rowsOf(rows)) stored.set(`${uwi} ${day}`, [uwi, xid, day, Number(measures[0])]);
 }
 
 /** Wells whose last day is not that of their rows. */

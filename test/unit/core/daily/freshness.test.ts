@@ -29,13 +29,9 @@ describe('the freshness of a well', () => {
   });
 
   it('goes by the newest day of the warehouse and of the read', () => {
-    const rows = [dayText(5), dayText(9), dayText(7)].map((day) => ({ day }));
-    expect([lastDayAfter(undefined, []), lastDayAfter(8, []), lastDayAfter(8, rows), lastDayAfter(10, rows)]).toEqual([
-      undefined,
-      8,
-      9,
-      10,
-    ]);
+    const [none, days] = [Int32Array.of(), Int32Array.of(5, 9, 7)];
+    expect([lastDayAfter(undefined, none), lastDayAfter(8, none)]).toEqual([undefined, 8]);
+    expect([lastDayAfter(8, days), lastDayAfter(10, days), lastDayAfter(undefined, days)]).toEqual([9, 10, 9]);
   });
 
   it('is told with the names of the wells, but for fresh ones', () => {

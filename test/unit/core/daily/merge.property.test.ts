@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isHeld, outcomeOfWindow, settleBatch } from '../../../../src/core/daily/merge.ts';
 import { movedWatermarks } from '../../../../src/core/daily/watermark.ts';
 import { DAY_MS } from '../../../../src/core/time/window.ts';
+import { rowsOf } from '../../../support/daily-rows.ts';
 import { dayOf, reading, row } from '../../../support/warehouse-batches.ts';
 
 const someGuard = fc.record({
@@ -66,8 +67,8 @@ describe('the decisions of a merge', () => {
       const windows = lists.map((rows, unit) => reading(rows, { unit, from: dayOf(unit + 1), to: dayOf(unit + 2) }));
       const settled = settleBatch(windows);
       for (const { rows, counts } of settled) expect(rows.length + counts.repeated).toBe(counts.read);
-      const kept = settled.flatMap(({ rows }) => rows.map(({ xid }) => xid));
-      expect(new Set(kept)).toEqual(new Set(windows.flatMap(({ rows }) => rows.map(({ xid }) => xid))));
+      const kept = settled.flatMap(({ rows }) => rowsOf(rows).map(({ xid }) => xid));
+      expect(new Set(kept)).toEqual(new Set(windows.flatMap(({ rows }) => rowsOf(rows).map(({ xid }) => xid))));
       expect(new Set(kept).size).toBe(kept.length);
     });
     fc.assert(property);

@@ -7,6 +7,7 @@ import {
   type ShrinkGuard,
 } from '../../../../src/core/daily/merge.ts';
 import { movedWatermarks } from '../../../../src/core/daily/watermark.ts';
+import { rowsOf } from '../../../support/daily-rows.ts';
 import { at, dayOf, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
 
 const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };
@@ -67,7 +68,9 @@ describe('a batch to merge', () => {
   it('the windows of a well are in order of time, each xid in the latest window that has it', () => {
     const moved = [row(1, dayOf(2)), row(2, dayOf(3))];
     const settled = settleBatch([reading([row(1, dayOf(6))], late), reading(moved, early)]);
-    expect(settled.map(({ unit, rows, counts }) => [unit, rows.map(({ xid }) => xid), counts.repeated])).toEqual([
+    expect(
+      settled.map(({ unit, rows, counts }) => [unit, rowsOf(rows).map(({ xid }) => xid), counts.repeated]),
+    ).toEqual([
       [0, [xidOf(2)], 1],
       [1, [xidOf(1)], 0],
     ]);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { measureFields } from '../../../../src/core/daily/row.ts';
+import { dayNumber } from '../../../../src/core/time/day-number.ts';
 import { productionCalendar } from '../../../../src/core/time/production-day.ts';
 import { checkRecord, type CheckedRecord, type RecordText } from '../../../../src/core/daily/record-check.ts';
 import { dailyProductionSchema, type DailyProduction } from '../../../../src/service/contract.ts';
@@ -119,7 +120,11 @@ describe('a record', () => {
   it('absent optional fields become null; absent required fields become 0 and mark the row as defaulted', () => {
     const raw = { xid: xid.toUpperCase(), date: '2024-02-01T23:30:00Z' };
     const checked = checkRecord(raw, productionCalendar('Europe/Oslo'), textOf(raw));
-    expect(checked).toMatchObject({ kind: 'row', defaulted: true, row: { xid, day: '2024-02-02', extras: null } });
+    expect(checked).toMatchObject({
+      kind: 'row',
+      defaulted: true,
+      row: { xid, day: dayNumber('2024-02-02'), extras: null },
+    });
     expect(checkRecord(good, utc, textOf(good))).toMatchObject({ defaulted: false });
   });
 

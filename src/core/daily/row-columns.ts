@@ -1,0 +1,259 @@
+/**
+ * The rows of one window by columns: typed arrays that a warehouse copies by slices, without an object a row. About 330
+ * bytes a row (G8).
+ */
+import { measureFields, type DailyProductionRow, type FieldKind, type Measure } from './row.ts';
+import { readXid, xidBytes } from './xid.ts';
+
+/** One byte a row, 1 for null; undefined for a column without nulls. */
+type Nulls = Uint8Array | undefined;
+
+/** Values of one measure field by row; under a null they mean nothing. */
+export type MeasureColumn =
+  | { readonly kind: 'double'; readonly values: Float64Array; readonly nulls: Nulls }
+  | { readonly kind: 'int32'; readonly values: Int32Array; readonly nulls: Nulls }
+  | { readonly kind: 'boolean'; readonly values: Uint8Array; readonly nulls: Nulls }
+  | { readonly kind: 'string'; readonly values: ReadonlyArray<string | null> };
+
+/** Checked rows, in no order. No number is -0: DuckDB's compression keeps one of 0 and -0 for both. */
+export interface RowColumns {
+  readonly length: number;
+  /** 16 bytes a row, in the order in which a UUID is written. */
+  readonly xids: Uint8Array;
+  /** Milliseconds since 1970-01-01T00:00Z. */
+  readonly instantsMs: Float64Array;
+  /** Calendar days in the configured zone: days since 1970-01-01. */
+  readonly days: Int32Array;
+  /** One for each of `measureFields`, in that order. */
+  readonly measures: readonly MeasureColumn[];
+  /** Fields that the interface does not name, as one JSON object, by row; most rows have none. */
+  readonly extras: ReadonlyMap<number, string>;
+}
+
+/** Positions of the measure fields of each kind, in their order. */
+export const positionsOf: Readonly<Record<FieldKind, readonly number[]>> = {
+  double: positionsOfKind('double'),
+  int32: positionsOfKind('int32'),
+  boolean: positionsOfKind('boolean'),
+  string: positionsOfKind('string'),
+};
+
+function positionsOfKind(kind: FieldKind): readonly number[] {
+  return measureFields.flatMap((field, position) => (field.kind === kind ? [position] : []));
+}
+
+type Texts = Array<string | null>;
+
+/**
+ * Room for `capacity` rows. The columns of one kind share an array, so that a window of few rows costs few of them: the
+ * value of a row in the n-th column of its kind is at `n * capacity + row`.
+ */
+export class RowBlock {
+  readonly capacity: number;
+  readonly xids: Uint8Array;
+  readonly instantsMs: Float64Array;
+  readonly days: Int32Array;
+  readonly doubles: Float64Array;
+  readonly int32s: Int32Array;
+  readonly booleans: Uint8Array;
+  /** They have no capacity of their own: a larger block takes them over. */
+  readonly texts: readonly Texts[];
+  /** 1 for null, at `position of the measure field * capacity + row`. */
+  readonly nulls: Uint8Array;
+  /** 1 for a row in which an absent required number took its documented default. */
+  readonly defaulted: Uint8Array;
+
+  constructor(capacity: number, texts: readonly Texts[] = positionsOf.string.map(() => [])) {
+    this.capacity = capacity;
+    this.xids = new Uint8Array(capacity * xidBytes);
+    this.instantsMs = new Float64Array(capacity);
+    this.days = new Int32Array(capacity);
+    this.doubles = new Float64Array(capacity * positionsOf.double.length);
+    this.int32s = new Int32Array(capacity * positionsOf.int32.length);
+    this.booleans = new Uint8Array(capacity * positionsOf.boolean.length);
+    this.texts = texts;
+    this.nulls = new Uint8Array(capacity * measureFields.length);
+    this.defaulted = new Uint8Array(capacity);
+  }
+
+  /** The first `rows` rows in a block of another capacity. This block is not to be used any more. */
+  resized(capacity: number, rows: number): RowBlock {
+    const block = new RowBlock(capacity, this.texts);
+    block.xids.set(this.xids.subarray(0, rows * xidBytes));
+    for (const name of ['instantsMs', 'days', 'defaulted', 'doubles', 'int32s', 'booleans', 'nulls'] as const) {
+      for (let from = 0, to = 0; from < this[name].length; from += this.capacity, to += capacity) {
+        block[name].set(this[name].subarray(from, from + rows), to);
+      }
+    }
+    return block;
+  }
+}
+
+const leastCapacity = 8;
+
+/** Collects the rows of a read while its pages arrive. A row is known by its place, which it keeps. */
+export class RowColumnsBuilder {
+  #block = new RowBlock(leastCapacity);
+  #length = 0;
+  readonly #extras = new Map<number, string>();
+  readonly #dropped = new Set<number>();
+
+  /** Makes room for `rows` more rows, so that the arrays of a page grow once. */
+  reserve(rows: number): void {
+    const needed = this.#length + rows;
+    if (needed <= this.#block.capacity) return;
+    const capacity = this.#length === 0 ? needed : Math.max(needed, this.#block.capacity * 2);
+    this.#block = this.#block.resized(capacity, this.#length);
+  }
+
+  /** Where the rows are written; replaced when it grows. */
+  get block(): RowBlock {
+    return this.#block;
+  }
+
+  /** The place behind the last row, with room for one. */
+  get next(): number {
+    this.reserve(1);
+    return this.#length;
+  }
+
+  /** Rows that were put and not dropped. */
+  get rowCount(): number {
+    return this.#length - this.#dropped.size;
+  }
+
+  /** Takes in the row that was written to the block at {@link next}, or again at an earlier place. */
+  put(place: number): void {
+    if (place === this.#length) this.#length += 1;
+    if (this.#extras.size > 0) this.#extras.delete(place);
+  }
+
+  /**
+   * Writes a row and takes it in. `defaulted`: an absent required number took its documented default. Throws RangeError for
+   * an xid that is not a UUID.
+   */
+  putRow(place: number, row: DailyProductionRow, defaulted = false): void {
+    writeRow(this.#block, place, row);
+    this.#block.defaulted[place] = defaulted ? 1 : 0;
+    this.put(place);
+    if (row.extras !== null) this.#extras.set(place, row.extras);
+  }
+
+  /** Leaves out the row of a place, for good. */
+  drop(place: number): void {
+    this.#dropped.add(place);
+  }
+
+  /** Rows in which an absent required number took its documented default. */
+  get defaultedCount(): number {
+    let count = 0;
+    for (let place = 0; place < this.#length; place += 1) {
+      if (this.#block.defaulted[place] === 1 && !this.#dropped.has(place)) count += 1;
+    }
+    return count;
+  }
+
+  /** The rows that were put and not dropped. Nothing may be put after it. */
+  rows(): RowColumns {
+    if (this.#block.capacity > this.#length) this.#block = this.#block.resized(this.#length, this.#length);
+    const rows = columnsOf(this.#block, this.#extras);
+    return this.#dropped.size === 0 ? rows : rowsWhere(rows, (row) => !this.#dropped.has(row));
+  }
+}
+
+function writeRow(block: RowBlock, place: number, { xid, instantMs, day, measures }: DailyProductionRow): void {
+  const { capacity } = block;
+  if (!readXid(xid, block.xids, place * xidBytes)) throw new RangeError(`${xid} is not a UUID`);
+  block.instantsMs[place] = instantMs;
+  block.days[place] = day;
+  const valueOf = (position: number): Measure => measures[position] ?? null;
+  for (const [position, value] of measures.entries()) block.nulls[position * capacity + place] = value === null ? 1 : 0;
+  // Adding 0 makes -0 a 0.
+  for (const [n, position] of positionsOf.double.entries())
+    block.doubles[n * capacity + place] = Number(valueOf(position)) + 0;
+  for (const [n, position] of positionsOf.int32.entries())
+    block.int32s[n * capacity + place] = Number(valueOf(position));
+  for (const [n, position] of positionsOf.boolean.entries())
+    block.booleans[n * capacity + place] = valueOf(position) === true ? 1 : 0;
+  for (const [n, position] of positionsOf.string.entries()) {
+    const value = valueOf(position);
+    const texts = block.texts[n];
+    if (texts !== undefined) texts[place] = typeof value === 'string' ? value : null;
+  }
+}
+
+/** The columns of a full block. The views of its measures are made when they are read: they cost more than a few rows. */
+function columnsOf(block: RowBlock, extras: ReadonlyMap<number, string>): RowColumns {
+  return {
+    length: block.capacity,
+    xids: block.xids,
+    instantsMs: block.instantsMs,
+    days: block.days,
+    extras,
+    get measures() {
+      return measureFields.map(({ kind }, position) => measureOf(block, kind, position));
+    },
+  };
+}
+
+function measureOf(block: RowBlock, kind: FieldKind, position: number): MeasureColumn {
+  const n = positionsOf[kind].indexOf(position);
+  const nulls = nullsOf(slice(block.nulls, position));
+  switch (kind) {
+    case 'double':
+      return { kind, values: slice(block.doubles, n), nulls };
+    case 'int32':
+      return { kind, values: slice(block.int32s, n), nulls };
+    case 'boolean':
+      return { kind, values: slice(block.booleans, n), nulls };
+    case 'string':
+      return { kind, values: block.texts[n] ?? [] };
+  }
+  function slice<T extends Float64Array | Int32Array | Uint8Array>(array: T, column: number): T {
+    return array.subarray(column * block.capacity, (column + 1) * block.capacity) as T;
+  }
+}
+
+function nullsOf(nulls: Uint8Array): Nulls {
+  return nulls.includes(1) ? nulls : undefined;
+}
+
+/** The rows for which `isKept` is true, in their order. */
+export function rowsWhere(rows: RowColumns, isKept: (row: number) => boolean): RowColumns {
+  const kept = Uint32Array.from({ length: rows.length }, (_, row) => row).filter(isKept);
+  const xids = new Uint8Array(kept.length * xidBytes);
+  const extras = new Map<number, string>();
+  for (const [place, row] of kept.entries()) {
+    xids.set(rows.xids.subarray(row * xidBytes, (row + 1) * xidBytes), place * xidBytes);
+    const text = rows.extras.get(row);
+    if (text !== undefined) extras.set(place, text);
+  }
+  return {
+    length: kept.length,
+    xids,
+    instantsMs: picked(rows.instantsMs, kept),
+    days: picked(rows.days, kept),
+    measures: rows.measures.map((column) => pickedMeasure(column, kept)),
+    extras,
+  };
+}
+
+function pickedMeasure(column: MeasureColumn, kept: Uint32Array): MeasureColumn {
+  if (column.kind === 'string')
+    return { kind: 'string', values: Array.from(kept, (row) => column.values[row] ?? null) };
+  const nulls = column.nulls === undefined ? undefined : nullsOf(picked(column.nulls, kept));
+  switch (column.kind) {
+    case 'double':
+      return { kind: column.kind, values: picked(column.values, kept), nulls };
+    case 'int32':
+      return { kind: column.kind, values: picked(column.values, kept), nulls };
+    case 'boolean':
+      return { kind: column.kind, values: picked(column.values, kept), nulls };
+  }
+}
+
+function picked<T extends Float64Array | Int32Array | Uint8Array>(values: T, rows: Uint32Array): T {
+  const taken = values.slice(0, rows.length) as T;
+  for (const [place, row] of rows.entries()) taken[place] = values[row] ?? 0;
+  return taken;
+}

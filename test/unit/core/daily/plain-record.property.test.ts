@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { writePlainRecord } from '../../../../src/core/daily/plain-record.ts';
+import { checkRecord, type RecordText, UnreadRecord } from '../../../../src/core/daily/record-check.ts';
+import { RowColumnsBuilder } from '../../../../src/core/daily/row-columns.ts';
+import { measureFields } from '../../../../src/core/daily/row.ts';
+import { dayText } from '../../../../src/core/time/day-number.ts';
+import { productionCalendar } from '../../../../src/core/time/production-day.ts';
+import { rowsOf } from '../../../support/daily-rows.ts';
+import { someRecordText } from '../../../support/raw-records.ts';
+
+const someZone = fc.constantFrom('UTC', 'Europe/Oslo', 'America/St_Johns', 'Pacific/Apia');
+const noText: RecordText = { whole: () => '', member: () => 'null' };
+const [xid, date] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '2024-02-01T00:00:00Z'];
+const good = { xid, date };
+
+/** What the quick check makes of a record, written over another row at the same place. */
+function byQuickCheck(raw: unknown, timeZone: string, former: unknown) {
+  const calendar = productionCalendar(timeZone);
+  const builder = new RowColumnsBuilder();
+  const place = builder.next;
+  if (writePlainRecord(former, calendar, builder.block, place) !== undefined) builder.put(place);
+  const instantMs = writePlainRecord(raw, calendar, builder.block, place);
+  if (instantMs === undefined) return undefined;
+  builder.put(place);
+  return { instantMs, defaulted: builder.defaultedCount === 1, row: rowsOf(builder.rows())[0] };
+}
+
+/** What the full check makes of it; undefined for what the quick check leaves to it. */
+function byFullCheck(raw: unknown, timeZone: string) {
+  const checked = checkRecord(raw, productionCalendar(timeZone), noText);
+  if (checked.kind === 'quarantined' || checked.extraFields.length > 0) return undefined;
+  const { row, defaulted } = checked;
+  // The columns hold no -0.
+  const measures = row.measures.map((value) => (value === 0 ? 0 : value));
+  return { instantMs: row.instantMs, defaulted, row: { ...row, day: dayText(row.day), measures } };
+}
+
+describe('the quick check of a record', () => {
+  it('G2: accepts exactly the rows without extra fields that the full check finds, with the same values', () => {
+    let accepted = 0;
+    const property = fc.property(someRecordText, someRecordText, someZone, (text, former, timeZone) => {
+      const raw: unknown = JSON.parse(text);
+      const expected = byFullCheck(raw, timeZone);
+      expect(byQuickCheck(raw, timeZone, JSON.parse(former))).toEqual(expected);
+      if (expected !== undefined) accepted += 1;
+    });
+    fc.assert(property, { numRuns: 5_000 });
+    expect(accepted).toBeGreaterThan(200);
+  });
+
+  it('G8: leaves a text that is too long, and a record that is too large, to the full check', () => {
+    const withText = (chars: number) => ({ ...good, downtimeCode: 'x'.repeat(chars) });
+    for (const raw of [good, withText(65_536), withText(65_537), new UnreadRecord('too large', xid, date)]) {
+      expect(byQuickCheck(raw, 'UTC', good)).toEqual(byFullCheck(raw, 'UTC'));
+    }
+    expect(byQuickCheck(withText(65_536), 'UTC', good)).toBeDefined();
+    expect(byQuickCheck(withText(65_537), 'UTC', good)).toBeUndefined();
+  });
+
+  it('reads each field by its own name', () => {
+    for (const { name, valueIn } of measureFields) expect(valueIn({ [name]: name })).toBe(name);
+  });
+});
