@@ -7,6 +7,7 @@ import type { App } from './app.ts';
 import { followRun, queueOfJob, type RunObserver } from './follow-run.ts';
 import type { RunName } from './start-run.ts';
 import { pruneOnceADay } from './retention.ts';
+import { orderLongTail } from './table-order.ts';
 import type { OutageJournal } from '../runs/outage-journal.ts';
 import { workHere } from './worker-host.ts';
 
@@ -44,8 +45,10 @@ export async function workInline<T>(
     const ending = AbortSignal.any([signal, lost, held.signal]);
     try {
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
-      const result = await use(await followRun(app, run, followed));
+      const report = await followRun(app, run, followed);
+      const result = await use(report);
       await pruneOnceADay(app, log, ending);
+      if ((report.counts['inserted'] ?? 0) > 0) await orderLongTail(app, log, ending);
       return result;
     } catch (error) {
       if (signal.aborted) onStopping();

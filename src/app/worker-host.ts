@@ -7,6 +7,7 @@ import { OutageJournal } from '../runs/outage-journal.ts';
 import { keepReviving } from '../runs/revival.ts';
 import type { App } from './app.ts';
 import { keepPruning } from './retention.ts';
+import { keepInOrder } from './table-order.ts';
 
 /** How long running work may take to hand itself back once another queue has the warehouse: none of it is committed. */
 const takenOverGraceMs = 1_000;
@@ -36,6 +37,7 @@ export async function workHere<T>(
   const ended = AbortSignal.any([ending.signal, claim.signal]);
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
   void keepPruning(app, log, ended);
+  void keepInOrder(app, log, ended);
   try {
     const result = await during(claim.signal, outages);
     if (!claim.signal.aborted) return result;

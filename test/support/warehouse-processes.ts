@@ -1,4 +1,4 @@
-/** Other processes that use a warehouse file: a writer of wellsync's, and a notebook that holds the file. */
+/** Other processes that use a warehouse file: a writer of wellsync's, one that puts it in order, and a notebook. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -18,6 +18,11 @@ export interface OtherProcess extends AsyncDisposable {
 /** A process that commits to a well of its own; if `batches` is 0, until it is killed. */
 export function startWriter(path: string, uwi: string, batches: number): OtherProcess {
   return start(['test/support/warehouse-writer.mjs', path, uwi, String(batches)]);
+}
+
+/** A process that puts the warehouse in order, and tells of each step. */
+export function startOptimizer(path: string): OtherProcess {
+  return start(['test/support/warehouse-optimizer.mjs', path]);
 }
 
 /** A process that opens the file as soon as it can, and holds it until it is killed. */

@@ -1,4 +1,5 @@
 import { backUp, type Backup } from '../../app/backup.ts';
+import type { TableOrder } from '../../app/table-order.ts';
 import { counted, figure, instantText, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
@@ -44,7 +45,7 @@ export async function showWarehouse(invocation: Invocation<object>): Promise<Exi
     await output.document({ ...described, historyHorizon });
     return exitCodes.done;
   }
-  const { location, bytes, schemaVersion, warehouseId, service, oldestDay, newestDay, tables } = described;
+  const { location, bytes, schemaVersion, warehouseId, service, oldestDay, newestDay, order, tables } = described;
   const lines = [
     ['warehouse', printable(location)],
     ['size', `${figure(bytes / 1_000_000)} MB`],
@@ -52,10 +53,17 @@ export async function showWarehouse(invocation: Invocation<object>): Promise<Exi
     ['id', warehouseId ?? 'none before schema version 6'],
     ['service', printable(service ?? 'none yet')],
     ['days', oldestDay === null ? 'none yet' : `${oldestDay} to ${newestDay}`],
+    ['order', order === null ? 'unknown before schema version 6' : orderText(order)],
     ['history', historyHorizonMs === null ? 'whole' : `from ${instantText(historyHorizonMs)} on`],
   ];
   const rows = tables.map(({ name, rows: count }) => [name, figure(count)]);
   const counts = tableText([{ head: 'table' }, { head: 'rows', align: 'right' }], rows);
   await output.print(`${tableText([{}, {}], lines)}\n\n${counts}`);
   return exitCodes.done;
+}
+
+function orderText({ looseRows, tailNights, isUnderWay }: TableOrder): string {
+  const rest = isUnderWay ? '; wellsync warehouse optimize is under way' : '';
+  if (looseRows === 0) return `by well and date${rest}`;
+  return `${figure(Math.round(tailNights * 10) / 10)} nights in the tail, ${figure(looseRows)} rows to rewrite${rest}`;
 }

@@ -1,15 +1,16 @@
-/** `wellsync warehouse`: copies the warehouse, and says what it holds. */
+/** `wellsync warehouse`: copies the warehouse, puts it in order, and says what it holds. */
 import type { Command } from 'commander';
+import type { OptimizeOptions } from '../actions/optimize.ts';
 import type { BackupOptions } from '../actions/warehouse.ts';
 import { actionOf, examples, type Invocation, type Shell } from './command-line.ts';
 
 const actions = () => import('../actions/warehouse.ts');
 
 export function addWarehouseCommand(program: Command, shell: Shell): void {
-  const group = program.command('warehouse').description('copy the warehouse, and say what it holds');
+  const group = program.command('warehouse').description('copy the warehouse, put it in order, and say what it holds');
   group
     .command('info')
-    .description('show path, size, schema, service, rows of each table, and days')
+    .description('show path, size, schema, service, rows of each table, days and order')
     .addHelpText('after', examples(['wellsync warehouse info', 'wellsync warehouse info --json']))
     .action(actionOf(shell, async (invocation: Invocation<object>) => (await actions()).showWarehouse(invocation)));
   group
@@ -19,7 +20,28 @@ export function addWarehouseCommand(program: Command, shell: Shell): void {
     .option('--force', 'replace a file that is there')
     .addHelpText('after', backupExplanation)
     .action(actionOf(shell, async (invocation: Invocation<BackupOptions>) => (await actions()).backUpTo(invocation)));
+  group
+    .command('optimize')
+    .description('rewrite daily production by well and date, also while workers work')
+    .option('--dry-run', 'say what would be rewritten; write nothing')
+    .addHelpText('after', optimizeExplanation)
+    .action(
+      actionOf(shell, async (invocation: Invocation<OptimizeOptions>) =>
+        (await import('../actions/optimize.ts')).optimizeWarehouse(invocation),
+      ),
+    );
 }
+
+const optimizeExplanation = `
+Each night adds its rows at the end, as one more piece of each well, and a well
+in many pieces is found more slowly. This puts the pieces together; no row,
+version or coverage changes by it. Where the wells have more than 30 nights in
+the tail, it is done after a run without being asked.
+
+It may be stopped or killed at any time: it works in short steps, and goes on
+at its place. Workers commit in between. The space of the old rows is used
+again, so that the file hardly grows.
+${examples(['wellsync warehouse optimize --dry-run', 'wellsync warehouse optimize'])}`;
 
 const backupExplanation = `
 The copy is whole: workers wait for it, and it appears under its name only when

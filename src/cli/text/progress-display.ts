@@ -27,6 +27,27 @@ function withoutFailure(display: RunObserver): RunObserver {
 }
 
 function barDisplay(output: Output, job: JobDescription): RunObserver {
+  const bar = createBar(output);
+  let first: ProgressSample | undefined;
+  return {
+    show(sample) {
+      first ??= sample;
+      const { progress } = sample;
+      bar.show(doneUnitsOf(progress), progress.units, progressParts(progressOf(first, sample, job), job));
+    },
+    note: (text) => output.say(text),
+    end: () => bar.end(),
+  };
+}
+
+export interface Bar {
+  /** `parts` are the text beside the bar, the most important first. */
+  show(done: number, total: number, parts: readonly string[]): void;
+  end(): void;
+}
+
+/** Shows nothing before the first call of `show`. */
+export function createBar(output: Output): Bar {
   const outlet = output.stderr;
   let parts: readonly string[] = [];
   const bar = new SingleBar({
@@ -41,24 +62,19 @@ function barDisplay(output: Output, job: JobDescription): RunObserver {
     gracefulExit: false,
   });
   const line: LiveLine = { clear: () => outlet.write(clearedLine), draw: () => bar.render() };
-  let first: ProgressSample | undefined;
   let isShown = false;
 
   return {
-    show(sample) {
-      first ??= sample;
-      const { progress } = sample;
-      parts = progressParts(progressOf(first, sample, job), job);
-      const doneUnits = doneUnitsOf(progress);
+    show(done, total, text) {
+      parts = text;
       if (!isShown) {
-        bar.start(progress.units, doneUnits);
+        bar.start(total, done);
         output.keepBelow(line);
       }
       isShown = true;
-      bar.setTotal(progress.units);
-      bar.update(doneUnits);
+      bar.setTotal(total);
+      bar.update(done);
     },
-    note: (text) => output.say(text),
     end() {
       if (!isShown) return;
       isShown = false;

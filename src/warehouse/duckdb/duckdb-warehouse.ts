@@ -5,6 +5,7 @@ import { createCleanupPlans } from './cleanup/cleanup-plans.ts';
 import { readKnownDays, surveyCoverage } from './coverage/coverage-survey.ts';
 import { readStaleWells, readTraces, readUnknownWells } from './coverage/well-states.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
+import { createStorageOrder } from './daily/table-order.ts';
 import { copyFiles } from './file/copy-files.ts';
 import { describeFile } from './file/describe-file.ts';
 import { isSameFile } from './file/file-identity.ts';
@@ -98,5 +99,6 @@ function ledgerOf(file: DatabaseFile, now: () => number): Ledger {
     deletions: createDeletionLedger(file),
     profiles: createProfileStore(file),
     retention: createRetention(file),
+    order: createStorageOrder(file),
   };
 }

@@ -13,6 +13,7 @@ import type { PushStore } from './pushes.ts';
 import type { CopyTarget, QueryResult } from './query.ts';
 import type { Retention } from './retention.ts';
 import type { RunLedger } from './runs.ts';
+import type { StorageOrder, TableOrder } from './table-order.ts';
 
 /**
  * Throws UnreachableError('warehouse') if the file or the server cannot be reached, and
@@ -75,13 +76,15 @@ export interface WarehouseDescription {
   readonly newestDay: string | null;
   /** Before this time the history is not complete; null if it is whole. */
   readonly historyHorizonMs: number | null;
+  /** Null in schemas before version 6. */
+  readonly order: TableOrder | null;
   /** The tables and views for readers, by name. */
   readonly tables: ReadonlyArray<{ readonly name: string; readonly rows: number }>;
 }
 
 /**
  * The operational state: ownership of the warehouse, runs and their units, pushes, cleanup plans, the audit of
- * deletions, service profiles.
+ * deletions, service profiles, and the order of the storage.
  */
 export interface Ledger {
   readonly ownership: Ownership;
@@ -91,6 +94,7 @@ export interface Ledger {
   readonly deletions: DeletionLedger;
   readonly profiles: ProfileStore;
   readonly retention: Retention;
+  readonly order: StorageOrder;
 }
 
 /** A warehouse with its ledger: one database, opened at its first use. */

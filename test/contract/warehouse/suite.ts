@@ -8,6 +8,7 @@ import { describeGuards } from './suites/guard.ts';
 import { describeLedger } from './suites/runs.ts';
 import { describeMerge } from './suites/merge.ts';
 import { describeOwnership } from './suites/ownership.ts';
+import { describeOrder } from './suites/order.ts';
 import { describePushes } from './suites/pushes.ts';
 import { describeQuery } from './suites/query.ts';
 import { describeReplay } from './suites/replay.ts';
@@ -24,6 +25,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describeLedger(open);
     describeMerge(open);
     describeOwnership(open);
+    describeOrder(open);
     describePushes(open);
     describeQuery(open);
     describeRetention(open);

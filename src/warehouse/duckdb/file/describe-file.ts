@@ -2,6 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WarehouseDescription } from '../../port/warehouse.ts';
 import { readKnownVersion, schemaVersion as currentVersion } from '../schema/migrations.ts';
+import { measureOrder } from '../daily/table-order.ts';
 import { readRows } from './sql.ts';
 
 /** The version from which a warehouse has an identity. */
@@ -16,7 +17,8 @@ export async function describeFile(
   const hasDays = tables.some(({ name }) => name === 'daily_production');
   const days = hasDays ? await readDays(connection) : { oldestDay: null, newestDay: null };
   const identity = schemaVersion >= identityVersion ? await readIdentity(connection) : noIdentity;
-  return { schemaVersion, isCurrent: schemaVersion === currentVersion, ...identity, ...days, tables };
+  const order = schemaVersion >= identityVersion ? await measureOrder(connection) : null;
+  return { schemaVersion, isCurrent: schemaVersion === currentVersion, ...identity, ...days, order, tables };
 }
 
 const noIdentity = { warehouseId: null, service: null, historyHorizonMs: null };

@@ -5,6 +5,7 @@
  */
 import { cleanupProducingSchema } from './cleanup-schema.ts';
 import { declared, named, rowColumns } from './columns.ts';
+import { orderSchema } from './order-schema.ts';
 import { requestSchema } from './request-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
 import { unknownTargetSchema } from './unknown-target-schema.ts';
@@ -99,4 +100,5 @@ export const identitySchema: readonly string[] = [
   ...cleanupProducingSchema,
   ...retentionSchema,
   ...unknownTargetSchema,
+  ...orderSchema,
 ];
