@@ -41,23 +41,36 @@ export function elementSpans(text: string, mostElements = Infinity): readonly El
   return skipSpace(text, end + 1) === text.length ? spans : 'broken';
 }
 
-/**
- * The members of an object, or those of the names `wanted`: name to the span of its value. The last one of a name
- * counts, as JSON.parse has it.
- */
-export function memberSpans(text: string, object: Span, wanted?: ReadonlySet<string>): ReadonlyMap<string, Span> {
+/** The members of an object: name to the span of its value. The last one of a name counts, as JSON.parse has it. */
+export function memberSpans(text: string, object: Span): ReadonlyMap<string, Span> {
   const members = new Map<string, Span>();
   scanChildren(text, object.start, (child) => {
     const { start, end } = trimmed(text, child);
     const nameEnd = stringEnd(text, start);
     const name = nameOf(text.slice(start, Math.min(nameEnd, end)));
-    const at = skipSpace(text, nameEnd);
-    if (name !== undefined && text.charCodeAt(at) === colon && (wanted?.has(name) ?? true)) {
-      members.set(name, trimmed(text, { start: at + 1, end }));
-    }
+    const value = valueAfter(text, nameEnd, end);
+    if (name !== undefined && value !== undefined) members.set(name, value);
     return true;
   });
   return members;
+}
+
+/** The value of one member, by its name as JSON writes it; undefined where there is none. Takes no memory by member. */
+export function memberSpan(text: string, object: Span, name: string): Span | undefined {
+  const quoted = JSON.stringify(name);
+  let found: Span | undefined;
+  scanChildren(text, object.start, ({ start, end }) => {
+    const first = skipSpace(text, start);
+    if (text.startsWith(quoted, first)) found = valueAfter(text, first + quoted.length, end) ?? found;
+    return true;
+  });
+  return found;
+}
+
+/** Undefined where no colon follows the name that ends at `nameEnd`. */
+function valueAfter(text: string, nameEnd: number, end: number): Span | undefined {
+  const at = skipSpace(text, nameEnd);
+  return text.charCodeAt(at) === colon ? trimmed(text, { start: at + 1, end }) : undefined;
 }
 
 /** The text of a span, with every array and object of level `levels` emptied: what is nested deeper is left out. */

@@ -10,7 +10,15 @@
 import { counted } from '../core/base/text.ts';
 import { mostLevels } from '../core/base/nesting.ts';
 import { UnreadRecord, type RecordText } from '../core/daily/record-check.ts';
-import { countedLevels, elementSpans, memberSpans, textWithin, type ElementSpan, type Span } from './json-spans.ts';
+import {
+  countedLevels,
+  elementSpans,
+  memberSpan,
+  memberSpans,
+  textWithin,
+  type ElementSpan,
+  type Span,
+} from './json-spans.ts';
 
 export interface RecordPage {
   /** Number of records. */
@@ -110,7 +118,7 @@ function largePage(body: string, mostRecords: number): RecordPage | PageFault {
     return records === undefined ? 'broken' : { length, records: records.value as readonly unknown[], textOf };
   }
   // Once before the first record is given out: a broken page has no records.
-  if (elements.some((element) => recordAt(body, element) === undefined)) return 'broken';
+  if (elements.some((element) => !isVast(element) && recordAt(body, element) === undefined)) return 'broken';
   return { length, records: recordsAt(body, elements), textOf };
 }
 
@@ -138,13 +146,10 @@ function recordAt(body: string, element: ElementSpan): { readonly value: unknown
   return parsed(isDeep ? textWithin(body, element, countedLevels) : body.slice(element.start, element.end));
 }
 
-const identity: ReadonlySet<string> = new Set(['xid', 'date']);
-
 function unreadRecord(body: string, element: ElementSpan): UnreadRecord {
   const { start, end, parts } = element;
-  const members = body.startsWith('{', start) ? memberSpans(body, element, identity) : new Map<string, Span>();
   const short = (name: string): unknown => {
-    const span = members.get(name);
+    const span = body.startsWith('{', start) ? memberSpan(body, element, name) : undefined;
     return span === undefined || span.end - span.start > mostIdentityChars
       ? undefined
       : parsed(body.slice(span.start, span.end))?.value;
