@@ -5,6 +5,7 @@
 import { dailyProduction, dailyProductionGaps } from './description.ts';
 import { readInBatches } from '../batching-reader.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
+import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import { pageRowsOf, ProfileInUse } from './profile.ts';
 import { readWindow } from './read-window.ts';
@@ -48,7 +49,10 @@ interface HeldWindow {
   readonly reservation: RowReservation;
 }
 
-/** Reads wells concurrently, each once the budget has room for its rows, and commits whenever a batch is full. */
+/**
+ * Reads the windows of a chunk, then those again, verified, that the warehouse gave back: an unverified read of them
+ * lacked stored rows (G4).
+ */
 async function workWindows(
   settings: DailyProductionSettings,
   budget: RowBudget,
@@ -56,7 +60,30 @@ async function workWindows(
   context: JobContext,
 ): Promise<readonly UnsettledUnit[]> {
   const profiles = await ProfileInUse.load(context, chunk.runId);
-  const left = await readInBatches<HeldWindow>(chunk.units, {
+  const shared = { ...context, settings, budget, profiles };
+  const givenBack = new Map<number, number>();
+  const left = await readWindows(chunk.units, chunk, { ...shared, givenBack });
+  const again = chunk.units.filter(({ unit }) => givenBack.has(unit));
+  const leftAgain = await readWindows(again, chunk, { ...shared, givenBack });
+  return settleUnknown([...left, ...leftAgain], context.warehouse.dailyProduction.settleUnknown, chunk, context);
+}
+
+interface WindowsContext extends JobContext {
+  readonly settings: DailyProductionSettings;
+  readonly budget: RowBudget;
+  readonly profiles: ProfileInUse;
+  /** The requests of windows that the warehouse gave back, by unit. */
+  readonly givenBack: Map<number, number>;
+}
+
+/** Reads wells concurrently, each once the budget has room for its rows, and commits whenever a batch is full. */
+async function readWindows(
+  units: readonly PlannedUnit[],
+  chunk: ChunkOfWork<DailyProductionParams>,
+  context: WindowsContext,
+): Promise<readonly UnsettledUnit[]> {
+  const { settings, budget, givenBack } = context;
+  return readInBatches<HeldWindow>(units, {
     concurrency: settings.wellConcurrency,
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => batch.rows.length,
@@ -65,7 +92,11 @@ async function workWindows(
       const spec = windowSpecSchema.parse(unit.spec);
       const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
       try {
-        const batch = await readWindow(unit, spec, settings, chunk, { ...context, profiles, reservation });
+        const batch = await readWindow(unit, spec, settings, chunk, {
+          ...context,
+          reservation,
+          givenBack: givenBack.get(unit.unit),
+        });
         reservation.hold(batch.rows.length);
         return { batch, reservation };
       } catch (error) {
@@ -78,7 +109,6 @@ async function workWindows(
       try {
         await commitWindows(
           windows.map(({ batch }) => batch),
-          settings,
           chunk,
           context,
         );
@@ -87,15 +117,19 @@ async function workWindows(
       }
     },
   });
-  return settleUnknown(left, context.warehouse.dailyProduction.settleUnknown, chunk, context);
 }
 
+/** An unverified window without an outcome is given back, or was settled before: reading it again is right for both. */
 async function commitWindows(
   windows: readonly WindowBatch[],
-  settings: DailyProductionSettings,
   { runId, params, settled }: ChunkOfWork<DailyProductionParams>,
-  { warehouse, now }: JobContext,
+  { settings, warehouse, now, givenBack }: WindowsContext,
 ): Promise<void> {
   const shrink = { ...settings.shrink, allow: params.allowShrink };
-  await settled(await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: now() }));
+  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: now() });
+  const done = new Set(outcomes.map(({ unit }) => unit));
+  for (const { unit, isVerified, counts } of windows) {
+    if (!isVerified && !done.has(unit)) givenBack.set(unit, counts.requests);
+  }
+  await settled(outcomes);
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ServiceProfile } from '../../src/core/paging/service-profile.ts';
 
 /** Raised whenever the stored form changes; the service is probed again for a profile of another version. */
-const version = 1;
+const version = 2;
 
 const isHonoured = z.union([z.boolean(), z.literal('unknown')]);
 const rowCount = z.union([z.int().positive(), z.literal('unknown')]);
@@ -22,6 +22,7 @@ const keptSchema = z.object({
   limitHonoured: isHonoured,
   defaultLimit: rowCount,
   maxLimit: rowCount,
+  largestPage: rowCount,
   overMaxLimit: z.enum(['clamped', 'refused', 'unknown']),
   startBound: bound,
   endBound: bound,

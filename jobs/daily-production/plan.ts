@@ -4,7 +4,9 @@ import { assignChunks } from '../../src/core/run/chunking.ts';
 import { type DayInterval, gapsToRead, wholeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
 import { dueWindow, type KnownWell, reaches, rowsByDays } from '../../src/core/daily/due-window.ts';
 import { lookbackDue, type LookbackTier, tierDays } from '../../src/core/daily/lookback.ts';
-import { isTimeZone, productionCalendar } from '../../src/core/time/production-day.ts';
+import { endOfUndue, readEnds } from '../../src/core/daily/read-end.ts';
+import { isVerificationDue, verifiedWithinDays } from '../../src/core/daily/verified-read.ts';
+import { dayAt, isTimeZone, productionCalendar } from '../../src/core/time/production-day.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { DAY_MS, type Window } from '../../src/core/time/window.ts';
 import type { JobContext } from '../../src/runs/job.ts';
@@ -22,6 +24,8 @@ export const windowSpecSchema = z.object({
   rows: z.number().optional(),
   /** The lookback tier of an incremental window, if the well was read before and a tier was due. */
   lookback: z.object({ days: z.union([z.number(), z.literal('all')]), on: z.enum(tierDays).optional() }).optional(),
+  /** What may end the read; absent where only a verified end may. */
+  end: z.enum(readEnds).optional(),
   /** Day number of the last row before an incremental window, if the well has one. */
   lastDay: z.number().optional(),
   /** The well delivers no more: it is never stale. */
@@ -113,13 +117,14 @@ async function incrementalSpecs(
 ): Promise<(uwi: string) => WindowSpec> {
   const { settings, params, context } = request;
   const { dailyProduction } = context.warehouse;
-  const sinceDay = Math.floor(params.nowMs / DAY_MS) - Math.max(settings.holeDays, leastDaysSeen) - 1;
+  const sinceDay =
+    Math.floor(params.nowMs / DAY_MS) - Math.max(settings.holeDays, leastDaysSeen) - verifiedWithinDays - 1;
   const watermarks = await dailyProduction.watermarks(uwis);
   const soundDays = await dailyProduction.soundDays(uwis, sinceDay);
   const plugged = await pluggedAmong(settings.plugged, context.warehouse.wells, uwis);
   return (uwi) => {
-    const { watermarkMs, lastDay } = watermarks.get(uwi) ?? {};
-    const well = { watermarkMs, lastDay, soundDays: soundDays.get(uwi) ?? [] };
+    const { watermarkMs, lastDay, verifiedAtMs } = watermarks.get(uwi) ?? {};
+    const well = { watermarkMs, lastDay, verifiedAtMs, soundDays: soundDays.get(uwi) ?? [] };
     const timeZone = zones(uwi).timeZone ?? settings.timeZone;
     const spec = incrementalSpec(uwi, well, { ...request, timeZone });
     return { ...spec, lastDay, ...(plugged.has(uwi) ? { isPlugged: true } : {}) };
@@ -145,9 +150,23 @@ function incrementalSpec(
   const tiers = tiersOf(uwi, params, settings);
   const lookback = isFirst ? undefined : tierDue(tiers, watermarkMs, nowMs, settings.timeZone);
   const lookbackMs = lookback?.days === 'all' ? Number.POSITIVE_INFINITY : (lookback?.days ?? 0) * DAY_MS;
-  const { pageRows } = context;
-  const window = dueWindow(well, { lookbackMs, historyFromMs, nowMs, timeZone, holeDays, pageRows });
-  return { ...window, mode: 'incremental', ...(lookback === undefined ? {} : { lookback }) };
+  const isVerified = lookback?.on !== undefined || isDueForProof(uwi, well, params, settings);
+  const rules = { lookbackMs, historyFromMs, nowMs, timeZone, holeDays, pageRows: context.pageRows, isVerified };
+  const window = dueWindow(well, rules);
+  const end = isVerified ? 'proof' : endOfUndue(window, rules);
+  return { ...window, mode: 'incremental', end, ...(lookback === undefined ? {} : { lookback }) };
+}
+
+/** Whether the read of a well has to be verified whatever its window: its first one, its weekly one, and a deepened one. */
+function isDueForProof(
+  uwi: string,
+  { watermarkMs, verifiedAtMs }: KnownWell,
+  { nowMs, lookbackDays, allowShrink }: DailyProductionParams,
+  { timeZone }: DailyProductionSettings,
+): boolean {
+  if (watermarkMs === undefined || verifiedAtMs === undefined || lookbackDays !== undefined || allowShrink) return true;
+  const [verifiedDay, today] = [dayAt(verifiedAtMs, timeZone), dayAt(nowMs, timeZone)];
+  return verifiedDay === undefined || today === undefined || isVerificationDue(uwi, verifiedDay, today);
 }
 
 /**

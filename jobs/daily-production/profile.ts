@@ -7,6 +7,7 @@ import type { WindowReading } from '../../src/core/daily/reading.ts';
 import {
   limitFor,
   summaryOf,
+  withLargerPage,
   withoutContradictions,
   type ReadFindings,
   type ServiceProfile,
@@ -67,6 +68,7 @@ export class ProfileInUse {
   async learn({ reading, profile, uwi, timeZone }: ReadByProfile, signal: AbortSignal): Promise<Learnt> {
     // A reading that began with an older profile says nothing about a newer one.
     if (reading.profileMisfit && profile === this.#profile) this.#drop();
+    await this.#growBy(reading.paging);
     const isUseful = this.#profile === undefined && reading.rows.length >= leastRowsToProbeBy;
     const notices = isUseful ? await this.#seek({ uwi, timeZone }, reading.paging, signal) : [];
     const requests = this.#requests;
@@ -79,6 +81,14 @@ export class ProfileInUse {
     if (profile === undefined || profile !== this.#profile) return;
     this.#drop();
     await this.#seek(request, { limitRefused: false }, signal);
+  }
+
+  /** Keeps a larger page than the probe's well could show: by its size, the word of the profile ends a read. */
+  async #growBy(found: ReadFindings): Promise<void> {
+    const grown = this.#profile === undefined ? undefined : withLargerPage(this.#profile, found);
+    if (grown === undefined) return;
+    this.#profile = grown;
+    await keepProfile(grown, this.#context);
   }
 
   #drop(): void {

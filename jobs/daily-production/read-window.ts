@@ -5,7 +5,9 @@ import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../.
 import { type LookbackTier, tierText } from '../../src/core/daily/lookback.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
+import type { ProfileWord } from '../../src/core/paging/page-end.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
+import { askedWindow, type Window } from '../../src/core/time/window.ts';
 import { dayAt } from '../../src/core/time/production-day.ts';
 import type { ChunkOfWork, JobContext } from '../../src/runs/job.ts';
 import { expectedRows, type WindowSpec } from './plan.ts';
@@ -16,11 +18,14 @@ import type { DailyProductionParams, DailyProductionSettings } from './settings.
 interface ReadingContext extends JobContext {
   readonly profiles: ProfileInUse;
   readonly reservation: RowReservation;
+  /** Requests of an unverified read of the window that the warehouse gave back: this one is verified. */
+  readonly givenBack?: number | undefined;
 }
 
 /**
- * The last rows of a silent well, in front of its empty window: a page of three rows confirms the numbering of pages, and
- * one of fewer costs another request. They are outside the window, so that an answer without them removes nothing (G4).
+ * The last rows of a silent well, in front of its empty window: a verified read of three rows confirms the numbering of
+ * pages, and one of fewer costs another request; an unverified read expects the last of them. They are outside the
+ * window, so that an answer without them removes nothing (G4).
  */
 const daysToKnowPageBy = 3;
 
@@ -32,7 +37,7 @@ export async function readWindow(
   spec: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal, read }: Pick<ChunkOfWork<DailyProductionParams>, 'params' | 'signal' | 'read'>,
-  { service, profiles, reservation }: ReadingContext,
+  { service, profiles, reservation, givenBack }: ReadingContext,
 ): Promise<WindowBatch> {
   const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
   const window = { fromMs, toMs };
@@ -45,11 +50,15 @@ export async function readWindow(
   };
   const daysBefore = reach === 'last-day' ? daysToKnowPageBy : undefined;
   const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);
+  const word = givenBack === undefined ? wordFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
   const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, maxRows, onRows };
-  const reading = await service.readDailyProduction(request, { signal }).catch(async (error: unknown) => {
-    if (isUnprovenEnd(error)) await profiles.doubt({ uwi, timeZone }, profile, signal);
-    throw error;
-  });
+  const readOnce = (how: { readonly word?: ProfileWord | undefined }): Promise<WindowReading> =>
+    service.readDailyProduction({ ...request, ...how }, { signal }).catch(async (error: unknown) => {
+      if (isUnprovenEnd(error)) await profiles.doubt({ uwi, timeZone }, profile, signal);
+      throw error;
+    });
+  const first = await readOnce({ word });
+  const reading = isEnough(first, spec) ? first : afterRead(await readOnce({}), first.counts.requests);
   read({ unit, rows: reading.counts.read, ...expected, isRead: true });
   const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
   const { rows, quarantined, isWithoutContent } = reading;
@@ -59,13 +68,13 @@ export async function readWindow(
     uwi,
     window,
     mode,
-    isVerified: true,
+    isVerified: reading.isVerified,
     readDays: wholeDays(window, timeZone, params.nowMs),
     rows,
     quarantined,
     counts: {
       ...reading.counts,
-      requests: reading.counts.requests + learnt.requests,
+      requests: (givenBack ?? 0) + reading.counts.requests + learnt.requests,
       ...(isStale(freshness) ? { stale: 1 } : {}),
     },
     isWithoutContent,
@@ -76,6 +85,28 @@ export async function readWindow(
       ...freshnessNotice(freshness, settings.staleAfterDays),
     ],
   };
+}
+
+/**
+ * Leave to end the read by the word of the service's profile, where the plan gives it. A row of the last day with one
+ * has to come where it lies in the requested range: an answer without it shows nothing of the numbering of pages.
+ */
+function wordFor({ end, lastDay }: WindowSpec, asked: Window, timeZone: string): ProfileWord | undefined {
+  if (end === undefined || end === 'proof') return undefined;
+  const askedFrom = dayAt(asked.fromMs, timeZone);
+  const expectsRow = lastDay !== undefined && askedFrom !== undefined && askedFrom < lastDay;
+  return { leastRows: expectsRow ? 1 : 0 };
+}
+
+/** Whether a read need not be verified: see core/daily/read-end.ts. */
+function isEnough({ isVerified, rows, quarantined }: WindowReading, { end }: WindowSpec): boolean {
+  return isVerified || end !== 'word-if-silent' || rows.length + quarantined.length === 0;
+}
+
+/** A reading with the requests of one before it that did not count. */
+function afterRead(reading: WindowReading, requests: number): WindowReading {
+  const { counts } = reading;
+  return { ...reading, counts: { ...counts, requests: counts.requests + requests } };
 }
 
 /** A page behind the first was a 404, which the profile does not have of this service. */

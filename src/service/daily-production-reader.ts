@@ -54,6 +54,7 @@ export function createDailyProductionReader(
     const notices = [...answers.notices(), ...limitNotice(wanted, granted), ...misfitNotice([...misfits])];
     return {
       ...counter.reading(answers.total, notices),
+      isVerified: ends.every(({ isVerified }) => isVerified),
       paging: { ...pagings.at(-1), limitRefused: pagings.some(({ limitRefused }) => limitRefused) },
       ...(misfits.size > 0 ? { profileMisfit: true } : {}),
       ...(answers.hadNoContent && counter.rowCount === 0 ? { isWithoutContent: true } : {}),
@@ -75,7 +76,9 @@ async function readPart(request: PartRequest, fetchPage: (query: PageQuery) => P
   const { pageLimit, pageLimitGranted } = request;
   const requested = askedWindow(part, part.fromMs === window.fromMs ? request.daysBefore : undefined);
   const grantedLimit = pageLimitGranted === true ? pageLimit : undefined;
-  const pages = readPages({ window: part, limits, maxPages: maxPagesFor(requested), profile, grantedLimit });
+  // A window whose answer is too large is no quick one.
+  const word = isPart ? undefined : request.word;
+  const pages = readPages({ window: part, limits, maxPages: maxPagesFor(requested), profile, word, grantedLimit });
   let refusal: PermanentError | undefined;
   let step = pages.next();
   while (step.done !== true) {

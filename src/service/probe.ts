@@ -59,6 +59,7 @@ const findingNames: Readonly<Record<keyof ProbeFindings, string>> = {
   limitHonoured: 'limit is honoured',
   defaultLimit: 'rows without a limit',
   maxLimit: 'largest limit',
+  largestPage: 'most rows on a page',
   overMaxLimit: 'a larger limit is',
   startBound: 'startDate is',
   endBound: 'endDate is',

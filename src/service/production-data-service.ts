@@ -3,6 +3,7 @@ import type { TransientError } from '../core/base/errors.ts';
 import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
+import type { ProfileWord } from '../core/paging/page-end.ts';
 import type { ServiceProfile } from '../core/paging/service-profile.ts';
 import type { Window } from '../core/time/window.ts';
 import type { RecordPage } from './record-page.ts';
@@ -33,6 +34,8 @@ export interface DailyProductionRequest {
   /** The operator's statement that the service sends `pageLimit` rows when it has them. */
   readonly pageLimitGranted?: boolean | undefined;
   readonly profile?: ServiceProfile | undefined;
+  /** Leave to end the read, unverified, by the word of the profile; undefined for a verified read. */
+  readonly word?: ProfileWord | undefined;
   /** Most records that the read may hold; more fail it as `too-many-rows`. Unbounded if omitted. */
   readonly maxRows?: number | undefined;
   /** Called after each page with the number of rows so far. The next page is requested when it resolves. */
@@ -70,8 +73,9 @@ export interface ProductionDataService {
    * Reads every page of one window to its end (core/paging/page-end.ts) and checks each record. The requested range is
    * wider by a day on both sides; rows are kept by their own date, half-open.
    *
-   * With a matching profile, a read takes one request more than there are pages. A profile that does not match is
-   * noticed: the result is still right, and marked (`profileMisfit`). Where an answer is too large, the window is read
+   * With a matching profile, a read takes one request more than there are pages, and where `word` allows it a single one
+   * for a window that fits a page (`isVerified` false). A profile that does not match a verified read is noticed: the
+   * result is still right, and marked (`profileMisfit`). Where an answer is too large, the window is read
    * in halves, down to a day (G8). Throws TransientError `unstable-read` when records moved between the pages in every
    * pass (G4), PermanentError `body-too-large` or `too-many-records` for a day that is too large, `too-many-rows` for
    * more than `maxRows`.

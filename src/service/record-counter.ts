@@ -134,7 +134,7 @@ export class RecordCounter {
   }
 
   /** The result of the read. Call it once, when all pages have come. */
-  reading(requests: number, notices: readonly string[]): Omit<WindowReading, 'paging'> {
+  reading(requests: number, notices: readonly string[]): Omit<WindowReading, 'paging' | 'isVerified'> {
     const quarantined: QuarantinedRecord[] = [];
     let outsideWindow = 0;
     for (const place of this.#places.values()) {

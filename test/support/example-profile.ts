@@ -12,6 +12,7 @@ export const profile: ServiceProfile = {
   limitHonoured: true,
   defaultLimit: 100,
   maxLimit: 1_000,
+  largestPage: 1_000,
   overMaxLimit: 'clamped',
   startBound: 'inclusive',
   endBound: 'unknown',

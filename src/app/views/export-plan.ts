@@ -19,6 +19,8 @@ export interface PlannedWindow {
   readonly lookback: string | null;
   /** What an incremental window reaches back to, if that is earlier than its lookback. */
   readonly reach: 'last-day' | 'hole' | null;
+  /** Whether the read has to be verified, or the word of the service's profile may end it. */
+  readonly isVerified: boolean;
   /** Number of the queue item that would hold it, from 0. */
   readonly chunk: number;
 }
@@ -29,7 +31,7 @@ export function exportPlan(job: string, units: readonly PlannedUnit[]): ExportPl
 }
 
 function windowOf({ target, chunk, spec }: PlannedUnit): PlannedWindow {
-  const { fromMs, toMs, mode, lookback, reach } = windowSpecSchema.parse(spec);
+  const { fromMs, toMs, mode, lookback, reach, end } = windowSpecSchema.parse(spec);
   const [from, to] = [new Date(fromMs).toISOString(), new Date(toMs).toISOString()];
   return {
     uwi: target,
@@ -38,6 +40,7 @@ function windowOf({ target, chunk, spec }: PlannedUnit): PlannedWindow {
     mode,
     lookback: lookback === undefined ? null : tierText(lookback),
     reach: reach === 'last-day' || reach === 'hole' ? reach : null,
+    isVerified: end === undefined || end === 'proof',
     chunk,
   };
 }

@@ -29,10 +29,15 @@ function shortText(iso: string): string {
 /** Text of a lookback of no days. */
 const newDaysAlone = tierText({ days: 0 });
 
-/** Why a window has its bounds. */
-function reasonText({ mode, lookback, reach }: Pick<PlannedWindow, 'mode' | 'lookback' | 'reach'>): string {
+/** Why a window has its bounds, and whether an incremental read of a well with rows is a verified one. */
+function reasonText(window: PlannedWindow): string {
+  const { mode, lookback, isVerified } = window;
   if (mode === 'backfill') return 'backfill';
   if (lookback === null) return 'whole history';
+  return isVerified ? `${boundsText(window)}, verified` : boundsText(window);
+}
+
+function boundsText({ lookback, reach }: PlannedWindow): string {
   if (reach === 'last-day') return 'all since its last row';
   if (reach === 'hole') return 'new days, and again from its oldest hole';
   return lookback === newDaysAlone ? 'new days' : `new days, and again ${lookback}`;

@@ -6,6 +6,7 @@
 import { dayAt } from '../time/production-day.ts';
 import { DAY_MS, daysIn, type Window } from '../time/window.ts';
 import { type DayInterval, subtractDays, windowOfDays } from './coverage.ts';
+import { verifiedWithinDays } from './verified-read.ts';
 import { incrementalWindow } from './watermark.ts';
 
 /** Days that each have a row and no quarantined record. */
@@ -18,6 +19,8 @@ export interface SoundDays extends DayInterval {
 export interface KnownWell {
   /** Undefined for a well that no incremental run has read. */
   readonly watermarkMs: number | undefined;
+  /** When its last verified read was committed; undefined if that is not known. */
+  readonly verifiedAtMs: number | undefined;
   /** Last day with a row; undefined for a well without a row. */
   readonly lastDay: number | undefined;
   /** From some day before every hole on, disjoint and in order. */
@@ -34,6 +37,11 @@ export interface WindowRules {
   readonly holeDays: number;
   /** Rows of one page. A hole whose window would hold more is left to a backfill: it would cost another request. */
   readonly pageRows: number;
+  /**
+   * Whether the read has to be verified. Its window then reaches over the windows of the unverified reads since the last
+   * verified one: rows that those missed come with it.
+   */
+  readonly isVerified: boolean;
 }
 
 /**
@@ -62,7 +70,7 @@ export function dueWindow(well: KnownWell, rules: WindowRules): DueWindow {
   const { watermarkMs, lastDay } = well;
   if (watermarkMs === undefined || lastDay === undefined) return wholeHistory(watermarkMs, rules);
   const { lookbackMs, timeZone, historyFromMs, nowMs } = rules;
-  const byLookback = watermarkMs - lookbackMs;
+  const byLookback = (rules.isVerified ? verifiedUpTo(well, watermarkMs) : watermarkMs) - lookbackMs;
   const byLastDay = beginOf(lastDay + 1, timeZone);
   const hole = oldestHole(well, rules);
   const byHole = hole === undefined ? nowMs : beginOf(hole, timeZone);
@@ -70,6 +78,16 @@ export function dueWindow(well: KnownWell, rules: WindowRules): DueWindow {
   const window = incrementalWindow({ wantedMs, historyFromMs, nowMs });
   const reach = wantedMs >= byLookback - DAY_MS ? 'lookback' : wantedMs === byLastDay ? 'last-day' : 'hole';
   return { ...window, reach, rows: expectedRows(window, well, rules) };
+}
+
+/** A read is committed after the end of its window: a day is more than a run takes. */
+function verifiedUpTo({ verifiedAtMs = Number.POSITIVE_INFINITY }: KnownWell, watermarkMs: number): number {
+  return Math.min(watermarkMs, verifiedAtMs - DAY_MS);
+}
+
+/** Days before today in which a hole is read again; a verified read takes those that unverified ones have read. */
+function holeDaysOf({ holeDays, isVerified }: WindowRules): number {
+  return holeDays > 0 && isVerified ? holeDays + verifiedWithinDays : holeDays;
 }
 
 /**
@@ -93,10 +111,11 @@ function newDays(watermarkMs: number, nowMs: number): number {
 }
 
 /** The oldest recent day that is missing or quarantined, such that the rows since then are expected on one page. */
-function oldestHole(well: KnownWell, { nowMs, timeZone, holeDays, pageRows }: WindowRules): number | undefined {
+function oldestHole(well: KnownWell, rules: WindowRules): number | undefined {
+  const { nowMs, timeZone, pageRows } = rules;
   const today = dayAt(nowMs, timeZone);
   if (today === undefined) return undefined;
-  const holes = subtractDays({ fromDay: today - holeDays, toDay: today }, well.soundDays);
+  const holes = subtractDays({ fromDay: today - holeDaysOf(rules), toDay: today }, well.soundDays);
   // The request is one day wider on both sides.
   const others = newDays(well.watermarkMs ?? nowMs, nowMs) + 2;
   return holes.find(({ fromDay }) => rowsSince(fromDay, well.soundDays) + others <= pageRows)?.fromDay;

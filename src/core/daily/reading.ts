@@ -24,7 +24,7 @@ export interface ReadingCounts {
 }
 
 /**
- * A complete read of one window: its last page was reached. An incomplete read is an error, never a WindowReading (G4).
+ * A read of one window to its last page. An incomplete read is an error, never a WindowReading (G4).
  */
 export interface WindowReading {
   /** Inside the window, one for each xid: `rows.length = read - repeated - outsideWindow - quarantined`. */
@@ -33,6 +33,8 @@ export interface WindowReading {
   readonly counts: ReadingCounts;
   /** Sentences for the run's report, which prints each once: the names of extra fields, for example. */
   readonly notices: readonly string[];
+  /** False if only the service's profile says that the last page was reached. */
+  readonly isVerified: boolean;
   /** What the read found of the service's paging. */
   readonly paging: ReadFindings;
   /** Present when the service does not match the profile given to the read: the profile should be probed again. */

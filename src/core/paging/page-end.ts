@@ -9,7 +9,8 @@
  *   windows   ever shorter windows (./windows.ts): for a service that ignores `page`
  *
  * A matching profile (./service-profile.ts) saves the careful start. When an answer contradicts the profile, the read
- * starts again without it.
+ * starts again without it. Where the caller takes the profile's word, a first page that is shorter than the service is
+ * known to fill it ends the read, unverified: one request (decision 12).
  *
  * Bound on requests, for p pages as large as the service grants and a service at rest. With a matching profile p + 1,
  * and one more for a well of one or two rows; without a profile p + 2, and two for each limit refused. Where pages
@@ -33,6 +34,7 @@ import { join, reachOf, readChain } from './chain.ts';
 import { withProvenEnd, type KnownEnd } from './proven-end.ts';
 import { readInPasses } from './passes.ts';
 import { leastCut, mayBeCut, readByWindows } from './windows.ts';
+import { knownPageRows } from './service-profile.ts';
 import { daysIn, type Window } from '../time/window.ts';
 
 /** The part of a service profile that a read uses. */
@@ -40,6 +42,16 @@ export interface PagingProfile extends KnownEnd {
   readonly pagingHonoured: boolean | 'unknown';
   readonly limitHonoured: boolean | 'unknown';
   readonly defaultLimit: number | 'unknown';
+  readonly maxLimit: number | 'unknown';
+  readonly largestPage: number | 'unknown';
+}
+
+/**
+ * Leave to end a read by the profile's word alone. A first page with fewer rows than `leastRows` does not end it: rows
+ * that are known to lie in the requested range did not come.
+ */
+export interface ProfileWord {
+  readonly leastRows: number;
 }
 
 export interface PagesOptions {
@@ -49,6 +61,8 @@ export interface PagesOptions {
   /** Most pages of one pass over the rows. */
   readonly maxPages: number;
   readonly profile?: PagingProfile | undefined;
+  /** Undefined for a read that has to be verified. */
+  readonly word?: ProfileWord | undefined;
   /** A limit that the service is known to grant: when `page` is ignored, fewer rows than this are all rows. */
   readonly grantedLimit?: number | undefined;
 }
@@ -61,6 +75,8 @@ export type PagesEnd =
       readonly limits: readonly PageLimit[];
       /** Whether the profile alone was enough, without the careful start. */
       readonly byProfile: boolean;
+      /** False when the first page ended the read by the profile's word. */
+      readonly isVerified: boolean;
     }
   | Extract<PagingEnd, { kind: 'fail' }>;
 
@@ -88,17 +104,21 @@ export function readPages(options: PagesOptions): Paging<PagesEnd> {
 function* readToEnd(options: PagesOptions): Paging<PagesEnd> {
   const { limits, profile } = options;
   const quick = profile === undefined ? undefined : yield* readByProfile(profile, options);
-  if (quick !== undefined) return quick.kind === 'fail' ? quick : { ...quick, limits, byProfile: true };
+  if (quick === 'by-word') return { kind: 'end', found: {}, limits, byProfile: true, isVerified: false };
+  if (quick !== undefined)
+    return quick.kind === 'fail' ? quick : { ...quick, limits, byProfile: true, isVerified: true };
   for (const [index, limit] of limits.entries()) {
     const result = yield* readCarefully(limit, options);
     if (result === 'limit-refused') continue;
-    return result.kind === 'fail' ? result : { ...result, limits: limits.slice(index), byProfile: false };
+    return result.kind === 'fail'
+      ? result
+      : { ...result, limits: limits.slice(index), byProfile: false, isVerified: true };
   }
   return { kind: 'fail', failure: 'refused' };
 }
 
 /** Undefined as soon as an answer contradicts the profile. */
-function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<PagingEnd | undefined> {
+function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<PagingEnd | 'by-word' | undefined> {
   const { pageBase, pagingHonoured, limitHonoured, defaultLimit } = profile;
   const limit = options.limits[0];
   if (pageBase === 'unknown' || pagingHonoured !== true || limit === undefined) return undefined;
@@ -110,6 +130,7 @@ function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<P
   const answer = yield { page: pageBase, limit, again: 0 };
   if (answer.kind !== 'page') return undefined;
   const first = answer.keys;
+  if (isWordEnough(first.length, limit, profile, options.word)) return 'by-word';
   // So few rows do not confirm the page base: the other first page must not have other rows.
   if (first.length === 0 || (first.length < leastChained && pageBase === 1)) {
     const other = yield { page: 1 - pageBase, limit, again: 0 };
@@ -118,6 +139,14 @@ function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<P
   }
   const next = yield askPastFirst(pageBase + 1, first);
   return yield* readOn({ ...options, limit, pageBase, first, exact: true }, next);
+}
+
+/**
+ * Whether a first page can only be the last one, if the service is what the profile says: page and limit honoured, the
+ * first page known, and more rows sent on one page before.
+ */
+function isWordEnough(rows: number, limit: number, profile: PagingProfile, word: ProfileWord | undefined): boolean {
+  return word !== undefined && rows >= word.leastRows && rows < Math.min(limit, knownPageRows(profile));
 }
 
 /** `limit-refused`: every page refuses the limit. A refusal after rows have come is left to the passes. */
@@ -178,7 +207,8 @@ function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefi
   const start = first.length - 1;
   // A page that begins with an earlier row repeats rows of the page before: it shows nothing of the limit.
   const isInPlace = keys[0] === first[start];
-  const found: PagingFindings = { pageBase, pagingHonoured: true, ...(isInPlace ? { limitHonoured: true } : {}) };
+  const honoured = { pagingHonoured: true, ...(isInPlace ? { limitHonoured: true } : {}) };
+  const found: PagingFindings = { pageBase, ...honoured, pageRows: first.length };
   const joined = join(reachOf(first), start, keys);
   if (joined === undefined || keys.length > start || (exact && !isInPlace)) return undefined;
   if (joined.fresh === 0 && keys.length < start) return endOf(found);

@@ -43,6 +43,8 @@ export interface PagingFindings {
   readonly limitHonoured?: boolean;
   /** Rows of a first page that was shorter than requested and not the last. */
   readonly grantedLimit?: number;
+  /** Rows of the first page. */
+  readonly pageRows?: number;
 }
 
 export type PagingEnd =

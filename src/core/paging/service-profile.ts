@@ -35,6 +35,8 @@ export interface ServiceProfile {
   readonly defaultLimit: number | Unknown;
   /** Most rows seen on a page, or the largest tried limit that was not refused. */
   readonly maxLimit: number | Unknown;
+  /** Most rows seen on one page that a limit was sent for, by the probe or by a read since. */
+  readonly largestPage: number | Unknown;
   /** Answer to a limit above `maxLimit`. */
   readonly overMaxLimit: 'clamped' | 'refused' | Unknown;
   readonly startBound: BoundKind | Unknown;
@@ -69,6 +71,12 @@ export function limitFor(profile: ServiceProfile | undefined, wanted: number): n
   return profile !== undefined && isLimitKnown(profile) ? Math.min(wanted, profile.maxLimit) : wanted;
 }
 
+/** Rows that the service is known to send on one page when it has them; 0 if that is unknown. */
+export function knownPageRows({ maxLimit, largestPage }: Pick<ServiceProfile, 'maxLimit' | 'largestPage'>): number {
+  if (maxLimit !== 'unknown') return maxLimit;
+  return largestPage === 'unknown' ? 0 : largestPage;
+}
+
 /** What a read found of the service. */
 export interface ReadFindings extends PagingFindings {
   readonly limitRefused: boolean;
@@ -86,12 +94,23 @@ export function withoutContradictions(profile: ServiceProfile, found: ReadFindin
     ...(differ(pageBase, found.pageBase) ? { pageBase: 'unknown' } : {}),
     ...(differ(pagingHonoured, found.pagingHonoured) ? { pagingHonoured: 'unknown' } : {}),
     ...(differ(limitHonoured, found.limitHonoured) ? { limitHonoured: 'unknown' } : {}),
-    ...(isOtherLimit(profile, found) ? { maxLimit: 'unknown', overMaxLimit: 'unknown' } : {}),
+    ...(isOtherLimit(profile, found) ? { maxLimit: 'unknown', largestPage: 'unknown', overMaxLimit: 'unknown' } : {}),
   };
 }
 
 function isOtherLimit(profile: ServiceProfile, { limitRefused, grantedLimit }: ReadFindings): boolean {
   return isBelow(grantedLimit, profile) || (limitRefused && isLimitKnown(profile));
+}
+
+/**
+ * The profile with a larger page that a read has seen; undefined when nothing is learnt: the largest limit is known, or
+ * the page is less than twice as large, so that a profile is stored anew only a few times.
+ */
+export function withLargerPage(profile: ServiceProfile, { pageRows }: PagingFindings): ServiceProfile | undefined {
+  const isLarger = pageRows !== undefined && pageRows >= 2 * knownPageRows(profile);
+  return isLarger && profile.maxLimit === 'unknown' && profile.limitHonoured === true
+    ? { ...profile, largestPage: pageRows }
+    : undefined;
 }
 
 /** Differences between the profile and what a read found, one sentence each; empty when the profile matches. */
@@ -103,18 +122,15 @@ export function misfitsOf(profile: ServiceProfile, found: ReadFindings): readonl
   if (differ(limitHonoured, found.limitHonoured)) misfits.push(honouredSentence('limit', found.limitHonoured));
   if (found.limitRefused && isLimitKnown(profile)) misfits.push('it refuses a limit that it granted');
   if (isBelow(found.grantedLimit, profile))
-    misfits.push(`it grants a limit of ${found.grantedLimit}, not ${profile.maxLimit}`);
+    misfits.push(`it grants a limit of ${found.grantedLimit}, not ${knownPageRows(profile)}`);
   return misfits;
 }
 
 function isBelow(granted: number | undefined, profile: ServiceProfile): boolean {
-  return granted !== undefined && isLimitKnown(profile) && granted < profile.maxLimit;
+  return granted !== undefined && granted < knownPageRows(profile);
 }
 
-/**
- * Whether the service is known to grant `maxLimit` and no more. Otherwise a smaller granted limit does not contradict
- * the profile.
- */
+/** Whether the service is known to grant `maxLimit` and no more. */
 function isLimitKnown(profile: ServiceProfile): profile is ServiceProfile & { readonly maxLimit: number } {
   return profile.maxLimit !== 'unknown' && profile.overMaxLimit !== 'unknown';
 }

@@ -46,6 +46,7 @@ describe('a probe', () => {
       'limit is honoured: yes (2 rows came where 2 were requested, and more without a limit)',
       'rows without a limit: 10 (10 rows came without a limit, and there are more)',
       'largest limit: 20 (20 rows came where 10000 were requested, and there are more)',
+      'most rows on a page: 20 (20 rows came where 10000 were requested)',
       'a larger limit is: clamped (20 rows came where 10000 were requested, and there are more)',
       'startDate is: inclusive (the row dated exactly at the start of the range came)',
       'endDate is: inclusive (the row dated exactly at the end of the range came)',

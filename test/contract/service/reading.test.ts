@@ -279,6 +279,7 @@ describe('a read with a profile', () => {
     limitHonoured: true,
     defaultLimit: 5,
     maxLimit: 50,
+    largestPage: 50,
     overMaxLimit: 'refused',
     startBound: 'inclusive',
     endBound: 'inclusive',

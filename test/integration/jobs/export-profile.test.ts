@@ -50,7 +50,7 @@ describe('the profile of a service, in exports', () => {
 
     const again = await engine.run(dailyProductionJobName, { nowMs, allowShrink: false }, wells);
     expect(again.notices).toEqual([]);
-    expect(again.counts).toMatchObject({ inserted: 0, removed: 0, requests: 6 * 2 });
+    expect(again.counts).toMatchObject({ inserted: 0, removed: 0, requests: 6 });
   });
 
   test.each([

@@ -10,7 +10,9 @@ const leastLimit = 2;
 /** Limits that services commonly grant, between the small and the large one. */
 const usualLimits = [10, 20, 50, 100, 200, 250, 500, 1_000, 2_000, 5_000] as const;
 
-export interface LargestFindings extends Pick<ProbeFindings, 'maxLimit' | 'overMaxLimit'> {
+type LimitFindings = Pick<ProbeFindings, 'maxLimit' | 'largestPage' | 'overMaxLimit'>;
+
+export interface LargestFindings extends LimitFindings {
   /** The longest run of rows, from the first on, in one answer. */
   readonly rows: readonly ProbeRow[];
   /** The first page when it was requested a second time; undefined otherwise. */
@@ -28,6 +30,7 @@ export function* probeLargest(
     const because = limitHonoured.value === false ? 'the limit is ignored' : 'too little is known of pages and limits';
     return {
       maxLimit: unknown(because),
+      largestPage: unknown(because),
       overMaxLimit: unknown(because),
       rows: plain,
       again: undefined,
@@ -40,14 +43,12 @@ export function* probeLargest(
   return { ...(yield* limitFindings(base, rows)), rows, again: rows, granted: largeLimit };
 }
 
-function* limitFindings(
-  base: PageBase,
-  rows: readonly ProbeRow[],
-): Probing<Pick<ProbeFindings, 'maxLimit' | 'overMaxLimit'>> {
+function* limitFindings(base: PageBase, rows: readonly ProbeRow[]): Probing<LimitFindings> {
   const count = rows.length;
+  const largestPage = largestPageOf(count, largeLimit);
   if (count >= largeLimit) {
     const because = `a limit of ${largeLimit} is granted; none above it was tried`;
-    return { maxLimit: finding(largeLimit, because), overMaxLimit: unknown(because) };
+    return { maxLimit: finding(largeLimit, because), largestPage, overMaxLimit: unknown(because) };
   }
   const beyond = yield { page: base + count, limit: 1 };
   const isCut = rowsOf(beyond).some(({ key }) => rows.every((row) => row.key !== key));
@@ -55,8 +56,14 @@ function* limitFindings(
   const because = isCut
     ? `${counted(count, 'row')} came where ${largeLimit} were requested, and there are more`
     : `the well has ${counted(distinct, 'row')}, and all came at one time`;
-  if (!isCut) return { maxLimit: unknown(because), overMaxLimit: unknown(because) };
-  return { maxLimit: finding(count, because), overMaxLimit: finding<'clamped' | 'refused'>('clamped', because) };
+  if (!isCut) return { maxLimit: unknown(because), largestPage, overMaxLimit: unknown(because) };
+  const overMaxLimit = finding<'clamped' | 'refused'>('clamped', because);
+  return { maxLimit: finding(count, because), largestPage, overMaxLimit };
+}
+
+function largestPageOf(count: number, limit: number): Finding<number> {
+  const because = `${counted(count, 'row')} came where ${limit} were requested`;
+  return count === 0 ? unknown(because) : finding(count, because);
 }
 
 /** Binary search among the usual limits. */
@@ -75,6 +82,7 @@ function* searchLimit(base: PageBase, plain: readonly ProbeRow[]): Probing<Large
   const rows = again !== undefined && again.length > plain.length ? again : plain;
   return {
     maxLimit: finding(largest, because),
+    largestPage: largestPageOf(again?.length ?? 0, largest),
     overMaxLimit: finding<'clamped' | 'refused'>('refused', because),
     rows,
     again,

@@ -17,6 +17,7 @@ const rules = (nowMs: number, details: Partial<WindowRules> = {}): WindowRules =
   timeZone: 'UTC',
   holeDays: 92,
   pageRows: 1_000,
+  isVerified: false,
   ...details,
 });
 
@@ -24,7 +25,8 @@ function knownWell(days: Iterable<number>, watermarkMs: number | undefined): Kno
   const inOrder = [...days];
   const intervals = mergeDays(inOrder.map((day) => ({ fromDay: day, toDay: day + 1 })));
   const lastDay = inOrder.length === 0 ? undefined : Math.max(...inOrder);
-  return { watermarkMs, lastDay, soundDays: intervals.map((each) => ({ ...each, rows: each.toDay - each.fromDay })) };
+  const soundDays = intervals.map((each) => ({ ...each, rows: each.toDay - each.fromDay }));
+  return { watermarkMs, verifiedAtMs: undefined, lastDay, soundDays };
 }
 
 const range = (fromDay: number, toDay: number): readonly number[] =>
@@ -85,6 +87,7 @@ describe('the window of an incremental run', () => {
   it('counts the rows that were seen, and a day each below the days that were looked at', () => {
     const known: KnownWell = {
       watermarkMs: night(999),
+      verifiedAtMs: undefined,
       lastDay: 999,
       soundDays: [{ fromDay: 990, toDay: 1_000, rows: 240 }],
     };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { limitsFor, readPages, type PagingProfile } from '../../../../src/core/paging/page-end.ts';
+import { limitsFor, readPages, type PagingProfile, type ProfileWord } from '../../../../src/core/paging/page-end.ts';
 import type { PageLimit, PagingFailure } from '../../../../src/core/paging/page.ts';
 import {
   answerOf,
@@ -16,8 +16,8 @@ import { expectForAll } from '../../../support/property-runs.ts';
 const maxPages = 400;
 const wantedLimits = fc.integer({ min: 5, max: 24 });
 
-function read(model: PagingModel, limits: readonly PageLimit[], profile?: PagingProfile) {
-  return carryOut(readPages({ window: modelWindow, limits, maxPages, profile }), (ask) => answerOf(model, ask));
+function read(model: PagingModel, limits: readonly PageLimit[], profile?: PagingProfile, word?: ProfileWord) {
+  return carryOut(readPages({ window: modelWindow, limits, maxPages, profile, word }), (ask) => answerOf(model, ask));
 }
 
 function grantedOf(model: PagingModel, limits: readonly PageLimit[]): PageLimit {
@@ -61,6 +61,8 @@ function profileOf(model: PagingModel): PagingProfile {
     pagingHonoured: model.page === 'honoured',
     limitHonoured: model.anyLimit === 'honoured',
     defaultLimit: model.defaultLimit,
+    maxLimit: model.anyLimit === 'honoured' ? model.maxLimit : 'unknown',
+    largestPage: 'unknown',
     pastLast: model.pastEnd,
   };
 }
@@ -86,6 +88,29 @@ describe('a service at rest', () => {
         fc.pre(!isCutForGood(model, granted));
         const { end, keys } = read(model, limits, profileOf(model));
         expect(end.kind === 'fail' ? mayFail(model, end.failure, granted) : hasAllRows(model, keys)).toBe(true);
+      }),
+    );
+  });
+
+  it('G4: a read that ends by the word of a matching profile takes one request and returns every row', () => {
+    expectForAll(
+      fc.property(pagingModels, wantedLimits, fc.integer({ min: 0, max: 3 }), (model, wanted, leastRows) => {
+        const { end, keys, requests } = read(model, limitsFor(wanted), profileOf(model), { leastRows });
+        if (end.kind === 'fail' || end.isVerified) return;
+        expect([requests, hasAllRows(model, keys), keys.size >= leastRows]).toEqual([1, true, true]);
+      }),
+    );
+  });
+
+  it('G4: a read by the word of another profile has rows of the service alone, and is verified unless that profile says that it is the end', () => {
+    expectForAll(
+      fc.property(pagingModels, pagingModels, wantedLimits, (model, other, wanted) => {
+        const said = profileOf(other);
+        const { end, keys } = read(model, limitsFor(wanted), said, { leastRows: 0 });
+        expect([...keys].filter((key) => !model.days.includes(Number(key)))).toEqual([]);
+        if (end.kind === 'fail' || end.isVerified) return;
+        expect(said).toMatchObject({ pagingHonoured: true, limitHonoured: true });
+        expect(keys.size).toBeLessThan(Math.min(wanted, other.maxLimit));
       }),
     );
   });

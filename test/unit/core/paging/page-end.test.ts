@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { limitsFor, maxPagesFor, readPages, type PagingProfile } from '../../../../src/core/paging/page-end.ts';
+import {
+  limitsFor,
+  maxPagesFor,
+  readPages,
+  type PagingProfile,
+  type ProfileWord,
+} from '../../../../src/core/paging/page-end.ts';
 import type { PageAnswer, PageLimit } from '../../../../src/core/paging/page.ts';
 import { DAY_MS } from '../../../../src/core/time/window.ts';
 
@@ -12,6 +18,8 @@ const profile: PagingProfile = {
   pagingHonoured: true,
   limitHonoured: true,
   defaultLimit: 100,
+  maxLimit: 10,
+  largestPage: 10,
   pastLast: 'empty',
 };
 
@@ -26,7 +34,7 @@ function follow(
   {
     limits = [10, undefined],
     ...options
-  }: { limits?: readonly PageLimit[]; profile?: PagingProfile; grantedLimit?: number } = {},
+  }: { limits?: readonly PageLimit[]; profile?: PagingProfile; word?: ProfileWord; grantedLimit?: number } = {},
 ) {
   const paging = readPages({ window, limits, maxPages: 20, ...options });
   const asked: string[] = [];
@@ -201,6 +209,49 @@ describe('with a matching profile', () => {
     expect(asked).toEqual(['1:10', '2:3']);
     expect(end).toMatchObject({ ...ended, byProfile: true });
     expect(follow([empty, notFound], { profile }).asked).toEqual(['1:10', '0:10']);
+  });
+});
+
+describe('by the word of a profile', () => {
+  const word = { leastRows: 1 };
+  const unverified = { ...ended, byProfile: true, isVerified: false };
+  const endAfter = (answer: PageAnswer, said: PagingProfile, leastRows = 1) =>
+    follow([answer], { profile: said, word: { leastRows } }).end;
+
+  it('a first page that is not full ends the read, unverified', () => {
+    const { asked, end } = follow([page('abcd')], { profile, word });
+    expect(asked).toEqual(['1:10']);
+    expect(end).toMatchObject(unverified);
+    expect(follow([page('a')], { profile, word }).end).toMatchObject(unverified);
+  });
+
+  it('a page is full when it has as many rows as were requested, or as the service ever sent', () => {
+    expect(endAfter(page('abcdefghij'), { ...profile, maxLimit: 50 })).toBe('asks on');
+    expect(endAfter(page('abcdef'), { ...profile, maxLimit: 6 })).toBe('asks on');
+    const seen = { ...profile, maxLimit: 'unknown', largestPage: 6 } as const;
+    expect(endAfter(page('abcdef'), seen)).toBe('asks on');
+    expect(follow([page('abcde')], { profile: seen, word }).end).toMatchObject(unverified);
+    expect(endAfter(page('a'), { ...profile, maxLimit: 'unknown', largestPage: 'unknown' })).toBe('asks on');
+  });
+
+  it('G4: an empty page ends the read where no row is expected, and else shows nothing', () => {
+    expect(follow([empty], { profile, word: { leastRows: 0 } }).end).toMatchObject(unverified);
+    expect(endAfter(empty, profile)).toBe('asks on');
+  });
+
+  it.each<Partial<PagingProfile>>([
+    { pageBase: 'unknown' },
+    { pagingHonoured: false },
+    { pagingHonoured: 'unknown' },
+    { limitHonoured: false },
+    { limitHonoured: 'unknown' },
+  ])('G4: a profile with %j does not end a read', (said) =>
+    expect(endAfter(page('abcd'), { ...profile, ...said })).toBe('asks on'),
+  );
+
+  it('G4: a refused page, or a 404, does not end a read', () => {
+    expect(endAfter(refused, profile, 0)).toBe('asks on');
+    expect(endAfter(notFound, profile, 0)).toBe('asks on');
   });
 });
 

@@ -25,12 +25,14 @@ describe('a misfit', () => {
     expect(misfits({ limitHonoured: false })).toEqual(['it no longer honours limit']);
     expect(misfits({ limitRefused: true })).toEqual(['it refuses a limit that it granted']);
     expect(misfits({ grantedLimit: 400 })).toEqual(['it grants a limit of 400, not 1000']);
+    const seen = { ...profile, maxLimit: 'unknown', largestPage: 700, overMaxLimit: 'unknown' } as const;
+    expect(misfitsOf(seen, { grantedLimit: 400, limitRefused: false })).toEqual(['it grants a limit of 400, not 700']);
   });
 
   it('is not what a read did not find out, nor what the profile does not know', () => {
     expect(misfits({ pageBase: 1, pagingHonoured: true })).toEqual([]);
     expect(misfitsOf({ ...profile, pageBase: 'unknown' }, { pageBase: 0, limitRefused: false })).toEqual([]);
-    const unsure = { ...profile, overMaxLimit: 'unknown' } as const;
+    const unsure = { ...profile, maxLimit: 'unknown', largestPage: 'unknown', overMaxLimit: 'unknown' } as const;
     expect(misfitsOf(unsure, { grantedLimit: 400, limitRefused: true })).toEqual([]);
   });
 });

@@ -4,9 +4,9 @@ import { profile } from '../../../support/example-profile.ts';
 
 /** Frozen: warehouses store this form. Another form requires another version. */
 const kept =
-  '{"version":1,"baseUrl":"https://pds.example.com/v1","probedAtMs":1700000000000,"uwi":"15/9-F-1 C","pageBase":1,' +
+  '{"version":2,"baseUrl":"https://pds.example.com/v1","probedAtMs":1700000000000,"uwi":"15/9-F-1 C","pageBase":1,' +
   '"belowFirst":"refused","pastLast":"empty","pagingHonoured":true,"limitHonoured":true,"defaultLimit":100,' +
-  '"maxLimit":1000,"overMaxLimit":"clamped","startBound":"inclusive","endBound":"unknown","order":"ascending",' +
+  '"maxLimit":1000,"largestPage":1000,"overMaxLimit":"clamped","startBound":"inclusive","endBound":"unknown","order":"ascending",' +
   '"orderStable":true,"evidence":[{"finding":"first page","value":"1",' +
   '"evidence":"page 1 begins with the first row; page 0: refused"}]}';
 
@@ -16,7 +16,7 @@ describe('the kept form of a profile', () => {
   it('is read from these very bytes', () => expect(decodeProfile(kept)).toEqual(profile));
 
   it.each([
-    ['another version', kept.replace('"version":1', '"version":2')],
+    ['another version', kept.replace('"version":2', '"version":1')],
     ['a member less', kept.replace('"pageBase":1,', '')],
     ['a value that none has', kept.replace('"pageBase":1', '"pageBase":2')],
     ['a limit that is no count', kept.replace('"maxLimit":1000', '"maxLimit":0')],

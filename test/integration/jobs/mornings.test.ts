@@ -1,0 +1,145 @@
+/** Mornings over HTTP: one request a well, and a verified read of each within a week. */
+import { expect, test } from 'vitest';
+import { createDailyProductionJobs } from '../../../jobs/daily-production/job.ts';
+import { isVerificationDue } from '../../../src/core/daily/verified-read.ts';
+import { anyJob } from '../../../src/runs/job.ts';
+import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
+import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
+import { engineHere, type EngineHere } from '../../support/engine-here.ts';
+import { dailyProductionSettings } from '../../support/export-settings.ts';
+import { allDays, daysFrom, deliver, nightly, storedDays } from '../../support/nightly-runs.ts';
+import { ask, dayOf } from '../../support/warehouse-batches.ts';
+
+const jobs = createDailyProductionJobs(dailyProductionSettings).map(anyJob);
+const wells = Array.from({ length: 7 }, (_, index) => `NO 15/9-F-${index}`);
+const silent = 'NO 15/9-F-99';
+const all = [...wells, silent];
+
+const dayNumberOf = (day: number): number => Date.parse(`${dayOf(day)}T00:00:00Z`) / 86_400_000;
+
+/** Wells whose read of that day is verified, after one of the day `verified`. */
+function dueOn(day: number, verified: number, uwis: readonly string[] = all): readonly string[] {
+  return uwis.filter((uwi) => isVerificationDue(uwi, dayNumberOf(verified), dayNumberOf(day)));
+}
+
+/** Rows of the first 120 days of the year, read on the next; the silent well has those of the first ten. */
+async function startAfterApril(options = {}): Promise<{ server: TestingServer; engine: EngineHere } & AsyncDisposable> {
+  const rows = [...wells.flatMap((uwi) => daysFrom(1, 121, uwi)), ...daysFrom(1, 11, silent)];
+  const server = await startTestingServer({ data: givenDaily(rows), ...options });
+  const engine = await engineHere(server.url, jobs);
+  await nightly(engine, 121, all);
+  return {
+    server,
+    engine,
+    [Symbol.asyncDispose]: async () => {
+      await engine[Symbol.asyncDispose]();
+      await server.close();
+    },
+  };
+}
+
+async function xidOfDay({ engine }: { readonly engine: EngineHere }, uwi: string, day: number): Promise<unknown> {
+  const sql = `SELECT xid FROM daily_production WHERE uwi = '${uwi}' AND production_day = DATE '${dayOf(day)}'`;
+  return (await ask(engine.warehouse, sql))[0]?.[0];
+}
+
+test.each([{ pageBase: 0 }, { pageBase: 1 }] as const)(
+  'the mornings of a week take a request for each well, and one more for the well that is due for a verified read: $pageBase',
+  async (options) => {
+    await using scene = await startAfterApril(options);
+    const { server, engine } = scene;
+    for (let day = 122; day < 129; day += 1) {
+      deliver(
+        server,
+        wells.flatMap((uwi) => daysFrom(day - 1, day, uwi)),
+      );
+      const before = server.state.requests().total;
+      const due = all.filter((uwi) => dueOn(day, day - 1, [uwi]).length > 0);
+      const { counts, state } = await nightly(engine, day, all);
+      expect({ state, inserted: counts['inserted'], removed: counts['removed'] }).toEqual({
+        state: 'done',
+        inserted: wells.length,
+        removed: 0,
+      });
+      expect(counts['requests']).toBe(all.length + due.length);
+      expect(server.state.requests().total - before).toBe(counts['requests']);
+    }
+    for (const uwi of wells) expect(await storedDays(engine, uwi)).toEqual(allDays(127));
+  },
+);
+
+test('G4: a row that the service removed or renumbered leaves the same morning, by a verified read', async () => {
+  await using scene = await startAfterApril();
+  const { server, engine } = scene;
+  const [removed = '', renumbered = ''] = wells.filter((uwi) => dueOn(122, 121, [uwi]).length === 0);
+  const gone = { uwi: removed, remove: await xidOfDay(scene, removed, 118) };
+  const old = { uwi: renumbered, remove: await xidOfDay(scene, renumbered, 118) };
+  const fresh = { ...daysFrom(118, 119, renumbered)[0], xid: '00000000-0000-4000-8000-000000000001' };
+  server.state.changeDaily([gone, old, fresh].map((row) => JSON.stringify(row)).join('\n'));
+  const before = server.state.requests().total;
+  const { counts } = await nightly(engine, 122, all);
+  expect(counts).toMatchObject({ removed: 1, updated: 1, rowsAdrift: 0 });
+  expect(counts['requests']).toBe(all.length + dueOn(122, 121).length + 2 * 2);
+  expect(server.state.requests().total - before).toBe(counts['requests']);
+  expect(await storedDays(engine, removed)).not.toContain(dayOf(118));
+});
+
+test('a day that the service never had is missing once a read of it was verified, and not before', async () => {
+  await using scene = await startAfterApril();
+  const { server, engine } = scene;
+  const [uwi = ''] = wells.filter((each) => dueOn(123, 121, [each]).length === 0);
+  const missing = async () => {
+    const [day] = await ask(engine.warehouse, `SELECT max(to_day) FROM coverage WHERE uwi = '${uwi}'`);
+    return day?.[0];
+  };
+  deliver(server, daysFrom(122, 123, uwi));
+  await nightly(engine, 123, [uwi]);
+  expect(await missing()).toBe(dayOf(121));
+  for (let day = 124; day < 130; day += 1) await nightly(engine, day, [uwi]);
+  const read = String(await missing());
+  expect(read > dayOf(121)).toBe(true);
+});
+
+test('a service that sends fewer rows on a page than its profile says hides no row for longer than a week', async () => {
+  await using scene = await startAfterApril();
+  const { server, engine } = scene;
+  server.state.setOptions({ maxLimit: 5, defaultLimit: 5, order: 'descending' });
+  const [uwi = ''] = wells;
+  deliver(server, daysFrom(121, 122, uwi));
+  for (let day = 122; day < 130; day += 1) {
+    deliver(server, daysFrom(day - 1, day, uwi));
+    await nightly(engine, day, [uwi]);
+  }
+  expect(await storedDays(engine, uwi)).toEqual(allDays(128));
+});
+
+test('a well that delivers after a long silence is verified the same morning', async () => {
+  await using scene = await startAfterApril();
+  const { server, engine } = scene;
+  const day = [300, 301].find((each) => dueOn(each, each - 1, [silent]).length === 0) ?? 300;
+  await nightly(engine, day - 1, [silent]);
+  deliver(server, daysFrom(11, 60, silent));
+  const { counts } = await nightly(engine, day, [silent]);
+  expect(counts).toMatchObject({ inserted: 49, requests: 3 });
+  const to = await ask(engine.warehouse, `SELECT max(to_day) FROM coverage WHERE uwi = '${silent}'`);
+  expect(to).toEqual([[dayOf(day)]]);
+});
+
+test('ten silent years cost one request a morning', async () => {
+  await using scene = await startAfterApril();
+  const { engine } = scene;
+  const years = 3_650;
+  const day = [years, years + 1].find((each) => dueOn(each, each - 1, [silent]).length === 0) ?? years;
+  await nightly(engine, day - 1, [silent]);
+  expect((await nightly(engine, day, [silent])).counts).toMatchObject({ requests: 1, read: 3, outsideWindow: 3 });
+});
+
+test('an operator who allows rows to leave has every window verified', async () => {
+  await using scene = await startAfterApril();
+  const { engine } = scene;
+  engine.nowMs = Date.parse(`${dayOf(122)}T04:00:00Z`);
+  const run = (allowShrink: boolean) =>
+    engine.run('export daily-production', { nowMs: engine.nowMs, allowShrink }, wells);
+  expect((await run(true)).counts).toMatchObject({ requests: 2 * wells.length });
+  expect((await run(false)).counts).toMatchObject({ requests: wells.length });
+});
