@@ -57,10 +57,16 @@ const tables = (isAskedAbout: string): readonly string[] => [
      ${counts.map((name) => `${name} BIGINT`).join(', ')}, after_last BIGINT)`,
 ];
 
+/** No zone is further ahead of UTC: the day of an instant, or the one before it, in any zone. */
+const daysAheadOfUtc = 'INTERVAL 14 HOUR';
+
 const lowestDay = `month + bit_count((known & -known) - 1)::INTEGER`;
 const highestDay = `month + floor(log2(known))::INTEGER`;
 
-/** SQL of the cells of some wells: well, month, and its days of each of the four kinds. */
+/**
+ * SQL of the cells of some wells: well, month, and its days of each of the four kinds. Days after the last row of a well
+ * that unverified reads alone have passed are not asked for: the next verified read decides whether they are missing.
+ */
 const cellsOf = (isInSlice: string): string => `
   WITH known AS (FROM coverage_known WHERE ${isInSlice}),
        well_asked AS MATERIALIZED (
@@ -71,14 +77,21 @@ const cellsOf = (isInSlice: string): string => `
          LEFT JOIN (SELECT well, min(${lowestDay}) AS first_day, max(${highestDay}) AS last_day FROM known GROUP BY well)
          USING (well)),
        asked AS (SELECT well, from_day, to_day, ${monthsOf('from_day', 'to_day')} AS month FROM well_asked WHERE from_day < to_day),
+       undecided AS (
+         SELECT well, greatest(last_day + 1, read_to) AS from_day, ((read_up_to AT TIME ZONE 'UTC') + ${daysAheadOfUtc})::DATE AS to_day
+         FROM well_asked JOIN (SELECT uwi, max(to_day) AS read_to FROM coverage GROUP BY uwi) USING (uwi)
+         JOIN (SELECT uwi, watermark AS read_up_to FROM watermark) USING (uwi)),
+       pending AS (SELECT well, from_day, to_day, ${monthsOf('from_day', 'to_day')} AS month FROM undecided WHERE from_day < to_day),
        clipped AS (SELECT well, greatest(c.from_day, w.from_day) AS from_day, least(c.to_day, w.to_day) AS to_day
                    FROM coverage c JOIN well_asked w USING (uwi)),
        read AS (SELECT well, from_day, to_day, ${monthsOf('from_day', 'to_day')} AS month FROM clipped WHERE from_day < to_day),
-       part AS (SELECT well, month, ${bitsOf('from_day', 'to_day')} AS asked, 0 AS read, 0 AS known, 0 AS present FROM asked
-                UNION ALL SELECT well, month, 0, ${bitsOf('from_day', 'to_day')}, 0, 0 FROM read
-                UNION ALL SELECT well, month, 0, 0, known, present FROM known),
-       bits AS (SELECT well, month, bit_or(asked) AS asked, bit_or(read) AS read, bit_or(known) AS known, bit_or(present) AS present
-                FROM part GROUP BY well, month HAVING bit_or(asked) <> 0),
+       part AS (SELECT well, month, ${bitsOf('from_day', 'to_day')} AS asked, 0 AS pending, 0 AS read, 0 AS known, 0 AS present FROM asked
+                UNION ALL SELECT well, month, 0, ${bitsOf('from_day', 'to_day')}, 0, 0, 0 FROM pending
+                UNION ALL SELECT well, month, 0, 0, ${bitsOf('from_day', 'to_day')}, 0, 0 FROM read
+                UNION ALL SELECT well, month, 0, 0, 0, known, present FROM known),
+       bits AS (SELECT well, month, bit_or(asked) & ~bit_or(pending) AS asked, bit_or(read) AS read, bit_or(known) AS known,
+                  bit_or(present) AS present
+                FROM part GROUP BY well, month HAVING bit_or(asked) & ~bit_or(pending) <> 0),
        cell AS (
          SELECT well, month, bit_count(asked) AS asked, bit_count(asked & present) AS present,
            bit_count(asked & known & ~present) AS quarantined, bit_count(asked & read & ~known) AS missing,

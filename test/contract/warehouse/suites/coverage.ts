@@ -71,6 +71,20 @@ export function describeCoverage(open: OpenWarehouse): void {
       ]);
     });
 
+    it('G4: no day that unverified reads alone have passed is missing: after the last row it is not asked for', async () => {
+      const { warehouse } = test();
+      const isVerified = false;
+      await loadOne(warehouse, reading(dailyRows(9), { to: dayOf(10) }));
+      const rows = [row(9, dayOf(9)), row(12, dayOf(12))];
+      await loadOne(warehouse, reading(rows, { from: dayOf(9), to: dayOf(20), isVerified }));
+      const question = { toDay: dayNumber(dayOf(22)) };
+      const status = async () => (await told(warehouse, question)).totals;
+      // Days 10 and 11 lie between rows, 20 and 21 behind the read.
+      expect(await status()).toMatchObject({ asked: 14, present: 10, neverRead: 4, missing: 0, missingAfterLast: 0 });
+      await loadOne(warehouse, reading(rows, { from: dayOf(9), to: dayOf(20) }));
+      expect(await status()).toMatchObject({ asked: 21, present: 10, neverRead: 2, missing: 9, missingAfterLast: 7 });
+    });
+
     it('G4: coverage excludes a held window, and days that a window cuts', async () => {
       const { warehouse } = test();
       await loadOne(warehouse, reading(dailyRows(20), { to: dayOf(21) }));
