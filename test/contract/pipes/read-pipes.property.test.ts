@@ -8,6 +8,7 @@ import type { PipeEntry } from '../../../src/pipes/items.ts';
 import { rawText } from '../../../src/pipes/csv-row.ts';
 import { readPipes, type ReadPipesOptions } from '../../../src/pipes/read-pipes.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
+import { bySuite } from '../../support/suite-size.ts';
 
 interface ReadResult {
   readonly entries: readonly PipeEntry[];
@@ -127,7 +128,7 @@ describe('reading a file of pipes', () => {
         if (bytes[0] === 0x1f && bytes[1] === 0x8b) return;
         expect(comparable(await read(split(gzipSync(bytes), places), options))).toEqual(whole);
       }),
-      400,
+      bySuite(150, 400),
     );
   });
 

@@ -16,6 +16,9 @@ import {
   type Matrix,
 } from '../../support/export-matrix.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
+import { bySuite } from '../../support/suite-size.ts';
+
+const numRuns = bySuite(60, 150);
 
 let matrix: Matrix;
 beforeAll(async () => {
@@ -92,7 +95,7 @@ it('G4: an export returns exactly the rows of the window, from any service and b
         }
       },
     ),
-    150,
+    numRuns,
   );
 });
 
@@ -121,7 +124,7 @@ describe('rows that come and go between two requests', () => {
         const days = new Set(daysOf(reading));
         expect(expectedDays(wellSize).filter((day) => !gone.has(day) && !days.has(day))).toEqual([]);
       }),
-      150,
+      numRuns,
     );
   });
 
