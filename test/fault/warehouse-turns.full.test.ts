@@ -1,4 +1,5 @@
 /** Two processes that use one warehouse file, and one that is killed during its work. */
+import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ask, loadOne, reading, row, dayOf } from '../support/warehouse-batches.ts';
 import { openTemporaryDuckdb } from '../support/warehouse-duckdb.ts';
@@ -27,6 +28,7 @@ describe('several processes at a DuckDB warehouse', () => {
         ['left', rows, rows],
         ['right', rows, rows],
       ]);
+      expect(existsSync(`${path}.waiting`)).toBe(false);
     } finally {
       await dispose();
     }

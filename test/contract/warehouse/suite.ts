@@ -7,6 +7,7 @@ import { describeDefinitions } from './suites/definitions.ts';
 import { describeGuards } from './suites/guard.ts';
 import { describeLedger } from './suites/runs.ts';
 import { describeMerge } from './suites/merge.ts';
+import { describeMovedRecords } from './suites/moved-records.ts';
 import { describeOwnership } from './suites/ownership.ts';
 import { describeOrder } from './suites/order.ts';
 import { describePushes } from './suites/pushes.ts';
@@ -37,6 +38,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
 export function describeHistory(name: string, open: OpenWarehouse): void {
   describe(`the warehouse on ${name}, over time`, () => {
     describeCoverage(open);
+    describeMovedRecords(open);
     describeReplay(open);
     describeRestatements(open);
   });

@@ -4,7 +4,8 @@
  * released when idle, and at intervals under load.
  *
  *   closed -> open -> work -> idle -> closed        after idleMs without work
- *                       |  -> closed -> (pause)     after maxHoldMs: waiting processes get access
+ *                       |  -> closed -> (pause)     for a process that waits: after leastHoldMs; for one that gives no
+ *                       |                           sign of it (waiting-sign.ts): after maxHoldMs
  *                       |  -> closed                after an error: nothing of a broken session is reused
  */
 import { existsSync, realpathSync } from 'node:fs';
@@ -19,9 +20,12 @@ import { fileAt } from './file-identity.ts';
 import { foldLog } from './fold-log.ts';
 import { openFile, type FileSettings, type OpenFile } from './open-file.ts';
 import { inTransaction, readRows } from './sql.ts';
+import { isWaitedFor } from './waiting-sign.ts';
 
 const idleMs = 500;
-const maxHoldMs = 2_000;
+/** Closing and opening take a tenth of it and more. */
+const leastHoldMs = 1_000;
+const maxHoldMs = 10_000;
 /** Longer than the retry interval of a waiting process, so that it finds the file free. */
 const pauseMs = { min: 60, spread: 60 } as const;
 
@@ -250,7 +254,9 @@ class Sessions {
 
   async #releaseInTime(): Promise<void> {
     if (this.#open === undefined) return;
-    if (performance.now() - this.#open.sinceMs < maxHoldMs) {
+    const heldMs = performance.now() - this.#open.sinceMs;
+    const isWanted = heldMs >= leastHoldMs && isWaitedFor(this.#settings.path);
+    if (!isWanted && heldMs < maxHoldMs) {
       this.#idleTimer = after(idleMs, () => void this.#afterOthers(() => this.#close()));
       return;
     }

@@ -9,6 +9,7 @@ import { AbortedError, OutageError, UnreachableError, type WellsyncError } from 
 import { diskOutage, isDiskTrouble, lockHolder, messageOf, type LockHolder } from './engine-fault.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { readRows } from './sql.ts';
+import { raiseSign, removeSign } from './waiting-sign.ts';
 
 export interface FileSettings {
   readonly path: string;
@@ -42,7 +43,7 @@ export interface OpenFile {
 const lookAgainMs = { min: 10, spread: 40 } as const;
 
 /**
- * Longer than a worker holds the file (see database-file.ts): a longer wait is for another program. A wait that is
+ * Longer than a worker holds a file that is waited for (see database-file.ts): a longer wait is for another program. A wait that is
  * limited to little more is reported after a third of its limit.
  */
 const shortWaitMs = 2_500;
@@ -69,12 +70,18 @@ export async function openFile(
     beforeTry();
     const isNew = !existsSync(path);
     try {
-      return await connect(settings, mode);
+      const file = await connect(settings, mode);
+      removeSign(path);
+      return file;
     } catch (error) {
       const holder = lockHolder(error);
       if (holder === undefined) throw await cannotOpen(path, error, isNew);
       const waitedMs = performance.now() - startedMs;
-      if (waitedMs >= lockWaitMs) throw busy(path, lockWaitMs, holder);
+      if (waitedMs >= lockWaitMs) {
+        removeSign(path);
+        throw busy(path, lockWaitMs, holder);
+      }
+      raiseSign(path);
       log?.debug({ path, ...holder }, 'waiting for the warehouse file');
       if (!isReported && waitedMs >= Math.min(shortWaitMs, lockWaitMs / 3)) {
         const until = new Date(now() + lockWaitMs - waitedMs).toISOString().slice(11, 19);
@@ -83,6 +90,7 @@ export async function openFile(
       }
     }
     await sleep(lookAgainMs.min + Math.random() * lookAgainMs.spread, { signal }).catch(() => {
+      removeSign(path);
       throw new AbortedError('the warehouse was closed while waiting for its file');
     });
   }
