@@ -2,6 +2,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { named, rowColumns, valueColumns } from '../schema/columns.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
+import { DAY_MS } from '../../../core/time/window.ts';
+import { dayOfNumber } from '../coverage/coverage-ledger.ts';
 import { isInWindows, isOfWells, type KeyedWindow } from './comparison.ts';
 
 /** A window with the counts of its merge. */
@@ -49,13 +51,12 @@ const insertion = (which: string, order: string): string => `
 
 const isFresh = `WHERE w.is_new OR s.rowid IN (SELECT reading_id FROM compared WHERE change = 'fresh')`;
 
-const insertedDays = 'SELECT production_day FROM staged_row JOIN merge_window USING (window_no) WHERE is_new';
+const newDays = `SELECT ${dayOfNumber('unnest(from_json($2::JSON, \'["INTEGER"]\'))')} AS day`;
 const changedDays = `SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
   UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
 
 const touchedMonths = (days: string): string => `
-  INSERT INTO feed_month
-    SELECT DISTINCT date_trunc('month', production_day)::DATE, ${instant('$1')} FROM (SELECT DISTINCT production_day FROM (${days}))
+  INSERT INTO feed_month SELECT DISTINCT date_trunc('month', day)::DATE, ${instant('$1')} FROM (${days})
   ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at`;
 
 /** Old values first, then removals, updates, new rows. Removes nothing from held windows. */
@@ -78,9 +79,26 @@ export async function replaceWindows(
   if (updated > 0) await connection.run(update(known), noticed);
   if (inserted > 0) await connection.run(insertionOf(windows, known.length > 0), noticed);
   if (updated + removed + inserted === 0) return;
-  const days = known.length === 0 ? insertedDays : `${insertedDays} UNION ALL ${changedDays}`;
-  await connection.run(touchedMonths(days), [BigInt(atMs)]);
+  const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;
+  const months = monthsOf(windows.filter(({ isNew }) => isNew));
+  await connection.run(touchedMonths(days), [BigInt(atMs), jsonText(months)]);
 }
+
+/** The first days of the months of all rows, as day numbers. */
+function monthsOf(windows: readonly KeyedWindow[]): readonly number[] {
+  const months = new Set<number>();
+  let first = -Infinity;
+  for (const { rows } of windows) {
+    for (const day of rows.days) {
+      if (day >= first && day < first + leastDaysOfMonth) continue;
+      first = day - new Date(day * DAY_MS).getUTCDate() + 1;
+      months.add(first);
+    }
+  }
+  return [...months];
+}
+
+const leastDaysOfMonth = 28;
 
 function sumOf(windows: readonly CountedWindow[], name: 'inserted' | 'updated' | 'removed'): number {
   return windows.reduce((sum, window) => sum + window[name], 0);
