@@ -99,8 +99,7 @@ describe('the command line', () => {
   test('loads every package as a part of the bundle, but for native code', async () => {
     const held = Object.values(bundled).flat();
     const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as { dependencies: object };
-    expect(Object.keys(dependencies).filter((name) => !held.includes(name))).toEqual([]);
-    expect(held).not.toContain('@duckdb/node-bindings');
+    expect(Object.keys(dependencies).filter((name) => !held.includes(name))).toEqual(['@duckdb/node-bindings']);
   });
 
   test('loads no queue, log, bar or client for wellsync runs list', async () => {

@@ -90,31 +90,47 @@ function instantByPattern(text: string, calendar: ProductionCalendar): number | 
  * the pattern. Undefined for any other text.
  */
 function instantOfUtcText(text: string): number | undefined {
-  const hasFraction = text.length === 24;
-  if (!hasFraction && text.length !== 20) return undefined;
-  if (text[4] !== '-' || text[7] !== '-' || text[10] !== 'T' || text[13] !== ':' || text[16] !== ':') return undefined;
-  if (!text.endsWith('Z') || (hasFraction && text[19] !== '.')) return undefined;
+  if (!hasUtcMarks(text)) return undefined;
   const year = pairAt(text, 0) * 100 + pairAt(text, 2);
   const month = pairAt(text, 5);
   const day = pairAt(text, 8);
   const hour = pairAt(text, 11);
   const minute = pairAt(text, 14);
   const second = pairAt(text, 17);
-  const fractionMs = hasFraction ? pairAt(text, 20) * 10 + digitAt(text, 22) : 0;
+  const milliseconds = text.length === 24 ? pairAt(text, 20) * 10 + digitAt(text, 22) : 0;
   // Date.UTC reads the years 0 to 99 as 1900 to 1999, and days that do not exist as later ones.
-  const isPlain = year >= 100 && day >= 1 && day <= (shortestMonths[month] ?? 0) && hour <= 23 && minute <= 59;
-  if (!isPlain || !(second <= 59)) return undefined;
-  const instantMs = Date.UTC(year, month - 1, day, hour, minute, second, fractionMs);
+  if (year < 100 || day < 1 || day > (shortestMonths[month] ?? 0)) return undefined;
+  if ((hour | minute | second | milliseconds) < 0 || hour > 23 || minute > 59 || second > 59) return undefined;
+  const instantMs = Date.UTC(year, month - 1, day, hour, minute, second, milliseconds);
   return isDatable(instantMs) ? instantMs : undefined;
+}
+
+const [hyphen, period, colon, capitalT, capitalZ] = [45, 46, 58, 84, 90];
+
+function hasUtcMarks(text: string): boolean {
+  return (
+    (text.length === 20 ? text.charCodeAt(19) === capitalZ : hasMilliseconds(text)) &&
+    text.charCodeAt(4) === hyphen &&
+    text.charCodeAt(7) === hyphen &&
+    text.charCodeAt(10) === capitalT &&
+    text.charCodeAt(13) === colon &&
+    text.charCodeAt(16) === colon
+  );
+}
+
+function hasMilliseconds(text: string): boolean {
+  return text.length === 24 && text.charCodeAt(19) === period && text.charCodeAt(23) === capitalZ;
 }
 
 /** Days of each month in a year that is not a leap year: a 29 February is left to the pattern. */
 const shortestMonths: readonly number[] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** NaN for a character that is no digit. */
+/** So far below zero that every number with it is. */
+const noDigit = -1_000_000;
+
 function digitAt(text: string, place: number): number {
   const digit = text.charCodeAt(place) - 48;
-  return digit >= 0 && digit <= 9 ? digit : Number.NaN;
+  return digit >= 0 && digit <= 9 ? digit : noDigit;
 }
 
 function pairAt(text: string, place: number): number {
