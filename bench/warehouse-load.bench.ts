@@ -4,12 +4,12 @@
  * a batch. Rows are generated while they are loaded, as in a worker; only commits count. Prints the longest commit and the
  * size of the file.
  */
-import { DuckDBInstance } from '@duckdb/node-api';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { measureFields, type DailyProductionRow, type Measure } from '../src/core/daily/row.ts';
 import type { Sample } from './report/measurement.ts';
+import { bareInsert, planRun, type Warehouse } from './support/loaded-warehouse.ts';
 import { measureWork } from './support/measured-work.ts';
 import { Recorder, rounds } from './support/record.ts';
 import { RowColumnsBuilder } from '../src/core/daily/row-columns.ts';
@@ -20,10 +20,10 @@ import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.
 const wells = Number(process.env['WELLSYNC_BENCH_WELLS'] ?? 400);
 const daysPerWell = 1_000;
 const wellsPerBatch = 20;
+const batchRows = wellsPerBatch * daysPerWell;
 const batchesAgain = 10;
 const firstDayMs = Date.parse('2020-01-01T00:00:00Z');
 const window = { fromMs: firstDayMs, toMs: firstDayMs + daysPerWell * DAY_MS };
-type Warehouse = ReturnType<typeof createDuckdbWarehouse>;
 const readDays = { fromDay: firstDayMs / DAY_MS, toDay: firstDayMs / DAY_MS + daysPerWell };
 
 const batches = Math.floor(wells / wellsPerBatch);
@@ -47,35 +47,11 @@ async function measureRound(file: string): Promise<void> {
   console.log(
     `${Math.round(size / 1e6)} MB file, ${Math.round(size / (batches * wellsPerBatch * daysPerWell))} bytes a row`,
   );
-  const baseline = await bareInsert(file);
+  const baseline = await bareInsert(file, batches * batchRows, batchRows);
   const names = { unit: 'rows', baseline: 'INSERT' };
   recorder.add('commit, first load', names, { baseline, subject: first });
   recorder.add('commit, nothing changed', names, { baseline, subject: unchanged });
   recorder.add('commit, 2 % changed', names, { baseline, subject: changed });
-}
-
-/** The rows of a loaded warehouse into a table of the same columns, in a file of its own. */
-async function bareInsert(file: string): Promise<Sample> {
-  const instance = await DuckDBInstance.create(`${file}.bare`, { threads: '1' });
-  const connection = await instance.connect();
-  await connection.run(`ATTACH '${file}' AS loaded (READ_ONLY)`);
-  await connection.run('CREATE TEMP TABLE staged AS FROM loaded.daily_production');
-  await connection.run('CREATE TABLE bare AS FROM staged LIMIT 0');
-  const sample = await measureWork(batches * wellsPerBatch * daysPerWell, async (counted) => {
-    for (let batch = 0; batch < batches; batch += 1) {
-      const from = batch * wellsPerBatch * daysPerWell;
-      await counted(async () => {
-        await connection.run('BEGIN');
-        await connection.run(
-          `INSERT INTO bare FROM staged WHERE rowid >= ${from} AND rowid < ${from + wellsPerBatch * daysPerWell}`,
-        );
-        await connection.run('COMMIT');
-      });
-    }
-  });
-  connection.closeSync();
-  instance.closeSync();
-  return sample;
 }
 
 async function measured(
@@ -84,7 +60,7 @@ async function measured(
   count: number,
   change: (day: number) => number,
 ): Promise<Sample> {
-  await plan(warehouse, name, count * wellsPerBatch);
+  await planRun(warehouse, name, count * wellsPerBatch);
   let longestMs = 0;
   const sample = await measureWork(count * wellsPerBatch * daysPerWell, async (counted) => {
     for (let batch = 0; batch < count; batch += 1) {
@@ -104,19 +80,6 @@ async function measured(
   });
   console.log(`${name}: longest commit ${Math.round(longestMs)} ms`);
   return sample;
-}
-
-async function plan(warehouse: Warehouse, runId: string, units: number): Promise<void> {
-  await warehouse.ledger.runs.create({
-    runId,
-    job: 'bench',
-    params: {},
-    service: 'https://service.example',
-    actor: 'tester@host',
-    requestedAtMs: Date.now(),
-  });
-  const planned = Array.from({ length: units }, (_, unit) => ({ unit, chunk: 0, target: `well ${unit}`, spec: {} }));
-  await warehouse.ledger.runs.savePlan(runId, planned, Date.now());
 }
 
 function windowsOf(batch: number, change: (day: number) => number): readonly WindowBatch[] {

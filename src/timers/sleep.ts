@@ -30,10 +30,13 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Calls `action` after `delayMs`, unless it is cancelled before. */
+/** Calls `action` after `delayMs`, unless it is cancelled before. Cheap enough for every request. */
 export function after(delayMs: number, action: () => void): Timer {
-  const cancelled = new AbortController();
-  // The only way to reject is the cancel.
-  sleep(delayMs, { signal: cancelled.signal }).then(action, () => undefined);
-  return { cancel: () => cancelled.abort() };
+  let timer: NodeJS.Timeout;
+  const set = (leftMs: number): void => {
+    const next = leftMs > longestTimerMs ? () => set(leftMs - longestTimerMs) : action;
+    timer = setTimeout(next, Math.min(leftMs, longestTimerMs));
+  };
+  set(delayMs);
+  return { cancel: () => clearTimeout(timer) };
 }
