@@ -103,6 +103,19 @@ export interface RunProgressStore {
   forget(runId: string): Promise<void>;
 }
 
+/** Work that is begun: all open units of a chunk, or one of them alone. */
+export type StartedWork = { readonly chunk: number } | { readonly unit: number };
+
+/** Starts of work that did not end: those of workers that died, and those under way. */
+export interface ItemStartStore {
+  /** Notes a start. Returns how many starts of the same work before it did not end. */
+  begin(runId: string, work: StartedWork): Promise<number>;
+  /** Forgets the starts of work that has ended, or that has settled something. */
+  end(runId: string, work: StartedWork): Promise<void>;
+  /** Starts of single units that did not end, by the ordinal of the unit. */
+  ofUnits(runId: string): Promise<ReadonlyMap<number, number>>;
+}
+
 /** Status of an added chunk whose end was not recorded. `stalled`: its worker has not renewed its lock for seconds. */
 export type QueuedChunk =
   | { readonly item: ChunkItem; readonly status: 'active' | 'stalled' | 'waiting' | 'gone' }
@@ -155,6 +168,7 @@ export interface ServiceHoldStore {
 export interface RunQueue {
   readonly identity: QueueIdentityStore;
   readonly progress: RunProgressStore;
+  readonly starts: ItemStartStore;
   readonly serviceHold: ServiceHoldStore;
   /** Adds the coordinator's item of a run. Idempotent: its id is deterministic. */
   submit(runId: string, generation: number): Promise<void>;

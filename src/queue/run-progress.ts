@@ -9,6 +9,7 @@
  */
 import type { Redis } from 'ioredis';
 import { addCounts, type Counts, type RunState } from '../core/run/run.ts';
+import { startsKey } from './item-starts.ts';
 import { redisNow } from './redis-clock.ts';
 import type { RunProgress, ChunkQueueName, StopRequest, RunProgressStore, UnitProgress, UnitReading } from './port.ts';
 
@@ -189,7 +190,8 @@ export class RedisRunProgress implements RunProgressStore {
   }
 
   #keysOf(runId: string): readonly string[] {
-    return [this.#hashOf(runId), this.#settledOf(runId), this.#endedOf(runId), this.#chunksOf(runId)];
+    const starts = startsKey(this.#prefix, runId);
+    return [this.#hashOf(runId), this.#settledOf(runId), this.#endedOf(runId), this.#chunksOf(runId), starts];
   }
 }
 

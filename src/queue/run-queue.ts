@@ -4,6 +4,7 @@ import type { OutagePart } from '../core/base/errors.ts';
 import { chunkItemId, dataOf } from './chunk-item-data.ts';
 import type { Redis } from 'ioredis';
 import { createServiceHoldStore } from './limiter/service-hold-store.ts';
+import { RedisItemStarts } from './item-starts.ts';
 import { RedisRunProgress } from './run-progress.ts';
 import { leaseItem } from './lease.ts';
 import {
@@ -64,6 +65,7 @@ export async function createRunQueue(address: QueueAddress, kind: 'prompt' | 'la
 
 class BullRunQueue implements RunQueue {
   readonly progress;
+  readonly starts;
   readonly identity;
   readonly serviceHold;
   readonly #redis: Redis;
@@ -77,6 +79,7 @@ class BullRunQueue implements RunQueue {
     this.#prefix = prefix;
     this.#service = service;
     this.progress = withOutages(new RedisRunProgress(redis, prefix));
+    this.starts = withOutages(new RedisItemStarts(redis, prefix));
     this.identity = withOutages(createQueueIdentity(redis, prefix, service));
     this.serviceHold = withOutages(createServiceHoldStore(redis, { prefix, service }));
     const open = (name: ChunkQueueName | typeof runsQueueName): Queue => {

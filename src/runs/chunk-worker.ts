@@ -16,8 +16,10 @@ import {
 import type { ChunkItem, ChunkQueueName, RunQueue, UnitReading } from '../queue/port.ts';
 import { deadLetterUnits } from './dead-letters.ts';
 import type { Advance, AnyJob, JobContext, UnsettledUnit } from './job.ts';
+import { workItem } from './item-work.ts';
 import { ReadingReport } from './reading-report.ts';
 import { watchForStop } from './stop-watch.ts';
+import { WorkGate } from './work-gate.ts';
 
 /** The parts that work needs besides Redis, without which it does not begin. */
 const neededParts = ['service', 'warehouse', 'disk'] as const;
@@ -31,6 +33,7 @@ export class ChunkWorker {
   readonly #random: () => number;
   readonly #log: Logger;
   readonly #outages: OutageRecord;
+  readonly #gate = new WorkGate();
 
   constructor(
     context: JobContext & {
@@ -69,17 +72,27 @@ export class ChunkWorker {
     const chunk = {
       runId: item.runId,
       params: run.params,
-      units,
       signal: stop.signal,
       isLastAttempt: tries.count >= this.#retry.maxAttempts,
       isHeld: () => lease?.isHeld() ?? true,
-      advanced: tries.advanced,
       read: (reading: UnitReading) => readings.note(reading),
-      settled: (outcomes: readonly UnitOutcome[]) => this.#queue.progress.settle(item.runId, outcomes),
     };
-    const left = await job
-      .work(chunk, this.#context)
-      .catch((error: unknown): readonly UnsettledUnit[] => units.map((unit) => ({ unit, error })));
+    const left = await workItem(item, units, {
+      starts: this.#queue.starts,
+      gate: this.#gate,
+      onSingly: (deaths) => this.#log.warn({ ...item, deaths, units: units.length }, 'units are worked one by one'),
+      work: async (some, noteProgress) => {
+        const advanced = async (advance: Advance): Promise<void> => {
+          await Promise.all([tries.advanced(advance), noteProgress()]);
+        };
+        const settled = async (outcomes: readonly UnitOutcome[]): Promise<void> => {
+          await Promise.all([this.#queue.progress.settle(item.runId, outcomes), noteProgress()]);
+        };
+        return job
+          .work({ ...chunk, units: some, advanced, settled }, this.#context)
+          .catch((error: unknown) => some.map((unit) => ({ unit, error })));
+      },
+    });
     if (left.length < units.length || tries.count === 0) await this.#noteUp(job.queue);
     return await this.#decide(item, job.queue, Math.max(1, tries.count), left);
   }

@@ -1,0 +1,81 @@
+/**
+ * The work of one start of an item: all its open units together, or one by one where starts of it died
+ * (core/run/worker-deaths.ts). Each start is noted until it ends, so that the next one knows of a worker that died.
+ */
+import { isForAll } from '../core/run/retry-decision.ts';
+import type { PlannedUnit } from '../core/run/run.ts';
+import { isWorkedSingly, judgeUnits, workerDied } from '../core/run/worker-deaths.ts';
+import type { ChunkItem, ItemStartStore, StartedWork } from '../queue/port.ts';
+import type { UnsettledUnit } from './job.ts';
+import type { WorkGate } from './work-gate.ts';
+
+interface ItemWorkContext {
+  readonly starts: ItemStartStore;
+  readonly gate: WorkGate;
+  /** Works units of the item, and never rejects. Returns those that did not settle. */
+  readonly work: (
+    units: readonly PlannedUnit[],
+    noteProgress: () => Promise<void>,
+  ) => Promise<readonly UnsettledUnit[]>;
+  /** Called before the units are worked one by one. */
+  readonly onSingly: (deaths: number) => void;
+}
+
+/** Works the open units of an item. Returns those that did not settle, with their errors. */
+export async function workItem(
+  { runId, chunk }: ChunkItem,
+  units: readonly PlannedUnit[],
+  context: ItemWorkContext,
+): Promise<readonly UnsettledUnit[]> {
+  const { starts, gate, work, onSingly } = context;
+  const deaths = await starts.begin(runId, { chunk });
+  try {
+    if (isWorkedSingly(deaths)) {
+      onSingly(deaths);
+      return await workSingly(runId, units, context);
+    }
+    return await gate.together(() => work(units, progressOf(runId, { chunk }, starts)));
+  } finally {
+    await forget(runId, { chunk }, starts);
+  }
+}
+
+async function workSingly(
+  runId: string,
+  units: readonly PlannedUnit[],
+  { starts, gate, work }: ItemWorkContext,
+): Promise<readonly UnsettledUnit[]> {
+  const { toTry, guilty } = judgeUnits(units, await starts.ofUnits(runId));
+  const left: UnsettledUnit[] = guilty.map((unit) => ({ unit, error: workerDied(runId) }));
+  for (const [position, unit] of toTry.entries()) {
+    const started = { unit: unit.unit };
+    const unsettled = await gate.alone(async () => {
+      await starts.begin(runId, started);
+      try {
+        return await work([unit], progressOf(runId, started, starts));
+      } finally {
+        await forget(runId, started, starts);
+      }
+    });
+    left.push(...unsettled);
+    const forAll = unsettled.find(({ error }) => isForAll(error));
+    if (forAll === undefined) continue;
+    return [...left, ...toTry.slice(position + 1).map((later) => ({ unit: later, error: forAll.error }))];
+  }
+  return left;
+}
+
+/** To be called when a unit settled or advanced: a start that got somewhere did not die of what it was given. */
+function progressOf(runId: string, work: StartedWork, starts: ItemStartStore): () => Promise<void> {
+  let isNoted = false;
+  return async () => {
+    if (isNoted) return;
+    isNoted = true;
+    await forget(runId, work, starts);
+  };
+}
+
+/** During an outage of Redis the start stays noted: one that did not die is counted then, and several are needed. */
+async function forget(runId: string, work: StartedWork, starts: ItemStartStore): Promise<void> {
+  await starts.end(runId, work).catch(() => undefined);
+}
