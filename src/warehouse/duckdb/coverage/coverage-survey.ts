@@ -23,6 +23,11 @@ function bitsOf(from: string, to: string): string {
   return `((1::BIGINT << ${place(to)}) - (1::BIGINT << ${place(from)}))`;
 }
 
+/** SQL of the rows of some wells, by the key of a well: the engine does not find them by `uwi`. */
+function rowsOfWells(isAskedAbout: string): string {
+  return `(FROM internal.daily_production SEMI JOIN (SELECT well_id FROM well_key WHERE ${isAskedAbout}) USING (well_id))`;
+}
+
 /** SQL of the months that the days [from, to) touch. */
 function monthsOf(from: string, to: string): string {
   return `unnest(generate_series(date_trunc('month', ${from}), ${to} - 1, INTERVAL 1 MONTH))::DATE`;
@@ -40,16 +45,16 @@ const askedTo = `getvariable('asked_to')`;
 /** Later days are read as well: they show whether a well has fallen silent. */
 const isFromAskedDay = `production_day >= coalesce(${askedFrom}, production_day)`;
 
-const tables = (isAskedAbout: string): readonly string[] => [
+const tables = (isAskedAbout: string, rowsAskedAbout: string): readonly string[] => [
   `CREATE OR REPLACE TEMP TABLE coverage_well AS
      SELECT (row_number() OVER (ORDER BY uwi))::INTEGER AS well, uwi FROM (
-       SELECT uwi FROM coverage WHERE ${isAskedAbout} UNION SELECT uwi FROM daily_production WHERE ${isAskedAbout}
+       SELECT uwi FROM coverage WHERE ${isAskedAbout} UNION SELECT uwi FROM ${rowsAskedAbout}
        UNION SELECT uwi FROM quarantine WHERE ${isAskedAbout} UNION SELECT uwi FROM named_well)`,
   `CREATE OR REPLACE TEMP TABLE coverage_known AS
      SELECT well, date_trunc('month', production_day)::DATE AS month, bit_or(bit) AS known,
        bit_or(present_bit) & ~bit_or(bit - present_bit) AS present
      FROM (SELECT uwi, production_day, (1 << (day(production_day) - 1))::INTEGER AS bit, bit AS present_bit
-           FROM daily_production WHERE ${isAskedAbout} AND ${isFromAskedDay}
+           FROM ${rowsAskedAbout} WHERE ${isFromAskedDay}
            UNION ALL SELECT uwi, production_day, (1 << (day(production_day) - 1))::INTEGER, 0
            FROM quarantine WHERE ${isAskedAbout} AND ${isFromAskedDay})
      JOIN coverage_well USING (uwi) GROUP BY ALL`,
@@ -126,7 +131,8 @@ export async function surveyCoverage(
   );
   await connection.run(`SET VARIABLE asked_to = ${dayOfNumber(String(toDay))}`);
   const isAskedAbout = uwis === undefined ? 'true' : 'uwi IN (FROM named_well)';
-  for (const table of tables(isAskedAbout)) await connection.run(table);
+  const rowsAskedAbout = uwis === undefined ? 'internal.daily_production' : rowsOfWells('uwi IN (FROM named_well)');
+  for (const table of tables(isAskedAbout, rowsAskedAbout)) await connection.run(table);
   const [{ wells } = { wells: 0 }] = await readRows<{ wells: number }>(
     connection,
     'SELECT count(*) AS wells FROM coverage_well',
@@ -173,13 +179,14 @@ function surveyOf(connection: DuckDBConnection): CoverageSurvey {
   };
 }
 
+const isListed = `uwi IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`;
+
 /** Merged intervals of days with a row or a quarantined record. */
 const knownStretches = `
   SELECT uwi, min(production_day) - DATE '1970-01-01' AS "fromDay", max(production_day) - DATE '1970-01-01' + 1 AS "toDay"
   FROM (SELECT uwi, production_day, production_day - dense_rank() OVER (PARTITION BY uwi ORDER BY production_day)::INTEGER AS island
-        FROM (SELECT uwi, production_day FROM daily_production
-              UNION ALL SELECT uwi, production_day FROM quarantine WHERE production_day IS NOT NULL)
-        WHERE uwi IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]'))))
+        FROM (SELECT uwi, production_day FROM ${rowsOfWells(isListed)}
+              UNION ALL SELECT uwi, production_day FROM quarantine WHERE production_day IS NOT NULL AND ${isListed}))
   GROUP BY uwi, island ORDER BY uwi, island`;
 
 export async function readKnownDays(
