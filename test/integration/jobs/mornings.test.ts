@@ -125,6 +125,16 @@ test('a well that delivers after a long silence is verified the same morning', a
   expect(to).toEqual([[dayOf(day)]]);
 });
 
+test('a service that was probed by a young well shows how much a page holds by the wells that follow', async () => {
+  const rows = [...daysFrom(115, 121, 'YOUNG'), ...wells.flatMap((uwi) => daysFrom(1, 121, uwi))];
+  await using server = await startTestingServer({ data: givenDaily(rows) });
+  await using engine = await engineHere(server.url, jobs);
+  await nightly(engine, 121, ['YOUNG']);
+  await nightly(engine, 121, wells);
+  const undue = wells.filter((uwi) => dueOn(122, 121, [uwi]).length === 0);
+  expect((await nightly(engine, 122, undue)).counts).toMatchObject({ requests: undue.length });
+});
+
 test('ten silent years cost one request a morning', async () => {
   await using scene = await startAfterApril();
   const { engine } = scene;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { limitFor, misfitsOf } from '../../../../src/core/paging/service-profile.ts';
+import { knownPageRows, limitFor, misfitsOf, withLargerPage } from '../../../../src/core/paging/service-profile.ts';
 import { profile } from '../../../support/example-profile.ts';
 
 describe('the limit to ask for', () => {
@@ -12,6 +12,24 @@ describe('the limit to ask for', () => {
     expect(limitFor({ ...profile, maxLimit: 'unknown', overMaxLimit: 'unknown' }, 5_000)).toBe(5_000);
     expect(limitFor({ ...profile, maxLimit: 10_000, overMaxLimit: 'unknown' }, 50_000)).toBe(50_000);
     expect(limitFor(undefined, 5_000)).toBe(5_000);
+  });
+});
+
+describe('the rows that a page is known to hold', () => {
+  const seen = { ...profile, maxLimit: 'unknown', overMaxLimit: 'unknown', largestPage: 6 } as const;
+
+  it('are the largest limit, or else the most rows that one page had', () => {
+    expect(knownPageRows(profile)).toBe(1_000);
+    expect(knownPageRows(seen)).toBe(6);
+    expect(knownPageRows({ ...seen, largestPage: 'unknown' })).toBe(0);
+  });
+
+  it('grow with a page at least twice as large, where the largest limit is not known', () => {
+    expect(withLargerPage(seen, { pageRows: 12 })).toEqual({ ...seen, largestPage: 12 });
+    expect(withLargerPage({ ...seen, largestPage: 'unknown' }, { pageRows: 3 })).toMatchObject({ largestPage: 3 });
+    for (const found of [{ pageRows: 11 }, {}]) expect(withLargerPage(seen, found)).toBeUndefined();
+    expect(withLargerPage({ ...seen, limitHonoured: 'unknown' }, { pageRows: 99 })).toBeUndefined();
+    expect(withLargerPage(profile, { pageRows: 5_000 })).toBeUndefined();
   });
 });
 
