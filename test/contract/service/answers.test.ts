@@ -67,7 +67,10 @@ describe('a window that is answered 204', () => {
   it('is read to its end without a record, and says that nothing was sent', async () => {
     await using server = await startScriptedServer([{ status: 204, body: '' }]);
     await using client = serviceAt(server.baseUrl);
-    expect(await client.service.readDailyProduction(request)).toMatchObject({ rows: [], isWithoutContent: true });
+    expect(await client.service.readDailyProduction(request)).toMatchObject({
+      rows: { length: 0 },
+      isWithoutContent: true,
+    });
   });
 
   it('ends the pages of a window that has records', async () => {
