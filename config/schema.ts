@@ -223,7 +223,7 @@ export const configSchema = z
           .prefault({}),
         chunkWells: count(100),
         chunkRows: count(100_000),
-        batchRows: count(5_000),
+        batchRows: z.number().int().positive().optional(),
         rowsInMemory: z.number().int().positive().optional(),
       })
       .prefault({}),
@@ -274,7 +274,7 @@ export const configSchema = z
     logLevel: z.enum(logLevels).default('info'),
   })
   .transform((config) => {
-    const { engineMb, rowsInMemory, bodyBytes } = memoryBudget(config.worker.memoryMb);
+    const { engineMb, rowsInMemory, batchRows, bodyBytes } = memoryBudget(config.worker.memoryMb);
     return {
       ...config,
       service: { ...config.service, maxBodyBytes: config.service.maxBodyBytes ?? bodyBytes },
@@ -282,7 +282,11 @@ export const configSchema = z
         ...config.warehouse,
         memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb,
       },
-      export: { ...config.export, rowsInMemory: config.export.rowsInMemory ?? rowsInMemory },
+      export: {
+        ...config.export,
+        rowsInMemory: config.export.rowsInMemory ?? rowsInMemory,
+        batchRows: config.export.batchRows ?? batchRows,
+      },
     };
   });
 

@@ -64,7 +64,7 @@ async function stopWithin(stopMs) {
 }
 
 const act = process.argv[2] ?? 'echo';
-const budget = { heapMb: 48, semiSpaceMb: 1, engineMb: 1, rowsInMemory: 1, bodyBytes: 1 };
+const budget = { heapMb: 48, semiSpaceMb: 1, engineMb: 1, rowsInMemory: 1, batchRows: 1, bodyBytes: 1 };
 
 if (markedParent() === undefined) {
   try {

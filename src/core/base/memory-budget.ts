@@ -6,8 +6,10 @@ export interface MemoryBudget {
   readonly semiSpaceMb: number;
   /** Memory of the warehouse's engine. */
   readonly engineMb: number;
-  /** Rows between the service and the warehouse, held in the heap. */
+  /** Rows between the service and the warehouse, by columns, outside the heap. */
   readonly rowsInMemory: number;
+  /** Rows of one commit: while it is under way, as many more are read. */
+  readonly batchRows: number;
   /**
    * The longest body of an answer. Its text is in the heap; the received bytes are outside it, and all bodies that are
    * received at a time take `sharedBodyBytes` beside one of this length.
@@ -22,9 +24,9 @@ export const defaultMemoryMb = 512;
 
 /**
  * Programs and libraries of both processes, threads, connections, and memory that allocators retain: it does not grow
- * with the work. Measured at the start of a worker, and as the remainder of its peak (docs/design.md section 8).
+ * with the work. 108 MB at the start of a worker, pages that both share counted once (docs/design.md section 8).
  */
-export const fixedMb = 200;
+export const fixedMb = 150;
 
 const mebibyte = 1024 * 1024;
 
@@ -34,26 +36,35 @@ const mebibyte = 1024 * 1024;
  */
 const leastEngineMb = 64;
 
-const engineShare = 0.22;
+/** With less, a commit of a whole batch waits for the disk; with more it is no quicker (docs/decisions/0013-columns-travel.md). */
+const engineShare = 0.3;
 
 /** Shares of the memory beyond the fixed part and the engine. The rest is kept free. */
-const shares = { heap: 0.577, bodies: 0.167, youngGeneration: 0.205 } as const;
+const shares = { heap: 0.49, bodies: 0.158, youngGeneration: 0.19, rows: 0.16 } as const;
 
 /** All bodies that are received at a time, in lengths of the longest. */
 const bodiesToOne = 5 / 3;
 
-const rowsPerHeapMb = 110;
+/** 340 in the columns of a read (core/daily/row-columns.ts), and those that a page has room for and does not fill. */
+const bytesPerRow = 400;
+
+/** The rest is for what is read while a batch is committed. */
+const batchShare = 0.45;
+
+/** A larger batch takes no less time a row, and longer until its wells are settled. */
+const mostBatchRows = 60_000;
 
 /** Divides `memoryMb`, at least `leastMemoryMb`, among the parts of a worker's process tree. */
 export function memoryBudget(memoryMb: number): MemoryBudget {
   const engineMb = Math.max(leastEngineMb, Math.floor((memoryMb - fixedMb) * engineShare));
   const freeMb = memoryMb - fixedMb - engineMb;
-  const heapMb = Math.floor(freeMb * shares.heap);
+  const rowsInMemory = Math.floor((freeMb * shares.rows * mebibyte) / bytesPerRow);
   return {
-    heapMb,
+    heapMb: Math.floor(freeMb * shares.heap),
     semiSpaceMb: semiSpaceOf(freeMb * shares.youngGeneration),
     engineMb,
-    rowsInMemory: heapMb * rowsPerHeapMb,
+    rowsInMemory,
+    batchRows: Math.min(mostBatchRows, Math.floor(rowsInMemory * batchShare)),
     bodyBytes: Math.floor((freeMb * shares.bodies) / bodiesToOne) * mebibyte,
   };
 }

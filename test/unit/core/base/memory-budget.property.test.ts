@@ -10,13 +10,16 @@ import {
 
 const memoryMb = fc.integer({ min: leastMemoryMb, max: 64 * 1024 });
 const mebibyte = 1024 * 1024;
+/** 28 numbers of 8 bytes, xid, date and nulls. */
+const leastBytesPerRow = 300;
 
 test('G8: the parts of a memory budget are together less than the whole', () => {
   fc.assert(
     fc.property(memoryMb, (total) => {
-      const { heapMb, semiSpaceMb, engineMb, bodyBytes } = memoryBudget(total);
+      const { heapMb, semiSpaceMb, engineMb, rowsInMemory, bodyBytes } = memoryBudget(total);
+      const rowsMb = (rowsInMemory * leastBytesPerRow) / mebibyte;
       const bodiesMb = (bodyBytes + sharedBodyBytes(bodyBytes)) / mebibyte;
-      expect(fixedMb + heapMb + 3 * semiSpaceMb + engineMb + bodiesMb).toBeLessThan(total);
+      expect(fixedMb + heapMb + 3 * semiSpaceMb + engineMb + bodiesMb + rowsMb).toBeLessThan(total);
     }),
   );
 });
@@ -34,12 +37,22 @@ test('G8: more memory makes no part of the budget smaller', () => {
 
 test('G8: every part of the least budget is enough to work with', () => {
   expect(memoryBudget(leastMemoryMb)).toEqual({
-    heapMb: 69,
+    heapMb: 80,
     semiSpaceMb: 8,
-    engineMb: 64,
-    rowsInMemory: 7_590,
-    bodyBytes: 12 * mebibyte,
+    engineMb: 70,
+    rowsInMemory: 68_786,
+    batchRows: 30_953,
+    bodyBytes: 15 * mebibyte,
   });
+});
+
+test('G8: a batch leaves room for as many rows that are read while it is committed', () => {
+  fc.assert(
+    fc.property(memoryMb, (total) => {
+      const { rowsInMemory, batchRows } = memoryBudget(total);
+      expect(2 * batchRows).toBeLessThan(rowsInMemory);
+    }),
+  );
 });
 
 test('G8: by default, one body of 24 MiB fits', () => {
