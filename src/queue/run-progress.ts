@@ -19,13 +19,15 @@ const keepFinishedSeconds = 24 * 3_600;
 /** KEYS: hash, settled bitmap. ARGV: [{unit, counts}] as JSON. Counts a unit once, however often it is reported. */
 const settleScript = `
 if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
+local sums = {}
 for _, outcome in ipairs(cjson.decode(ARGV[1])) do
   if redis.call('SETBIT', KEYS[2], outcome.unit, 1) == 0 then
     redis.call('HINCRBY', KEYS[1], 'settledUnits', 1)
     redis.call('HDEL', KEYS[1], 'unit:' .. outcome.unit, 'read:' .. outcome.unit)
-    for name, value in pairs(outcome.counts) do redis.call('HINCRBY', KEYS[1], 'count:' .. name, value) end
+    for name, value in pairs(outcome.counts) do sums[name] = (sums[name] or 0) + value end
   end
 end
+for name, value in pairs(sums) do redis.call('HINCRBY', KEYS[1], 'count:' .. name, string.format('%.0f', value)) end
 ${redisNow}
 redis.call('HSET', KEYS[1], 'movedAtMs', now)
 return 1`;

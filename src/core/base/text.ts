@@ -1,12 +1,9 @@
 /** Text forms of figures and times, and safe forms of foreign text. */
 
-/** Made at its first use: it takes longer than many a command. */
-let grouped: Intl.NumberFormat | undefined;
-
-/** 15,634 */
+/** 15,634. Without Intl, which takes 20 ms to begin with. */
 export function figure(value: number): string {
-  grouped ??= new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
-  return grouped.format(value);
+  const whole = Math.round(value);
+  return Number.isSafeInteger(whole) ? String(whole).replaceAll(/\B(?=(?:\d{3})+$)/g, ',') : String(value);
 }
 
 /** `1 well`, `1,200 wells`. */

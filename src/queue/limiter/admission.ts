@@ -34,6 +34,8 @@ export class Admission {
   /** Microseconds between two requests; 0 without a rate. */
   readonly #interval: number;
   readonly #process = randomUUID();
+  /** Leases to be given back. */
+  readonly #spent: string[] = [];
 
   constructor(redis: Redis, keys: LimiterKeys, limits: Limits) {
     this.#redis = redis;
@@ -45,10 +47,24 @@ export class Admission {
 
   /** `token` names the lease. */
   async ask(token: string): Promise<AdmissionAnswer> {
+    const spent = this.#spent.splice(0);
     const { hold: held, leases, rate, waiting } = this.#keys;
     const { concurrency, leaseMs } = this.#limits;
-    const values = [concurrency, leaseMs, token, this.#process, this.#interval, longestWaitMs * 1_000];
+    const values = [concurrency, leaseMs, token, this.#process, this.#interval, longestWaitMs * 1_000, ...spent];
     return answerOf(await runScript(this.#redis, admit, [held, leases, rate, waiting], values));
+  }
+
+  /**
+   * Gives a lease back, with the question for the next one where that is put at once: it is then one request to Redis,
+   * not two. If it does not reach Redis, the lease expires by itself.
+   */
+  giveBack(token: string): void {
+    this.#spent.push(token);
+    if (this.#spent.length > 1) return;
+    setImmediate(() => {
+      const spent = this.#spent.splice(0);
+      if (spent.length > 0) this.#redis.zrem(this.#keys.leases, ...spent).catch(() => undefined);
+    });
   }
 
   /** Another time of sending for a request that missed its own: the milliseconds until then. */

@@ -152,8 +152,7 @@ export class SharedLimiter {
 
   #release(token: string): void {
     this.#leases.delete(token);
-    // If this does not reach Redis, the lease expires by itself.
-    this.#redis.zrem(this.#keys.leases, token).catch(() => undefined);
+    this.#admission.giveBack(token);
   }
 
   #renew(): void {

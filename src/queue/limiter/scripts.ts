@@ -53,12 +53,14 @@ export const answers = { granted: 0, held: 1, full: 2, far: 3 } as const;
 
 /**
  * KEYS: hold, leases, rate, waiting. ARGV: most leases, lease in ms, token, process, interval in microseconds (0 without
- * a rate), the longest wait in microseconds. Takes a lease and reserves the time of sending, or neither.
+ * a rate), the longest wait in microseconds, then the tokens of leases that are given back first, in any case. Takes a
+ * lease and reserves the time of sending, or neither.
  *
  * Returns {granted, microseconds until the request may be sent, whether another process waits for a lease}, {held,
  * now in ms, {until, asked, tooLong}}, {full}, or {far, milliseconds until a reservation may be had}.
  */
 export const admit = redisScript(`${clock}
+for place = 7, #ARGV do redis.call('ZREM', KEYS[2], ARGV[place]) end
 if redis.call('EXISTS', KEYS[1]) == 1 then
   return {${answers.held}, now, redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')}
 end

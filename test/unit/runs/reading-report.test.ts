@@ -4,7 +4,7 @@ import { ReadingReport } from '../../../src/runs/reading-report.ts';
 
 const reading = (unit: number, rows: number): UnitReading => ({ unit, rows, isRead: false });
 
-test('readings that come during a write go with the next one, the newest of each unit alone', async () => {
+test('readings that come during a write, or soon after, go with the next one, the newest of each unit alone', async () => {
   const written: (readonly UnitReading[])[] = [];
   const writes: (() => void)[] = [];
   const report = new ReadingReport((readings) => {
