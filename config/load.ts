@@ -7,19 +7,17 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { UsageError } from '../src/core/base/errors.ts';
+import { configFileVariable, defaultConfigFile, memoryVariable } from './config-file.ts';
 import { placesOf } from './places.ts';
 import { readSmallFile } from './read-file.ts';
 import { withRedisPassword } from './redis-password.ts';
 import { settingMessage } from './setting-messages.ts';
 import { misspeltVariables, settingNear } from './setting-names.ts';
-import { configFileVariable, configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
+import { configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
 import { isTree, treeOfYaml, type Tree } from './yaml-tree.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Read when no other file is named and this one exists. */
-export const defaultConfigFile = 'config/wellsync.yaml';
 
 /**
  * The checked configuration. `flags` is a partial tree of the file's shape. Throws UsageError with every fault at once,
@@ -78,7 +76,7 @@ function treeOf(environment: Environment): Tree {
  * to refuse.
  */
 function numberOrText(variable: string, value: string): string | number {
-  return variable === 'WELLSYNC_WORKER_MEMORY_MB' && /^\d+$/.test(value) ? Number(value) : value;
+  return variable === memoryVariable && /^\d+$/.test(value) ? Number(value) : value;
 }
 
 function nest(path: readonly string[], value: unknown): Tree {

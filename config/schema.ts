@@ -5,6 +5,7 @@ import { tierDays, type LookbackTier } from '../src/core/daily/lookback.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
+import { memoryVariable } from './config-file.ts';
 import { logLevels } from './log-levels.ts';
 
 /** Far above every useful time, and far below the longest timer of Node (24.8 days). */
@@ -312,8 +313,5 @@ export const environmentSettings = {
   WELLSYNC_WAREHOUSE: ['warehouse', 'url'],
   WELLSYNC_DATA_DIR: ['dataDir'],
   WELLSYNC_QUEUE_PREFIX: ['queue', 'prefix'],
-  WELLSYNC_WORKER_MEMORY_MB: ['worker', 'memoryMb'],
+  [memoryVariable]: ['worker', 'memoryMb'],
 } as const satisfies Record<string, readonly string[]>;
-
-/** Names the configuration file itself, so it is not a setting. */
-export const configFileVariable = 'WELLSYNC_CONFIG';

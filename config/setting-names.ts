@@ -1,7 +1,8 @@
 /** What an operator may have meant by a name that is no setting. Pure. */
 import { z } from 'zod';
 import { nearestName } from '../src/core/base/nearest-name.ts';
-import { configFileVariable, configSchema, environmentSettings } from './schema.ts';
+import { configFileVariable } from './config-file.ts';
+import { configSchema, environmentSettings } from './schema.ts';
 
 /** Variables of wellsync that are no settings. */
 const otherVariables = [configFileVariable, 'WELLSYNC_DEBUG', 'WELLSYNC_TESTING_TOKEN'];

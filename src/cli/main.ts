@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /** The process of the program: its arguments, streams and exit code, and errors outside any command. */
-import { exitCodeOfError } from '../core/run/exit-code.ts';
+import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
 import { markedParent } from './process/mark.ts';
-import { Program } from './run-program.ts';
+import { memoryAtOnce } from './process/memory-at-once.ts';
+import type { Program } from './run-program.ts';
 
 /** How long what a command left behind may take to end; the result has been written by then. */
 const lingerMs = 2_000;
@@ -13,27 +14,59 @@ process.umask(0o077);
 
 const { argv, env, stdout, stderr } = process;
 const args = argv.slice(2);
-const program = new Program({
-  args,
-  environment: env,
-  stdout,
-  stderr,
-  // Created at its first use: a parent leaves standard input to its child.
-  get stdin() {
-    return process.stdin;
-  },
-  ...(markedParent() === undefined
-    ? { carryOutLimited: async (call) => (await import('./actions/limited.ts')).carryOutLimited(args, call) }
-    : {}),
-});
+const isLimited = markedParent() !== undefined;
+/** Set as soon as it is loaded, so that an error is reported at once. */
+let program: Program | undefined;
 
 process.on('uncaughtException', endAtOnce);
-process.exitCode = await program.run();
+const memoryMb = isLimited ? undefined : memoryAtOnce(args, env);
+process.exitCode = memoryMb === undefined ? await (await loadProgram()).run() : await startLimited(memoryMb);
 // A connection to a Redis that does not answer, for example, must not keep the process alive.
 void sleep(lingerMs, { ref: false }).then(() => process.exit());
 
-/** No further work could be trusted. Writes the report synchronously. */
+/** A process that only starts another one loads the program for an error alone. */
+async function startLimited(limitMb: number): Promise<ExitCode> {
+  const [{ runLimited }, { memoryBudget }] = await Promise.all([
+    import('./process/limited-process.ts'),
+    import('../core/base/memory-budget.ts'),
+  ]);
+  try {
+    return await runLimited(args, memoryBudget(limitMb), limitMb);
+  } catch (error) {
+    return reported(error);
+  }
+}
+
+async function loadProgram(): Promise<Program> {
+  const loaded = await import('./run-program.ts');
+  program = new loaded.Program({
+    args,
+    environment: env,
+    stdout,
+    stderr,
+    // Created at its first use: a parent leaves standard input to its child.
+    get stdin() {
+      return process.stdin;
+    },
+    ...(isLimited
+      ? {}
+      : { carryOutLimited: async (call) => (await import('./actions/limited.ts')).carryOutLimited(args, call) }),
+  });
+  return program;
+}
+
+async function reported(error: unknown): Promise<ExitCode> {
+  await (program ?? (await loadProgram())).report(error);
+  return exitCodeOfError(error);
+}
+
+/** No further work could be trusted. Writes the report synchronously, unless the process only started another one. */
 function endAtOnce(error: unknown): void {
+  if (program === undefined) return void endReported(error);
   void program.report(error);
   process.exit(exitCodeOfError(error));
+}
+
+async function endReported(error: unknown): Promise<never> {
+  process.exit(await reported(error));
 }

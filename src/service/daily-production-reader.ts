@@ -136,7 +136,7 @@ function tooLargeDay(cause: PermanentError, uwi: string, { fromMs }: Window): Pe
 
 function tooManyRows(uwi: string, maxRows: number): PermanentError {
   return new PermanentError('too-many-rows', `the service sent more than ${counted(maxRows, 'record')} of ${uwi}`, {
-    hint: 'Do the records keep their xid from one request to the next? If so, read the well in parts, by --from and --to, or raise worker.memoryMb.',
+    hint: 'Do the records keep their xid from one request to the next? If so, read the well in parts, by shorter ranges of days, or raise worker.memoryMb.',
   });
 }
 

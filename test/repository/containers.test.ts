@@ -6,7 +6,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { configFileVariable, environmentSettings } from '../../config/schema.ts';
+import { configFileVariable } from '../../config/config-file.ts';
+import { environmentSettings } from '../../config/schema.ts';
 import { commandsOffered, flagsOffered } from '../support/built-cli.ts';
 import { stagesOf, type Instruction } from '../support/dockerfile.ts';
 

@@ -1,7 +1,7 @@
 /** Checks that need no configuration. Findings show names of variables only: values may be secret (G10). */
 import { existsSync } from 'node:fs';
-import { defaultConfigFile, type Environment } from '../../../config/load.ts';
-import { configFileVariable } from '../../../config/schema.ts';
+import { configFileVariable, defaultConfigFile } from '../../../config/config-file.ts';
+import type { Environment } from '../../../config/load.ts';
 import { knownVariables } from '../../../config/setting-names.ts';
 import { listed } from '../../core/base/text.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
