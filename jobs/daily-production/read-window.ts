@@ -44,9 +44,9 @@ export async function readWindow(
   const { pageLimit, pageLimitGranted } = settings;
   const { profile } = profiles;
   const expected = { expectedRows: expectedRows(spec) };
-  const onRows = (rows: number): Promise<void> => {
+  const onRows = (rows: number, heldRows: number): Promise<void> => {
     read({ unit, rows, ...expected, isRead: false });
-    return reservation.came(rows);
+    return reservation.came(heldRows);
   };
   const daysBefore = reach === 'last-day' ? daysToKnowPageBy : undefined;
   const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);

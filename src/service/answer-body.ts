@@ -3,7 +3,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type ZlibOptions } from 'node:zlib';
 import { PermanentError, TransientError } from '../core/base/errors.ts';
-import type { BodyBudget, BodyShare } from './body-budget.ts';
+import { NoRoomError, type BodyPlace } from './body-budget.ts';
 
 /** Bytes of a refusal's body that are read: its messages show 200 characters. */
 const mostRefusalBytes = 64 * 1024;
@@ -21,28 +21,23 @@ interface Body {
 }
 
 export interface BodyRoom {
-  readonly budget: BodyBudget;
+  readonly place: BodyPlace;
   /** Bounds the received bytes of one body, and the unpacked ones as well: a small body may unpack to a large one. */
   readonly maxBytes: number;
-  /** Ends a wait for room. */
-  readonly signal: AbortSignal;
-  /** Called with each wait for room, in which the service is not waited for. */
-  readonly onWait: (wait: Promise<void>) => void;
+  /** Bytes of a block of `place`. */
+  readonly blockBytes: number;
+  /** Whether the body can be asked for again when there is room. */
+  readonly mayComeAgain: boolean;
 }
 
 /**
- * The whole body. Nothing more is received while it waits for room (G8). Bytes that are not UTF-8 stand in the text as
- * lone surrogates, U+DC80 to U+DCFF, so that the check of the records finds them. Throws PermanentError
+ * The whole body. Bytes that are not UTF-8 stand in the text as lone surrogates, U+DC80 to U+DCFF, so that the check of
+ * the records finds them. Throws NoRoomError for a body that has to come again when there is room (G8), PermanentError
  * `body-too-large`, TransientError `truncated` for a packed body that is cut short, `encoding` for one that cannot be
  * unpacked and `not-text` for bytes that are no text.
  */
 export async function readWholeBody(body: Body, room: BodyRoom): Promise<string> {
-  const share = room.budget.open();
-  try {
-    return textOf(await collect(body, room, share), body.label);
-  } finally {
-    share.close();
-  }
+  return textOf(await collect(body, room), body.label);
 }
 
 /**
@@ -64,27 +59,25 @@ export async function readRefusal(body: Body): Promise<string> {
 }
 
 /** The bytes in blocks: chunks may be parts of larger buffers, which they would keep in memory. */
-async function collect(body: Body, room: BodyRoom, share: BodyShare): Promise<readonly Buffer[]> {
-  const { budget, maxBytes, signal, onWait } = room;
+async function collect(
+  body: Body,
+  { place, maxBytes, blockBytes, mayComeAgain }: BodyRoom,
+): Promise<readonly Buffer[]> {
   const blocks: Buffer[] = [];
   let size = 0;
   // Ending the loop early destroys the connection, so that nothing more is sent.
   for await (const chunk of unpacked(body, maxBytes)) {
     if (size + chunk.length > maxBytes) throw tooLarge(body.label);
-    const wait = share.grow(chunk.length, signal);
-    if (wait !== undefined) {
-      onWait(wait);
-      await wait;
-    }
+    if (!place.grow(chunk.length)) throw mayComeAgain ? new NoRoomError() : tooLarge(body.label);
     for (let taken = 0; taken < chunk.length;) {
-      const at = size % budget.blockBytes;
-      if (at === 0) blocks.push(share.block());
+      const at = size % blockBytes;
+      if (at === 0) blocks.push(place.block());
       const copied = chunk.copy(blocks.at(-1) as Buffer, at, taken);
       taken += copied;
       size += copied;
     }
   }
-  const rest = size % budget.blockBytes;
+  const rest = size % blockBytes;
   return rest === 0 ? blocks : [...blocks.slice(0, -1), (blocks.at(-1) as Buffer).subarray(0, rest)];
 }
 

@@ -1,38 +1,48 @@
 /**
  * The memory of all bodies that a process receives at a time (G8). A body asks for room before it takes more bytes:
  *
- *   the oldest   gets room up to the length of one body at once: it is kept free for it, so that one always proceeds
- *   the others   share `sharedBodyBytes` beside it, and wait for room in their order
+ *   the oldest   has room up to the length of one body: it is kept free for it
+ *   the others   share `sharedBodyBytes` beside it
  *
- * The bytes lie in blocks that are used again, since freed buffers stay in memory until V8 collects them.
+ * A body without room is given up: it lets go of what it has, keeps its place among the others, and is asked for again
+ * when it is the oldest. It does not wait half read, since undici 7 asserts that no connection ends while its body rests,
+ * which would end the process. The bytes lie in blocks that are used again, since freed buffers stay in memory until V8
+ * collects them.
  */
+import { AbortedError } from '../core/base/errors.ts';
 import { sharedBodyBytes } from '../core/base/memory-budget.ts';
 
 /** Holds most pages whole: 1,000 records of 34 fields have 855 kB. Only what is written of a block takes memory. */
 const blockBytes = 1024 * 1024;
 
-export interface BodyShare {
-  /**
-   * Undefined where there is room for `bytes` more; else resolves when there is. Rejects with the reason of the signal.
-   */
-  grow(bytes: number, signal: AbortSignal): Promise<void> | undefined;
-  /** An empty block of `blockBytes`, to be filled within what `grow` granted. */
+/** A body was given up for lack of room. */
+export class NoRoomError extends Error {
+  override name = 'NoRoomError' as const;
+}
+
+export interface BodyPlace {
+  /** Takes room for `bytes` more; false where there is none. Always true for the oldest. */
+  grow(bytes: number): boolean;
+  /** An empty block of `blockBytes`, to be filled within what `grow` took. */
   block(): Buffer;
-  /** Gives room and blocks back; no block may be read any more. */
+  /** Gives room and blocks back, and keeps the place; resolves when it is the oldest. Rejects with AbortedError. */
+  turn(signal: AbortSignal): Promise<void>;
+  /** Gives all back; no block may be read any more. */
   close(): void;
 }
 
 interface Body {
   bytes: number;
-  /** Set while the body waits for room. */
-  waiting?: { readonly bytes: number; readonly letIn: () => void } | undefined;
+  readonly blocks: Buffer[];
+  /** Set while the body waits for its turn. */
+  begin?: (() => void) | undefined;
 }
 
 export class BodyBudget {
   readonly blockBytes: number;
   readonly #sharedBytes: number;
   readonly #mostSpareBlocks: number;
-  /** The oldest first. */
+  /** Those that have taken room, the oldest first. */
   readonly #bodies = new Set<Body>();
   readonly #spareBlocks: Buffer[] = [];
 
@@ -43,27 +53,29 @@ export class BodyBudget {
     this.#mostSpareBlocks = Math.ceil((maxBodyBytes + this.#sharedBytes) / this.blockBytes);
   }
 
-  open(): BodyShare {
-    const body: Body = { bytes: 0 };
-    const blocks: Buffer[] = [];
-    this.#bodies.add(body);
+  open(): BodyPlace {
+    const body: Body = { bytes: 0, blocks: [] };
     return {
-      grow: (bytes, signal) => {
-        if (!this.#hasRoom(body, bytes)) return this.#wait(body, bytes, signal);
-        body.bytes += bytes;
-        return undefined;
+      grow: (bytes) => {
+        this.#bodies.add(body);
+        const hasRoom = this.#hasRoom(body, bytes);
+        if (hasRoom) body.bytes += bytes;
+        return hasRoom;
       },
       block: () => {
         const block = this.#spareBlocks.pop() ?? Buffer.allocUnsafeSlow(this.blockBytes);
-        blocks.push(block);
+        body.blocks.push(block);
         return block;
       },
+      turn: async (signal) => {
+        this.#empty(body);
+        await this.#turnOf(body, signal);
+      },
       close: () => {
+        this.#empty(body);
         this.#bodies.delete(body);
-        for (const block of blocks.splice(0)) {
-          if (this.#spareBlocks.length < this.#mostSpareBlocks) this.#spareBlocks.push(block);
-        }
-        this.#letIn();
+        const [oldest] = this.#bodies;
+        oldest?.begin?.();
       },
     };
   }
@@ -74,33 +86,28 @@ export class BodyBudget {
     return others.reduce((sum, other) => sum + other.bytes, bytes) <= this.#sharedBytes;
   }
 
-  #wait(body: Body, bytes: number, signal: AbortSignal): Promise<void> {
+  #empty(body: Body): void {
+    body.bytes = 0;
+    for (const block of body.blocks.splice(0)) {
+      if (this.#spareBlocks.length < this.#mostSpareBlocks) this.#spareBlocks.push(block);
+    }
+  }
+
+  #turnOf(body: Body, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
+      const [oldest] = this.#bodies;
+      if (body === oldest) return resolve();
       const abort = (): void => {
-        body.waiting = undefined;
-        reject(signal.reason as Error);
+        body.begin = undefined;
+        reject(new AbortedError());
       };
       if (signal.aborted) return abort();
       signal.addEventListener('abort', abort, { once: true });
-      body.waiting = {
-        bytes,
-        letIn: () => {
-          signal.removeEventListener('abort', abort);
-          resolve();
-        },
+      body.begin = () => {
+        body.begin = undefined;
+        signal.removeEventListener('abort', abort);
+        resolve();
       };
     });
-  }
-
-  /** Lets the bodies in that wait, the oldest first, as far as there is room. */
-  #letIn(): void {
-    for (const body of this.#bodies) {
-      const { waiting } = body;
-      if (waiting === undefined) continue;
-      if (!this.#hasRoom(body, waiting.bytes)) return;
-      body.waiting = undefined;
-      body.bytes += waiting.bytes;
-      waiting.letIn();
-    }
   }
 }

@@ -88,10 +88,11 @@ export class ClientCredentialsTokens implements TokenSource {
     const { form, authorization } = tokenRequestOf(this.#credentials, secret);
     const context = { label: `POST ${exchange.baseUrl}`, isRead: false, hasToken: true, secrets };
     const requestedAtMs = now();
-    const answer = await exchange.send(
-      { method: 'POST', path: '', accept: 'application/json', contentType: formType, body: form.toString() },
-      { authorization, context, deadlineMs, signal: neverAborted },
-    );
+    const place = exchange.openPlace();
+    const request = { method: 'POST', path: '', accept: 'application/json', contentType: formType } as const;
+    const answer = await exchange
+      .send({ ...request, body: form.toString() }, { authorization, context, deadlineMs, signal: neverAborted, place })
+      .finally(() => place.close());
     this.#held = heldToken(answer, context, requestedAtMs);
     secrets.addToken(this.#held.token);
     return this.#held;

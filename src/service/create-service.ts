@@ -4,7 +4,6 @@
  */
 import { Secrets } from '../core/base/secrets.ts';
 import { readDeletion, readNothing, pageReader, readTimeSeries, readWell } from './answer-readers.ts';
-import { BodyBudget } from './body-budget.ts';
 import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
 import { createDailyProductionReader, type PageOptions } from './daily-production-reader.ts';
@@ -24,11 +23,10 @@ export function createProductionDataService(
   dependencies: ServiceDependencies = {},
 ): ProductionDataService {
   const { now = Date.now, secrets = new Secrets() } = dependencies;
-  const held = { secrets, bodies: new BodyBudget(settings.maxBodyBytes) };
-  const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings, held);
+  const exchange = createExchange(parseBaseUrl(settings.baseUrl), settings, secrets);
   const endpoints: Exchange[] = [];
   const tokens = createTokenSource(settings.token, secrets, (credentials) => {
-    const endpoint = createTokenExchange(credentials.tokenUrl, settings, held);
+    const endpoint = createTokenExchange(credentials.tokenUrl, settings, secrets);
     endpoints.push(endpoint);
     return new ClientCredentialsTokens(credentials, {
       exchange: endpoint,
@@ -64,14 +62,16 @@ export function createProductionDataService(
   };
 }
 
+const mostTokenBytes = 1024 * 1024;
+
 /** Sends to exactly the configured address. */
-function createTokenExchange(
-  tokenUrl: string,
-  settings: ServiceSettings,
-  held: Parameters<typeof createExchange>[2],
-): Exchange {
+function createTokenExchange(tokenUrl: string, settings: ServiceSettings, secrets: Secrets): Exchange {
   const { origin } = parseBaseUrl(tokenUrl, 'the address of the token endpoint');
-  return createExchange({ origin, prefix: new URL(tokenUrl).pathname }, { ...settings, concurrency: 1 }, held);
+  return createExchange(
+    { origin, prefix: new URL(tokenUrl).pathname },
+    { ...settings, concurrency: 1, maxBodyBytes: Math.min(settings.maxBodyBytes, mostTokenBytes) },
+    secrets,
+  );
 }
 
 type DailyProductionQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];

@@ -87,8 +87,8 @@ async function readPart(request: PartRequest, fetchPage: (query: PageQuery) => P
     const reply = await fetchPage(queryFor(uwi, requested, ask));
     if (reply instanceof PermanentError) refusal = reply;
     step = pages.next(answerOf(reply, counter, requested, ask));
-    if (counter.rowCount > maxRows) throw tooManyRows(uwi, maxRows);
-    await onRows?.(counter.rowCount);
+    if (counter.heldRows > maxRows) throw tooManyRows(uwi, maxRows);
+    await onRows?.(counter.rowCount, counter.heldRows);
   }
   return { end: step.value, refusal };
 }
@@ -135,9 +135,13 @@ function tooLargeDay(cause: PermanentError, uwi: string, { fromMs }: Window): Pe
 }
 
 function tooManyRows(uwi: string, maxRows: number): PermanentError {
-  return new PermanentError('too-many-rows', `the service sent more than ${counted(maxRows, 'record')} of ${uwi}`, {
-    hint: 'Do the records keep their xid from one request to the next? If so, read the well in parts, by shorter ranges of days, or raise worker.memoryMb.',
-  });
+  return new PermanentError(
+    'too-many-rows',
+    `the service sent more than ${counted(maxRows, 'record')} of ${uwi}, or texts as long`,
+    {
+      hint: 'Do the records keep their xid from one request to the next? If so, read the well in parts, by shorter ranges of days, or raise worker.memoryMb.',
+    },
+  );
 }
 
 function queryFor(uwi: string, requested: Window, { page, limit, window = requested }: PageAsk): PageQuery {

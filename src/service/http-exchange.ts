@@ -3,11 +3,11 @@ import { Pool, type Dispatcher } from 'undici';
 import { AbortedError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
+import { after } from '../timers/sleep.ts';
 import { readRefusal, readWholeBody, type BodyRoom } from './answer-body.ts';
-import type { BodyBudget } from './body-budget.ts';
+import { BodyBudget, type BodyPlace } from './body-budget.ts';
 import { isSuccess, type Answer, type RequestContext } from './classification.ts';
 import { errorOfFailure, noConnection } from './failure.ts';
-import { RequestClock } from './request-clock.ts';
 import type { BaseAddress, ServiceSettings } from './settings.ts';
 import { connectorFor } from './tls-connector.ts';
 
@@ -27,9 +27,11 @@ export interface Exchange {
   /**
    * Sends one request. Any status is an answer; redirects are not followed. Throws TransientError for a failed
    * connection, and when the last byte has not come after `timeoutMs` of the settings or after `deadlineMs`, whichever
-   * is sooner, waits for room apart; AbortedError when the signal aborts.
+   * is sooner; AbortedError when the signal aborts; NoRoomError for a read to be sent again when it is its turn.
    */
   send(request: ServiceRequest, options: SendOptions): Promise<Answer>;
+  /** A place for the body of one answer, among all of this exchange. */
+  openPlace(): BodyPlace;
   close(): Promise<void>;
 }
 
@@ -39,19 +41,21 @@ interface SendOptions {
   readonly context: RequestContext;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** Called with the milliseconds for which the body waited for room: the service did not cause them. */
-  readonly onWaited?: ((ms: number) => void) | undefined;
+  /** Where the body of the answer takes its room. */
+  readonly place: BodyPlace;
 }
 
 type ConnectionSettings = Pick<ServiceSettings, 'timeoutMs' | 'concurrency' | 'maxBodyBytes' | 'tls'>;
 
-/** `secrets` takes what is read from the files of the TLS settings. All exchanges of a process share `bodies`. */
+/** `secrets` takes what is read from the files of the TLS settings. */
 export function createExchange(
   { origin, prefix }: BaseAddress,
   settings: ConnectionSettings,
-  { secrets, bodies }: { readonly secrets: Secrets; readonly bodies: BodyBudget },
+  secrets: Secrets,
 ): Exchange {
   const { timeoutMs, concurrency, maxBodyBytes, tls } = settings;
+  const bodies = new BodyBudget(maxBodyBytes);
+  const { blockBytes } = bodies;
   const pool = new Pool(origin, {
     connections: concurrency,
     pipelining: 1,
@@ -62,7 +66,8 @@ export function createExchange(
   });
   return {
     baseUrl: `${origin}${prefix}`,
-    send: async (request, { authorization, context, deadlineMs, signal, onWaited }) => {
+    openPlace: () => bodies.open(),
+    send: async (request, { authorization, context, deadlineMs, signal, place }) => {
       const { method, path, body } = request;
       const options = {
         method,
@@ -70,16 +75,14 @@ export function createExchange(
         headers: headersOf(request, authorization),
         // As bytes: undici needs three times as long for a long text (docs/decisions/0008-how-chunks-travel.md).
         body: body === undefined ? null : Buffer.from(body),
+        // A body never rests (body-budget.ts).
+        highWaterMark: maxBodyBytes,
       };
+      const room = { place, maxBytes: maxBodyBytes, blockBytes, mayComeAgain: context.isRead };
       const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
       const isConnected = (): boolean => pool.stats.connected > 0;
-      return timed({ limit, signal, context, isConnected, onWaited }, async (ended, onWait) =>
-        exchange(pool, { ...options, signal: ended }, context, {
-          budget: bodies,
-          maxBytes: maxBodyBytes,
-          signal: ended,
-          onWait,
-        }),
+      return timed({ limit, signal, context, isConnected }, async (ended) =>
+        exchange(pool, { ...options, signal: ended }, context, room),
       );
     },
     close: async () => pool.close(),
@@ -141,16 +144,15 @@ interface TimedWork {
   readonly signal: AbortSignal;
   readonly context: RequestContext;
   readonly isConnected: () => boolean;
-  readonly onWaited: SendOptions['onWaited'];
 }
 
 /**
- * Runs `work` until the time limit or the caller's signal; the limit rests while a wait that `work` tells of lasts.
- * Throws TransientError for the limit, AbortedError for the signal.
+ * Runs `work` until the time limit or the caller's signal. Throws TransientError for the limit,
+ * AbortedError for the signal.
  */
 async function timed<T>(
-  { limit, signal, context, isConnected, onWaited }: TimedWork,
-  work: (signal: AbortSignal, onWait: BodyRoom['onWait']) => Promise<T>,
+  { limit, signal, context, isConnected }: TimedWork,
+  work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const ender = new AbortController();
   const end = (): void => ender.abort();
@@ -160,18 +162,18 @@ async function timed<T>(
     wasConnected = isConnected();
     end();
   };
-  const clock = new RequestClock(limit.ms, expire);
+  const timer = after(limit.ms, expire);
   signal.addEventListener('abort', end, { once: true });
   try {
     if (signal.aborted) end();
-    return await work(ender.signal, (wait) => clock.restDuring(wait));
+    return await work(ender.signal);
   } catch (error) {
     if (signal.aborted) throw new AbortedError(undefined, { cause: signal.reason });
     if (!ender.signal.aborted) throw error;
     if (!wasConnected) throw noConnection(context);
     throw new TransientError('timeout', `${context.label} was not answered in full ${limit.words}`);
   } finally {
-    onWaited?.(clock.stop());
+    timer.cancel();
     signal.removeEventListener('abort', end);
   }
 }

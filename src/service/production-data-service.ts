@@ -36,10 +36,16 @@ export interface DailyProductionRequest {
   readonly profile?: ServiceProfile | undefined;
   /** Leave to end the read, unverified, by the word of the profile; undefined for a verified read. */
   readonly word?: ProfileWord | undefined;
-  /** Most records that the read may hold; more fail it as `too-many-rows`. Unbounded if omitted. */
+  /**
+   * Most records that the read may hold, long texts counted as further records; more fail it as `too-many-rows`.
+   * Unbounded if omitted.
+   */
   readonly maxRows?: number | undefined;
-  /** Called after each page with the number of rows so far. The next page is requested when it resolves. */
-  readonly onRows?: ((rows: number) => Promise<void>) | undefined;
+  /**
+   * Called after each page with the number of rows so far, and with the rows that take as much memory as they and their
+   * texts. The next page is requested when it resolves.
+   */
+  readonly onRows?: ((rows: number, heldRows: number) => Promise<void>) | undefined;
 }
 
 /**

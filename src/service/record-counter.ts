@@ -5,7 +5,7 @@ import { checkRecord, isRecord, type CheckedRecord, type RecordText } from '../c
 import { writePlainRecord } from '../core/daily/plain-record.ts';
 import type { PageAnswer } from '../core/paging/page.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
-import type { QuarantinedRecord } from '../core/daily/row.ts';
+import { measureFields, type QuarantinedRecord } from '../core/daily/row.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
 import type { Secrets } from '../core/base/secrets.ts';
@@ -29,6 +29,10 @@ interface Arrival {
 
 type PageKeys = Omit<Extract<PageAnswer, { kind: 'page' }>, 'kind'>;
 
+/** A row of columns takes about as many bytes. */
+const charsPerRow = 330;
+const textFields = measureFields.filter(({ kind }) => kind === 'string').map(({ name }) => name);
+
 export class RecordCounter {
   readonly #window: Window;
   readonly #secrets: Secrets;
@@ -40,6 +44,8 @@ export class RecordCounter {
   readonly #extraFields = new Map<number, readonly string[]>();
   #lastNames: readonly string[] = [];
   #read = 0;
+  /** Characters of the texts of records, as they came first. */
+  #textChars = 0;
 
   /** `secrets`: what no notice may show, not even as the name of a field. */
   constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets) {
@@ -51,6 +57,11 @@ export class RecordCounter {
   /** Records in memory. */
   get rowCount(): number {
     return this.#places.size;
+  }
+
+  /** The records in memory and their texts, in rows without a text. */
+  get heldRows(): number {
+    return this.#places.size + Math.floor(this.#textChars / charsPerRow);
   }
 
   /**
@@ -84,6 +95,7 @@ export class RecordCounter {
     if (instantMs === undefined) return undefined;
     if (!isInside(this.#window, instantMs)) return { key: this.#settle(key, before, beforeMs, 'outside'), instantMs };
     this.#rows.put(place);
+    if (before === undefined) for (const name of textFields) this.#textChars += lengthOf(raw[name]);
     if (this.#extraFields.size > 0) this.#extraFields.delete(place);
     return { key: this.#settle(key, before, beforeMs, place), instantMs };
   }
@@ -97,6 +109,7 @@ export class RecordCounter {
     // A record without a readable date counts as inside: it may belong to the window.
     const isIn = instantMs === undefined || isInside(this.#window, instantMs);
     const place = isIn ? this.#placeOf(checked, before) : 'outside';
+    if (place !== 'outside' && before === undefined) this.#textChars += textChars(checked);
     return { key: this.#settle(key, before, beforeMs, place), instantMs };
   }
 
@@ -153,6 +166,16 @@ export class RecordCounter {
     const allNotices = [...notices, ...extrasNotice(extraFields, this.#secrets)];
     return { rows: this.#rows.rows(), quarantined, counts, notices: allNotices };
   }
+}
+
+function textChars(checked: CheckedRecord): number {
+  if (checked.kind === 'quarantined') return checked.record.raw.length;
+  const { extras, measures } = checked.row;
+  return measures.reduce<number>((sum, measure) => sum + lengthOf(measure), lengthOf(extras));
+}
+
+function lengthOf(value: unknown): number {
+  return typeof value === 'string' ? value.length : 0;
 }
 
 /** Key of a record: its xid, or its text when the xid cannot be read, so that the same page again has no new key. */

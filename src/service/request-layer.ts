@@ -8,6 +8,7 @@ import { Secrets } from '../core/base/secrets.ts';
 import { nextDelay, type RequestRetryPolicy } from '../core/base/retry-timing.ts';
 import { sleep } from '../timers/sleep.ts';
 import { errorOfAnswer, type Answer, type RequestContext } from './classification.ts';
+import { NoRoomError, type BodyPlace } from './body-budget.ts';
 import type { Exchange, ServiceRequest } from './http-exchange.ts';
 import type { RequestLimiter, CallOptions } from './production-data-service.ts';
 import type { TokenSource } from './token-source.ts';
@@ -109,8 +110,30 @@ export class RequestLayer {
     return read(sent.answer, sent.context);
   }
 
-  /** Sends one request. The budget includes no wait for the limiter or for room, which the service does not cause. */
+  /** Sends one request; a second time where its answer had no room, when it is its turn. */
   async #sendOnce(request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
+    const place = this.#exchange.openPlace();
+    try {
+      for (;;) {
+        const sent = await this.#sendTo(place, request, budget, options);
+        if (sent !== undefined) return sent;
+        await place.turn(options.signal ?? neverAborted);
+      }
+    } finally {
+      place.close();
+    }
+  }
+
+  /**
+   * Undefined for an answer without room. The budget includes no wait for the limiter or for room, which the service
+   * does not cause.
+   */
+  async #sendTo(
+    place: BodyPlace,
+    request: ServiceRequest,
+    budget: Budget,
+    options: RequestOptions,
+  ): Promise<Sent | undefined> {
     const { signal = neverAborted } = options;
     const token = await this.#tokens.token(signal);
     const context = {
@@ -125,14 +148,17 @@ export class RequestLayer {
     try {
       const deadlineMs = this.#policy.deadlineMs - budget.elapsedMs;
       const authorization = token === undefined ? undefined : `Bearer ${token}`;
-      const onWaited = (ms: number): void => void (budget.elapsedMs -= ms);
-      const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal, onWaited });
+      const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal, place });
       const error = errorOfAnswer(answer, context, this.#now());
       options.onAnswer?.(answer.status);
       // Before the place is freed, so that no other request is sent in between.
       if (error instanceof RateLimitedError) await this.#limiter.pauseAll(error.retryAfterMs);
       else if (!(error instanceof TransientError)) this.#limiter.noteAnswer();
       return { answer, context, token, error };
+    } catch (error) {
+      if (!(error instanceof NoRoomError)) throw error;
+      options.onAnswer?.(200);
+      return undefined;
     } finally {
       budget.elapsedMs += this.#now() - sentAtMs;
       release();
