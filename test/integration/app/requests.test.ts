@@ -73,7 +73,7 @@ describe('runs without a command line', () => {
     const [from, to] = ['2024-01-01T00:00:00.000Z', '2024-01-11T00:00:00.000Z'];
     expect(plan).toEqual({
       job: 'export daily-production',
-      windows: [{ uwi: UWI, from, to, mode: 'backfill', lookback: null, reach: null, chunk: 0 }],
+      windows: [{ uwi: UWI, from, to, mode: 'backfill', isVerified: true, lookback: null, reach: null, chunk: 0 }],
     });
   });
 
