@@ -49,7 +49,7 @@ function drip(socket: Socket, start: string, drop: string): void {
 }
 
 /** Writes chunks as fast as they are taken, without end. */
-function pour(socket: Socket, status: number): void {
+export function pour(socket: Socket, status: number): void {
   socket.write(headOf(status, { 'transfer-encoding': 'chunked' }));
   const chunk = `8000\r\n${' '.repeat(0x80_00)}\r\n`;
   const more = (): void => {

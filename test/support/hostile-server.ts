@@ -4,8 +4,14 @@
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
+/** The range that a request asks for, as it was sent. */
+export interface AskedRange {
+  readonly startDate: string;
+  readonly endDate: string;
+}
+
 /** Writes one answer to a request for a page, which is counted from 0. */
-export type HostileMode = (socket: Socket, page: number) => void;
+export type HostileMode = (socket: Socket, page: number, range: AskedRange) => void;
 
 export interface HostileServer extends AsyncDisposable {
   readonly baseUrl: string;
@@ -57,11 +63,12 @@ export async function startHostileServer(modes: Readonly<Record<string, HostileM
     socket.on('data', (part) => {
       text += part.toString('latin1');
       if (!text.includes('\r\n\r\n')) return;
-      const { well, page } = asked(text);
+      const { well, page, range } = asked(text);
       text = '';
-      const mode = well.startsWith('good') ? healthy : modes[well];
+      // A name may end with a number: wells of one mode.
+      const mode = well.startsWith('good') ? healthy : modes[well.replace(/~\d+$/, '')];
       if (mode === undefined) answer(socket, '', 404);
-      else mode(socket, page);
+      else mode(socket, page, range);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -75,8 +82,12 @@ export async function startHostileServer(modes: Readonly<Record<string, HostileM
   };
 }
 
-function asked(request: string): { readonly well: string; readonly page: number } {
-  const url = new URL(request.split(' ')[1] ?? '/', 'http://service');
-  const well = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
-  return { well, page: Number(url.searchParams.get('page') ?? 0) };
+function asked(request: string): { readonly well: string; readonly page: number; readonly range: AskedRange } {
+  const { pathname, searchParams } = new URL(request.split(' ')[1] ?? '/', 'http://service');
+  const range = { startDate: searchParams.get('startDate') ?? '', endDate: searchParams.get('endDate') ?? '' };
+  return {
+    well: decodeURIComponent(pathname.split('/').at(-1) ?? ''),
+    page: Number(searchParams.get('page') ?? 0),
+    range,
+  };
 }
