@@ -163,28 +163,37 @@ const wanted: Readonly<Record<FieldKind, string>> = {
 };
 
 /**
- * The named fields as a JSON object. A number with more digits than a double keeps is copied from the original text.
+ * The named fields as a JSON object. A value with a number that a double does not keep is copied from the original text.
  */
 function jsonOf(raw: RawRecord, names: readonly string[], text: RecordText): string {
-  const members = names.map((name) => {
-    const value = raw[name];
-    return `${JSON.stringify(name)}:${isExact(value) ? JSON.stringify(value) : text.member(name)}`;
-  });
+  const members = names.map((name) => `${JSON.stringify(name)}:${jsonOfMember(raw[name], () => text.member(name))}`);
   return `{${members.join(',')}}`;
 }
 
-/** Decimal digits that survive a round trip through a double. */
-const exactDigits = 15;
-
-function isExact(value: unknown): boolean {
-  // JSON.stringify drops the sign of -0.
-  if (Object.is(value, -0)) return false;
-  if (typeof value === 'number') return Number.isFinite(value) && digitsOf(value) <= exactDigits;
-  return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
+function jsonOfMember(value: unknown, original: () => string): string {
+  if (typeof value !== 'number' && (typeof value !== 'object' || value === null)) return JSON.stringify(value);
+  const text = original();
+  return numbersIn(text).every(isExact) ? JSON.stringify(value) : text;
 }
 
-function digitsOf(value: number): number {
-  return String(value).replace(/e.*$/, '').replaceAll(/\D/g, '').length;
+/** The numbers of a JSON text, as they stand there. */
+function numbersIn(text: string): readonly string[] {
+  const tokens = text.match(/"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][-+.\dEe]*/g) ?? [];
+  return tokens.filter((token) => !token.startsWith('"'));
+}
+
+/** Decimal digits that survive a round trip through a double, and the least number of which they do. */
+const exactDigits = 15;
+const leastNormal = 2 ** -1_022;
+
+/** Looks at the digits as they were sent: 0.1 followed by 28 zeros and a 1 is another number than the double 0.1. */
+function isExact(text: string): boolean {
+  const [digits = ''] = text.replaceAll(/[-.]/g, '').split(/e/i);
+  const significant = digits.replace(/^0+/, '').replace(/0+$/, '').length;
+  // JSON.stringify drops the sign of -0.
+  if (significant === 0) return !text.startsWith('-');
+  const size = Math.abs(Number(text));
+  return significant <= exactDigits && size >= leastNormal && size < Infinity;
 }
 
 const cutShort = `only its first ${figure(mostTextChars)} characters are kept`;

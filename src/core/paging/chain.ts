@@ -78,7 +78,8 @@ export function join(
 }
 
 /**
- * Reads on from `reach`, which holds two joined pages, to the end. `joined` is the end. `doubtful` means that the pages
+ * Reads on from `reach`, which holds two joined pages, to the end; or one page, and `hasMissed`, where the page after it was
+ * empty. `joined` is the end. `doubtful` means that the pages
  * could not be joined: the service does not grant limits as requested, repeats rows, or its rows move too much.
  * `without-end` means that `maxPages` pages did not reach the end.
  */
@@ -88,11 +89,12 @@ export function* readChain(options: {
   readonly maxLimit: number;
   readonly maxPages: number;
   readonly reach: Reach;
+  readonly hasMissed: boolean;
 }): Paging<'joined' | 'doubtful' | 'without-end'> {
   const { pageBase, maxLimit, maxPages } = options;
   let { reach } = options;
-  let step = 0;
-  let misses = 0;
+  let step = options.hasMissed ? 1 : 0;
+  let misses = step;
   for (let pages = 0; pages < maxPages; pages += 1) {
     const place = pageOver(reach.endsAt, Math.min(stepsBack[step] ?? 1, reach.endsAt), maxLimit);
     if (place === undefined) return 'doubtful';

@@ -210,9 +210,14 @@ function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefi
   const honoured = { pagingHonoured: true, ...(isInPlace ? { limitHonoured: true } : {}) };
   const found: PagingFindings = { pageBase, ...honoured, pageRows: first.length };
   const joined = join(reachOf(first), start, keys);
-  if (joined === undefined || keys.length > start || (exact && !isInPlace)) return undefined;
-  if (joined.fresh === 0 && keys.length < start) return endOf(found);
-  const result = yield* readChain({ pageBase, maxLimit: first.length, maxPages, reach: joined.reach });
+  // Rows that have left since the first page move the rest forward: its last row, and rows behind it, may be on no page.
+  const hasMissed = keys.length === 0;
+  if (!hasMissed) {
+    if (joined === undefined || keys.length > start || (exact && !isInPlace)) return undefined;
+    if (joined.fresh === 0 && keys.length < start) return endOf(found);
+  }
+  const reach = joined?.reach ?? reachOf(first);
+  const result = yield* readChain({ pageBase, maxLimit: first.length, maxPages, reach, hasMissed });
   if (result === 'without-end') return failWith(result);
   if (result === 'doubtful') return undefined;
   return endOf(first.length < limit ? { ...found, grantedLimit: first.length } : found);

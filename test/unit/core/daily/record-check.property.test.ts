@@ -135,6 +135,34 @@ describe('a record', () => {
     expect(checked).toHaveProperty('row.extras', '{"__proto__":{"a":1},"api14":"x"}');
   });
 
+  it.each([
+    '1e-400',
+    '-0',
+    '-0.0e5',
+    '1e400',
+    '0.100000000000000000000000000001',
+    '1000000000000000000001',
+    '1.00000000000000000001',
+    '4.94065645841247e-324',
+    '{"depth 0.1e9":[1,{"deep":9007199254740993}]}',
+  ])('a number of an extra field that no double keeps is stored as it was sent: %s', (sent) => {
+    const raw = { ...good, extra: JSON.parse(sent) as unknown };
+    const checked = checkRecord(raw, utc, { whole: () => '', member: () => sent });
+    expect(checked).toHaveProperty('row.extras', `{"extra":${sent}}`);
+  });
+
+  it.each([
+    ['1.50', '1.5'],
+    ['1e3', '1000'],
+    ['0.10', '0.1'],
+    ['0e5', '0'],
+    ['{ "of" : [ 1.0, "1e-400" ] }', '{"of":[1,"1e-400"]}'],
+  ])('a number of an extra field that a double keeps has one form: %s is %s', (sent, stored) => {
+    const raw = { ...good, extra: JSON.parse(sent) as unknown };
+    const checked = checkRecord(raw, utc, { whole: () => '', member: () => sent });
+    expect(checked).toHaveProperty('row.extras', `{"extra":${stored}}`);
+  });
+
   it.each<readonly [unknown, string, string | null, string | null]>([
     [{ ...good, oilRate: null }, 'oilRate is null, not a number', xid, '2024-02-01'],
     [{ ...good, choke: 2 ** 31 }, 'choke is 2147483648, not a whole number of 32 bits', xid, '2024-02-01'],

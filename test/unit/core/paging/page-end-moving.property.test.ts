@@ -63,6 +63,22 @@ const models = pagingModels.map((model) => ({
 const fullDays = fc.integer({ min: 20, max: 70 }).map((count) => Array.from({ length: count }, (_, day) => day));
 const wantedLimits = fc.integer({ min: 5, max: 24 });
 
+const modelOfGrants: PagingModel = {
+  base: 0,
+  below: 'refused',
+  pastEnd: 'empty',
+  defaultLimit: 5,
+  maxLimit: 22,
+  overLimit: 'clamp',
+  anyLimit: 'honoured',
+  page: 'honoured',
+  startBound: 'inclusive',
+  endBound: 'inclusive',
+  order: 'ascending',
+  overlap: false,
+  days: [],
+};
+
 describe('rows that are inserted and removed between any two requests', () => {
   it('G4: a read returns every row that stays while others move, when limits are granted', () => {
     expectForAll(
@@ -73,6 +89,17 @@ describe('rows that are inserted and removed between any two requests', () => {
       }),
       20_000,
     );
+  });
+
+  it('G4: a page that is empty because rows left does not end a read, though it stays empty', () => {
+    const rows = Array.from({ length: 23 }, (_, day) => day);
+    const model = { ...modelOfGrants, days: rows };
+    const moves = [
+      { beforeRequest: 1, kind: 'go', day: 0, days: 2 },
+      { beforeRequest: 2, kind: 'come', day: 0, days: 12 },
+      { beforeRequest: 3, kind: 'go', day: 0, days: 1 },
+    ] as const;
+    expectNothingLost(readWhileMoving(model, 22, moves));
   });
 
   it('G4: a read returns every row that stays while others move, when pages or limits are ignored', () => {
