@@ -24,6 +24,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     queue: 'export',
     params: dailyProductionParamsSchema,
     varyingParams: ['nowMs'],
+    readsUpToRequest: ({ toMs }) => toMs === undefined,
     takesTargets: true,
     work: (chunk, context) => workWindows(settings, budget, chunk, context),
   } satisfies Partial<Job<DailyProductionParams>>;

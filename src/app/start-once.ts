@@ -7,8 +7,11 @@ import type { App } from './app.ts';
 import { isUnattended } from './follow-run.ts';
 import type { Asker, JobRequest, RunName } from './start-run.ts';
 
-/** `started`: a new run. `going-on`: an unfinished one that nobody works. `under-way`: nothing is to be done. */
-export type StartedOnce = RunName & { readonly kind: 'started' | 'going-on' | 'under-way' };
+/**
+ * `started`: a new run. `going-on`: an unfinished one that nobody works. `going-on-first`: one of an earlier night, so
+ * that the request is to be made again once it has ended. `under-way`: nothing is to be done.
+ */
+export type StartedOnce = RunName & { readonly kind: 'started' | 'going-on' | 'going-on-first' | 'under-way' };
 
 /** The same run has not ended, and has not moved for so long that its end is not to be expected. */
 class StuckRunError extends WellsyncError {
@@ -35,7 +38,8 @@ export async function queueRunOnce(
   const seen = await look(app, unfinished);
   const decision = decideOverlap(seen, { stuckAfterMs: app.config.run.stuckAfterMs, canWork });
   if (decision === 'stuck') throw stuckError(unfinished, seen);
-  return { kind: decision === 'skip' ? 'under-way' : 'going-on', runId, job };
+  if (decision === 'skip') return { kind: 'under-way', runId, job };
+  return { kind: canWork && unfinished.isOutdated ? 'going-on-first' : 'going-on', runId, job };
 }
 
 async function look(

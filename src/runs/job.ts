@@ -52,6 +52,8 @@ export interface Job<Params> extends JobDescription {
   readonly params: z.ZodType<Params>;
   /** Names of the parameters that differ between two requests for the same work: times, and who asks. */
   readonly varyingParams?: readonly string[];
+  /** Whether its windows end at the request: what came to the service since then is for another run. */
+  readonly readsUpToRequest?: (params: Params) => boolean;
   /** Its runs require at least one target; the job reads them from the ledger while a run has no plan. */
   readonly takesTargets?: boolean;
   /**
@@ -79,11 +81,12 @@ export type AnyJob = Job<unknown>;
 
 /** Hides the parameter type of a job: every call first parses the parameters with the job's own schema. */
 export function anyJob<Params>(job: Job<Params>): AnyJob {
-  const { rejectsFile, ...rest } = job;
+  const { rejectsFile, readsUpToRequest, ...rest } = job;
   return {
     ...rest,
     plan: (params, context, runId) => job.plan(job.params.parse(params), context, runId),
     work: (chunk, context) => job.work({ ...chunk, params: job.params.parse(chunk.params) }, context),
+    ...(readsUpToRequest && { readsUpToRequest: (params: unknown) => readsUpToRequest(job.params.parse(params)) }),
     ...(rejectsFile && {
       rejectsFile: (params: unknown, runId: string) => rejectsFile(job.params.parse(params), runId),
     }),

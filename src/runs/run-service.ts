@@ -1,6 +1,7 @@
 /** Requests of an operator or a schedule about runs: start, cancel, retry, and revive the runs that Redis has lost. */
 import { randomBytes } from 'node:crypto';
 import { UsageError } from '../core/base/errors.ts';
+import { isOutdated } from '../core/run/overlap.ts';
 import { isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
 import type { RunQueue } from '../queue/port.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
@@ -30,6 +31,9 @@ export interface RunDetails {
   readonly actor: string;
   readonly targets?: Targets;
 }
+
+/** `isOutdated`: the run leaves out what came to the service since its request. */
+type UnfinishedSummary = RunSummary & { readonly isOutdated: boolean };
 
 export class RunService {
   readonly #claimContext: ClaimContext;
@@ -67,8 +71,8 @@ export class RunService {
     jobName: string,
     params: unknown,
     details: RunDetails,
-  ): Promise<{ readonly runId: string; readonly unfinished: RunSummary | undefined }> {
-    const { request, checkedTargets } = await this.#requested(jobName, params, details);
+  ): Promise<{ readonly runId: string; readonly unfinished: UnfinishedSummary | undefined }> {
+    const { request, checkedTargets, job } = await this.#requested(jobName, params, details);
     const unfinished = await this.#ledger.runs.createOnce(request, checkedTargets);
     if (unfinished === undefined) {
       await this.#enqueue(request.runId, 0);
@@ -76,7 +80,15 @@ export class RunService {
     }
     const { runId, generation } = unfinished;
     if (!(await this.#queue.isSubmitted(runId, generation))) await this.#queue.submit(runId, generation);
-    return { runId, unfinished };
+    const readsUpToRequest = job.readsUpToRequest?.(request.params) ?? false;
+    const { requestedAtMs } = unfinished;
+    return {
+      runId,
+      unfinished: {
+        ...unfinished,
+        isOutdated: isOutdated({ requestedAtMs, readsUpToRequest }, request.requestedAtMs),
+      },
+    };
   }
 
   async #requested(jobName: string, params: unknown, { actor, targets }: RunDetails) {
@@ -95,7 +107,7 @@ export class RunService {
       requestedAtMs,
       requestKey: requestKey(job, checked, checkedTargets ?? []),
     };
-    return { request, checkedTargets };
+    return { request, checkedTargets, job };
   }
 
   /**

@@ -12,7 +12,7 @@ import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
 import { workInline } from '../../app/work-inline.ts';
 import { AbortedError } from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
+import { exitCodes, type ExitCode, worseOf } from '../../core/run/exit-code.ts';
 import type { RunReport } from '../../core/run/run.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { operatorName } from './operator-name.ts';
@@ -29,13 +29,16 @@ export interface CarryOutContext {
   readonly output: Output;
   /** Told first, once signals are handled: from then on none ends the command without a message. */
   readonly opening?: string;
+  /** Whether the command starts another run after this one: its document is that of the last run. */
+  readonly isFollowed?: boolean;
 }
 
 /** Additional members in the JSON of a run that is left queued. */
 type ExtraFields = Readonly<Record<string, number | string>>;
 
 /**
- * Starts a run and carries it out as the options say. The opening is `Run 2024…: daily production of 7 wells`, with
+ * Starts a run and carries it out as the options say; where a run of an earlier night is to be finished first, that one
+ * and then its own, and returns the worse exit code. The opening is `Run 2024…: daily production of 7 wells`, with
  * `title` after the id.
  */
 export async function startAndCarryOut(
@@ -45,8 +48,18 @@ export async function startAndCarryOut(
   { title, fields = {} }: { readonly title: string; readonly fields?: ExtraFields },
 ): Promise<ExitCode> {
   await checkBeforeRun(app);
-  const run = await queueAsOptions(app, request, options);
-  return carryOutStarted(run, options, { app, output, opening: `Run ${run.runId}: ${title}` }, fields);
+  const start = async (): Promise<{ readonly kind: StartedOnce['kind']; readonly code: ExitCode }> => {
+    const run = await queueAsOptions(app, request, options);
+    const opening = `Run ${run.runId}: ${title}`;
+    return { kind: run.kind, code: await carryOutStarted(run, options, { app, output, opening }, fields) };
+  };
+  let { kind, code } = await start();
+  while (kind === 'going-on-first') {
+    const next = await start();
+    kind = next.kind;
+    code = worseOf(code, next.code);
+  }
+  return code;
 }
 
 /** Queues a run, or with --skip-if-running finds the unfinished run for the same work. */
@@ -66,9 +79,11 @@ export async function carryOutStarted(
   if (kind === 'started') return carryOut(run, options, context, fields);
   const { runId, job } = run;
   const { output } = context;
-  if (kind === 'going-on') {
-    const opening = `Run ${runId} for the same work has not ended, and no process works it: it goes on`;
-    return carryOut(run, options, { ...context, opening });
+  if (kind !== 'under-way') {
+    const isFollowed = kind === 'going-on-first';
+    const then = isFollowed ? ', and a new one follows' : '';
+    const opening = `Run ${runId} for the same work has not ended, and no process works it: it goes on${then}`;
+    return carryOut(run, options, { ...context, opening, isFollowed });
   }
   if (output.json) await output.document({ runId, job, state: 'under-way', skipped: true });
   else await output.report(`Run ${runId} for the same work is under way: nothing was started.`);
@@ -165,11 +180,12 @@ export async function workToEnd(run: RunName, context: CarryOutContext): Promise
  */
 export async function printReport(
   report: RunReport,
-  { app, output }: CarryOutContext,
+  { app, output, isFollowed = false }: CarryOutContext,
   as: 'report' | 'print' = 'report',
 ): Promise<ExitCode> {
   const { job, exitCode } = outcomeOf(app, report);
-  if (output.json) await output.document(reportDocument(report, exitCode, adviceOf));
+  if (output.json && isFollowed) output.say(reportText(report, job, output.width));
+  else if (output.json) await output.document(reportDocument(report, exitCode, adviceOf));
   else await output[as](reportText(report, job, output.width));
   return exitCode;
 }

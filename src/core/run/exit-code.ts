@@ -21,6 +21,20 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
+const fromBestToWorst: readonly ExitCode[] = [
+  exitCodes.done,
+  exitCodes.doneWithExceptions,
+  exitCodes.cancelled,
+  exitCodes.unreachable,
+  exitCodes.failed,
+  exitCodes.wrongUse,
+];
+
+/** The exit code of a command that did two things. */
+export function worseOf(one: ExitCode, other: ExitCode): ExitCode {
+  return fromBestToWorst.indexOf(one) > fromBestToWorst.indexOf(other) ? one : other;
+}
+
 /** A warehouse that another process holds too long counts as unreachable. */
 export function exitCodeOfError(error: unknown): ExitCode {
   if (error instanceof UsageError) return exitCodes.wrongUse;

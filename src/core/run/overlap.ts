@@ -13,6 +13,20 @@ export interface UnfinishedRun {
  */
 export type OverlapDecision = 'skip' | 'go-on' | 'stuck';
 
+/** Two commands within this time are of one night. */
+const sameNightMs = 5 * 60_000;
+
+/**
+ * Whether a run that was requested at `requestedAtMs` leaves out what came since, so that a new one is due once it has
+ * ended. `readsUpToRequest`: its windows end at its request.
+ */
+export function isOutdated(
+  { requestedAtMs, readsUpToRequest }: { readonly requestedAtMs: number; readonly readsUpToRequest: boolean },
+  nowMs: number,
+): boolean {
+  return readsUpToRequest && nowMs - requestedAtMs > sameNightMs;
+}
+
 /**
  * `canWork`: the command works runs itself. One that only queues leaves a run without a worker queued, as it would leave
  * its own, but not for ever.

@@ -1,12 +1,20 @@
 /** --skip-if-running: two crons that overlap, and a run that its process left behind. */
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
 import { tenColumns } from '../../support/pipes.ts';
-import { requestsAt, startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
+import { januaryRows, requestsAt, startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 
 const nightly = ['export', 'daily-production', '--uwi', UWI, '--skip-if-running'];
+const dayMs = 86_400_000;
 const waitForWork = { timeout: 60_000 };
+
+/** A row for each of the ten days before this one. */
+function rowsUpTo(nowMs: number) {
+  return januaryRows(10).map((row, index) => ({ ...row, date: new Date(nowMs - (10 - index) * dayMs).toISOString() }));
+}
 
 async function runsOf(home: CliHome): Promise<readonly { runId: string; state: string }[]> {
   const { stdout } = await home.here(['runs', 'list', '--json']);
@@ -76,6 +84,50 @@ test('G7: a run that nobody works is continued, and no second one is started', a
   // It has ended: the next one is another run.
   expect((await home.here([...nightly, '--inline'])).code).toBe(0);
   expect(await runsOf(home)).toHaveLength(2);
+});
+
+/** Puts the request of the runs of a warehouse some days back, as the clock of a killed night would have it. */
+async function requestedDaysAgo(home: CliHome, days: number): Promise<void> {
+  const instance = await DuckDBInstance.create(home.warehouseFile);
+  const connection = await instance.connect();
+  try {
+    await connection.run(
+      `UPDATE run SET requested_at = requested_at - INTERVAL ${days} DAY,
+         params = json_merge_patch(params, json_object('nowMs', (params->>'nowMs')::BIGINT - ${days} * 86400000))`,
+    );
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+const lastDay = 'SELECT max(date)::VARCHAR AS last FROM daily_production';
+
+test('G7: after a run of an earlier night the command starts its own, which reads the days since', async () => {
+  await using server = await startWithTenDays({ data: givenDaily(rowsUpTo(Date.now())) });
+  await using home = await cliHome(server.url);
+  expect((await home.here([...nightly, '--json'])).code).toBe(0);
+  await requestedDaysAgo(home, 3);
+  const { code, stdout, stderr } = await home.here([...nightly, '--inline', '--json']);
+  expect(code).toBe(0);
+  const [newest, older] = await runsOf(home);
+  expect(await runsOf(home)).toHaveLength(2);
+  expect(JSON.parse(stdout)).toMatchObject({ runId: newest?.runId, state: 'done' });
+  // The report of the one before it is a remark.
+  expect(stderr).toContain(older?.runId);
+  expect(stderr).toMatch(/inserted +\d/);
+  const { stdout: days } = await home.here(['query', lastDay, '--json']);
+  expect(days).toContain(new Date(Date.now() - dayMs).toISOString().slice(0, 10));
+});
+
+test('a backfill to a day is not begun again after it was continued', async () => {
+  await using server = await startWithTenDays();
+  await using home = await cliHome(server.url);
+  const backfill = [...nightly, '--from', '2024-01-01', '--to', '2024-01-05'];
+  expect((await home.here([...backfill, '--json'])).code).toBe(0);
+  await requestedDaysAgo(home, 3);
+  expect((await home.here([...backfill, '--inline'])).code).toBe(0);
+  expect(await runsOf(home)).toHaveLength(1);
 });
 
 test('a push of a content that is under way is skipped, whatever its file is called', async () => {

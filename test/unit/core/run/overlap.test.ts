@@ -1,6 +1,6 @@
 /** What --skip-if-running does with the unfinished run that it finds. */
 import { expect, test } from 'vitest';
-import { decideOverlap } from '../../../../src/core/run/overlap.ts';
+import { decideOverlap, isOutdated } from '../../../../src/core/run/overlap.ts';
 
 const stuckAfterMs = 1_800_000;
 const [moving, still] = [60_000, 3_600_000];
@@ -20,3 +20,19 @@ test.each([
     expect(decideOverlap(seen, { stuckAfterMs, canWork })).toBe(decision);
   },
 );
+
+const minuteMs = 60_000;
+
+test.each([
+  { what: 'an earlier night', requestedAgoMs: 24 * 60 * minuteMs, readsUpToRequest: true, isLate: true },
+  { what: 'a moment ago', requestedAgoMs: minuteMs, readsUpToRequest: true, isLate: false },
+  {
+    what: 'an earlier night, with fixed windows',
+    requestedAgoMs: 24 * 60 * minuteMs,
+    readsUpToRequest: false,
+    isLate: false,
+  },
+])('a run of $what leaves out what came since: $isLate', ({ requestedAgoMs, readsUpToRequest, isLate }) => {
+  const nowMs = 1_800_000_000_000;
+  expect(isOutdated({ requestedAtMs: nowMs - requestedAgoMs, readsUpToRequest }, nowMs)).toBe(isLate);
+});
