@@ -30,14 +30,35 @@ export interface BodyRoom {
   readonly mayComeAgain: boolean;
 }
 
+/** The body of an answer. It is read before its place is closed, since `bytes` lie in a block of it. */
+export interface WholeBody {
+  text(): string;
+  /** Set where the bytes were kept. */
+  readonly bytes?: Buffer;
+}
+
 /**
- * The whole body. Bytes that are not UTF-8 stand in the text as lone surrogates, U+DC80 to U+DCFF, so that the check of
+ * The whole body. With `keepsArray`, JSON text in ASCII that begins an array and lies in one block is kept as bytes; any
+ * other is text. Bytes that are not UTF-8 stand in the text as lone surrogates, U+DC80 to U+DCFF, so that the check of
  * the records finds them. Throws NoRoomError for a body that has to come again when there is room (G8), PermanentError
  * `body-too-large`, TransientError `truncated` for a packed body that is cut short, `encoding` for one that cannot be
  * unpacked and `not-text` for bytes that are no text.
  */
-export async function readWholeBody(body: Body, room: BodyRoom): Promise<string> {
-  return textOf(await collect(body, room), body.label);
+export async function readWholeBody(body: Body, room: BodyRoom, keepsArray: boolean): Promise<WholeBody> {
+  const blocks = await collect(body, room);
+  const [bytes] = blocks;
+  if (keepsArray && blocks.length === 1 && bytes?.[0] === openBracket && isAscii(bytes)) return keptBody(bytes);
+  return textBody(textOf(blocks, body.label));
+}
+
+const openBracket = 0x5b;
+
+export function textBody(text: string): WholeBody {
+  return { text: () => text };
+}
+
+function keptBody(bytes: Buffer): WholeBody {
+  return { bytes, text: () => bytes.toString('latin1') };
 }
 
 /**

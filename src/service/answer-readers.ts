@@ -1,15 +1,15 @@
 import { counted } from '../core/base/text.ts';
 import { PermanentError } from '../core/base/errors.ts';
-import { notJson, wrongShape } from './classification.ts';
+import { notJson, wrongShape, type Answer, type RequestContext } from './classification.ts';
 import { deletionAnswerSchema, timeSeriesRecordSchema } from './contract.ts';
 import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
-import { recordPage, type PageBounds, type RecordPage } from './record-page.ts';
+import { mostRecordsIn, recordPage, type PageBounds, type RecordPage } from './record-page.ts';
 import type { AnswerReader } from './request-layer.ts';
 
 const readJson: AnswerReader<unknown> = (answer, context) => {
   try {
-    return JSON.parse(answer.body) as unknown;
+    return JSON.parse(answer.body.text()) as unknown;
   } catch {
     throw notJson(answer, context);
   }
@@ -23,27 +23,43 @@ const readArray: AnswerReader<readonly unknown[]> = (answer, context) => {
   throw wrongShape(answer, context, 'an array');
 };
 
-/**
- * docs/interface.md section 4.1. Records are neither checked nor changed. Throws PermanentError `too-many-records` for a
- * page of far more records than were asked for, which are too short to be records, or of more than `mostRecords`.
- */
-export function pageReader(bounds: PageBounds): AnswerReader<RecordPage> {
+/** A page that was received. It is read while `take` of {@link pageReader} runs, and not after it. */
+export interface ReceivedPage {
+  /** JSON text in ASCII that begins an array; undefined for a body that was not kept as bytes. */
+  readonly bytes: Buffer | undefined;
+  /** Records that a page of these bytes may have. */
+  readonly mostRecords: number;
+  /**
+   * The records, neither checked nor changed. Throws PermanentError `too-many-records` for a page of far more records than
+   * were asked for, which are too short to be records, or of more than `mostRecords`.
+   */
+  parsed(): RecordPage;
+}
+
+/** docs/interface.md section 4.1. The value of the call is what `take` makes of the page. */
+export function pageReader<T>(bounds: PageBounds, take: (page: ReceivedPage) => T): AnswerReader<T> {
   return (answer, context) => {
-    if (answer.status === 204) return emptyPage;
-    const page = recordPage(answer.body, bounds);
-    switch (page) {
-      case 'broken':
-        throw notJson(answer, context);
-      case 'no-array':
-        throw wrongShape(answer, context, 'an array');
-      case 'too-many':
-        throw new PermanentError('too-many-records', `${context.label} was answered with more records than are taken`, {
-          hint: 'Lower service.pageLimit, or raise worker.memoryMb.',
-        });
-      default:
-        return page;
-    }
+    const bytes = answer.status === 204 ? undefined : answer.body.bytes;
+    const mostRecords = mostRecordsIn(bytes?.length ?? 0, bounds);
+    return take({ bytes, mostRecords, parsed: () => parsedPage(answer, context, bounds) });
   };
+}
+
+function parsedPage(answer: Answer, context: RequestContext, bounds: PageBounds): RecordPage {
+  if (answer.status === 204) return emptyPage;
+  const page = recordPage(answer.body.text(), bounds);
+  switch (page) {
+    case 'broken':
+      throw notJson(answer, context);
+    case 'no-array':
+      throw wrongShape(answer, context, 'an array');
+    case 'too-many':
+      throw new PermanentError('too-many-records', `${context.label} was answered with more records than are taken`, {
+        hint: 'Lower service.pageLimit, or raise worker.memoryMb.',
+      });
+    default:
+      return page;
+  }
 }
 
 const emptyPage: RecordPage = { length: 0, records: [], textOf: () => ({ whole: () => 'null', member: () => 'null' }) };
@@ -67,7 +83,7 @@ export const readTimeSeries: AnswerReader<readonly TimeSeriesRecord[]> = (answer
 
 /** docs/interface.md sections 4.3 to 4.5. Null for another 2xx without a body. */
 export const readDeletion: AnswerReader<number | null> = (answer, context) => {
-  if (answer.status !== 200 && answer.body.trim() === '') return null;
+  if (answer.status !== 200 && answer.body.text().trim() === '') return null;
   const { data, error } = deletionAnswerSchema.safeParse(readJson(answer, context));
   if (error === undefined) return data;
   throw wrongShape(answer, context, 'a whole number of 32 bits');
@@ -77,7 +93,9 @@ export const readDeletion: AnswerReader<number | null> = (answer, context) => {
  * docs/interface.md section 4.6. The form of the body is not documented. Throws PermanentError `no-content` for 204, so
  * that a stored body stays (G4), and `broken-text` for bytes that are not UTF-8, which no warehouse can store.
  */
-export const readWell: AnswerReader<WellBody> = ({ status, contentType, body }, { label }) => {
+export const readWell: AnswerReader<WellBody> = (answer, { label }) => {
+  const { status, contentType } = answer;
+  const body = answer.body.text();
   if (status === 204) throw new PermanentError('no-content', `${label} answered 204: there is no body`, { status });
   if (body.isWellFormed()) return { contentType, body };
   throw new PermanentError('broken-text', `${label} answered with text that is not UTF-8`, {

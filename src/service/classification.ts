@@ -23,6 +23,7 @@ import {
 } from '../core/base/errors.ts';
 import { readRetryAfter } from '../core/base/retry-timing.ts';
 import type { Secrets } from '../core/base/secrets.ts';
+import type { WholeBody } from './answer-body.ts';
 import { cleanedExcerpt } from './cleaned-excerpt.ts';
 
 export interface Answer {
@@ -30,7 +31,7 @@ export interface Answer {
   readonly contentType: string | null;
   readonly contentRange: string | null;
   readonly retryAfter: string | null;
-  readonly body: string;
+  readonly body: WholeBody;
 }
 
 /** What the errors of a request need to know about it. */
@@ -117,7 +118,9 @@ export function wrongShape(answer: Answer, context: RequestContext, wanted: stri
 }
 
 function isWebPage({ contentType, body }: Answer): boolean {
-  return /\bx?html\b/i.test(contentType ?? '') || /^\s*<(?:!doctype\s+html|html)\b/i.test(body);
+  if (/\bx?html\b/i.test(contentType ?? '')) return true;
+  // Bytes are kept of arrays alone.
+  return body.bytes === undefined && /^\s*<(?:!doctype\s+html|html)\b/i.test(body.text());
 }
 
 function messageOf(answer: Answer, context: RequestContext): string {
@@ -125,6 +128,6 @@ function messageOf(answer: Answer, context: RequestContext): string {
 }
 
 function excerptOf(answer: Answer, { secrets }: RequestContext): string {
-  const excerpt = cleanedExcerpt(answer.body, secrets);
+  const excerpt = cleanedExcerpt(answer.body.text(), secrets);
   return excerpt === '' ? '' : `: ${excerpt}`;
 }

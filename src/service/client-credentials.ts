@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { AbortedError, AccessError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
+import { textBody } from './answer-body.ts';
 import { errorOfAnswer, isSuccess, notJson, type Answer, type RequestContext } from './classification.ts';
 import type { Exchange } from './http-exchange.ts';
 import { readSecret } from './secret.ts';
@@ -126,7 +127,7 @@ function basic(clientId: string, secret: string): string {
  * shows more of it than an error code of RFC 6749 section 5.2 (G10).
  */
 function heldToken(answer: Answer, context: RequestContext, requestedAtMs: number): HeldToken {
-  const error = errorOfAnswer({ ...answer, body: '' }, context, requestedAtMs);
+  const error = errorOfAnswer({ ...answer, body: textBody('') }, context, requestedAtMs);
   if (error !== undefined) throw error instanceof TransientError ? error : refusalOf(answer, context);
   const { data } = tokenAnswerSchema.safeParse(parsed(answer, context));
   if (data === undefined) {
@@ -162,13 +163,13 @@ const hints: Readonly<Record<string, string>> = {
 
 function parsed(answer: Answer, context: RequestContext): unknown {
   const value = parsedOrNot(answer);
-  if (value === undefined) throw notJson({ ...answer, body: '' }, context);
+  if (value === undefined) throw notJson({ ...answer, body: textBody('') }, context);
   return value;
 }
 
 function parsedOrNot({ body }: Answer): unknown {
   try {
-    return JSON.parse(body) as unknown;
+    return JSON.parse(body.text()) as unknown;
   } catch {
     return undefined;
   }

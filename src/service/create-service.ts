@@ -6,7 +6,7 @@ import { Secrets } from '../core/base/secrets.ts';
 import { readDeletion, readNothing, pageReader, readTimeSeries, readWell } from './answer-readers.ts';
 import { ClientCredentialsTokens } from './client-credentials.ts';
 import { accept, paths } from './contract.ts';
-import { createDailyProductionReader, type PageOptions } from './daily-production-reader.ts';
+import { createDailyProductionReader, type PageFetch } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
 import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
@@ -37,12 +37,15 @@ export function createProductionDataService(
   });
   const layer = new RequestLayer(exchange, tokens, settings.retry, { ...dependencies, secrets });
 
-  const fetchPage = async (query: DailyProductionQuery, options: PageOptions = {}) => {
-    const read = pageReader({ limit: query.limit, mostRecords: options.mostRecords });
-    return layer.call(get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`), read, options);
+  const fetchPage: PageFetch = async (query, take, options = {}) => {
+    const read = pageReader({ limit: query.limit, mostRecords: options.mostRecords }, take);
+    const request = get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`);
+    return layer.call({ ...request, keepsArray: true }, read, options);
   };
 
-  const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage: fetchPage };
+  const fetchDailyProductionPage: ProductionDataService['fetchDailyProductionPage'] = async (query, options) =>
+    fetchPage(query, (page) => page.parsed(), options);
+  const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage };
 
   return {
     ...pages,

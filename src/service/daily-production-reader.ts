@@ -9,20 +9,21 @@ import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/pagi
 import { productionCalendar } from '../core/time/production-day.ts';
 import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
 import { askedWindow, daysIn, halvesOf, type Window } from '../core/time/window.ts';
+import type { ReceivedPage } from './answer-readers.ts';
 import { boundText, counted } from '../core/base/text.ts';
-import { refusalOf, replyTo, type PageReply } from './page-reply.ts';
+import { refusalOf, replyTo } from './page-reply.ts';
 import type { DailyProductionRequest, ProductionDataService } from './production-data-service.ts';
-import { RecordCounter } from './record-counter.ts';
-import type { RecordPage } from './record-page.ts';
+import { RecordCounter, type PageKeys } from './record-counter.ts';
 import type { RequestOptions } from './request-layer.ts';
 
 type PageQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
-export interface PageOptions extends RequestOptions {
+interface PageOptions extends RequestOptions {
   /** Most records of one page; a page with more is refused as `too-many-records`. */
   readonly mostRecords?: number | undefined;
 }
 
-type PageFetch = (query: PageQuery, options: PageOptions) => Promise<RecordPage>;
+/** Fetches a page. Its value is what `take` makes of it. */
+export type PageFetch = <T>(query: PageQuery, take: (page: ReceivedPage) => T, options?: PageOptions) => Promise<T>;
 
 /**
  * Implements readDailyProduction with fetchDailyProductionPage. Remembers which limit the service grants for the life
@@ -41,8 +42,8 @@ export function createDailyProductionReader(
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);
     const ends = await readInParts({ window, uwi, onTooLarge: answers.countTooLarge }, async (part, isPart) => {
-      const { end, refusal } = await readPart({ ...request, part, isPart, limits, counter }, async (query) =>
-        replyTo(fetchPage(query, { ...options, onAnswer: answers.count, mostRecords: request.maxRows })),
+      const { end, refusal } = await readPart({ ...request, part, isPart, limits, counter }, async (query, take) =>
+        replyTo(fetchPage(query, take, { ...options, onAnswer: answers.count, mostRecords: request.maxRows })),
       );
       if (end.kind === 'fail') throw failureOf(end.failure, uwi, refusal);
       grantedLimits.set(wanted, end.limits);
@@ -70,8 +71,10 @@ interface PartRequest extends DailyProductionRequest {
   readonly counter: RecordCounter;
 }
 
+type PartFetch = (query: PageQuery, take: (page: ReceivedPage) => PageKeys) => Promise<PageKeys | PermanentError>;
+
 /** Reads the pages of one window to their end. */
-async function readPart(request: PartRequest, fetchPage: (query: PageQuery) => Promise<PageReply>) {
+async function readPart(request: PartRequest, fetchPage: PartFetch) {
   const { uwi, window, part, isPart, limits, counter, profile, maxRows = Infinity, onRows } = request;
   const { pageLimit, pageLimitGranted } = request;
   const requested = askedWindow(part, part.fromMs === window.fromMs ? request.daysBefore : undefined);
@@ -84,9 +87,10 @@ async function readPart(request: PartRequest, fetchPage: (query: PageQuery) => P
   while (step.done !== true) {
     // The parts of a window overlap, and what came before them comes again.
     const ask = isPart ? { ...step.value, again: Infinity } : step.value;
-    const reply = await fetchPage(queryFor(uwi, requested, ask));
+    const { again, window: asked = requested } = ask;
+    const reply = await fetchPage(queryFor(uwi, requested, ask), (page) => keysOf(page, counter, asked, again));
     if (reply instanceof PermanentError) refusal = reply;
-    step = pages.next(answerOf(reply, counter, requested, ask));
+    step = pages.next(answerOf(reply));
     if (counter.heldRows > maxRows) throw tooManyRows(uwi, maxRows);
     await onRows?.(counter.rowCount, counter.heldRows);
   }
@@ -148,14 +152,16 @@ function queryFor(uwi: string, requested: Window, { page, limit, window = reques
   return { uwi, startMs: window.fromMs, endMs: window.toMs, page, ...(limit === undefined ? {} : { limit }) };
 }
 
-function answerOf(
-  reply: PageReply,
-  counter: RecordCounter,
-  requested: Window,
-  { again, window = requested }: PageAsk,
-): PageAnswer {
+/** Counts the records of a page, which is parsed only where it is not plain. */
+function keysOf(page: ReceivedPage, counter: RecordCounter, asked: Window, again: number): PageKeys {
+  const { bytes, mostRecords } = page;
+  const keys = bytes === undefined ? undefined : counter.addPlainPage(bytes, mostRecords, asked, again);
+  return keys ?? counter.add(page.parsed(), asked, again);
+}
+
+function answerOf(reply: PageKeys | PermanentError): PageAnswer {
   if (reply instanceof PermanentError) return { kind: refusalOf(reply) ?? 'refused' };
-  return { kind: 'page', ...counter.add(reply, window, again) };
+  return { kind: 'page', ...reply };
 }
 
 /** The error for a failed read. A refusal keeps the service's own error. */

@@ -4,7 +4,7 @@ import { AbortedError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
 import { after } from '../timers/sleep.ts';
-import { readRefusal, readWholeBody, type BodyRoom } from './answer-body.ts';
+import { readRefusal, readWholeBody, textBody, type BodyRoom } from './answer-body.ts';
 import { BodyBudget, type BodyPlace } from './body-budget.ts';
 import { isSuccess, type Answer, type RequestContext } from './classification.ts';
 import { errorOfFailure, noConnection } from './failure.ts';
@@ -19,6 +19,8 @@ export interface ServiceRequest {
   readonly body?: string;
   /** Content type of the body; JSON by default. */
   readonly contentType?: string;
+  /** A body that is an array may be kept as bytes (answer-body.ts): it is read before its place is closed. */
+  readonly keepsArray?: boolean;
 }
 
 export interface Exchange {
@@ -68,7 +70,7 @@ export function createExchange(
     baseUrl: `${origin}${prefix}`,
     openPlace: () => bodies.open(),
     send: async (request, { authorization, context, deadlineMs, signal, place }) => {
-      const { method, path, body } = request;
+      const { method, path, body, keepsArray = false } = request;
       const options = {
         method,
         path: `${prefix}${path}`,
@@ -82,7 +84,7 @@ export function createExchange(
       const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
       const isConnected = (): boolean => pool.stats.connected > 0;
       return timed({ limit, signal, context, isConnected }, async (ended) =>
-        exchange(pool, { ...options, signal: ended }, context, room),
+        exchange(pool, { ...options, signal: ended }, context, { ...room, keepsArray }),
       );
     },
     close: async () => pool.close(),
@@ -106,19 +108,22 @@ async function exchange(
   pool: Pool,
   options: Dispatcher.RequestOptions,
   context: RequestContext,
-  room: BodyRoom,
+  { keepsArray, ...room }: BodyRoom & { readonly keepsArray: boolean },
 ): Promise<Answer> {
   let isAnswering = false;
   try {
     const { statusCode: status, headers, body: chunks } = await pool.request(options);
     isAnswering = true;
-    const body = { chunks, encoding: oneOf(headers['content-encoding']), label: context.label };
+    const received = { chunks, encoding: oneOf(headers['content-encoding']), label: context.label };
+    const body = isSuccess(status)
+      ? await readWholeBody(received, room, keepsArray)
+      : textBody(await readRefusal(received));
     return {
       status,
       contentType: oneOf(headers['content-type']),
       contentRange: oneOf(headers['content-range']),
       retryAfter: oneOf(headers['retry-after']),
-      body: isSuccess(status) ? await readWholeBody(body, room) : await readRefusal(body),
+      body,
     };
   } catch (failure) {
     throw errorOfFailure(failure, context, isAnswering);

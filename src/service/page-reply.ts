@@ -1,11 +1,8 @@
 /** Separates refusals of a page, a limit or a well from failures of the service. */
 import { NotFoundError, PermanentError } from '../core/base/errors.ts';
-import type { RecordPage } from './record-page.ts';
 
-export type PageReply = RecordPage | PermanentError;
-
-/** The page, or a refusal that may concern pages or limits. Throws every other error. */
-export async function replyTo(page: Promise<RecordPage>): Promise<PageReply> {
+/** What was made of the page, or a refusal that may concern pages or limits. Throws every other error. */
+export async function replyTo<Page>(page: Promise<Page>): Promise<Page | PermanentError> {
   try {
     return await page;
   } catch (error) {

@@ -4,6 +4,7 @@
 import { checkRecord, isRecord, type CheckedRecord, type RecordText } from '../core/daily/record-check.ts';
 import { writePlainRecord } from '../core/daily/plain-record.ts';
 import type { PageAnswer } from '../core/paging/page.ts';
+import { readPlainPage } from './plain-page.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { measureFields, type QuarantinedRecord } from '../core/daily/row.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
@@ -27,7 +28,7 @@ interface Arrival {
   readonly instantMs: number | undefined;
 }
 
-type PageKeys = Omit<Extract<PageAnswer, { kind: 'page' }>, 'kind'>;
+export type PageKeys = Omit<Extract<PageAnswer, { kind: 'page' }>, 'kind'>;
 
 /** A row of columns takes about as many bytes. */
 const charsPerRow = 330;
@@ -46,6 +47,7 @@ export class RecordCounter {
   #read = 0;
   /** Characters of the texts of records, as they came first. */
   #textChars = 0;
+  #hasPlainPages = true;
 
   /** `secrets`: what no notice may show, not even as the name of a field. */
   constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets) {
@@ -70,7 +72,7 @@ export class RecordCounter {
    */
   add(page: RecordPage, requested: Window, again: number): PageKeys {
     const countBefore = this.#places.size;
-    const around = { fromMs: requested.fromMs - DAY_MS, toMs: requested.toMs + DAY_MS };
+    const around = aroundOf(requested);
     let isBeyond = false;
     if (Array.isArray(page.records)) this.#rows.reserve(Math.min(page.records.length, mostReserved));
     const keys: string[] = [];
@@ -79,9 +81,48 @@ export class RecordCounter {
       isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
       keys.push(key);
     }
-    const repeated = keys.length - (this.#places.size - countBefore);
-    this.#read += keys.length - Math.min(again, repeated);
+    this.#countRead(keys.length, countBefore, again);
     return { keys, isBeyond };
+  }
+
+  /**
+   * As {@link add}, of the bytes of a page (plain-page.ts). Undefined for a page with anything but plain records: nothing
+   * of it is counted, and no later page of the read is tried, so that little is read twice.
+   */
+  addPlainPage(bytes: Buffer, mostRecords: number, requested: Window, again: number): PageKeys | undefined {
+    if (!this.#hasPlainPages) return undefined;
+    const countBefore = this.#places.size;
+    const first = this.#rows.next;
+    const xids = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords);
+    this.#hasPlainPages = xids !== undefined;
+    if (xids === undefined) return undefined;
+    const around = aroundOf(requested);
+    let isBeyond = false;
+    const keys = xids.map((xid, index) => {
+      const instantMs = this.#rows.block.instantsMs[first + index] ?? 0;
+      isBeyond ||= !isInside(around, instantMs);
+      return this.#takeIn(xid, first + index, instantMs);
+    });
+    this.#countRead(keys.length, countBefore, again);
+    return { keys, isBeyond };
+  }
+
+  /** Takes in the row that was written to the place `from`, not before the place behind the last row. */
+  #takeIn(key: string, from: number, instantMs: number): string {
+    const before = this.#places.get(key);
+    const beforeMs = this.#instantAt(before);
+    if (!isInside(this.#window, instantMs)) return this.#settle(key, before, beforeMs, 'outside');
+    const place = typeof before === 'number' ? before : this.#rows.next;
+    if (place !== from) this.#rows.block.copyRow(from, place);
+    this.#rows.put(place);
+    if (before === undefined) for (const texts of this.#rows.block.texts) this.#textChars += lengthOf(texts[place]);
+    if (this.#extraFields.size > 0) this.#extraFields.delete(place);
+    return this.#settle(key, before, beforeMs, place);
+  }
+
+  #countRead(records: number, countBefore: number, again: number): void {
+    const repeated = records - (this.#places.size - countBefore);
+    this.#read += records - Math.min(again, repeated);
   }
 
   /** Undefined for a record that needs the full check, which then takes the same place. */
@@ -176,6 +217,11 @@ function textChars(checked: CheckedRecord): number {
 
 function lengthOf(value: unknown): number {
   return typeof value === 'string' ? value.length : 0;
+}
+
+/** A service with other bounds or another zone answers a window with a day more on both sides, and no more. */
+function aroundOf({ fromMs, toMs }: Window): Window {
+  return { fromMs: fromMs - DAY_MS, toMs: toMs + DAY_MS };
 }
 
 /** Key of a record: its xid, or its text when the xid cannot be read, so that the same page again has no new key. */

@@ -58,14 +58,16 @@ const leastRecordChars = 64;
 const usualRecords = 1_000;
 
 /**
- * `body`: JSON text of an array. It may have `limit` records, 1,000, or as many as have the length of one, but never more
+ * Records that a page of so many characters may have: `limit`, 1,000, or as many as have the length of one, but never more
  * than `mostRecords`.
  */
-export function recordPage(
-  body: string,
-  { limit = 0, mostRecords = Infinity }: PageBounds = {},
-): RecordPage | PageFault {
-  const most = Math.min(mostRecords, Math.max(limit, usualRecords, body.length / leastRecordChars));
+export function mostRecordsIn(chars: number, { limit = 0, mostRecords = Infinity }: PageBounds): number {
+  return Math.min(mostRecords, Math.max(limit, usualRecords, chars / leastRecordChars));
+}
+
+/** `body`: JSON text of an array. */
+export function recordPage(body: string, bounds: PageBounds = {}): RecordPage | PageFault {
+  const most = mostRecordsIn(body.length, bounds);
   return isQuick(body) ? wholePage(body, most) : largePage(body, most);
 }
 

@@ -44,7 +44,7 @@ export interface RequestOptions extends CallOptions {
   readonly onAnswer?: (status: number) => void;
 }
 
-/** Reads the value of a call from an accepted answer. Throws when the answer holds none. */
+/** Reads the value of a call from an accepted answer, whose place is closed behind it. Throws when it holds none. */
 export type AnswerReader<T> = (answer: Answer, context: RequestContext) => T;
 
 const unlimited: RequestLimiter = {
@@ -93,34 +93,45 @@ export class RequestLayer {
     }
   }
 
-  /** One attempt. Sends a second request when the token was refused and another is available. */
+  /** One attempt. The answer is read before its place is closed: its body may lie in it. */
   async #attemptOnce<T>(
     request: ServiceRequest,
     read: AnswerReader<T>,
     budget: Budget,
     options: RequestOptions,
   ): Promise<T> {
-    let sent = await this.#sendOnce(request, budget, options);
+    const place = this.#exchange.openPlace();
+    try {
+      const sent = await this.#sendWithToken(place, request, budget, options);
+      if (sent.error !== undefined) throw sent.error;
+      if (sent.answer.status !== 200) this.#dependencies.onUndeclaredStatus?.(sent.context.label, sent.answer.status);
+      return read(sent.answer, sent.context);
+    } finally {
+      place.close();
+    }
+  }
+
+  /** Sends a second request when the token was refused and another is available. */
+  async #sendWithToken(
+    place: BodyPlace,
+    request: ServiceRequest,
+    budget: Budget,
+    options: RequestOptions,
+  ): Promise<Sent> {
+    const sent = await this.#sendOnce(place, request, budget, options);
     if (sent.answer.status === 401 && !budget.tokenRenewed && (await this.#tokens.renew(sent.token, options.signal))) {
       budget.tokenRenewed = true;
-      sent = await this.#sendOnce(request, budget, options);
+      return this.#sendOnce(place, request, budget, options);
     }
-    if (sent.error !== undefined) throw sent.error;
-    if (sent.answer.status !== 200) this.#dependencies.onUndeclaredStatus?.(sent.context.label, sent.answer.status);
-    return read(sent.answer, sent.context);
+    return sent;
   }
 
   /** Sends one request; a second time where its answer had no room, when it is its turn. */
-  async #sendOnce(request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
-    const place = this.#exchange.openPlace();
-    try {
-      for (;;) {
-        const sent = await this.#sendTo(place, request, budget, options);
-        if (sent !== undefined) return sent;
-        await place.turn(options.signal ?? neverAborted);
-      }
-    } finally {
-      place.close();
+  async #sendOnce(place: BodyPlace, request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
+    for (;;) {
+      const sent = await this.#sendTo(place, request, budget, options);
+      if (sent !== undefined) return sent;
+      await place.turn(options.signal ?? neverAborted);
     }
   }
 

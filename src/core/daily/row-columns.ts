@@ -87,6 +87,16 @@ export class RowBlock {
     }
     return block;
   }
+
+  /** Writes the row of one place to another place as well. */
+  copyRow(from: number, to: number): void {
+    this.xids.copyWithin(to * xidBytes, from * xidBytes, (from + 1) * xidBytes);
+    for (const name of ['instantsMs', 'days', 'defaulted', 'doubles', 'int32s', 'booleans', 'nulls'] as const) {
+      const values = this[name];
+      for (let at = 0; at < values.length; at += this.capacity) values[at + to] = values[at + from] ?? 0;
+    }
+    for (const texts of this.texts) texts[to] = texts[from] ?? null;
+  }
 }
 
 const leastCapacity = 8;
@@ -98,12 +108,12 @@ export class RowColumnsBuilder {
   readonly #extras = new Map<number, string>();
   readonly #dropped = new Set<number>();
 
-  /** Makes room for `rows` more rows, so that the arrays of a page grow once. */
+  /** Makes room for `rows` rows behind the last, so that the arrays of a page grow once. What is written there stays. */
   reserve(rows: number): void {
     const needed = this.#length + rows;
     if (needed <= this.#block.capacity) return;
     const capacity = this.#length === 0 ? needed : Math.max(needed, this.#block.capacity * 2);
-    this.#block = this.#block.resized(capacity, this.#length);
+    this.#block = this.#block.resized(capacity, this.#block.capacity);
   }
 
   /** Where the rows are written; replaced when it grows. */
@@ -156,6 +166,7 @@ export class RowColumnsBuilder {
   /** The rows that were put and not dropped. Nothing may be put after it. */
   rows(): RowColumns {
     if (this.#block.capacity > this.#length) this.#block = this.#block.resized(this.#length, this.#length);
+    for (const texts of this.#block.texts) texts.length = Math.min(texts.length, this.#length);
     const rows = columnsOf(this.#block, this.#extras);
     return this.#dropped.size === 0 ? rows : rowsWhere(rows, (row) => !this.#dropped.has(row));
   }
