@@ -30,6 +30,7 @@ function readOf(pages: readonly Page[], within: typeof window, timeZone: string,
     if (typeof page === 'string') return { answers, fault: page, plainPages };
     answers.push(plain ?? (page === undefined ? undefined : counter.add(page, within, again)));
   }
+  const { heldRows } = counter;
   const { rows, ...rest } = counter.reading(1, []);
   // Under a null a column means nothing.
   const measures = rows.measures.map((column) =>
@@ -37,7 +38,7 @@ function readOf(pages: readonly Page[], within: typeof window, timeZone: string,
       ? column.values
       : Array.from(column.values, (value, row) => (column.nulls?.[row] === 1 ? null : value)),
   );
-  return { answers, rows: { ...rows, measures }, ...rest, plainPages };
+  return { answers, rows: { ...rows, measures }, ...rest, heldRows, plainPages };
 }
 
 function expectSame(pages: readonly Page[], within = always, timeZone = 'UTC'): number {
@@ -109,7 +110,7 @@ const somePlainText = fc
   });
 
 function pageText(records: readonly string[], space = ''): string {
-  return `${space}[${space}${records.join(`${space},${space}`)}${space}]${space}`;
+  return `[${space}${records.join(`${space},${space}`)}${space}]${space}`;
 }
 
 const record = `{"xid":"${xidOf(1)}","date":"2024-01-03T00:00:00Z","oilRate":1}`;
@@ -184,7 +185,7 @@ describe('the scan of a page', () => {
     const withMember = (member: string) => `[${record.slice(0, -1)},${member}}]`;
     for (const text of [
       '[]',
-      ' [ ] ',
+      '[ ] ',
       `[${record}]`,
       `[${record},${record}]\n`,
       withMember('"choke":12.0'),
@@ -222,6 +223,8 @@ describe('the scan of a page', () => {
       expectSamePage(withMember(member), false);
     for (const text of [
       '',
+      ' ',
+      ']',
       '[',
       '[,]',
       `[${record},]`,
