@@ -194,11 +194,14 @@ export function describeCoverage(open: OpenWarehouse): void {
           const { warehouse, dispose } = await open();
           try {
             const rows = present.map((day) => row(day, dayOf(day)));
-            await loadOne(warehouse, { ...reading(rows, { from: dayOf(1), to: dayOf(90) }), readDays: undefined });
+            // Backfills: what incremental windows have passed unread is not counted as never read.
+            const mode = 'backfill';
+            const first = reading(rows, { from: dayOf(1), to: dayOf(90), mode });
+            await loadOne(warehouse, { ...first, readDays: undefined });
             const read = new Set<number>();
             for (const [from, days] of reads) {
               const within = rows.filter((each) => each.day >= dayOf(from) && each.day < dayOf(from + days));
-              await loadOne(warehouse, reading(within, { from: dayOf(from), to: dayOf(from + days) }));
+              await loadOne(warehouse, reading(within, { from: dayOf(from), to: dayOf(from + days), mode }));
               for (let day = from; day < from + days; day += 1) read.add(day);
             }
             const asked = Array.from({ length }, (_, index) => fromDay + index);
