@@ -9,16 +9,17 @@ export function noteUnknown(error: unknown, { unit }: PlannedUnit, { read }: Pic
   if (error instanceof NotFoundError) read({ unit, rows: 0, isRead: true });
 }
 
-/** Settles the units that a 404 left. Returns the other ones. */
+/** Settles the units that a 404 left, with the requests that each took. Returns the other ones. */
 export async function settleUnknown(
   left: readonly UnsettledUnit[],
   settle: SettleUnknown,
   { runId, settled }: Pick<ChunkOfWork<never>, 'runId' | 'settled'>,
   { now }: Pick<JobContext, 'now'>,
+  requests: ReadonlyMap<number, number> = new Map(),
 ): Promise<readonly UnsettledUnit[]> {
   const unknown = left.filter(({ error }) => error instanceof NotFoundError);
   if (unknown.length === 0) return left;
-  const units = unknown.map(({ unit: { unit, target } }) => ({ unit, target }));
+  const units = unknown.map(({ unit: { unit, target } }) => ({ unit, target, requests: requests.get(unit) }));
   await settled(await settle({ runId, units, atMs: now() }));
   return left.filter((entry) => !unknown.includes(entry));
 }

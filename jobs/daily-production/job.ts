@@ -61,12 +61,14 @@ async function workWindows(
   context: JobContext,
 ): Promise<readonly UnsettledUnit[]> {
   const profiles = await ProfileInUse.load(context, chunk.runId);
-  const shared = { ...context, settings, budget, profiles };
   const givenBack = new Map<number, number>();
-  const left = await readWindows(chunk.units, chunk, { ...shared, givenBack });
+  const unread = new Map<number, number>();
+  const shared = { ...context, settings, budget, profiles, givenBack, unread };
+  const left = await readWindows(chunk.units, chunk, shared);
   const again = chunk.units.filter(({ unit }) => givenBack.has(unit));
-  const leftAgain = await readWindows(again, chunk, { ...shared, givenBack });
-  return settleUnknown([...left, ...leftAgain], context.warehouse.dailyProduction.settleUnknown, chunk, context);
+  const leftAgain = await readWindows(again, chunk, shared);
+  const { settleUnknown: settle } = context.warehouse.dailyProduction;
+  return settleUnknown([...left, ...leftAgain], settle, chunk, context, unread);
 }
 
 interface WindowsContext extends JobContext {
@@ -75,6 +77,8 @@ interface WindowsContext extends JobContext {
   readonly profiles: ProfileInUse;
   /** The requests of windows that the warehouse gave back, by unit. */
   readonly givenBack: Map<number, number>;
+  /** The requests of windows that could not be read, by unit. */
+  readonly unread: Map<number, number>;
 }
 
 /** Reads wells concurrently, each once the budget has room for its rows, and commits whenever a batch is full. */
@@ -83,7 +87,7 @@ async function readWindows(
   chunk: ChunkOfWork<DailyProductionParams>,
   context: WindowsContext,
 ): Promise<readonly UnsettledUnit[]> {
-  const { settings, budget, givenBack } = context;
+  const { settings, budget, givenBack, unread } = context;
   return readInBatches<HeldWindow>(units, {
     concurrency: settings.wellConcurrency,
     maxWeight: settings.batchRows,
@@ -91,17 +95,21 @@ async function readWindows(
     room: budget,
     async read(unit) {
       const spec = windowSpecSchema.parse(unit.spec);
+      const before = givenBack.get(unit.unit);
+      let requests = before ?? 0;
       const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
       try {
         const batch = await readWindow(unit, spec, settings, chunk, {
           ...context,
           reservation,
-          givenBack: givenBack.get(unit.unit),
+          givenBack: before,
+          onAttempt: () => (requests += 1),
         });
         reservation.hold(batch.rows.length);
         return { batch, reservation };
       } catch (error) {
         reservation.release();
+        unread.set(unit.unit, requests);
         noteUnknown(error, unit, chunk);
         throw error;
       }

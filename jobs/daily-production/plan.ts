@@ -201,7 +201,7 @@ function tierDue(
 /**
  * Windows of the days of each well without data in the warehouse, missing or never read, as the fewest backfills. Their
  * bounds are the requested ones, else the first known day and the last day that is over; a well without a known day is
- * read from the start of history.
+ * read from the start of history. A plugged well is complete with its last known day.
  */
 export async function planGaps(
   params: DailyProductionParams,
@@ -213,10 +213,12 @@ export async function planGaps(
   for await (const uwis of wells) {
     const known = await context.warehouse.coverage.knownDays(uwis);
     const zones = await readZones(uwis, settings, context);
+    const plugged = await pluggedAmong(settings.plugged, context.warehouse.wells, uwis);
     for (const uwi of uwis) {
       const zone = zones(uwi);
       const { historyFromMs, timeZone } = settings;
-      const gaps = gapsOf(known.get(uwi) ?? [], params, { historyFromMs, timeZone: zone.timeZone ?? timeZone });
+      const rules = { historyFromMs, timeZone: zone.timeZone ?? timeZone, isPlugged: plugged.has(uwi) };
+      const gaps = gapsOf(known.get(uwi) ?? [], params, rules);
       windows.push(...gaps.map((window) => ({ uwi, spec: { ...window, mode: 'backfill' as const, ...zone } })));
     }
   }
@@ -226,12 +228,19 @@ export async function planGaps(
 function gapsOf(
   known: readonly DayInterval[],
   { fromMs, toMs, nowMs }: DailyProductionParams,
-  { timeZone, historyFromMs }: Pick<DailyProductionSettings, 'timeZone' | 'historyFromMs'>,
+  {
+    timeZone,
+    historyFromMs,
+    isPlugged,
+  }: Pick<DailyProductionSettings, 'timeZone' | 'historyFromMs'> & { readonly isPlugged: boolean },
 ): readonly Window[] {
   const [first] = known;
   const firstMs = fromMs ?? (first === undefined ? historyFromMs : windowOfDays(first, timeZone).fromMs);
   const asked = wholeDays({ fromMs: firstMs, toMs: toMs ?? nowMs }, timeZone, nowMs);
-  return asked === undefined ? [] : gapsToRead(asked, known).map((days) => windowOfDays(days, timeZone));
+  if (asked === undefined) return [];
+  const endDay = isPlugged ? (known.at(-1)?.toDay ?? asked.toDay) : asked.toDay;
+  const wanted = { ...asked, toDay: Math.min(asked.toDay, endDay) };
+  return gapsToRead(wanted, known).map((days) => windowOfDays(days, timeZone));
 }
 
 function unitsOf(

@@ -20,6 +20,8 @@ interface ReadingContext extends JobContext {
   readonly reservation: RowReservation;
   /** Requests of an unverified read of the window that the warehouse gave back: this one is verified. */
   readonly givenBack?: number | undefined;
+  /** Called right before each request of the window is sent. */
+  readonly onAttempt: () => void;
 }
 
 /**
@@ -37,7 +39,7 @@ export async function readWindow(
   spec: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal, read }: Pick<ChunkOfWork<DailyProductionParams>, 'params' | 'signal' | 'read'>,
-  { service, profiles, reservation, givenBack }: ReadingContext,
+  { service, profiles, reservation, givenBack, onAttempt }: ReadingContext,
 ): Promise<WindowBatch> {
   const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
   const window = { fromMs, toMs };
@@ -53,7 +55,7 @@ export async function readWindow(
   const word = givenBack === undefined ? wordFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
   const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, maxRows, onRows };
   const readOnce = (how: { readonly word?: ProfileWord | undefined }): Promise<WindowReading> =>
-    service.readDailyProduction({ ...request, ...how }, { signal }).catch(async (error: unknown) => {
+    service.readDailyProduction({ ...request, ...how }, { signal, onAttempt }).catch(async (error: unknown) => {
       if (isUnprovenEnd(error)) await profiles.doubt({ uwi, timeZone }, profile, signal);
       throw error;
     });

@@ -18,13 +18,16 @@ export function outcomeOfUnknown({
   unit,
   isNew,
   hasRows,
+  requests,
 }: {
   readonly unit: number;
   readonly isNew: boolean;
   readonly hasRows: boolean;
+  /** Undefined for a job that does not count them. */
+  readonly requests?: number | undefined;
 }): UnitOutcome {
   const ofTarget = { ...rowsOfTarget(hasRows), unknownTargets: 1, unknownWithRows: hasRows ? 1 : 0 };
-  const counts = { newlyUnknown: isNew ? 1 : 0, ...ofTarget };
+  const counts = { newlyUnknown: isNew ? 1 : 0, ...ofTarget, ...(requests === undefined ? {} : { requests }) };
   const notice = 'the service does not know {targets} (404): nothing was read, and nothing removed';
   return { unit, state: 'unknown', counts, ...(isNew ? { notices: [notice] } : {}) };
 }

@@ -5,11 +5,16 @@ import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
 import { deliver } from '../../support/nightly-runs.ts';
-import { januaryRows, startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
+import { januaryRows, requestsAt, startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 
 async function exportOf(home: CliHome, uwis: readonly string[], ...args: string[]) {
   const named = uwis.flatMap((uwi) => ['--uwi', uwi]);
   return home.here(['export', 'daily-production', ...named, '--inline', ...args]);
+}
+
+function requestsIn(report: string): number {
+  const { counts } = JSON.parse(report) as { readonly counts: { readonly requests: number } };
+  return counts.requests;
 }
 
 async function listed(home: CliHome, view: '--stale' | '--unknown'): Promise<unknown> {
@@ -27,7 +32,9 @@ describe('a well that the service does not know', () => {
     expect(first.stdout).toContain('the service does not know NEW 1 (404)');
     expect(first.code).toBe(3);
 
+    const requestsBefore = await requestsAt(server);
     const second = await exportOf(home, wells, '--json');
+    expect(requestsIn(second.stdout)).toBe((await requestsAt(server)) - requestsBefore);
     expect(JSON.parse(second.stdout)).toMatchObject({ state: 'done', units: { done: 1, unknown: 1, failed: 0 } });
     expect(second.code).toBe(0);
     expect(await listed(home, '--unknown')).toMatchObject([{ uwi: 'NEW 1', lastDay: null }]);
@@ -101,6 +108,19 @@ describe('a silent well', () => {
     const table = (await home.here(['coverage', '--stale'])).stdout;
     expect(table).toMatch(/^BROKEN +\d{4}-\d\d-\d\d +39 {2}1 newer record quarantined$/m);
     expect(table).not.toContain('PLUGGED');
+  });
+
+  test('that is plugged has no gap after its last day', async () => {
+    const data = ['PLUGGED', 'SILENT'].flatMap((uwi) => [daysAgo(43, uwi), daysAgo(40, uwi)]);
+    await using server = await startTestingServer({ data: givenDaily(data) });
+    await using home = await cliHome(server.url, { config: 'wells: { plugged: [PLUGGED] }' });
+    const gaps = ['export', 'daily-production', '--uwi', 'PLUGGED', '--uwi', 'SILENT', '--gaps', '--dry-run', '--json'];
+    await exportOf(home, ['PLUGGED', 'SILENT'], '--from', daysAgo(43, '').date.slice(0, 10));
+    const { windows } = JSON.parse((await home.here(gaps)).stdout) as {
+      readonly windows: readonly { readonly uwi: string; readonly to: string }[];
+    };
+    expect(windows.map(({ uwi }) => uwi)).toEqual(['PLUGGED', 'SILENT']);
+    expect(windows.filter(({ to }) => to > daysAgo(40, '').date)).toMatchObject([{ uwi: 'SILENT' }]);
   });
 
   test('views of coverage exclude each other', async () => {

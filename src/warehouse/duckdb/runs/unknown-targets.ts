@@ -48,9 +48,9 @@ export async function settleUnknown(
     [targets, runId],
   );
   const byTarget = new Map(found.map((each) => [each.target, each]));
-  const outcomes = unsettled.map(({ unit, target }) => {
+  const outcomes = unsettled.map(({ unit, target, requests }) => {
     const { isNew = true, hasRows = false } = byTarget.get(target) ?? {};
-    return outcomeOfUnknown({ unit, isNew, hasRows });
+    return outcomeOfUnknown({ unit, isNew, hasRows, requests });
   });
   await settleOpen(connection, runId, outcomes);
   return outcomes;
