@@ -4,6 +4,7 @@ import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import type { Output } from '../output.ts';
 import { listenForStop } from '../process/stop-signals.ts';
+import { folded } from '../text/folded-text.ts';
 import { configOf } from './config.ts';
 import { openApp } from './open-app.ts';
 
@@ -25,7 +26,7 @@ export async function optimizeWarehouse(invocation: Invocation<OptimizeOptions>)
   }
   const done = { ...before, rewrittenRows, dryRun: isDryRun };
   if (output.json) await output.document(done);
-  else await output.report(optimizedText(done, stop.signal.aborted));
+  else await output.report(folded(optimizedText(done, stop.signal.aborted), output.width));
   return stop.signal.aborted ? exitCodes.cancelled : exitCodes.done;
 }
 

@@ -65,5 +65,5 @@ export async function showWarehouse(invocation: Invocation<object>): Promise<Exi
 function orderText({ looseRows, tailNights, isUnderWay }: TableOrder): string {
   const rest = isUnderWay ? '; wellsync warehouse optimize is under way' : '';
   if (looseRows === 0) return `by well and date${rest}`;
-  return `${figure(Math.round(tailNights * 10) / 10)} nights in the tail, ${figure(looseRows)} rows to rewrite${rest}`;
+  return `${counted(Math.round(tailNights), 'night')} in the tail, ${figure(looseRows)} rows to rewrite${rest}`;
 }

@@ -30,7 +30,8 @@ brought nothing), or never read. Holes are the days that are quarantined, never
 read, or missing before the last day of the well. A plugged well (wells.plugged)
 is complete with its last day. Days are those of the configured zone, and of a well's
 own where that is known. A day counts as read when it was over and a complete
-read held all of it; a window that is held counts as not read.
+read held all of it; a window that is held counts as not read. Days after a well's
+last row that unverified reads alone have passed are left out.
 ${examples([
   'wellsync coverage',
   'wellsync coverage --uwi "15/9-F-1 C" --from 2014-01-01 --to 2015-01-01 --by-month',

@@ -43,7 +43,8 @@ function nothingText({ wells }: CoverageTotals, traces: readonly WellTrace[]): s
 
 function frameText({ timeZone, from, to }: CoverageFrame, width: number): string {
   const since = from === null ? 'from the first known day of each well' : `from ${from}`;
-  return folded(`Daily production by day (${timeZone}), ${since}, to ${to} (exclusive)`, width);
+  const left = "Days after a well's last row that unverified reads alone have passed are left out.";
+  return folded(`Daily production by day (${timeZone}), ${since}, to ${to} (exclusive). ${left}`, width);
 }
 
 function totalsTable(totals: CoverageTotals): string {
