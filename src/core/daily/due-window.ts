@@ -19,7 +19,7 @@ export interface SoundDays extends DayInterval {
 export interface KnownWell {
   /** Undefined for a well that no incremental run has read. */
   readonly watermarkMs: number | undefined;
-  /** When its last verified read was committed; undefined if that is not known. */
+  /** Up to when verified reads have shown it; undefined if that is not known. */
   readonly verifiedAtMs: number | undefined;
   /** Last day with a row; undefined for a well without a row. */
   readonly lastDay: number | undefined;
@@ -80,7 +80,7 @@ export function dueWindow(well: KnownWell, rules: WindowRules): DueWindow {
   return { ...window, reach, rows: expectedRows(window, well, rules) };
 }
 
-/** A read is committed after the end of its window: a day is more than a run takes. */
+/** Begins a day below: the day in which the last verified read ended was not over, so that it has not been shown whole. */
 function verifiedUpTo({ verifiedAtMs = Number.POSITIVE_INFINITY }: KnownWell, watermarkMs: number): number {
   return Math.min(watermarkMs, verifiedAtMs - DAY_MS);
 }

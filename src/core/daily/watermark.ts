@@ -49,14 +49,19 @@ export function movedWatermarks(
 }
 
 /**
- * The wells whose due windows these verified reads settled: not by a backfill, and not where one window of the well is
- * held or unverified.
+ * Up to when these reads verified their wells, by well: the end of the window, or of the first of several. A run may be
+ * retried days after it was planned, so that the time of the commit is no measure; no read shows what comes after that
+ * time. A well has no entry by a backfill, or where one of its windows is held or unverified.
  */
-export function verifiedWells(
-  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'mode' | 'isVerified'> & { readonly held: boolean }>,
-): ReadonlySet<string> {
+export function verifiedUpTo(
+  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'window' | 'mode' | 'isVerified'> & { readonly held: boolean }>,
+  committedAtMs: number,
+): ReadonlyMap<string, number> {
   const due = windows.filter(({ mode }) => mode === 'incremental');
-  const verified = new Set(due.map(({ uwi }) => uwi));
+  const verified = new Map<string, number>();
+  for (const { uwi, window } of due) {
+    verified.set(uwi, Math.min(committedAtMs, window.toMs, verified.get(uwi) ?? Number.POSITIVE_INFINITY));
+  }
   for (const { uwi, isVerified, held } of due) if (held || !isVerified) verified.delete(uwi);
   return verified;
 }

@@ -18,8 +18,8 @@ export interface Watermark {
   /** Day number of the last day with a row; undefined for a well without a row. */
   readonly lastDay: number | undefined;
   /**
-   * When an incremental run last committed a verified read of it that was not held, milliseconds since 1970; undefined if
-   * none has since schema version 6.
+   * Up to when incremental runs have verified it, milliseconds since 1970: the end of the window of a read that was not
+   * held, or the time of its commit where that was earlier. Undefined if there is none since schema version 6.
    */
   readonly verifiedAtMs: number | undefined;
 }

@@ -1,6 +1,6 @@
-/** The row of a well in `watermark`: how far it was read, when it was last verified, and its last day with a row. */
+/** The row of a well in `watermark`: how far it was read, up to when it is verified, and its last day with a row. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { movedWatermarks, verifiedWells } from '../../../core/daily/watermark.ts';
+import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
 import type { Watermark } from '../../port/daily-production.ts';
 import { dayOfNumber } from '../coverage/coverage-ledger.ts';
 import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
@@ -34,13 +34,13 @@ export async function keepWatermarks(
     [...before].flatMap(([uwi, watermark]) => (watermark === undefined ? [] : [[uwi, watermark.watermarkMs] as const])),
   );
   const movedMs = movedWatermarks(currentMs, windows);
-  const verified = verifiedWells(windows);
+  const verifiedMs = verifiedUpTo(windows, atMs);
   const lastDays = await lastDaysAfter(connection, windows);
   const rows = [...before].flatMap(([uwi, { watermarkMs, verifiedAtMs, lastDay } = {}]) => {
     const row = {
       uwi,
       ms: movedMs.get(uwi) ?? watermarkMs,
-      verified_ms: verified.has(uwi) ? atMs : verifiedAtMs,
+      verified_ms: later(verifiedAtMs, verifiedMs.get(uwi)),
       day: lastDays.get(uwi),
     };
     const isSame = row.ms === watermarkMs && row.verified_ms === verifiedAtMs && row.day === lastDay;
@@ -52,6 +52,11 @@ export async function keepWatermarks(
   ];
   if (added.length > 0) await connection.run(newWatermarks, [jsonText(added)]);
   if (changed.length > 0) await connection.run(movedRows, [jsonText(changed)]);
+}
+
+/** A run that was overtaken by a newer one takes nothing back. */
+function later(beforeMs: number | undefined, nowMs: number | undefined): number | undefined {
+  return beforeMs === undefined || nowMs === undefined ? (nowMs ?? beforeMs) : Math.max(beforeMs, nowMs);
 }
 
 /**

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import {
   ask,
   at,
-  committedAtMs,
   dailyRows,
   dayOf,
   guard,
@@ -194,7 +193,7 @@ export function describeGuards(open: OpenWarehouse): void {
       const { warehouse } = test();
       await loadOne(warehouse, reading([]));
       expect(await warehouse.dailyProduction.watermarks([uwi, 'B'])).toEqual(
-        new Map([[uwi, { watermarkMs: at('2024-02-01'), lastDay: undefined, verifiedAtMs: committedAtMs }]]),
+        new Map([[uwi, { watermarkMs: at('2024-02-01'), lastDay: undefined, verifiedAtMs: at('2024-02-01') }]]),
       );
       expect(await warehouse.dailyProduction.watermarks([])).toEqual(new Map());
     });

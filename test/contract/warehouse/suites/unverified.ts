@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   ask,
+  at,
   committedAtMs,
   dailyRows,
   dayOf,
@@ -123,27 +124,49 @@ export function describeUnverified(open: OpenWarehouse): void {
     });
   });
 
-  describe('the time of the last verified read', () => {
-    it('moves with a verified read that was not held, also where the watermark stays', async () => {
+  describe('the time up to which a well is verified', () => {
+    const [february, march] = [at('2024-02-01'), at('2024-03-01')];
+    const toMarch = { to: '2024-03-01' };
+
+    it('is the end of the last window that was verified, not held, and no backfill', async () => {
       const { warehouse } = test();
       await loadOne(warehouse, reading(dailyRows(20), { isVerified }));
       expect(await verifiedAt()).toBeUndefined();
-      await loadOne(warehouse, reading(dailyRows(20)), guard, laterMs);
-      expect(await verifiedAt()).toBe(laterMs);
-      await loadOne(warehouse, reading(dailyRows(20), { isVerified }), guard, laterMs + 1_000);
-      await loadOne(warehouse, reading([]), guard, laterMs + 2_000);
-      await loadOne(warehouse, reading(dailyRows(20), { mode: 'backfill' }), guard, laterMs + 3_000);
-      expect(await verifiedAt()).toBe(laterMs);
-      await loadOne(warehouse, reading(dailyRows(20)), guard, laterMs + 4_000);
-      expect(await verifiedAt()).toBe(laterMs + 4_000);
+      await loadOne(warehouse, reading(dailyRows(20)));
+      expect(await verifiedAt()).toBe(february);
+      await loadOne(warehouse, reading(dailyRows(20), { ...toMarch, isVerified }));
+      await loadOne(warehouse, reading([], toMarch));
+      await loadOne(warehouse, reading(dailyRows(20), { ...toMarch, mode: 'backfill' }));
+      expect(await verifiedAt()).toBe(february);
+      await loadOne(warehouse, reading(dailyRows(20), toMarch));
+      expect(await verifiedAt()).toBe(march);
     });
 
-    it('stays where one of two windows of the well is unverified', async () => {
+    it('G4: does not pass the days that unverified reads brought before an old run was retried, nor goes back', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, reading(dailyRows(20), { ...toMarch, isVerified }));
+      await loadOne(warehouse, reading(dailyRows(20)), guard, laterMs);
+      expect(await verifiedAt()).toBe(february);
+      await loadOne(warehouse, reading(dailyRows(20), toMarch), guard, laterMs);
+      await loadOne(warehouse, reading(dailyRows(20)), guard, laterMs + 1_000);
+      expect(await verifiedAt()).toBe(march);
+    });
+
+    it('is not later than the commit', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, reading([], { to: '2025-01-01' }));
+      expect(await verifiedAt()).toBe(committedAtMs);
+    });
+
+    it('is the earlier end of two windows of the well, and stays where one of them is unverified', async () => {
       const { warehouse } = test();
       const early = reading([], { unit: 0 });
-      const late = reading([], { unit: 1, from: '2024-02-01', to: '2024-03-01', isVerified });
-      await load(warehouse, [early, late]);
+      const late = (isLateVerified: boolean) =>
+        reading([], { unit: 1, from: '2024-02-01', ...toMarch, isVerified: isLateVerified });
+      await load(warehouse, [early, late(false)]);
       expect(await verifiedAt()).toBeUndefined();
+      await load(warehouse, [early, late(true)]);
+      expect(await verifiedAt()).toBe(february);
     });
   });
 }
