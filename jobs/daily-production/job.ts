@@ -5,6 +5,7 @@
 import { dailyProduction, dailyProductionGaps } from './description.ts';
 import { readInBatches } from '../batching-reader.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
+import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import { pageRowsOf, ProfileInUse } from './profile.ts';
@@ -52,7 +53,7 @@ interface HeldWindow {
 
 /**
  * Reads the windows of a chunk, then those again, verified, that the warehouse gave back: an unverified read of them
- * lacked stored rows (G4).
+ * lacked stored rows (G4). None is read again after an error that each would meet as well.
  */
 async function workWindows(
   settings: DailyProductionSettings,
@@ -66,7 +67,11 @@ async function workWindows(
   const shared = { ...context, settings, budget, profiles, givenBack, unread };
   const left = await readWindows(chunk.units, chunk, shared);
   const again = chunk.units.filter(({ unit }) => givenBack.has(unit));
-  const leftAgain = await readWindows(again, chunk, shared);
+  const forAll = left.find(({ error }) => isForAll(error));
+  const leftAgain =
+    forAll === undefined
+      ? await readWindows(again, chunk, shared)
+      : again.map((unit) => ({ unit, error: forAll.error }));
   const { settleUnknown: settle } = context.warehouse.dailyProduction;
   return settleUnknown([...left, ...leftAgain], settle, chunk, context, unread);
 }

@@ -5,9 +5,11 @@ import { isVerificationDue } from '../../../src/core/daily/verified-read.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
+import { deferred } from '../../support/deferred.ts';
 import { engineHere, type EngineHere } from '../../support/engine-here.ts';
 import { dailyProductionSettings } from '../../support/export-settings.ts';
 import { allDays, daysFrom, deliver, nightly, storedDays } from '../../support/nightly-runs.ts';
+import { startScriptedServer } from '../../support/scripted-server.ts';
 import { ask, dayOf } from '../../support/warehouse-batches.ts';
 
 const jobs = createDailyProductionJobs(dailyProductionSettings).map(anyJob);
@@ -82,6 +84,32 @@ test('G4: a row that the service removed or renumbered leaves the same morning, 
   expect(counts['requests']).toBe(all.length + dueOn(122, 121).length + 2 * 2);
   expect(server.state.requests().total - before).toBe(counts['requests']);
   expect(await storedDays(engine, removed)).not.toContain(dayOf(118));
+});
+
+test('a window that the warehouse gave back is not begun again once the service refuses the token', async () => {
+  const [lacking = '', refused = ''] = wells.filter((uwi) => dueOn(122, 121, [uwi]).length === 0);
+  await using server = await startTestingServer({
+    data: givenDaily([lacking, refused].flatMap((uwi) => daysFrom(1, 121, uwi))),
+  });
+  const lackingRead = deferred();
+  let isRefusing = false;
+  await using between = await startScriptedServer(async ({ url }) => {
+    if (isRefusing && decodeURIComponent(url).includes(refused)) {
+      await lackingRead.promise;
+      return { status: 401 };
+    }
+    const answer = await fetch(`${server.url}${url}`);
+    if (isRefusing) lackingRead.resolve();
+    return { status: answer.status, body: await answer.text() };
+  });
+  await using engine = await engineHere(between.baseUrl, jobs);
+  await nightly(engine, 121, [lacking, refused]);
+  server.state.changeDaily(JSON.stringify({ uwi: lacking, remove: await xidOfDay({ engine }, lacking, 118) }));
+  isRefusing = true;
+  const before = between.requests.length;
+  const { state } = await nightly(engine, 122, [lacking, refused]);
+  const read = between.requests.slice(before).filter(({ url }) => decodeURIComponent(url).includes(lacking));
+  expect({ state, requests: read.length }).toEqual({ state: 'failed', requests: 1 });
 });
 
 test('a day that the service never had is missing once a read of it was verified, and not before', async () => {
