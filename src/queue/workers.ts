@@ -24,10 +24,18 @@ import { RedisWatch } from './redis-watch.ts';
 
 /**
  * A killed worker's item restarts within lockDuration + stalledInterval, 8 to 13 s as measured in docs/queue.md section
- * 4 (G7). A stall uses no attempt. What becomes of an item whose worker dies again and again is decided unit by unit
- * (src/core/run/worker-deaths.ts): an item of 100 units that all kill their worker needs 303 starts.
+ * 4 (G7). A stall uses no attempt.
  */
-const liveness = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 400 };
+const liveness = { lockDuration: 10_000, stalledInterval: 5_000 };
+
+/** Starts of a coordinator's step that may die: one that kills each worker is not begun for ever. */
+const coordinatorDeaths = { maxStalledCount: 400 };
+
+/**
+ * What becomes of a chunk whose worker dies again and again is decided unit by unit (src/core/run/worker-deaths.ts), after
+ * three starts of each of its units, however many there are. The queue has no limit of its own, which would fail them all.
+ */
+const chunkDeaths = { maxStalledCount: Number.MAX_SAFE_INTEGER };
 
 /** Steps of the coordinator are short: one process can run many. */
 const coordinatorConcurrency = 10;
@@ -87,6 +95,7 @@ class QueueWorkers implements RunningWorkers {
         (job, token, signal) => this.#coordinate(job, token, signal),
         {
           ...common,
+          ...coordinatorDeaths,
           concurrency: coordinatorConcurrency,
         },
       ),
@@ -97,6 +106,7 @@ class QueueWorkers implements RunningWorkers {
             (job, token, signal) => this.#workChunk(queue, job, token, signal),
             {
               ...common,
+              ...chunkDeaths,
               concurrency: settings.chunkConcurrency,
             },
           ),

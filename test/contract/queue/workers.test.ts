@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Queue } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -246,6 +246,24 @@ describe('queue items', () => {
         ]),
       patiently,
     );
+  });
+
+  it('G7: an item that has lost its worker far more often than it has units starts again', async () => {
+    const prefix = `test-${randomUUID()}`;
+    const queue = await newQueue(prefix);
+    await openRun(queue, 1);
+    await queue.enqueueNext('r', 1);
+    const connection = { url: sharedRedisUrl(), maxRetriesPerRequest: null };
+    const dying = new Worker(exportQueue(prefix).name, null, { connection, prefix, lockDuration: 1 });
+    const item = await dying.getNextJob('its lock');
+    await dying.close(true);
+    const redis = new Redis(sharedRedisUrl());
+    await redis.hset(exportQueue(prefix).toKey(item?.id ?? ''), 'stc', 1_000_000);
+    redis.disconnect();
+    const { work, seen, called } = scripted(1, { kind: 'settled' });
+    await workers(prefix, { work });
+    await called;
+    expect(seen[0]?.attempt).toBe(1);
   });
 
   it('an item that Redis lost is said to be gone, and can be added again', async () => {
