@@ -50,7 +50,8 @@ const mergeWindow = `
     SELECT window_no, well_id, uwi, ${instant('from_ms')} AS from_at, ${instant('to_ms')} AS to_at, is_new, is_verified
     FROM ${windowRelation}`;
 
-const isInWindow = 'd.well_id = w.well_id AND d.date >= w.from_at AND d.date < w.to_at';
+/** SQL of the condition that a row of `internal.daily_production d` lies in the window `merge_window w`. */
+export const isInWindow = 'd.well_id = w.well_id AND d.date >= w.from_at AND d.date < w.to_at';
 
 /** SQL of a condition on `internal.daily_production d` that holds for all rows inside the windows. */
 export function isInWindows(windows: readonly KeyedWindow[]): string {

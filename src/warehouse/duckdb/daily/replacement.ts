@@ -4,7 +4,7 @@ import { named, rowColumns, valueColumns } from '../schema/columns.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import { dayOfNumber } from '../coverage/coverage-ledger.ts';
-import { isInWindows, isOfWells, type KeyedWindow } from './comparison.ts';
+import { isInWindow, isInWindows, isOfWells, type KeyedWindow } from './comparison.ts';
 
 /** A window with the counts of its merge. */
 export interface CountedWindow extends KeyedWindow {
@@ -104,7 +104,12 @@ function sumOf(windows: readonly CountedWindow[], name: 'inserted' | 'updated' |
   return windows.reduce((sum, window) => sum + window[name], 0);
 }
 
-/** Rows enter by well and time. Most readings are in that order already, and a sort of all columns costs as much as the rest. */
+/**
+ * Rows enter by well and time; only the speed of queries depends on it. Most readings are in that order already, and a sort
+ * of all columns costs as much as the rest. The engine keeps the order of the side of a join that it streams
+ * (`preserve_insertion_order`, its default). That is `staged_row`, whatever the sizes: tables of an open transaction count
+ * as empty in its estimates, and then the side with the narrower rows, `merge_window`, is the one that is hashed.
+ */
 function insertionOf(windows: readonly CountedWindow[], isCompared: boolean): string {
   return insertion(isCompared ? isFresh : '', windows.every(isInOrder) ? '' : 'ORDER BY w.well_id, s.date');
 }
@@ -115,7 +120,7 @@ function isInOrder({ rows }: KeyedWindow): boolean {
 
 const rowsNow = (windows: readonly KeyedWindow[]): string => `
   SELECT window_no AS "windowNo", count(*) AS rows FROM internal.daily_production d JOIN merge_window w
-    ON d.well_id = w.well_id AND d.date >= w.from_at AND d.date < w.to_at
+    ON ${isInWindow}
   WHERE ${isInWindows(windows)} GROUP BY ALL`;
 
 /** The rows that the table now has in each window, in the order of the windows; after {@link replaceWindows}. */

@@ -56,6 +56,17 @@ export function describeOrder(open: OpenWarehouse): void {
       await expectForAllAsync(property, 4);
     });
 
+    it('has the rows of a commit by well and date, where few of its windows have any', async () => {
+      const { warehouse } = test();
+      const windows = Array.from({ length: 300 }, (_, unit) => {
+        const fewDays = Array.from({ length: unit % 100 === 0 ? 3 : 0 }, (_none, day) => day + 1);
+        const rows = fewDays.map((day) => row(1_000 * unit + day, dayOf(day)));
+        return reading(rows, { unit, uwi: `well ${unit}`, to: dayOf(60) });
+      });
+      await load(warehouse, windows);
+      expect(await warehouse.ledger.order.measure()).toEqual({ ...inOrder, rows: 9, wells: 3 });
+    });
+
     it('counts the nights of the tail, and is asked for nothing where there is none', async () => {
       const { warehouse } = test();
       const night = (day: number, to: number) =>
