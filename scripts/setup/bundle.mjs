@@ -12,8 +12,13 @@ const entries = { main: 'src/cli/main.js', 'parent-watch': 'src/cli/process/pare
 /** Native code, which its package finds beside itself. */
 const native = [/^@duckdb\/node-bindings/, 'msgpackr-extract'];
 
-/** Payloads of the queue are small: their reader needs no native code of its own, which takes ten files to find. */
-const define = { 'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"' };
+const define = {
+  // Payloads of the queue are small: their reader needs no native code of its own, which takes ten files to find.
+  'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"',
+  // An ECMAScript module has no such names: a package that uses one would end with a ReferenceError.
+  __dirname: 'import.meta.dirname',
+  __filename: 'import.meta.filename',
+};
 
 /**
  * The library of the warehouse's engine is loaded by `createRequire` (src/warehouse/duckdb/file/engine.ts), which a
@@ -30,14 +35,21 @@ const engineRequire = {
   },
 };
 
+/** A line that is no comment. */
+const inCommonJsAlone = /^(?!\s*(?:\*|\/[*/])).*\b__(?:dirname|filename)\b.*$/m;
+
 /**
- * Throws Error for a file that would look for another one beside itself: it was not bundled.
+ * Throws Error for a file that would look for another one beside itself, which was not bundled, or that uses a name of
+ * CommonJS modules alone.
  * @param {import('rolldown').RolldownOutput['output']} output
  */
 function requireWhole(output) {
   for (const file of output) {
-    const [part] = (file.type === 'chunk' && /\brequire\("\.{1,2}\/[^"]*"\)/.exec(file.code)) || [];
+    if (file.type !== 'chunk') continue;
+    const [part] = /\brequire\("\.{1,2}\/[^"]*"\)/.exec(file.code) ?? [];
     if (part !== undefined) throw new Error(`${file.fileName} would look for a file at run time: ${part}`);
+    const [line] = inCommonJsAlone.exec(file.code) ?? [];
+    if (line !== undefined) throw new Error(`${file.fileName} uses a name that it does not have: ${line.trim()}`);
   }
 }
 
