@@ -113,8 +113,8 @@ const unpackers: Readonly<Record<string, () => Transform>> = {
 };
 
 /**
- * The unpacked bytes as they come; nothing of an empty body is unpacked. Throws PermanentError `body-too-large` for more
- * than `maxBytes` packed bytes, which may unpack to nothing.
+ * The unpacked bytes as they come; nothing of an empty body is unpacked. Throws what ends the body before its last byte,
+ * and PermanentError `body-too-large` for more than `maxBytes` packed bytes, which may unpack to nothing.
  */
 async function* unpacked({ chunks, encoding, label }: Body, maxBytes: number): AsyncIterable<Buffer> {
   const name = (encoding ?? '').trim().toLowerCase();
@@ -124,23 +124,28 @@ async function* unpacked({ chunks, encoding, label }: Body, maxBytes: number): A
   }
   const unpacker = Object.hasOwn(unpackers, name) ? unpackers[name]?.() : undefined;
   if (unpacker === undefined) {
+    // Unread, it would hold its connection.
+    chunks.on('error', () => undefined).destroy();
     throw new TransientError('encoding', `${label} was answered in a Content-Encoding that wellsync cannot unpack`, {
       hint: 'wellsync asks for gzip: see that the service, or a proxy before it, sends answers so or as they are.',
     });
   }
   let size = 0;
+  let hasEnded = false;
   const bounded = async function* (packed: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
     for await (const chunk of packed) {
       size += chunk.length;
       if (size > maxBytes) throw tooLarge(label);
       yield chunk;
     }
+    hasEnded = true;
   };
   try {
     // The loop over the unpacked bytes throws what fails.
     yield* pipeline(chunks, bounded, unpacker, () => undefined) as AsyncIterable<Buffer>;
   } catch (error) {
-    if (size > 0) throw unpackingFault(error, name, label);
+    // No format has a form of nothing, but an answer has: a body of no bytes that came to its end is whole (G4).
+    if (size > 0 || !hasEnded) throw unpackingFault(error, name, label);
   }
 }
 

@@ -62,7 +62,11 @@ function parsedPage(answer: Answer, context: RequestContext, bounds: PageBounds)
   }
 }
 
-const emptyPage: RecordPage = { length: 0, records: [], textOf: () => ({ whole: () => 'null', member: () => 'null' }) };
+const emptyPage: RecordPage = {
+  length: 0,
+  records: [],
+  textOf: () => ({ whole: () => 'null', digest: () => '', member: () => 'null' }),
+};
 
 /**
  * docs/interface.md section 4.2. Throws PermanentError with the position of a record that breaks the contract: another
@@ -90,13 +94,19 @@ export const readDeletion: AnswerReader<number | null> = (answer, context) => {
 };
 
 /**
- * docs/interface.md section 4.6. The form of the body is not documented. Throws PermanentError `no-content` for 204, so
- * that a stored body stays (G4), and `broken-text` for bytes that are not UTF-8, which no warehouse can store.
+ * docs/interface.md section 4.6. The form of the body is not documented. Throws PermanentError `no-content` for an answer
+ * without one, whatever its status, so that a stored body stays (G4), and `broken-text` for bytes that are not UTF-8,
+ * which no warehouse can store.
  */
 export const readWell: AnswerReader<WellBody> = (answer, { label }) => {
   const { status, contentType } = answer;
   const body = answer.body.text();
-  if (status === 204) throw new PermanentError('no-content', `${label} answered 204: there is no body`, { status });
+  if (body.trim() === '') {
+    throw new PermanentError('no-content', `${label} answered ${status} without a body`, {
+      status,
+      hint: 'The service has to say why it has nothing of this well. What is stored of it stays.',
+    });
+  }
   if (body.isWellFormed()) return { contentType, body };
   throw new PermanentError('broken-text', `${label} answered with text that is not UTF-8`, {
     hint: 'It has to be fixed at the service.',

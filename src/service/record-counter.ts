@@ -1,7 +1,7 @@
 /**
  * Collects and counts the records of one read while its pages arrive. Every record counts in exactly one place (G2).
  */
-import { checkRecord, isRecord, type CheckedRecord, type RecordText } from '../core/daily/record-check.ts';
+import { checkRecord, isCut, isRecord, type CheckedRecord, type RecordText } from '../core/daily/record-check.ts';
 import { writePlainRecord } from '../core/daily/plain-record.ts';
 import type { PageAnswer } from '../core/paging/page.ts';
 import { readPlainPage } from './plain-page.ts';
@@ -224,9 +224,14 @@ function aroundOf({ fromMs, toMs }: Window): Window {
   return { fromMs: fromMs - DAY_MS, toMs: toMs + DAY_MS };
 }
 
-/** Key of a record: its xid, or its text when the xid cannot be read, so that the same page again has no new key. */
+/**
+ * Key of a record: its xid, or its text when the xid cannot be read, so that the same page again has no new key. Of a long
+ * text the start alone is kept; the reason has the digest of the whole.
+ */
 export function keyOf(checked: CheckedRecord): string {
-  return checked.kind === 'row' ? checked.row.xid : (checked.record.xid ?? checked.record.raw);
+  if (checked.kind === 'row') return checked.row.xid;
+  const { xid, raw, reason } = checked.record;
+  return xid ?? (isCut(raw) ? reason : raw);
 }
 
 const mostNamesShown = 20;

@@ -7,6 +7,7 @@
  *   up to 300,000 values, no large record    the same, after one pass over the text
  *   else                                     each record by itself, whenever it is asked for
  */
+import { createHash } from 'node:crypto';
 import { counted } from '../core/base/text.ts';
 import { mostLevels } from '../core/base/nesting.ts';
 import { UnreadRecord, type RecordText } from '../core/daily/record-check.ts';
@@ -176,6 +177,7 @@ function recordText(body: string, record: () => Span | undefined): RecordText {
   let members: ReadonlyMap<string, Span> | undefined;
   return {
     whole: (mostChars) => textAt(body, record(), mostChars),
+    digest: () => digestOf(body, record()),
     member: (name) => {
       const span = record();
       members ??= span === undefined ? new Map() : memberSpans(body, span);
@@ -188,6 +190,16 @@ function textAt(body: string, span: Span | undefined, mostChars = Infinity): str
   if (span === undefined) return 'null';
   return ownText(escaped(body.slice(span.start, Math.min(span.end, span.start + mostChars))));
 }
+
+/** By parts, so that no copy of a long text is made; in UTF-16, since UTF-8 has one form for all lone surrogates. */
+function digestOf(body: string, { start, end }: Span = { start: 0, end: 0 }): string {
+  const hash = createHash('sha256');
+  for (let at = start; at < end; at += digestedChars)
+    hash.update(body.slice(at, Math.min(end, at + digestedChars)), 'utf16le');
+  return hash.digest('hex');
+}
+
+const digestedChars = 64 * 1024;
 
 /** A copy: what V8 cuts out of a string retains the whole string, here the page. */
 function ownText(part: string): string {

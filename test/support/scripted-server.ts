@@ -19,9 +19,10 @@ export interface Reply {
   readonly body?: unknown;
   /**
    * `reset`: the connection is reset instead of an answer. `truncate`: it ends half-way through the body. `hang`: no
-   * answer is sent. `stall`: the body stops half-way and the connection stays open.
+   * answer is sent. `stall`: the body stops half-way and the connection stays open. `stall-head` and `reset-head`: the
+   * same behind the head, before the first byte of the body.
    */
-  readonly fault?: 'reset' | 'truncate' | 'hang' | 'stall';
+  readonly fault?: 'reset' | 'truncate' | 'hang' | 'stall' | 'stall-head' | 'reset-head';
 }
 
 /** `index` counts requests from 0. */
@@ -92,6 +93,12 @@ function send(reply: Reply, response: ServerResponse, socket: Socket): void {
   const bytes = bytesOf(body);
   const length = { 'content-length': String(bytes.length) };
   response.writeHead(status, { 'content-type': 'application/json', ...length, ...headers });
+  if (fault === 'stall-head' || fault === 'reset-head') {
+    response.flushHeaders();
+    // A tick later, so that the head arrives before the reset.
+    if (fault === 'reset-head') setTimeout(() => socket.resetAndDestroy(), 20);
+    return;
+  }
   if (fault === undefined) response.end(bytes);
   else response.write(bytes.subarray(0, bytes.length / 2), () => (fault === 'truncate' ? socket.destroy() : undefined));
 }

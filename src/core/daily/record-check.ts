@@ -35,6 +35,8 @@ export type CheckedRecord =
 export interface RecordText {
   /** The first `mostChars` characters. */
   whole(mostChars: number): string;
+  /** SHA-256 of all of it, in hex: two records may begin alike. */
+  digest(): string;
   member(name: string): string;
 }
 
@@ -67,7 +69,8 @@ const longestShownValue = 60;
  * quarantined for null or another type where the field does not allow it, for an int32 out of range, for a date that
  * does not exist, for text that is not Unicode, for more than 64 levels of arrays and objects, for more than 1,000 extra
  * fields, and for a text or extra fields of more than 65,536 characters. A date without an offset is in the calendar's
- * zone. Quarantined records and extra fields keep their original text, a quarantined record its first 65,536 characters.
+ * zone. Quarantined records and extra fields keep their original text, a quarantined record its first 65,536 characters:
+ * the reason then has the digest of the whole.
  */
 export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: RecordText): CheckedRecord {
   if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], {});
@@ -196,7 +199,14 @@ function isExact(text: string): boolean {
   return significant <= exactDigits && size >= leastNormal && size < Infinity;
 }
 
-const cutShort = `only its first ${figure(mostTextChars)} characters are kept`;
+/** Whether a quarantined record keeps no more than the start of its text. */
+export function isCut(raw: string): boolean {
+  return raw.length >= mostTextChars;
+}
+
+function cutShort(text: RecordText): string {
+  return `only its first ${figure(mostTextChars)} characters are kept (SHA-256 of all: ${text.digest()})`;
+}
 
 function quarantine(
   text: RecordText,
@@ -210,7 +220,7 @@ function quarantine(
   const { xid = null, instantMs } = read;
   const day = read.day === undefined ? null : dayText(read.day);
   const raw = text.whole(mostTextChars);
-  const reason = [...faults, ...(raw.length < mostTextChars ? [] : [cutShort])].join('; ');
+  const reason = [...faults, ...(isCut(raw) ? [cutShort(text)] : [])].join('; ');
   return { kind: 'quarantined', record: { raw, reason, xid, day }, instantMs };
 }
 

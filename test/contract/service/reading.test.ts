@@ -220,6 +220,20 @@ describe('the read of a window', () => {
     },
   );
 
+  it.each<readonly [string, (end: string) => string]>([
+    ['no xid', (end) => `{"note":"${'x'.repeat(70_000)}${end}"}`],
+    ['no object', (end) => `"${'x'.repeat(70_000)}${end}"`],
+  ])('G2: two long records that begin alike are two: %s', async (_name, text) => {
+    const { read } = await readerOver((sent) => ({
+      body: queryOf(sent)['page'] === '1' ? `[${text('a')},${text('b')},${text('a')}]` : [],
+    }));
+    const reading = await read();
+    expect(reading.counts).toMatchObject({ read: 3, quarantined: 2, repeated: 1 });
+    expect(new Set(reading.quarantined.map(({ raw }) => raw)).size).toBe(1);
+    expect(new Set(reading.quarantined.map(({ reason }) => reason)).size).toBe(2);
+    expectBalance(reading);
+  });
+
   it('G10: the name of an extra field that repeats the token is hidden in the notices', async () => {
     await using server = await startScriptedServer(pagesOf([record(0, { 'tok-en-4711-x': 1, note: 2 })]));
     await using client = serviceAt(server.baseUrl, { token: { kind: 'value', value: 'tok-en-4711-x' } });

@@ -68,6 +68,25 @@ describe('the budget of bodies', () => {
     await fc.assert(property);
   });
 
+  it('turns come in the order of places, and younger bodies that take room meanwhile do not delay them', async () => {
+    const places = fc.array(fc.boolean(), { minLength: 1, maxLength: 20 });
+    const property = fc.asyncProperty(places, async (isGivenUp) => {
+      const budget = new BodyBudget(maxBodyBytes);
+      const open = Array.from({ length: isGivenUp.length + 1 }, () => opened(budget));
+      for (const [index, each] of open.slice(1).entries()) grow(each, isGivenUp[index] === true ? 2_500 : 10);
+      const waiting = open.filter((body) => body.isWaiting);
+      expect(waiting).toHaveLength(isGivenUp.filter(Boolean).length);
+      for (const [index, oldest] of open.entries()) {
+        const stillWaiting = open.slice(index).filter((body) => body.isWaiting);
+        expect(stillWaiting).toEqual(waiting.filter((body) => open.indexOf(body) > index));
+        oldest.place.close();
+        await Promise.resolve();
+        await Promise.resolve();
+      }
+    });
+    await fc.assert(property);
+  });
+
   it('a wait for the turn ends with its signal, and the next one has its turn', async () => {
     const budget = new BodyBudget(maxBodyBytes);
     const [oldest, left, next] = [budget.open(), budget.open(), budget.open()];

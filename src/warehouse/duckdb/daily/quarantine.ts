@@ -1,6 +1,7 @@
 /** Records that break the contract, stored with their raw JSON until a later reading covers them again. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
+import { mostTextChars } from '../../../core/daily/record-check.ts';
 import { instant, jsonText, relationOf } from '../file/sql.ts';
 
 const entryRelation = relationOf('$1', {
@@ -18,7 +19,8 @@ const entryRelation = relationOf('$1', {
  * Deletes the entries that a complete reading covers, in the transaction of the merge (reads `merge_window` and
  * `staged_row`): entries whose window lies within its own; entries whose day lies inside it in every time zone; and
  * entries of a record that it contains, by xid or verbatim. The last two matter at the edges, where windows of two
- * nights overlap; they are all that an unverified reading deletes.
+ * nights overlap; they are all that an unverified reading deletes. Of a long record the start alone is stored, and the
+ * reason has the digest of the whole.
  */
 const forgetSeen = `
   DELETE FROM quarantine q USING merge_window w WHERE q.uwi = w.uwi AND (
@@ -26,7 +28,8 @@ const forgetSeen = `
     OR (w.is_verified AND q.production_day - INTERVAL 14 HOUR >= w.from_at::TIMESTAMP AND q.production_day + INTERVAL 36 HOUR <= w.to_at::TIMESTAMP)
     OR lower(q.xid) IN (SELECT s.xid::VARCHAR FROM staged_row s JOIN merge_window m USING (window_no) WHERE m.uwi = q.uwi)
     OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND lower(e.xid) = lower(q.xid))
-    OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND e.raw = q.raw))`;
+    OR EXISTS (FROM quarantine_entry e WHERE e.uwi = q.uwi AND e.raw = q.raw
+      AND (strlen(q.raw) < ${mostTextChars} OR e.reason = q.reason)))`;
 
 /** Replaces the entries of these windows by those of this reading. `isStored`: a well of them has entries. */
 export async function replaceQuarantine(

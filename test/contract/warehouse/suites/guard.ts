@@ -178,6 +178,16 @@ export function describeGuards(open: OpenWarehouse): void {
       ]);
     });
 
+    it('G2: tells two long records that begin alike apart by their reasons, and does not tell one twice', async () => {
+      const { warehouse } = test();
+      const cut = (digest: string) => ({ ...unreadable({ raw: `"${'x'.repeat(65_535)}` }), reason: digest });
+      await loadOne(warehouse, reading([], { from: dayOf(1), to: dayOf(10), quarantined: [cut('a')] }));
+      await loadOne(warehouse, reading([], { from: dayOf(8), to: dayOf(12), quarantined: [cut('b'), cut('a')] }));
+      expect(await ask(warehouse, 'SELECT reason FROM quarantine ORDER BY 1')).toEqual([['a'], ['b']]);
+      await loadOne(warehouse, reading([], { from: dayOf(10), to: dayOf(14), quarantined: [cut('b')] }));
+      expect(await ask(warehouse, 'SELECT reason FROM quarantine ORDER BY 1')).toEqual([['a'], ['b']]);
+    });
+
     it('keeps what a window does not reach, though it finds a record of its own', async () => {
       const { warehouse } = test();
       const early = [unreadable({ xid: 1, day: dayOf(5) }), unreadable({ raw: '"early"' })];

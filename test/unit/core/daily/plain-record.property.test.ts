@@ -10,7 +10,7 @@ import { rowsOf } from '../../../support/daily-rows.ts';
 import { someRecordText } from '../../../support/raw-records.ts';
 
 const someZone = fc.constantFrom('UTC', 'Europe/Oslo', 'America/St_Johns', 'Pacific/Apia');
-const noText: RecordText = { whole: () => '', member: () => 'null' };
+const noText: RecordText = { whole: () => '', digest: () => '', member: () => 'null' };
 const [xid, date] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '2024-02-01T00:00:00Z'];
 const good = { xid, date };
 
