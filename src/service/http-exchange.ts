@@ -77,7 +77,8 @@ export function createExchange(
         headers: headersOf(request, authorization),
         // As bytes: undici needs three times as long for a long text (docs/decisions/0008-how-chunks-travel.md).
         body: body === undefined ? null : Buffer.from(body),
-        // A body never rests (body-budget.ts).
+        // A body never rests (body-budget.ts): packed bytes that come faster than they are unpacked wait here, outside the
+        // budget of bodies, up to this length.
         highWaterMark: maxBodyBytes,
       };
       const room = { place, maxBytes: maxBodyBytes, blockBytes, mayComeAgain: context.isRead };
