@@ -123,7 +123,10 @@ test('G8: a worker stays below its memory whatever a service answers, and the we
   const worker = home.start(['worker'], { env: { WELLSYNC_WORKER_MEMORY_MB: String(memoryMb) } });
   await worker.hears('Ctrl-C stops');
   const range = ['--from', '2024-01-01', '--to', '2024-01-11'];
-  const { code } = await home.run(['export', 'daily-production', '--wells', file, ...range, '--wait', '--json']);
+  const exporting = home.run(['export', 'daily-production', '--wells', file, ...range, '--wait', '--json']);
+  const isOver = await Promise.race([exporting.then(() => true), worker.ended.then(() => false)]);
+  expect(isOver, worker.said()).toBe(true);
+  const { code } = await exporting;
   const peakMb = peakMegabytes(worker.pid);
   console.log(`${peakMb.toFixed(0)} MB at the most`);
   worker.signal('SIGTERM');
