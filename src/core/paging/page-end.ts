@@ -83,6 +83,9 @@ export type PagesEnd =
 /** Fewer rows than this allow no overlapping page. */
 const leastChained = 3;
 
+/** Fewer rows than this fill a page that is two rows shorter: it would not show the end. */
+const leastShortened = 5;
+
 /** The limits to try for a wanted one: the limit itself (at least 5), the smallest default in wide use, no limit. */
 export function limitsFor(wanted: number): readonly PageLimit[] {
   return wanted > 100 ? [wanted, 100, undefined] : [Math.max(leastCut, wanted), undefined];
@@ -137,8 +140,8 @@ function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<P
     if (keysOf(other).some((key) => !first.includes(key))) return undefined;
     if (first.length === 0) return endOf();
   }
-  const next = yield askPastFirst(pageBase + 1, first);
-  return yield* readOn({ ...options, limit, pageBase, first, exact: true }, next);
+  const ask = askPastFirst(pageBase + 1, first);
+  return yield* readOn({ ...options, limit, pageBase, first, start: ask.limit, exact: true }, yield ask);
 }
 
 /**
@@ -162,8 +165,10 @@ function* readCarefully(limit: PageLimit, options: PagesOptions): Paging<PagingE
   }
   if (one.keys.length === 0) return endOf();
   if (limit === undefined) return yield* readPasses(limit, options);
-  const answer = yield askPastFirst(2, one.keys);
-  return yield* readOnOrInPasses({ ...options, limit, pageBase: 1, first: one.keys, exact: false }, answer);
+  const ask = askPastFirst(2, one.keys);
+  const answer = yield ask;
+  const page = { ...options, limit, pageBase: 1, first: one.keys, start: ask.limit, exact: false } as const;
+  return yield* readOnOrInPasses(page, answer);
 }
 
 /** Page 0 has rows: it is the first page, or the service also answers page 0 with page 1. */
@@ -173,11 +178,13 @@ function* readFromPageZero(first: readonly string[], limit: PageLimit, options: 
   const one = yield { ...ask, again: ask.limit };
   const head = first.slice(0, ask.limit);
   if (!areSame(keysOf(one), head)) {
-    return yield* readOnOrInPasses({ ...options, limit, pageBase: 0, first, exact: false }, one);
+    return yield* readOnOrInPasses({ ...options, limit, pageBase: 0, first, start: ask.limit, exact: false }, one);
   }
-  const two = yield { ...ask, page: 2, again: ask.limit };
-  if (first.length < leastChained || !areSame(keysOf(two), head)) {
-    return yield* readOnOrInPasses({ ...options, limit, pageBase: 1, first, exact: false }, two);
+  // Another limit: where pages are honoured, as many rows that come before each request do not make all pages alike.
+  const start = first.length < leastShortened ? ask.limit : ask.limit - 1;
+  const two = yield { page: 2, limit: start, again: start };
+  if (first.length < leastChained || !areSame(keysOf(two), first.slice(0, start))) {
+    return yield* readOnOrInPasses({ ...options, limit, pageBase: 1, first, start, exact: false }, two);
   }
   const found = { pagingHonoured: false, limitHonoured: head.length < first.length };
   return yield* readUnpaged(first, found, limit, options);
@@ -187,6 +194,8 @@ interface FirstPage extends PagesOptions {
   readonly limit: number;
   readonly pageBase: 0 | 1;
   readonly first: readonly string[];
+  /** Position at which the second page was asked to begin, and its limit: rows of the first page from there on come again. */
+  readonly start: number;
   /** Whether the second page must begin exactly at the computed row; otherwise any overlap is accepted. */
   readonly exact: boolean;
 }
@@ -200,11 +209,10 @@ function* readOnOrInPasses(page: FirstPage, answer: PageAnswer): Paging<PagingEn
 
 /** Undefined when the pages cannot be joined. */
 function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefined> {
-  const { first, pageBase, exact, maxPages, limit } = page;
+  const { first, start, pageBase, exact, maxPages, limit } = page;
   const keys = keysOf(answer);
   if (answer.kind === 'refused') return undefined;
   if (first.length < leastChained) return keys.every((key) => first.includes(key)) ? endOf() : undefined;
-  const start = first.length - 1;
   // A page that begins with an earlier row repeats rows of the page before: it shows nothing of the limit.
   const isInPlace = keys[0] === first[start];
   const honoured = { pagingHonoured: true, ...(isInPlace ? { limitHonoured: true } : {}) };
