@@ -1,6 +1,6 @@
 /**
- * The quick check of a record: writes one that is right in every field straight into the columns of its window. Measured
- * at 0.9 us of CPU, where the full check takes 6 us. It accepts no record that the full check (record-check.ts) would
+ * The quick check of a record: writes one that is right in every field straight into the columns of its window. With
+ * the columns it takes 1.5 us of CPU, where the full check took 6. It accepts no record that the full check (record-check.ts) would
  * quarantine, and writes what the full check reads; a property test compares the two.
  */
 import { instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';

@@ -87,7 +87,7 @@ describe('rows that are inserted and removed between any two requests', () => {
         const model = { ...any, ...rows, page: 'honoured', anyLimit: 'honoured', overlap: false } as const;
         expectNothingLost(readWhileMoving(model, wanted, moves));
       }),
-      5_000,
+      20_000,
     );
   });
 
@@ -123,7 +123,7 @@ describe('rows that are inserted and removed between any two requests', () => {
         fc.pre(isPaged || (model.startBound !== 'ignored' && model.endBound !== 'ignored'));
         expectNothingLost(readWhileMoving(model, wanted, moves));
       }),
-      5_000,
+      20_000,
     );
   });
 
