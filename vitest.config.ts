@@ -17,7 +17,8 @@ const fullFiles = [
   'push-file.test.ts',
   'duckdb.test.ts',
 ];
-const fullSetup = ['test/support/full-suite-setup.ts'];
+const usualSetup = ['test/support/property-seed.ts'];
+const fullSetup = [...usualSetup, 'test/support/full-suite-setup.ts'];
 const fullTimeoutMs = 900 * seconds;
 
 /**
@@ -41,7 +42,7 @@ function project(
       name,
       include: isFullSuite ? fullFiles.map((file) => `test/${name}/**/${file}`) : [`test/${name}/**/*.test.ts`],
       exclude: isFullSuite ? [] : ['**/*.full.test.ts'],
-      setupFiles: isFullSuite ? fullSetup : [],
+      setupFiles: isFullSuite ? fullSetup : usualSetup,
       testTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       hookTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       maxWorkers: options.files,

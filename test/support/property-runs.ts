@@ -1,7 +1,4 @@
-/**
- * Number of runs of properties: that of the test, and more in the full suite. WELLSYNC_TEST_RUNS overrides both;
- * WELLSYNC_TEST_SEED repeats a failure.
- */
+/** Number of runs of properties: that of the test, and more in the full suite. WELLSYNC_TEST_RUNS overrides both. */
 import fc from 'fast-check';
 import { bySuite } from './suite-size.ts';
 
@@ -15,10 +12,7 @@ export async function expectForAllAsync<Values>(property: fc.IAsyncProperty<Valu
   await fc.assert(property, runsOf(bySuite(1, 5) * numRuns));
 }
 
-function runsOf(numRuns: number): { readonly numRuns: number; readonly seed?: number } {
-  const { WELLSYNC_TEST_RUNS: runs, WELLSYNC_TEST_SEED: seed } = process.env;
-  return {
-    numRuns: runs === undefined ? numRuns : Number(runs),
-    ...(seed === undefined ? {} : { seed: Number(seed) }),
-  };
+function runsOf(numRuns: number): { readonly numRuns: number } {
+  const runs = process.env['WELLSYNC_TEST_RUNS'];
+  return { numRuns: runs === undefined ? numRuns : Number(runs) };
 }

@@ -262,6 +262,6 @@ function* readUnpaged(
   if (result !== 'undated') return result.kind === 'end' ? endOf(found) : result;
   const pages = yield* readInPasses({ ...options, limit });
   if (pages.kind !== 'same-page') return pages;
-  const fewer = yield { page: 1, limit: pages.keys.length - 1, again: Infinity };
+  const fewer = yield { page: 0, limit: pages.keys.length - 1, again: Infinity };
   return areSame(keysOf(fewer), pages.keys) ? endOf(found) : failWith('page-ignored');
 }

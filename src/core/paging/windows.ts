@@ -1,7 +1,8 @@
 /**
  * Reading by windows, for a service that ignores `page`: the window is halved until each answer is shorter than a
  * previous one, and so cannot have been cut. Every answer is a view of one moment, so a row is missed only if its date
- * changes.
+ * changes. All requests are for page 0, which has rows whenever this rule is used: should rows that move have made a
+ * service look as if it ignored `page`, each answer still begins with the first row of its window.
  */
 import { endOf, failWith, keysOf, type PageLimit, type Paging, type PagingEnd } from './page.ts';
 import { askedWindow, DAY_MS, halvesOf, type Window } from '../time/window.ts';
@@ -63,7 +64,7 @@ interface Half {
 function* askHalves(whole: Window, limit: PageLimit): Paging<readonly Half[] | undefined> {
   const halves: Half[] = [];
   for (const window of halvesOf(whole)) {
-    const answer = yield { page: 1, limit, window: askedWindow(window), again: Infinity };
+    const answer = yield { page: 0, limit, window: askedWindow(window), again: Infinity };
     if (answer.kind === 'refused') return undefined;
     const isBeyond = answer.kind === 'page' && answer.isBeyond === true;
     halves.push({ window, keys: keysOf(answer), isBeyond });

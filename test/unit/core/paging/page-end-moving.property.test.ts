@@ -115,6 +115,16 @@ describe('rows that are inserted and removed between any two requests', () => {
     expectNothingLost(readWhileMoving(model, 13, moves));
   });
 
+  it('G4: rows that come before each request, in any number, lose nothing when they make pages look ignored', () => {
+    const days = Array.from({ length: 20 }, (_, day) => day);
+    const model = { ...modelOfGrants, maxLimit: 5, order: 'descending', days } as const;
+    const moves = [
+      { beforeRequest: 1, kind: 'come', day: 20, days: 4 },
+      { beforeRequest: 2, kind: 'come', day: 24, days: 2 },
+    ] as const;
+    expectNothingLost(readWhileMoving(model, 5, moves));
+  });
+
   it('G4: a read returns every row that stays while others move, when pages or limits are ignored', () => {
     expectForAll(
       fc.property(models, wantedLimits, changes, (any, wanted, moves) => {
