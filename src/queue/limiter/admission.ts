@@ -1,4 +1,4 @@
-/** One question to Redis for leave to send a request, and its answer. */
+/** Questions to Redis for leave to send a request, those of one moment together, and their answers. */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
@@ -24,6 +24,11 @@ export type AdmissionAnswer =
   /** The rate leaves no time of sending within the longest wait; there is one after `delayMs`. */
   | { readonly kind: 'far'; readonly delayMs: number };
 
+interface Asker {
+  readonly resolve: (answer: AdmissionAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** A reservation further ahead is refused, so that callers who give up have reserved little. */
 const longestWaitMs = 30_000;
 
@@ -36,6 +41,9 @@ export class Admission {
   readonly #process = randomUUID();
   /** Leases to be given back. */
   readonly #spent: string[] = [];
+  /** Those who ask, by their tokens, until their questions are sent. */
+  #asked = new Map<string, Asker>();
+  #isSending = false;
 
   constructor(redis: Redis, keys: LimiterKeys, limits: Limits) {
     this.#redis = redis;
@@ -45,26 +53,48 @@ export class Admission {
     this.#interval = requestsPerSecond === undefined ? 0 : Math.ceil(1_000_000 / requestsPerSecond);
   }
 
-  /** `token` names the lease. */
-  async ask(token: string): Promise<AdmissionAnswer> {
-    const spent = this.#spent.splice(0);
-    const { hold: held, leases, rate, waiting } = this.#keys;
-    const { concurrency, leaseMs } = this.#limits;
-    const values = [concurrency, leaseMs, token, this.#process, this.#interval, longestWaitMs * 1_000, ...spent];
-    return answerOf(await runScript(this.#redis, admit, [held, leases, rate, waiting], values));
+  /** `token` names the lease. Questions of the same moment are one request to Redis: each of them costs a round trip. */
+  ask(token: string): Promise<AdmissionAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#asked.set(token, { resolve, reject });
+      this.#sendSoon();
+    });
   }
 
   /**
-   * Gives a lease back, with the question for the next one where that is put at once: it is then one request to Redis,
-   * not two. If it does not reach Redis, the lease expires by itself.
+   * Gives a lease back, with the questions that are put at once. A question that was not sent yet is dropped. If this does
+   * not reach Redis, the lease expires by itself.
    */
   giveBack(token: string): void {
+    if (this.#asked.delete(token)) return;
     this.#spent.push(token);
-    if (this.#spent.length > 1) return;
+    this.#sendSoon();
+  }
+
+  #sendSoon(): void {
+    if (this.#isSending) return;
+    this.#isSending = true;
     setImmediate(() => {
+      this.#isSending = false;
       const spent = this.#spent.splice(0);
-      if (spent.length > 0) this.#redis.zrem(this.#keys.leases, ...spent).catch(() => undefined);
+      const asked = this.#asked;
+      this.#asked = new Map();
+      if (asked.size > 0) void this.#send(asked, spent);
+      else if (spent.length > 0) this.#redis.zrem(this.#keys.leases, ...spent).catch(() => undefined);
     });
+  }
+
+  async #send(asked: ReadonlyMap<string, Asker>, spent: readonly string[]): Promise<void> {
+    const { hold: held, leases, rate, waiting } = this.#keys;
+    const { concurrency, leaseMs } = this.#limits;
+    const limits = [concurrency, leaseMs, this.#process, this.#interval, longestWaitMs * 1_000];
+    const values = [...limits, asked.size, ...asked.keys(), ...spent];
+    try {
+      const all = (await runScript(this.#redis, admit, [held, leases, rate, waiting], values)) as readonly unknown[];
+      for (const [place, { resolve }] of [...asked.values()].entries()) resolve(answerOf(all[place]));
+    } catch (error) {
+      for (const { reject } of asked.values()) reject(error);
+    }
   }
 
   /** Another time of sending for a request that missed its own: the milliseconds until then. */

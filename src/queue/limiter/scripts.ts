@@ -52,36 +52,55 @@ redis.call('SET', rateKey, string.format('%.0f', next + interval), 'PX', math.ce
 export const answers = { granted: 0, held: 1, full: 2, far: 3 } as const;
 
 /**
- * KEYS: hold, leases, rate, waiting. ARGV: most leases, lease in ms, token, process, interval in microseconds (0 without
- * a rate), the longest wait in microseconds, then the tokens of leases that are given back first, in any case. Takes a
- * lease and reserves the time of sending, or neither.
+ * KEYS: hold, leases, rate, waiting. ARGV: most leases, lease in ms, process, interval in microseconds (0 without a rate),
+ * the longest wait in microseconds, number of tokens that ask for a lease, those tokens, then the tokens of leases that are
+ * given back first, in any case. For each token in turn, takes a lease and reserves the time of sending, or neither.
  *
- * Returns {granted, microseconds until the request may be sent, whether another process waits for a lease}, {held,
- * now in ms, {until, asked, tooLong}}, {full}, or {far, milliseconds until a reservation may be had}.
+ * Returns an answer for each token that asks: {granted, microseconds until the request may be sent, whether another
+ * process waits for a lease}, {held, now in ms, {until, asked, tooLong}}, {full}, or {far, milliseconds until a
+ * reservation may be had}.
  */
 export const admit = redisScript(`${clock}
-for place = 7, #ARGV do redis.call('ZREM', KEYS[2], ARGV[place]) end
+local asking = tonumber(ARGV[6])
+for place = 7 + asking, #ARGV do redis.call('ZREM', KEYS[2], ARGV[place]) end
+local all = {}
 if redis.call('EXISTS', KEYS[1]) == 1 then
-  return {${answers.held}, now, redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')}
+  local held = {${answers.held}, now, redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')}
+  for place = 1, asking do all[place] = held end
+  return all
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-if redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[1]) then
-  redis.call('SET', KEYS[4], ARGV[4], 'PX', 5000)
-  return {${answers.full}}
-end
-local wait = 0
-local interval = tonumber(ARGV[5])
-if interval > 0 then
-  local rateKey = KEYS[3]
-  ${reservation}
-  if wait > tonumber(ARGV[6]) then return {${answers.far}, math.ceil((wait - ARGV[6]) / 1000)} end
-  ${keepReservation}
-end
-redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
-redis.call('PEXPIRE', KEYS[2], ARGV[2])
+local room = ARGV[1] - redis.call('ZCARD', KEYS[2])
+local interval = tonumber(ARGV[4])
 local waiting = redis.call('GET', KEYS[4])
-if waiting == ARGV[4] then redis.call('DEL', KEYS[4]) end
-return {${answers.granted}, wait, (waiting and waiting ~= ARGV[4]) and 1 or 0}`);
+local othersWait = (waiting and waiting ~= ARGV[3]) and 1 or 0
+local rateKey = KEYS[3]
+local isFull = false
+for place = 1, asking do
+  if room < 1 then
+    isFull = true
+    all[place] = {${answers.full}}
+  else
+    local wait = 0
+    local isFar = false
+    if interval > 0 then
+      ${reservation}
+      isFar = wait > tonumber(ARGV[5])
+      if not isFar then ${keepReservation} end
+    end
+    if isFar then
+      all[place] = {${answers.far}, math.ceil((wait - ARGV[5]) / 1000)}
+    else
+      redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[6 + place])
+      redis.call('PEXPIRE', KEYS[2], ARGV[2])
+      room = room - 1
+      all[place] = {${answers.granted}, wait, othersWait}
+    end
+  end
+end
+if isFull then redis.call('SET', KEYS[4], ARGV[3], 'PX', 5000)
+elseif waiting == ARGV[3] then redis.call('DEL', KEYS[4]) end
+return all`);
 
 /** KEYS: rate. ARGV: interval in microseconds. Returns the microseconds until the request may be sent. */
 export const reserve = redisScript(`${clock}
