@@ -13,13 +13,15 @@ import { shareDatabaseFile, type DatabaseFile, type HandleSettings } from './fil
 import { createDeletionLedger } from './cleanup/deletion-ledger.ts';
 import { readKnownVersion, schemaVersion } from './schema/migrations.ts';
 import type { FileSettings } from './file/open-file.ts';
-import { createOwnership } from './ownership/ownership-store.ts';
+import { BeatFile } from './ownership/beat-file.ts';
+import { createOwnership } from '../sql/ownership/ownership-store.ts';
 import { createPushStore } from './pushes/push-store.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
 import { createRetention } from './retention/retention-store.ts';
 import { createRunLedger } from './runs/run-ledger.ts';
-import { createProfileStore } from './runs/profile-store.ts';
+import { createProfileStore } from '../sql/runs/profile-store.ts';
+import { databaseOf } from './file/sql-database.ts';
 import { readRows } from './file/sql.ts';
 import { createTimeSeriesStore } from './definitions/time-series-store.ts';
 import { createWellStore } from './definitions/well-store.ts';
@@ -91,13 +93,14 @@ async function tryWriting(file: DatabaseFile): Promise<void> {
 }
 
 function ledgerOf(file: DatabaseFile, now: () => number): Ledger {
+  const database = databaseOf(file);
   return {
-    ownership: createOwnership(file, now),
+    ownership: createOwnership(database, new BeatFile(file.path, now)),
     runs: createRunLedger(file),
     pushes: createPushStore(file),
     cleanupPlans: createCleanupPlans(file),
     deletions: createDeletionLedger(file),
-    profiles: createProfileStore(file),
+    profiles: createProfileStore(database),
     retention: createRetention(file),
     order: createStorageOrder(file),
   };

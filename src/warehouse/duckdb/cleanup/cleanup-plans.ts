@@ -7,10 +7,12 @@ import { UsageError } from '../../../core/base/errors.ts';
 import type { RunState } from '../../../core/run/run.ts';
 import type { CleanupPlans, TargetSlice } from '../../port/cleanup.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { instant, jsonText, readRows, streamRows, wellFormed } from '../file/sql.ts';
+import { sessionOf } from '../file/session.ts';
+import { instant, jsonText, readRows, streamRows } from '../file/sql.ts';
+import { wellFormed } from '../../sql/json-text.ts';
 import { appendRows } from '../file/append-rows.ts';
 import { readRecentProduction } from './recent-production.ts';
-import { claimForService } from '../ownership/service-claim.ts';
+import { claimForService } from '../../sql/ownership/service-claim.ts';
 
 /** Longest time for making a plan, in days: older drafts are abandoned. */
 const keepDraftsDays = 1;
@@ -23,7 +25,7 @@ export function createCleanupPlans(file: DatabaseFile): CleanupPlans {
     draft: (draftId, targets) => file.transact((connection) => appendTargets(connection, draftId, targets)),
     keep: (draftId, plan) =>
       file.transact(async (connection) => {
-        if (file.service !== undefined) await claimForService(connection, file.service);
+        if (file.service !== undefined) await claimForService(sessionOf(connection), file.service);
         await keepPlan(connection, draftId, plan);
       }),
     read: (planId) => file.transact(async (connection) => (await readPlans(connection, 'plan_id = $1', [planId]))[0]),

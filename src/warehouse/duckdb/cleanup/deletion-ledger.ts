@@ -12,9 +12,10 @@ import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../../port/c
 import type { QueryResult } from '../../port/query.ts';
 import { planOfRun } from './cleanup-plans.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
+import { sessionOf } from '../file/session.ts';
 import { appendEntries, readHead, verifyAudit } from './deletion-audit.ts';
 import { useRows } from '../query/query.ts';
-import { readNames } from '../ownership/service-names.ts';
+import { readNames } from '../../sql/ownership/service-names.ts';
 import { settleOpen } from '../runs/run-units.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
 import { endDeletedTimeSeries } from '../definitions/time-series-store.ts';
@@ -35,7 +36,7 @@ async function begin(
   { runId, units, serviceUrl, atMs }: Parameters<DeletionLedger['begin']>[0],
 ): Promise<readonly BegunDeletion[]> {
   const plan = await claimedPlan(connection, runId);
-  if (!(await readNames(connection, serviceUrl)).includes(plan.serviceUrl)) {
+  if (!(await readNames(sessionOf(connection), serviceUrl)).includes(plan.serviceUrl)) {
     throw new AccessError(
       'other-service',
       `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`,

@@ -2,12 +2,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { grouped } from '../../../core/base/grouped.ts';
 import { type DayInterval, mergeDays } from '../../../core/daily/coverage.ts';
+import { dayOfNumber } from '../../sql/session.ts';
 import { jsonText, readRows, relationOf } from '../file/sql.ts';
-
-/** SQL of the calendar day for a day number: days since 1970-01-01. */
-export function dayOfNumber(expression: string): string {
-  return `DATE '1970-01-01' + (${expression})::INTEGER`;
-}
 
 /** Whole days that were read of a well. */
 export interface ReadDays {

@@ -14,7 +14,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { grouped } from '../../../core/base/grouped.ts';
 import type { DayInterval, WellCoverage } from '../../../core/daily/coverage.ts';
 import type { CoverageQuestion, CoverageSurvey } from '../../port/coverage.ts';
-import { dayOfNumber } from './coverage-ledger.ts';
+import { dayOfNumber } from '../../sql/session.ts';
 import { jsonText, readRows, streamRows } from '../file/sql.ts';
 
 /** SQL of the days of [from, to) in a month, as bits: bit 1 is the first of the month. */

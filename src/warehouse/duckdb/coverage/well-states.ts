@@ -1,7 +1,7 @@
 /** Wells that need a look: stale ones, ones that the service does not know, and what is known of a well without a day. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { StaleWell, StaleWellsQuestion, UnknownWell, WellTrace } from '../../port/coverage.ts';
-import { dayOfNumber } from './coverage-ledger.ts';
+import { dayOfNumber } from '../../sql/session.ts';
 import { jsonText, readRows } from '../file/sql.ts';
 import { unknownOf } from '../runs/unknown-targets.ts';
 

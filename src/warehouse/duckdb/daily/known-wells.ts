@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { grouped } from '../../../core/base/grouped.ts';
 import type { SoundDays } from '../../../core/daily/due-window.ts';
 import type { Watermark } from '../../port/daily-production.ts';
-import { dayOfNumber } from '../coverage/coverage-ledger.ts';
+import { dayOfNumber } from '../../sql/session.ts';
 import { jsonText, readRows } from '../file/sql.ts';
 
 const namedUwis = `SELECT unnest(from_json($1::JSON, '["VARCHAR"]')) AS uwi`;

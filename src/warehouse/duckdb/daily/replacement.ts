@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { named, rowColumns, valueColumns } from '../schema/columns.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import { dayOfNumber } from '../coverage/coverage-ledger.ts';
+import { dayOfNumber } from '../../sql/session.ts';
 import { isInWindow, isInWindows, isOfWells, type KeyedWindow } from './comparison.ts';
 
 /** A window with the counts of its merge. */

@@ -6,7 +6,7 @@ import type { MeasureColumn, RowColumns } from '../../../core/daily/row-columns.
 import { xidBytes } from '../../../core/daily/xid.ts';
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
 import { declared, measureColumns } from '../schema/columns.ts';
-import { wellFormed } from '../file/sql.ts';
+import { wellFormed } from '../../sql/json-text.ts';
 
 /** The final types: the merge casts nothing. `extras` is JSON text. */
 const stagedTable = `CREATE OR REPLACE TEMP TABLE staged_row

@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
 import type { Watermark } from '../../port/daily-production.ts';
-import { dayOfNumber } from '../coverage/coverage-ledger.ts';
+import { dayOfNumber } from '../../sql/session.ts';
 import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
 import { isAmongKeys } from './bounds.ts';
 import type { CountedWindow } from './replacement.ts';

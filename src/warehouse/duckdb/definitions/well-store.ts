@@ -4,7 +4,8 @@ import { isJsonBody, wellContent, type WellBody } from '../../../core/definition
 import type { WellField, WellReading, WellStore } from '../../port/definitions.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { commitDefinitions, settleUnknownDefinitions, type DefinitionTable } from './definition-store.ts';
-import { jsonText, readRows, wellFormed } from '../file/sql.ts';
+import { jsonText, readRows } from '../file/sql.ts';
+import { wellFormed } from '../../sql/json-text.ts';
 
 interface WellRow {
   readonly source_id: string;

@@ -1,14 +1,17 @@
 /** Appends records to a table by data chunks, without a statement or text per row. */
-import type { DuckDBConnection, DuckDBValue, DuckDBDataChunk as DataChunk } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBType, DuckDBValue, DuckDBDataChunk as DataChunk } from '@duckdb/node-api';
 import { rowsPerChunk } from './column-chunk.ts';
 import { DuckDBDataChunk } from './engine.ts';
+
+/** Reads the value of a column of the given type. */
+type ColumnValue<T> = (record: T, type: DuckDBType) => DuckDBValue;
 
 /** Appends records to a table; `columns` reads the value of each column, in the table's order. */
 export async function appendRows<T>(
   connection: DuckDBConnection,
   table: string,
   records: Iterable<T>,
-  columns: ReadonlyArray<(record: T) => DuckDBValue>,
+  columns: ReadonlyArray<ColumnValue<T>>,
   catalog?: 'temp',
 ): Promise<void> {
   const appender = await connection.createAppender(table, null, catalog ?? null);
@@ -17,7 +20,7 @@ export async function appendRows<T>(
     // One chunk for all parts: its memory is only freed when it is collected, and the collector does not see its size.
     const chunk = DuckDBDataChunk.create(types);
     for (const part of partsOf(records, rowsPerChunk)) {
-      fill(chunk, part, columns);
+      fill(chunk, types, part, columns);
       appender.appendDataChunk(chunk);
     }
     appender.flushSync();
@@ -26,14 +29,24 @@ export async function appendRows<T>(
   }
 }
 
-function fill<T>(chunk: DataChunk, records: readonly T[], columns: ReadonlyArray<(record: T) => DuckDBValue>): void {
+function fill<T>(
+  chunk: DataChunk,
+  types: readonly DuckDBType[],
+  records: readonly T[],
+  columns: ReadonlyArray<ColumnValue<T>>,
+): void {
   chunk.reset();
   chunk.rowCount = records.length;
-  for (const [index, valueOf] of columns.entries()) {
+  for (const [index, type] of types.entries()) {
+    const valueOf = columns[index] ?? nullValue;
     const vector = chunk.getColumnVector(index);
-    for (const [place, record] of records.entries()) vector.setItem(place, valueOf(record));
+    for (const [place, record] of records.entries()) vector.setItem(place, valueOf(record, type));
     vector.flush();
   }
+}
+
+function nullValue(): null {
+  return null;
 }
 
 function* partsOf<T>(records: Iterable<T>, size: number): Iterable<readonly T[]> {

@@ -11,15 +11,17 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { TakenOverError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
+import { UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
+import { type Fence, requireEpoch } from '../../sql/ownership/fence.ts';
 import { classified } from './engine-fault.ts';
 import { migrate, schemaVersion } from '../schema/migrations.ts';
 import { fileAt } from './file-identity.ts';
 import { foldLog } from './fold-log.ts';
 import { openFile, type FileSettings, type OpenFile } from './open-file.ts';
-import { inTransaction, readRows } from './sql.ts';
+import { sessionOf } from './session.ts';
+import { inTransaction } from './sql.ts';
 import { isWaitedFor } from './waiting-sign.ts';
 
 const idleMs = 500;
@@ -32,11 +34,6 @@ const pauseMs = { min: 60, spread: 60 } as const;
 /** Settings of one handle of a shared file. */
 export interface HandleSettings {
   readonly service?: ServiceIdentity | undefined;
-}
-
-interface Fence {
-  readonly epoch: number;
-  readonly onTakenOver: (error: Error) => void;
 }
 
 type Work<T> = (connection: DuckDBConnection) => Promise<T>;
@@ -103,7 +100,7 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     },
     transact: async (work) => {
       const fenced: typeof work = async (connection) => {
-        if (fence !== undefined) await requireEpoch(connection, fence, service);
+        if (fence !== undefined) await requireEpoch(sessionOf(connection), fence, service);
         return work(connection);
       };
       try {
@@ -118,24 +115,6 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     foldLog: async () => sessions().foldLog(),
     release: () => (released ??= release()),
   };
-}
-
-/** Keeps a worker that was suspended from committing after another queue took the warehouse over. */
-async function requireEpoch(
-  connection: DuckDBConnection,
-  { epoch, onTakenOver }: Fence,
-  service: ServiceIdentity | undefined,
-): Promise<void> {
-  const [row] = await readRows<{ epoch: number; owner: string | null }>(
-    connection,
-    'SELECT epoch, service AS owner FROM warehouse',
-  );
-  // A worker may have started before the first run wrote the service of the warehouse.
-  const isOfService = service === undefined || row?.owner === null || row?.owner === service.key;
-  if (row?.epoch === epoch && isOfService) return;
-  const error = new TakenOverError();
-  onTakenOver(error);
-  throw error;
 }
 
 /** One name for one file, through symbolic links, even if the file or its directory does not exist yet. */

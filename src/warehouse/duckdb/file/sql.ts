@@ -1,5 +1,6 @@
 /** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
 import type { DuckDBConnection, DuckDBValue } from '@duckdb/node-api';
+import { jsonText as jsonOf } from '../../sql/json-text.ts';
 import { jsonValue } from '../query/json-value.ts';
 
 /** Commits all changes of `work`, or none. */
@@ -46,18 +47,7 @@ export function relationOf(parameter: string, fields: Readonly<Record<string, st
 
 /** JSON text of any value, in a form that DuckDB accepts. */
 export function jsonText(value: unknown): string {
-  return wellFormed(JSON.stringify(value));
-}
-
-/**
- * JSON text without lone surrogates, which JSON allows as escapes and DuckDB refuses: one of them would fail the whole
- * batch, every time. An escaped backslash before `ud800` stays.
- */
-export function wellFormed(json: string): string {
-  if (!json.includes('\\ud')) return json;
-  return json.replaceAll(/\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2})|\\\\|\\ud[89a-f][\da-f]{2}/gi, (escape) =>
-    escape.length === 6 ? '\\ufffd' : escape,
-  );
+  return jsonOf(value).text;
 }
 
 /** SQL of an instant bound as whole milliseconds since 1970 (as a BigInt, or inside a JSON relation as BIGINT). */

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { UnreachableError } from '../../../core/base/errors.ts';
+import type { Beat } from '../../sql/ownership/beat.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission is denied',
@@ -11,14 +12,14 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the disk is read-only',
 };
 
-interface Beat {
+interface WrittenBeat {
   readonly queueId: string;
   readonly epoch: number;
   /** Milliseconds since 1970, by the clock of the host of the file. */
   readonly atMs: number;
 }
 
-export class BeatFile {
+export class BeatFile implements Beat {
   readonly #path: string;
   readonly #now: () => number;
 
@@ -51,7 +52,7 @@ export class BeatFile {
 
   /** Throws UnreachableError('warehouse') if it cannot be written. */
   async replace(queueId: string, epoch: number): Promise<void> {
-    const beat: Beat = { queueId, epoch, atMs: this.#now() };
+    const beat: WrittenBeat = { queueId, epoch, atMs: this.#now() };
     const draft = `${this.#path}.${randomUUID()}`;
     try {
       await writeFile(draft, JSON.stringify(beat));
@@ -77,9 +78,9 @@ export class BeatFile {
   }
 
   /** An unreadable beat counts as none: the epoch alone keeps the warehouse safe. */
-  async #read(): Promise<Beat | undefined> {
+  async #read(): Promise<WrittenBeat | undefined> {
     try {
-      const beat = JSON.parse(await readFile(this.#path, 'utf8')) as Partial<Beat>;
+      const beat = JSON.parse(await readFile(this.#path, 'utf8')) as Partial<WrittenBeat>;
       const { queueId, epoch, atMs } = beat;
       if (typeof queueId !== 'string' || typeof epoch !== 'number' || typeof atMs !== 'number') return undefined;
       return { queueId, epoch, atMs };

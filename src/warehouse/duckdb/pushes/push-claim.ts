@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { isFinished, type RunState } from '../../../core/run/run.ts';
 import type { KnownPush, PushStart, PushStore } from '../../port/pushes.ts';
 import { instant, readRows } from '../file/sql.ts';
-import { namesOfService } from '../ownership/service-names.ts';
+import { namesOfService } from '../../sql/ownership/service-names.ts';
 
 type Claim = Parameters<PushStore['begin']>[0] & {
   /** Key of the service. */

@@ -11,10 +11,11 @@ import {
 import type { PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { keepCounts, noteCounts, settleOpen } from '../runs/run-units.ts';
-import { instant, readRows, wellFormed } from '../file/sql.ts';
+import { instant, readRows } from '../file/sql.ts';
+import { wellFormed } from '../../sql/json-text.ts';
 import { appendRows } from '../file/append-rows.ts';
 import { claimContent, findPush } from './push-claim.ts';
-import { namesOfService } from '../ownership/service-names.ts';
+import { namesOfService } from '../../sql/ownership/service-names.ts';
 
 type Begin = Parameters<PushStore['begin']>[0];
 type Step = Parameters<PushStore['save']>[0];

@@ -4,7 +4,8 @@ import { UsageError } from '../../../core/base/errors.ts';
 import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunRequest } from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { claimForService } from '../ownership/service-claim.ts';
+import { sessionOf } from '../file/session.ts';
+import { claimForService } from '../../sql/ownership/service-claim.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun } from './run-record.ts';
 import { readTotals } from './run-totals.ts';
@@ -17,12 +18,12 @@ export function createRunLedger(file: DatabaseFile): RunLedger {
   return {
     create: (request, targets) =>
       file.transact(async (connection) => {
-        if (file.service !== undefined) await claimForService(connection, file.service);
+        if (file.service !== undefined) await claimForService(sessionOf(connection), file.service);
         await createRun(connection, request, targets);
       }),
     createOnce: (request, targets) =>
       file.transact(async (connection) => {
-        if (file.service !== undefined) await claimForService(connection, file.service);
+        if (file.service !== undefined) await claimForService(sessionOf(connection), file.service);
         const unfinished = await findUnfinished(connection, request);
         if (unfinished === undefined) await createRun(connection, request, targets);
         return unfinished;

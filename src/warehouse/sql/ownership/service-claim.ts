@@ -1,22 +1,24 @@
 /**
- * Keeps a DuckDB warehouse to its service, in the transactions that create a run, save a profile or save a plan (G11).
+ * Keeps a warehouse to its service, in the transactions that create a run, save a profile or save a plan (G11).
  */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { UsageError } from '../../../core/base/errors.ts';
 import { normalAddress, shownService, type ServiceIdentity } from '../../../core/base/service-key.ts';
 import { instantText } from '../../../core/base/text.ts';
-import { readRows } from '../file/sql.ts';
+import { epochMs, lockRows, type SqlSession } from '../session.ts';
 
 /**
  * Assigns a warehouse without a service to this one; does nothing if it has this one. Throws UsageError for another
  * service.
  */
-export async function claimForService(connection: DuckDBConnection, service: ServiceIdentity): Promise<void> {
-  const isClaimed = await checkForService(connection, service);
-  if (!isClaimed) await connection.run('UPDATE warehouse SET service = $1', [service.key]);
+export async function claimForService(session: SqlSession, service: ServiceIdentity): Promise<void> {
+  // What stands there stays until the end of the transaction: a change of the service waits for it.
+  const isFirst = (await readService(session)) === undefined;
+  await lockRows(session, 'SELECT 1 FROM warehouse', [], isFirst ? 'update' : 'share');
+  const isClaimed = await checkForService(session, service);
+  if (!isClaimed) await session.run('UPDATE warehouse SET service = $1', [service.key]);
   if (service.key === service.address) return;
   // Records hold addresses; the alias finds them by the id from now on.
-  await connection.run(
+  await session.run(
     `INSERT INTO service_alias VALUES ($1, $2, current_timestamp, 'service.id') ON CONFLICT DO NOTHING`,
     [service.address, service.key],
   );
@@ -25,16 +27,16 @@ export async function claimForService(connection: DuckDBConnection, service: Ser
 /**
  * Returns whether the warehouse has its service recorded. Throws UsageError if that is another one, or is ambiguous.
  */
-export async function checkForService(connection: DuckDBConnection, service: ServiceIdentity): Promise<boolean> {
-  const written = await readService(connection);
-  const owner = written ?? (await serviceOfRecords(connection));
+export async function checkForService(session: SqlSession, service: ServiceIdentity): Promise<boolean> {
+  const written = await readService(session);
+  const owner = written ?? (await serviceOfRecords(session));
   const isOwner = owner === service.key || (written === undefined && owner === service.address);
-  if (owner !== undefined && !isOwner) throw await otherService(connection, owner, service);
+  if (owner !== undefined && !isOwner) throw await otherService(session, owner, service);
   return written !== undefined;
 }
 
-export async function readService(connection: DuckDBConnection): Promise<string | undefined> {
-  const [row] = await readRows<{ service: string | null }>(connection, 'SELECT service FROM warehouse');
+export async function readService(session: SqlSession): Promise<string | undefined> {
+  const [row] = await session.rows<{ service: string | null }>('SELECT service FROM warehouse');
   return row?.service ?? undefined;
 }
 
@@ -42,10 +44,10 @@ export async function readService(connection: DuckDBConnection): Promise<string 
  * The service of a warehouse that an earlier version filled: the only one in its records; undefined if it is empty.
  * Throws UsageError if the records name several, or none.
  */
-async function serviceOfRecords(connection: DuckDBConnection): Promise<string | undefined> {
-  const [only, ...others] = await readNamedServices(connection);
+async function serviceOfRecords(session: SqlSession): Promise<string | undefined> {
+  const [only, ...others] = await readNamedServices(session);
   if (only !== undefined && others.length === 0) return only;
-  if (only === undefined && !(await hasRecords(connection))) return undefined;
+  if (only === undefined && !(await hasRecords(session))) return undefined;
   const named = only === undefined ? 'no service' : `several services (${[only, ...others].join(', ')})`;
   throw new UsageError(`an earlier version wrote this warehouse, and its records name ${named}: nothing is written`, {
     action: { kind: 'adopt-service' },
@@ -53,40 +55,33 @@ async function serviceOfRecords(connection: DuckDBConnection): Promise<string | 
 }
 
 /** The normalised addresses in the records, in order. */
-export async function readNamedServices(connection: DuckDBConnection): Promise<readonly string[]> {
-  const rows = await readRows<{ address: string }>(
-    connection,
-    `SELECT base_url AS address FROM service_profile UNION SELECT service_url FROM cleanup_plan
+export async function readNamedServices(session: SqlSession): Promise<readonly string[]> {
+  const rows = await session.rows<{
+    address: string;
+  }>(`SELECT base_url AS address FROM service_profile UNION SELECT service_url FROM cleanup_plan
      UNION SELECT service_url FROM push UNION SELECT service_url FROM push_body_limit
-     UNION SELECT service_url FROM deletion_audit`,
-  );
+     UNION SELECT service_url FROM deletion_audit`);
   const named = rows.map(({ address }) => normalAddress(address ?? '')).filter((address) => address !== undefined);
   return [...new Set(named)].toSorted();
 }
 
 /** The service that an earlier version's records name, where they name one; it owns the warehouse before that is recorded. */
-export async function onlyNamedService(connection: DuckDBConnection): Promise<string | undefined> {
-  const [only, ...others] = await readNamedServices(connection);
+export async function onlyNamedService(session: SqlSession): Promise<string | undefined> {
+  const [only, ...others] = await readNamedServices(session);
   return others.length === 0 ? only : undefined;
 }
 
-async function hasRecords(connection: DuckDBConnection): Promise<boolean> {
-  const [row] = await readRows<{ found: boolean }>(
-    connection,
-    `SELECT EXISTS (FROM run) OR EXISTS (FROM internal.daily_production) OR EXISTS (FROM well)
-       OR EXISTS (FROM time_series) AS found`,
-  );
+async function hasRecords(session: SqlSession): Promise<boolean> {
+  const [row] = await session.rows<{
+    found: boolean;
+  }>(`SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM daily_production)
+       OR EXISTS (SELECT 1 FROM well) OR EXISTS (SELECT 1 FROM time_series) AS found`);
   return row?.found ?? false;
 }
 
-async function otherService(
-  connection: DuckDBConnection,
-  owner: string,
-  service: ServiceIdentity,
-): Promise<UsageError> {
-  const [alias] = await readRows<{ moved_ms: number }>(
-    connection,
-    'SELECT epoch_ms(moved_at) AS moved_ms FROM service_alias WHERE address = $1 AND service = $2',
+async function otherService(session: SqlSession, owner: string, service: ServiceIdentity): Promise<UsageError> {
+  const [alias] = await session.rows<{ moved_ms: number }>(
+    `SELECT ${epochMs('moved_at')} AS moved_ms FROM service_alias WHERE address = $1 AND service = $2`,
     [service.key, owner],
   );
   const asked = shownService(service);

@@ -1,4 +1,3 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { TakenOverError, UsageError } from '../../../core/base/errors.ts';
 import type {
   Ownership,
@@ -7,43 +6,41 @@ import type {
   ServiceRecords,
   WarehouseIdentity,
 } from '../../port/ownership.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import { instant, readRows } from '../file/sql.ts';
-import { BeatFile } from './beat-file.ts';
+import { epochMs, lockRows, type SqlDatabase, type SqlSession } from '../session.ts';
+import type { Beat } from './beat.ts';
 import { checkForService, claimForService, onlyNamedService, readNamedServices, readService } from './service-claim.ts';
 import { readNames } from './service-names.ts';
 
-export function createOwnership(file: DatabaseFile, now: () => number): Ownership {
-  const beat = new BeatFile(file.path, now);
+export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
   return {
-    read: () => file.transact(readIdentity),
-    aliases: () => file.transact(readAliases),
-    namesOf: (address) => file.transact((connection) => readNames(connection, address)),
-    checkService: (service) => file.transact(async (connection) => void (await checkForService(connection, service))),
+    read: () => database.transact(readIdentity),
+    aliases: () => database.transact(readAliases),
+    namesOf: (address) => database.transact((session) => readNames(session, address)),
+    checkService: (service) => database.transact(async (session) => void (await checkForService(session, service))),
     adopt: async (service, change) => {
-      const adopted = await file.transact((connection) => adopt(connection, service, change));
+      const adopted = await database.transact((session) => adopt(session, service, change));
       if (!change.dryRun) await endAnyBeat(beat);
       return adopted;
     },
     move: async (from, to, change) => {
-      const records = await file.transact((connection) => move(connection, from, to, change));
+      const records = await database.transact((session) => move(session, from, to, change));
       if (!change.dryRun) await endAnyBeat(beat);
       return records;
     },
-    renew: () => file.transact(renew),
+    renew: () => database.transact(renew),
     takeOver: (queueId, seenEpoch) =>
-      file.transact(async (connection) => {
+      database.transact(async (session) => {
         // A queue works for one service: what it is given belongs to that one.
-        if (file.service !== undefined) await claimForService(connection, file.service);
-        const epoch = await takeOver(connection, queueId, seenEpoch);
-        if (epoch !== undefined) await beat.replace(queueId, epoch);
+        if (database.service !== undefined) await claimForService(session, database.service);
+        const epoch = await takeOver(session, queueId, seenEpoch);
+        if (epoch !== undefined) await beat.replace(queueId, epoch, session);
         return epoch;
       }),
-    fence: (epoch, onTakenOver) => file.fence(epoch, onTakenOver),
+    fence: (epoch, onTakenOver) => database.fence(epoch, onTakenOver),
     beatAgeMs: () => beat.ageMs(),
     beat: async (queueId, epoch) => {
       // Only the warehouse knows who has it: a missing or damaged beat must not end its queue.
-      if (!(await beat.isOf(queueId, epoch))) await requireEpoch(file, epoch);
+      if (!(await beat.isOf(queueId, epoch))) await requireEpoch(database, epoch);
       await beat.replace(queueId, epoch);
     },
     endBeat: (queueId, epoch) => beat.remove({ queueId, epoch }),
@@ -51,67 +48,64 @@ export function createOwnership(file: DatabaseFile, now: () => number): Ownershi
 }
 
 /** A change of the service ends the right of every worker: a worker of the new name must not wait for their beat. */
-async function endAnyBeat(beat: BeatFile): Promise<void> {
+async function endAnyBeat(beat: Beat): Promise<void> {
   // The change is made; a beat that stays becomes old.
   await beat.remove().catch(() => undefined);
 }
 
-async function requireEpoch(file: DatabaseFile, epoch: number): Promise<void> {
-  const identity = await file.transact(readIdentity);
+async function requireEpoch(database: SqlDatabase, epoch: number): Promise<void> {
+  const identity = await database.transact(readIdentity);
   if (identity.epoch !== epoch) throw new TakenOverError();
 }
 
-async function readIdentity(connection: DuckDBConnection): Promise<WarehouseIdentity> {
-  const [row] = await readRows<{ id: string; service: string | null; queue: string | null; epoch: number }>(
-    connection,
+async function readIdentity(session: SqlSession): Promise<WarehouseIdentity> {
+  const [row] = await session.rows<{ id: string; service: string | null; queue: string | null; epoch: number }>(
     'SELECT warehouse_id AS id, service, queue_id AS queue, epoch FROM warehouse',
   );
   if (row === undefined) throw new Error('the table warehouse has no row');
   const { id: warehouseId, service, queue, epoch } = row;
-  const owner = service ?? (await onlyNamedService(connection));
+  const owner = service ?? (await onlyNamedService(session));
   return { warehouseId, service: owner, queueId: queue ?? undefined, epoch };
 }
 
-async function readAliases(connection: DuckDBConnection): Promise<readonly ServiceAlias[]> {
-  const rows = await readRows<{ address: string; moved_ms: number; moved_by: string | null }>(
-    connection,
-    'SELECT address, epoch_ms(moved_at) AS moved_ms, moved_by FROM service_alias ORDER BY moved_at DESC, address',
+async function readAliases(session: SqlSession): Promise<readonly ServiceAlias[]> {
+  const rows = await session.rows<{ address: string; moved_ms: number; moved_by: string | null }>(
+    `SELECT address, ${epochMs('moved_at')} AS moved_ms, moved_by FROM service_alias ORDER BY moved_at DESC, address`,
   );
   return rows.map((row) => ({ address: row.address, movedAtMs: row.moved_ms, movedBy: row.moved_by ?? '' }));
 }
 
-async function takeOver(connection: DuckDBConnection, queueId: string, seenEpoch: number): Promise<number | undefined> {
-  const [row] = await readRows<{ epoch: number }>(
-    connection,
+async function takeOver(session: SqlSession, queueId: string, seenEpoch: number): Promise<number | undefined> {
+  const [row] = await session.rows<{ epoch: number }>(
     `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
      RETURNING epoch`,
-    [queueId, BigInt(seenEpoch)],
+    [queueId, seenEpoch],
   );
   return row?.epoch;
 }
 
-async function renew(connection: DuckDBConnection): Promise<string> {
-  const [row] = await readRows<{ id: string }>(
-    connection,
-    `UPDATE warehouse SET warehouse_id = uuid()::VARCHAR, queue_id = NULL, taken_at = NULL, epoch = epoch + 1
-     RETURNING warehouse_id AS id`,
-  );
+async function renew(session: SqlSession): Promise<string> {
+  const [row] = await session.rows<{
+    id: string;
+  }>(`UPDATE warehouse SET warehouse_id = gen_random_uuid()::VARCHAR, queue_id = NULL, taken_at = NULL, epoch = epoch + 1
+     RETURNING warehouse_id AS id`);
   if (row === undefined) throw new Error('the table warehouse has no row');
   return row.id;
 }
 
 async function adopt(
-  connection: DuckDBConnection,
+  session: SqlSession,
   service: string | undefined,
   { by, atMs, dryRun }: ServiceChange,
 ): Promise<string> {
-  const owner = await readService(connection);
+  await lockRows(session, 'SELECT 1 FROM warehouse');
+  const owner = await readService(session);
   if (owner !== undefined) {
     throw new UsageError(`the warehouse belongs to the service ${owner} already`, {
       action: { kind: 'move-service', from: owner },
     });
   }
-  const named = await readNamedServices(connection);
+  const named = await readNamedServices(session);
   const [only] = named;
   const adopted = service ?? (named.length === 1 ? only : undefined);
   if (adopted === undefined) {
@@ -128,19 +122,20 @@ async function adopt(
     });
   }
   if (dryRun) return adopted;
-  await connection.run('UPDATE warehouse SET service = $1, epoch = epoch + 1', [adopted]);
+  await session.run('UPDATE warehouse SET service = $1, epoch = epoch + 1', [adopted]);
   // The names hold who adopted it and when.
-  await nameService(connection, adopted, adopted, { by, atMs });
+  await nameService(session, adopted, adopted, { by, atMs });
   return adopted;
 }
 
 async function move(
-  connection: DuckDBConnection,
+  session: SqlSession,
   from: string,
   to: string,
   { by, atMs, dryRun }: ServiceChange,
 ): Promise<ServiceRecords> {
-  const owner = (await readService(connection)) ?? (await onlyNamedService(connection));
+  await lockRows(session, 'SELECT 1 FROM warehouse');
+  const owner = (await readService(session)) ?? (await onlyNamedService(session));
   if (from === to) throw new UsageError(`${from} and ${to} are the same service`);
   if (owner !== from && owner !== to) {
     throw new UsageError(
@@ -148,33 +143,31 @@ async function move(
       { hint: 'One of the two must be its service.', action: { kind: 'show-service' } },
     );
   }
-  const records = await countRecords(connection, from);
+  const records = await countRecords(session, from);
   if (dryRun) return records;
   // A warehouse belongs to one service: every name of it now leads to the new key.
-  await connection.run('DELETE FROM service_alias WHERE address = $1', [to]);
-  await connection.run('UPDATE service_alias SET service = $1', [to]);
-  await nameService(connection, from, to, { by, atMs });
-  await connection.run('UPDATE warehouse SET service = $1, epoch = epoch + 1', [to]);
+  await session.run('DELETE FROM service_alias WHERE address = $1', [to]);
+  await session.run('UPDATE service_alias SET service = $1', [to]);
+  await nameService(session, from, to, { by, atMs });
+  await session.run('UPDATE warehouse SET service = $1, epoch = epoch + 1', [to]);
   return records;
 }
 
 async function nameService(
-  connection: DuckDBConnection,
+  session: SqlSession,
   address: string,
   service: string,
   { by, atMs }: Pick<ServiceChange, 'by' | 'atMs'>,
 ): Promise<void> {
-  await connection.run(`INSERT OR REPLACE INTO service_alias VALUES ($1, $2, ${instant('$3')}, $4)`, [
-    address,
-    service,
-    BigInt(atMs),
-    by,
-  ]);
+  await session.run(
+    `INSERT INTO service_alias (address, service, moved_at, moved_by) VALUES ($1, $2, $3, $4)
+ ON CONFLICT (address) DO UPDATE SET service = excluded.service, moved_at = excluded.moved_at, moved_by = excluded.moved_by`,
+    [address, service, new Date(atMs), by],
+  );
 }
 
-async function countRecords(connection: DuckDBConnection, address: string): Promise<ServiceRecords> {
-  const [row] = await readRows<ServiceRecords>(
-    connection,
+async function countRecords(session: SqlSession, address: string): Promise<ServiceRecords> {
+  const [row] = await session.rows<ServiceRecords>(
     `SELECT (SELECT count(*) FROM service_profile WHERE base_url = $1) AS profiles,
        (SELECT count(*) FROM run WHERE service = $1) AS runs,
        (SELECT count(*) FROM push WHERE service_url = $1) AS pushes,

@@ -1,6 +1,5 @@
-/** Names of the service of a warehouse in DuckDB: its key, and the addresses in its records. */
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { readRows } from '../file/sql.ts';
+/** Names of the service of a warehouse: its key, and the addresses in its records. */
+import type { SqlSession } from '../session.ts';
 
 /**
  * SQL of a relation with every name of the service at the address that is bound at `parameter`, including that address.
@@ -10,9 +9,7 @@ export function namesOfService(parameter: string): string {
   return `(SELECT ${parameter} UNION SELECT ${key} UNION SELECT address FROM service_alias WHERE service = ${key})`;
 }
 
-export async function readNames(connection: DuckDBConnection, address: string): Promise<readonly string[]> {
-  const rows = await readRows<{ name: string }>(connection, `SELECT name FROM ${namesOfService('$1')} n(name)`, [
-    address,
-  ]);
+export async function readNames(session: SqlSession, address: string): Promise<readonly string[]> {
+  const rows = await session.rows<{ name: string }>(`SELECT name FROM ${namesOfService('$1')} n(name)`, [address]);
   return rows.map(({ name }) => name);
 }

@@ -1,0 +1,105 @@
+/**
+ * What the stores need of an engine. They write SQL that DuckDB and PostgreSQL both take; {@link SqlDialect} holds the
+ * rest. Tables and columns have the same names and meaning in both.
+ */
+import type { ServiceIdentity } from '../../core/base/service-key.ts';
+import type { JsonText } from './json-text.ts';
+
+/**
+ * A value for a parameter or a column. A `Date` is an instant; a number or a bigint is what the parameter's or column's
+ * type says; a day is text, YYYY-MM-DD.
+ */
+export type SqlValue = string | number | bigint | boolean | Date | JsonText | null;
+
+/** The statements of one transaction. Invalid after it. */
+export interface SqlSession {
+  readonly dialect: SqlDialect;
+  /**
+   * The rows of a statement (also of one with RETURNING), as objects by column name; `Row` declares the columns. Whole
+   * numbers are numbers where they are safe, else text; instants are ISO 8601 in UTC with a Z (and up to microseconds),
+   * days YYYY-MM-DD; JSON, UUID and NUMERIC are text; arrays are arrays.
+   */
+  rows<Row extends object>(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
+  /** As {@link rows}, but few of the rows are in memory at one time (G8). To be read before the next statement. */
+  stream<Row extends object>(sql: string, values?: readonly SqlValue[]): AsyncIterable<Row>;
+  /** Returns the number of rows that were inserted, updated or deleted. */
+  run(sql: string, values?: readonly SqlValue[]): Promise<number>;
+  /**
+   * Adds records to a table, by the engine's quickest way. `columns` reads the value of each column; it names all columns
+   * of the table, in their order.
+   */
+  append<T>(
+    table: string,
+    columns: Readonly<Record<string, (record: T) => SqlValue>>,
+    records: Iterable<T>,
+  ): Promise<void>;
+}
+
+/** A type of items in lists and relations. */
+export type SqlType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'JSON';
+
+/** SQL that differs between the engines. `parameter` is a placeholder for a {@link JsonText}, such as `$1`. */
+export interface SqlDialect {
+  /** For a SELECT list: one row for each item of a JSON list. */
+  each(parameter: string, type: SqlType): string;
+  /** A relation over a JSON list of objects, in brackets and without an alias, with these columns. */
+  relation(parameter: string, fields: Readonly<Record<string, SqlType>>): string;
+  /**
+   * A relation over the members of a JSON object, or the items of a JSON list, in brackets and without an alias: `name`
+   * (of a member), `value` (as text) and `place`, by which they are ordered.
+   */
+  members(json: string): string;
+  items(json: string): string;
+  /** The JSON object `base` with the members of `changes` in the place of its own; `base` may be null. */
+  merged(base: string, changes: string): string;
+  /** The statement that makes a table that ends with the transaction. */
+  temporaryTable(name: string, columns: string): string;
+  /**
+   * The end of a SELECT that locks its rows until the end of the transaction; empty for an engine in which one
+   * transaction writes at a time, and undisturbed.
+   */
+  rowLock(mode: 'update' | 'share'): string;
+  /** The column that tells a row from all others of its table during a statement. */
+  readonly rowId: string;
+  /** The engine's words, if an error says that a table or column is missing or has another type. */
+  tableFault(error: unknown): string | undefined;
+}
+
+/** A database with the tables of a warehouse of this version. */
+export interface SqlDatabase {
+  /** The service that this handle works for; undefined for a read-only handle. */
+  readonly service: ServiceIdentity | undefined;
+  /**
+   * Runs the work in one transaction, which commits all of its changes or none. May run it again, in a new transaction,
+   * after one that was rolled back for a reason that passes: another one in its way, or a lost connection.
+   */
+  transact<T>(work: (session: SqlSession) => Promise<T>): Promise<T>;
+  /**
+   * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
+   * to another service (G11); such an error is passed to `onTakenOver`.
+   */
+  fence(epoch: number, onTakenOver: (error: Error) => void): void;
+  /** As {@link transact}, but never runs the work again: for work that reads an iterable, or hands rows on. */
+  transactOnce<T>(work: (session: SqlSession) => Promise<T>): Promise<T>;
+}
+
+/** Locks rows, unless the engine has no need of it. `select` reads them from one table, in the order of locking. */
+export async function lockRows(
+  session: SqlSession,
+  select: string,
+  values: readonly SqlValue[] = [],
+  mode: 'update' | 'share' = 'update',
+): Promise<void> {
+  const lock = session.dialect.rowLock(mode);
+  if (lock !== '') await session.rows(`${select} ${lock}`, values);
+}
+
+/** SQL of the milliseconds since 1970 of an instant. */
+export function epochMs(instant: string): string {
+  return `CAST(extract(epoch FROM ${instant}) * 1000 AS BIGINT)`;
+}
+
+/** SQL of the calendar day for a day number: days since 1970-01-01. */
+export function dayOfNumber(expression: string): string {
+  return `DATE '1970-01-01' + CAST(${expression} AS INTEGER)`;
+}
