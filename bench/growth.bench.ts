@@ -66,8 +66,8 @@ const batches: Readonly<Record<string, ReturnType<typeof committed>>> = {
 const queries: Readonly<Record<string, Work>> = {
   watermarks: async (grown) => void (await grown.warehouse.dailyProduction.watermarks(keysOf(grown).map(uwiOf))),
   'sound days': async (grown) => {
-    const since = firstDay + grown.days - 92;
-    await grown.warehouse.dailyProduction.soundDays(keysOf(grown).map(uwiOf), since);
+    const toDay = firstDay + grown.days;
+    await grown.warehouse.dailyProduction.soundDays(keysOf(grown).map(uwiOf), { fromDay: toDay - 92, toDay });
   },
   'known days': async (grown) => void (await grown.warehouse.coverage.knownDays(keysOf(grown).map(uwiOf))),
   'coverage of 700 wells': async (grown) => {

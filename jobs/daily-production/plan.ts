@@ -117,10 +117,12 @@ async function incrementalSpecs(
 ): Promise<(uwi: string) => WindowSpec> {
   const { settings, params, context } = request;
   const { dailyProduction } = context.warehouse;
-  const sinceDay =
-    Math.floor(params.nowMs / DAY_MS) - Math.max(settings.holeDays, leastDaysSeen) - verifiedWithinDays - 1;
+  const today = Math.floor(params.nowMs / DAY_MS);
+  const fromDay = today - Math.max(settings.holeDays, leastDaysSeen) - verifiedWithinDays - 1;
+  // In some zones the day of UTC is followed by another already. Later rows are in no window.
+  const days = { fromDay, toDay: today + 2 };
   const watermarks = await dailyProduction.watermarks(uwis);
-  const soundDays = await dailyProduction.soundDays(uwis, sinceDay);
+  const soundDays = await dailyProduction.soundDays(uwis, days);
   const plugged = await pluggedAmong(settings.plugged, context.warehouse.wells, uwis);
   return (uwi) => {
     const { watermarkMs, lastDay, verifiedAtMs } = watermarks.get(uwi) ?? {};
@@ -258,6 +260,6 @@ function unitsOf(
 }
 
 /** Wells in memory, as slices. */
-export function* slicesOf(wells: readonly string[], size = 1_000): Iterable<readonly string[]> {
+export function* slicesOf(wells: readonly string[], size = 5_000): Iterable<readonly string[]> {
   for (let start = 0; start < wells.length; start += size) yield wells.slice(start, start + size);
 }

@@ -1,3 +1,4 @@
+import type { DayInterval } from '../../core/daily/coverage.ts';
 import type { SoundDays } from '../../core/daily/due-window.ts';
 import type { ShrinkGuard, WindowBatch } from '../../core/daily/merge.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
@@ -28,10 +29,10 @@ export interface DailyProductionStore {
   /** What incremental runs have reached of each well, by uwi; a well that none has read is absent. */
   watermarks(uwis: readonly string[]): Promise<ReadonlyMap<string, Watermark>>;
   /**
-   * By uwi, the days from `sinceDay` (a day number) on that have a row and no quarantined record, as intervals in order; a
-   * well without any is absent.
+   * By uwi, those of `days` (day numbers) that have a row and no quarantined record, as intervals in order; a well without
+   * a row in them is absent.
    */
-  soundDays(uwis: readonly string[], sinceDay: number): Promise<ReadonlyMap<string, readonly SoundDays[]>>;
+  soundDays(uwis: readonly string[], days: DayInterval): Promise<ReadonlyMap<string, readonly SoundDays[]>>;
   /** The wells that were read, in order. */
   uwis(): Promise<readonly string[]>;
   /**

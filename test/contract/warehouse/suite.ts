@@ -15,6 +15,7 @@ import { describeQuery } from './suites/query.ts';
 import { describeReplay } from './suites/replay.ts';
 import { describeRestatements } from './suites/restatements.ts';
 import { describeRetention } from './suites/retention.ts';
+import { describeSoundDays } from './suites/sound-days.ts';
 import { describeUnverified } from './suites/unverified.ts';
 
 /** What a warehouse stores and answers, and its ledger. */
@@ -30,6 +31,7 @@ export function describeWarehouse(name: string, open: OpenWarehouse): void {
     describePushes(open);
     describeQuery(open);
     describeRetention(open);
+    describeSoundDays(open);
     describeUnverified(open);
   });
 }

@@ -18,10 +18,11 @@ import { readRows } from '../file/sql.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown, settleUnknown, type TargetRows } from '../runs/unknown-targets.ts';
 import { compareWindows, type ComparedCounts } from './comparison.ts';
-import { type BatchWell, readBatchWells, readSoundDays, readWatermarks } from './known-wells.ts';
+import { type BatchWell, readBatchWells, readWatermarks } from './known-wells.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { countRows, replaceWindows } from './replacement.ts';
 import { readRestatements } from './restatements.ts';
+import { readSoundDays } from './sound-days.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
 type Commit = Parameters<DailyProductionStore['commit']>[0];
@@ -36,8 +37,8 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
   return {
     watermarks: async (uwis) =>
       uwis.length === 0 ? new Map() : file.transact((connection) => readWatermarks(connection, uwis)),
-    soundDays: async (uwis, sinceDay) =>
-      uwis.length === 0 ? new Map() : file.transact((connection) => readSoundDays(connection, uwis, sinceDay)),
+    soundDays: async (uwis, days) =>
+      uwis.length === 0 ? new Map() : file.transact((connection) => readSoundDays(connection, uwis, days)),
     uwis: () =>
       file.transact(async (connection) => {
         const rows = await readRows<{ uwi: string }>(

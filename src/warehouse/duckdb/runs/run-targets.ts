@@ -7,7 +7,8 @@ import { readRows } from '../file/sql.ts';
 
 /** Rows held in memory before they are appended. */
 const appendedAtOnce = 10_000;
-const readAtOnce = 1_000;
+/** Each query costs some milliseconds, as do those that a plan asks of each slice. */
+const readAtOnce = 5_000;
 
 /** Stores each target once, at the position of its first mention. Returns the number of distinct targets. */
 export async function storeTargets(connection: DuckDBConnection, runId: string, targets: Targets): Promise<number> {
