@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { version } from './file/engine.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
-import { createCleanupPlans } from './cleanup/cleanup-plans.ts';
+import { createCleanupPlans } from '../sql/cleanup/cleanup-plans.ts';
 import { readKnownDays, surveyCoverage } from './coverage/coverage-survey.ts';
 import { readStaleWells, readTraces, readUnknownWells } from './coverage/well-states.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
@@ -10,21 +10,21 @@ import { copyFiles } from './file/copy-files.ts';
 import { describeFile } from './file/describe-file.ts';
 import { isSameFile } from './file/file-identity.ts';
 import { shareDatabaseFile, type DatabaseFile, type HandleSettings } from './file/database-file.ts';
-import { createDeletionLedger } from './cleanup/deletion-ledger.ts';
+import { createDeletionLedger } from '../sql/cleanup/deletion-ledger.ts';
 import { readKnownVersion, schemaVersion } from './schema/migrations.ts';
 import type { FileSettings } from './file/open-file.ts';
 import { BeatFile } from './ownership/beat-file.ts';
 import { createOwnership } from '../sql/ownership/ownership-store.ts';
-import { createPushStore } from './pushes/push-store.ts';
+import { createPushStore } from '../sql/pushes/push-store.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
-import { createRetention } from './retention/retention-store.ts';
-import { createRunLedger } from './runs/run-ledger.ts';
+import { createRetention } from '../sql/retention/retention-store.ts';
+import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { databaseOf } from './file/sql-database.ts';
 import { readRows } from './file/sql.ts';
-import { createTimeSeriesStore } from './definitions/time-series-store.ts';
-import { createWellStore } from './definitions/well-store.ts';
+import { createTimeSeriesStore } from '../sql/definitions/time-series-store.ts';
+import { createWellStore } from '../sql/definitions/well-store.ts';
 
 export type DuckdbSettings = FileSettings & HandleSettings;
 
@@ -38,6 +38,7 @@ export function createDuckdbWarehouse(settings: DuckdbSettings): WarehouseHandle
 }
 
 function warehouseOf(file: DatabaseFile): Warehouse {
+  const database = databaseOf(file);
   return {
     location: file.location,
     dailyProduction: createDailyProductionStore(file),
@@ -49,8 +50,8 @@ function warehouseOf(file: DatabaseFile): Warehouse {
       knownDays: async (uwis) =>
         uwis.length === 0 ? new Map() : file.transact((connection) => readKnownDays(connection, uwis)),
     },
-    timeSeries: createTimeSeriesStore(file),
-    wells: createWellStore(file),
+    timeSeries: createTimeSeriesStore(database),
+    wells: createWellStore(database),
     describe: async () => {
       const described = await file.read((connection) => describeFile(connection, file.location));
       return { location: file.location, bytes: statSync(file.path).size, ...described };
@@ -96,12 +97,12 @@ function ledgerOf(file: DatabaseFile, now: () => number): Ledger {
   const database = databaseOf(file);
   return {
     ownership: createOwnership(database, new BeatFile(file.path, now)),
-    runs: createRunLedger(file),
-    pushes: createPushStore(file),
-    cleanupPlans: createCleanupPlans(file),
-    deletions: createDeletionLedger(file),
+    runs: createRunLedger(database),
+    pushes: createPushStore(database),
+    cleanupPlans: createCleanupPlans(database),
+    deletions: createDeletionLedger(database),
     profiles: createProfileStore(database),
-    retention: createRetention(file),
+    retention: createRetention(database),
     order: createStorageOrder(file),
   };
 }

@@ -11,6 +11,9 @@ import type { JsonText } from './json-text.ts';
  */
 export type SqlValue = string | number | bigint | boolean | Date | JsonText | null;
 
+/** How the value of each column is read from a record: all columns of a table, in their order. */
+export type SqlColumns<T> = Readonly<Record<string, (record: T) => SqlValue>>;
+
 /** The statements of one transaction. Invalid after it. */
 export interface SqlSession {
   readonly dialect: SqlDialect;
@@ -24,15 +27,8 @@ export interface SqlSession {
   stream<Row extends object>(sql: string, values?: readonly SqlValue[]): AsyncIterable<Row>;
   /** Returns the number of rows that were inserted, updated or deleted. */
   run(sql: string, values?: readonly SqlValue[]): Promise<number>;
-  /**
-   * Adds records to a table, by the engine's quickest way. `columns` reads the value of each column; it names all columns
-   * of the table, in their order.
-   */
-  append<T>(
-    table: string,
-    columns: Readonly<Record<string, (record: T) => SqlValue>>,
-    records: Iterable<T>,
-  ): Promise<void>;
+  /** Adds records to a table, by the engine's quickest way. */
+  append<T>(table: string, columns: SqlColumns<T>, records: Iterable<T>): Promise<void>;
 }
 
 /** A type of items in lists and relations. */
@@ -50,6 +46,8 @@ export interface SqlDialect {
    */
   members(json: string): string;
   items(json: string): string;
+  /** The text at the end of these names in a JSON object; null if there is none. */
+  textAt(json: string, names: readonly string[]): string;
   /** The JSON object `base` with the members of `changes` in the place of its own; `base` may be null. */
   merged(base: string, changes: string): string;
   /** The statement that makes a table that ends with the transaction. */
@@ -61,8 +59,6 @@ export interface SqlDialect {
   rowLock(mode: 'update' | 'share'): string;
   /** The column that tells a row from all others of its table during a statement. */
   readonly rowId: string;
-  /** The engine's words, if an error says that a table or column is missing or has another type. */
-  tableFault(error: unknown): string | undefined;
 }
 
 /** A database with the tables of a warehouse of this version. */
@@ -79,6 +75,8 @@ export interface SqlDatabase {
    * to another service (G11); such an error is passed to `onTakenOver`.
    */
   fence(epoch: number, onTakenOver: (error: Error) => void): void;
+  /** The engine's words, if an error says that a table or column is missing or has another type. */
+  tableFault(error: unknown): string | undefined;
   /** As {@link transact}, but never runs the work again: for work that reads an iterable, or hands rows on. */
   transactOnce<T>(work: (session: SqlSession) => Promise<T>): Promise<T>;
 }
@@ -97,6 +95,11 @@ export async function lockRows(
 /** SQL of the milliseconds since 1970 of an instant. */
 export function epochMs(instant: string): string {
   return `CAST(extract(epoch FROM ${instant}) * 1000 AS BIGINT)`;
+}
+
+/** SQL of an instant, as a constant: milliseconds since 1970. */
+export function instantAt(ms: number): string {
+  return `TIMESTAMPTZ '${new Date(ms).toISOString()}'`;
 }
 
 /** SQL of the calendar day for a day number: days since 1970-01-01. */

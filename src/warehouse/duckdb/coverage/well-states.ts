@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { StaleWell, StaleWellsQuestion, UnknownWell, WellTrace } from '../../port/coverage.ts';
 import { dayOfNumber } from '../../sql/session.ts';
 import { jsonText, readRows } from '../file/sql.ts';
-import { unknownOf } from '../runs/unknown-targets.ts';
+import { unknownOf } from '../../sql/runs/unknown-targets.ts';
 
 const unknownWells = `${unknownOf('uwi')} unknown`;
 

@@ -14,9 +14,10 @@ import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { noteRead } from '../coverage/coverage-ledger.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
+import { sessionOf } from '../file/session.ts';
 import { readRows } from '../file/sql.ts';
-import { openAmong, settleOpen } from '../runs/run-units.ts';
-import { forgetUnknown, settleUnknown, type TargetRows } from '../runs/unknown-targets.ts';
+import { openAmong, settleOpen } from '../../sql/runs/run-units.ts';
+import { forgetUnknown, settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.ts';
 import { compareWindows, type ComparedCounts } from './comparison.ts';
 import { type BatchWell, readBatchWells, readWatermarks } from './known-wells.ts';
 import { replaceQuarantine } from './quarantine.ts';
@@ -47,7 +48,7 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
         );
         return rows.map(({ uwi }) => uwi);
       }),
-    settleUnknown: (unknown) => file.transact((connection) => settleUnknown(connection, wellRows, unknown)),
+    settleUnknown: (unknown) => file.transact((connection) => settleUnknown(sessionOf(connection), wellRows, unknown)),
     commit: async (batch) =>
       batch.windows.length === 0 ? [] : file.transact((connection) => commit(connection, batch)),
     restatements: (question, use) => file.transact((connection) => use(readRestatements(connection, question))),
@@ -135,20 +136,20 @@ async function store(
     ),
   );
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
-  if (unknown.length > 0) await forgetUnknown(connection, wellRows.kind, unknown);
+  if (unknown.length > 0) await forgetUnknown(sessionOf(connection), wellRows.kind, unknown);
   await keepWatermarks(connection, merged, atMs);
   const rowsNow = await countRows(connection, merged);
   const outcomes = merged.map(({ outcome, rowsBefore }, index) =>
     withStock(outcome, { rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
   );
-  await settleOpen(connection, runId, outcomes);
+  await settleOpen(sessionOf(connection), runId, outcomes);
   return outcomes;
 }
 
 /** The windows whose units are still open. A settled unit was merged before, and a repeat must change nothing (G1). */
 async function openWindows(connection: DuckDBConnection, { runId, windows }: Commit): Promise<readonly WindowBatch[]> {
   const open = await openAmong(
-    connection,
+    sessionOf(connection),
     runId,
     windows.map(({ unit }) => unit),
   );

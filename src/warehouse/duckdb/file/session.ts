@@ -10,7 +10,6 @@ import { JsonText } from '../../sql/json-text.ts';
 import type { SqlDialect, SqlSession, SqlValue } from '../../sql/session.ts';
 import { appendRows } from './append-rows.ts';
 import { DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId } from './engine.ts';
-import { messageOf } from './engine-fault.ts';
 import { readRows, relationOf, streamRows } from './sql.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
@@ -19,15 +18,17 @@ const dialect: SqlDialect = {
   relation: relationOf,
   members: (json) => `(SELECT key AS name, value->>'$' AS value, id AS place FROM json_each(${json}))`,
   items: (json) => `(SELECT value->>'$' AS value, id AS place FROM json_each(${json}))`,
+  textAt: (json, names) => `json_extract_string(${json}, '${pathOf(names)}')`,
   merged: (base, changes) => `json_merge_patch(coalesce(${base}, '{}'), ${changes})`,
   temporaryTable: (name, columns) => `CREATE OR REPLACE TEMP TABLE ${name} (${columns})`,
   rowLock: () => '',
   rowId: 'rowid',
-  tableFault: (error) => {
-    const [message = ''] = messageOf(error).split('\n', 1);
-    return /^(?:Catalog|Binder) Error/.test(message) ? message : undefined;
-  },
 };
+
+/** A JSON path, within a text of SQL. */
+function pathOf(names: readonly string[]): string {
+  return `$.${names.map((name) => `"${name}"`).join('.')}`.replaceAll("'", "''");
+}
 
 export function sessionOf(connection: DuckDBConnection): SqlSession {
   return {

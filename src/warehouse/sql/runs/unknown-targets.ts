@@ -1,15 +1,18 @@
-/** Targets of exports that the service does not know, in DuckDB. */
-import type { DuckDBConnection } from '@duckdb/node-api';
+/** Targets of exports that the service does not know. */
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import { outcomeOfUnknown } from '../../../core/run/unknown-targets.ts';
 import type { SettleUnknown } from '../../port/unknown-targets.ts';
-import { instant, jsonText, readRows } from '../file/sql.ts';
+import { jsonText } from '../json-text.ts';
+import type { SqlSession } from '../session.ts';
 import { openAmong, settleOpen } from './run-units.ts';
 
 /** What a target is; the same name may belong to a uwi, a source well id and an equipment id. */
 export type TargetKind = 'uwi' | 'well' | 'equipment';
 
-const named = `(SELECT DISTINCT unnest(from_json($1::JSON, '["VARCHAR"]')) AS target)`;
+/** A relation with the `target`s that are bound at `$1`, without an alias. */
+function namedTargets({ dialect }: SqlSession): string {
+  return `(SELECT DISTINCT ${dialect.each('$1', 'VARCHAR')} AS target)`;
+}
 
 /** The unknown targets of a kind, as a relation with `target`, `since` and `run_id`. */
 export function unknownOf(kind: TargetKind): string {
@@ -24,27 +27,28 @@ export interface TargetRows {
 
 /** Settles the open units among the given ones, and notes their targets. */
 export async function settleUnknown(
-  connection: DuckDBConnection,
+  session: SqlSession,
   { kind, withRows }: TargetRows,
   { runId, units, atMs }: Parameters<SettleUnknown>[0],
 ): Promise<readonly UnitOutcome[]> {
   const open = await openAmong(
-    connection,
+    session,
     runId,
     units.map(({ unit }) => unit),
   );
   const unsettled = units.filter(({ unit }) => open.has(unit));
   if (unsettled.length === 0) return [];
+  const named = namedTargets(session);
   const targets = jsonText(unsettled.map(({ target }) => target));
-  await connection.run(
-    `INSERT INTO unknown_target SELECT '${kind}', target, ${instant('$2')}, $3
-     FROM ${named} ANTI JOIN ${unknownOf(kind)} USING (target)`,
-    [targets, BigInt(atMs), runId],
+  await session.run(
+    `INSERT INTO unknown_target (kind, target, since, run_id)
+       SELECT '${kind}', target, CAST($2 AS TIMESTAMPTZ), CAST($3 AS VARCHAR) FROM ${named} n ORDER BY target
+     ON CONFLICT (kind, target) DO NOTHING`,
+    [targets, new Date(atMs), runId],
   );
-  const found = await readRows<{ target: string; isNew: boolean; hasRows: boolean }>(
-    connection,
+  const found = await session.rows<{ target: string; isNew: boolean; hasRows: boolean }>(
     `SELECT target, run_id = $2 AS "isNew", target IN (${withRows(named)}) AS "hasRows"
-     FROM ${named} JOIN ${unknownOf(kind)} USING (target)`,
+     FROM ${named} n JOIN ${unknownOf(kind)} u USING (target)`,
     [targets, runId],
   );
   const byTarget = new Map(found.map((each) => [each.target, each]));
@@ -52,17 +56,14 @@ export async function settleUnknown(
     const { isNew = true, hasRows = false } = byTarget.get(target) ?? {};
     return outcomeOfUnknown({ unit, isNew, hasRows, requests });
   });
-  await settleOpen(connection, runId, outcomes);
+  await settleOpen(session, runId, outcomes);
   return outcomes;
 }
 
 /** These targets have answered. */
-export async function forgetUnknown(
-  connection: DuckDBConnection,
-  kind: TargetKind,
-  targets: readonly string[],
-): Promise<void> {
-  await connection.run(`DELETE FROM unknown_target WHERE kind = '${kind}' AND target IN (FROM ${named})`, [
-    jsonText(targets),
-  ]);
+export async function forgetUnknown(session: SqlSession, kind: TargetKind, targets: readonly string[]): Promise<void> {
+  await session.run(
+    `DELETE FROM unknown_target WHERE kind = '${kind}' AND target IN (SELECT target FROM ${namedTargets(session)} n)`,
+    [jsonText(targets)],
+  );
 }

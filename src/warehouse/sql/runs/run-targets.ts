@@ -1,9 +1,6 @@
 /** Targets of runs without a plan, as rows. */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { Targets } from '../../port/runs.ts';
-import { appendRows } from '../file/append-rows.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import { readRows } from '../file/sql.ts';
+import type { SqlDatabase, SqlSession } from '../session.ts';
 
 /** Rows held in memory before they are appended. */
 const appendedAtOnce = 10_000;
@@ -11,28 +8,26 @@ const appendedAtOnce = 10_000;
 const readAtOnce = 5_000;
 
 /** Stores each target once, at the position of its first mention. Returns the number of distinct targets. */
-export async function storeTargets(connection: DuckDBConnection, runId: string, targets: Targets): Promise<number> {
-  await connection.run('CREATE OR REPLACE TEMP TABLE named_target (place BIGINT, target VARCHAR)');
+export async function storeTargets(session: SqlSession, runId: string, targets: Targets): Promise<number> {
+  await session.run(session.dialect.temporaryTable('named_target', 'place BIGINT, target VARCHAR'));
   let place = 0n;
-  const columns = [() => place++, (target: string) => target];
+  const columns = { place: () => place++, target: (target: string) => target };
   for await (const slice of slicesOf(targets, appendedAtOnce)) {
-    await appendRows(connection, 'named_target', slice, columns, 'temp');
+    await session.append('named_target', columns, slice);
   }
-  const stored = await connection.run(
+  return session.run(
     `INSERT INTO run_target
-       SELECT $1, row_number() OVER (ORDER BY first) - 1 AS place, target
-       FROM (SELECT target, min(place) AS first FROM named_target GROUP BY target) ORDER BY place`,
+       SELECT CAST($1 AS VARCHAR), row_number() OVER (ORDER BY first) - 1 AS place, target
+       FROM (SELECT target, min(place) AS first FROM named_target GROUP BY target) named ORDER BY place`,
     [runId],
   );
-  return stored.rowsChanged;
 }
 
 /** Reads each slice in a transaction of its own: the caller may use the warehouse in between. */
-export async function* readTargets(file: DatabaseFile, runId: string): AsyncGenerator<readonly string[]> {
+export async function* readTargets(database: SqlDatabase, runId: string): AsyncGenerator<readonly string[]> {
   for (let place = 0; ; place += readAtOnce) {
-    const rows = await file.transact((connection) =>
-      readRows<{ target: string }>(
-        connection,
+    const rows = await database.transact((session) =>
+      session.rows<{ target: string }>(
         'SELECT target FROM run_target WHERE run_id = $1 AND place >= $2 AND place < $3 ORDER BY place',
         [runId, place, place + readAtOnce],
       ),
@@ -42,8 +37,8 @@ export async function* readTargets(file: DatabaseFile, runId: string): AsyncGene
   }
 }
 
-export async function dropTargets(connection: DuckDBConnection, runId: string): Promise<void> {
-  await connection.run('DELETE FROM run_target WHERE run_id = $1', [runId]);
+export async function dropTargets(session: SqlSession, runId: string): Promise<void> {
+  await session.run('DELETE FROM run_target WHERE run_id = $1', [runId]);
 }
 
 async function* slicesOf(targets: Targets, size: number): AsyncGenerator<readonly string[]> {

@@ -1,33 +1,33 @@
 /** Queries over many runs. They read no parameters or reports of runs that they do not return. */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { UsageError } from '../../../core/base/errors.ts';
 import type { RunSummary } from '../../../core/run/run.ts';
 import type { RunFilter, RunMatches, RunPage } from '../../port/runs.ts';
-import { instant, jsonText, readRows } from '../file/sql.ts';
+import { jsonText } from '../json-text.ts';
+import type { SqlSession } from '../session.ts';
 import { summaryColumns, summaryOf } from './run-record.ts';
 
 /** Selects the page by its narrow columns first, then its summaries. */
-const pageQuery = `
-  SELECT ${summaryColumns} FROM run WHERE rowid IN (
-    SELECT rowid FROM run
-    WHERE ($2 IS NULL OR state IN (SELECT unnest(from_json($2::JSON, '["VARCHAR"]'))))
+const pageOf = ({ dialect }: SqlSession): string => `
+  SELECT ${summaryColumns} FROM run WHERE ${dialect.rowId} IN (
+    SELECT ${dialect.rowId} FROM run
+    WHERE ($2::JSON IS NULL OR state IN (SELECT ${dialect.each('$2', 'VARCHAR')}))
       AND ($3::VARCHAR IS NULL OR job = $3)
-      AND ($4::BIGINT IS NULL OR requested_at >= ${instant('$4')})
-      AND ($5::BIGINT IS NULL OR requested_at < ${instant('$5')})
-      AND ($6::BIGINT IS NULL OR (requested_at, run_id) < (${instant('$6')}, $7))
+      AND ($4::TIMESTAMPTZ IS NULL OR requested_at >= $4::TIMESTAMPTZ)
+      AND ($5::TIMESTAMPTZ IS NULL OR requested_at < $5::TIMESTAMPTZ)
+      AND ($6::TIMESTAMPTZ IS NULL OR (requested_at, run_id) < ($6::TIMESTAMPTZ, $7::VARCHAR))
     ORDER BY requested_at DESC, run_id DESC LIMIT $1)
   ORDER BY requested_at DESC, run_id DESC`;
 
-export async function listRuns(connection: DuckDBConnection, filter: RunFilter): Promise<RunPage> {
+export async function listRuns(session: SqlSession, filter: RunFilter): Promise<RunPage> {
   const { limit, states, job = null, sinceMs, untilMs, cursor } = filter;
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
-  const rows = await readRows<Parameters<typeof summaryOf>[0]>(connection, pageQuery, [
+  const rows = await session.rows<Parameters<typeof summaryOf>[0]>(pageOf(session), [
     limit + 1,
     states === undefined ? null : jsonText(states),
     job,
-    sinceMs === undefined ? null : BigInt(sinceMs),
-    untilMs === undefined ? null : BigInt(untilMs),
-    after === undefined ? null : BigInt(after.requestedAtMs),
+    sinceMs === undefined ? null : new Date(sinceMs),
+    untilMs === undefined ? null : new Date(untilMs),
+    after === undefined ? null : new Date(after.requestedAtMs),
     after?.runId ?? null,
   ]);
   const runs = rows.slice(0, limit).map(summaryOf);
@@ -57,11 +57,10 @@ function decodeCursor(cursor: string): Place {
 
 /** The newest run with this job and request key that has not ended. */
 export async function findUnfinished(
-  connection: DuckDBConnection,
+  session: SqlSession,
   { job, requestKey }: { readonly job: string; readonly requestKey: string },
 ): Promise<RunSummary | undefined> {
-  const [row] = await readRows<Parameters<typeof summaryOf>[0]>(
-    connection,
+  const [row] = await session.rows<Parameters<typeof summaryOf>[0]>(
     `SELECT ${summaryColumns} FROM run WHERE state IN ('queued', 'running') AND job = $1 AND request_key = $2
      ORDER BY requested_at DESC, run_id DESC LIMIT 1`,
     [job, requestKey],
@@ -70,9 +69,8 @@ export async function findUnfinished(
 }
 
 /** No LIKE: the input may contain its wildcards. */
-export async function findRuns(connection: DuckDBConnection, prefix: string, limit: number): Promise<RunMatches> {
-  const rows = await readRows<{ runId: string; state: RunSummary['state']; matches: number }>(
-    connection,
+export async function findRuns(session: SqlSession, prefix: string, limit: number): Promise<RunMatches> {
+  const rows = await session.rows<{ runId: string; state: RunSummary['state']; matches: number }>(
     `SELECT run_id AS "runId", state, count(*) OVER () AS matches FROM run WHERE starts_with(run_id, $1)
      ORDER BY requested_at DESC, run_id DESC LIMIT $2`,
     [prefix, limit],
@@ -80,11 +78,8 @@ export async function findRuns(connection: DuckDBConnection, prefix: string, lim
   return { count: rows[0]?.matches ?? 0, newest: rows.map(({ runId, state }) => ({ runId, state })) };
 }
 
-export function readUnfinished(
-  connection: DuckDBConnection,
-): Promise<readonly Pick<RunSummary, 'runId' | 'generation'>[]> {
-  return readRows(
-    connection,
+export function readUnfinished(session: SqlSession): Promise<readonly Pick<RunSummary, 'runId' | 'generation'>[]> {
+  return session.rows(
     `SELECT run_id AS "runId", round AS generation FROM run WHERE state IN ('queued', 'running') ORDER BY requested_at, run_id`,
   );
 }

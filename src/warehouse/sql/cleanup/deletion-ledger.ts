@@ -1,7 +1,6 @@
 /**
- * Deletions of runs in DuckDB: intents before their requests, outcomes after, each with its row in the audit (G1, G6).
+ * Deletions of runs: intents before their requests, outcomes after, each with its row in the audit (G1, G6).
  */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { CleanupPlan } from '../../../core/cleanup/plan.ts';
 import type { AuditEntry } from '../../../core/cleanup/audit-chain.ts';
 import { endsTimeSeries, unitOutcomeOf } from '../../../core/cleanup/outcome.ts';
@@ -11,32 +10,32 @@ import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
 import type { QueryResult } from '../../port/query.ts';
 import { planOfRun } from './cleanup-plans.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import { sessionOf } from '../file/session.ts';
 import { appendEntries, readHead, verifyAudit } from './deletion-audit.ts';
-import { useRows } from '../query/query.ts';
-import { readNames } from '../../sql/ownership/service-names.ts';
+import { readNames } from '../ownership/service-names.ts';
 import { settleOpen } from '../runs/run-units.ts';
-import { instant, jsonText, readRows } from '../file/sql.ts';
+import { jsonText } from '../json-text.ts';
+import type { SqlDatabase, SqlSession } from '../session.ts';
+import { takeTurn } from '../writer-turn.ts';
 import { endDeletedTimeSeries } from '../definitions/time-series-store.ts';
 
-export function createDeletionLedger(file: DatabaseFile): DeletionLedger {
+export function createDeletionLedger(database: SqlDatabase): DeletionLedger {
   return {
-    begin: async (batch) => (batch.units.length === 0 ? [] : file.transact((connection) => begin(connection, batch))),
-    conclude: (batch) => file.transact((connection) => conclude(connection, batch)),
-    closeFailed: (runId, atMs) => file.transact((connection) => closeFailed(connection, runId, atMs)),
-    list: (filter, use) => file.transact((connection) => list(connection, filter, use)),
-    head: () => file.transact(readHead),
-    verify: (keptHash) => file.transact((connection) => verifyAudit(connection, keptHash)),
+    begin: async (batch) => (batch.units.length === 0 ? [] : database.transact((session) => begin(session, batch))),
+    conclude: (batch) => database.transact((session) => conclude(session, batch)),
+    closeFailed: (runId, atMs) => database.transact((session) => closeFailed(session, runId, atMs)),
+    list: (filter, use) => database.transactOnce((session) => list(session, filter, use)),
+    head: () => database.transact(readHead),
+    verify: (keptHash) => verifyAudit(database, keptHash),
   };
 }
 
 async function begin(
-  connection: DuckDBConnection,
+  session: SqlSession,
   { runId, units, serviceUrl, atMs }: Parameters<DeletionLedger['begin']>[0],
 ): Promise<readonly BegunDeletion[]> {
-  const plan = await claimedPlan(connection, runId);
-  if (!(await readNames(sessionOf(connection), serviceUrl)).includes(plan.serviceUrl)) {
+  await takeTurn(session, 'audit');
+  const plan = await claimedPlan(session, runId);
+  if (!(await readNames(session, serviceUrl)).includes(plan.serviceUrl)) {
     throw new AccessError(
       'other-service',
       `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`,
@@ -45,16 +44,16 @@ async function begin(
       },
     );
   }
-  const begun = await readOpenTargets(connection, runId, plan.planId, units);
+  const begun = await readOpenTargets(session, runId, plan.planId, units);
   await appendEntries(
-    connection,
+    session,
     begun.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'intent' })),
   );
   return begun;
 }
 
-async function claimedPlan(connection: DuckDBConnection, runId: string): Promise<CleanupPlan> {
-  const plan = await planOfRun(connection, runId);
+async function claimedPlan(session: SqlSession, runId: string): Promise<CleanupPlan> {
+  const plan = await planOfRun(session, runId);
   if (plan === undefined) throw new Error(`run ${runId} has claimed no plan: nothing may be deleted`);
   return plan;
 }
@@ -63,26 +62,26 @@ async function claimedPlan(connection: DuckDBConnection, runId: string): Promise
  * The last event in the audit of each unit of a run. Skips outcomes `failed`, which do not show the effect of a
  * request: the event before counts.
  */
-const lastEvents = `SELECT unit, arg_max(event, seq) AS event FROM deletion_audit
-  WHERE run_id = $1 AND unit IN (FROM named_unit) AND outcome IS DISTINCT FROM 'failed' GROUP BY unit`;
+const lastEvents = `SELECT unit, (array_agg(event ORDER BY seq DESC))[1] AS event FROM deletion_audit
+  WHERE run_id = $1 AND unit IN (SELECT unit FROM named_unit) AND outcome IS DISTINCT FROM 'failed' GROUP BY unit`;
 
 async function readOpenTargets(
-  connection: DuckDBConnection,
+  session: SqlSession,
   runId: string,
   planId: string,
   units: readonly number[],
 ): Promise<readonly BegunDeletion[]> {
-  const rows = await readRows<OpenTarget>(
-    connection,
-    `WITH named_unit AS (SELECT unnest(from_json($2::JSON, '["INTEGER"]')) AS unit)
+  const rows = await session.rows<OpenTarget>(
+    `WITH named_unit AS (SELECT ${session.dialect.each('$2', 'INTEGER')} AS unit)
      SELECT u.unit, u.target AS planned, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
        coalesce(e.event = 'intent', false) AS "isRepeat",
-       EXISTS (FROM deletion_audit a WHERE a.run_id <> $1 AND a.outcome IN ('deleted', 'already gone')
+       EXISTS (SELECT 1 FROM deletion_audit a WHERE a.run_id <> $1 AND a.outcome IN ('deleted', 'already gone')
          AND a.kind = t.kind AND a.owner_id = t.owner_id AND a.source_id IS NOT DISTINCT FROM t.source_id) AS "wasDeleted"
      FROM run_unit u
      LEFT JOIN cleanup_target t ON t.plan_id = $3 AND t.ordinal = u.unit
      LEFT JOIN (${lastEvents}) e ON e.unit = u.unit
-     WHERE u.run_id = $1 AND u.state = 'open' AND u.unit IN (FROM named_unit) ORDER BY u.unit`,
+     WHERE u.run_id = $1 AND u.state = 'open' AND u.unit IN (SELECT unit FROM named_unit)
+     ORDER BY u.unit`,
     [runId, jsonText(units), planId],
   );
   const isEachOnce = new Set(rows.map(({ unit }) => unit)).size === rows.length;
@@ -103,13 +102,14 @@ function isTarget(row: InPlace): row is BegunDeletion {
 }
 
 async function conclude(
-  connection: DuckDBConnection,
+  session: SqlSession,
   { runId, conclusions, withdrawn, atMs }: Parameters<DeletionLedger['conclude']>[0],
 ): Promise<readonly UnitOutcome[]> {
-  const plan = await claimedPlan(connection, runId);
+  await takeTurn(session, 'audit');
+  const plan = await claimedPlan(session, runId);
   const units = [...conclusions.map(({ unit }) => unit), ...withdrawn];
   const targets = new Map(
-    (await readOpenTargets(connection, runId, plan.planId, units)).map((target) => [target.unit, target]),
+    (await readOpenTargets(session, runId, plan.planId, units)).map((target) => [target.unit, target]),
   );
   const open = conclusions.flatMap(({ unit, ...settled }) => {
     const target = targets.get(unit);
@@ -118,11 +118,11 @@ async function conclude(
   const outcomes = open.map(({ unit, target, conclusion, warnings }) =>
     unitOutcomeOf(unit, target, conclusion, warnings),
   );
-  await settleOpen(connection, runId, outcomes);
+  await settleOpen(session, runId, outcomes);
   const gone = open.flatMap(({ target, conclusion }) => (endsTimeSeries(target, conclusion) ? [target] : []));
-  await endDeletedTimeSeries(connection, gone, { runId, atMs });
+  await endDeletedTimeSeries(session, gone, { runId, atMs });
   const undone = withdrawn.flatMap((unit) => targets.get(unit) ?? []);
-  await appendEntries(connection, [
+  await appendEntries(session, [
     ...open.map(({ target, conclusion }) => entryOf(plan, { ...target, ...conclusion, runId, atMs, event: 'outcome' })),
     ...undone.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'withdrawn' })),
   ]);
@@ -133,15 +133,16 @@ async function conclude(
  * Among the units that the engine failed or cancelled: those with an open intent, and failed ones without any row in
  * the audit.
  */
-async function closeFailed(connection: DuckDBConnection, runId: string, atMs: number): Promise<void> {
-  const plan = await planOfRun(connection, runId);
+async function closeFailed(session: SqlSession, runId: string, atMs: number): Promise<void> {
+  await takeTurn(session, 'audit');
+  const plan = await planOfRun(session, runId);
   if (plan === undefined) return;
-  const rows = await readRows<DeletionTarget & { readonly unit: number; readonly words: string | null }>(
-    connection,
+  const rows = await session.rows<DeletionTarget & { readonly unit: number; readonly words: string | null }>(
     `SELECT u.unit, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
        coalesce(u.fault->>'message', 'cancelled before its outcome was known') AS words
      FROM run_unit u JOIN cleanup_target t ON t.plan_id = $2 AND t.ordinal = u.unit
-     LEFT JOIN (SELECT unit, arg_max(event, seq) AS event FROM deletion_audit WHERE run_id = $1 GROUP BY unit) e
+     LEFT JOIN (SELECT unit, (array_agg(event ORDER BY seq DESC))[1] AS event
+ FROM deletion_audit WHERE run_id = $1 GROUP BY unit) e
        ON e.unit = u.unit
      WHERE u.run_id = $1 AND ((u.state IN ('failed', 'cancelled') AND e.event = 'intent')
        OR (u.state = 'failed' AND e.event IS DISTINCT FROM 'outcome'))
@@ -149,7 +150,7 @@ async function closeFailed(connection: DuckDBConnection, runId: string, atMs: nu
     [runId, plan.planId],
   );
   await appendEntries(
-    connection,
+    session,
     rows.map((row) => entryOf(plan, { ...row, runId, atMs, event: 'outcome', outcome: 'failed' })),
   );
 }
@@ -166,6 +167,17 @@ function entryOf(plan: CleanupPlan, fields: AuditFields): AuditEntry {
   return { atMs, event, runId, unit, kind, ownerId, sourceId, outcome, answer, words, verification, ...who };
 }
 
+const listedColumns: QueryResult['columns'] = [
+  { name: 'noted_at', type: 'TIMESTAMP WITH TIME ZONE' },
+  ...['outcome', 'kind', 'owner_id', 'source_id'].map((name) => ({ name, type: 'VARCHAR' })),
+  { name: 'answer', type: 'INTEGER' },
+  ...['verification', 'words', 'requested_by', 'service_url', 'plan_id', 'run_id'].map((name) => ({
+    name,
+    type: 'VARCHAR',
+  })),
+  { name: 'seq', type: 'BIGINT' },
+];
+
 /**
  * The last row of each deletion. If that is an intent, the deletion is running or its worker died: the outcome is
  * unknown.
@@ -173,18 +185,23 @@ function entryOf(plan: CleanupPlan, fields: AuditFields): AuditEntry {
 const selectDeletions = `
   SELECT noted_at, coalesce(outcome, 'not known') AS outcome, kind, owner_id, source_id, answer, verification, words, requested_by,
     service_url, plan_id, run_id, seq
-  FROM (SELECT *, row_number() OVER (PARTITION BY run_id, unit ORDER BY seq DESC) AS age FROM deletion_audit)
+  FROM (SELECT *, row_number() OVER (PARTITION BY run_id, unit ORDER BY seq DESC) AS age FROM deletion_audit) aged
   WHERE age = 1 AND event <> 'withdrawn'
-    AND ($1::BIGINT IS NULL OR noted_at >= ${instant('$1')})
-    AND ($2::VARCHAR IS NULL OR owner_id = $2 OR source_id = $2) AND ($3::VARCHAR IS NULL OR run_id = $3)
+    AND ($1::TIMESTAMPTZ IS NULL OR noted_at >= $1::TIMESTAMPTZ)
+    AND ($2::VARCHAR IS NULL OR owner_id = $2::VARCHAR OR source_id = $2::VARCHAR)
+    AND ($3::VARCHAR IS NULL OR run_id = $3::VARCHAR)
   ORDER BY seq DESC`;
 
 async function list<T>(
-  connection: DuckDBConnection,
+  session: SqlSession,
   { sinceMs, target, runId }: DeletionFilter,
   use: (result: QueryResult) => Promise<T>,
 ): Promise<T> {
-  const statement = await connection.prepare(selectDeletions);
-  statement.bind([sinceMs === undefined ? null : BigInt(sinceMs), target ?? null, runId ?? null]);
-  return useRows(statement, use);
+  const values = [sinceMs === undefined ? null : new Date(sinceMs), target ?? null, runId ?? null];
+  const deletions = session.stream<Record<string, unknown>>(selectDeletions, values);
+  return use({ columns: listedColumns, rows: cellsOf(deletions) });
+}
+
+async function* cellsOf(rows: AsyncIterable<Readonly<Record<string, unknown>>>): AsyncGenerator<readonly unknown[]> {
+  for await (const row of rows) yield listedColumns.map(({ name }) => row[name]);
 }

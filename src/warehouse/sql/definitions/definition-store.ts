@@ -1,8 +1,7 @@
 /**
- * Commits of definitions in DuckDB: records, history and outcomes in one transaction (G1, G2), for every table of
- * definitions.
+ * Commits of definitions: records, history and outcomes in one transaction (G1, G2), for every table of definitions. They
+ * are few and short, and take turns: each compares its reading with what the one before has stored.
  */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import {
   compareDefinitions,
   settleDefinitions,
@@ -14,7 +13,9 @@ import type { CommitDefinitions } from '../../port/definitions.ts';
 import type { SettleUnknown } from '../../port/unknown-targets.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown, settleUnknown, type TargetKind } from '../runs/unknown-targets.ts';
-import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
+import { jsonText } from '../json-text.ts';
+import type { SqlSession, SqlType } from '../session.ts';
+import { takeTurn } from '../writer-turn.ts';
 
 /**
  * A table of definitions. `columns` with their types; `owner` is the column of the target, `key` that of the record
@@ -37,16 +38,17 @@ export async function commitDefinitions<
   Reading extends { readonly unit: number; readonly target: string },
   Row extends object,
 >(
-  connection: DuckDBConnection,
+  session: SqlSession,
   table: DefinitionTable<Reading, Row>,
   { runId, readings, shrink, committedAtMs }: Parameters<CommitDefinitions<Reading>>[0],
 ): Promise<readonly UnitOutcome[]> {
+  await takeTurn(session, 'definitions');
   const units = readings.map(({ unit }) => unit);
-  const open = await openAmong(connection, runId, units);
+  const open = await openAmong(session, runId, units);
   const unsettled = readings.filter(({ unit }) => open.has(unit));
   if (unsettled.length === 0) return [];
   const targets = unsettled.map(({ target }) => target);
-  const stored = await readStored(connection, table, targets);
+  const stored = await readStored(session, table, targets);
   const settled = unsettled.map((reading) => {
     const current = stored.get(reading.target) ?? [];
     const read = table.rowsOf(reading).map((row) => keptOf(table, row, runId));
@@ -54,21 +56,22 @@ export async function commitDefinitions<
     return settleDefinitions({ ...reading, read: read.length }, current.length, comparison, shrink);
   });
   const changes = settled.flatMap((each) => each.changes);
-  if (changes.length > 0) await writeChanges(connection, table, changes, { runId, atMs: committedAtMs });
-  await forgetUnknown(connection, table.kind, targets);
+  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: committedAtMs });
+  await forgetUnknown(session, table.kind, targets);
   const outcomes = settled.map(({ outcome }) => outcome);
-  await settleOpen(connection, runId, outcomes);
+  await settleOpen(session, runId, outcomes);
   return outcomes;
 }
 
 /** Runs in the caller's transaction. */
 export function settleUnknownDefinitions<Row extends object>(
-  connection: DuckDBConnection,
+  session: SqlSession,
   { kind, name, owner }: Pick<DefinitionTable<never, Row>, 'kind' | 'name' | 'owner'>,
   unknown: Parameters<SettleUnknown>[0],
 ): Promise<readonly UnitOutcome[]> {
-  const withRows = (named: string): string => `SELECT ${owner} FROM ${name} SEMI JOIN ${named} ON ${owner} = target`;
-  return settleUnknown(connection, { kind, withRows }, unknown);
+  const withRows = (named: string): string =>
+    `SELECT ${owner} FROM ${name} WHERE ${owner} IN (SELECT target FROM ${named} n)`;
+  return settleUnknown(session, { kind, withRows }, unknown);
 }
 
 function keptOf<Row extends object>(
@@ -80,14 +83,13 @@ function keptOf<Row extends object>(
 }
 
 async function readStored<Row extends object>(
-  connection: DuckDBConnection,
+  session: SqlSession,
   table: DefinitionTable<never, Row>,
   targets: readonly string[],
 ): Promise<ReadonlyMap<string, readonly Kept<Row>[]>> {
-  const rows = await readRows<Row & { readonly inserted_run_id: string | null }>(
-    connection,
+  const rows = await session.rows<Row & { readonly inserted_run_id: string | null }>(
     `SELECT ${namesOf(table).join(', ')}, inserted_run_id FROM ${table.name}
-     WHERE ${table.owner} IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
+     WHERE ${table.owner} IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
     [jsonText(targets)],
   );
   const stored = new Map<string, Kept<Row>[]>(targets.map((target) => [target, []]));
@@ -100,14 +102,16 @@ async function readStored<Row extends object>(
 
 /** Moves old versions to the history, then inserts the new ones. */
 async function writeChanges<Row extends object>(
-  connection: DuckDBConnection,
+  session: SqlSession,
   table: DefinitionTable<never, Row>,
   changes: readonly DefinitionChange<Kept<Row>>[],
   noticed: Noticed,
 ): Promise<void> {
   const { name, owner, key, columns } = table;
-  // Typed by a cast, which throws; from_json returns null for a value that it cannot read.
-  const texts = Object.fromEntries([...namesOf(table), 'inserted_run_id'].map((column) => [column, 'VARCHAR']));
+  // Typed by a cast, which throws; an engine may return null for a value in JSON that it cannot read.
+  const texts = Object.fromEntries(
+    [...namesOf(table), 'inserted_run_id'].map((column): [string, SqlType] => [column, 'VARCHAR']),
+  );
   const typed = Object.entries<string>(columns)
     .map(([column, type]) => `${column}::${type}`)
     .join(', ');
@@ -126,11 +130,12 @@ async function writeChanges<Row extends object>(
           },
         ],
   );
-  await endVersions(connection, table, key, ended, noticed);
-  await connection.run(
+  await endVersions(session, table, key, ended, noticed);
+  await session.run(
     `INSERT INTO ${name} (${namesOf(table).join(', ')}, inserted_run_id, changed_run_id, changed_at)
-     SELECT ${typed}, inserted_run_id, $2, ${instant('$3')} FROM ${relationOf('$1', texts)}`,
-    [jsonText(written), noticed.runId, BigInt(noticed.atMs)],
+     SELECT ${typed}, inserted_run_id, CAST($2 AS VARCHAR), CAST($3 AS TIMESTAMPTZ)
+ FROM ${session.dialect.relation('$1', texts)} written`,
+    [jsonText(written), noticed.runId, new Date(noticed.atMs)],
   );
 }
 
@@ -150,25 +155,25 @@ export interface EndedVersion {
 
 /** Moves versions from a table to its history; `column` is the column of `value`. Skips versions that do not exist. */
 export async function endVersions<Row extends object>(
-  connection: DuckDBConnection,
+  session: SqlSession,
   table: DefinitionTable<never, Row>,
   column: keyof Row & string,
   ended: readonly EndedVersion[],
   noticed: Noticed,
 ): Promise<void> {
   const { name, owner } = table;
+  const relation = session.dialect.relation('$1', { owner: 'VARCHAR', value: 'VARCHAR', change: 'VARCHAR' });
   const isEnded = `t.${owner} = e.owner AND t.${column}::VARCHAR = e.value`;
-  const endedRelation = relationOf('$1', { owner: 'VARCHAR', value: 'VARCHAR', change: 'VARCHAR' });
-  await connection.run(`CREATE OR REPLACE TEMP TABLE ended AS FROM ${endedRelation}`, [jsonText(ended)]);
-  await connection.run(
+  const versions = jsonText(ended);
+  await session.run(
     `INSERT INTO ${name}_history (${namesOf(table).join(', ')}, change, run_id, noticed_at, known_from, known_run_id)
      SELECT ${namesOf(table)
        .map((each) => `t.${each}`)
-       .join(', ')}, e.change, $1, ${instant('$2')}, t.changed_at, t.changed_run_id
-     FROM ${name} t JOIN ended e ON ${isEnded}`,
-    [noticed.runId, BigInt(noticed.atMs)],
+       .join(', ')}, e.change, CAST($2 AS VARCHAR), CAST($3 AS TIMESTAMPTZ), t.changed_at, t.changed_run_id
+     FROM ${name} t JOIN ${relation} e ON ${isEnded}`,
+    [versions, noticed.runId, new Date(noticed.atMs)],
   );
-  await connection.run(`DELETE FROM ${name} t USING ended e WHERE ${isEnded}`);
+  await session.run(`DELETE FROM ${name} t USING ${relation} e WHERE ${isEnded}`, [versions]);
 }
 
 function namesOf<Row extends object>({ columns }: Pick<DefinitionTable<never, Row>, 'columns'>): readonly string[] {

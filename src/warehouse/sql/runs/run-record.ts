@@ -1,8 +1,7 @@
 /** Rows of the table `run` as records. */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { UsageError } from '../../../core/base/errors.ts';
 import type { RunHead, RunRecord, RunReport, RunState, RunSummary } from '../../../core/run/run.ts';
-import { readRows } from '../file/sql.ts';
+import { epochMs, type SqlSession } from '../session.ts';
 
 interface HeadRow {
   readonly run_id: string;
@@ -30,30 +29,26 @@ type RecordRow = SummaryRow & HeadRow & { readonly report: string | null };
 const headColumns = 'run_id, job, state, round, unit_count';
 
 /** Without the report: `settled` is the part that a list shows. */
-export const summaryColumns = `${headColumns}, service, actor, epoch_ms(requested_at) AS requested_ms,
-  epoch_ms(reopened_at) AS reopened_ms,
-  epoch_ms(started_at) AS started_ms, epoch_ms(finished_at) AS finished_ms, target_count, settled`;
+export const summaryColumns = `${headColumns}, service, actor, ${epochMs('requested_at')} AS requested_ms,
+  ${epochMs('reopened_at')} AS reopened_ms,
+  ${epochMs('started_at')} AS started_ms, ${epochMs('finished_at')} AS finished_ms, target_count, settled`;
 
-export async function readHead(connection: DuckDBConnection, runId: string): Promise<RunHead | undefined> {
-  const [row] = await readRows<HeadRow>(connection, `SELECT ${headColumns}, params FROM run WHERE run_id = $1`, [
-    runId,
-  ]);
+export async function readHead(session: SqlSession, runId: string): Promise<RunHead | undefined> {
+  const [row] = await session.rows<HeadRow>(`SELECT ${headColumns}, params FROM run WHERE run_id = $1`, [runId]);
   return row && headOf(row);
 }
 
 /** Throws UsageError if the run does not exist. */
-export async function knownHead(connection: DuckDBConnection, runId: string): Promise<RunHead> {
-  const run = await readHead(connection, runId);
+export async function knownHead(session: SqlSession, runId: string): Promise<RunHead> {
+  const run = await readHead(session, runId);
   if (run === undefined) throw new UsageError(`there is no run ${runId}`);
   return run;
 }
 
-export async function readRun(connection: DuckDBConnection, runId: string): Promise<RunRecord | undefined> {
-  const [row] = await readRows<RecordRow>(
-    connection,
-    `SELECT ${summaryColumns}, params, report FROM run WHERE run_id = $1`,
-    [runId],
-  );
+export async function readRun(session: SqlSession, runId: string): Promise<RunRecord | undefined> {
+  const [row] = await session.rows<RecordRow>(`SELECT ${summaryColumns}, params, report FROM run WHERE run_id = $1`, [
+    runId,
+  ]);
   if (row === undefined) return undefined;
   const report = row.report === null ? undefined : (JSON.parse(row.report) as RunReport);
   return { ...summaryOf(row), ...headOf(row), report };

@@ -1,7 +1,5 @@
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { DeletionTarget } from '../../../core/cleanup/target.ts';
 import type { TimeSeriesReading, TimeSeriesStore } from '../../port/definitions.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
 import {
   commitDefinitions,
   endVersions,
@@ -9,7 +7,8 @@ import {
   type DefinitionTable,
   type Noticed,
 } from './definition-store.ts';
-import { readRows } from '../file/sql.ts';
+import type { SqlDatabase, SqlSession } from '../session.ts';
+import { takeTurn } from '../writer-turn.ts';
 
 interface TimeSeriesRow {
   readonly equipment: string;
@@ -49,18 +48,17 @@ const timeSeriesTable: DefinitionTable<TimeSeriesReading, TimeSeriesRow> = {
   }),
 };
 
-export function createTimeSeriesStore(file: DatabaseFile): TimeSeriesStore {
+export function createTimeSeriesStore(database: SqlDatabase): TimeSeriesStore {
   return {
     commit: async (batch) =>
       batch.readings.length === 0
         ? []
-        : file.transact((connection) => commitDefinitions(connection, timeSeriesTable, batch)),
+        : database.transact((session) => commitDefinitions(session, timeSeriesTable, batch)),
     settleUnknown: (unknown) =>
-      file.transact((connection) => settleUnknownDefinitions(connection, timeSeriesTable, unknown)),
+      database.transact((session) => settleUnknownDefinitions(session, timeSeriesTable, unknown)),
     equipment: () =>
-      file.transact(async (connection) => {
-        const rows = await readRows<{ equipment: string }>(
-          connection,
+      database.transact(async (session) => {
+        const rows = await session.rows<{ equipment: string }>(
           'SELECT DISTINCT equipment FROM time_series ORDER BY equipment',
         );
         return rows.map(({ equipment }) => equipment);
@@ -73,15 +71,16 @@ export function createTimeSeriesStore(file: DatabaseFile): TimeSeriesStore {
  * that of their outcome.
  */
 export async function endDeletedTimeSeries(
-  connection: DuckDBConnection,
+  session: SqlSession,
   deleted: readonly DeletionTarget[],
   noticed: Noticed,
 ): Promise<void> {
   if (deleted.length === 0) return;
+  await takeTurn(session, 'definitions');
   const ended = deleted.map(({ ownerId, sourceId }) => ({
     owner: ownerId,
     value: sourceId ?? '',
     change: 'deleted' as const,
   }));
-  await endVersions(connection, timeSeriesTable, 'source_id', ended, noticed);
+  await endVersions(session, timeSeriesTable, 'source_id', ended, noticed);
 }

@@ -1,17 +1,20 @@
 /** The rows that may be removed, by table, in the order in which they go. */
 import type { Pruned, RetentionBounds } from '../../port/retention.ts';
-import { instant } from '../file/sql.ts';
+import { instantAt } from '../session.ts';
 
 export interface PrunableKind {
   /** The count that the rows belong to; undefined for rows that go with counted ones. */
   readonly name: keyof Pruned | undefined;
   readonly table: string;
-  /** SQL that selects the `rowid` of each old row as `id`; undefined keeps every row. */
-  readonly rows: (bounds: RetentionBounds) => string | undefined;
+  /** SQL that selects the column `rowId` of each old row as `id`; undefined keeps every row. */
+  readonly rows: (bounds: RetentionBounds, rowId: string) => string | undefined;
 }
 
+/** Whatever is older is as old: no engine takes every instant of a `Date`. */
+const earliestMs = Date.UTC(1, 0);
+
 function at(ms: number): string {
-  return instant(String(Math.trunc(ms)));
+  return instantAt(Math.max(earliestMs, Math.trunc(ms)));
 }
 
 function ended(beforeMs: number): string {
@@ -38,7 +41,8 @@ function ofEndedRun(table: string, name?: keyof Pruned): PrunableKind {
   return {
     name,
     table,
-    rows: ({ unitsMs }) => `SELECT each.rowid AS id FROM ${table} each JOIN run USING (run_id) WHERE ${ended(unitsMs)}`,
+    rows: ({ unitsMs }, rowId) =>
+      `SELECT old.${rowId} AS id FROM ${table} old JOIN run USING (run_id) WHERE ${ended(unitsMs)}`,
   };
 }
 
@@ -46,8 +50,8 @@ function ofHistory(table: string): PrunableKind {
   return {
     name: 'history',
     table,
-    rows: ({ historyMs }) =>
-      historyMs === undefined ? undefined : `SELECT rowid AS id FROM ${table} WHERE noticed_at < ${at(historyMs)}`,
+    rows: ({ historyMs }, rowId) =>
+      historyMs === undefined ? undefined : `SELECT ${rowId} AS id FROM ${table} WHERE noticed_at < ${at(historyMs)}`,
   };
 }
 
@@ -55,14 +59,15 @@ function ofHistory(table: string): PrunableKind {
  * Pushes of runs that go: one row stays for each file that was pushed to its end, the newest. A push of a run that did
  * not end as done never counted, and would without its run.
  */
-function oldPushes(bounds: RetentionBounds): string {
-  const pushes = `SELECT push.*, push.rowid AS id,
+function oldPushes(bounds: RetentionBounds, rowId: string): string {
+  const pushes = `SELECT push.*, push.${rowId} AS id,
       completed_at IS NOT NULL AND coalesce(run.state, 'done') = 'done' AS is_done
     FROM push LEFT JOIN run USING (run_id) WHERE run.run_id IS NULL OR run_id IN (${oldRuns(bounds)})`;
-  const newestFirst =
-    'PARTITION BY is_done, file_sha256, form, service, service_url ORDER BY completed_at DESC, run_id';
-  return `SELECT id FROM (${pushes}) QUALIFY NOT is_done OR completed_at < ${at(bounds.pushesMs)}
-    OR row_number() OVER (${newestFirst}) > 1`;
+  return `SELECT id FROM (
+      SELECT *, row_number() OVER (
+        PARTITION BY is_done, file_sha256, form, service, service_url ORDER BY completed_at DESC, run_id) AS age
+      FROM (${pushes}) ended) aged
+    WHERE NOT is_done OR completed_at < ${at(bounds.pushesMs)} OR age > 1`;
 }
 
 export const prunableKinds: readonly PrunableKind[] = [
@@ -72,24 +77,24 @@ export const prunableKinds: readonly PrunableKind[] = [
   {
     name: undefined,
     table: 'cleanup_target',
-    rows: (bounds) => `SELECT rowid AS id FROM cleanup_target WHERE plan_id IN (${oldPlans(bounds)})`,
+    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM cleanup_target WHERE plan_id IN (${oldPlans(bounds)})`,
   },
   {
     name: 'plans',
     table: 'cleanup_plan',
-    rows: (bounds) => `SELECT rowid AS id FROM cleanup_plan WHERE plan_id IN (${oldPlans(bounds)})`,
+    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM cleanup_plan WHERE plan_id IN (${oldPlans(bounds)})`,
   },
   { name: 'pushes', table: 'push', rows: oldPushes },
   {
     name: undefined,
     table: 'push_claim',
-    rows: (bounds) =>
-      `SELECT rowid AS id FROM push_claim WHERE run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)})`,
+    rows: (bounds, rowId) =>
+      `SELECT ${rowId} AS id FROM push_claim WHERE run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)})`,
   },
   {
     name: 'runs',
     table: 'run',
-    rows: (bounds) => `SELECT rowid AS id FROM run WHERE run_id IN (${oldRuns(bounds)})`,
+    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM run WHERE run_id IN (${oldRuns(bounds)})`,
   },
   ofHistory('daily_production_history'),
   ofHistory('time_series_history'),

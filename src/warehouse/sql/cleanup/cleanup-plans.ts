@@ -1,0 +1,228 @@
+/** Cleanup plans, with their targets and snapshots. Each call is one transaction. */
+import type { CleanupPlan, PlanCounts, PlannedTarget, TargetSnapshot } from '../../../core/cleanup/plan.ts';
+import type { ProductionDoubt } from '../../../core/cleanup/producing.ts';
+import type { DeletionTarget, TargetKind } from '../../../core/cleanup/target.ts';
+import { UsageError } from '../../../core/base/errors.ts';
+import type { RunState } from '../../../core/run/run.ts';
+import type { CleanupPlans, TargetSlice } from '../../port/cleanup.ts';
+import { jsonText } from '../json-text.ts';
+import { epochMs, type SqlColumns, type SqlDatabase, type SqlSession } from '../session.ts';
+import { takeTurn } from '../writer-turn.ts';
+import { DAY_MS } from '../../../core/time/window.ts';
+import { readRecentProduction } from './recent-production.ts';
+import { claimForService } from '../ownership/service-claim.ts';
+
+/** Longest time for making a plan: older drafts are abandoned. */
+const keepDraftsMs = DAY_MS;
+
+export function createCleanupPlans(database: SqlDatabase): CleanupPlans {
+  return {
+    knownWells: () => database.transact(countWells),
+    recentProduction: async (uwis, days) =>
+      uwis.length === 0 ? new Map() : database.transact((session) => readRecentProduction(session, uwis, days)),
+    draft: (draftId, targets) =>
+      database.transact((session) => session.append('cleanup_target', targetColumns(draftId), targets)),
+    keep: (draftId, plan) =>
+      database.transact(async (session) => {
+        if (database.service !== undefined) await claimForService(session, database.service);
+        await keepPlan(session, draftId, plan);
+      }),
+    read: (planId) => database.transact(async (session) => (await readPlans(session, 'plan_id = $1', [planId]))[0]),
+    list: (limit) =>
+      database.transact((session) => readPlans(session, 'true ORDER BY created_at DESC, plan_id LIMIT $1', [limit])),
+    targets: (planId, slice) => database.transact((session) => readTargets(session, planId, slice)),
+    targetCount: (planId) => database.transact((session) => countTargets(session, planId)),
+    ids: (planId) => database.transact((session) => readIds(session, planId)),
+    warnedTargets: (planId, limit) => database.transact((session) => readWarned(session, planId, limit)),
+    claim: (planId, claim) => database.transact((session) => claimPlan(session, planId, claim)),
+    ofRun: (runId) => database.transact((session) => planOfRun(session, runId)),
+  };
+}
+
+async function countWells(session: SqlSession): Promise<number> {
+  const [row] = await session.rows<{ wells: number }>(
+    'SELECT count(*) AS wells FROM (SELECT uwi FROM watermark UNION SELECT DISTINCT uwi FROM daily_production) known',
+  );
+  return row?.wells ?? 0;
+}
+
+function targetColumns(planId: string): SqlColumns<PlannedTarget> {
+  return {
+    plan_id: () => planId,
+    ordinal: ({ ordinal }) => ordinal,
+    kind: ({ kind }) => kind,
+    owner_id: ({ ownerId }) => ownerId,
+    source_id: ({ sourceId }) => sourceId,
+    sighting: ({ snapshot }) => snapshot.state,
+    content_type: ({ snapshot }) => snapshot.contentType,
+    body: ({ snapshot }) => snapshot.body,
+    produced_on: ({ producedOn }) => producedOn,
+    doubt: ({ doubt }) => doubt,
+  };
+}
+
+async function keepPlan(session: SqlSession, draftId: string, plan: CleanupPlan): Promise<void> {
+  const { planId, digest, serviceUrl, selection, selectionSha256, createdBy, createdAtMs, counts, includesProducing } =
+    plan;
+  await session.run(
+    `INSERT INTO cleanup_plan
+       (plan_id, digest, service_url, selection, created_by, created_at, counts, selection_sha256, includes_producing)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      planId,
+      digest,
+      serviceUrl,
+      selection,
+      createdBy,
+      new Date(createdAtMs),
+      jsonText(counts),
+      selectionSha256,
+      includesProducing,
+    ],
+  );
+  await session.run('UPDATE cleanup_target SET plan_id = $2 WHERE plan_id = $1', [draftId, planId]);
+  await session.run(
+    `DELETE FROM cleanup_target WHERE plan_id NOT IN (SELECT plan_id FROM cleanup_plan) AND plan_id < $1`,
+    [`draft ${new Date(createdAtMs - keepDraftsMs).toISOString().slice(0, -'.000Z'.length)}`],
+  );
+}
+
+interface PlanRow {
+  readonly plan_id: string;
+  readonly digest: string;
+  readonly service_url: string;
+  readonly selection: string | null;
+  readonly selection_sha256: string | null;
+  readonly includes_producing: boolean | null;
+  readonly created_by: string;
+  readonly created_ms: number;
+  readonly counts: string;
+  readonly run_id: string | null;
+  readonly applied_by: string | null;
+  readonly applied_ms: number | null;
+  /** State of the run that claimed the plan, if it is not planned. */
+  readonly unplanned: RunState | null;
+}
+
+async function readPlans(
+  session: SqlSession,
+  condition: string,
+  values: (string | number)[],
+): Promise<readonly CleanupPlan[]> {
+  const rows = await session.rows<PlanRow>(
+    `SELECT plan_id, digest, service_url, selection, selection_sha256, includes_producing, created_by, ${epochMs('created_at')} AS created_ms, counts, run_id,
+       applied_by, ${epochMs('applied_at')} AS applied_ms,
+       (SELECT state FROM run WHERE run.run_id = cleanup_plan.run_id AND unit_count IS NULL) AS unplanned FROM cleanup_plan WHERE ${condition}`,
+    values,
+  );
+  return rows.map((row) => ({
+    planId: row.plan_id,
+    digest: row.digest,
+    serviceUrl: row.service_url,
+    selection: row.selection,
+    selectionSha256: row.selection_sha256,
+    includesProducing: row.includes_producing ?? false,
+    createdBy: row.created_by,
+    createdAtMs: row.created_ms,
+    counts: JSON.parse(row.counts) as PlanCounts,
+    applied:
+      row.run_id === null || row.applied_ms === null
+        ? undefined
+        : {
+            runId: row.run_id,
+            atMs: row.applied_ms,
+            by: row.applied_by ?? '',
+            ...(row.unplanned === null ? {} : { unplanned: row.unplanned }),
+          },
+  }));
+}
+
+export async function planOfRun(session: SqlSession, runId: string): Promise<CleanupPlan | undefined> {
+  return (await readPlans(session, 'run_id = $1', [runId]))[0];
+}
+
+interface TargetRow {
+  readonly ordinal: number;
+  readonly kind: TargetKind;
+  readonly owner_id: string;
+  readonly source_id: string | null;
+  readonly sighting: TargetSnapshot['state'];
+  readonly content_type: string | null;
+  readonly body: string | null;
+  readonly produced_on: string | null;
+  readonly doubt: ProductionDoubt | null;
+}
+
+const selectTargets = `SELECT ordinal, kind, owner_id, source_id, sighting, content_type, body, produced_on, doubt
+  FROM cleanup_target WHERE plan_id = $1`;
+
+async function readTargets(
+  session: SqlSession,
+  planId: string,
+  { from, limit }: TargetSlice,
+): Promise<readonly PlannedTarget[]> {
+  const rows = await session.rows<TargetRow>(`${selectTargets} AND ordinal >= $2 AND ordinal < $3 ORDER BY ordinal`, [
+    planId,
+    from,
+    from + limit,
+  ]);
+  return rows.map(targetOf);
+}
+
+async function countTargets(session: SqlSession, planId: string): Promise<number> {
+  const [row] = await session.rows<{ targets: number }>(
+    'SELECT count(*) AS targets FROM cleanup_target WHERE plan_id = $1',
+    [planId],
+  );
+  return row?.targets ?? 0;
+}
+
+async function readIds(session: SqlSession, planId: string): Promise<readonly DeletionTarget[]> {
+  const targets: DeletionTarget[] = [];
+  const select = `SELECT kind, owner_id AS "ownerId", source_id AS "sourceId" FROM cleanup_target
+    WHERE plan_id = $1 ORDER BY ordinal`;
+  for await (const target of session.stream<DeletionTarget>(select, [planId])) targets.push(target);
+  return targets;
+}
+
+async function readWarned(session: SqlSession, planId: string, limit: number): Promise<readonly PlannedTarget[]> {
+  const rows = await session.rows<TargetRow>(
+    `${selectTargets} AND (sighting <> 'present' OR produced_on IS NOT NULL OR doubt IS NOT NULL) ORDER BY ordinal LIMIT $2`,
+    [planId, limit],
+  );
+  return rows.map(targetOf);
+}
+
+function targetOf(row: TargetRow): PlannedTarget {
+  return {
+    ordinal: row.ordinal,
+    kind: row.kind,
+    ownerId: row.owner_id,
+    sourceId: row.source_id,
+    snapshot: { state: row.sighting, contentType: row.content_type, body: row.body },
+    producedOn: row.produced_on,
+    doubt: row.doubt,
+  };
+}
+
+async function claimPlan(
+  session: SqlSession,
+  planId: string,
+  { runId, atMs, by }: Parameters<CleanupPlans['claim']>[1],
+): Promise<string> {
+  // A plan that is claimed now must not be pruned meanwhile.
+  await takeTurn(session, 'retention');
+  await session.run(
+    `UPDATE cleanup_plan SET run_id = $2, applied_by = $3, applied_at = $4
+     WHERE plan_id = $1 AND run_id IS NULL`,
+    [planId, runId, by, new Date(atMs)],
+  );
+  const [earlier] = await session.rows<{ runId: string }>(
+    'SELECT run_id AS "runId" FROM deletion_audit WHERE plan_id = $1 AND run_id <> $2 LIMIT 1',
+    [planId, runId],
+  );
+  if (earlier !== undefined) return earlier.runId;
+  const [plan] = await readPlans(session, 'plan_id = $1', [planId]);
+  if (plan?.applied === undefined) throw new UsageError(`there is no plan ${planId}`);
+  return plan.applied.runId;
+}

@@ -1,0 +1,18 @@
+/**
+ * Turns of writers. Where several transactions write at a time, some rules rest on one of them looking and writing before
+ * the next one looks, and no row stands for the rule: two runs that ask for the same work, or the end of the audit. Each
+ * such subject has a row of `writer_turn`, which its transactions lock first. In an engine with one writer at a time every
+ * transaction is a turn.
+ */
+import { lockRows, type SqlSession } from './session.ts';
+
+/** In the order in which a transaction that needs several takes them, so that none waits for another in a circle. */
+export const turnSubjects = ['request', 'retention', 'push', 'audit', 'definitions'] as const;
+
+/**
+ * Waits until no other transaction has the turn, and keeps it until the end of this one. Statements after it see what the
+ * others wrote.
+ */
+export async function takeTurn(session: SqlSession, subject: (typeof turnSubjects)[number]): Promise<void> {
+  await lockRows(session, 'SELECT 1 FROM writer_turn WHERE subject = $1', [subject]);
+}
