@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { version } from './file/engine.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
 import { createCleanupPlans } from '../sql/cleanup/cleanup-plans.ts';
-import { readKnownDays, surveyCoverage } from './coverage/coverage-survey.ts';
-import { readStaleWells, readTraces, readUnknownWells } from './coverage/well-states.ts';
+import { readKnownDays, surveyCoverage } from '../sql/coverage/coverage-survey.ts';
+import { readStaleWells, readTraces, readUnknownWells } from '../sql/coverage/well-states.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createStorageOrder } from './daily/table-order.ts';
 import { copyFiles } from './file/copy-files.ts';
@@ -43,12 +43,12 @@ function warehouseOf(file: DatabaseFile): Warehouse {
     location: file.location,
     dailyProduction: createDailyProductionStore(file),
     coverage: {
-      staleWells: (question) => file.transact((connection) => readStaleWells(connection, question)),
-      unknownWells: () => file.transact(readUnknownWells),
-      traces: (uwis) => file.transact((connection) => readTraces(connection, uwis)),
-      survey: (question, use) => file.transact(async (connection) => use(await surveyCoverage(connection, question))),
+      staleWells: (question) => database.transact((session) => readStaleWells(session, question)),
+      unknownWells: () => database.transact(readUnknownWells),
+      traces: (uwis) => database.transact((session) => readTraces(session, uwis)),
+      survey: (question, use) => database.transactOnce(async (session) => use(await surveyCoverage(session, question))),
       knownDays: async (uwis) =>
-        uwis.length === 0 ? new Map() : file.transact((connection) => readKnownDays(connection, uwis)),
+        uwis.length === 0 ? new Map() : database.transact((session) => readKnownDays(session, uwis)),
     },
     timeSeries: createTimeSeriesStore(database),
     wells: createWellStore(database),

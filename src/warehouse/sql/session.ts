@@ -31,8 +31,8 @@ export interface SqlSession {
   append<T>(table: string, columns: SqlColumns<T>, records: Iterable<T>): Promise<void>;
 }
 
-/** A type of items in lists and relations. */
-export type SqlType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'JSON';
+/** A type of items in lists and relations. `TID` is PostgreSQL's type of {@link SqlDialect.rowId}. */
+export type SqlType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'JSON' | 'TID';
 
 /** SQL that differs between the engines. `parameter` is a placeholder for a {@link JsonText}, such as `$1`. */
 export interface SqlDialect {
@@ -50,6 +50,11 @@ export interface SqlDialect {
   textAt(json: string, names: readonly string[]): string;
   /** The JSON object `base` with the members of `changes` in the place of its own; `base` may be null. */
   merged(base: string, changes: string): string;
+  /** For a SELECT list: one row for the first day of each month that the days `first` to `last` touch. */
+  eachMonth(first: string, last: string): string;
+  /** The number of bits of a whole number that are set, and the place of the highest one, from 0. */
+  bitCount(number: string): string;
+  highestBit(number: string): string;
   /** The statement that makes a table that ends with the transaction. */
   temporaryTable(name: string, columns: string): string;
   /**
@@ -59,6 +64,7 @@ export interface SqlDialect {
   rowLock(mode: 'update' | 'share'): string;
   /** The column that tells a row from all others of its table during a statement. */
   readonly rowId: string;
+  readonly rowIdType: SqlType;
 }
 
 /** A database with the tables of a warehouse of this version. */

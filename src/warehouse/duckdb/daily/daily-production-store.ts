@@ -12,7 +12,7 @@ import {
 } from '../../../core/daily/merge.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { noteRead } from '../coverage/coverage-ledger.ts';
+import { noteRead } from '../../sql/coverage/coverage-ledger.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { sessionOf } from '../file/session.ts';
 import { readRows } from '../file/sql.ts';
@@ -130,7 +130,7 @@ async function store(
   const isStored = merged.some(({ isQuarantined }) => isQuarantined);
   await replaceQuarantine(connection, merged, { runId, atMs, isStored });
   await noteRead(
-    connection,
+    sessionOf(connection),
     merged.flatMap(({ uwi, readDays: days, isNew, isVerified, held }) =>
       days !== undefined && isVerified && !held ? [{ uwi, days, isKnown: !isNew }] : [],
     ),

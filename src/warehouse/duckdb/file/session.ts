@@ -20,9 +20,13 @@ const dialect: SqlDialect = {
   items: (json) => `(SELECT value->>'$' AS value, id AS place FROM json_each(${json}))`,
   textAt: (json, names) => `json_extract_string(${json}, '${pathOf(names)}')`,
   merged: (base, changes) => `json_merge_patch(coalesce(${base}, '{}'), ${changes})`,
+  eachMonth: (first, last) => `unnest(generate_series(date_trunc('month', ${first}), ${last}, INTERVAL 1 MONTH))::DATE`,
+  bitCount: (number) => `bit_count(${number})::INTEGER`,
+  highestBit: (number) => `floor(log2(${number}))::INTEGER`,
   temporaryTable: (name, columns) => `CREATE OR REPLACE TEMP TABLE ${name} (${columns})`,
   rowLock: () => '',
   rowId: 'rowid',
+  rowIdType: 'BIGINT',
 };
 
 /** A JSON path, within a text of SQL. */

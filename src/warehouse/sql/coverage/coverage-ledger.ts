@@ -1,9 +1,11 @@
-/** The coverage ledger: the days of verified reads, as the fewest merged intervals a well. */
-import type { DuckDBConnection } from '@duckdb/node-api';
+/**
+ * The coverage ledger: the days of verified reads, as the fewest merged intervals a well. Written by merges alone, of which
+ * one at a time works on a well.
+ */
 import { grouped } from '../../../core/base/grouped.ts';
 import { type DayInterval, mergeDays } from '../../../core/daily/coverage.ts';
-import { dayOfNumber } from '../../sql/session.ts';
-import { jsonText, readRows, relationOf } from '../file/sql.ts';
+import { jsonText } from '../json-text.ts';
+import { dayOfNumber, type SqlSession } from '../session.ts';
 
 /** Whole days that were read of a well. */
 export interface ReadDays {
@@ -14,21 +16,22 @@ export interface ReadDays {
 }
 
 interface StoredInterval extends DayInterval {
-  readonly rowId: number;
+  /** As the engine has it. */
+  readonly rowId: number | string;
 }
 
 /** What a well's intervals in the ledger become. */
 interface LedgerChange {
   readonly inserted: ReadonlyArray<DayInterval & { readonly uwi: string }>;
   readonly changed: readonly StoredInterval[];
-  readonly removed: readonly number[];
+  readonly removed: readonly StoredInterval['rowId'][];
 }
 
 /** Adds the days to those of their wells, in the transaction of the merge. */
-export async function noteRead(connection: DuckDBConnection, read: readonly ReadDays[]): Promise<void> {
+export async function noteRead(session: SqlSession, read: readonly ReadDays[]): Promise<void> {
   if (read.length === 0) return;
   const known = new Set(read.flatMap(({ uwi, isKnown }) => (isKnown ? [uwi] : [])));
-  const stored = known.size === 0 ? new Map<string, StoredInterval[]>() : await readStored(connection, known);
+  const stored = known.size === 0 ? new Map<string, StoredInterval[]>() : await readStored(session, known);
   const changes = [...grouped(read, ({ uwi }) => uwi)].map(([uwi, sameWell]) =>
     changeOf(
       uwi,
@@ -36,7 +39,7 @@ export async function noteRead(connection: DuckDBConnection, read: readonly Read
       sameWell.map(({ days }) => days),
     ),
   );
-  await writeChanges(connection, {
+  await writeChanges(session, {
     inserted: changes.flatMap(({ inserted }) => inserted),
     changed: changes.flatMap(({ changed }) => changed),
     removed: changes.flatMap(({ removed }) => removed),
@@ -44,13 +47,12 @@ export async function noteRead(connection: DuckDBConnection, read: readonly Read
 }
 
 async function readStored(
-  connection: DuckDBConnection,
+  session: SqlSession,
   uwis: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, readonly StoredInterval[]>> {
-  const rows = await readRows<StoredInterval & { readonly uwi: string }>(
-    connection,
-    `SELECT rowid AS "rowId", uwi, from_day - DATE '1970-01-01' AS "fromDay", to_day - DATE '1970-01-01' AS "toDay"
-     FROM coverage WHERE uwi IN (SELECT unnest(from_json($1::JSON, '["VARCHAR"]')))`,
+  const rows = await session.rows<StoredInterval & { readonly uwi: string }>(
+    `SELECT ${session.dialect.rowId} AS "rowId", uwi, from_day - DATE '1970-01-01' AS "fromDay", to_day - DATE '1970-01-01' AS "toDay"
+     FROM coverage WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
     [jsonText([...uwis])],
   );
   return grouped(rows, ({ uwi }) => uwi);
@@ -60,7 +62,7 @@ async function readStored(
 function changeOf(uwi: string, stored: readonly StoredInterval[], read: readonly DayInterval[]): LedgerChange {
   const inserted: Array<DayInterval & { readonly uwi: string }> = [];
   const changed: StoredInterval[] = [];
-  const removed: number[] = [];
+  const removed: StoredInterval['rowId'][] = [];
   for (const { fromDay, toDay } of mergeDays([...stored, ...read])) {
     const [first, ...others] = stored.filter((each) => each.fromDay >= fromDay && each.toDay <= toDay);
     removed.push(...others.map(({ rowId }) => rowId));
@@ -70,27 +72,29 @@ function changeOf(uwi: string, stored: readonly StoredInterval[], read: readonly
   return { inserted, changed, removed };
 }
 
-const intervalFields = { fromDay: 'INTEGER', toDay: 'INTEGER' };
+const intervalFields = { fromDay: 'INTEGER', toDay: 'INTEGER' } as const;
 const interval = `${dayOfNumber('"fromDay"')} AS from_day, ${dayOfNumber('"toDay"')} AS to_day`;
 
-async function writeChanges(connection: DuckDBConnection, { inserted, changed, removed }: LedgerChange): Promise<void> {
+async function writeChanges(session: SqlSession, { inserted, changed, removed }: LedgerChange): Promise<void> {
+  const { dialect } = session;
+  const { rowId, rowIdType } = dialect;
   if (removed.length > 0) {
-    await connection.run(`DELETE FROM coverage WHERE rowid IN (SELECT unnest(from_json($1::JSON, '["BIGINT"]')))`, [
+    await session.run(`DELETE FROM coverage WHERE ${rowId} IN (SELECT ${dialect.each('$1', rowIdType)})`, [
       jsonText(removed),
     ]);
   }
   if (changed.length > 0) {
-    await connection.run(
+    await session.run(
       `UPDATE coverage SET from_day = c.from_day, to_day = c.to_day
-       FROM (SELECT "rowId", ${interval} FROM ${relationOf('$1', { rowId: 'BIGINT', ...intervalFields })}) c
-       WHERE coverage.rowid = c."rowId"`,
+       FROM (SELECT "rowId", ${interval} FROM ${dialect.relation('$1', { rowId: rowIdType, ...intervalFields })} r) c
+       WHERE coverage.${rowId} = c."rowId"`,
       [jsonText(changed)],
     );
   }
   if (inserted.length > 0) {
-    await connection.run(
+    await session.run(
       `INSERT INTO coverage
-         SELECT uwi, ${interval} FROM ${relationOf('$1', { uwi: 'VARCHAR', ...intervalFields })}`,
+         SELECT uwi, ${interval} FROM ${dialect.relation('$1', { uwi: 'VARCHAR', ...intervalFields })} r`,
       [jsonText(inserted)],
     );
   }
