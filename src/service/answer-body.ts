@@ -5,15 +5,20 @@ import { createBrotliDecompress, createGunzip, createInflate, type ZlibOptions }
 import { PermanentError, TransientError } from '../core/base/errors.ts';
 import { NoRoomError, type BodyPlace } from './body-budget.ts';
 
-/** Bytes of a refusal's body that are read: its messages show 200 characters. */
-const mostRefusalBytes = 64 * 1024;
+/** Bytes of the start of a body: messages show 200 characters of it. */
+const startBytes = 64 * 1024;
+
+/** A body that announces no more is read at once: bit by bit it would take longer than its request. */
+const shortBytes = 64 * 1024;
 
 /** Broken bytes that are marked one by one. A body with more of them is no text at all. */
 const mostBrokenBytes = 10_000;
 
 interface Body {
-  /** The bytes as they come. */
-  readonly chunks: Readable;
+  /** The bytes as they come; `bytes` reads all of them. */
+  readonly chunks: Readable & { readonly bytes?: () => Promise<Uint8Array> };
+  /** Value of the header Content-Length, which the parser of HTTP holds the body to. */
+  readonly length: number | undefined;
   /** Value of the header Content-Encoding (RFC 9110 section 8.4). */
   readonly encoding: string | null;
   /** Method and path of the request, for messages. */
@@ -26,8 +31,6 @@ export interface BodyRoom {
   readonly maxBytes: number;
   /** Bytes of a block of `place`. */
   readonly blockBytes: number;
-  /** Whether the body can be asked for again when there is room. */
-  readonly mayComeAgain: boolean;
 }
 
 /** The body of an answer. It is read before its place is closed, since `bytes` lie in a block of it. */
@@ -62,16 +65,42 @@ function keptBody(bytes: Buffer): WholeBody {
 }
 
 /**
+ * The start of the body of an accepted POST or DELETE, which is short or of no meaning (docs/interface.md sections 4.3 to 4.5
+ * and 4.7): it cannot be asked for again when there is room, so that it takes none. The rest is received and dropped. Throws
+ * as {@link readWholeBody} does, save NoRoomError.
+ */
+export async function readReceipt(body: Body, maxBytes: number): Promise<WholeBody> {
+  const short = await shortBody(body, () => true);
+  const start = short ?? (await startOf(unpacked(body, maxBytes), { maxBytes, label: body.label }));
+  return textBody(textOf([start], body.label));
+}
+
+async function startOf(
+  chunks: AsyncIterable<Buffer>,
+  { maxBytes, label }: { readonly maxBytes: number; readonly label: string },
+): Promise<Buffer> {
+  const start: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    // Chunks may be parts of larger buffers, which they would keep in memory.
+    if (size < startBytes) start.push(Buffer.from(chunk.subarray(0, startBytes - size)));
+    size += chunk.length;
+    if (size > maxBytes) throw tooLarge(label);
+  }
+  return Buffer.concat(start);
+}
+
+/**
  * The start of a refusal's body; the rest is not read. A refusal counts even when its body is cut short or cannot be
  * unpacked.
  */
 export async function readRefusal(body: Body): Promise<string> {
-  const start = Buffer.allocUnsafe(mostRefusalBytes);
+  const start = Buffer.allocUnsafe(startBytes);
   let size = 0;
   try {
-    for await (const chunk of unpacked(body, mostRefusalBytes)) {
+    for await (const chunk of unpacked(body, startBytes)) {
       size += chunk.copy(start, size);
-      if (size === mostRefusalBytes) break;
+      if (size === startBytes) break;
     }
   } catch {
     // What has come is shown.
@@ -79,17 +108,27 @@ export async function readRefusal(body: Body): Promise<string> {
   return start.toString('utf8', 0, size);
 }
 
+/** The bytes of a short body that is not packed, if `hasRoom`; undefined for any other. */
+async function shortBody(
+  { chunks, length, encoding }: Body,
+  hasRoom: (bytes: number) => boolean,
+): Promise<Buffer | undefined> {
+  if (chunks.bytes === undefined || length === undefined || length > shortBytes || encoding !== null) return undefined;
+  if (!hasRoom(length)) return undefined;
+  const { buffer, byteOffset, byteLength } = await chunks.bytes();
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 /** The bytes in blocks: chunks may be parts of larger buffers, which they would keep in memory. */
-async function collect(
-  body: Body,
-  { place, maxBytes, blockBytes, mayComeAgain }: BodyRoom,
-): Promise<readonly Buffer[]> {
+async function collect(body: Body, { place, maxBytes, blockBytes }: BodyRoom): Promise<readonly Buffer[]> {
+  const short = await shortBody(body, (bytes) => bytes <= maxBytes && place.grow(bytes));
+  if (short !== undefined) return short.length === 0 ? [] : [short];
   const blocks: Buffer[] = [];
   let size = 0;
   // Ending the loop early destroys the connection, so that nothing more is sent.
   for await (const chunk of unpacked(body, maxBytes)) {
     if (size + chunk.length > maxBytes) throw tooLarge(body.label);
-    if (!place.grow(chunk.length)) throw mayComeAgain ? new NoRoomError() : tooLarge(body.label);
+    if (!place.grow(chunk.length)) throw new NoRoomError();
     for (let taken = 0; taken < chunk.length;) {
       const at = size % blockBytes;
       if (at === 0) blocks.push(place.block());

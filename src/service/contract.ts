@@ -81,7 +81,7 @@ export const paths = {
 
 /** An empty segment or a dot segment would make the path that of another target, and a deletion acts on its path. */
 function segment(identifier: string): string {
-  if (/^\.{0,2}$/.test(identifier) || /\p{Surrogate}/u.test(identifier)) {
+  if (identifier === '' || identifier === '.' || identifier === '..' || !identifier.isWellFormed()) {
     throw new PermanentError('identifier', `${JSON.stringify(identifier)} cannot be requested: no path can carry it`, {
       hint: 'Correct the identifier where it was listed.',
     });

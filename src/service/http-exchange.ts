@@ -1,10 +1,11 @@
 /** One HTTP exchange: sends a request and returns one whole answer, or throws the error that its failure means. */
+import { EventEmitter } from 'node:events';
 import { Pool, type Dispatcher } from 'undici';
 import { AbortedError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
 import { after } from '../timers/sleep.ts';
-import { readRefusal, readWholeBody, textBody, type BodyRoom } from './answer-body.ts';
+import { readReceipt, readRefusal, readWholeBody, textBody, type BodyRoom, type WholeBody } from './answer-body.ts';
 import { BodyBudget, type BodyPlace } from './body-budget.ts';
 import { isSuccess, type Answer, type RequestContext } from './classification.ts';
 import { errorOfFailure, noConnection } from './failure.ts';
@@ -81,7 +82,7 @@ export function createExchange(
         // budget of bodies, up to this length.
         highWaterMark: maxBodyBytes,
       };
-      const room = { place, maxBytes: maxBodyBytes, blockBytes, mayComeAgain: context.isRead };
+      const room = { place, maxBytes: maxBodyBytes, blockBytes };
       const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
       const isConnected = (): boolean => pool.stats.connected > 0;
       return timed({ limit, signal, context, isConnected }, async (ended) =>
@@ -115,10 +116,13 @@ async function exchange(
   try {
     const { statusCode: status, headers, body: chunks } = await pool.request(options);
     isAnswering = true;
-    const received = { chunks, encoding: oneOf(headers['content-encoding']), label: context.label };
-    const body = isSuccess(status)
-      ? await readWholeBody(received, room, keepsArray)
-      : textBody(await readRefusal(received));
+    const received = {
+      chunks,
+      length: lengthOf(headers['content-length']),
+      encoding: oneOf(headers['content-encoding']),
+      label: context.label,
+    };
+    const body = await bodyOf(status, received, context, { ...room, keepsArray });
     return {
       status,
       contentType: oneOf(headers['content-type']),
@@ -131,18 +135,38 @@ async function exchange(
   }
 }
 
+async function bodyOf(
+  status: number,
+  received: Parameters<typeof readWholeBody>[0],
+  { isRead }: RequestContext,
+  { keepsArray, ...room }: BodyRoom & { readonly keepsArray: boolean },
+): Promise<WholeBody> {
+  if (!isSuccess(status)) return textBody(await readRefusal(received));
+  return isRead ? readWholeBody(received, room, keepsArray) : readReceipt(received, room.maxBytes);
+}
+
 interface TimeLimit {
   readonly ms: number;
   /** The end of the message: `was not answered in full …`. */
-  readonly words: string;
+  readonly words: () => string;
 }
 
 function ofThis(ms: number): TimeLimit {
-  return { ms, words: `within ${durationText(ms)}` };
+  return { ms, words: () => `within ${durationText(ms)}` };
 }
 
 function lastOfAll(ms: number): TimeLimit {
-  return { ms, words: 'before the deadline of all its attempts' };
+  return { ms, words: () => 'before the deadline of all its attempts' };
+}
+
+/** Ends a request as an AbortSignal does, for a seventh of what one costs. */
+class Ender extends EventEmitter {
+  aborted = false;
+
+  abort(): void {
+    this.aborted = true;
+    this.emit('abort');
+  }
 }
 
 interface TimedWork {
@@ -158,9 +182,9 @@ interface TimedWork {
  */
 async function timed<T>(
   { limit, signal, context, isConnected }: TimedWork,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (ender: Ender) => Promise<T>,
 ): Promise<T> {
-  const ender = new AbortController();
+  const ender = new Ender();
   const end = (): void => ender.abort();
   let wasConnected = true;
   const expire = (): void => {
@@ -172,16 +196,20 @@ async function timed<T>(
   signal.addEventListener('abort', end, { once: true });
   try {
     if (signal.aborted) end();
-    return await work(ender.signal);
+    return await work(ender);
   } catch (error) {
     if (signal.aborted) throw new AbortedError(undefined, { cause: signal.reason });
-    if (!ender.signal.aborted) throw error;
+    if (!ender.aborted) throw error;
     if (!wasConnected) throw noConnection(context);
-    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.words}`);
+    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.words()}`);
   } finally {
     timer.cancel();
     signal.removeEventListener('abort', end);
   }
+}
+
+function lengthOf(header: string | string[] | undefined): number | undefined {
+  return typeof header === 'string' ? Number(header) : undefined;
 }
 
 function oneOf(header: string | string[] | undefined): string | null {

@@ -1,10 +1,11 @@
 /** What counts as an answer of the service, and how much of one is read. */
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { WellsyncError } from '../../../src/core/base/errors.ts';
 import type { CallOptions } from '../../../src/service/production-data-service.ts';
+import { deferred } from '../../support/deferred.ts';
 import { startScriptedServer, type Reply } from '../../support/scripted-server.ts';
 import { rejectionOf, serviceAt, type ServiceUnderTest } from '../../support/service-under-test.ts';
 
@@ -253,6 +254,39 @@ describe('bodies side by side', () => {
     for (const [index, { records }] of (await Promise.all(pages)).entries()) {
       expect(JSON.stringify(records) === texts[index]).toBe(true);
     }
+  });
+
+  it.each(['announced', 'in pieces'])('a POST and a DELETE are answered while no room is left: %s', async (how) => {
+    // The second of two takes all the room that those beside the oldest share.
+    const start = `["${'x'.repeat(666_664)}`;
+    const begun = [deferred(), deferred()];
+    const held: ServerResponse[] = [];
+    let isOver = false;
+    const busy = createHttpServer(({ url = '', method }, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      if (method === 'GET') {
+        if (isOver) return void response.end(`${start}"]`);
+        held.push(response);
+        response.write(start, () => begun[ofPage(url)]?.resolve());
+        return;
+      }
+      if (how === 'in pieces') response.write(method === 'POST' ? ' '.repeat(300_000) : ' ');
+      response.end('1');
+    });
+    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `http://127.0.0.1:${(busy.address() as AddressInfo).port}`;
+    await using client = serviceAt(baseUrl, { concurrency: 9, maxBodyBytes: 1_000_000, timeoutMs: 60_000 });
+    const pages = begun.map((_, index) => client.service.fetchDailyProductionPage({ ...page, page: index }));
+    await Promise.all(begun.map(({ promise }) => promise));
+    await expect(client.service.upsertNetworkPipes('[]')).resolves.toBeUndefined();
+    await expect(client.service.deleteTimeSeries('E', 'S')).resolves.toBe(1);
+    isOver = true;
+    for (const response of held) response.end('"]');
+    expect((await Promise.all(pages)).map(({ records }) => JSON.stringify([...records]).length)).toEqual([
+      666_668, 666_668,
+    ]);
+    busy.closeAllConnections();
+    busy.close();
   });
 
   it('G8: eight without end fail alone, and a page behind them is read', async () => {
