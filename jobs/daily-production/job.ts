@@ -3,12 +3,13 @@
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
 import { dailyProduction, dailyProductionGaps } from './description.ts';
-import { readInBatches } from '../batching-reader.ts';
+import { CommitsUnderWay, readInBatches } from '../batching-reader.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import { pageRowsOf, ProfileInUse } from './profile.ts';
+import { ReadingPlaces } from './reading-places.ts';
 import { readWindow } from './read-window.ts';
 import { RowBudget, type RowReservation } from './row-budget.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
@@ -21,13 +22,17 @@ export const gapsJobName = dailyProductionGaps.name;
 /** Two jobs, for the windows that are due and for the gaps. They share one row budget. */
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
+  const commits = new CommitsUnderWay();
+  const places = new ReadingPlaces(settings.wellConcurrency);
+  let chunks = 0;
   const shared = {
     queue: 'export',
     params: dailyProductionParamsSchema,
     varyingParams: ['nowMs'],
     readsUpToRequest: ({ toMs }) => toMs === undefined,
     takesTargets: true,
-    work: (chunk, context) => workWindows(settings, budget, chunk, context),
+    work: (chunk, context) =>
+      workWindows({ ...context, settings, budget, commits, places, chunkNo: (chunks += 1) }, chunk),
   } satisfies Partial<Job<DailyProductionParams>>;
   return [
     {
@@ -56,15 +61,13 @@ interface HeldWindow {
  * lacked stored rows (G4). None is read again after an error that each would meet as well.
  */
 async function workWindows(
-  settings: DailyProductionSettings,
-  budget: RowBudget,
+  context: ExportContext,
   chunk: ChunkOfWork<DailyProductionParams>,
-  context: JobContext,
 ): Promise<readonly UnsettledUnit[]> {
   const profiles = await ProfileInUse.load(context, chunk.runId);
   const givenBack = new Map<number, number>();
   const unread = new Map<number, number>();
-  const shared = { ...context, settings, budget, profiles, givenBack, unread };
+  const shared = { ...context, profiles, givenBack, unread };
   const left = await readWindows(chunk.units, chunk, shared);
   const again = chunk.units.filter(({ unit }) => givenBack.has(unit));
   const forAll = left.find(({ error }) => isForAll(error));
@@ -76,9 +79,17 @@ async function workWindows(
   return settleUnknown([...left, ...leftAgain], settle, chunk, context, unread);
 }
 
-interface WindowsContext extends JobContext {
+/** What all chunks of the process share, and the chunk's own number. */
+interface ExportContext extends JobContext {
   readonly settings: DailyProductionSettings;
   readonly budget: RowBudget;
+  readonly commits: CommitsUnderWay;
+  readonly places: ReadingPlaces;
+  /** Number of the chunk among those that the process began. */
+  readonly chunkNo: number;
+}
+
+interface WindowsContext extends ExportContext {
   readonly profiles: ProfileInUse;
   /** The requests of windows that the warehouse gave back, by unit. */
   readonly givenBack: Map<number, number>;
@@ -86,39 +97,21 @@ interface WindowsContext extends JobContext {
   readonly unread: Map<number, number>;
 }
 
-/** Reads wells concurrently, each once the budget has room for its rows, and commits whenever a batch is full. */
+/** Reads wells concurrently, each once there is a place and room for its rows, and commits in batches. */
 async function readWindows(
   units: readonly PlannedUnit[],
   chunk: ChunkOfWork<DailyProductionParams>,
   context: WindowsContext,
 ): Promise<readonly UnsettledUnit[]> {
-  const { settings, budget, givenBack, unread } = context;
+  const { settings, budget, commits, places, chunkNo } = context;
+  const reader = { runId: chunk.runId, chunkNo, signal: chunk.signal };
   return readInBatches<HeldWindow>(units, {
     concurrency: settings.wellConcurrency,
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => batch.rows.length,
     room: budget,
-    async read(unit) {
-      const spec = windowSpecSchema.parse(unit.spec);
-      const before = givenBack.get(unit.unit);
-      let requests = before ?? 0;
-      const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
-      try {
-        const batch = await readWindow(unit, spec, settings, chunk, {
-          ...context,
-          reservation,
-          givenBack: before,
-          onAttempt: () => (requests += 1),
-        });
-        reservation.hold(batch.rows.length);
-        return { batch, reservation };
-      } catch (error) {
-        reservation.release();
-        unread.set(unit.unit, requests);
-        noteUnknown(error, unit, chunk);
-        throw error;
-      }
-    },
+    commits,
+    read: (unit) => places.during(reader, () => readHeld(unit, chunk, context)),
     async commit(windows) {
       try {
         await commitWindows(
@@ -131,6 +124,34 @@ async function readWindows(
       }
     },
   });
+}
+
+/** Reads a window. Its rows stay in the budget until they are committed. */
+async function readHeld(
+  unit: PlannedUnit,
+  chunk: ChunkOfWork<DailyProductionParams>,
+  context: WindowsContext,
+): Promise<HeldWindow> {
+  const { settings, budget, givenBack, unread } = context;
+  const spec = windowSpecSchema.parse(unit.spec);
+  const before = givenBack.get(unit.unit);
+  let requests = before ?? 0;
+  const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
+  try {
+    const batch = await readWindow(unit, spec, settings, chunk, {
+      ...context,
+      reservation,
+      givenBack: before,
+      onAttempt: () => (requests += 1),
+    });
+    reservation.hold(batch.rows.length);
+    return { batch, reservation };
+  } catch (error) {
+    reservation.release();
+    unread.set(unit.unit, requests);
+    noteUnknown(error, unit, chunk);
+    throw error;
+  }
 }
 
 /** An unverified window without an outcome is given back, or was settled before: reading it again is right for both. */

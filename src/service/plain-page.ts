@@ -6,7 +6,7 @@
 import { mostTextChars } from '../core/daily/record-check.ts';
 import type { RowBlock, RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { readXidBytes, xidBytes, xidChars } from '../core/daily/xid.ts';
-import { instantOfDateTime, type ProductionCalendar } from '../core/time/production-day.ts';
+import { instantOfDateTime, instantOfUtcBytes, type ProductionCalendar } from '../core/time/production-day.ts';
 import { readNumber } from './json-number.ts';
 import {
   behindColon,
@@ -101,7 +101,9 @@ class PlainRecordReader {
 
   /** Reads the record that begins at `start` into a place of the block. Returns the position behind it, or `notPlain`. */
   read(start: number, block: RowBlock, place: number): number {
-    const [bytes, view] = [this.#bytes, this.#view];
+    const bytes = this.#bytes;
+    const view = this.#view;
+    const end = bytes.length;
     if (bytes[start] !== openBrace) return notPlain;
     this.#place = place;
     this.#record += 1;
@@ -112,7 +114,7 @@ class PlainRecordReader {
       let field = this.#following[before];
       let valueAt: number;
       // The order of the record before is tried first.
-      if (field !== undefined && hasLabel(view, at, field.label)) valueAt = at + field.label.length;
+      if (field !== undefined && hasLabel(view, at, end, field.label)) valueAt = at + field.label.length;
       else {
         field = fieldAt(bytes, at);
         if (field === undefined) return notPlain;
@@ -220,7 +222,9 @@ class PlainRecordReader {
   #date(at: number, block: RowBlock): number {
     const end = textEnd(this.#bytes, at, mostDateChars);
     if (end === notPlain) return notPlain;
-    const instantMs = instantOfDateTime(this.#bytes.toString('latin1', at + 1, end - 1), this.#calendar);
+    const instantMs =
+      instantOfUtcBytes(this.#bytes, at + 1, end - at - 2) ??
+      instantOfDateTime(this.#bytes.toString('latin1', at + 1, end - 1), this.#calendar);
     const day = instantMs === undefined ? undefined : this.#calendar.dayNumberOf(instantMs);
     if (instantMs === undefined || day === undefined) return notPlain;
     block.instantsMs[this.#place] = instantMs;

@@ -98,13 +98,29 @@ export class RecordCounter {
     if (xids === undefined) return undefined;
     const around = aroundOf(requested);
     let isBeyond = false;
-    const keys = xids.map((xid, index) => {
-      const instantMs = this.#rows.block.instantsMs[first + index] ?? 0;
+    const take = (xid: string, place: number): string => {
+      const instantMs = this.#rows.block.instantsMs[place] ?? 0;
       isBeyond ||= !isInside(around, instantMs);
-      return this.#takeIn(xid, first + index, instantMs);
-    });
+      return this.#takeIn(xid, place, instantMs);
+    };
+    // A page begins with rows that came before or lie outside the window: those behind them move up at once.
+    const passed = this.#countWithoutPlace(xids, first);
+    const keys = xids.slice(0, passed).map((xid, index) => take(xid, first + index));
+    const rest = xids.slice(passed);
+    this.#rows.block.moveRows(first + passed, first, rest.length);
+    for (const [index, xid] of rest.entries()) keys.push(take(xid, first + index));
     this.#countRead(keys.length, countBefore, again);
     return { keys, isBeyond };
+  }
+
+  /** Rows at the start of a page that take no new place. */
+  #countWithoutPlace(xids: readonly string[], first: number): number {
+    const { instantsMs } = this.#rows.block;
+    const count = xids.findIndex(
+      (xid, index) =>
+        typeof this.#places.get(xid) !== 'number' && isInside(this.#window, instantsMs[first + index] ?? 0),
+    );
+    return count < 0 ? xids.length : count;
   }
 
   /** Takes in the row that was written to the place `from`, not before the place behind the last row. */

@@ -2,6 +2,7 @@
  * One call from its first attempt to its outcome: limiter, token, exchange, classification, and the first of the two
  * layers of retry (docs/design.md section 5). POST and DELETE are retried too: repeating them is harmless by G1 and G5.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
 import { AbortedError, RateLimitedError, TransientError } from '../core/base/errors.ts';
 import { Secrets } from '../core/base/secrets.ts';
@@ -62,6 +63,7 @@ export class RequestLayer {
   readonly #limiter: RequestLimiter;
   readonly #secrets: Secrets;
   readonly #now: () => number;
+  #lastPageTurn: Promise<void> = Promise.resolve();
 
   constructor(exchange: Exchange, tokens: TokenSource, policy: RequestRetryPolicy, dependencies: ServiceDependencies) {
     this.#exchange = exchange;
@@ -105,10 +107,20 @@ export class RequestLayer {
       const sent = await this.#sendWithToken(place, request, budget, options);
       if (sent.error !== undefined) throw sent.error;
       if (sent.answer.status !== 200) this.#dependencies.onUndeclaredStatus?.(sent.context.label, sent.answer.status);
+      if (request.keepsArray === true) await this.#pageTurn();
       return read(sent.answer, sent.context);
     } finally {
       place.close();
     }
+  }
+
+  /**
+   * Resolves in a turn of the event loop that no other page has: reading one takes milliseconds, and what waits for the
+   * engine goes on between two of them.
+   */
+  #pageTurn(): Promise<void> {
+    this.#lastPageTurn = this.#lastPageTurn.then(() => nextTurn());
+    return this.#lastPageTurn;
   }
 
   /** Sends a second request when the token was refused and another is available. */

@@ -90,16 +90,27 @@ export class RowBlock {
 
   /** Writes the row of one place to another place as well. */
   copyRow(from: number, to: number): void {
-    this.xids.copyWithin(to * xidBytes, from * xidBytes, (from + 1) * xidBytes);
+    this.moveRows(from, to, 1);
+  }
+
+  /** Writes `count` rows from one place on to the places from another on. */
+  moveRows(from: number, to: number, count: number): void {
+    if (from === to) return;
+    this.xids.copyWithin(to * xidBytes, from * xidBytes, (from + count) * xidBytes);
     for (const name of ['instantsMs', 'days', 'defaulted', 'doubles', 'int32s', 'booleans', 'nulls'] as const) {
       const values = this[name];
-      for (let at = 0; at < values.length; at += this.capacity) values[at + to] = values[at + from] ?? 0;
+      for (let at = 0; at < values.length; at += this.capacity)
+        values.copyWithin(at + to, at + from, at + from + count);
     }
-    for (const texts of this.texts) texts[to] = texts[from] ?? null;
+    for (const texts of this.texts) {
+      for (let row = 0; row < count; row += 1) texts[to + row] = texts[from + row] ?? null;
+    }
   }
 }
 
 const leastCapacity = 8;
+/** More room than this for each row that came is given back. */
+const mostRoom = 1.15;
 
 /** Collects the rows of a read while its pages arrive. A row is known by its place, which it keeps. */
 export class RowColumnsBuilder {
@@ -165,9 +176,10 @@ export class RowColumnsBuilder {
 
   /** The rows that were put and not dropped. Nothing may be put after it. */
   rows(): RowColumns {
-    if (this.#block.capacity > this.#length) this.#block = this.#block.resized(this.#length, this.#length);
+    const isRoomy = this.#block.capacity > this.#length * mostRoom;
+    if (isRoomy) this.#block = this.#block.resized(this.#length, this.#length);
     for (const texts of this.#block.texts) texts.length = Math.min(texts.length, this.#length);
-    const rows = columnsOf(this.#block, this.#extras);
+    const rows = columnsOf(this.#block, this.#length, this.#extras);
     return this.#dropped.size === 0 ? rows : rowsWhere(rows, (row) => !this.#dropped.has(row));
   }
 }
@@ -193,21 +205,21 @@ function writeRow(block: RowBlock, place: number, { xid, instantMs, day, measure
   }
 }
 
-/** The columns of a full block. The views of its measures are made when they are read: they cost more than a few rows. */
-function columnsOf(block: RowBlock, extras: ReadonlyMap<number, string>): RowColumns {
+/** The first `length` rows of a block. The views of its measures are made when they are read: they cost more than a few rows. */
+function columnsOf(block: RowBlock, length: number, extras: ReadonlyMap<number, string>): RowColumns {
   return {
-    length: block.capacity,
-    xids: block.xids,
-    instantsMs: block.instantsMs,
-    days: block.days,
+    length,
+    xids: block.xids.subarray(0, length * xidBytes),
+    instantsMs: block.instantsMs.subarray(0, length),
+    days: block.days.subarray(0, length),
     extras,
     get measures() {
-      return measureFields.map(({ kind }, position) => measureOf(block, kind, position));
+      return measureFields.map(({ kind }, position) => measureOf(block, length, kind, position));
     },
   };
 }
 
-function measureOf(block: RowBlock, kind: FieldKind, position: number): MeasureColumn {
+function measureOf(block: RowBlock, length: number, kind: FieldKind, position: number): MeasureColumn {
   const n = positionsOf[kind].indexOf(position);
   const nulls = nullsOf(slice(block.nulls, position));
   switch (kind) {
@@ -221,7 +233,8 @@ function measureOf(block: RowBlock, kind: FieldKind, position: number): MeasureC
       return { kind, values: block.texts[n] ?? [] };
   }
   function slice<T extends Float64Array | Int32Array | Uint8Array>(array: T, column: number): T {
-    return array.subarray(column * block.capacity, (column + 1) * block.capacity) as T;
+    const from = column * block.capacity;
+    return array.subarray(from, from + length) as T;
   }
 }
 
