@@ -12,7 +12,7 @@ import { parseSync } from 'oxc-parser';
 /** Timers of any length: every room but the core, which has no clock, may set one. */
 const timers = 'src/timers';
 
-const adapters = ['src/service', 'src/pipes', 'src/warehouse', 'src/queue'];
+const adapters = ['src/service', 'src/pipes', 'src/files', 'src/warehouse', 'src/queue'];
 
 /**
  * What each room may import of ours, besides itself: a room, or one file of it.
@@ -24,6 +24,7 @@ const rooms = {
   config: { values: ['src/core'] },
   'src/service': { values: ['src/core'] },
   'src/pipes': { values: ['src/core'] },
+  'src/files': { values: ['src/core'] },
   'src/warehouse': { values: ['src/core'] },
   'src/queue': { values: ['src/core'] },
   'src/runs': { values: ['src/core'], types: adapters },
@@ -37,6 +38,7 @@ const rooms = {
 const drivers = {
   'src/queue': ['bullmq', 'ioredis'],
   'src/service': ['undici'],
+  'src/files': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
   'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings'],
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
   config: ['yaml'],

@@ -43,7 +43,7 @@ redis.call('SET', KEYS[1], now, 'NX')
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return now - redis.call('GET', KEYS[1])`;
 
-const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'redis'];
+const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'files', 'redis'];
 
 /** How long the end of a process waits for Redis. */
 const closeMs = 2_000;

@@ -22,7 +22,7 @@ import { watchForStop } from './stop-watch.ts';
 import { WorkGate } from './work-gate.ts';
 
 /** The parts that work needs besides Redis, without which it does not begin. */
-const neededParts = ['service', 'warehouse', 'disk'] as const;
+const neededParts = ['service', 'warehouse', 'disk', 'files'] as const;
 
 export class ChunkWorker {
   readonly #context: JobContext;

@@ -18,6 +18,7 @@ const names: Readonly<Record<OutagePart, string>> = {
   warehouse: 'the warehouse',
   service: 'the service',
   disk: 'the disk',
+  files: 'the place of the shared files',
 };
 
 interface Trouble {

@@ -171,7 +171,8 @@ export class UsageError extends WellsyncError {
   }
 }
 
-export type InstallationPart = 'redis' | 'warehouse' | 'service';
+/** `files`: the place of the files that several hosts share. */
+export type InstallationPart = 'redis' | 'warehouse' | 'service' | 'files';
 
 /** A part of the app does not answer, or is not of the required kind. */
 export class UnreachableError extends WellsyncError {

@@ -1,0 +1,241 @@
+/**
+ * A shared folder, mounted on every host, as a store of files. A file is written beside the others under a name that
+ * nobody looks for, and renamed into place.
+ *
+ * The folder itself is never made: where its disk is not mounted, files would lie on one host and no other would find
+ * them.
+ */
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
+import { writeReason } from '../core/base/file-fault.ts';
+import { checkedBlocks, ContentCheck } from './checked-blocks.ts';
+import { damagedFile, lostPart } from './file-faults.ts';
+import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
+
+/** Holds what is being written. No name begins with a dot. */
+const incoming = '.incoming';
+
+/** A file system of the network may know no second name for a file. */
+const noLinkCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+
+export class FolderStore implements FileStore {
+  readonly address: string;
+  readonly #root: string;
+
+  /** `root`: absolute path of a folder that exists. */
+  constructor(root: string) {
+    this.address = root;
+    this.#root = root;
+  }
+
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#use(async () => this.#moveInto(name, await this.#writeIncoming([bytes])));
+  }
+
+  async writeNew(name: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#use(async () => {
+      const written = await this.#writeIncoming([bytes]);
+      try {
+        return await this.#linkInto(name, written);
+      } finally {
+        await rm(written, { force: true });
+      }
+    });
+  }
+
+  async read(name: string): Promise<Buffer | undefined> {
+    return this.#use(() => this.#unlessMissing(() => readFile(this.#pathOf(name))));
+  }
+
+  async upload(name: string, file: string, content: FileContent, signal?: AbortSignal): Promise<void> {
+    await this.#use(async () => {
+      const written = await this.#writeIncoming(checkedBlocks(file, content, signal));
+      const { size } = await stat(written);
+      if (size === content.bytes) return this.#moveInto(name, written);
+      await rm(written, { force: true });
+      throw lostPart(this.#pathOf(name), content.bytes, size);
+    });
+  }
+
+  /** Where the file lies: it is read in its place. */
+  async fetch(
+    name: string,
+    content: FileContent,
+    _folder: string,
+    signal?: AbortSignal,
+  ): Promise<LocalFile | undefined> {
+    const file = this.#pathOf(name);
+    return this.#use(() =>
+      this.#unlessMissing(async () => {
+        await checkContent(file, content, signal);
+        return { path: file, [Symbol.asyncDispose]: async () => {} };
+      }),
+    );
+  }
+
+  async stat(name: string): Promise<StoredFile | undefined> {
+    return this.#use(() => this.#stat(name));
+  }
+
+  async *list(prefix: string): AsyncGenerator<StoredFile, void, undefined> {
+    const names = await this.#use(() => this.#namesIn(prefix));
+    for (const name of names) {
+      const file = await this.stat(name);
+      // It may have been removed since.
+      if (file !== undefined) yield file;
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#use(() => rm(this.#pathOf(name), { force: true }));
+  }
+
+  async endCutUploads(beforeMs: number): Promise<number> {
+    return this.#use(async () => {
+      const folder = path.join(this.#root, incoming);
+      const names = (await this.#unlessMissing(() => readdir(folder))) ?? [];
+      const ages = await Promise.all(names.map((name) => this.#unlessMissing(() => stat(path.join(folder, name)))));
+      const cut = names.filter((_, index) => (ages[index]?.mtimeMs ?? Infinity) < beforeMs);
+      for (const name of cut) await rm(path.join(folder, name), { force: true });
+      return cut.length;
+    });
+  }
+
+  close(): void {}
+
+  #pathOf(name: string): string {
+    return path.join(this.#root, ...name.split('/'));
+  }
+
+  async #stat(name: string): Promise<StoredFile | undefined> {
+    const found = await this.#unlessMissing(() => stat(this.#pathOf(name)));
+    if (found?.isFile() !== true) return undefined;
+    return { name, bytes: found.size, changedAtMs: found.mtimeMs };
+  }
+
+  async #namesIn(prefix: string): Promise<readonly string[]> {
+    const folder = this.#pathOf(prefix);
+    const entries = await this.#unlessMissing(() => readdir(folder, { recursive: true, withFileTypes: true }));
+    const files = (entries ?? []).filter((entry) => entry.isFile());
+    const names = files.map(({ parentPath, name }) => path.relative(this.#root, path.join(parentPath, name)));
+    return names.map((name) => name.replaceAll(path.sep, '/')).toSorted();
+  }
+
+  /** Returns the path of the file, which is on the disk. */
+  async #writeIncoming(blocks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<string> {
+    const folder = path.join(this.#root, incoming);
+    await mkdirInside(this.#root, folder);
+    const file = path.join(folder, randomUUID());
+    try {
+      await using handle = await open(file, 'wx');
+      for await (const block of blocks) await handle.writeFile(block);
+      await handle.datasync();
+      return file;
+    } catch (error) {
+      await rm(file, { force: true });
+      throw error;
+    }
+  }
+
+  async #moveInto(name: string, written: string): Promise<void> {
+    await this.#folderOf(name);
+    await rename(written, this.#pathOf(name));
+    await syncFolder(path.dirname(this.#pathOf(name)));
+  }
+
+  async #linkInto(name: string, written: string): Promise<boolean> {
+    await this.#folderOf(name);
+    try {
+      await link(written, this.#pathOf(name));
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'EEXIST') return false;
+      if (!noLinkCodes.includes(code)) throw error;
+      if ((await this.#stat(name)) !== undefined) return false;
+      await rename(written, this.#pathOf(name));
+    }
+    await syncFolder(path.dirname(this.#pathOf(name)));
+    return true;
+  }
+
+  async #folderOf(name: string): Promise<void> {
+    await mkdirInside(this.#root, path.dirname(this.#pathOf(name)));
+  }
+
+  async #unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      // Without its folder nothing is known of a file.
+      await stat(this.#root);
+      return undefined;
+    }
+  }
+
+  async #use<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw await this.#faultOf(error);
+    }
+  }
+
+  async #faultOf(error: unknown): Promise<unknown> {
+    if (error instanceof WellsyncError || !(error instanceof Error)) return error;
+    const isThere = await isFolder(this.#root);
+    if (!isThere) return missingFolder(this.#root);
+    const reason = writeReason(error);
+    if (reason === undefined) return error;
+    return new UnreachableError('files', `the folder of files.url, ${this.#root}, cannot be used: ${reason}`, {
+      hint: 'Let this user read and write there, and make room on its disk: the work goes on then.',
+      cause: error,
+    });
+  }
+}
+
+function missingFolder(root: string): UnreachableError {
+  return new UnreachableError('files', `there is no folder ${root}, which files.url names`, {
+    hint: 'Mount its disk on this host, or make the folder: every host needs the same one.',
+  });
+}
+
+async function isFolder(place: string): Promise<boolean> {
+  try {
+    return (await stat(place)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** Makes folders below the root, and never the root. */
+async function mkdirInside(root: string, folder: string): Promise<void> {
+  await stat(root);
+  await mkdir(folder, { recursive: true });
+}
+
+/** Makes a rename durable, where the file system can. */
+async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, 'r');
+  await handle.sync().catch(() => undefined);
+}
+
+async function checkContent(file: string, content: FileContent, signal: AbortSignal | undefined): Promise<void> {
+  const { size } = await stat(file);
+  if (size !== content.bytes) throw damagedFile(file, `it has ${size} bytes, and had ${content.bytes}`);
+  const check = new ContentCheck(content);
+  for await (const block of createReadStream(file, { highWaterMark: 1024 * 1024 })) {
+    if (signal?.aborted === true) throw new AbortedError();
+    check.add(block as Buffer);
+    await setImmediate();
+  }
+  if (!check.isSame()) throw damagedFile(file, 'its digest is another one');
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}

@@ -1,0 +1,60 @@
+/**
+ * The port to the files that the hosts of a warehouse share (docs/design.md section 7), each known by its name: a shared
+ * folder or an S3-compatible store. Every call throws UnreachableError('files') while the store cannot be used, with what
+ * to do; errors and addresses hold no secret (G10).
+ */
+
+/** What a file holds, by size and SHA-256 (hexadecimal). */
+export interface FileContent {
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+export interface StoredFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** By the clock of the store, milliseconds since 1970. */
+  readonly changedAtMs: number;
+}
+
+/** A file of the store that this host can read by path; disposal removes what was copied for it. */
+export interface LocalFile extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** Names are segments of letters, digits, `-` and `.`, joined by `/`; no segment begins with a dot. */
+/** The copies that {@link FileStore.fetch} makes begin with it: one that is left over belonged to a killed process. */
+export const copyPrefix = 'fetched-';
+
+export interface FileStore {
+  /** The address of the configuration. */
+  readonly address: string;
+  /** Writes a small file, in the place of one of the same name; a reader finds the old bytes or the new ones. */
+  write(name: string, bytes: Uint8Array): Promise<void>;
+  /** As {@link write}, unless there is a file of that name: returns false and leaves it. */
+  writeNew(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** The bytes of a small file; undefined if there is none. */
+  read(name: string): Promise<Buffer | undefined>;
+  /**
+   * Copies a file of this host, of any size in bounded memory (G8). Nobody sees it before it is whole and its size and
+   * digest were compared with `content`. Throws UsageError when the file cannot be read or has another content,
+   * UnreachableError when the store has kept another size, AbortedError on the signal. What was sent in part is removed.
+   */
+  upload(name: string, path: string, content: FileContent, signal?: AbortSignal): Promise<void>;
+  /**
+   * The file, readable by path once its size and digest were compared with `content`; a store that is no folder copies
+   * it into `folder`. Undefined if there is none. Throws TransientError (`file-damaged`) when they differ, OutageError
+   * while the disk has no room, AbortedError on the signal.
+   */
+  fetch(name: string, content: FileContent, folder: string, signal?: AbortSignal): Promise<LocalFile | undefined>;
+  /** Undefined if there is no such file. */
+  stat(name: string): Promise<StoredFile | undefined>;
+  /** Every whole file below a prefix that ends with `/`, in the order of the names. */
+  list(prefix: string): AsyncIterable<StoredFile>;
+  /** Nothing happens if there is no such file. */
+  remove(name: string): Promise<void>;
+  /** Ends the uploads that began before this time and were never completed; returns their number. */
+  endCutUploads(beforeMs: number): Promise<number>;
+  /** Closes connections. */
+  close(): void;
+}

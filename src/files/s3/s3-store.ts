@@ -1,0 +1,281 @@
+/** A bucket of an S3-compatible store, or a part of one, as a store of files. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  paginateListObjectsV2,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { AbortedError, UnreachableError } from '../../core/base/errors.ts';
+import { onDisk } from '../../core/base/file-fault.ts';
+import { checkedBlocks, ContentCheck } from '../checked-blocks.ts';
+import { damagedFile, lostPart } from '../file-faults.ts';
+import { copyPrefix, type FileContent, type FileStore, type LocalFile, type StoredFile } from '../port.ts';
+import { isMissing, isThere, noStore, s3Fault, type S3Place } from './s3-faults.ts';
+
+export interface S3Settings {
+  readonly bucket: string;
+  /** Of every name in the bucket, without a slash at its ends; empty for the whole bucket. */
+  readonly prefix: string;
+  /** Undefined for AWS itself. */
+  readonly endpoint: string | undefined;
+  /** Undefined: that of the environment or the profile; `us-east-1` at an endpoint. */
+  readonly region: string | undefined;
+  /** Whether the bucket stands in the path of an address and not in its host name. */
+  readonly pathStyle: boolean;
+}
+
+/** Called with the credentials that the client found, so that no text shows them (G10). */
+export type OnCredentials = (secret: string) => void;
+
+// Its warning that versions to come need a later Node would stand in the mails of cron.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+
+const connectMs = 5_000;
+/** Without a byte for this long a request is given up. */
+const idleMs = 60_000;
+const partBytes = 8 * 1024 * 1024;
+/** The store takes at most 10,000 parts. */
+const mostParts = 9_000;
+/** Parts that are under way at one time: each is held in memory. */
+const partsAtOnce = 2;
+/** A download that is cut goes on where it was; this often without a byte it is given up. */
+const mostFruitlessReads = 3;
+
+export class S3Store implements FileStore {
+  readonly address: string;
+  readonly #client: S3Client;
+  readonly #settings: S3Settings;
+  readonly #place: S3Place;
+  readonly #onCredentials: OnCredentials;
+  #isKnown = false;
+
+  constructor(settings: S3Settings, onCredentials: OnCredentials) {
+    const { bucket, prefix, endpoint, pathStyle } = settings;
+    const region = settings.region ?? (endpoint === undefined ? undefined : 'us-east-1');
+    this.address = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
+    this.#settings = settings;
+    this.#place = { bucket, endpoint, region };
+    this.#onCredentials = onCredentials;
+    this.#client = new S3Client({
+      ...(endpoint !== undefined && { endpoint }),
+      ...(region !== undefined && { region }),
+      forcePathStyle: pathStyle,
+      // Checksums in trailers, which compatible stores do not take. Sizes and digests are compared here.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: { connectionTimeout: connectMs, requestTimeout: idleMs, socketTimeout: idleMs },
+    });
+  }
+
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#use(() => this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: bytes })));
+  }
+
+  async writeNew(name: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#use(async () => {
+      // A store that does not know If-None-Match would replace the file.
+      if ((await this.#stat(name)) !== undefined) return false;
+      try {
+        await this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: bytes, IfNoneMatch: '*' }));
+        return true;
+      } catch (error) {
+        if (isThere(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  async read(name: string): Promise<Buffer | undefined> {
+    return this.#use(() =>
+      unlessMissing(async () => {
+        const { Body } = await this.#client.send(new GetObjectCommand(this.#object(name)));
+        return Body === undefined ? undefined : Buffer.from(await Body.transformToByteArray());
+      }),
+    );
+  }
+
+  async upload(name: string, file: string, content: FileContent, signal?: AbortSignal): Promise<void> {
+    await this.#use(async () => {
+      const partSize = Math.max(partBytes, Math.ceil(content.bytes / mostParts));
+      const Body = Readable.from(checkedBlocks(file, content, signal), { objectMode: false, highWaterMark: 0 });
+      // What ends the blocks ends the upload: its parts are removed from the store before it rejects.
+      const upload = new Upload({
+        client: this.#client,
+        params: { ...this.#object(name), Body },
+        partSize,
+        queueSize: partsAtOnce,
+      });
+      await upload.done();
+      const kept = await this.#stat(name);
+      if (kept?.bytes === content.bytes) return;
+      await this.#client.send(new DeleteObjectCommand(this.#object(name)));
+      throw lostPart(this.#placeOf(name), content.bytes, kept?.bytes);
+    });
+  }
+
+  async fetch(
+    name: string,
+    content: FileContent,
+    folder: string,
+    signal?: AbortSignal,
+  ): Promise<LocalFile | undefined> {
+    const kept = await this.stat(name);
+    if (kept === undefined) return undefined;
+    if (kept.bytes !== content.bytes)
+      throw damagedFile(this.#placeOf(name), `it has ${kept.bytes} bytes, and had ${content.bytes}`);
+    const file = path.join(folder, `${copyPrefix}${randomUUID()}.csv`);
+    const remove = () => rm(file, { force: true });
+    try {
+      await onDisk(folder, () => mkdir(folder, { recursive: true }));
+      await this.#download(name, { file, content, signal });
+      return { path: file, [Symbol.asyncDispose]: remove };
+    } catch (error) {
+      await remove();
+      throw error;
+    }
+  }
+
+  async stat(name: string): Promise<StoredFile | undefined> {
+    return this.#use(() => this.#stat(name));
+  }
+
+  async *list(prefix: string): AsyncGenerator<StoredFile, void, undefined> {
+    const { Bucket, Key } = this.#object(prefix);
+    const pages = paginateListObjectsV2({ client: this.#client }, { Bucket, Prefix: Key })[Symbol.asyncIterator]();
+    for (;;) {
+      const page = await this.#use(() => pages.next());
+      if (page.done === true) return;
+      for (const { Key: key = '', Size, LastModified } of page.value.Contents ?? []) {
+        yield { name: this.#nameOf(key), bytes: Size ?? 0, changedAtMs: LastModified?.getTime() ?? 0 };
+      }
+    }
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#use(() => this.#client.send(new DeleteObjectCommand(this.#object(name))));
+  }
+
+  async endCutUploads(beforeMs: number): Promise<number> {
+    return this.#use(async () => {
+      const { Bucket, Key: Prefix } = this.#object('');
+      let ended = 0;
+      for (let marker = {}, isMore = true; isMore;) {
+        const page = await this.#client.send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...marker }));
+        const cut = (page.Uploads ?? []).filter(({ Initiated }) => (Initiated?.getTime() ?? Infinity) < beforeMs);
+        for (const { Key, UploadId } of cut) {
+          await this.#client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+        }
+        ended += cut.length;
+        marker = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
+        isMore = page.IsTruncated ?? false;
+      }
+      return ended;
+    });
+  }
+
+  close(): void {
+    this.#client.destroy();
+  }
+
+  #object(name: string): { readonly Bucket: string; readonly Key: string } {
+    const { bucket, prefix } = this.#settings;
+    return { Bucket: bucket, Key: prefix === '' ? name : `${prefix}/${name}` };
+  }
+
+  #nameOf(key: string): string {
+    return key.slice(this.#object('').Key.length);
+  }
+
+  #placeOf(name: string): string {
+    return `${this.address}/${name}`;
+  }
+
+  async #stat(name: string): Promise<StoredFile | undefined> {
+    const found = await unlessMissing(() => this.#client.send(new HeadObjectCommand(this.#object(name))));
+    if (found === undefined) return undefined;
+    return { name, bytes: found.ContentLength ?? 0, changedAtMs: found.LastModified?.getTime() ?? 0 };
+  }
+
+  async #download(
+    name: string,
+    {
+      file,
+      content,
+      signal,
+    }: { readonly file: string; readonly content: FileContent; readonly signal: AbortSignal | undefined },
+  ): Promise<void> {
+    const check = new ContentCheck(content);
+    await using handle = await onDisk(file, () => open(file, 'wx'));
+    for (let fruitless = 0; check.bytes < content.bytes && fruitless < mostFruitlessReads;) {
+      const from = check.bytes;
+      await this.#use(() => this.#readFrom(name, { from, handle, check, signal })).catch((error: unknown) => {
+        const mayGoOn = error instanceof UnreachableError && (check.bytes > from || fruitless + 1 < mostFruitlessReads);
+        if (!mayGoOn) throw error;
+      });
+      fruitless = check.bytes > from ? 0 : fruitless + 1;
+    }
+    if (!check.isSame()) throw damagedFile(this.#placeOf(name), 'its digest is another one');
+  }
+
+  async #readFrom(
+    name: string,
+    {
+      from,
+      handle,
+      check,
+      signal,
+    }: {
+      readonly from: number;
+      readonly handle: FileHandle;
+      readonly check: ContentCheck;
+      readonly signal: AbortSignal | undefined;
+    },
+  ): Promise<void> {
+    const { Body } = await this.#client.send(new GetObjectCommand({ ...this.#object(name), Range: `bytes=${from}-` }));
+    for await (const block of Body as Readable) {
+      if (signal?.aborted === true) throw new AbortedError();
+      await onDisk(name, () => handle.writeFile(block as Buffer));
+      check.add(block as Buffer);
+    }
+  }
+
+  /** The first use finds out whether this is a store with that bucket, and what is secret. */
+  async #use<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      await this.#begin();
+      return await work();
+    } catch (error) {
+      throw s3Fault(error, this.#place);
+    }
+  }
+
+  async #begin(): Promise<void> {
+    if (this.#isKnown) return;
+    const { secretAccessKey, sessionToken } = await this.#client.config.credentials();
+    for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) this.#onCredentials(secret);
+    const { Bucket, Key: Prefix } = this.#object('');
+    const { IsTruncated } = await this.#client.send(new ListObjectsV2Command({ Bucket, Prefix, MaxKeys: 1 }));
+    // Any web server answers 200; every store says whether there is more.
+    if (IsTruncated === undefined) throw noStore(this.#place, 'its listing is none');
+    this.#isKnown = true;
+  }
+}
+
+async function unlessMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

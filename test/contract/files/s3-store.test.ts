@@ -1,0 +1,138 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { UnreachableError } from '../../../src/core/base/errors.ts';
+import { S3Store, type S3Settings } from '../../../src/files/s3/s3-store.ts';
+import { s3Secret, startS3Server, type S3Server } from '../../support/s3-server.ts';
+import { startScriptedServer } from '../../support/scripted-server.ts';
+import { contentOf, describeStore } from './store-suite.ts';
+
+function settingsFor({ bucket, endpoint }: Pick<S3Server, 'bucket' | 'endpoint'>): S3Settings {
+  return { bucket, endpoint, prefix: 'field/north', region: undefined, pathStyle: true };
+}
+
+beforeAll(() => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'AKIDWELLSYNCTEST');
+  vi.stubEnv('AWS_MAX_ATTEMPTS', '1');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', s3Secret);
+});
+afterAll(() => vi.unstubAllEnvs());
+
+const bytes = Buffer.alloc(20 * 1024 * 1024, 'row,');
+
+describeStore('S3', async () => {
+  const server = await startS3Server();
+  const store = new S3Store(settingsFor(server), () => {});
+  return {
+    store,
+    damage: async (name) => {
+      const { file } = server.objects.get(`field/north/${name}`) ?? { file: '' };
+      await writeFile(file, (await readFile(file)).fill('x', 2, 3));
+    },
+    cutUpload: async (name) => {
+      const { S3Client, CreateMultipartUploadCommand } = await import('@aws-sdk/client-s3');
+      const client = new S3Client({ endpoint: server.endpoint, region: 'us-east-1', forcePathStyle: true });
+      await client.send(new CreateMultipartUploadCommand({ Bucket: server.bucket, Key: `field/north/${name}` }));
+      client.destroy();
+    },
+    [Symbol.asyncDispose]: async () => {
+      store.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+});
+
+/** A store at a server of its own, a file of three parts, and a folder to fetch it into. */
+async function scene() {
+  const server = await startS3Server();
+  const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-s3-store-'));
+  const file = path.join(folder, 'pipes.csv');
+  await writeFile(file, bytes);
+  const secrets: string[] = [];
+  const store = new S3Store(settingsFor(server), (secret) => secrets.push(secret));
+  return {
+    server,
+    store,
+    folder,
+    file,
+    secrets,
+    async [Symbol.asyncDispose]() {
+      store.close();
+      await server[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+describe('an S3-compatible store', () => {
+  test('G1: that loses a part of an upload is a fault, and keeps no shorter file', async () => {
+    await using s3 = await scene();
+    s3.server.faults.losePart = 2;
+    const upload = s3.store.upload('content/one', s3.file, contentOf(bytes));
+    await expect(upload).rejects.toThrow(/was sent 20971520 bytes .* and keeps 12582912 bytes/);
+    expect([...s3.server.objects.keys()]).toEqual([]);
+  });
+
+  test('whose upload fails has no part left', async () => {
+    await using s3 = await scene();
+    s3.server.faults.failPart = 2;
+    const upload = s3.store.upload('content/one', s3.file, contentOf(bytes));
+    await expect(upload).rejects.toThrow(UnreachableError);
+    expect([...s3.server.uploads, ...s3.server.objects]).toEqual([]);
+  });
+
+  test('G1: that cuts its answers gives the whole file, from where it was cut', async () => {
+    await using s3 = await scene();
+    await s3.store.upload('content/one', s3.file, contentOf(bytes));
+    s3.server.faults.cutBodies = { afterBytes: 3_000_000, times: 5 };
+    await using fetched = await s3.store.fetch('content/one', contentOf(bytes), s3.folder);
+    expect((await readFile(fetched?.path ?? '')).equals(bytes)).toBe(true);
+    expect(
+      s3.server.requests.filter((request) => request.startsWith('GET') && request.includes('content/one')),
+    ).toHaveLength(6);
+  });
+
+  test('G10: tells its credentials to those who hide them', async () => {
+    await using s3 = await scene();
+    await s3.store.stat('a');
+    expect(s3.secrets).toEqual([s3Secret]);
+  });
+
+  test.each([
+    [403, 'AccessDenied', 'the store refuses access to bucket wellsync-files: it belongs to somebody else'],
+    [403, 'InvalidAccessKeyId', 'does not take the credentials'],
+    [403, 'SignatureDoesNotMatch', 'does not take the credentials'],
+    [400, 'ExpiredToken', 'does not take the credentials'],
+    [400, 'AuthorizationHeaderMalformed', 'is not in region us-east-1'],
+    [301, 'PermanentRedirect', 'is not in region us-east-1'],
+    [503, 'SlowDown', 'answers 503'],
+    [400, 'NotAStore', 'is no S3-compatible store that takes these requests'],
+  ])('that answers %i %s is a fault in words', async (status, code, words) => {
+    await using s3 = await scene();
+    await s3.store.stat('a');
+    s3.server.faults.refuse = { status, code };
+    for (const use of [() => s3.store.read('a'), () => s3.store.write('a', Buffer.from('b'))]) {
+      const error: unknown = await use().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(UnreachableError);
+      expect(error).toMatchObject({ message: expect.stringContaining(words), hint: expect.stringMatching(/\.$/) });
+    }
+  });
+
+  test('without the bucket, without a server, without credentials, with another clock: each is told in words', async () => {
+    await using s3 = await scene();
+    const other = { ...settingsFor(s3.server), bucket: 'no-such-bucket' };
+    await expect(new S3Store(other, () => {}).read('a')).rejects.toThrow(
+      'there is no bucket no-such-bucket at http://',
+    );
+    const nowhere = { ...settingsFor(s3.server), endpoint: 'http://127.0.0.1:1' };
+    await expect(new S3Store(nowhere, () => {}).read('a')).rejects.toThrow('cannot be reached: nothing listens there');
+    await using page = await startScriptedServer([
+      { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } },
+    ]);
+    const wrong = new S3Store({ ...settingsFor(s3.server), endpoint: page.baseUrl }, () => {});
+    await expect(wrong.read('a')).rejects.toThrow('is no S3-compatible store');
+    s3.server.faults.skewMs = 3_600_000;
+    await expect(s3.store.read('a')).rejects.toThrow(UnreachableError);
+  });
+});
