@@ -87,6 +87,12 @@ const tls = z
     path: ['passphraseFile'],
   });
 
+/** A folder, or a part of a bucket; a user, a password or a query has no place in it (G10). */
+const sharedFilesUrl = text.regex(
+  /^(?:(?:file:\/\/)?\/[^\0?#]*|s3:\/\/[a-z0-9][\w.-]{1,61}[a-z0-9](?:\/[\w.=+-]+)*\/?)$/i,
+  'must be an absolute path, file:///PATH or s3://BUCKET/PREFIX',
+);
+
 const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
 const timeZone = text.refine(isTimeZone, 'must be the name of a time zone, such as UTC or Europe/Oslo');
@@ -203,6 +209,14 @@ export const configSchema = z
         lockWaitMs: ms(60_000),
       })
       .prefault({}),
+    files: z
+      .strictObject({
+        url: sharedFilesUrl.optional(),
+        endpoint: httpUrl('https://minio.example.com:9000').optional(),
+        region: text.regex(/^[\w-]+$/, 'must be the name of a region, such as eu-north-1').optional(),
+        pathStyle: z.boolean().optional(),
+      })
+      .prefault({}),
     timeZone: timeZone.default('UTC'),
     export: z
       .strictObject({
@@ -312,6 +326,7 @@ export const environmentSettings = {
   WELLSYNC_REDIS_PASSWORD_FILE: ['redis', 'passwordFile'],
   WELLSYNC_WAREHOUSE: ['warehouse', 'url'],
   WELLSYNC_DATA_DIR: ['dataDir'],
+  WELLSYNC_FILES_URL: ['files', 'url'],
   WELLSYNC_QUEUE_PREFIX: ['queue', 'prefix'],
   [memoryVariable]: ['worker', 'memoryMb'],
 } as const satisfies Record<string, readonly string[]>;

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { PermanentError, UsageError } from '../../src/core/base/errors.ts';
+import type { RejectsPlace } from '../../src/core/pipes/rejects-place.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
@@ -50,8 +51,10 @@ const numberLimit = z.strictObject({
 const paramsSchema = z.strictObject({
   /** The operator's name for the file. */
   name: z.string().min(1),
-  /** Absolute path: workers read the file there, so it has to be on a disk that they share. */
+  /** Absolute path on the host that requested the push: without `shared`, workers read the file there. */
   file: z.string().min(1),
+  /** Where every host finds the file, and its rejects go. */
+  shared: z.strictObject({ id: z.string(), address: z.string(), folder: z.string() }).optional(),
   identity: z.strictObject({ bytes: z.number(), mtimeMs: z.number(), sha256: z.string() }),
   /** The file is a copy of standard input, removed once its content has arrived. */
   isSpooled: z.boolean(),
@@ -73,9 +76,18 @@ const paramsSchema = z.strictObject({
 });
 export type NetworkPipesParams = z.output<typeof paramsSchema>;
 
-/** Path of the rejects file of a run; the file does not exist as long as there are no rejects. */
-export function rejectsFileOf(rejectsFolder: string, runId: string): string {
-  return path.join(rejectsFolder, `${runId}.csv`);
+/** SHA-256 of the shared file that a run reads; undefined for one that reads none. */
+export function contentOfPush(params: unknown): string | undefined {
+  const { data } = paramsSchema.safeParse(params);
+  return data?.shared === undefined ? undefined : data.identity.sha256;
+}
+
+/** Where the rejects of a run lie; there is no file as long as there are none. */
+function rejectsPlaceOf(
+  { shared, rejectsFolder }: Pick<NetworkPipesParams, 'shared' | 'rejectsFolder'>,
+  runId: string,
+): RejectsPlace {
+  return shared === undefined ? { file: path.join(rejectsFolder, `${runId}.csv`) } : { shared, runId };
 }
 
 export function createNetworkPipesJob(settings: NetworkPipesSettings, files: PipeFiles): Job<NetworkPipesParams> {
@@ -84,11 +96,11 @@ export function createNetworkPipesJob(settings: NetworkPipesSettings, files: Pip
     queue: 'push',
     params: paramsSchema,
     // The content and how it is read tell two pushes apart, not where a copy of it lies.
-    varyingParams: ['name', 'file', 'identity', 'isSpooled', 'rejectsFolder', 'chunkItems', 'notices'],
+    varyingParams: ['name', 'file', 'shared', 'identity', 'isSpooled', 'rejectsFolder', 'chunkItems', 'notices'],
     isExclusive: true,
     plan: async ({ name }) => [{ unit: 0, chunk: 0, target: name, spec: {} }],
     work: (chunk, context) => workFile(chunk, { ...context, settings, files }),
-    rejectsFile: ({ rejectsFolder }, runId) => rejectsFileOf(rejectsFolder, runId),
+    rejectsPlace: rejectsPlaceOf,
   };
 }
 
@@ -111,6 +123,8 @@ async function workFile(
 async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, context: PushContext): Promise<void> {
   const { runId, params } = chunk;
   const { ledger, files, now } = context;
+  // Before the claim, which would keep a push away that another worker can read.
+  await files.requireSource(params);
   const start = await ledger.pushes.begin({
     runId,
     unit: 0,
@@ -134,9 +148,9 @@ async function takeOutcome(
 ): Promise<void> {
   const other = await ledger.runs.read(otherRunId);
   if (other?.report === undefined) throw new Error(`run ${otherRunId} has pushed the content and has no report`);
-  const { rejectsFolder, name } = paramsSchema.parse(other.params);
-  await files.copyRejects(rejectsFileOf(rejectsFolder, otherRunId), rejectsFileOf(params.rejectsFolder, runId));
-  const outcome = outcomeOfOther(other.report, { own: params.name, other: name }, sent);
+  const others = paramsSchema.parse(other.params);
+  await files.copyRejects(rejectsPlaceOf(others, otherRunId), rejectsPlaceOf(params, runId));
+  const outcome = outcomeOfOther(other.report, { own: params.name, other: others.name }, sent);
   await ledger.runs.settle(runId, [outcome]);
   await settled([outcome]);
 }
@@ -160,10 +174,12 @@ async function sendFile(
     await reportProgress(step.checkpoint, chunk);
   }
 
-  await using rejects = await files.openRejects(rejectsFileOf(params.rejectsFolder, runId), checkpoint.rejectsBytes);
-  const { file, identity, reading } = params;
   const { service } = context;
   const { signal, isHeld } = chunk;
+  const { reading } = params;
+  await using source = await files.open(params, signal);
+  const { file, identity } = source;
+  await using rejects = await files.openRejects(rejectsPlaceOf(params, runId), checkpoint.rejectsBytes);
   // A push that has advanced gets all its attempts again, so no item need be given up yet.
   const givesUpItems = (): boolean => chunk.isLastAttempt && !hasAdvanced;
   const sender = new ChunkSender({ service, limit, signal, isHeld, givesUpItems });
@@ -206,6 +222,6 @@ function withPlace(error: unknown, { file }: NetworkPipesParams): unknown {
   if (!(error instanceof UsageError) || error.message !== `there is no file ${file}`) return error;
   return new PermanentError('source-missing', `the worker finds no file ${file}`, {
     cause: error,
-    hint: 'Put it where every worker can read it, or hand it in by standard input with a data folder that they share.',
+    hint: 'Put it where every worker can read it, or set files.url to a place that all hosts share, and push it again.',
   });
 }

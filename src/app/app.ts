@@ -8,7 +8,8 @@ import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import { type BeatTimes, beatTimes } from '../core/run/queue-claim.ts';
-import { pipeFiles } from '../pipes/pipe-files.ts';
+import type { SharedFiles } from '../files/shared-files.ts';
+import { createPipeFiles, type PipeFiles } from '../pipes/pipe-files.ts';
 import type { ChunkQueueName, RunningWorkers, RunQueue } from '../queue/port.ts';
 import type { AnyJob } from '../runs/job.ts';
 import { checkQueue, claimQueue, type QueueClaim } from '../runs/queue-claim.ts';
@@ -17,6 +18,7 @@ import type { ProductionDataService } from '../service/production-data-service.t
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/warehouse.ts';
 import { jobSettings } from './job-settings.ts';
+import { sharedFilesOf } from './shared-files.ts';
 import { openService } from './open-service.ts';
 import { queueAddressOf, serviceIdentityOf } from './service-settings.ts';
 
@@ -31,6 +33,9 @@ export interface App extends AsyncDisposable {
   readonly jobs: readonly AnyJob[];
   readonly warehouse: Warehouse;
   readonly ledger: Ledger;
+  readonly pipeFiles: PipeFiles;
+  /** The files that several hosts share; undefined without files.url. */
+  readonly sharedFiles: SharedFiles | undefined;
   /** Returns the same queue at every call; the first call decides its kind. Throws UnreachableError('redis'). */
   queue(kind: 'prompt' | 'lasting'): Promise<RunQueue>;
   /** Throws UsageError if the warehouse belongs to another service than the configured one (G11). */
@@ -86,6 +91,8 @@ class ComposedApp implements App {
   readonly jobs: readonly AnyJob[];
   readonly warehouse: WarehouseHandle;
   readonly ledger: Ledger;
+  readonly pipeFiles: PipeFiles;
+  readonly sharedFiles: SharedFiles | undefined;
   readonly #times: BeatTimes;
   readonly #closers: (() => Promise<void>)[] = [];
   #queue: Promise<RunQueue> | undefined;
@@ -101,12 +108,15 @@ class ComposedApp implements App {
     this.isAttended = isAttended;
     this.tell = tell;
     this.#times = beat;
-    this.jobs = createJobs(jobSettings(config), pipeFiles);
     const { url, ...settings } = config.warehouse;
     const service = config.service.url === undefined ? undefined : serviceIdentityOf(config);
     this.warehouse = createWarehouse(url, { ...settings, ...warehouseOptions, service, now });
     this.ledger = this.warehouse.ledger;
     this.#closers.push(() => this.warehouse.close());
+    this.sharedFiles = sharedFilesOf(config, this.ledger);
+    this.#closers.push(async () => this.sharedFiles?.close());
+    this.pipeFiles = createPipeFiles(this.sharedFiles);
+    this.jobs = createJobs(jobSettings(config), this.pipeFiles);
   }
 
   async queue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {

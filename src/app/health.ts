@@ -4,6 +4,7 @@ import { holdText } from '../core/run/service-hold.ts';
 import { type App, createApp } from './app.ts';
 import { livenessOf, type Liveness } from './health/beat.ts';
 import { checkDisk } from './health/disk.ts';
+import { checkFiles } from './health/files.ts';
 import { checked, type Finding, warning } from './health/finding.ts';
 import { checkRedisPart } from './health/redis.ts';
 import { checkServiceAndAccess } from './health/service.ts';
@@ -31,6 +32,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     await checked('warehouse', lookAtWarehouse, () => withInstallation(config, checkWarehouse)),
     ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
     await checkDisk(config.dataDir),
+    ...(await checkFiles(config)),
   ];
 }
 

@@ -1,12 +1,19 @@
-/** Removes what was kept long enough: rows of the warehouse, and files with rejected rows (docs/retention.md). */
+/** Removes what was kept long enough: rows of the warehouse, files with rejected rows, and shared files (docs/retention.md). */
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
+import { contentOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import { TakenOverError } from '../core/base/errors.ts';
 import { DAY_MS } from '../core/time/window.ts';
+import type { RunSummary } from '../core/run/run.ts';
+import { copyPrefix } from '../files/port.ts';
+import type { NeededFiles } from '../files/shared-files.ts';
+import { copiesFolderOf } from './shared-files.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { Pruned, RetentionBounds } from '../warehouse/port/retention.ts';
+import type { RunFilter, RunLedger } from '../warehouse/port/runs.ts';
+import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { App } from './app.ts';
 
 /** How often a worker looks whether a day has passed since the last time. */
@@ -15,9 +22,11 @@ const lookEveryMs = 600_000;
 /** Numbers of what was, or would be, removed. */
 export interface PrunedAll extends Pruned {
   readonly rejectsFiles: number;
+  /** Of the files that several hosts share. */
+  readonly sharedFiles: number;
 }
 
-const nothing: PrunedAll = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0 };
+const nothing: PrunedAll = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0, sharedFiles: 0 };
 
 function retentionBounds({ retention, push }: Config, nowMs: number): RetentionBounds {
   const before = (days: number): number => nowMs - days * DAY_MS;
@@ -30,24 +39,29 @@ function retentionBounds({ retention, push }: Config, nowMs: number): RetentionB
 }
 
 /** What {@link prune} would remove now. */
-export async function countPrunable({ config, ledger }: App, nowMs: number): Promise<PrunedAll> {
+export async function countPrunable(app: App, nowMs: number): Promise<PrunedAll> {
+  const { config, ledger } = app;
   const rejectsFiles = (await oldRejects(config, nowMs)).length;
-  return { ...(await ledger.retention.count(retentionBounds(config, nowMs))), rejectsFiles };
+  const sharedFiles = (await removableShared(app, nowMs)).length;
+  return { ...(await ledger.retention.count(retentionBounds(config, nowMs))), rejectsFiles, sharedFiles };
 }
 
 /** Removes it step by step, each in a short transaction, until nothing is left or the signal aborts. */
-export async function prune(
-  { config, ledger: { retention } }: App,
-  nowMs: number,
-  signal?: AbortSignal,
-): Promise<PrunedAll> {
+export async function prune(app: App, nowMs: number, signal?: AbortSignal): Promise<PrunedAll> {
+  const {
+    config,
+    ledger: { retention },
+  } = app;
   const bounds = retentionBounds(config, nowMs);
   for (let total = nothing; ;) {
     if (signal?.aborted === true) return total;
     const removed = await retention.step(bounds);
     if (removed === undefined) {
+      const rejectsFiles = await removeRejects(config, nowMs);
+      await removeLeftCopies(config, nowMs);
+      const sharedFiles = await removeShared(app, nowMs);
       await retention.notePruned(nowMs);
-      return { ...total, rejectsFiles: await removeRejects(config, nowMs) };
+      return { ...total, rejectsFiles, sharedFiles };
     }
     total = sumOf(total, removed);
   }
@@ -81,22 +95,74 @@ export async function keepPruning(app: App, log: Logger, signal: AbortSignal): P
   }
 }
 
+async function removeShared(app: App, nowMs: number): Promise<number> {
+  return (await app.sharedFiles?.remove(await removableShared(app, nowMs), nowMs)) ?? 0;
+}
+
+async function removableShared({ config, ledger, sharedFiles }: App, nowMs: number): Promise<readonly string[]> {
+  const rejectsBeforeMs = nowMs - config.retention.rejectsDays * DAY_MS;
+  const retriedSinceMs = nowMs - config.retention.unitDays * DAY_MS;
+  const needed = () => neededFiles(ledger, retriedSinceMs);
+  return (await sharedFiles?.removable({ nowMs, rejectsBeforeMs }, needed)) ?? [];
+}
+
+/** What unfinished runs need, and those that can still be retried: requested since then. */
+async function neededFiles({ runs }: Ledger, sinceMs: number): Promise<NeededFiles> {
+  const contents = new Set<string>();
+  const runIds = new Set<string>();
+  const filters: readonly Omit<RunFilter, 'limit'>[] = [
+    { job: networkPipesJobName, states: ['queued', 'running'] },
+    { job: networkPipesJobName, states: ['failed', 'cancelled', 'interrupted'], sinceMs },
+  ];
+  for (const filter of filters) {
+    for await (const { runId } of listedRuns(runs, filter)) {
+      const sha256 = contentOfPush((await runs.readHead(runId))?.params);
+      if (sha256 !== undefined) contents.add(sha256);
+      runIds.add(runId);
+    }
+  }
+  return { contents, runs: runIds };
+}
+
+async function* listedRuns(runs: RunLedger, filter: Omit<RunFilter, 'limit'>): AsyncGenerator<RunSummary> {
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await runs.list({ ...filter, limit: 500, ...(cursor !== undefined && { cursor }) });
+    yield* page.runs;
+    cursor = page.cursor;
+  }
+}
+
 async function removeRejects(config: Config, nowMs: number): Promise<number> {
   const files = await oldRejects(config, nowMs);
   for (const file of files) await rm(file, { force: true });
   return files.length;
 }
 
+/** Copies of shared files that killed workers left. A push that takes longer fetches its file again. */
+async function removeLeftCopies({ dataDir }: Config, nowMs: number): Promise<void> {
+  const isCopy = (name: string): boolean => name.startsWith(copyPrefix);
+  for (const file of await oldFiles(copiesFolderOf({ dataDir }), isCopy, nowMs - 2 * DAY_MS)) {
+    await rm(file, { force: true });
+  }
+}
+
 /** Files with rejected rows that nobody has written to for so long: unfinished pushes write to theirs. */
 async function oldRejects(config: Config, nowMs: number): Promise<readonly string[]> {
-  const folder = rejectsFolderOf(config);
+  const beforeMs = nowMs - config.retention.rejectsDays * DAY_MS;
+  return oldFiles(rejectsFolderOf(config), (name) => name.endsWith('.csv'), beforeMs);
+}
+
+async function oldFiles(
+  folder: string,
+  isMeant: (name: string) => boolean,
+  beforeMs: number,
+): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   const old: string[] = [];
-  for (const name of names.filter((each) => each.endsWith('.csv'))) {
+  for (const name of names.filter(isMeant)) {
     const file = path.join(folder, name);
     const found = await stat(file).catch(() => undefined);
-    const isOld = found?.isFile() === true && found.mtimeMs < nowMs - config.retention.rejectsDays * DAY_MS;
-    if (isOld) old.push(file);
+    if (found?.isFile() === true && found.mtimeMs < beforeMs) old.push(file);
   }
   return old;
 }

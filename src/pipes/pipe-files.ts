@@ -1,28 +1,54 @@
 /**
- * The port through which a push reads files of network pipes, and its only implementation. A disk that is full or
- * fails is an OutageError everywhere.
+ * The port through which a push reads files of network pipes and writes its rejects, and its only implementation: on
+ * this host, or among the files that several hosts share. A disk that is full or fails is an OutageError everywhere.
  */
-import { constants } from 'node:fs';
-import { copyFile, mkdir, rm } from 'node:fs/promises';
-import path from 'node:path';
+import { rm, stat } from 'node:fs/promises';
+import { BlockedError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
+import type { SharedPlace } from '../core/base/shared-place.ts';
+import type { RejectsPlace } from '../core/pipes/rejects-place.ts';
+import { LocalByteLog, type ByteLog } from './byte-log.ts';
 import { assertSameFile, type FileIdentity } from './file-identity.ts';
 import type { PipeHeader } from './header.ts';
 import { describeReject, rejectItem, type PipeItem, type RejectedRow, type RejectedRows } from './items.ts';
 import { readPipes, type PipeBatch, type ReadPipesOptions } from './read-pipes.ts';
 import { RejectsFile } from './rejects-file.ts';
 
+/** A file that is to be pushed. */
+export interface PipeSourceFile {
+  /** Absolute path on the host that requested the push. */
+  readonly file: string;
+  readonly identity: FileIdentity;
+  /** Where every host finds it; undefined for a file that lies on one host alone. */
+  readonly shared?: SharedPlace | undefined;
+}
+
+/** A file that this host can read, for as long as it is not disposed. */
+export interface OpenedSource extends AsyncDisposable {
+  readonly file: string;
+  readonly identity: FileIdentity;
+}
+
 export interface PipeFiles {
+  /**
+   * Throws BlockedError for a shared file that this host cannot read and another may, PermanentError (`source-missing`)
+   * for one that is gone.
+   */
+  requireSource(source: PipeSourceFile): Promise<void>;
+  /** Fetches a shared file; its content is compared. Throws as {@link requireSource} does, and for a damaged file. */
+  open(source: PipeSourceFile, signal: AbortSignal): Promise<OpenedSource>;
   /** The entries of a file in batches, from its start or from the end of an earlier entry. */
   read(file: string, options: ReadPipesOptions): AsyncIterable<PipeBatch>;
   /**
    * Throws PermanentError (`source-changed`) when the content of the file changed, UsageError when there is no file.
    */
   assertSame(file: string, identity: FileIdentity, signal?: AbortSignal): Promise<FileIdentity>;
-  /** Opens the rejects file of a run, cut back to the size in its checkpoint. Creates its folder. */
-  openRejects(file: string, bytes: number): Promise<RejectsFile>;
-  /** Copies the rejects file of another run; removes `to` where there is none. Creates its folder. */
-  copyRejects(from: string, to: string): Promise<void>;
+  /** The bytes of the rejects of a run. */
+  rejects(place: RejectsPlace): Promise<ByteLog>;
+  /** Opens the rejects of a run for more, cut back to the size in its checkpoint. */
+  openRejects(place: RejectsPlace, bytes: number): Promise<RejectsFile>;
+  /** Copies the rejects of another run; removes those of `to` where there are none. */
+  copyRejects(from: RejectsPlace, to: RejectsPlace): Promise<void>;
   /** The rejects of an item that was not stored, all with one reason. */
   rejectItem(item: PipeItem, header: PipeHeader, reason: string): RejectedRows;
   describeReject(reject: RejectedRow): string;
@@ -30,25 +56,71 @@ export interface PipeFiles {
   remove(file: string): Promise<void>;
 }
 
-export const pipeFiles: PipeFiles = {
-  read: (file, options) => readPipes({ path: file }, options),
-  assertSame: assertSameFile,
-  openRejects: async (file, bytes) => {
-    await onDisk(file, () => mkdir(path.dirname(file), { recursive: true }));
-    return RejectsFile.open(file, bytes);
-  },
-  copyRejects: (from, to) => onDisk(to, () => copyRejects(from, to)),
-  rejectItem,
-  describeReject,
-  remove: (file) => onDisk(file, () => rm(file, { force: true })),
-};
+/** What a push needs of the files that several hosts share; throws BlockedError for a place that this host has not. */
+export interface SharedPipeFiles {
+  requireFile(place: SharedPlace, content: FileIdentity): Promise<void>;
+  fetch(
+    place: SharedPlace,
+    content: FileIdentity,
+    signal?: AbortSignal,
+  ): Promise<{ readonly path: string } & AsyncDisposable>;
+  rejects(place: SharedPlace, runId: string): Promise<ByteLog>;
+}
 
-async function copyRejects(from: string, to: string): Promise<void> {
-  await mkdir(path.dirname(to), { recursive: true });
+/** `shared`: undefined on a host without files.url. */
+export function createPipeFiles(shared: SharedPipeFiles | undefined): PipeFiles {
+  const rejects = async (place: RejectsPlace): Promise<ByteLog> =>
+    'file' in place ? new LocalByteLog(place.file) : at(shared, place.shared).rejects(place.shared, place.runId);
+  return {
+    requireSource: async ({ shared: place, identity }) => {
+      if (place !== undefined) await at(shared, place).requireFile(place, identity);
+    },
+    open: async ({ file, identity, shared: place }, signal) => {
+      if (place === undefined) return { file, identity, [Symbol.asyncDispose]: async () => {} };
+      return openShared(await at(shared, place).fetch(place, identity, signal), identity);
+    },
+    read: (file, options) => readPipes({ path: file }, options),
+    assertSame: assertSameFile,
+    rejects,
+    openRejects: async (place, bytes) => RejectsFile.openIn(await rejects(place), bytes),
+    copyRejects: async (from, to) => copyLog(await rejects(from), await rejects(to)),
+    rejectItem,
+    describeReject,
+    remove: (file) => onDisk(file, () => rm(file, { force: true })),
+  };
+}
+
+/** The files of this host alone. */
+export const localPipeFiles = createPipeFiles(undefined);
+
+const lookAgainMs = 15_000;
+
+function at(shared: SharedPipeFiles | undefined, { address }: SharedPlace): SharedPipeFiles {
+  if (shared !== undefined) return shared;
+  const words = `the file of the run lies in ${address}, and this worker has no files.url: another worker may have it`;
+  throw new BlockedError('files-elsewhere', words, lookAgainMs);
+}
+
+async function openShared(
+  fetched: { readonly path: string } & AsyncDisposable,
+  identity: FileIdentity,
+): Promise<OpenedSource> {
+  const { mtimeMs } = await stat(fetched.path);
+  return {
+    file: fetched.path,
+    identity: { ...identity, mtimeMs },
+    [Symbol.asyncDispose]: () => fetched[Symbol.asyncDispose](),
+  };
+}
+
+async function copyLog(from: ByteLog, to: ByteLog): Promise<void> {
+  let bytes = await to.cutTo(0);
   try {
-    await copyFile(from, to, constants.COPYFILE_FICLONE);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    await rm(to, { force: true });
+    for await (const block of from.read()) {
+      await to.append(block, bytes);
+      bytes += block.length;
+    }
+  } finally {
+    await Promise.all([from.close(), to.close()]);
   }
 }

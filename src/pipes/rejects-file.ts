@@ -7,9 +7,8 @@
  * again, and written again with their rows, so no row is in it twice and none is missing.
  */
 import { counted, figure } from '../core/base/text.ts';
-import { open, rm, truncate, type FileHandle } from 'node:fs/promises';
 import { PermanentError } from '../core/base/errors.ts';
-import { onDisk } from '../core/base/file-fault.ts';
+import { LocalByteLog, type ByteLog } from './byte-log.ts';
 import { rejectColumns, type PipeHeader } from './header.ts';
 import type { RejectedRow } from './items.ts';
 
@@ -35,22 +34,27 @@ function cell(text: string, delimiter: string): string {
 
 /** The file exists only once there is a reject. */
 export class RejectsFile {
-  readonly #path: string;
-  #handle: FileHandle | undefined;
+  readonly #log: ByteLog;
   #bytes: number;
 
-  private constructor(path: string, bytes: number) {
-    this.#path = path;
+  private constructor(log: ByteLog, bytes: number) {
+    this.#log = log;
     this.#bytes = bytes;
+  }
+
+  /** As {@link openIn}, for a file of this host. Throws OutageError while its disk fails. */
+  static async open(path: string, bytes: number): Promise<RejectsFile> {
+    return RejectsFile.openIn(new LocalByteLog(path), bytes);
   }
 
   /**
    * `bytes`: the size in the checkpoint, 0 for a new run. Throws PermanentError (`rejects-changed`) when the file is
-   * shorter: somebody removed or edited it before the run was done. Throws OutageError while its disk fails.
+   * shorter: somebody removed or edited it before the run was done.
    */
-  static async open(path: string, bytes: number): Promise<RejectsFile> {
-    await onDisk(path, () => (bytes === 0 ? rm(path, { force: true }) : cutTo(path, bytes)));
-    return new RejectsFile(path, bytes);
+  static async openIn(log: ByteLog, bytes: number): Promise<RejectsFile> {
+    const size = await log.cutTo(bytes);
+    if (size !== bytes) throw changed(log.place, size, bytes);
+    return new RejectsFile(log, bytes);
   }
 
   /**
@@ -59,30 +63,17 @@ export class RejectsFile {
    * while its disk is full or fails: the file is then opened anew, which cuts off what was written in part.
    */
   async append(rows: readonly RejectedRow[], header: PipeHeader): Promise<number> {
-    return rows.length === 0 ? this.#bytes : onDisk(this.#path, () => this.#append(rows, header));
-  }
-
-  async #append(rows: readonly RejectedRow[], header: PipeHeader): Promise<number> {
-    this.#handle ??= await open(this.#path, 'a');
-    const { size } = await this.#handle.stat();
-    if (size !== this.#bytes) throw changed(this.#path, size, this.#bytes);
+    if (rows.length === 0) return this.#bytes;
     const text = Buffer.from((this.#bytes === 0 ? rejectsHeader(header) : '') + rejectsText(rows, header.delimiter));
-    await this.#handle.appendFile(text);
-    await this.#handle.datasync();
+    const size = await this.#log.append(text, this.#bytes);
+    if (size !== this.#bytes) throw changed(this.#log.place, size, this.#bytes);
     this.#bytes += text.length;
     return this.#bytes;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#handle?.close();
-    this.#handle = undefined;
+    await this.#log.close();
   }
-}
-
-async function cutTo(path: string, bytes: number): Promise<void> {
-  const size = await sizeOf(path);
-  if (size < bytes) throw changed(path, size, bytes);
-  await truncate(path, bytes);
 }
 
 function changed(path: string, size: number, written: number): PermanentError {
@@ -93,14 +84,4 @@ function changed(path: string, size: number, written: number): PermanentError {
       hint: 'Leave the rejects file in place until the run is done, or start the push again.',
     },
   );
-}
-
-async function sizeOf(path: string): Promise<number> {
-  try {
-    await using handle = await open(path, 'r');
-    return (await handle.stat()).size;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-    throw error;
-  }
 }

@@ -1,5 +1,6 @@
 /** The declaration of a job by a folder in jobs/, for the engine. */
 import type { z } from 'zod';
+import type { RejectsPlace } from '../core/pipes/rejects-place.ts';
 import type { JobDescription } from '../core/run/job-description.ts';
 import type { PlannedUnit, UnitOutcome } from '../core/run/run.ts';
 import type { ChunkQueueName, UnitProgress, UnitReading } from '../queue/port.ts';
@@ -72,8 +73,8 @@ export interface Job<Params> extends JobDescription {
   atEnd?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
   /** Throws UsageError if the failed units of a run must not be retried. */
   checkRetry?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
-  /** Path of the file with the rejected rows of a run, whether or not it exists; only for a job that rejects rows. */
-  readonly rejectsFile?: (params: Params, runId: string) => string;
+  /** Where the rejected rows of a run lie, whether or not there are any; only for a job that rejects rows. */
+  readonly rejectsPlace?: (params: Params, runId: string) => RejectsPlace;
 }
 
 /** A job whose parameter type is unknown to the engine. */
@@ -81,14 +82,14 @@ export type AnyJob = Job<unknown>;
 
 /** Hides the parameter type of a job: every call first parses the parameters with the job's own schema. */
 export function anyJob<Params>(job: Job<Params>): AnyJob {
-  const { rejectsFile, readsUpToRequest, ...rest } = job;
+  const { rejectsPlace, readsUpToRequest, ...rest } = job;
   return {
     ...rest,
     plan: (params, context, runId) => job.plan(job.params.parse(params), context, runId),
     work: (chunk, context) => job.work({ ...chunk, params: job.params.parse(chunk.params) }, context),
     ...(readsUpToRequest && { readsUpToRequest: (params: unknown) => readsUpToRequest(job.params.parse(params)) }),
-    ...(rejectsFile && {
-      rejectsFile: (params: unknown, runId: string) => rejectsFile(job.params.parse(params), runId),
+    ...(rejectsPlace && {
+      rejectsPlace: (params: unknown, runId: string) => rejectsPlace(job.params.parse(params), runId),
     }),
   };
 }

@@ -2,13 +2,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createNetworkPipesJob, rejectsFileOf, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
+import { createNetworkPipesJob, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
 import { networkPipes } from '../../jobs/network-pipes/description.ts';
 import { balanceOfCounts } from '../../src/core/run/balance.ts';
 import { defaultPipeLimits } from '../../src/core/pipes/fields.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
-import { pipeFiles } from '../../src/pipes/pipe-files.ts';
+import { localPipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { Advance, ChunkOfWork, UnsettledUnit } from '../../src/runs/job.ts';
 import { serviceAt } from './service-under-test.ts';
 import { openTemporaryDuckdb } from './warehouse-duckdb.ts';
@@ -31,7 +31,7 @@ export async function pushUnderTest(serviceUrl: string) {
   const { warehouse } = opened;
   const { service } = serviceAt(serviceUrl);
   const settings = { chunkBytes: 1_000_000, concurrency: 3, checkpointEveryMs: 1 };
-  const job = createNetworkPipesJob(settings, pipeFiles);
+  const job = createNetworkPipesJob(settings, localPipeFiles);
   let runs = 0;
 
   /** A planned run for a file of this content. */
@@ -78,7 +78,7 @@ export async function pushUnderTest(serviceUrl: string) {
     return {
       runId,
       file,
-      rejectsFile: rejectsFileOf(folder, runId),
+      rejectsFile: path.join(folder, `${runId}.csv`),
       advances,
       work: async (differently = {}) => (await job.work({ ...chunk, ...differently }, parts))[0],
     };

@@ -1,8 +1,6 @@
 /**
  * Dry run of a push: reads a file of pipes and sends nothing. Yields counts, rejects file, notices, and the topology.
  */
-import { mkdir } from 'node:fs/promises';
-import path from 'node:path';
 import { ChunkCutter } from '../../core/pipes/chunk-cutter.ts';
 import { startOfPush, type PushCheckpoint } from '../../core/pipes/checkpoint.ts';
 import { balanceOfCounts } from '../../core/run/balance.ts';
@@ -11,8 +9,7 @@ import type { Balance, Counts } from '../../core/run/run.ts';
 import type { PipeSource } from '../../pipes/content.ts';
 import type { PipeHeader } from '../../pipes/header.ts';
 import type { PipeItem, RejectedRows } from '../../pipes/items.ts';
-import { pipeFiles } from '../../pipes/pipe-files.ts';
-import { onDisk } from '../../core/base/file-fault.ts';
+import { localPipeFiles } from '../../pipes/pipe-files.ts';
 import { readPipes, type PipeBatch, type ReadPipesOptions } from '../../pipes/read-pipes.ts';
 import { RejectsFile } from '../../pipes/rejects-file.ts';
 import { Topology, type TopologyReport } from '../../pipes/topology.ts';
@@ -49,7 +46,6 @@ export interface PipesLook {
  */
 export async function lookThroughPipes(source: PipeSource, options: LookOptions): Promise<PipesLook> {
   const { chunkItems: maxItems, chunkBytes: maxBytes, rejectsFile } = options;
-  await onDisk(rejectsFile, () => mkdir(path.dirname(rejectsFile), { recursive: true }));
   await using rejects = await RejectsFile.open(rejectsFile, 0);
   const cutter = new ChunkCutter<PipeItem, RejectedRows>(() => ({ maxItems, maxBytes }));
   const topology = options.withTopology ? new Topology() : undefined;
@@ -90,10 +86,10 @@ async function withChunk(
     chunk,
     { accepted: chunk.items, refused: [], failed: [], requests: 0 },
     header,
-    pipeFiles,
+    localPipeFiles,
   );
   const rejectsBytes = await rejects.append(passed.rejects, header);
-  return checkpointAfter(found, [passed], rejectsBytes, pipeFiles);
+  return checkpointAfter(found, [passed], rejectsBytes, localPipeFiles);
 }
 
 function countsOf({ rows = 0, accepted = 0, superseded = 0, rejectedByUs = 0, pipes = 0 }: Counts): Counts {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
 import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import type { SharedPlace } from '../../core/base/shared-place.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
 import { sourceName, type PipeSource } from '../../pipes/content.ts';
 import { readPipes } from '../../pipes/read-pipes.ts';
@@ -34,14 +35,14 @@ export interface PushRequest {
 }
 
 /**
- * A push that is prepared and not started. Disposing it removes the copy of standard input, unless its run was started.
+ * A push that is prepared and not started. Disposing it removes the copy of standard input, unless its run needs it.
  */
 export class PreparedPush implements AsyncDisposable {
   readonly job = networkPipesJobName;
   readonly #source: PushSource;
   readonly #request: PushRequest;
   readonly #config: Config;
-  #isStarted = false;
+  #isNeeded = false;
 
   constructor(source: PushSource, request: PushRequest, config: Config) {
     this.#source = source;
@@ -90,26 +91,34 @@ export class PreparedPush implements AsyncDisposable {
     return topologySentences(topology.report());
   }
 
-  /** Starts the run; `start` queues it, or finds an unfinished one of the same content, which has a copy of its own. */
+  /**
+   * Puts the file where every host finds it, if the configuration names such a place, and starts the run; `start` queues
+   * it, or finds an unfinished one of the same content, which has a copy of its own.
+   */
   async start<T extends Pick<StartedOnce, 'kind'>>(
+    { sharedFiles }: Pick<App, 'sharedFiles'>,
     notices: readonly string[],
     start: (job: string, params: NetworkPipesParams) => Promise<T>,
   ): Promise<T & { readonly job: string }> {
-    const started = await start(this.job, this.#params(notices));
-    this.#isStarted = started.kind === 'started';
+    const { file, identity } = this.#source;
+    const shared = await sharedFiles?.put(file, identity);
+    const started = await start(this.job, this.#params(notices, shared));
+    // A worker reads the shared copy.
+    this.#isNeeded = started.kind === 'started' && shared === undefined;
     return { ...started, job: this.job };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#isStarted) await dropSource(this.#source);
+    if (!this.#isNeeded) await dropSource(this.#source);
   }
 
-  #params(notices: readonly string[]): NetworkPipesParams {
-    const { name, file, isSpooled, identity, content } = this.#source;
+  #params(notices: readonly string[], shared: SharedPlace | undefined): NetworkPipesParams {
+    const { name, file, identity, content } = this.#source;
     return {
       name,
       file,
-      isSpooled,
+      isSpooled: this.#source.isSpooled && shared === undefined,
+      ...(shared && { shared }),
       identity,
       content,
       isAgain: this.#request.isAgain,

@@ -42,7 +42,7 @@ export async function pushNetworkPipes(invocation: Push): Promise<ExitCode> {
   // A command that follows the run prints them with its report.
   if (!options.wait && !options.inline) for (const notice of notices) output.say(notice);
   await checkBeforeRun(app);
-  const run = await push.start(notices, async (job, params) => {
+  const run = await push.start(app, notices, async (job, params) => {
     const { runId, kind } = await queueAsOptions(app, { job, params }, options);
     return { runId, kind };
   });

@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { UsageError } from '../../core/base/errors.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished } from '../../core/run/run.ts';
 import { findRun } from '../../app/requests/find-run.ts';
@@ -15,16 +15,22 @@ export async function printRejects(invocation: Invocation<RejectsOptions>): Prom
   const { options, output } = invocation;
   await using app = openApp(configOf(invocation), output);
   const run = await findRun(app.ledger.runs, invocation.args[0] ?? '');
-  const { file, bytes } = await rejectsOfRun(run, app);
+  const rejects = await rejectsOfRun(run, app);
+  const { place, isShared, bytes } = rejects;
   if (!isFinished(run.state)) output.say(`Run ${run.runId} has not ended: there may be more.`);
   if (output.json) {
-    await output.document({ runId: run.runId, rejectsFile: bytes === 0 ? null : file, bytes });
+    await output.document({ runId: run.runId, rejectsFile: bytes === 0 ? null : place, bytes });
   } else if (bytes === 0) {
-    output.say(`Run ${run.runId} rejected nothing, or its rejects were taken away from ${file}.`);
+    output.say(`Run ${run.runId} rejected nothing, or its rejects were taken away from ${place}.`);
+  } else if (options.path && isShared) {
+    throw new UsageError(`the rejects of run ${run.runId} lie in parts below ${place}`, {
+      hint: 'Leave out --path: the command then prints them as one file.',
+    });
   } else if (options.path) {
-    await output.print(file);
+    await output.print(place);
   } else {
-    for await (const text of createReadStream(file, 'utf8')) await output.write(text as string);
+    const text = new TextDecoder();
+    for await (const block of rejects.read()) await output.write(text.decode(block, { stream: true }));
   }
   return exitCodes.done;
 }

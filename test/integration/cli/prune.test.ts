@@ -10,7 +10,7 @@ import { januaryRows } from '../../support/testing-server-requests.ts';
 
 const uwi = 'W 1';
 const dayMs = 86_400_000;
-const nothing = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0 };
+const nothing = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0, sharedFiles: 0 };
 
 /** Makes the warehouse older, with everything in it, by statements of another program. */
 async function withFile(home: CliHome, ...statements: readonly string[]): Promise<void> {

@@ -1,0 +1,196 @@
+/**
+ * The files that the hosts of a warehouse share (docs/design.md section 7, docs/decisions/0014-files-of-several-hosts.md):
+ *
+ *   wellsync-place.json             the id of the place
+ *   WAREHOUSE/content/SHA256        a file that is to be pushed
+ *   WAREHOUSE/requested/SHA256      when a run of it was last requested: its content is not removed for a day
+ *   WAREHOUSE/rejects/RUN/POSITION  rejected rows, in parts
+ */
+import { randomUUID } from 'node:crypto';
+import { BlockedError, PermanentError } from '../core/base/errors.ts';
+import type { SharedPlace } from '../core/base/shared-place.ts';
+import { DAY_MS } from '../core/time/window.ts';
+import { PartLog } from './part-log.ts';
+import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
+
+export interface SharedFilesOptions {
+  /** Opens the store of `files.url`, at its first use. */
+  readonly open: () => Promise<FileStore>;
+  readonly warehouseId: () => Promise<string>;
+  /** Folder of this host for copies that a worker reads. */
+  readonly copiesFolder: string;
+}
+
+/** What unfinished runs need, for {@link SharedFiles.removable}. */
+export interface NeededFiles {
+  /** SHA-256 of contents. */
+  readonly contents: ReadonlySet<string>;
+  readonly runs: ReadonlySet<string>;
+}
+
+const placeName = 'wellsync-place.json';
+const lookAgainMs = 15_000;
+/** A file that was just requested may belong to a run that is only being made. */
+const keptAnywayMs = DAY_MS;
+
+export class SharedFiles {
+  readonly #options: SharedFilesOptions;
+  #store: Promise<FileStore> | undefined;
+
+  constructor(options: SharedFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Copies a file of this host into the place, unless its content is there. Returns the place for the run. */
+  async put(path: string, content: FileContent, signal?: AbortSignal): Promise<SharedPlace> {
+    const store = await this.#open();
+    const place = { id: await placeId(store), address: store.address, folder: await this.#options.warehouseId() };
+    // First, so that from now on nobody removes a content that is there.
+    await store.write(requestedName(place, content), Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`));
+    const name = contentName(place, content);
+    if ((await store.stat(name))?.bytes !== content.bytes) await store.upload(name, path, content, signal);
+    return place;
+  }
+
+  /**
+   * Throws BlockedError where this process has another place than the run: a worker that has it works the run.
+   * PermanentError (`source-missing`) when the file is in the place no more.
+   */
+  async requireFile(place: SharedPlace, content: FileContent): Promise<void> {
+    const store = await this.#openAt(place);
+    if ((await store.stat(contentName(place, content))) === undefined) throw missing(place, content);
+  }
+
+  /** The file, for reading; its disposal removes what was copied. Throws as {@link FileStore.fetch} does, and as {@link requireFile}. */
+  async fetch(place: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<LocalFile> {
+    const store = await this.#openAt(place);
+    const file = await store.fetch(contentName(place, content), content, this.#options.copiesFolder, signal);
+    if (file === undefined) throw missing(place, content);
+    return file;
+  }
+
+  /** The rejected rows of a run. Throws BlockedError where this process has another place. */
+  async rejects(place: SharedPlace, runId: string): Promise<PartLog> {
+    return new PartLog(await this.#openAt(place), `${place.folder}/rejects/${runId}`);
+  }
+
+  /** Writes, reads and removes a file. Returns the address of the store. */
+  async check(): Promise<string> {
+    const store = await this.#open();
+    const [name, text] = [`check/${randomUUID()}`, 'wellsync doctor'];
+    await store.write(name, Buffer.from(text));
+    const found = await store.read(name);
+    await store.remove(name);
+    if (String(found) === text && (await store.stat(name)) === undefined) return store.address;
+    throw new PermanentError(
+      'files-check',
+      `${store.address} does not give back what was written, or does not remove it`,
+      {
+        hint: 'wellsync needs a store in which a read sees the last write at once.',
+      },
+    );
+  }
+
+  /**
+   * Names of the files of this warehouse that no unfinished run needs: contents that were not requested within a day,
+   * and rejected rows of runs whose last part is older than `rejectsBeforeMs`. `needed` is called behind the listing of
+   * the contents, so that a run that is made meanwhile is among its runs or was requested within the day.
+   */
+  async removable(
+    { nowMs, rejectsBeforeMs }: { readonly nowMs: number; readonly rejectsBeforeMs: number },
+    needed: () => Promise<NeededFiles>,
+  ): Promise<readonly string[]> {
+    const store = await this.#open();
+    const folder = await this.#options.warehouseId();
+    const contents = await filesIn(store, `${folder}/content/`);
+    const requested = await filesIn(store, `${folder}/requested/`);
+    const rejects = await filesIn(store, `${folder}/rejects/`);
+    const { contents: kept, runs } = await needed();
+    const isOld = ({ changedAtMs }: StoredFile): boolean => changedAtMs < nowMs - keptAnywayMs;
+    const requestedLately = new Set(requested.filter((file) => !isOld(file)).map(lastOf));
+    const oldContents = [...contents, ...requested].filter(
+      (file) => isOld(file) && !kept.has(lastOf(file)) && !requestedLately.has(lastOf(file)),
+    );
+    const youngRuns = new Set(rejects.filter(({ changedAtMs }) => changedAtMs >= rejectsBeforeMs).map(runOf));
+    const oldRejects = rejects.filter((file) => !youngRuns.has(runOf(file)) && !runs.has(runOf(file)));
+    return [...oldContents, ...oldRejects].map(({ name }) => name);
+  }
+
+  /** Removes files that {@link removable} named, but those requested since, and ends uploads that were cut. Returns the number of files. */
+  async remove(names: readonly string[], nowMs: number): Promise<number> {
+    const store = await this.#open();
+    let removed = 0;
+    for (const name of names) {
+      const request = name.includes('/rejects/')
+        ? undefined
+        : await store.stat(name.replace('/content/', '/requested/'));
+      if ((request?.changedAtMs ?? 0) >= nowMs - keptAnywayMs) continue;
+      await store.remove(name);
+      removed += 1;
+    }
+    await store.endCutUploads(nowMs - keptAnywayMs);
+    return removed;
+  }
+
+  async close(): Promise<void> {
+    (await this.#store?.catch(() => undefined))?.close();
+  }
+
+  async #open(): Promise<FileStore> {
+    this.#store ??= this.#options.open();
+    return this.#store;
+  }
+
+  async #openAt({ id, address }: SharedPlace): Promise<FileStore> {
+    const store = await this.#open();
+    if ((await readPlaceId(store)) === id) return store;
+    throw new BlockedError(
+      'files-elsewhere',
+      `the file of the run lies in ${address}, and files.url of this worker is another place, ${store.address}: another worker may have it`,
+      lookAgainMs,
+    );
+  }
+}
+
+async function placeId(store: FileStore): Promise<string> {
+  const id = randomUUID();
+  if (await store.writeNew(placeName, Buffer.from(`${JSON.stringify({ id })}\n`))) return id;
+  const known = await readPlaceId(store);
+  if (known !== undefined) return known;
+  throw new PermanentError('files-check', `${store.address}/${placeName} is no file of wellsync`, {
+    hint: 'Remove it, where files.url is meant to be this place: the next push writes it again.',
+  });
+}
+
+async function readPlaceId(store: FileStore): Promise<string | undefined> {
+  const text = String((await store.read(placeName)) ?? '');
+  return /^\{"id":"([\w-]+)"\}\n$/.exec(text)?.[1];
+}
+
+function contentName({ folder }: SharedPlace, { sha256 }: FileContent): string {
+  return `${folder}/content/${sha256}`;
+}
+
+function requestedName({ folder }: SharedPlace, { sha256 }: FileContent): string {
+  return `${folder}/requested/${sha256}`;
+}
+
+async function filesIn(store: FileStore, prefix: string): Promise<readonly StoredFile[]> {
+  const files: StoredFile[] = [];
+  for await (const file of store.list(prefix)) files.push(file);
+  return files;
+}
+
+function lastOf({ name }: StoredFile): string {
+  return name.split('/').at(-1) ?? '';
+}
+
+function runOf({ name }: StoredFile): string {
+  return name.split('/').at(-2) ?? '';
+}
+
+function missing(place: SharedPlace, content: FileContent): PermanentError {
+  return new PermanentError('source-missing', `${place.address}/${contentName(place, content)} is there no more`, {
+    hint: 'Push the file again: files of runs that have not ended are kept, but by hand or by a rule of the store it was removed.',
+  });
+}

@@ -1,0 +1,97 @@
+/** What several hosts do with one place, and with two that should be one. */
+import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { BlockedError, PermanentError } from '../../../src/core/base/errors.ts';
+import { FolderStore } from '../../../src/files/folder-store.ts';
+import { SharedFiles } from '../../../src/files/shared-files.ts';
+import { contentOf } from './store-suite.ts';
+
+const bytes = Buffer.from('a,b\n1,2\n');
+const content = contentOf(bytes);
+const dayMs = 86_400_000;
+const nobody = { contents: new Set<string>(), runs: new Set<string>() };
+
+describe('files of several hosts', () => {
+  let folder: string;
+  let file: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'wellsync-hosts-'));
+    file = path.join(folder, 'pipes.csv');
+    await writeFile(file, bytes);
+  });
+
+  afterEach(() => rm(folder, { recursive: true }));
+
+  function hostAt(root: string, warehouseId = 'warehouse-1'): SharedFiles {
+    const copiesFolder = path.join(folder, 'spool');
+    return new SharedFiles({
+      open: async () => new FolderStore(root),
+      warehouseId: async () => warehouseId,
+      copiesFolder,
+    });
+  }
+
+  async function newPlace(): Promise<string> {
+    return mkdtemp(path.join(folder, 'place-'));
+  }
+
+  /** Sets the times of every file of a warehouse back. */
+  async function age(root: string, names: readonly string[], days: number): Promise<void> {
+    const then = (Date.now() - days * dayMs) / 1_000;
+    for (const name of names) await utimes(path.join(root, 'warehouse-1', name), then, then);
+  }
+
+  test('G11: a host with another place under the same address takes no file for another one', async () => {
+    const [root, other] = [await newPlace(), await newPlace()];
+    const place = await hostAt(root).put(file, content);
+    await hostAt(other).put(file, content);
+    await expect(hostAt(other).requireFile(place, content)).rejects.toThrow(BlockedError);
+    await expect(hostAt(await newPlace()).fetch(place, content)).rejects.toThrow(/another worker may have it/);
+    await expect(hostAt(root).requireFile(place, content)).resolves.toBeUndefined();
+  });
+
+  test('hosts that first use a place at once agree on its id', async () => {
+    const root = await newPlace();
+    const places = await Promise.all([1, 2, 3, 4].map(() => hostAt(root).put(file, content)));
+    expect(new Set(places.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('a file that is in the place is not sent again, unless its size is another one', async () => {
+    const root = await newPlace();
+    const place = await hostAt(root).put(file, content);
+    await expect(hostAt(root).put(path.join(folder, 'gone.csv'), content)).resolves.toEqual(place);
+    await writeFile(path.join(root, 'warehouse-1', 'content', content.sha256), 'half');
+    await hostAt(root).put(file, content);
+    await using fetched = await hostAt(root).fetch(place, content);
+    expect(fetched.path).toContain(content.sha256);
+  });
+
+  test('G7: keeps a file that a run needs or that was just put, and removes it later', async () => {
+    const root = await newPlace();
+    const host = hostAt(root);
+    const place = await host.put(file, content);
+    const names = [`content/${content.sha256}`, `requested/${content.sha256}`];
+    const times = { nowMs: Date.now(), rejectsBeforeMs: Date.now() - 90 * dayMs };
+    const removable = async (contents: readonly string[] = []) =>
+      host.removable(times, async () => ({ ...nobody, contents: new Set(contents) }));
+
+    expect(await removable()).toEqual([]);
+    await age(root, names, 2);
+    expect(await removable([content.sha256])).toEqual([]);
+    const found = await removable();
+    expect(found).toHaveLength(2);
+    expect(await hostAt(root, 'warehouse-2').removable(times, async () => nobody)).toEqual([]);
+
+    // A run of another host begins between the look and the removal.
+    await hostAt(root).put(file, content);
+    await host.remove(found, times.nowMs);
+    await expect(host.requireFile(place, content)).resolves.toBeUndefined();
+
+    await age(root, names, 2);
+    await host.remove(await removable(), times.nowMs);
+    await expect(host.requireFile(place, content)).rejects.toThrow(PermanentError);
+  });
+});
