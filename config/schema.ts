@@ -216,6 +216,14 @@ export const configSchema = z
         region: text.regex(/^[\w-]+$/, 'must be the name of a region, such as eu-north-1').optional(),
         pathStyle: z.boolean().optional(),
       })
+      .refine(
+        ({ url, ...ofS3 }) =>
+          url?.startsWith('s3://') === true || Object.values(ofS3).every((each) => each === undefined),
+        {
+          error: 'endpoint, region and pathStyle are for an address that begins with s3://',
+          path: ['url'],
+        },
+      )
       .prefault({}),
     timeZone: timeZone.default('UTC'),
     export: z

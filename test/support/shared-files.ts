@@ -2,8 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { expect } from 'vitest';
+import { z } from 'zod';
 import { cliHome, type CliHome } from './cli.ts';
-import { startS3Server } from './s3-server.ts';
+import { s3Secret, startS3Server, type S3Server } from './s3-server.ts';
 
 export interface PlaceUnderTest extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
@@ -22,13 +24,15 @@ export const sharedPlaces = {
   },
   'an S3-compatible store': async (): Promise<PlaceUnderTest> => {
     const server = await startS3Server();
-    return {
-      env: { ...server.env, WELLSYNC_FILES_URL: `s3://${server.bucket}/etl` },
-      files: `{ endpoint: "${server.endpoint}" }`,
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-    };
+    return { ...placeIn(server), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
   },
 };
+
+/** The place at `url`, by default a part of the store's bucket. */
+export function placeIn(server: S3Server, url = `s3://${server.bucket}/etl`): Pick<PlaceUnderTest, 'env' | 'files'> {
+  const env = { ...server.env, AWS_MAX_ATTEMPTS: '1', WELLSYNC_FILES_URL: url };
+  return { env, files: url.startsWith('s3:') ? `{ endpoint: "${server.endpoint}" }` : '{}' };
+}
 
 const settings = `
 service: { retry: { attempts: 3, baseDelayMs: 20, maxDelayMs: 100 } }
@@ -46,4 +50,40 @@ export async function hostOf(
   const { WELLSYNC_WAREHOUSE = `duckdb:${home.warehouseFile}`, WELLSYNC_QUEUE_PREFIX = '' } = first?.env ?? home.env;
   Object.assign(home.env, place.env, { WELLSYNC_WAREHOUSE, WELLSYNC_QUEUE_PREFIX });
   return home;
+}
+
+/** Pushes a text by standard input. */
+export async function pushText(host: CliHome, text: string, ...args: readonly string[]) {
+  const ended = await host.run(['push', 'network-pipes', '-', '--json', ...args], { stdin: text });
+  return { ...ended, runId: () => z.object({ runId: z.string() }).parse(JSON.parse(ended.stdout)).runId };
+}
+
+const endedSchema = z.object({
+  state: z.string(),
+  failures: z.array(z.object({ code: z.string(), message: z.string() })),
+});
+
+/** Waits for the end of a run. */
+export async function endedRun(host: CliHome, runId: string): Promise<z.output<typeof endedSchema>> {
+  const { stdout } = await host.run(['runs', 'show', runId, '--wait', '--json']);
+  return endedSchema.parse(JSON.parse(stdout));
+}
+
+const findingsSchema = z.object({
+  findings: z.array(
+    z.object({ part: z.string(), status: z.string(), message: z.string(), hint: z.string().nullable() }),
+  ),
+});
+
+/** A push queues nothing, and push and doctor tell the fault of the place in these words, with what to do. */
+export async function expectRefusal(host: CliHome, words: string): Promise<void> {
+  const refused = await pushText(host, 'sourceNetworkId,sourceId\nN,1\n');
+  expect(refused.stderr).toContain(words);
+  expect(refused.code).toBe(5);
+  expect(refused.stderr + refused.stdout).not.toContain(s3Secret);
+  expect((await host.here(['runs', 'list', '--json'])).stdout).toBe('[]\n');
+  const { stdout } = await host.run(['doctor', '--json']);
+  const finding = findingsSchema.parse(JSON.parse(stdout)).findings.find(({ part }) => part === 'files');
+  expect(finding).toMatchObject({ status: 'failed', message: expect.stringContaining(words) });
+  expect(finding?.hint).toMatch(/\.$/);
 }

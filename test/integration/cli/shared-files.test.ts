@@ -6,33 +6,14 @@ import { z } from 'zod';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import type { CliHome } from '../../support/cli.ts';
 import { pushedNetwork } from '../../support/pushed-network.ts';
-import { s3Secret, startS3Server, type S3Server } from '../../support/s3-server.ts';
-import { hostOf } from '../../support/shared-files.ts';
+import { s3Secret, startS3Server } from '../../support/s3-server.ts';
+import { endedRun, expectRefusal, hostOf, placeIn, pushText } from '../../support/shared-files.ts';
 
 const dayMs = 86_400_000;
 const network = pushedNetwork({ rows: 300, wrong: 4, refused: 2, repeated: 5 });
 
 async function startNetworkServer() {
   return startTestingServer({ rejectSourceIds: [...network.refusedSourceIds] });
-}
-
-function placeAt(server: S3Server) {
-  return {
-    env: { ...server.env, AWS_MAX_ATTEMPTS: '1', WELLSYNC_FILES_URL: `s3://${server.bucket}/etl` },
-    files: `{ endpoint: "${server.endpoint}" }`,
-  };
-}
-
-async function push(host: CliHome, ...args: readonly string[]) {
-  const ended = await host.run(['push', 'network-pipes', '-', '--json', ...args], { stdin: network.text });
-  return { ...ended, runId: () => z.object({ runId: z.string() }).parse(JSON.parse(ended.stdout)).runId };
-}
-
-async function stateOf(host: CliHome, runId: string) {
-  const { stdout } = await host.run(['runs', 'show', runId, '--wait', '--json']);
-  return z
-    .object({ state: z.string(), failures: z.array(z.object({ code: z.string(), message: z.string() })) })
-    .parse(JSON.parse(stdout));
 }
 
 async function spooled(host: CliHome): Promise<readonly string[]> {
@@ -48,15 +29,15 @@ describe('a push through files.url', () => {
   test('G1, G2, G10: is worked by a host that never saw the file, which is kept for as long as a run needs it', async () => {
     await using server = await startNetworkServer();
     await using store = await startS3Server();
-    await using pusher = await hostOf(placeAt(store), server.url);
-    await using worker = await hostOf(placeAt(store), server.url, pusher);
+    await using pusher = await hostOf(placeIn(store), server.url);
+    await using worker = await hostOf(placeIn(store), server.url, pusher);
     const age = (days: number): void => {
       for (const [key, object] of store.objects) {
         store.objects.set(key, { ...object, changedAtMs: Date.now() - days * dayMs });
       }
     };
 
-    const queued = await push(pusher);
+    const queued = await pushText(pusher, network.text);
     expect(queued.code, queued.stderr).toBe(0);
     const runId = queued.runId();
     expect(await spooled(pusher)).toEqual([]);
@@ -64,7 +45,7 @@ describe('a push through files.url', () => {
     expect(await pruned(pusher)).toBe(0);
 
     const having = worker.start(['worker', '--queues', 'push', '--log-level', 'trace']);
-    expect(await stateOf(pusher, runId)).toMatchObject({ state: 'done' });
+    expect(await endedRun(pusher, runId)).toMatchObject({ state: 'done' });
     having.signal('SIGTERM');
     const said = Object.values(await having.ended).map(String);
 
@@ -82,88 +63,19 @@ describe('a push through files.url', () => {
     for (const text of [...said, queued.stderr, shown.stdout]) expect(text).not.toContain(s3Secret);
   });
 
-  test('fails in words when its file was taken away, and a new push brings it again', async () => {
-    await using server = await startNetworkServer();
-    await using store = await startS3Server();
-    await using host = await hostOf(placeAt(store), server.url);
-    const lost = (await push(host)).runId();
-    for (const key of store.objects.keys()) if (key.includes('/content/')) store.objects.delete(key);
-    const worker = host.start(['worker', '--queues', 'push']);
-    const { state, failures } = await stateOf(host, lost);
-    expect([state, failures[0]?.code]).toEqual(['failed', 'source-missing']);
-    const again = await push(host, '--wait');
-    expect(again.code, again.stderr).toBe(3);
-    worker.signal('SIGTERM');
-    await worker.ended;
-  });
-
   test.each([
-    [
-      'a bucket that is not there',
-      () => ({ WELLSYNC_FILES_URL: 's3://no-such-bucket' }),
-      'there is no bucket no-such-bucket',
-    ],
-    ['wrong credentials', () => ({ AWS_ACCESS_KEY_ID: 'AKIDWRONG' }), 'does not take the credentials of this process'],
-    [
-      'no credentials',
-      () => ({ AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }),
-      'there are no credentials for the store',
-    ],
-    [
-      'a bucket of somebody else',
-      (server: S3Server) => {
-        server.faults.refuse = { status: 403, code: 'AccessDenied' };
-        return {};
-      },
-      'the store refuses access to bucket wellsync-files',
-    ],
-    [
-      'a store that is down',
-      (server: S3Server) => {
-        server.faults.refuse = { status: 503, code: 'SlowDown' };
-        return {};
-      },
-      'answers 503',
-    ],
-    [
-      'a clock that is wrong',
-      (server: S3Server) => {
-        server.faults.refuse = { status: 403, code: 'RequestTimeTooSkewed' };
-        return {};
-      },
-      'the clocks of this host and of the store',
-    ],
-    [
-      'a folder that is not mounted',
-      () => ({ WELLSYNC_FILES_URL: '/mnt/not-there' }),
-      'there is no folder /mnt/not-there',
-    ],
-  ])('with %s queues nothing, and push and doctor say what to do', async (_, spoil, words) => {
-    await using server = await startNetworkServer();
+    ['a bucket that is not there', 's3://no-such-bucket', 'there is no bucket no-such-bucket'],
+    ['a folder that is not mounted', '/mnt/not-there', 'there is no folder /mnt/not-there'],
+  ])('with %s queues nothing, and push and doctor say what to do', async (_, url, words) => {
+    await using server = await startTestingServer();
     await using store = await startS3Server();
-    await using host = await hostOf(placeAt(store), server.url);
-    Object.assign(host.env, spoil(store));
-    const refused = await push(host);
-    expect(refused.stderr).toContain(words);
-    expect(refused.code).toBe(5);
-    expect(refused.stderr + refused.stdout).not.toContain(s3Secret);
-    expect((await host.here(['runs', 'list', '--json'])).stdout).toBe('[]\n');
-    const { stdout } = await host.run(['doctor', '--json']);
-    const { findings } = z
-      .object({
-        findings: z.array(
-          z.object({ part: z.string(), status: z.string(), message: z.string(), hint: z.string().nullable() }),
-        ),
-      })
-      .parse(JSON.parse(stdout));
-    const finding = findings.find(({ part }) => part === 'files');
-    expect(finding).toMatchObject({ status: 'failed', message: expect.stringContaining(words) });
-    expect(finding?.hint).toMatch(/\.$/);
+    await using host = await hostOf(placeIn(store, url), server.url);
+    await expectRefusal(host, words);
   });
 
   test('doctor uses the place and leaves nothing in it', async () => {
     await using store = await startS3Server();
-    await using host = await hostOf(placeAt(store), 'http://127.0.0.1:1');
+    await using host = await hostOf(placeIn(store), 'http://127.0.0.1:1');
     const { stdout } = await host.run(['doctor', '--json']);
     expect(stdout).toContain('s3://wellsync-files/etl: written, read and removed');
     expect([...store.objects.keys()]).toEqual([]);
