@@ -23,7 +23,7 @@ export const gapsJobName = dailyProductionGaps.name;
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
   const commits = new CommitsUnderWay();
-  const places = new ReadingPlaces(settings.wellConcurrency);
+  const places = new ReadingPlaces(readersOf(settings));
   let chunks = 0;
   const shared = {
     queue: 'export',
@@ -49,6 +49,11 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
       plan: (params, context, runId) => planGaps(params, context.ledger.runs.targets(runId), settings, context),
     },
   ];
+}
+
+/** More than the requests that may be under way: a page is read while another's request is answered. */
+function readersOf({ wellConcurrency }: DailyProductionSettings): number {
+  return 2 * wellConcurrency;
 }
 
 interface HeldWindow {
@@ -106,7 +111,7 @@ async function readWindows(
   const { settings, budget, commits, places, chunkNo } = context;
   const reader = { runId: chunk.runId, chunkNo, signal: chunk.signal };
   return readInBatches<HeldWindow>(units, {
-    concurrency: settings.wellConcurrency,
+    concurrency: readersOf(settings),
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => batch.rows.length,
     room: budget,
