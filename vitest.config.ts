@@ -34,6 +34,8 @@ function project(
     readonly testTimeoutMs: number;
     /** Whether a file has a process and modules of its own. */
     readonly isolate?: boolean;
+    /** Whether a file may ask for a PostgreSQL server. */
+    readonly hasPostgres?: boolean;
   },
 ): TestProjectInlineConfiguration {
   return {
@@ -43,6 +45,7 @@ function project(
       include: isFullSuite ? fullFiles.map((file) => `test/${name}/**/${file}`) : [`test/${name}/**/*.test.ts`],
       exclude: isFullSuite ? [] : ['**/*.full.test.ts'],
       setupFiles: isFullSuite ? fullSetup : usualSetup,
+      ...(options.hasPostgres === true ? { globalSetup: ['test/support/postgres/shared-postgres.ts'] } : {}),
       testTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       hookTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       maxWorkers: options.files,
@@ -59,10 +62,10 @@ export default defineConfig({
     projects: [
       // Functions without state share processes: a third of their time was the loading of modules, once a file.
       project('unit', { order: 1, files: 2, testTimeoutMs: 60 * seconds, isolate: false }),
-      project('contract', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
+      project('contract', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
       project('repository', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
-      project('integration', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
-      project('fault', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
+      project('integration', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
+      project('fault', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
     ],
     reporters: [
       'dot',

@@ -39,7 +39,7 @@ const drivers = {
   'src/queue': ['bullmq', 'ioredis'],
   'src/service': ['undici'],
   'src/files': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
-  'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings'],
+  'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings', 'pg', 'pg-copy-streams'],
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
   config: ['yaml'],
 };

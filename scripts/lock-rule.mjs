@@ -34,12 +34,11 @@ export function readLock(file) {
  * @returns {readonly string[]}
  */
 export function brokenEntries({ packages }) {
-  const names = new Set(Object.keys(packages).map(nameOf));
   return Object.entries(packages).flatMap(([place, entry]) => [
     ...(place === '' ? [] : faultsOf(entry).map((fault) => `${place} ${fault}`)),
-    ...Object.keys(entry.optionalDependencies ?? {})
-      .filter((name) => !names.has(name))
-      .map((name) => `${place} mentions ${name}, which the lock does not hold: npm ci refuses that`),
+    ...Object.entries(entry.optionalDependencies ?? {})
+      .filter((mention) => !isHeld(packages, place, mention))
+      .map(([name]) => `${place} mentions ${name}, which the lock does not hold: npm ci refuses that`),
   ]);
 }
 
@@ -65,17 +64,19 @@ export function withoutUnverified(lock) {
   const left = Object.entries(lock.packages).filter(
     ([place, { integrity, optional }]) => place === '' || integrity !== undefined || optional !== true,
   );
-  const names = new Set(left.map(([place]) => nameOf(place)));
-  return { ...lock, packages: Object.fromEntries(left.map(([place, entry]) => [place, mentioning(entry, names)])) };
+  const packages = Object.fromEntries(left);
+  const mentioning = left.map(([place, entry]) => [place, withHeldMentions(packages, place, entry)]);
+  return { ...lock, packages: Object.fromEntries(mentioning) };
 }
 
 /**
+ * @param {Lock['packages']} packages
+ * @param {string} place
  * @param {LockedPackage} entry
- * @param {ReadonlySet<string>} names
  * @returns {LockedPackage}
  */
-function mentioning(entry, names) {
-  const kept = Object.entries(entry.optionalDependencies ?? {}).filter(([name]) => names.has(name));
+function withHeldMentions(packages, place, entry) {
+  const kept = Object.entries(entry.optionalDependencies ?? {}).filter((mention) => isHeld(packages, place, mention));
   const changed = { ...entry, optionalDependencies: Object.fromEntries(kept) };
   if (kept.length > 0) return changed;
   delete (/** @type {LockedPackage} */ (changed).optionalDependencies);
@@ -83,11 +84,27 @@ function mentioning(entry, names) {
 }
 
 /**
- * `node_modules/a/node_modules/@b/c` is `@b/c`.
+ * Whether the package at `place` finds what it mentions, in its own folder or in one above it: two releases of a package
+ * may be held, and only one of them for another platform.
+ * @param {Lock['packages']} packages
  * @param {string} place
+ * @param {readonly [name: string, range: string]} mention
+ * @returns {boolean}
  */
-function nameOf(place) {
-  return place.replace(/^.*node_modules\//, '');
+function isHeld(packages, place, [name, range]) {
+  for (let folder = place; ; folder = folder.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, '')) {
+    const found = packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`];
+    if (found !== undefined) return majorOf(found.version ?? '') === majorOf(range);
+    if (folder === '') return false;
+  }
+}
+
+/**
+ * `^14.23.0-beta.17` is of 14.
+ * @param {string} version
+ */
+function majorOf(version) {
+  return /\d+/.exec(version)?.[0];
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

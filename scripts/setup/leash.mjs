@@ -27,6 +27,8 @@ exit $code
  * @typedef {object} LeashedOptions
  * @property {NodeJS.ProcessEnv} [env] the whole environment; this process's own by default
  * @property {'inherit' | 'pipe'} [stdout]
+ * @property {number} [uid] the user and the group that the child runs as; this process's own by default
+ * @property {string} [cwd]
  *
  * @typedef {object} Leashed
  * @property {Promise<number>} pid of the child itself
@@ -44,10 +46,12 @@ exit $code
  * @param {LeashedOptions} [options]
  * @returns {Leashed}
  */
-export function startLeashed(command, args, { env = process.env, stdout = 'inherit' } = {}) {
+export function startLeashed(command, args, { env = process.env, stdout = 'inherit', uid, cwd } = {}) {
   const shell = spawn('sh', ['-c', holdLeash, 'leash', command, ...args], {
     detached: true,
     env,
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+    ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', stdout, 'inherit', 'pipe'],
   });
   const pipe = /** @type {import('node:net').Socket} */ (shell.stdio[3]);

@@ -28,7 +28,7 @@ export function redisProgram() {
 }
 
 /** A free port of 127.0.0.1. */
-async function freePort() {
+export async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());

@@ -1,0 +1,112 @@
+/** The connections of a process to one server: made at their first use, and kept for a while. */
+import { readFile } from 'node:fs/promises';
+import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
+import { UnreachableError } from '../../../core/base/errors.ts';
+import { fileReason } from '../../../core/base/file-fault.ts';
+import type { PostgresAddress, TlsFiles } from './postgres-address.ts';
+import { typesWith } from './wire-values.ts';
+
+export interface ConnectionSettings {
+  readonly address: PostgresAddress;
+  /** Reads the password before each connection, so that a new one is taken without a restart; it is never kept (G10). */
+  readonly password: () => Promise<string | undefined>;
+}
+
+/** More writers than this do not make the server quicker, and their rows wait in memory meanwhile. */
+const mostConnections = 4;
+const connectLimitMs = 10_000;
+const idleLimitMs = 10_000;
+/** The kernel sees within a few minutes that the other side is gone without a word. */
+const keepAliveMs = 10_000;
+
+export class Connections {
+  readonly #settings: ConnectionSettings;
+  #pool: Promise<Pool> | undefined;
+  #hasConnected = false;
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+  }
+
+  /** Whether this process has ever reached the server: what fails then may pass. */
+  get hasConnected(): boolean {
+    return this.#hasConnected;
+  }
+
+  /** A connection of the pool. It must be released, with an error where its state is not known. */
+  async take(): Promise<PoolClient> {
+    const pool = await (this.#pool ??= this.#open());
+    const client = await pool.connect();
+    this.#hasConnected = true;
+    return client;
+  }
+
+  /** A connection of its own, beside the pool, as {@link Client.connect} leaves it. */
+  async single(): Promise<Client> {
+    const pg = await import('pg');
+    const client = new pg.Client(await this.#config(pg.types.getTypeParser));
+    // Without a listener the end of the connection would end the process; its queries fail anyway.
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  /** Idempotent; waits for the connections in use. */
+  async end(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = undefined;
+    await (await pool)?.end();
+  }
+
+  async #open(): Promise<Pool> {
+    const pg = await import('pg');
+    const pool = new pg.Pool({
+      ...(await this.#config(pg.types.getTypeParser)),
+      max: mostConnections,
+      idleTimeoutMillis: idleLimitMs,
+      allowExitOnIdle: true,
+    });
+    // The end of an idle connection concerns nobody; one in use fails its query. Without a listener either would end the process.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    return pool;
+  }
+
+  async #config(getTypeParser: Parameters<typeof typesWith>[0]): Promise<ClientConfig> {
+    const { address, password } = this.#settings;
+    const { host, port, user, database, tls } = address;
+    return {
+      host,
+      port,
+      user,
+      database,
+      password: async () => (await password()) ?? '',
+      ssl: tls === undefined ? false : await readTls(tls),
+      application_name: 'wellsync',
+      connectionTimeoutMillis: connectLimitMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
+      types: typesWith(getTypeParser),
+    };
+  }
+}
+
+async function readTls({ isVerified, caFile, certFile, keyFile }: TlsFiles): Promise<object> {
+  const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readCredential));
+  return {
+    rejectUnauthorized: isVerified,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+async function readCredential(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return undefined;
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    throw new UnreachableError('warehouse', `the file ${path} for TLS cannot be read: ${fileReason(error)}`, {
+      hint: 'Check the path in the address of the warehouse, and who may read the file.',
+      cause: error,
+    });
+  });
+}

@@ -1,0 +1,103 @@
+/** The address of a PostgreSQL warehouse, `postgres://USER@HOST:PORT/DATABASE`, taken apart. */
+import { UsageError } from '../../../core/base/errors.ts';
+
+export interface PostgresAddress {
+  /** Without password and settings, for operators and records (G10, G11). */
+  readonly location: string;
+  /** A name, an address, or the folder of a Unix socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+  /** The one that stands in the address. */
+  readonly password: string | undefined;
+  /** Undefined for a connection without TLS. */
+  readonly tls: TlsFiles | undefined;
+}
+
+export interface TlsFiles {
+  /** False takes any certificate: the connection is private to whoever answers. */
+  readonly isVerified: boolean;
+  /** The authority of the server's certificate; the usual ones without it. */
+  readonly caFile: string | undefined;
+  /** The certificate and the key by which the server knows the client. */
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+}
+
+const usualPort = 5432;
+const schemes = ['postgres', 'postgresql'];
+const settingNames = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'host'];
+const verifyingModes = ['require', 'verify-ca', 'verify-full'];
+
+export function isPostgresAddress(address: string): boolean {
+  return schemes.some((scheme) => address.toLowerCase().startsWith(`${scheme}:`));
+}
+
+/**
+ * A connection uses TLS and verifies certificate and host unless `sslmode` is `no-verify` or `disable`, or, without an
+ * `sslmode`, the server is on this machine. Throws UsageError, which shows nothing of the address: it may hold a password
+ * in any of its parts (G10).
+ */
+export function parsePostgresAddress(address: string): PostgresAddress {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined)
+    throw unusable('it cannot be read. A password with special characters must be percent-encoded');
+  const settings = settingsOf(url);
+  const host = settings.get('host') ?? decoded(url.hostname.replace(/^\[(.*)\]$/, '$1'), 'host');
+  const user = decoded(url.username, 'user');
+  const database = decoded(url.pathname.slice(1), 'database');
+  if (host === '') throw unusable('it names no host');
+  if (user === '') throw unusable('it names no user');
+  if (database === '' || database.includes('/')) throw unusable('it names no database, which stands behind the host');
+  const port = url.port === '' ? usualPort : Number(url.port);
+  const place = host.startsWith('/') ? `/${database}?host=${host}` : `${url.host}/${database}`;
+  return {
+    location: `postgres://${url.username}@${place}`,
+    host,
+    port,
+    user,
+    database,
+    password: url.password === '' ? undefined : decoded(url.password, 'password'),
+    tls: tlsOf(settings, host),
+  };
+}
+
+function settingsOf(url: URL): ReadonlyMap<string, string> {
+  const unknown = [...url.searchParams.keys()].find((name) => !settingNames.includes(name));
+  if (unknown !== undefined)
+    throw unusable(`it has a setting that is not known here; those are ${settingNames.join(', ')}`);
+  return new Map(url.searchParams);
+}
+
+function tlsOf(settings: ReadonlyMap<string, string>, host: string): TlsFiles | undefined {
+  const mode = settings.get('sslmode') ?? (isOnThisMachine(host) ? 'disable' : 'verify-full');
+  if (mode === 'disable') return undefined;
+  if (mode !== 'no-verify' && !verifyingModes.includes(mode)) {
+    throw unusable('its sslmode is none of verify-full, no-verify and disable');
+  }
+  return {
+    isVerified: mode !== 'no-verify',
+    caFile: settings.get('sslrootcert'),
+    certFile: settings.get('sslcert'),
+    keyFile: settings.get('sslkey'),
+  };
+}
+
+function isOnThisMachine(host: string): boolean {
+  return host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function decoded(part: string, name: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw unusable(`its ${name} has a % that begins no encoded character`);
+  }
+}
+
+function unusable(fault: string): UsageError {
+  return new UsageError(`the address of the PostgreSQL warehouse is not usable: ${fault}`, {
+    hint: 'Write postgres://USER@HOST:PORT/DATABASE, and the password into a file that warehouse.passwordFile names.',
+  });
+}

@@ -1,0 +1,137 @@
+/** A PostgreSQL database with the tables of a warehouse, as the stores use it (../../sql/session.ts). */
+import type { PoolClient } from 'pg';
+import { UnreachableError } from '../../../core/base/errors.ts';
+import type { ServiceIdentity } from '../../../core/base/service-key.ts';
+import { sleep } from '../../../timers/sleep.ts';
+import { type Fence, requireEpoch } from '../../sql/ownership/fence.ts';
+import type { SqlDatabase } from '../../sql/session.ts';
+import { Connections } from './connections.ts';
+import type { PostgresAddress } from './postgres-address.ts';
+import { PostgresSession } from './postgres-session.ts';
+import { classified, isConflict, isLostConnection } from './server-fault.ts';
+import { inTransaction } from './transaction.ts';
+
+export interface PostgresSettings {
+  readonly address: PostgresAddress;
+  /** Called before each connection. */
+  readonly password: () => Promise<string | undefined>;
+  readonly service?: ServiceIdentity | undefined;
+  /** Longest time for which work is done again after lost connections: a failover takes some seconds. */
+  readonly retryMs: number;
+  /** Brings the tables to the schema of this version. */
+  readonly prepare: (session: PostgresSession) => Promise<void>;
+}
+
+/** The work of other transactions in the way is short: one that meets so many of them is in a circle. */
+const mostConflicts = 10;
+const firstDelayMs = 25;
+const longestDelayMs = 2_000;
+
+const oldestVersion = 140_000;
+
+type Work<T> = (session: PostgresSession) => Promise<T>;
+
+export class PostgresDatabase implements SqlDatabase {
+  readonly service: ServiceIdentity | undefined;
+  readonly address: PostgresAddress;
+  readonly connections: Connections;
+  readonly #settings: PostgresSettings;
+  #prepared: Promise<void> | undefined;
+  #fence: Fence | undefined;
+
+  constructor(settings: PostgresSettings) {
+    this.#settings = settings;
+    this.service = settings.service;
+    this.address = settings.address;
+    this.connections = new Connections(settings);
+  }
+
+  fence(epoch: number, onTakenOver: (error: Error) => void): void {
+    this.#fence = { epoch, onTakenOver };
+  }
+
+  async transact<T>(work: Work<T>): Promise<T> {
+    return this.#classified(async () => {
+      await this.#prepare();
+      return this.#again(() => this.#fenced(work));
+    });
+  }
+
+  async transactOnce<T>(work: Work<T>): Promise<T> {
+    return this.#classified(async () => {
+      await this.#prepare();
+      return this.#fenced(work);
+    });
+  }
+
+  /** A transaction without a migration and without the fence. */
+  async read<T>(work: Work<T>): Promise<T> {
+    return this.#classified(async () =>
+      this.#again(() =>
+        inTransaction(this.connections, async (client) => work(await sessionOf(client, this.address)), 'READ ONLY'),
+      ),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.connections.end();
+  }
+
+  async #fenced<T>(work: Work<T>): Promise<T> {
+    return inTransaction(this.connections, async (client) => {
+      const session = new PostgresSession(client);
+      if (this.#fence !== undefined) await requireEpoch(session, this.#fence, this.service);
+      return work(session);
+    });
+  }
+
+  /** Once a process; again after it failed. */
+  async #prepare(): Promise<void> {
+    this.#prepared ??= this.#again(() =>
+      inTransaction(this.connections, async (client) => this.#settings.prepare(await sessionOf(client, this.address))),
+    );
+    try {
+      await this.#prepared;
+    } catch (error) {
+      this.#prepared = undefined;
+      throw error;
+    }
+  }
+
+  /** A server that this process never reached is not waited for: its address may be wrong. */
+  async #again<T>(work: () => Promise<T>): Promise<T> {
+    const sinceMs = performance.now();
+    for (let attempt = 1, conflicts = 0; ; attempt += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        conflicts += isConflict(error) ? 1 : 0;
+        const mayPass = isConflict(error) || (isLostConnection(error) && this.connections.hasConnected);
+        const isLate = conflicts > mostConflicts || performance.now() - sinceMs > this.#settings.retryMs;
+        if (!mayPass || isLate) throw error;
+        // Two that met must not meet again.
+        await sleep(Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1)) * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  async #classified<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw classified(error, this.address);
+    }
+  }
+}
+
+/** Throws UnreachableError for a server that is older than wellsync works with. */
+async function sessionOf(client: PoolClient, { location }: PostgresAddress): Promise<PostgresSession> {
+  const session = new PostgresSession(client);
+  const [row] = await session.rows<{ number: number; name: string }>(
+    `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS name`,
+  );
+  if (row !== undefined && row.number >= oldestVersion) return session;
+  throw new UnreachableError('warehouse', `${location} is PostgreSQL ${row?.name ?? 'of an unknown version'}`, {
+    hint: 'wellsync needs PostgreSQL 14 or later.',
+  });
+}

@@ -1,0 +1,124 @@
+/**
+ * What an error of the server or of a connection to it means, by its SQLSTATE, which PostgreSQL documents in "Error
+ * Codes"; an error of a connection has a code of Node, or none.
+ */
+import { OutageError, TransientError, UnreachableError, WellsyncError } from '../../../core/base/errors.ts';
+import type { PostgresAddress } from './postgres-address.ts';
+
+/** The SQLSTATE of an error that the server reported; undefined for any other error. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const isFromServer = error instanceof Error && 'severity' in error && 'code' in error;
+  return isFromServer ? String(error.code) : undefined;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+/** Another transaction stood in the way: the same work may succeed at once. */
+export function isConflict(error: unknown): boolean {
+  return ['40001', '40P01'].includes(sqlStateOf(error) ?? '');
+}
+
+const lostConnection =
+  /^(?:Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|timeout expired|Client was closed)|stream was destroyed/i;
+const networkCode =
+  /^(?:ECONN[A-Z]+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ENOTFOUND|EAI_AGAIN|ENOENT|EACCES)$/;
+
+/** The connection is gone, or the server is starting, stopping or changing places. */
+export function isLostConnection(error: unknown): boolean {
+  const state = sqlStateOf(error);
+  if (state !== undefined) return /^(?:08...|57P0[1235])$/.test(state);
+  if (!(error instanceof Error) || error instanceof WellsyncError) return false;
+  return networkCode.test(codeOf(error)) || lostConnection.test(error.message);
+}
+
+type Fault = (address: PostgresAddress, error: Error) => WellsyncError;
+
+const accessHint = 'See docs/postgres.md for the rights that wellsync needs, and the statements that grant them.';
+const passwordHint =
+  'Check the user in WELLSYNC_WAREHOUSE, and its password: in the file of warehouse.passwordFile, in PGPASSWORD, or in the address.';
+
+/** By SQLSTATE. */
+const faults: Readonly<Record<string, Fault>> = {
+  '28P01': ({ location, user }, cause) =>
+    new UnreachableError('warehouse', `${location} refuses the password of ${user}`, { hint: passwordHint, cause }),
+  '28000': ({ location, user }, cause) =>
+    new UnreachableError('warehouse', `${location} does not let ${user} in: ${cause.message}`, {
+      hint: 'Create the role with the right to log in, and let it in from this host (pg_hba.conf).',
+      cause,
+    }),
+  '3D000': ({ location, database }, cause) =>
+    new UnreachableError('warehouse', `${location}: the server has no database ${database}`, {
+      hint: `Create it (CREATE DATABASE), or correct WELLSYNC_WAREHOUSE. ${accessHint}`,
+      cause,
+    }),
+  '42501': ({ location, user }, cause) =>
+    new UnreachableError('warehouse', `${location}: ${user} lacks a right: ${cause.message}`, {
+      hint: accessHint,
+      cause,
+    }),
+  '25006': ({ location }, cause) =>
+    outage(
+      location,
+      'it takes no writes now, as a standby does',
+      'See whether it fails over, or name its primary.',
+      cause,
+    ),
+  '53100': ({ location }, cause) =>
+    outage(location, 'its disk is full', 'Make room there: the work goes on then.', cause),
+  '53200': ({ location }, cause) =>
+    outage(location, 'it has no memory left', 'See its log, and work_mem and max_connections of the server.', cause),
+  '53300': ({ location }, cause) =>
+    outage(location, 'it has no connection left', 'Raise max_connections of the server, or run fewer workers.', cause),
+  '55P03': ({ location }, cause) =>
+    new TransientError('warehouse-busy', `${location}: another transaction holds the same rows for long`, {
+      hint: 'See pg_stat_activity for transactions that stay open.',
+      cause,
+    }),
+};
+
+function outage(location: string, state: string, hint: string, cause: Error): OutageError {
+  return new OutageError('warehouse', 'warehouse-outage', `the warehouse ${location} cannot be used: ${state}`, {
+    hint,
+    cause,
+  });
+}
+
+const certificateCode = /^(?:.*CERT.*|UNABLE_TO_.*|ERR_TLS_.*|ERR_SSL_.*|EPROTO|HOSTNAME_MISMATCH)$/;
+
+/** Converts an error to wellsync's classes; one that none of them fits comes back as it is. */
+export function classified(error: unknown, address: PostgresAddress): unknown {
+  if (!(error instanceof Error) || error instanceof WellsyncError) return error;
+  const fault = faults[sqlStateOf(error) ?? ''];
+  if (fault !== undefined) return fault(address, error);
+  const { location } = address;
+  if (certificateCode.test(codeOf(error))) {
+    return new UnreachableError('warehouse', `${location}: its certificate is not trusted: ${error.message}`, {
+      hint: 'Name its authority by sslrootcert=FILE in the address. The name in the certificate must be that of the host.',
+      cause: error,
+    });
+  }
+  if (/does not support SSL/i.test(error.message)) {
+    return new UnreachableError('warehouse', `${location} takes no connection by TLS`, {
+      hint: 'Turn ssl on at the server; in a network that you trust, sslmode=disable in the address goes without.',
+      cause: error,
+    });
+  }
+  if (!isLostConnection(error)) return error;
+  return new UnreachableError('warehouse', `the warehouse ${location} does not answer: ${reasonOf(error)}`, {
+    hint: 'See whether PostgreSQL runs there, and whether this host may reach it; or correct WELLSYNC_WAREHOUSE.',
+    cause: error,
+  });
+}
+
+function reasonOf(error: Error): string {
+  const reasons: Readonly<Record<string, string>> = {
+    ECONNREFUSED: 'nothing listens there',
+    ENOTFOUND: 'its host is not known',
+    EAI_AGAIN: 'its host is not known now',
+    ECONNRESET: 'it ended the connection',
+    ENOENT: 'there is no such socket',
+  };
+  return reasons[codeOf(error)] ?? (error.message === '' ? codeOf(error) : error.message);
+}

@@ -1,0 +1,143 @@
+/**
+ * Transactions: all changes of some work, or none. A connection may be lost while the server commits: whether it did is
+ * then looked up, never guessed (G1).
+ *
+ *   BEGIN -> work -> COMMIT -> done
+ *              |        |  -> lost: pg_xact_status -> committed: done
+ *              |        |                          -> aborted: the same error as for a lost connection
+ *              '--------'-- error: ROLLBACK
+ */
+import type { PoolClient } from 'pg';
+import { UnreachableError } from '../../../core/base/errors.ts';
+import { sleep } from '../../../timers/sleep.ts';
+import type { Connections } from './connections.ts';
+import { isLostConnection } from './server-fault.ts';
+
+/**
+ * Settings of a session that a pooler of transactions hands to many clients hold for one transaction alone. They stand in
+ * one message with BEGIN. A transaction whose client is gone ends by itself, and with it its locks; waiting for the locks
+ * of another one ends as well.
+ */
+const begin = (mode: string): string => `
+  BEGIN ISOLATION LEVEL READ COMMITTED ${mode};
+  SET LOCAL search_path TO public; SET LOCAL TimeZone TO 'UTC'; SET LOCAL DateStyle TO 'ISO';
+  SET LOCAL IntervalStyle TO 'postgres'; SET LOCAL extra_float_digits TO 1; SET LOCAL lock_timeout TO '60s';
+  SET LOCAL idle_in_transaction_session_timeout TO '60s'; SET LOCAL client_min_messages TO 'warning'`;
+
+/** Each failover begins a timeline, on which the numbers of transactions are given out again. */
+const timeline = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
+const own = `SELECT pg_current_xact_id_if_assigned()::text AS xid, pg_backend_pid() AS pid, ${timeline} AS timeline`;
+
+/** A transaction at the server. */
+interface Transaction {
+  readonly xid: string;
+  readonly pid: number;
+  readonly timeline: string;
+}
+
+/**
+ * Runs the work in one transaction. Throws what the work throws, the server's error, or that of the lost connection; the
+ * changes stand only if it returns. Throws UnreachableError if the outcome of a commit cannot be looked up in time.
+ */
+export async function inTransaction<T>(
+  connections: Connections,
+  work: (client: PoolClient) => Promise<T>,
+  mode: 'READ WRITE' | 'READ ONLY' = 'READ WRITE',
+): Promise<T> {
+  const client = await connections.take();
+  let isReleased = false;
+  const release = (isBroken: boolean): void => {
+    if (!isReleased) client.release(isBroken);
+    isReleased = true;
+  };
+  try {
+    await client.query(begin(mode));
+    const result = await work(client);
+    const { rows } = await client.query<{ [name in keyof Transaction]: Transaction[name] | null }>(own);
+    try {
+      // After a failed statement COMMIT succeeds as a call, and rolls back.
+      const { command } = await client.query('COMMIT');
+      if (command !== 'COMMIT') throw new Error(`the server ended the transaction with ${command}`);
+    } catch (error) {
+      if (!isLostConnection(error)) throw error;
+      release(true);
+      const [committing] = rows;
+      if (hasChanges(committing) && (await outcomeOf(connections, committing)) === 'aborted') throw error;
+    }
+    release(false);
+    return result;
+  } catch (error) {
+    // The next holder of a connection would otherwise stand in this transaction.
+    if (!isReleased)
+      await client.query('ROLLBACK').then(
+        () => release(false),
+        () => release(true),
+      );
+    throw error;
+  }
+}
+
+function hasChanges(transaction: object | undefined): transaction is Transaction {
+  return transaction !== undefined && 'xid' in transaction && transaction.xid !== null;
+}
+
+const lookDelayMs = 50;
+const lookLimitMs = 90_000;
+/** A commit that the server has begun takes less; a COMMIT that never came leaves its transaction open. */
+const patienceMs = 2_000;
+
+/** Asks the server, over other connections, until the transaction has ended. */
+async function outcomeOf(connections: Connections, lost: Transaction): Promise<'committed' | 'aborted'> {
+  const sinceMs = performance.now();
+  for (let last: unknown; ; await sleep(lookDelayMs)) {
+    const waitedMs = performance.now() - sinceMs;
+    if (waitedMs > lookLimitMs) throw outcomeUnknown(last);
+    try {
+      const status = await statusOf(connections, lost, waitedMs > patienceMs);
+      if (status !== 'in progress') return status;
+    } catch (error) {
+      if (!isLostConnection(error)) throw error;
+      last = error;
+    }
+  }
+}
+
+async function statusOf(
+  connections: Connections,
+  { xid, pid, timeline: before }: Transaction,
+  isEnded: boolean,
+): Promise<'committed' | 'aborted' | 'in progress'> {
+  const client = await connections.take();
+  let isBroken = true;
+  try {
+    if (isEnded) {
+      // The backend may serve another client of a pooler by now: only this very transaction is ended.
+      await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_xid = $2::text::xid8::xid`,
+        [pid, xid],
+      );
+    }
+    const { rows } = await client.query<{ status: string | null; now: string }>(
+      `SELECT pg_xact_status($1::text::xid8) AS status, ${timeline} AS now`,
+      [xid],
+    );
+    isBroken = false;
+    const [{ status, now } = { status: null, now: '' }] = rows;
+    if (now !== before) throw outcomeUnknown(undefined);
+    if (status === 'committed' || status === 'aborted' || status === 'in progress') return status;
+    throw outcomeUnknown(undefined);
+  } finally {
+    client.release(isBroken);
+  }
+}
+
+function outcomeUnknown(cause: unknown): UnreachableError {
+  return new UnreachableError(
+    'warehouse',
+    'the connection to the warehouse was lost while it committed, and whether it did is not known',
+    {
+      hint: 'Nothing is lost: the work is done again, and what was committed counts once.',
+      cause,
+    },
+  );
+}

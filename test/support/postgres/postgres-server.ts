@@ -1,0 +1,129 @@
+/** PostgreSQL servers of the tests: a new one in a folder of its own, on a free port of 127.0.0.1. */
+import { execFile } from 'node:child_process';
+import { appendFileSync, chownSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { startLeashed } from '../../../scripts/setup/leash.mjs';
+import { freePort } from '../../../scripts/setup/private-redis.mjs';
+import { postgresFolder, type PostgresRelease, serverUid } from './postgres-program.ts';
+
+export interface PostgresServer {
+  /** `postgres://USER@HOST:PORT`, of a user who may do all. The same after a restart. */
+  readonly adminUrl: string;
+  /** Ends it as a shutdown does, and resolves when its process is gone. */
+  stop(): Promise<void>;
+  /** Ends it as a loss of power does. */
+  kill(): Promise<void>;
+  /** Starts it again after {@link stop} or {@link kill}. */
+  start(): Promise<void>;
+  /** Ends it and removes its folder. */
+  dispose(): Promise<void>;
+}
+
+const startLimitMs = 20_000;
+
+/** Nothing of a test outlives a loss of power, so that nothing waits for the disk. */
+const settings = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  fsync: 'off',
+  full_page_writes: 'off',
+  max_connections: '200',
+  shared_buffers: '64MB',
+  log_min_messages: 'fatal',
+} as const;
+
+/** Passwords are asked of every user but the first. */
+const access = `host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n`;
+
+/** Starts a server of a release. Throws Error where this machine has none, with what it lacks. */
+export async function startPostgres(
+  release: PostgresRelease,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const programs = postgresFolder(release);
+  const folder = mkdtempSync(path.join(rootFolder(), 'wellsync-postgres-'));
+  if (serverUid !== undefined) chownSync(folder, serverUid, serverUid);
+  const asServer = serverUid === undefined ? { cwd: folder } : { cwd: folder, uid: serverUid, gid: serverUid };
+  const data = path.join(folder, 'data');
+  const made = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync', ...orderOf(release)];
+  await promisify(execFile)(path.join(programs, 'initdb'), made, { ...asServer, env: { ...process.env, TZ: 'UTC' } });
+  writeFileSync(path.join(data, 'pg_hba.conf'), access);
+  const port = await freePort();
+  const lines = Object.entries({ ...settings, port: String(port), ...extra }).map(
+    ([name, value]) => `${name} = '${value}'`,
+  );
+  appendFileSync(path.join(data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+  const adminUrl = `postgres://postgres@127.0.0.1:${port}`;
+  let running: ReturnType<typeof startLeashed> | undefined;
+
+  async function start(): Promise<void> {
+    // Its words would stand between those of the tests.
+    running = startLeashed('sh', ['-c', 'exec "$0" "$@" >>"$LOG" 2>&1', path.join(programs, 'postgres'), '-D', data], {
+      ...asServer,
+      env: { ...process.env, LOG: path.join(folder, 'log') },
+    });
+    if (await answers(adminUrl, running.exited)) return;
+    const log = readFileSync(path.join(folder, 'log'), 'utf8');
+    throw new Error(`PostgreSQL did not come up on port ${port}:\n${log.slice(-1000)}`);
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const server = running;
+    running = undefined;
+    await server?.send(signal);
+    await server?.exited;
+  }
+
+  await start();
+  return {
+    adminUrl,
+    start,
+    // SIGINT lets nobody finish; SIGTERM would wait until the last client has gone.
+    stop: () => end('SIGINT'),
+    kill: () => end('SIGKILL'),
+    dispose: async () => {
+      await end('SIGQUIT');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const memoryFolder = '/dev/shm';
+const leastMemoryBytes = 2 ** 30;
+
+/** A database is 300 files: to make one takes ten times as long on a disk as in memory. */
+function rootFolder(): string {
+  try {
+    const { bavail, bsize } = statfsSync(memoryFolder);
+    return bavail * bsize >= leastMemoryBytes ? memoryFolder : tmpdir();
+  } catch {
+    return tmpdir();
+  }
+}
+
+/** Texts of the newest release are in the order of English, so that a test sees where a statement relies on another. */
+function orderOf(release: PostgresRelease): readonly string[] {
+  return release === 'newest' ? ['--locale=C', '--locale-provider=icu', '--icu-locale=en'] : ['--locale=C'];
+}
+
+/** Resolves to false if the server ended before it answered, or does not answer in time. */
+async function answers(adminUrl: string, exited: Promise<number>): Promise<boolean> {
+  let hasEnded = false;
+  void exited.then(() => (hasEnded = true));
+  for (const sinceMs = performance.now(); !hasEnded && performance.now() - sinceMs < startLimitMs; await delay(20)) {
+    const client = new Client({ connectionString: `${adminUrl}/postgres` });
+    try {
+      await client.connect();
+      return true;
+    } catch {
+      // Not yet.
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+  return false;
+}
