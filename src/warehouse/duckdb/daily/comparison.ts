@@ -16,24 +16,11 @@
  *                  successor  such a fresh row
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { WindowBatch, WindowCounts } from '../../../core/daily/merge.ts';
+import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-commit.ts';
 import { valueColumns } from '../schema/columns.ts';
 import { stageRows } from './staging.ts';
 import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
 import { isAmongKeys, isBetweenInstants } from './bounds.ts';
-
-/** A window with the key of its well. */
-export interface KeyedWindow extends WindowBatch {
-  readonly wellId: number;
-  /** The warehouse has nothing of the well: its rows are inserted without a comparison. */
-  readonly isNew: boolean;
-}
-
-/** What the merge of a window does, and the rows that it found of it. */
-export interface ComparedCounts extends WindowCounts {
-  /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
-  readonly rowsBefore: number;
-}
 
 const windowRelation = relationOf('$1', {
   window_no: 'INTEGER',
@@ -54,7 +41,7 @@ const mergeWindow = `
 export const isInWindow = 'd.well_id = w.well_id AND d.date >= w.from_at AND d.date < w.to_at';
 
 /** SQL of a condition on `internal.daily_production d` that holds for all rows inside the windows. */
-export function isInWindows(windows: readonly KeyedWindow[]): string {
+export function isInWindows(windows: readonly WellWindow[]): string {
   const ids = windows.map(({ wellId }) => wellId);
   const fromMs = windows.reduce((least, { window }) => Math.min(least, window.fromMs), Infinity);
   const toMs = windows.reduce((most, { window }) => Math.max(most, window.toMs), -Infinity);
@@ -62,7 +49,7 @@ export function isInWindows(windows: readonly KeyedWindow[]): string {
 }
 
 /** SQL of a condition on `internal.daily_production d` that holds for all rows of the windows' wells. */
-export function isOfWells(windows: readonly KeyedWindow[]): string {
+export function isOfWells(windows: readonly WellWindow[]): string {
   return isAmongKeys(
     'd.well_id',
     windows.map(({ wellId }) => wellId),
@@ -71,7 +58,7 @@ export function isOfWells(windows: readonly KeyedWindow[]): string {
 
 const differs = valueColumns.map(({ name }) => `r.${name} IS DISTINCT FROM s.${name}`).join(' OR ');
 
-const compared = (windows: readonly KeyedWindow[]): string => `
+const compared = (windows: readonly WellWindow[]): string => `
   CREATE OR REPLACE TEMP TABLE compared AS
     WITH reading AS (SELECT s.rowid AS reading_id, w.well_id, s.* FROM staged_row s JOIN merge_window w USING (window_no)
                      WHERE NOT w.is_new),
@@ -85,7 +72,7 @@ const compared = (windows: readonly KeyedWindow[]): string => `
     FROM reading r FULL OUTER JOIN stored s ON r.well_id = s.well_id AND r.xid = s.xid`;
 
 /** (uwi, xid) stays unique: a fresh row whose xid stands elsewhere in its well is that row, moved in time. */
-const moved = (windows: readonly KeyedWindow[]): string => `
+const moved = (windows: readonly WellWindow[]): string => `
   UPDATE compared AS c SET row_id = d.row_id, stored_day = d.production_day, change = 'updated'
   FROM (SELECT rowid AS row_id, well_id, xid, production_day FROM internal.daily_production d WHERE ${isOfWells(windows)}) d
   WHERE c.change = 'fresh' AND c.well_id = d.well_id AND c.xid = d.xid`;
@@ -137,7 +124,7 @@ interface Tally {
  */
 export async function compareWindows(
   connection: DuckDBConnection,
-  windows: readonly KeyedWindow[],
+  windows: readonly WellWindow[],
 ): Promise<readonly ComparedCounts[]> {
   await connection.run(mergeWindow, [jsonText(windows.map(windowRow))]);
   await stageRows(connection, windows);
@@ -146,12 +133,12 @@ export async function compareWindows(
   return countsOf(windows, tallies);
 }
 
-function windowRow({ wellId, uwi, window, isNew, isVerified }: KeyedWindow, index: number): object {
+function windowRow({ wellId, uwi, window, isNew, isVerified }: WellWindow, index: number): object {
   const bounds = { from_ms: window.fromMs, to_ms: window.toMs };
   return { window_no: index, well_id: wellId, uwi, ...bounds, is_new: isNew, is_verified: isVerified };
 }
 
-function quarantinedOf(windows: readonly KeyedWindow[]): readonly object[] {
+function quarantinedOf(windows: readonly WellWindow[]): readonly object[] {
   return windows.flatMap(({ quarantined }, index) =>
     quarantined.map(({ xid, day }) => ({ window_no: index, xid, production_day: day })),
   );
@@ -159,7 +146,7 @@ function quarantinedOf(windows: readonly KeyedWindow[]): readonly object[] {
 
 async function compareKnown(
   connection: DuckDBConnection,
-  known: readonly KeyedWindow[],
+  known: readonly WellWindow[],
   quarantined: readonly object[],
 ): Promise<readonly Tally[]> {
   await connection.run(compared(known));
@@ -174,7 +161,7 @@ async function compareKnown(
 
 type MutableCounts = { -readonly [name in keyof ComparedCounts]: number };
 
-function countsOf(windows: readonly KeyedWindow[], tallies: readonly Tally[]): readonly ComparedCounts[] {
+function countsOf(windows: readonly WellWindow[], tallies: readonly Tally[]): readonly ComparedCounts[] {
   const counts = windows.map(({ isNew, rows }): MutableCounts => {
     const inserted = isNew ? rows.length : 0;
     return { stored: 0, inserted, updated: 0, unchanged: 0, leaving: 0, replaced: 0, otherDay: 0, rowsBefore: 0 };

@@ -4,28 +4,15 @@ import { named, rowColumns, valueColumns } from '../schema/columns.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import { dayOfNumber } from '../../sql/session.ts';
-import { isInWindow, isInWindows, isOfWells, type KeyedWindow } from './comparison.ts';
-
-/** A window with the counts of its merge. */
-export interface CountedWindow extends KeyedWindow {
-  readonly held: boolean;
-  readonly inserted: number;
-  readonly updated: number;
-  /** 0 if the window is held. */
-  readonly removed: number;
-}
-
-interface Noticed {
-  readonly runId: string;
-  readonly atMs: number;
-}
+import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-commit.ts';
+import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 
 const heldRows = `UPDATE compared SET change = 'kept'
   WHERE change = 'removed' AND stored_no IN (SELECT unnest(from_json($1::JSON, '["INTEGER"]')))`;
 
 const ended = `('updated', 'replaced', 'removed')`;
 
-const history = (windows: readonly KeyedWindow[]): string => `
+const history = (windows: readonly WellWindow[]): string => `
   INSERT INTO daily_production_history
       (${named(rowColumns)}, change, run_id, noticed_at, known_from, known_run_id, next_xid)
     SELECT ${named(rowColumns, 'd')}, c.change, $1, ${instant('$2')}, d.changed_at, d.changed_run_id,
@@ -33,12 +20,12 @@ const history = (windows: readonly KeyedWindow[]): string => `
     FROM internal.daily_production d JOIN compared c ON d.rowid = c.row_id LEFT JOIN staged_row r ON r.rowid = c.reading_id
     WHERE c.change IN ${ended} AND ${isOfWells(windows)} ORDER BY d.uwi, d.date`;
 
-const removal = (windows: readonly KeyedWindow[]): string => `
+const removal = (windows: readonly WellWindow[]): string => `
   DELETE FROM internal.daily_production d
   WHERE ${isInWindows(windows)} AND rowid IN (SELECT row_id FROM compared WHERE change = 'removed')`;
 
 /** In place, which keeps the row order that queries by well and day rely on. */
-const update = (windows: readonly KeyedWindow[]): string => `
+const update = (windows: readonly WellWindow[]): string => `
   UPDATE internal.daily_production AS d SET xid = r.xid, ${valueColumns.map(({ name }) => `${name} = r.${name}`).join(', ')},
     changed_run_id = $1, changed_at = ${instant('$2')}
   FROM staged_row r JOIN compared c ON r.rowid = c.reading_id
@@ -85,7 +72,7 @@ export async function replaceWindows(
 }
 
 /** The first days of the months of all rows, as day numbers. */
-function monthsOf(windows: readonly KeyedWindow[]): readonly number[] {
+function monthsOf(windows: readonly WellWindow[]): readonly number[] {
   const months = new Set<number>();
   let first = -Infinity;
   for (const { rows } of windows) {
@@ -114,11 +101,11 @@ function insertionOf(windows: readonly CountedWindow[], isCompared: boolean): st
   return insertion(isCompared ? isFresh : '', windows.every(isInOrder) ? '' : 'ORDER BY w.well_id, s.date');
 }
 
-function isInOrder({ rows }: KeyedWindow): boolean {
+function isInOrder({ rows }: WellWindow): boolean {
   return rows.instantsMs.every((instantMs, row) => row === 0 || instantMs >= (rows.instantsMs[row - 1] ?? 0));
 }
 
-const rowsNow = (windows: readonly KeyedWindow[]): string => `
+const rowsNow = (windows: readonly WellWindow[]): string => `
   SELECT window_no AS "windowNo", count(*) AS rows FROM internal.daily_production d JOIN merge_window w
     ON ${isInWindow}
   WHERE ${isInWindows(windows)} GROUP BY ALL`;
@@ -126,7 +113,7 @@ const rowsNow = (windows: readonly KeyedWindow[]): string => `
 /** The rows that the table now has in each window, in the order of the windows; after {@link replaceWindows}. */
 export async function countRows(
   connection: DuckDBConnection,
-  windows: readonly KeyedWindow[],
+  windows: readonly WellWindow[],
 ): Promise<readonly number[]> {
   const counted = await readRows<{ windowNo: number; rows: number }>(connection, rowsNow(windows));
   const byWindow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));

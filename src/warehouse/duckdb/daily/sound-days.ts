@@ -6,7 +6,7 @@ import type { SoundDays } from '../../../core/daily/due-window.ts';
 import { dayOfNumber } from '../../sql/session.ts';
 import { jsonText, readRows } from '../file/sql.ts';
 import { isAmongKeys } from './bounds.ts';
-import { namedUwis } from './known-wells.ts';
+import { namedUwis } from './well-keys.ts';
 
 const isNamed = `uwi IN (${namedUwis})`;
 

@@ -19,6 +19,9 @@ const idleLimitMs = 10_000;
 /** The kernel sees within a few minutes that the other side is gone without a word. */
 const keepAliveMs = 10_000;
 
+/** With an empty one the library gives up without a word to the server, which then waits for it. */
+const noPassword = 'no password was given';
+
 export class Connections {
   readonly #settings: ConnectionSettings;
   #pool: Promise<Pool> | undefined;
@@ -35,7 +38,10 @@ export class Connections {
 
   /** A connection of the pool. It must be released, with an error where its state is not known. */
   async take(): Promise<PoolClient> {
-    const pool = await (this.#pool ??= this.#open());
+    const pool = await (this.#pool ??= this.#open()).catch((error: unknown) => {
+      this.#pool = undefined;
+      throw error;
+    });
     const client = await pool.connect();
     this.#hasConnected = true;
     return client;
@@ -80,7 +86,7 @@ export class Connections {
       port,
       user,
       database,
-      password: async () => (await password()) ?? '',
+      password: async () => (await password()) ?? noPassword,
       ssl: tls === undefined ? false : await readTls(tls),
       application_name: 'wellsync',
       connectionTimeoutMillis: connectLimitMs,

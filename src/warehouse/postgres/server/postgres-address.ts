@@ -4,7 +4,7 @@ import { UsageError } from '../../../core/base/errors.ts';
 export interface PostgresAddress {
   /** Without password and settings, for operators and records (G10, G11). */
   readonly location: string;
-  /** A name, an address, or the folder of a Unix socket. */
+  /** A name, an address, or the folder of a Unix socket, which the setting `host` names in place of the host. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -51,7 +51,7 @@ export function parsePostgresAddress(address: string): PostgresAddress {
   if (user === '') throw unusable('it names no user');
   if (database === '' || database.includes('/')) throw unusable('it names no database, which stands behind the host');
   const port = url.port === '' ? usualPort : Number(url.port);
-  const place = host.startsWith('/') ? `/${database}?host=${host}` : `${url.host}/${database}`;
+  const place = `${url.host}/${database}${host.startsWith('/') ? `?host=${host}` : ''}`;
   return {
     location: `postgres://${url.username}@${place}`,
     host,

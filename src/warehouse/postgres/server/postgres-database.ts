@@ -8,7 +8,7 @@ import type { SqlDatabase } from '../../sql/session.ts';
 import { Connections } from './connections.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { PostgresSession } from './postgres-session.ts';
-import { classified, isConflict, isLostConnection } from './server-fault.ts';
+import { classified, isConflict, isLostConnection, sqlStateOf } from './server-fault.ts';
 import { inTransaction } from './transaction.ts';
 
 export interface PostgresSettings {
@@ -26,6 +26,9 @@ export interface PostgresSettings {
 const mostConflicts = 10;
 const firstDelayMs = 25;
 const longestDelayMs = 2_000;
+
+/** undefined_table, undefined_column, datatype_mismatch, cannot_coerce, undefined_function, invalid_text_representation. */
+const tableFaultStates = ['42P01', '42703', '42804', '42846', '42883', '22P02'];
 
 const oldestVersion = 140_000;
 
@@ -48,6 +51,10 @@ export class PostgresDatabase implements SqlDatabase {
 
   fence(epoch: number, onTakenOver: (error: Error) => void): void {
     this.#fence = { epoch, onTakenOver };
+  }
+
+  tableFault(error: unknown): string | undefined {
+    return error instanceof Error && tableFaultStates.includes(sqlStateOf(error) ?? '') ? error.message : undefined;
   }
 
   async transact<T>(work: Work<T>): Promise<T> {

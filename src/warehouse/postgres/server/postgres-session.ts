@@ -54,7 +54,7 @@ export class PostgresSession implements SqlSession {
   }
 
   /** Runs a COPY FROM STDIN with these chunks. The error of an iterable is thrown, and ends the copy. */
-  async copy(sql: string, chunks: Iterable<string | Uint8Array>): Promise<void> {
+  async copy(sql: string, chunks: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>): Promise<void> {
     await pipeline(Readable.from(chunks), this.#client.query(from(sql)));
   }
 }

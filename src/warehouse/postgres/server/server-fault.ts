@@ -42,7 +42,10 @@ const passwordHint =
 /** By SQLSTATE. */
 const faults: Readonly<Record<string, Fault>> = {
   '28P01': ({ location, user }, cause) =>
-    new UnreachableError('warehouse', `${location} refuses the password of ${user}`, { hint: passwordHint, cause }),
+    new UnreachableError('warehouse', `${location} does not let ${user} in with this password, or without one`, {
+      hint: passwordHint,
+      cause,
+    }),
   '28000': ({ location, user }, cause) =>
     new UnreachableError('warehouse', `${location} does not let ${user} in: ${cause.message}`, {
       hint: 'Create the role with the right to log in, and let it in from this host (pg_hba.conf).',

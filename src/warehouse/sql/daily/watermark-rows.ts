@@ -1,32 +1,22 @@
 /** The row of a well in `watermark`: how far it was read, up to when it is verified, and its last day with a row. */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
-import type { Watermark } from '../../port/daily-production.ts';
-import { dayOfNumber } from '../../sql/session.ts';
-import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
-import { isAmongKeys } from './bounds.ts';
-import type { CountedWindow } from './replacement.ts';
+import { jsonText } from '../json-text.ts';
+import { dayOfNumber } from '../session.ts';
+import type { CountedWindow, DailyTables } from './daily-commit.ts';
 
-/** A window of a batch with what was known of its well before. */
-interface MergedWindow extends CountedWindow {
-  readonly watermark: Watermark | undefined;
-}
-
-const watermarkRelation = relationOf('$1', { uwi: 'VARCHAR', ms: 'BIGINT', verified_ms: 'BIGINT', day: 'INTEGER' });
-const watermarkValues = `SELECT uwi, ${instant('ms')} AS watermark, ${dayOfNumber('day')} AS last_day,
-  ${instant('verified_ms')} AS verified_at FROM ${watermarkRelation}`;
-
-const newWatermarks = `INSERT INTO watermark (uwi, watermark, last_day, verified_at) ${watermarkValues}`;
-const movedRows = `UPDATE watermark SET watermark = v.watermark, last_day = v.last_day, verified_at = v.verified_at
-  FROM (${watermarkValues}) v WHERE watermark.uwi = v.uwi`;
+/** Instants are text. */
+const watermarkFields = { uwi: 'VARCHAR', reached: 'VARCHAR', verified: 'VARCHAR', day: 'INTEGER' } as const;
+const watermarkValues = (relation: string): string => `
+  SELECT uwi, CAST(reached AS TIMESTAMPTZ) AS watermark, ${dayOfNumber('day')} AS last_day,
+    CAST(verified AS TIMESTAMPTZ) AS verified_at FROM ${relation} r`;
 
 /**
  * Moves the watermarks of the wells, in the transaction of the merge, after its rows. A well that only backfills have read
  * has no row.
  */
 export async function keepWatermarks(
-  connection: DuckDBConnection,
-  windows: readonly MergedWindow[],
+  tables: DailyTables,
+  windows: readonly CountedWindow[],
   atMs: number,
 ): Promise<void> {
   const before = new Map(windows.map(({ uwi, watermark }) => [uwi, watermark]));
@@ -35,23 +25,37 @@ export async function keepWatermarks(
   );
   const movedMs = movedWatermarks(currentMs, windows);
   const verifiedMs = verifiedUpTo(windows, atMs);
-  const lastDays = await lastDaysAfter(connection, windows);
+  const lastDays = await lastDaysAfter(tables, windows);
   const rows = [...before].flatMap(([uwi, { watermarkMs, verifiedAtMs, lastDay } = {}]) => {
-    const row = {
-      uwi,
-      ms: movedMs.get(uwi) ?? watermarkMs,
-      verified_ms: later(verifiedAtMs, verifiedMs.get(uwi)),
-      day: lastDays.get(uwi),
-    };
-    const isSame = row.ms === watermarkMs && row.verified_ms === verifiedAtMs && row.day === lastDay;
-    return row.ms === undefined || isSame ? [] : [row];
+    const atNowMs = movedMs.get(uwi) ?? watermarkMs;
+    const verifiedNowMs = later(verifiedAtMs, verifiedMs.get(uwi));
+    const day = lastDays.get(uwi);
+    const isSame = atNowMs === watermarkMs && verifiedNowMs === verifiedAtMs && day === lastDay;
+    if (atNowMs === undefined || isSame) return [];
+    return [
+      { uwi, reached: textOf(atNowMs), verified: verifiedNowMs === undefined ? undefined : textOf(verifiedNowMs), day },
+    ];
   });
   const [added, changed] = [
     rows.filter(({ uwi }) => !currentMs.has(uwi)),
     rows.filter(({ uwi }) => currentMs.has(uwi)),
   ];
-  if (added.length > 0) await connection.run(newWatermarks, [jsonText(added)]);
-  if (changed.length > 0) await connection.run(movedRows, [jsonText(changed)]);
+  const { session } = tables;
+  const values = watermarkValues(session.dialect.relation('$1', watermarkFields));
+  if (added.length > 0) {
+    await session.run(`INSERT INTO watermark (uwi, watermark, last_day, verified_at) ${values}`, [jsonText(added)]);
+  }
+  if (changed.length > 0) {
+    await session.run(
+      `UPDATE watermark SET watermark = v.watermark, last_day = v.last_day, verified_at = v.verified_at
+       FROM (${values}) v WHERE watermark.uwi = v.uwi`,
+      [jsonText(changed)],
+    );
+  }
+}
+
+function textOf(instantMs: number): string {
+  return new Date(instantMs).toISOString();
 }
 
 /** A run that was overtaken by a newer one takes nothing back. */
@@ -64,8 +68,8 @@ function later(beforeMs: number | undefined, nowMs: number | undefined): number 
  * changed and the reading has no row as late.
  */
 async function lastDaysAfter(
-  connection: DuckDBConnection,
-  windows: readonly MergedWindow[],
+  tables: DailyTables,
+  windows: readonly CountedWindow[],
 ): Promise<ReadonlyMap<string, number | undefined>> {
   const lastDays = new Map<string, number | undefined>();
   const unsure = new Map<number, string>();
@@ -79,25 +83,13 @@ async function lastDaysAfter(
   }
   for (const [uwi, day] of lastDays) if (day === -Infinity) lastDays.set(uwi, undefined);
   if (unsure.size === 0) return lastDays;
-  const stored = await readLastDays(connection, [...unsure.keys()]);
+  const stored = await tables.lastDays([...unsure.keys()]);
   for (const [wellId, uwi] of unsure) lastDays.set(uwi, stored.get(wellId));
   return lastDays;
 }
 
-function newestDay({ rows }: MergedWindow): number {
+function newestDay({ rows }: CountedWindow): number {
   let newest = -Infinity;
   for (const day of rows.days) newest = Math.max(newest, day);
   return newest;
-}
-
-async function readLastDays(
-  connection: DuckDBConnection,
-  wellIds: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const rows = await readRows<{ wellId: number; day: number }>(
-    connection,
-    `SELECT well_id AS "wellId", max(production_day) - DATE '1970-01-01' AS day FROM internal.daily_production
-     WHERE ${isAmongKeys('well_id', wellIds)} GROUP BY well_id`,
-  );
-  return new Map(rows.map(({ wellId, day }) => [wellId, day]));
 }

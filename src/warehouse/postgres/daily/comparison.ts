@@ -1,0 +1,188 @@
+/**
+ * Compares the readings of a batch with the stored rows of their wells (docs/design.md section 4.1), in the temporary
+ * tables of staging.ts:
+ *
+ *   compared   each row that differs between the readings and the windows, with what becomes of it; rows with equal
+ *              values, and rows of windows of which nothing is stored, are in it only if they moved
+ *
+ *   change     fresh      read, not stored
+ *              updated    stored with other values, in the window or moved into it from elsewhere
+ *              removed    stored, and not read
+ *              kept       the same, but a record in quarantine accounts for it, or its window is held
+ *              replaced   the same, but the record continues as the fresh row `reading_id`, of the same day
+ *              successor  such a fresh row
+ *
+ * Each statement leaves the planner one good way: it knows nothing of these tables, and with a choice it reads the whole
+ * table of rows as soon as some of them changed.
+ */
+import type { WindowCounts } from '../../../core/daily/merge.ts';
+import type { ComparedCounts } from '../../sql/daily/daily-commit.ts';
+import { jsonText } from '../../sql/json-text.ts';
+import { valueColumns } from '../schema/daily-columns.ts';
+import type { PostgresSession } from '../server/postgres-session.ts';
+import { stageWindows, type WellWindow } from './staging.ts';
+
+const comparedTable = `CREATE TEMP TABLE compared (window_no INTEGER, reading_id INTEGER, production_day DATE,
+  read_at TIMESTAMPTZ, stored_no INTEGER, stored_xid UUID, stored_day DATE, stored_at TIMESTAMPTZ, well_id INTEGER,
+  xid UUID, is_other_day BOOLEAN, change TEXT) ON COMMIT DROP`;
+
+/** JSON has no equality; its text is what came. */
+const differs = valueColumns
+  .map(({ name, type }) => (type === 'JSON' ? [`r.${name}::text`, `s.${name}::text`] : [`r.${name}`, `s.${name}`]))
+  .map(([read, stored]) => `${read} IS DISTINCT FROM ${stored}`)
+  .join(' OR ');
+
+const comparison = `
+  INSERT INTO compared
+    SELECT r.window_no, r.row_no, r.production_day, r.date, s.window_no, s.xid, s.production_day, s.date,
+      coalesce(r.well_id, s.well_id), coalesce(r.xid, s.xid),
+      coalesce(r.date = s.date AND r.production_day <> s.production_day, false),
+      CASE WHEN s.xid IS NULL THEN 'fresh' WHEN r.xid IS NULL THEN 'removed' ELSE 'updated' END
+    FROM (SELECT r.* FROM staged_row r JOIN merge_window w ON w.window_no = r.window_no WHERE w.is_stored) r
+    FULL JOIN (SELECT w.window_no, d.* FROM merge_window w CROSS JOIN LATERAL (
+        SELECT * FROM internal.daily_production
+        WHERE well_id = w.well_id AND date >= w.from_at AND date < w.to_at OFFSET 0) d WHERE w.is_stored) s
+      ON r.well_id = s.well_id AND r.xid = s.xid
+    WHERE s.xid IS NULL OR r.xid IS NULL OR ${differs}`;
+
+const byKey = (of: string): string => `CROSS JOIN LATERAL (
+  SELECT xid, production_day FROM internal.daily_production WHERE well_id = ${of}.well_id AND xid = ${of}.xid OFFSET 0) d`;
+
+/** (uwi, xid) stays unique: a fresh row whose xid stands elsewhere in its well is that row, moved in time. */
+const movedFresh = `
+  UPDATE compared c SET stored_xid = m.xid, stored_day = m.stored_day, change = 'updated'
+  FROM (SELECT f.reading_id, d.xid, d.production_day AS stored_day FROM compared f ${byKey('f')}
+        WHERE f.change = 'fresh') m
+  WHERE c.reading_id = m.reading_id AND c.change = 'fresh'`;
+
+const movedUnstored = `
+  INSERT INTO compared
+    SELECT r.window_no, r.row_no, r.production_day, r.date, NULL, d.xid, d.production_day, NULL, r.well_id, r.xid, false,
+      'updated'
+    FROM staged_row r JOIN merge_window w ON w.window_no = r.window_no AND NOT w.is_stored ${byKey('r')}`;
+
+/** G4: a row that stands for an unreadable record stays. */
+const accountedFor = `
+  UPDATE compared c SET change = 'kept'
+  FROM json_to_recordset($1) AS q (window_no INTEGER, xid TEXT, production_day DATE)
+  WHERE c.change = 'removed' AND c.stored_no = q.window_no AND CASE
+    WHEN q.xid IS NOT NULL THEN lower(q.xid) = c.xid::text ELSE coalesce(q.production_day = c.stored_day, true) END`;
+
+const replaced = `
+  UPDATE compared c SET change = 'replaced', reading_id = p.reading_id, window_no = c.stored_no,
+    production_day = p.production_day
+  FROM (
+    WITH gone AS (SELECT *, row_number() OVER (PARTITION BY stored_no, stored_day ORDER BY stored_at, xid) AS rank
+                  FROM compared WHERE change = 'removed'),
+         come AS (SELECT *, row_number() OVER (PARTITION BY window_no, production_day ORDER BY read_at, xid) AS rank
+                  FROM compared WHERE change = 'fresh')
+    SELECT gone.well_id, gone.xid, come.reading_id, come.production_day FROM gone JOIN come
+      ON gone.stored_no = come.window_no AND gone.stored_day = come.production_day AND gone.rank = come.rank) p
+  WHERE c.change = 'removed' AND c.well_id = p.well_id AND c.xid = p.xid`;
+
+const successors = `
+  UPDATE compared SET change = 'successor'
+  WHERE change = 'fresh' AND reading_id IN (SELECT reading_id FROM compared WHERE change = 'replaced')`;
+
+const tallyQuery = `
+  SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
+    count(*) FILTER (WHERE is_other_day) AS "otherDay"
+  FROM compared GROUP BY window_no, stored_no, change`;
+
+type Change = 'fresh' | 'updated' | 'removed' | 'kept' | 'replaced' | 'successor';
+
+interface Tally {
+  /** Null for rows that are not in the reading. */
+  readonly windowNo: number | null;
+  /** Null for rows that are not stored in a window of the batch. */
+  readonly storedNo: number | null;
+  readonly change: Change;
+  readonly rows: number;
+  readonly otherDay: number;
+}
+
+/** Stages the windows of known wells and returns what replacing each would do, in the order of the windows. */
+export async function compareWindows(
+  session: PostgresSession,
+  windows: readonly WellWindow[],
+): Promise<readonly ComparedCounts[]> {
+  if (windows.every(({ isNew }) => isNew)) return countsOf(windows, new Set(), []);
+  const stored = await stageWindows(session, windows);
+  await session.run(comparedTable);
+  if (stored.size > 0) await session.run(comparison);
+  const isUnstored = windows.some(({ isNew }, index) => !isNew && !stored.has(index));
+  if (isUnstored) await session.run(movedUnstored);
+  return countsOf(windows, stored, stored.size === 0 ? await tally(session) : await changesOf(session, windows));
+}
+
+/** Follows the rows that differ; where none does, it is one statement. */
+async function changesOf(session: PostgresSession, windows: readonly WellWindow[]): Promise<readonly Tally[]> {
+  const found = await tally(session);
+  if (found.length === 0) return found;
+  await session.run('ANALYZE compared');
+  if (has(found, 'fresh')) await session.run(movedFresh);
+  const quarantined = windows.flatMap(quarantinedOf);
+  if (quarantined.length > 0 && has(found, 'removed')) await session.run(accountedFor, [jsonText(quarantined)]);
+  const left = await tally(session);
+  if (!has(left, 'fresh') || !has(left, 'removed')) return left;
+  await session.run(replaced);
+  await session.run(successors);
+  return tally(session);
+}
+
+async function tally(session: PostgresSession): Promise<readonly Tally[]> {
+  return session.rows<Tally>(tallyQuery);
+}
+
+function has(tallies: readonly Tally[], change: Change): boolean {
+  return tallies.some((each) => each.change === change);
+}
+
+function quarantinedOf({ quarantined }: WellWindow, index: number): readonly object[] {
+  return quarantined.map(({ xid, day }) => ({ window_no: index, xid, production_day: day }));
+}
+
+type MutableCounts = { -readonly [name in keyof ComparedCounts]: number };
+
+function countsOf(
+  windows: readonly WellWindow[],
+  stored: ReadonlySet<number>,
+  tallies: readonly Tally[],
+): readonly ComparedCounts[] {
+  // What differs is taken off: of a window of which nothing is stored all rows are new but those, of another one unchanged.
+  const counts = windows.map(({ rows }, index): MutableCounts => {
+    const [inserted, unchanged] = stored.has(index) ? [0, rows.length] : [rows.length, 0];
+    return { stored: 0, inserted, updated: 0, unchanged, leaving: 0, replaced: 0, otherDay: 0, rowsBefore: 0 };
+  });
+  for (const { windowNo, storedNo, change, rows, otherDay } of tallies) {
+    const stood = storedNo === null ? undefined : counts[storedNo];
+    if (stood !== undefined) stood.stored += rows;
+    const count = counts[windowNo ?? storedNo ?? -1];
+    if (count === undefined) throw new Error(`the comparison counted rows of window ${windowNo}, which is not there`);
+    if (isRead(change)) count[stored.has(windowNo ?? -1) ? 'unchanged' : 'inserted'] -= rows;
+    const name = countedAs[change];
+    if (name !== undefined) count[name] += rows;
+    if (change === 'replaced') count.replaced += rows;
+    if (change !== 'fresh' && change !== 'successor') count.rowsBefore += rows;
+    count.otherDay += otherDay;
+  }
+  for (const count of counts) {
+    count.stored += count.unchanged;
+    count.rowsBefore += count.unchanged;
+  }
+  return counts;
+}
+
+/** Whether each of these stands for a row of the reading. */
+function isRead(change: Change): boolean {
+  return change === 'fresh' || change === 'updated' || change === 'successor';
+}
+
+const countedAs: Readonly<Record<Change, keyof WindowCounts | undefined>> = {
+  fresh: 'inserted',
+  updated: 'updated',
+  removed: 'leaving',
+  kept: undefined,
+  replaced: 'updated',
+  successor: undefined,
+};

@@ -1,0 +1,84 @@
+/** What the warehouse knows of wells before their next window: keys, watermarks and last days. */
+import { DAY_MS } from '../../../core/time/window.ts';
+import type { Watermark } from '../../port/daily-production.ts';
+import { jsonText } from '../json-text.ts';
+import type { SqlSession } from '../session.ts';
+
+/** A well of a batch, with its key. */
+export interface BatchWell {
+  readonly wellId: number;
+  /** Whether the key was given out just now: no row, no watermark, no coverage and no quarantined record is of the well. */
+  readonly isNew: boolean;
+  readonly watermark: Watermark | undefined;
+  /** Whether it has records in quarantine. */
+  readonly isQuarantined: boolean;
+  /** Whether the service did not know it before. */
+  readonly isUnknown: boolean;
+}
+
+interface WatermarkRow {
+  readonly uwi: string;
+  /** Instants and days, as text. */
+  readonly watermark: string;
+  readonly lastDay: string | null;
+  readonly verifiedAt: string | null;
+}
+
+const watermarkColumns = `watermark, last_day AS "lastDay", verified_at AS "verifiedAt"`;
+
+function watermarkOf({ watermark, lastDay, verifiedAt }: WatermarkRow): Watermark {
+  return {
+    watermarkMs: Date.parse(watermark),
+    lastDay: lastDay === null ? undefined : Date.parse(lastDay) / DAY_MS,
+    verifiedAtMs: verifiedAt === null ? undefined : Date.parse(verifiedAt),
+  };
+}
+
+export async function readWatermarks(
+  session: SqlSession,
+  uwis: readonly string[],
+): Promise<ReadonlyMap<string, Watermark>> {
+  const rows = await session.rows<WatermarkRow>(
+    `SELECT uwi, ${watermarkColumns} FROM watermark WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText(uwis)],
+  );
+  return new Map(rows.map((row) => [row.uwi, watermarkOf(row)]));
+}
+
+/** The keys of the wells of a batch, by uwi. */
+export interface BatchKeys {
+  readonly known: ReadonlyMap<string, number>;
+  /** Given out just now. */
+  readonly given: ReadonlyMap<string, number>;
+}
+
+interface WellRow extends Omit<WatermarkRow, 'watermark'> {
+  readonly watermark: string | null;
+  readonly isQuarantined: boolean;
+  readonly isUnknown: boolean;
+}
+
+/** By uwi. */
+export async function readBatchWells(
+  session: SqlSession,
+  { known, given }: BatchKeys,
+): Promise<ReadonlyMap<string, BatchWell>> {
+  const fresh = { isNew: true, watermark: undefined, isQuarantined: false };
+  const uwis = [...known.keys(), ...given.keys()];
+  const rows = await session.rows<WellRow>(
+    `SELECT n.uwi, ${watermarkColumns}, EXISTS (SELECT 1 FROM quarantine q WHERE q.uwi = n.uwi) AS "isQuarantined",
+       EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = n.uwi) AS "isUnknown"
+     FROM (SELECT ${session.dialect.each('$1', 'VARCHAR')} AS uwi) n LEFT JOIN watermark ON watermark.uwi = n.uwi`,
+    [jsonText(uwis)],
+  );
+  return new Map(
+    rows.map(({ uwi, watermark, isQuarantined, isUnknown, ...others }): [string, BatchWell] => {
+      const newKey = given.get(uwi);
+      if (newKey !== undefined) return [uwi, { wellId: newKey, ...fresh, isUnknown }];
+      const wellId = known.get(uwi);
+      if (wellId === undefined) throw new Error(`well ${uwi} was given no key`);
+      const before = watermark === null ? undefined : watermarkOf({ uwi, watermark, ...others });
+      return [uwi, { wellId, isNew: false, watermark: before, isQuarantined, isUnknown }];
+    }),
+  );
+}

@@ -1,0 +1,70 @@
+/** Records that break the contract, stored with their raw JSON until a later reading covers them again. */
+import type { WindowBatch } from '../../../core/daily/merge.ts';
+import { mostTextChars } from '../../../core/daily/record-check.ts';
+import { jsonText } from '../json-text.ts';
+import type { DailyTables, Noticed, WellWindow } from './daily-commit.ts';
+
+/** Instants and days are text. */
+const entryFields = {
+  uwi: 'VARCHAR',
+  unit: 'INTEGER',
+  window_from: 'VARCHAR',
+  window_to: 'VARCHAR',
+  production_day: 'VARCHAR',
+  xid: 'VARCHAR',
+  reason: 'VARCHAR',
+  raw: 'VARCHAR',
+} as const;
+
+/**
+ * Deletes the entries that a complete reading covers, in the transaction of the merge (reads `merge_window` and
+ * `staged_row`): entries whose window lies within its own; entries whose day lies inside it in every time zone; and
+ * entries of a record that it contains, by xid or verbatim. The last two matter at the edges, where windows of two
+ * nights overlap; they are all that an unverified reading deletes. Of a long record the start alone is stored, and the
+ * reason has the digest of the whole.
+ */
+const forgetSeen = (entries: string, byteLength: (text: string) => string): string => `
+  DELETE FROM quarantine AS q USING merge_window AS w WHERE q.uwi = w.uwi AND (
+    (w.is_verified AND q.window_from >= w.from_at AND q.window_to <= w.to_at)
+    OR (w.is_verified AND q.production_day - INTERVAL '14 hours' >= CAST(w.from_at AS TIMESTAMP)
+      AND q.production_day + INTERVAL '36 hours' <= CAST(w.to_at AS TIMESTAMP))
+    OR lower(q.xid) IN (SELECT CAST(s.xid AS VARCHAR) FROM staged_row s JOIN merge_window m ON m.window_no = s.window_no
+      WHERE m.uwi = q.uwi)
+    OR EXISTS (SELECT 1 FROM ${entries} e WHERE e.uwi = q.uwi AND lower(e.xid) = lower(q.xid))
+    OR EXISTS (SELECT 1 FROM ${entries} e WHERE e.uwi = q.uwi AND e.raw = q.raw
+      AND (${byteLength('q.raw')} < ${mostTextChars} OR e.reason = q.reason)))`;
+
+/** Replaces the entries of these windows by those of this reading. */
+export async function replaceQuarantine(
+  { session, byteLength }: DailyTables,
+  windows: readonly WellWindow[],
+  { runId, atMs }: Noticed,
+): Promise<void> {
+  const entries = windows.flatMap(entriesOf);
+  const relation = session.dialect.relation('$1', entryFields);
+  if (windows.some(({ isQuarantined }) => isQuarantined)) {
+    await session.run(forgetSeen(relation, byteLength), [jsonText(entries)]);
+  }
+  if (entries.length === 0) return;
+  await session.run(
+    `INSERT INTO quarantine
+         (uwi, run_id, unit, window_from, window_to, production_day, xid, reason, raw, noticed_at)
+       SELECT uwi, $2, unit, CAST(window_from AS TIMESTAMPTZ), CAST(window_to AS TIMESTAMPTZ),
+         CAST(production_day AS DATE), xid, reason, raw, $3
+       FROM ${relation} e`,
+    [jsonText(entries), runId, new Date(atMs)],
+  );
+}
+
+function entriesOf({ uwi, unit, window, quarantined }: WindowBatch): readonly object[] {
+  return quarantined.map(({ raw, reason, xid, day }) => ({
+    uwi,
+    unit,
+    window_from: new Date(window.fromMs).toISOString(),
+    window_to: new Date(window.toMs).toISOString(),
+    production_day: day,
+    xid,
+    reason,
+    raw,
+  }));
+}

@@ -1,0 +1,131 @@
+/** Transactions on PostgreSQL: whole or not at all, whatever becomes of the connection. */
+import { describe, expect, it } from 'vitest';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
+import { startCuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
+import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
+
+const lack = await postgresLack('newest');
+
+function open(url: string): PostgresDatabase & AsyncDisposable {
+  const database = new PostgresDatabase({
+    address: parsePostgresAddress(url),
+    password: async () => undefined,
+    retryMs: 20_000,
+    prepare: async () => undefined,
+  });
+  return Object.assign(database, { [Symbol.asyncDispose]: () => database.close() });
+}
+
+describe.skipIf(lack !== undefined)(`a transaction on PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
+  it('G1: takes back all of a work that fails, and its connection holds nothing of it', async () => {
+    const { url, run } = await databaseOfTest();
+    await run('CREATE TABLE counted (n INTEGER)');
+    await using database = open(url);
+    const failed = database.transact(async (session) => {
+      await session.run('INSERT INTO counted VALUES (1)');
+      await session.run('CREATE TEMP TABLE kept (n INTEGER) ON COMMIT DROP');
+      throw new Error('given up');
+    });
+    await expect(failed).rejects.toThrow('given up');
+    // A table of the failed transaction would stand in the way.
+    await database.transact(async (session) => {
+      await session.run('CREATE TEMP TABLE kept (n INTEGER) ON COMMIT DROP');
+      await session.run('INSERT INTO counted VALUES (2)');
+    });
+    expect(await run('SELECT n FROM counted')).toEqual([{ n: 2 }]);
+    expect(await run(`SELECT 1 FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'`)).toEqual([]);
+  });
+
+  it('G1: fails where a statement failed whose error the work has swallowed', async () => {
+    const { url, run } = await databaseOfTest();
+    await run('CREATE TABLE counted (n INTEGER)');
+    await using database = open(url);
+    const failed = database.transact(async (session) => {
+      await session.run('INSERT INTO counted VALUES (1)');
+      await session.run('SELECT 1 / 0').catch(() => undefined);
+    });
+    await expect(failed).rejects.toThrow(/current transaction is aborted/);
+    expect(await run('SELECT n FROM counted')).toEqual([]);
+  });
+
+  it.each(['before the commit', 'after the commit'] as const)(
+    'G1: commits once where the connection is lost %s',
+    async (cut) => {
+      const { url, run } = await databaseOfTest();
+      await run('CREATE TABLE counted (n INTEGER)');
+      await using proxy = await startCuttingProxy(Number(new URL(url).port));
+      await using database = open(url.replace(/:\d+\//, `:${proxy.port}/`));
+      const times = 10;
+      for (let n = 0; n < times; n += 1) {
+        proxy.cutNext(cut);
+        await database.transact((session) => session.run('INSERT INTO counted VALUES ($1)', [n]));
+      }
+      expect(proxy.cuts).toBe(times);
+      const counted = await run('SELECT n, count(*)::int AS times FROM counted GROUP BY n ORDER BY n');
+      expect(counted).toEqual(Array.from({ length: times }, (_, n) => ({ n, times: 1 })));
+    },
+  );
+
+  it('does two works again that stood in the way of each other', async () => {
+    const { url, run } = await databaseOfTest();
+    await run('CREATE TABLE counted (name TEXT PRIMARY KEY, n INTEGER)');
+    await run(`INSERT INTO counted VALUES ('a', 0), ('b', 0)`);
+    await using database = open(url);
+    let hasBoth: (() => void) | undefined;
+    const bothBegan = new Promise<void>((resolve) => (hasBoth = resolve));
+    let began = 0;
+    const add = async (names: readonly string[]): Promise<void> =>
+      database.transact(async (session) => {
+        for (const [index, name] of names.entries()) {
+          await session.run('UPDATE counted SET n = n + 1 WHERE name = $1', [name]);
+          if (index > 0) continue;
+          began += 1;
+          if (began === 2) hasBoth?.();
+          await bothBegan;
+        }
+      });
+    await Promise.all([add(['a', 'b']), add(['b', 'a'])]);
+    expect(began).toBeGreaterThan(2);
+    expect(await run('SELECT n FROM counted')).toEqual([{ n: 2 }, { n: 2 }]);
+  });
+
+  it('goes on after its idle connections were ended', async () => {
+    const { url, run } = await databaseOfTest();
+    await using database = open(url);
+    const own = () => database.transact((session) => session.rows<{ pid: number }>('SELECT pg_backend_pid() AS pid'));
+    const [before] = await own();
+    await run(`SELECT pg_terminate_backend(${before?.pid})`);
+    const [after] = await own();
+    expect(after?.pid).not.toBe(before?.pid);
+  });
+
+  it('G8: streams rows, and adds records of any text, in and out alike', async () => {
+    const { url, run } = await databaseOfTest();
+    await run('CREATE TABLE noted (place INTEGER, word TEXT, at TIMESTAMPTZ, big BIGINT)');
+    await using database = open(url);
+    const words = ['', '\\N', 'a\tb\nc\rd\\e', `O'Brien "ø" 🛢`, null];
+    const records = Array.from({ length: 2_500 }, (_, place) => ({ place, word: words[place % words.length] ?? null }));
+    await database.transact((session) =>
+      session.append(
+        'noted',
+        {
+          place: ({ place }) => place,
+          word: ({ word }) => word,
+          at: ({ place }) => new Date(place * 1_500),
+          big: ({ place }) => 9_007_199_254_740_993n + BigInt(place),
+        },
+        records,
+      ),
+    );
+    const read = await database.transactOnce(async (session) => {
+      const rows: unknown[] = [];
+      for await (const row of session.stream('SELECT * FROM noted WHERE place >= $1 ORDER BY place', [1]))
+        rows.push(row);
+      return rows;
+    });
+    expect(read).toHaveLength(records.length - 1);
+    expect(read[0]).toEqual({ place: 1, word: '\\N', at: '1970-01-01T00:00:01.5Z', big: '9007199254740994' });
+    expect(read.map((row) => (row as { word: string | null }).word)).toEqual(records.slice(1).map(({ word }) => word));
+  });
+});
