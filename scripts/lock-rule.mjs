@@ -65,6 +65,7 @@ export function withoutUnverified(lock) {
     ([place, { integrity, optional }]) => place === '' || integrity !== undefined || optional !== true,
   );
   const packages = Object.fromEntries(left);
+  /** @type {Array<[string, LockedPackage]>} */
   const mentioning = left.map(([place, entry]) => [place, withHeldMentions(packages, place, entry)]);
   return { ...lock, packages: Object.fromEntries(mentioning) };
 }

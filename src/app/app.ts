@@ -139,7 +139,7 @@ class ComposedApp implements App {
 
   /** The service whose queues a command uses: that of the warehouse, if it has one. */
   async #queueService(): Promise<string> {
-    const owner = this.warehouse.isStored() ? (await this.ledger.ownership.read()).service : undefined;
+    const owner = (await this.warehouse.isStored()) ? (await this.ledger.ownership.read()).service : undefined;
     return owner ?? serviceIdentityOf(this.config).key;
   }
 
@@ -163,7 +163,7 @@ class ComposedApp implements App {
   }
 
   async checkQueue(): Promise<void> {
-    if (this.warehouse.isStored()) await checkQueue(await this.#claimContext('prompt'));
+    if (await this.warehouse.isStored()) await checkQueue(await this.#claimContext('prompt'));
   }
 
   async runService(): Promise<RunService> {

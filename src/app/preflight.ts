@@ -13,7 +13,7 @@ import { queueAddressOf, serviceUrlOf, tlsOf } from './service-settings.ts';
 export async function checkBeforeWork(app: App): Promise<void> {
   const { config } = app;
   const url = serviceUrlOf(config);
-  checkPlace(app);
+  await checkPlace(app);
   await checkSecretFiles(config);
   const { checkServiceReach } = await import('../service/reach.ts');
   await checkServiceReach(url, tlsOf(config));
@@ -27,8 +27,8 @@ export async function checkBeforeWork(app: App): Promise<void> {
  * Throws UsageError where a new warehouse would be made by accident: nobody looks, and its path depends on the working
  * folder, which under cron is the home folder.
  */
-function checkPlace({ config, warehouse, isAttended }: App): void {
-  if (warehouse.isStored()) return;
+async function checkPlace({ config, warehouse, isAttended }: App): Promise<void> {
+  if (await warehouse.isStored()) return;
   const folder = path.dirname(config.warehouse.url.slice('duckdb:'.length));
   const isMeant = config.isWarehousePlaced || (existsSync(folder) && folder !== path.resolve('.'));
   if (!isAttended && !isMeant) {
@@ -45,7 +45,7 @@ function checkPlace({ config, warehouse, isAttended }: App): void {
 
 /** A night that begins with a new warehouse is no quiet one: the old one may be lost, or its disk not mounted. */
 async function openWarehouse({ warehouse, tell }: App): Promise<void> {
-  if (!warehouse.isStored()) tell(`There is no warehouse yet: a new one is made at ${warehouse.location}.`);
+  if (!(await warehouse.isStored())) tell(`There is no warehouse yet: a new one is made at ${warehouse.location}.`);
   await warehouse.check();
 }
 
@@ -60,7 +60,7 @@ export async function checkBeforeRun(app: App): Promise<void> {
  * (G11).
  */
 async function checkQueueOfNewWarehouse({ config, warehouse }: App): Promise<void> {
-  if (warehouse.isStored()) return;
+  if (await warehouse.isStored()) return;
   const { readQueueIdentity } = await import('../queue/queue-identity.ts');
   const { warehouseId } = await readQueueIdentity(queueAddressOf(config));
   if (warehouseId !== undefined) throw otherWarehouse(warehouse.location);
@@ -73,7 +73,7 @@ async function checkQueueOfNewWarehouse({ config, warehouse }: App): Promise<voi
 export async function checkBeforeWorking(app: App): Promise<void> {
   const { config } = app;
   serviceUrlOf(config);
-  checkPlace(app);
+  await checkPlace(app);
   const { checkRedis } = await import('../queue/redis.ts');
   await checkRedis(config.redis.url);
   await checkQueueOfNewWarehouse(app);

@@ -82,10 +82,16 @@ export function reading(
   };
 }
 
+/** The part of a warehouse that commits batches. */
+export interface Committing {
+  readonly dailyProduction: WarehouseHandle['dailyProduction'];
+  readonly ledger: Pick<WarehouseHandle['ledger'], 'runs'>;
+}
+
 let runs = 0;
 
 /** Creates a run with an open unit for each window; returns its id. */
-export async function planned(warehouse: WarehouseHandle, windows: readonly WindowBatch[]): Promise<string> {
+export async function planned(warehouse: Committing, windows: readonly WindowBatch[]): Promise<string> {
   runs += 1;
   const runId = `run-${runs}`;
   const units = windows.map(({ unit, uwi }) => ({ unit, chunk: 0, target: uwi, spec: {} }));
@@ -103,7 +109,7 @@ export async function planned(warehouse: WarehouseHandle, windows: readonly Wind
 
 /** Commits readings as a run of their own; the outcomes are by unit. */
 export async function load(
-  warehouse: WarehouseHandle,
+  warehouse: Committing,
   windows: readonly WindowBatch[],
   shrink: ShrinkGuard = guard,
   atMs = committedAtMs,
@@ -115,7 +121,7 @@ export async function load(
 
 /** Commits one reading as a run of its own. */
 export async function loadOne(
-  warehouse: WarehouseHandle,
+  warehouse: Committing,
   window: WindowBatch,
   shrink?: ShrinkGuard,
   atMs?: number,

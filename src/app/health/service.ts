@@ -103,7 +103,7 @@ async function knownWell(app: App, uwi: string | undefined): Promise<string | un
   const { warehouse, config } = app;
   if (uwi !== undefined) return uwi;
   // Another check tells why the warehouse cannot be read.
-  const known = warehouse.isStored() ? await warehouse.dailyProduction.uwis().catch(() => []) : [];
+  const known = (await warehouse.isStored()) ? await warehouse.dailyProduction.uwis().catch(() => []) : [];
   if (known[0] !== undefined) return known[0];
   const { wells: names, wellsFile: file } = config.export;
   if (names.length === 0 && file === undefined) return undefined;

@@ -28,7 +28,8 @@ export async function checkWarehouse(app: App): Promise<Finding> {
     });
   }
   // The check itself would create the warehouse.
-  if (!warehouse.isStored()) return ok('warehouse', `${warehouse.location}, not there yet: the first run makes it`);
+  if (!(await warehouse.isStored()))
+    return ok('warehouse', `${warehouse.location}, not there yet: the first run makes it`);
   try {
     return await usedWarehouse(app);
   } catch (error) {

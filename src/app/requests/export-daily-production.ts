@@ -92,7 +92,7 @@ export async function planDailyProduction(
 ): Promise<ExportPlan> {
   const { config, warehouse, ledger } = app;
   const { url, pageLimit } = config.service;
-  if (url !== undefined && warehouse.isStored()) await app.checkService();
+  if (url !== undefined && (await warehouse.isStored())) await app.checkService();
   const planned = job === gapsJobName ? planGaps : planWindows;
   const pageRows = url === undefined ? pageLimit : await pageRowsOf(shownBaseUrl(url), pageLimit, { ledger });
   const context = { warehouse, pageRows };

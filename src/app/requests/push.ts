@@ -72,7 +72,7 @@ export class PreparedPush implements AsyncDisposable {
 
   /** The push that makes this one needless or that it has to wait for; undefined with `isAgain`. */
   async findKnown({ ledger, warehouse }: App): Promise<KnownPush | undefined> {
-    if (this.#request.isAgain || !warehouse.isStored()) return undefined;
+    if (this.#request.isAgain || !(await warehouse.isStored())) return undefined;
     const { url, id } = this.#config.service;
     const content = { fileSha256: this.sha256, form: this.#request.form };
     if (url === undefined) return ledger.pushes.find({ ...content, serviceUrl: undefined });

@@ -60,7 +60,7 @@ function warehouseOf(file: DatabaseFile): Warehouse {
     foldLog: () => file.foldLog(),
     isAt: (path) => isSameFile(file.path, path),
     requireStored: () => file.requireStored(),
-    isStored: () => existsSync(file.path),
+    isStored: async () => existsSync(file.path),
     check: () =>
       file.transact(async (connection) => {
         const [row] = await readRows<{ rows: number }>(connection, 'SELECT count(*) AS rows FROM daily_production');

@@ -40,10 +40,13 @@ export interface Warehouse {
   readonly coverage: CoverageStore;
   readonly timeSeries: TimeSeriesStore;
   readonly wells: WellStore;
-  /** For a command that only reads: throws UnreachableError if no warehouse exists yet, and creates none. */
+  /**
+   * For a command that only reads: throws UnreachableError if no warehouse exists yet, at once or at its first use, and
+   * creates none.
+   */
   requireStored(): void;
   /** Whether a warehouse exists at the address. */
-  isStored(): boolean;
+  isStored(): Promise<boolean>;
   /** Opens and migrates the warehouse to the schema of this version, and describes it. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
   /** Writes to the warehouse in a transaction that is rolled back. For a warehouse that exists. */

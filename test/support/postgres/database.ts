@@ -1,7 +1,7 @@
 /** Databases of the tests: each is new, and ends with its test. */
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
-import { type PostgresRelease } from './postgres-program.ts';
+import type { PostgresRelease } from './postgres-program.ts';
 import { sharedPostgres } from './shared-postgres.ts';
 
 export interface FreshDatabase {
@@ -16,7 +16,7 @@ export interface FreshDatabase {
 let made = 0;
 
 /** Creates an empty database on a server, by default without anything that its templates hold. */
-export async function createDatabase(adminUrl: string, template = 'template0'): Promise<FreshDatabase> {
+async function createDatabase(adminUrl: string, template = 'template0'): Promise<FreshDatabase> {
   made += 1;
   const name = `wellsync_${process.pid}_${made}`;
   const admin = `${adminUrl}/postgres`;
@@ -43,6 +43,15 @@ export async function databaseOfTest(release: PostgresRelease = 'newest'): Promi
 export async function postgresLack(release: PostgresRelease): Promise<string | undefined> {
   const server = await sharedPostgres(release);
   return 'lack' in server ? server.lack : undefined;
+}
+
+/** A transaction of its own that has run a statement, and keeps what it locked until it is ended. */
+export async function holding(url: string, sql: string): Promise<{ end(): Promise<void> }> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query(sql);
+  return { end: () => client.end() };
 }
 
 async function runAt(url: string, sql: string): Promise<ReadonlyArray<Readonly<Record<string, unknown>>>> {

@@ -112,9 +112,10 @@ function orderOf(release: PostgresRelease): readonly string[] {
 
 /** Resolves to false if the server ended before it answered, or does not answer in time. */
 async function answers(adminUrl: string, exited: Promise<number>): Promise<boolean> {
-  let hasEnded = false;
-  void exited.then(() => (hasEnded = true));
-  for (const sinceMs = performance.now(); !hasEnded && performance.now() - sinceMs < startLimitMs; await delay(20)) {
+  const ended = new AbortController();
+  void exited.then(() => ended.abort());
+  const sinceMs = performance.now();
+  for (; !ended.signal.aborted && performance.now() - sinceMs < startLimitMs; await delay(20)) {
     const client = new Client({ connectionString: `${adminUrl}/postgres` });
     try {
       await client.connect();

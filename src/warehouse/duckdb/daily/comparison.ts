@@ -16,7 +16,7 @@
  *                  successor  such a fresh row
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-commit.ts';
+import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { valueColumns } from '../schema/columns.ts';
 import { stageRows } from './staging.ts';
 import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';

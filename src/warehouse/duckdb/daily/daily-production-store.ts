@@ -2,7 +2,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { readWatermarks } from '../../sql/daily/batch-wells.ts';
-import { commitBatch, type DailyTables } from '../../sql/daily/daily-commit.ts';
+import { commitBatch } from '../../sql/daily/daily-commit.ts';
+import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
 import { settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.ts';
 import type { DatabaseFile } from '../file/database-file.ts';

@@ -4,7 +4,7 @@ import { named, rowColumns, valueColumns } from '../schema/columns.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import { dayOfNumber } from '../../sql/session.ts';
-import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-commit.ts';
+import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 
 const heldRows = `UPDATE compared SET change = 'kept'

@@ -16,7 +16,7 @@
  * table of rows as soon as some of them changed.
  */
 import type { WindowCounts } from '../../../core/daily/merge.ts';
-import type { ComparedCounts } from '../../sql/daily/daily-commit.ts';
+import type { ComparedCounts } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/json-text.ts';
 import { valueColumns } from '../schema/daily-columns.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';

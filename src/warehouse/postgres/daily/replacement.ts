@@ -1,6 +1,6 @@
 /** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { CountedWindow, Noticed } from '../../sql/daily/daily-commit.ts';
+import type { CountedWindow, Noticed } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/json-text.ts';
 import { named, serviceColumns, valueColumns } from '../schema/daily-columns.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';

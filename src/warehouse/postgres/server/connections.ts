@@ -1,6 +1,6 @@
 /** The connections of a process to one server: made at their first use, and kept for a while. */
 import { readFile } from 'node:fs/promises';
-import type { Client, ClientConfig, Pool, PoolClient } from 'pg';
+import type { Client, ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
 import { fileReason } from '../../../core/base/file-fault.ts';
 import type { PostgresAddress, TlsFiles } from './postgres-address.ts';
@@ -50,7 +50,7 @@ export class Connections {
   /** A connection of its own, beside the pool, as {@link Client.connect} leaves it. */
   async single(): Promise<Client> {
     const pg = await import('pg');
-    const client = new pg.Client(await this.#config(pg.types.getTypeParser));
+    const client = new pg.Client(await this.#config(pg.types));
     // Without a listener the end of the connection would end the process; its queries fail anyway.
     client.on('error', () => undefined);
     await client.connect();
@@ -67,7 +67,7 @@ export class Connections {
   async #open(): Promise<Pool> {
     const pg = await import('pg');
     const pool = new pg.Pool({
-      ...(await this.#config(pg.types.getTypeParser)),
+      ...(await this.#config(pg.types)),
       max: mostConnections,
       idleTimeoutMillis: idleLimitMs,
       allowExitOnIdle: true,
@@ -78,7 +78,7 @@ export class Connections {
     return pool;
   }
 
-  async #config(getTypeParser: Parameters<typeof typesWith>[0]): Promise<ClientConfig> {
+  async #config(types: CustomTypesConfig): Promise<ClientConfig> {
     const { address, password } = this.#settings;
     const { host, port, user, database, tls } = address;
     return {
@@ -92,7 +92,7 @@ export class Connections {
       connectionTimeoutMillis: connectLimitMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveMs,
-      types: typesWith(getTypeParser),
+      types: typesWith(types),
     };
   }
 }

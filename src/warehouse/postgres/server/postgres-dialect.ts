@@ -1,10 +1,16 @@
 /** SQL that PostgreSQL writes in its own way (../../sql/session.ts). */
-import type { SqlDialect } from '../../sql/session.ts';
+import type { SqlDialect, SqlType } from '../../sql/session.ts';
+
+/** Text is in the order of its bytes here as well, whatever the order of the database. */
+function typeOf(type: SqlType): string {
+  return type === 'VARCHAR' ? 'VARCHAR COLLATE "C"' : type;
+}
 
 export const postgresDialect: SqlDialect = {
-  each: (parameter, type) => `CAST(json_array_elements_text(${parameter}::JSON) AS ${type})`,
+  each: (parameter, type) =>
+    `CAST(json_array_elements_text(${parameter}::JSON) AS ${type})${type === 'VARCHAR' ? ' COLLATE "C"' : ''}`,
   relation: (parameter, fields) => {
-    const columns = Object.entries(fields).map(([name, type]) => `"${name}" ${type}`);
+    const columns = Object.entries(fields).map(([name, type]) => `"${name}" ${typeOf(type)}`);
     return `(SELECT * FROM json_to_recordset(${parameter}::JSON) AS each (${columns.join(', ')}))`;
   },
   members: (json) =>
@@ -13,7 +19,13 @@ export const postgresDialect: SqlDialect = {
     `(SELECT value, place FROM json_array_elements_text(${json}) WITH ORDINALITY AS each (value, place))`,
   textAt: (json, names) => `(${json} #>> ARRAY[${names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}])`,
   merged: (base, changes) => `CAST(coalesce(CAST(${base} AS JSONB), '{}') || CAST(${changes} AS JSONB) AS JSON)`,
-  temporaryTable: (name, columns) => `CREATE TEMP TABLE ${name} (${columns}) ON COMMIT DROP`,
+  eachMonth: (first, last) =>
+    `CAST(generate_series(date_trunc('month', ${first}), ${last}, INTERVAL '1 month') AS DATE)`,
+  bitCount: (number) => `CAST(bit_count(CAST(CAST(${number} AS BIGINT) AS BIT(64))) AS INTEGER)`,
+  highestBit: (number) => `(64 - position('1' IN CAST(CAST(CAST(${number} AS BIGINT) AS BIT(64)) AS TEXT)))`,
+  temporaryTable: (name, columns) =>
+    `CREATE TEMP TABLE ${name} (${columns.replaceAll('VARCHAR', typeOf('VARCHAR'))}) ON COMMIT DROP`,
   rowLock: (mode) => (mode === 'update' ? 'FOR UPDATE' : 'FOR SHARE'),
   rowId: 'ctid',
+  rowIdType: 'TID',
 };

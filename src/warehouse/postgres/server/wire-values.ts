@@ -61,9 +61,8 @@ function safeNumber(text: string): number | string {
 }
 
 /** The `types` of a connection: those that the library would change, and its own for the others. */
-export function typesWith(getTypeParser: CustomTypesConfig['getTypeParser']): CustomTypesConfig {
-  return {
-    getTypeParser: ((id: number, format?: 'text' | 'binary'): unknown =>
-      parsers.get(id) ?? getTypeParser(id, format as 'text')) as CustomTypesConfig['getTypeParser'],
-  };
+export function typesWith(library: CustomTypesConfig): CustomTypesConfig {
+  const parserOf = (id: number, format?: 'text' | 'binary'): unknown =>
+    parsers.get(id) ?? library.getTypeParser(id, format);
+  return { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 }

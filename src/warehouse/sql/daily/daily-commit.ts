@@ -1,6 +1,6 @@
 /**
  * Commits of daily production: rows, history, quarantine, watermarks and outcomes in one transaction (G1, G2, G3). The
- * rules are here; how an engine finds and writes rows is its own ({@link DailyTables}). What a batch does not have costs no
+ * rules are here; how an engine finds and writes rows is its own (daily-tables.ts). What a batch does not have costs no
  * statement (docs/design.md section 7).
  */
 import {
@@ -8,7 +8,6 @@ import {
   outcomeOfWindow,
   settleBatch,
   type WindowBatch,
-  type WindowCounts,
   withStock,
 } from '../../../core/daily/merge.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
@@ -17,56 +16,12 @@ import { noteRead } from '../coverage/coverage-ledger.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown } from '../runs/unknown-targets.ts';
 import type { SqlSession } from '../session.ts';
-import { type BatchKeys, type BatchWell, readBatchWells } from './batch-wells.ts';
+import { type BatchWell, readBatchWells } from './batch-wells.ts';
+import type { ComparedCounts, CountedWindow, DailyTables, WellWindow } from './daily-tables.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
 type Commit = Parameters<DailyProductionStore['commit']>[0];
-
-/** A window of a batch with its well. */
-export interface WellWindow extends WindowBatch, BatchWell {}
-
-/** What the merge of a window does, and the rows that it found of it. */
-export interface ComparedCounts extends WindowCounts {
-  /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
-  readonly rowsBefore: number;
-}
-
-/** A window with the counts of its merge. */
-export interface CountedWindow extends WellWindow {
-  readonly held: boolean;
-  readonly inserted: number;
-  readonly updated: number;
-  /** 0 if the window is held. */
-  readonly removed: number;
-}
-
-/** The run that notices a change, and when. */
-export interface Noticed {
-  readonly runId: string;
-  readonly atMs: number;
-}
-
-/** The tables of rows in an engine, in the transaction of one commit. */
-export interface DailyTables {
-  readonly session: SqlSession;
-  /** SQL of the length of a text in bytes. */
-  byteLength(text: string): string;
-  /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
-  takeKeys(uwis: readonly string[]): Promise<BatchKeys>;
-  /**
-   * What replacing each window would do, in their order. `windows` as core's settleBatch returns them, by their keys, so
-   * that rows are inserted in that order. The windows of known wells and their rows stand in `merge_window` and
-   * `staged_row` then.
-   */
-  compare(windows: readonly WellWindow[]): Promise<readonly ComparedCounts[]>;
-  /** Writes what {@link compare} found. Removes nothing from held windows. */
-  replace(windows: readonly CountedWindow[], noticed: Noticed): Promise<void>;
-  /** The rows that the table now has in each window, in the order of the windows. */
-  countRows(windows: readonly CountedWindow[]): Promise<readonly number[]>;
-  /** The last day with a row, as a day number, by the key of the well; a well without rows is absent. */
-  lastDays(wellIds: readonly number[]): Promise<ReadonlyMap<number, number>>;
-}
 
 /** A window with what its merge does. */
 interface MergedWindow extends CountedWindow, ComparedCounts {

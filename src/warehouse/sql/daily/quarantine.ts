@@ -2,7 +2,7 @@
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { mostTextChars } from '../../../core/daily/record-check.ts';
 import { jsonText } from '../json-text.ts';
-import type { DailyTables, Noticed, WellWindow } from './daily-commit.ts';
+import type { DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 
 /** Instants and days are text. */
 const entryFields = {

@@ -2,7 +2,7 @@
 import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
 import { jsonText } from '../json-text.ts';
 import { dayOfNumber } from '../session.ts';
-import type { CountedWindow, DailyTables } from './daily-commit.ts';
+import type { CountedWindow, DailyTables } from './daily-tables.ts';
 
 /** Instants are text. */
 const watermarkFields = { uwi: 'VARCHAR', reached: 'VARCHAR', verified: 'VARCHAR', day: 'INTEGER' } as const;

@@ -1,0 +1,49 @@
+/** What a commit of daily production needs of an engine: how it finds, compares and writes rows. */
+import type { WindowBatch, WindowCounts } from '../../../core/daily/merge.ts';
+import type { SqlSession } from '../session.ts';
+import type { BatchKeys, BatchWell } from './batch-wells.ts';
+
+/** A window of a batch with its well. */
+export interface WellWindow extends WindowBatch, BatchWell {}
+
+/** What the merge of a window does, and the rows that it found of it. */
+export interface ComparedCounts extends WindowCounts {
+  /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
+  readonly rowsBefore: number;
+}
+
+/** A window with the counts of its merge. */
+export interface CountedWindow extends WellWindow {
+  readonly held: boolean;
+  readonly inserted: number;
+  readonly updated: number;
+  /** 0 if the window is held. */
+  readonly removed: number;
+}
+
+/** The run that notices a change, and when. */
+export interface Noticed {
+  readonly runId: string;
+  readonly atMs: number;
+}
+
+/** The tables of rows in an engine, in the transaction of one commit. */
+export interface DailyTables {
+  readonly session: SqlSession;
+  /** SQL of the length of a text in bytes. */
+  readonly byteLength: (text: string) => string;
+  /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
+  takeKeys(uwis: readonly string[]): Promise<BatchKeys>;
+  /**
+   * What replacing each window would do, in their order. `windows` as core's settleBatch returns them, by their keys, so
+   * that rows are inserted in that order. The windows of known wells and their rows stand in `merge_window` and
+   * `staged_row` then.
+   */
+  compare(windows: readonly WellWindow[]): Promise<readonly ComparedCounts[]>;
+  /** Writes what {@link compare} found. Removes nothing from held windows. */
+  replace(windows: readonly CountedWindow[], noticed: Noticed): Promise<void>;
+  /** The rows that the table now has in each window, in the order of the windows. */
+  countRows(windows: readonly CountedWindow[]): Promise<readonly number[]>;
+  /** The last day with a row, as a day number, by the key of the well; a well without rows is absent. */
+  lastDays(wellIds: readonly number[]): Promise<ReadonlyMap<number, number>>;
+}
