@@ -39,6 +39,18 @@ describe('the rule of package-lock.json', () => {
     expect(brokenEntries({ packages })).toEqual([expect.stringMatching('node_modules/b has no sha512 hash')]);
   });
 
+  test('sees of two releases of a package which one another package finds, and for which platforms it is held', () => {
+    const names = { '@a/linux': '^2.0.0', '@a/win32': '^2.0.0' };
+    const lock = lockOf({
+      'node_modules/@a/linux': { version: '1.0.0', integrity, optional: true },
+      'node_modules/@a/win32': { version: '1.0.0', integrity, optional: true },
+      'node_modules/b': { version: '2.0.0', integrity, optionalDependencies: names },
+      'node_modules/b/node_modules/@a/linux': { version: '2.0.1', integrity, optional: true },
+    });
+    expect(brokenEntries(lock)).toEqual([expect.stringMatching('node_modules/b mentions @a/win32')]);
+    expect(withoutUnverified(lock).packages['node_modules/b']?.optionalDependencies).toEqual({ '@a/linux': '^2.0.0' });
+  });
+
   test('holds the native code of the engine for the platform of the image', () => {
     const places = Object.keys(readLock('package-lock.json').packages);
     expect(places).toContain('node_modules/@duckdb/node-bindings-linux-x64');

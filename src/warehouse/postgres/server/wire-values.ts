@@ -62,7 +62,7 @@ function safeNumber(text: string): number | string {
 
 /** The `types` of a connection: those that the library would change, and its own for the others. */
 export function typesWith(library: CustomTypesConfig): CustomTypesConfig {
-  const parserOf = (id: number, format?: 'text' | 'binary'): unknown =>
+  const parserOf = (...[id, format]: Parameters<CustomTypesConfig['getTypeParser']>): unknown =>
     parsers.get(id) ?? library.getTypeParser(id, format);
   return { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 }

@@ -73,7 +73,7 @@ describe.skipIf(lack !== undefined)(`commits to PostgreSQL${lack === undefined ?
         outcomes
           .flat()
           .map(({ unit }) => unit)
-          .toSorted(),
+          .toSorted((left, right) => left - right),
       ).toEqual([0, 1, 2]);
     }
     expect(await run('SELECT count(*)::int AS rows FROM daily_production')).toEqual([{ rows: 30 }]);
