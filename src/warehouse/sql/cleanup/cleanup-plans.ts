@@ -1,4 +1,5 @@
 /** Cleanup plans, with their targets and snapshots. Each call is one transaction. */
+import type { AuditEntry } from '../../../core/cleanup/audit-chain.ts';
 import type { CleanupPlan, PlanCounts, PlannedTarget, TargetSnapshot } from '../../../core/cleanup/plan.ts';
 import type { ProductionDoubt } from '../../../core/cleanup/producing.ts';
 import type { DeletionTarget, TargetKind } from '../../../core/cleanup/target.ts';
@@ -137,8 +138,21 @@ async function readPlans(
   }));
 }
 
-export async function planOfRun(session: SqlSession, runId: string): Promise<CleanupPlan | undefined> {
+async function planOfRun(session: SqlSession, runId: string): Promise<CleanupPlan | undefined> {
   return (await readPlans(session, 'run_id = $1', [runId]))[0];
+}
+
+/** What the audit says of a plan with each of its deletions. */
+export type PlanOfAudit = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy'>;
+
+/** The plan that the run has claimed. */
+export async function planOfAudit(session: SqlSession, runId: string): Promise<PlanOfAudit | undefined> {
+  const [plan] = await session.rows<PlanOfAudit>(
+    `SELECT plan_id AS "planId", service_url AS "serviceUrl", coalesce(applied_by, '') AS "requestedBy"
+     FROM cleanup_plan WHERE run_id = $1`,
+    [runId],
+  );
+  return plan;
 }
 
 interface TargetRow {

@@ -1,15 +1,14 @@
 /**
  * Deletions of runs: intents before their requests, outcomes after, each with its row in the audit (G1, G6).
  */
-import type { CleanupPlan } from '../../../core/cleanup/plan.ts';
-import type { AuditEntry } from '../../../core/cleanup/audit-chain.ts';
+import type { AuditEntry, AuditEvent } from '../../../core/cleanup/audit-chain.ts';
 import { endsTimeSeries, unitOutcomeOf } from '../../../core/cleanup/outcome.ts';
 import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts';
 import { AccessError } from '../../../core/base/errors.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
 import type { QueryResult } from '../../port/query.ts';
-import { planOfRun } from './cleanup-plans.ts';
+import { planOfAudit, type PlanOfAudit } from './cleanup-plans.ts';
 import { appendEntries, readHead, verifyAudit } from './deletion-audit.ts';
 import { readNames } from '../ownership/service-names.ts';
 import { settleOpen } from '../runs/run-units.ts';
@@ -44,61 +43,97 @@ async function begin(
       },
     );
   }
-  const begun = await readOpenTargets(session, runId, plan.planId, units);
+  const open = await readOpenTargets(session, runId, plan.planId, units);
+  const before = await readBefore(session, runId, plan.planId, units);
   await appendEntries(
     session,
-    begun.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'intent' })),
+    open.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'intent' })),
   );
-  return begun;
+  return open.map((target) => ({
+    ...target,
+    isRepeat: before.begun.has(target.unit),
+    wasDeleted: before.deleted.has(target.unit),
+  }));
 }
 
-async function claimedPlan(session: SqlSession, runId: string): Promise<CleanupPlan> {
-  const plan = await planOfRun(session, runId);
+async function claimedPlan(session: SqlSession, runId: string): Promise<PlanOfAudit> {
+  const plan = await planOfAudit(session, runId);
   if (plan === undefined) throw new Error(`run ${runId} has claimed no plan: nothing may be deleted`);
   return plan;
 }
 
-/**
- * The last event in the audit of each unit of a run. Skips outcomes `failed`, which do not show the effect of a
- * request: the event before counts.
- */
-const lastEvents = `SELECT unit, (array_agg(event ORDER BY seq DESC))[1] AS event FROM deletion_audit
-  WHERE run_id = $1 AND unit IN (SELECT unit FROM named_unit) AND outcome IS DISTINCT FROM 'failed' GROUP BY unit`;
+type OpenTarget = DeletionTarget & { readonly unit: number };
+/** An open unit, compared with the target at its place in the plan; `kind` is null if there is none. */
+type InPlace = (OpenTarget | { readonly kind: null; readonly unit: number }) & { readonly planned: string };
 
+/** The targets of the open units among the given ones, in order. Throws AccessError if they are not those of the plan. */
 async function readOpenTargets(
   session: SqlSession,
   runId: string,
   planId: string,
   units: readonly number[],
-): Promise<readonly BegunDeletion[]> {
-  const rows = await session.rows<OpenTarget>(
-    `WITH named_unit AS (SELECT ${session.dialect.each('$2', 'INTEGER')} AS unit)
-     SELECT u.unit, u.target AS planned, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
-       coalesce(e.event = 'intent', false) AS "isRepeat",
-       EXISTS (SELECT 1 FROM deletion_audit a WHERE a.run_id <> $1 AND a.outcome IN ('deleted', 'already gone')
-         AND a.kind = t.kind AND a.owner_id = t.owner_id AND a.source_id IS NOT DISTINCT FROM t.source_id) AS "wasDeleted"
-     FROM run_unit u
-     LEFT JOIN cleanup_target t ON t.plan_id = $3 AND t.ordinal = u.unit
-     LEFT JOIN (${lastEvents}) e ON e.unit = u.unit
-     WHERE u.run_id = $1 AND u.state = 'open' AND u.unit IN (SELECT unit FROM named_unit)
+): Promise<readonly OpenTarget[]> {
+  const rows = await session.rows<InPlace>(
+    `SELECT u.unit, u.target AS planned, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId"
+     FROM run_unit u LEFT JOIN cleanup_target t ON t.plan_id = $3 AND t.ordinal = u.unit AND ${isWithin('t.ordinal', units)}
+     WHERE u.run_id = $1 AND u.state = 'open' AND ${isWithin('u.unit', units)}
+       AND u.unit IN (SELECT ${session.dialect.each('$2', 'INTEGER')})
      ORDER BY u.unit`,
     [runId, jsonText(units), planId],
   );
   const isEachOnce = new Set(rows.map(({ unit }) => unit)).size === rows.length;
-  return rows.map(({ planned, ...row }) => {
-    if (isEachOnce && isTarget(row) && targetText(row) === planned) return row;
+  return rows.map((row) => {
+    if (isEachOnce && row.kind !== null && targetText(row) === row.planned) {
+      const { unit, kind, ownerId, sourceId } = row;
+      return { unit, kind, ownerId, sourceId };
+    }
     throw new AccessError('plan-changed', `plan ${planId} is not as it was made: it has other targets than its run`, {
       hint: 'Find out who writes to the warehouse, and make a new plan.',
     });
   });
 }
 
-/** An open unit, compared with the target at its place in the plan; `kind` is null if they differ. */
-type InPlace = BegunDeletion | { readonly kind: null; readonly unit: number };
-type OpenTarget = InPlace & { readonly planned: string };
+/** Constants for the engine to prune with: the units of a group lie together. */
+function isWithin(column: string, units: readonly number[]): string {
+  const [least, most] = units.reduce(([low, high], unit) => [Math.min(low, unit), Math.max(high, unit)], [
+    Infinity,
+    -Infinity,
+  ] as const);
+  return units.length === 0 ? 'false' : `${column} BETWEEN ${least} AND ${most}`;
+}
 
-function isTarget(row: InPlace): row is BegunDeletion {
-  return row.kind !== null;
+interface Before {
+  /** Units of which an earlier request of the run may have taken effect. */
+  readonly begun: ReadonlySet<number>;
+  /** Units whose targets another run deleted, or found deleted. */
+  readonly deleted: ReadonlySet<number>;
+}
+
+/** What the audit holds of units, and of others near them. */
+async function readBefore(
+  session: SqlSession,
+  runId: string,
+  planId: string,
+  units: readonly number[],
+): Promise<Before> {
+  // An outcome `failed` does not show the effect of a request: the event before it counts.
+  const events = await session.rows<{ unit: number; event: AuditEvent }>(
+    `SELECT unit, event FROM deletion_audit
+     WHERE run_id = $1 AND ${isWithin('unit', units)} AND outcome IS DISTINCT FROM 'failed' ORDER BY seq`,
+    [runId],
+  );
+  const last = new Map(events.map(({ unit, event }) => [unit, event]));
+  const deleted = await session.rows<{ unit: number }>(
+    `SELECT DISTINCT t.ordinal AS unit FROM cleanup_target t JOIN deletion_audit a
+       ON a.kind = t.kind AND a.owner_id = t.owner_id AND a.source_id IS NOT DISTINCT FROM t.source_id
+     WHERE t.plan_id = $2 AND ${isWithin('t.ordinal', units)}
+       AND a.run_id <> $1 AND a.outcome IN ('deleted', 'already gone')`,
+    [runId, planId],
+  );
+  return {
+    begun: new Set([...last].flatMap(([unit, event]) => (event === 'intent' ? [unit] : []))),
+    deleted: new Set(deleted.map(({ unit }) => unit)),
+  };
 }
 
 async function conclude(
@@ -135,7 +170,7 @@ async function conclude(
  */
 async function closeFailed(session: SqlSession, runId: string, atMs: number): Promise<void> {
   await takeTurn(session, 'audit');
-  const plan = await planOfRun(session, runId);
+  const plan = await planOfAudit(session, runId);
   if (plan === undefined) return;
   const rows = await session.rows<DeletionTarget & { readonly unit: number; readonly words: string | null }>(
     `SELECT u.unit, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
@@ -159,12 +194,10 @@ type AuditFields = DeletionTarget &
   Pick<AuditEntry, 'unit' | 'runId' | 'atMs' | 'event'> &
   Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
 
-function entryOf(plan: CleanupPlan, fields: AuditFields): AuditEntry {
+function entryOf(plan: PlanOfAudit, fields: AuditFields): AuditEntry {
   const { atMs, event, runId, unit, kind, ownerId, sourceId } = fields;
   const { outcome = null, answer = null, words = null, verification = null } = fields;
-  const { planId, serviceUrl, applied } = plan;
-  const who = { planId, serviceUrl, requestedBy: applied?.by ?? '' };
-  return { atMs, event, runId, unit, kind, ownerId, sourceId, outcome, answer, words, verification, ...who };
+  return { atMs, event, runId, unit, kind, ownerId, sourceId, outcome, answer, words, verification, ...plan };
 }
 
 const listedColumns: QueryResult['columns'] = [

@@ -165,7 +165,7 @@ export async function endVersions<Row extends object>(
   const relation = session.dialect.relation('$1', { owner: 'VARCHAR', value: 'VARCHAR', change: 'VARCHAR' });
   const isEnded = `t.${owner} = e.owner AND t.${column}::VARCHAR = e.value`;
   const versions = jsonText(ended);
-  await session.run(
+  const moved = await session.run(
     `INSERT INTO ${name}_history (${namesOf(table).join(', ')}, change, run_id, noticed_at, known_from, known_run_id)
      SELECT ${namesOf(table)
        .map((each) => `t.${each}`)
@@ -173,6 +173,7 @@ export async function endVersions<Row extends object>(
      FROM ${name} t JOIN ${relation} e ON ${isEnded}`,
     [versions, noticed.runId, new Date(noticed.atMs)],
   );
+  if (moved === 0) return;
   await session.run(`DELETE FROM ${name} t USING ${relation} e WHERE ${isEnded}`, [versions]);
 }
 
