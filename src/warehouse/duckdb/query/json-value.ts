@@ -20,7 +20,8 @@ import {
  * `3 days`. Lists are arrays, structs objects, maps arrays of {key, value}.
  */
 export const jsonValue: DuckDBValueConverter<Json> = (value, type, converter) => {
-  if (value === null) return null;
+  // Most values by far, which the library would compare with every type that it has.
+  if (value === null || typeof value === 'string' || Number.isFinite(value)) return value as string | number | null;
   if (typeof value === 'bigint') return safeNumber(value);
   if (value instanceof DuckDBIntervalValue) return value.toString();
   if (value instanceof DuckDBDateValue && !value.isFinite) return value.days > 0 ? 'infinity' : '-infinity';
