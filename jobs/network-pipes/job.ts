@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import { z } from 'zod';
-import { PermanentError, UsageError } from '../../src/core/base/errors.ts';
+import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
 import type { RejectsPlace } from '../../src/core/pipes/rejects-place.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
@@ -99,9 +99,29 @@ export function createNetworkPipesJob(settings: NetworkPipesSettings, files: Pip
     varyingParams: ['name', 'file', 'shared', 'identity', 'isSpooled', 'rejectsFolder', 'chunkItems', 'notices'],
     isExclusive: true,
     plan: async ({ name }) => [{ unit: 0, chunk: 0, target: name, spec: {} }],
+    checkRetry: async (runId, { ledger }) => {
+      const run = await ledger.runs.readHead(runId);
+      if (run !== undefined) await requireSourceAgain(paramsSchema.parse(run.params), files);
+    },
     work: (chunk, context) => workFile(chunk, { ...context, settings, files }),
     rejectsPlace: rejectsPlaceOf,
   };
+}
+
+/** A retry is refused where it is requested: its file would be missing on the way, or this process could wait for ever. */
+async function requireSourceAgain(params: NetworkPipesParams, files: PipeFiles): Promise<void> {
+  try {
+    await files.requireSource(params);
+  } catch (error) {
+    if (error instanceof BlockedError) {
+      throw new UsageError(error.message, {
+        hint: 'Set files.url to that place, as it is on the other hosts.',
+        cause: error,
+      });
+    }
+    if (!(error instanceof PermanentError)) throw error;
+    throw new UsageError(error.message, { ...(error.hint !== undefined && { hint: error.hint }), cause: error });
+  }
 }
 
 type PushContext = JobContext & { readonly settings: NetworkPipesSettings; readonly files: PipeFiles };

@@ -7,9 +7,7 @@ import { contentOfPush, networkPipesJobName } from '../../jobs/network-pipes/job
 import { TakenOverError } from '../core/base/errors.ts';
 import { DAY_MS } from '../core/time/window.ts';
 import type { RunSummary } from '../core/run/run.ts';
-import { copyPrefix } from '../files/port.ts';
 import type { NeededFiles } from '../files/shared-files.ts';
-import { copiesFolderOf } from './shared-files.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { Pruned, RetentionBounds } from '../warehouse/port/retention.ts';
 import type { RunFilter, RunLedger } from '../warehouse/port/runs.ts';
@@ -58,7 +56,6 @@ export async function prune(app: App, nowMs: number, signal?: AbortSignal): Prom
     const removed = await retention.step(bounds);
     if (removed === undefined) {
       const rejectsFiles = await removeRejects(config, nowMs);
-      await removeLeftCopies(config, nowMs);
       const sharedFiles = await removeShared(app, nowMs);
       await retention.notePruned(nowMs);
       return { ...total, rejectsFiles, sharedFiles };
@@ -138,31 +135,16 @@ async function removeRejects(config: Config, nowMs: number): Promise<number> {
   return files.length;
 }
 
-/** Copies of shared files that killed workers left. A push that takes longer fetches its file again. */
-async function removeLeftCopies({ dataDir }: Config, nowMs: number): Promise<void> {
-  const isCopy = (name: string): boolean => name.startsWith(copyPrefix);
-  for (const file of await oldFiles(copiesFolderOf({ dataDir }), isCopy, nowMs - 2 * DAY_MS)) {
-    await rm(file, { force: true });
-  }
-}
-
 /** Files with rejected rows that nobody has written to for so long: unfinished pushes write to theirs. */
 async function oldRejects(config: Config, nowMs: number): Promise<readonly string[]> {
-  const beforeMs = nowMs - config.retention.rejectsDays * DAY_MS;
-  return oldFiles(rejectsFolderOf(config), (name) => name.endsWith('.csv'), beforeMs);
-}
-
-async function oldFiles(
-  folder: string,
-  isMeant: (name: string) => boolean,
-  beforeMs: number,
-): Promise<readonly string[]> {
+  const folder = rejectsFolderOf(config);
   const names = await readdir(folder).catch(() => []);
   const old: string[] = [];
-  for (const name of names.filter(isMeant)) {
+  for (const name of names.filter((each) => each.endsWith('.csv'))) {
     const file = path.join(folder, name);
     const found = await stat(file).catch(() => undefined);
-    if (found?.isFile() === true && found.mtimeMs < beforeMs) old.push(file);
+    const isOld = found?.isFile() === true && found.mtimeMs < nowMs - config.retention.rejectsDays * DAY_MS;
+    if (isOld) old.push(file);
   }
   return old;
 }

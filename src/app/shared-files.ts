@@ -12,14 +12,9 @@ export function sharedFilesOf({ files, dataDir }: Config, { ownership }: Ledger)
   return new SharedFiles({
     open: async () => {
       const { openStore } = await import('../files/open-store.ts');
-      return openStore({ url, endpoint, region, pathStyle }, (secret) => knownSecrets.add(secret));
+      return openStore({ url, endpoint, region, pathStyle }, (secret) => knownSecrets.addToken(secret));
     },
     warehouseId: async () => (await ownership.read()).warehouseId,
-    copiesFolder: copiesFolderOf({ dataDir }),
+    copiesFolder: path.join(dataDir, 'spool'),
   });
-}
-
-/** Where a worker puts what it fetched of a store that is no folder. */
-export function copiesFolderOf({ dataDir }: Pick<Config, 'dataDir'>): string {
-  return path.join(dataDir, 'spool');
 }

@@ -23,9 +23,6 @@ export interface LocalFile extends AsyncDisposable {
 }
 
 /** Names are segments of letters, digits, `-` and `.`, joined by `/`; no segment begins with a dot. */
-/** The copies that {@link FileStore.fetch} makes begin with it: one that is left over belonged to a killed process. */
-export const copyPrefix = 'fetched-';
-
 export interface FileStore {
   /** The address of the configuration. */
   readonly address: string;

@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { BlockedError, PermanentError } from '../core/base/errors.ts';
 import type { SharedPlace } from '../core/base/shared-place.ts';
 import { DAY_MS } from '../core/time/window.ts';
+import { removeLeftCopies } from './left-copies.ts';
 import { PartLog } from './part-log.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
 
@@ -64,7 +65,9 @@ export class SharedFiles {
   /** The file, for reading; its disposal removes what was copied. Throws as {@link FileStore.fetch} does, and as {@link requireFile}. */
   async fetch(place: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<LocalFile> {
     const store = await this.#openAt(place);
-    const file = await store.fetch(contentName(place, content), content, this.#options.copiesFolder, signal);
+    const { copiesFolder } = this.#options;
+    await removeLeftCopies(copiesFolder, Date.now());
+    const file = await store.fetch(contentName(place, content), content, copiesFolder, signal);
     if (file === undefined) throw missing(place, content);
     return file;
   }
@@ -146,7 +149,7 @@ export class SharedFiles {
     if ((await readPlaceId(store)) === id) return store;
     throw new BlockedError(
       'files-elsewhere',
-      `the file of the run lies in ${address}, and files.url of this worker is another place, ${store.address}: another worker may have it`,
+      `the file of the run lies in ${address}, and files.url of this host is another place, ${store.address}: a worker of another may have it`,
       lookAgainMs,
     );
   }

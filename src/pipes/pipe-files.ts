@@ -97,7 +97,7 @@ const lookAgainMs = 15_000;
 
 function at(shared: SharedPipeFiles | undefined, { address }: SharedPlace): SharedPipeFiles {
   if (shared !== undefined) return shared;
-  const words = `the file of the run lies in ${address}, and this worker has no files.url: another worker may have it`;
+  const words = `the file of the run lies in ${address}, and this host has no files.url: a worker of another may have it`;
   throw new BlockedError('files-elsewhere', words, lookAgainMs);
 }
 

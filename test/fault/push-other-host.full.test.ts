@@ -95,7 +95,7 @@ test('G7: a push waits, in words, while no worker that has its place is running'
   const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(queued.stdout));
 
   const without = stranger.start(['worker', '--queues', 'push']);
-  await without.hears('this worker has no files.url: another worker may have it');
+  await without.hears('this host has no files.url: a worker of another may have it');
   const having = worker.start(['worker', '--queues', 'push']);
   const shown = await pusher.run(['runs', 'show', runId, '--wait', '--json']);
   expect(reportSchema.parse(JSON.parse(shown.stdout))).toMatchObject({

@@ -19,7 +19,8 @@ import { AbortedError, UnreachableError } from '../../core/base/errors.ts';
 import { onDisk } from '../../core/base/file-fault.ts';
 import { checkedBlocks, ContentCheck } from '../checked-blocks.ts';
 import { damagedFile, lostPart } from '../file-faults.ts';
-import { copyPrefix, type FileContent, type FileStore, type LocalFile, type StoredFile } from '../port.ts';
+import { copyPrefix } from '../left-copies.ts';
+import type { FileContent, FileStore, LocalFile, StoredFile } from '../port.ts';
 import { isMissing, isThere, noStore, s3Fault, type S3Place } from './s3-faults.ts';
 
 export interface S3Settings {
@@ -34,7 +35,7 @@ export interface S3Settings {
   readonly pathStyle: boolean;
 }
 
-/** Called with the credentials that the client found, so that no text shows them (G10). */
+/** Called with each secret of the credentials that the client found, before it is used, so that no text shows it (G10). */
 export type OnCredentials = (secret: string) => void;
 
 // Its warning that versions to come need a later Node would stand in the mails of cron.
@@ -260,9 +261,10 @@ export class S3Store implements FileStore {
   }
 
   async #begin(): Promise<void> {
-    if (this.#isKnown) return;
+    // Those of a role are renewed every hour or so.
     const { secretAccessKey, sessionToken } = await this.#client.config.credentials();
     for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) this.#onCredentials(secret);
+    if (this.#isKnown) return;
     const { Bucket, Key: Prefix } = this.#object('');
     const { IsTruncated } = await this.#client.send(new ListObjectsV2Command({ Bucket, Prefix, MaxKeys: 1 }));
     // Any web server answers 200; every store says whether there is more.

@@ -96,7 +96,7 @@ describe('an S3-compatible store', () => {
   test('G10: tells its credentials to those who hide them', async () => {
     await using s3 = await scene();
     await s3.store.stat('a');
-    expect(s3.secrets).toEqual([s3Secret]);
+    expect(new Set(s3.secrets)).toEqual(new Set([s3Secret]));
   });
 
   test.each([

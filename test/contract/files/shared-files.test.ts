@@ -1,5 +1,5 @@
 /** What several hosts do with one place, and with two that should be one. */
-import { mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ describe('files of several hosts', () => {
     const place = await hostAt(root).put(file, content);
     await hostAt(other).put(file, content);
     await expect(hostAt(other).requireFile(place, content)).rejects.toThrow(BlockedError);
-    await expect(hostAt(await newPlace()).fetch(place, content)).rejects.toThrow(/another worker may have it/);
+    await expect(hostAt(await newPlace()).fetch(place, content)).rejects.toThrow(/a worker of another may have it/);
     await expect(hostAt(root).requireFile(place, content)).resolves.toBeUndefined();
   });
 
@@ -67,6 +67,24 @@ describe('files of several hosts', () => {
     await hostAt(root).put(file, content);
     await using fetched = await hostAt(root).fetch(place, content);
     expect(fetched.path).toContain(content.sha256);
+  });
+
+  test('a worker removes copies that were left on its host two days ago, and no others', async () => {
+    const root = await newPlace();
+    const place = await hostAt(root).put(file, content);
+    const spool = path.join(folder, 'spool');
+    await mkdir(spool);
+    for (const [name, days] of [
+      ['fetched-left.csv', 3],
+      ['fetched-in-use.csv', 1],
+      ['input.csv', 30],
+    ] as const) {
+      await writeFile(path.join(spool, name), 'rows');
+      const then = (Date.now() - days * dayMs) / 1_000;
+      await utimes(path.join(spool, name), then, then);
+    }
+    await using _ = await hostAt(root).fetch(place, content);
+    expect((await readdir(spool)).toSorted()).toEqual(['fetched-in-use.csv', 'input.csv']);
   });
 
   test('G7: keeps a file that a run needs or that was just put, and removes it later', async () => {

@@ -16,6 +16,9 @@ test('a push whose file was taken away fails in words, and a new one brings it a
   const worker = host.start(['worker', '--queues', 'push']);
   const { state, failures } = await endedRun(host, lost);
   expect([state, failures[0]?.code]).toEqual(['failed', 'source-missing']);
+  const retried = await host.run(['runs', 'retry', lost]);
+  expect(retried.stderr).toContain('is there no more');
+  expect(retried.code).toBe(2);
   const again = await pushText(host, network.text, '--wait');
   expect(again.code, again.stderr).toBe(0);
   worker.signal('SIGTERM');
