@@ -2,8 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { version } from './file/engine.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
 import { createCleanupPlans } from '../sql/cleanup/cleanup-plans.ts';
-import { readKnownDays, surveyCoverage } from '../sql/coverage/coverage-survey.ts';
-import { readStaleWells, readTraces, readUnknownWells } from '../sql/coverage/well-states.ts';
+import { createCoverageStore } from '../sql/coverage/coverage-store.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createStorageOrder } from './daily/table-order.ts';
 import { copyFiles } from './file/copy-files.ts';
@@ -42,14 +41,7 @@ function warehouseOf(file: DatabaseFile): Warehouse {
   return {
     location: file.location,
     dailyProduction: createDailyProductionStore(file),
-    coverage: {
-      staleWells: (question) => database.transact((session) => readStaleWells(session, question)),
-      unknownWells: () => database.transact(readUnknownWells),
-      traces: (uwis) => database.transact((session) => readTraces(session, uwis)),
-      survey: (question, use) => database.transactOnce(async (session) => use(await surveyCoverage(session, question))),
-      knownDays: async (uwis) =>
-        uwis.length === 0 ? new Map() : database.transact((session) => readKnownDays(session, uwis)),
-    },
+    coverage: createCoverageStore(database),
     timeSeries: createTimeSeriesStore(database),
     wells: createWellStore(database),
     describe: async () => {

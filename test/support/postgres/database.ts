@@ -16,7 +16,7 @@ export interface FreshDatabase {
 let made = 0;
 
 /** Creates an empty database on a server, by default without anything that its templates hold. */
-async function createDatabase(adminUrl: string, template = 'template0'): Promise<FreshDatabase> {
+export async function createDatabase(adminUrl: string, template = 'template0'): Promise<FreshDatabase> {
   made += 1;
   const name = `wellsync_${process.pid}_${made}`;
   const admin = `${adminUrl}/postgres`;

@@ -75,7 +75,7 @@ function copyText(sql: string, shown: readonly string[], { path, format, isGzip 
 }
 
 async function writtenRows(result: QueryResult, target: CopyTarget): Promise<number> {
-  const { writeRows } = await import('./write-rows.ts');
+  const { writeRows } = await import('../../sql/write-rows.ts');
   try {
     return await writeRows(result, target);
   } catch (error) {

@@ -13,7 +13,7 @@ const firstVersion = 6;
 
 const schemaSteps: ReadonlyArray<readonly string[]> = [[...ledgerSchema, ...dailySchema, ...knownTimesSchema]];
 
-const schemaVersion = firstVersion + schemaSteps.length - 1;
+export const schemaVersion = firstVersion + schemaSteps.length - 1;
 
 /** Any number, the same for every process: who migrates holds the lock of it. */
 const migrationLock = 7_225_806_101;
@@ -40,7 +40,7 @@ export async function migrate(session: SqlSession, location: string): Promise<vo
  * Returns the schema version of the database; 0 for one without a schema. Throws UnreachableError if it is newer than this
  * version's (docs/design.md section 7). Writes nothing.
  */
-async function readKnownVersion(session: SqlSession, location: string): Promise<number> {
+export async function readKnownVersion(session: SqlSession, location: string): Promise<number> {
   const found = await readSchemaVersion(session);
   if (found <= schemaVersion) return found;
   throw new UnreachableError(

@@ -71,13 +71,25 @@ export class PostgresDatabase implements SqlDatabase {
     });
   }
 
-  /** A transaction without a migration and without the fence. */
+  /** A transaction that reads, without a migration and without the fence. May run the work again. */
   async read<T>(work: Work<T>): Promise<T> {
-    return this.#classified(async () =>
-      this.#again(() =>
-        inTransaction(this.connections, async (client) => work(await sessionOf(client, this.address)), 'READ ONLY'),
-      ),
-    );
+    return this.#classified(() => this.#again(() => this.#reading(work)));
+  }
+
+  /** As {@link read}, but never runs the work again: for work that hands rows on. */
+  async readOnce<T>(work: Work<T>): Promise<T> {
+    return this.#classified(() => this.#reading(work));
+  }
+
+  #reading<T>(work: Work<T>): Promise<T> {
+    return inTransaction(this.connections, async (client) => work(await sessionOf(client, this.address)), 'READ ONLY');
+  }
+
+  /** Cancels what a backend of the server does, over another connection. Does nothing where that fails. */
+  async cancel(pid: number): Promise<void> {
+    const client = await this.connections.take().catch(() => undefined);
+    await client?.query('SELECT pg_cancel_backend($1)', [pid]).catch(() => undefined);
+    client?.release();
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 /** The statements of one transaction on PostgreSQL (../../sql/session.ts). */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryArrayResult, QueryConfig } from 'pg';
 import { from } from 'pg-copy-streams';
 import type { SqlSession, SqlValue } from '../../sql/session.ts';
 import { linesOf } from './copy-text.ts';
@@ -26,7 +26,7 @@ export class PostgresSession implements SqlSession {
   }
 
   async *stream<Row extends object>(sql: string, values: readonly SqlValue[] = []): AsyncGenerator<Row> {
-    await this.run(`DECLARE streamed NO SCROLL CURSOR FOR ${sql}`, values);
+    await this.declare('streamed', sql, values);
     try {
       for (let isMore = true; isMore;) {
         const rows = await this.rows<Row>(`FETCH ${rowsAtOnce} FROM streamed`);
@@ -37,6 +37,26 @@ export class PostgresSession implements SqlSession {
       // After an error of the statement the transaction takes no other.
       await this.run('CLOSE streamed').catch(() => undefined);
     }
+  }
+
+  /**
+   * Opens a cursor for one statement that reads; ends with the transaction. The extended protocol takes no second one, which
+   * an operator's text may hold.
+   */
+  async declare(name: string, sql: string, values: readonly SqlValue[] = []): Promise<void> {
+    const text = `DECLARE ${name} NO SCROLL CURSOR FOR ${sql}`;
+    // The types of the library do not name this setting.
+    const query: QueryConfig & { readonly queryMode: 'extended' } = {
+      text,
+      values: parametersOf(values),
+      queryMode: 'extended',
+    };
+    await this.#client.query(query);
+  }
+
+  /** The next rows of a cursor, as lists; with the columns that they have. */
+  async fetch(name: string, rows: number): Promise<QueryArrayResult<unknown[]>> {
+    return this.#client.query<unknown[]>({ text: `FETCH ${rows} FROM ${name}`, rowMode: 'array' });
   }
 
   async run(sql: string, values: readonly SqlValue[] = []): Promise<number> {

@@ -50,21 +50,18 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
   };
 }
 
-/** Run and targets in one transaction. */
+/** Run and targets in one transaction. Another one that creates a run of the id waits for this one's end. */
 async function createRun(session: SqlSession, request: RunRequest, targets?: Targets): Promise<void> {
   const { runId, job, params, service, actor, requestedAtMs, requestKey = null } = request;
-  if ((await readHead(session, runId)) !== undefined) throw exists(runId);
-  const targetCount = targets === undefined ? null : await storeTargets(session, runId, targets);
   const created = await session.run(
-    `INSERT INTO run (run_id, job, params, state, round, requested_at, service, actor, target_count, request_key)
-     VALUES ($1, $2, $3, 'queued', 0, $4, $5, $6, $7, $8) ON CONFLICT (run_id) DO NOTHING`,
-    [runId, job, jsonText(params ?? null), new Date(requestedAtMs), service, actor, targetCount, requestKey],
+    `INSERT INTO run (run_id, job, params, state, round, requested_at, service, actor, request_key)
+     VALUES ($1, $2, $3, 'queued', 0, $4, $5, $6, $7) ON CONFLICT (run_id) DO NOTHING`,
+    [runId, job, jsonText(params ?? null), new Date(requestedAtMs), service, actor, requestKey],
   );
-  if (created === 0) throw exists(runId);
-}
-
-function exists(runId: string): UsageError {
-  return new UsageError(`there is a run ${runId} already`);
+  if (created === 0) throw new UsageError(`there is a run ${runId} already`);
+  if (targets === undefined) return;
+  const targetCount = await storeTargets(session, runId, targets);
+  await session.run('UPDATE run SET target_count = $2 WHERE run_id = $1', [runId, targetCount]);
 }
 
 /** So that what its state allows is done once. */

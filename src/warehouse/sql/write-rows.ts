@@ -1,12 +1,12 @@
-/** Writes the rows of a statement to a text file, by the rules of json-value.ts: for types that the engine writes otherwise. */
+/** Writes the rows of a statement to a text file, each value as a query prints it. */
 import { createWriteStream } from 'node:fs';
 import { Readable, type Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { stringify } from 'csv-stringify';
-import { distinctNames } from '../../../core/base/distinct-names.ts';
-import { csvForm, ndjsonLine } from '../../../core/base/row-text.ts';
-import type { CopyTarget, QueryResult } from '../../port/query.ts';
+import { distinctNames } from '../../core/base/distinct-names.ts';
+import { csvForm, ndjsonLine } from '../../core/base/row-text.ts';
+import type { CopyTarget, QueryResult } from '../port/query.ts';
 
 /** Returns the number of rows. Throws what the rows throw, and the system's error where the file cannot be written. */
 export async function writeRows({ columns, rows }: QueryResult, target: CopyTarget): Promise<number> {

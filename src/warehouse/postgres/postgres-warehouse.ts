@@ -1,0 +1,119 @@
+/** A warehouse in PostgreSQL, for many hosts and many readers (docs/design.md section 7). */
+import { UsageError } from '../../core/base/errors.ts';
+import type { ServiceIdentity } from '../../core/base/service-key.ts';
+import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
+import type { StorageOrder } from '../port/table-order.ts';
+import { createCleanupPlans } from '../sql/cleanup/cleanup-plans.ts';
+import { createDeletionLedger } from '../sql/cleanup/deletion-ledger.ts';
+import { createCoverageStore } from '../sql/coverage/coverage-store.ts';
+import { createTimeSeriesStore } from '../sql/definitions/time-series-store.ts';
+import { createWellStore } from '../sql/definitions/well-store.ts';
+import { createOwnership } from '../sql/ownership/ownership-store.ts';
+import { createPushStore } from '../sql/pushes/push-store.ts';
+import { createRetention } from '../sql/retention/retention-store.ts';
+import { createProfileStore } from '../sql/runs/profile-store.ts';
+import { createRunLedger } from '../sql/runs/run-ledger.ts';
+import { createDailyProductionStore } from './daily/daily-production-store.ts';
+import { describeWarehouse } from './describe-warehouse.ts';
+import { BeatRow } from './ownership/beat-row.ts';
+import { copyQuery } from './query/copy.ts';
+import { runQuery } from './query/query.ts';
+import { migrate, readKnownVersion, schemaVersion } from './schema/migrations.ts';
+import type { PostgresAddress } from './server/postgres-address.ts';
+import { PostgresDatabase } from './server/postgres-database.ts';
+
+export interface PostgresWarehouseSettings {
+  readonly address: PostgresAddress;
+  /** Called before each connection. */
+  readonly password: () => Promise<string | undefined>;
+  readonly service?: ServiceIdentity | undefined;
+  /** Longest time for which work is done again after lost connections. */
+  readonly retryMs: number;
+}
+
+/** Creates the handle. Connects with the first call. */
+export function createPostgresWarehouse(settings: PostgresWarehouseSettings): WarehouseHandle {
+  const { location } = settings.address;
+  const database = new PostgresDatabase({ ...settings, prepare: (session) => migrate(session, location) });
+  return { ...warehouseOf(database), ledger: ledgerOf(database), close: () => database.close() };
+}
+
+function warehouseOf(database: PostgresDatabase): Warehouse {
+  const { location } = database.address;
+  return {
+    location,
+    dailyProduction: createDailyProductionStore(database),
+    coverage: createCoverageStore(database),
+    timeSeries: createTimeSeriesStore(database),
+    wells: createWellStore(database),
+    describe: () => database.read((session) => describeWarehouse(session, location)),
+    copyTo: () => Promise.reject(noFile('is copied by PostgreSQL itself', `Run pg_dump on ${location}.`)),
+    foldLog: () => Promise.resolve(),
+    isAt: () => false,
+    // Whether it has tables, only the server knows: the first call makes them.
+    requireStored: () => undefined,
+    isStored: () => Promise.resolve(true),
+    check: () =>
+      database.transact(async (session) => {
+        const [row] = await session.rows<{ version: string; rows: number }>(
+          `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM internal.daily_production) AS rows`,
+        );
+        return { engine: `PostgreSQL ${row?.version ?? ''}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
+      }),
+    tryWriting: () => tryWriting(database),
+    query: (sql, use, signal) =>
+      database.readOnce(async (session) => {
+        await readKnownVersion(session, location);
+        return runQuery(database, session, { sql, signal }, use);
+      }),
+    copyQuery: (sql, target, signal) =>
+      database.readOnce(async (session) => {
+        await readKnownVersion(session, location);
+        return copyQuery(database, session, { sql, signal }, target);
+      }),
+  };
+}
+
+function noFile(what: string, hint: string): UsageError {
+  return new UsageError(`a warehouse in PostgreSQL ${what}`, { hint });
+}
+
+/** The error rolls the transaction back. */
+async function tryWriting(database: PostgresDatabase): Promise<void> {
+  const rolledBack = new Error('written, and rolled back');
+  try {
+    await database.transact(async (session) => {
+      await session.run(`INSERT INTO run_target VALUES ('written on trial', 0, 'none')`);
+      throw rolledBack;
+    });
+  } catch (error) {
+    if (error !== rolledBack) throw error;
+  }
+}
+
+function ledgerOf(database: PostgresDatabase): Ledger {
+  return {
+    ownership: createOwnership(database, new BeatRow(database)),
+    runs: createRunLedger(database),
+    pushes: createPushStore(database),
+    cleanupPlans: createCleanupPlans(database),
+    deletions: createDeletionLedger(database),
+    profiles: createProfileStore(database),
+    retention: createRetention(database),
+    order: createStorageOrder(database),
+  };
+}
+
+/** Rows are found by indexes, whatever their place: nothing is to be put in order. */
+function createStorageOrder(database: PostgresDatabase): StorageOrder {
+  return {
+    measure: () =>
+      database.transact(async (session) => {
+        const [row] = await session.rows<{ rows: number; wells: number }>(
+          'SELECT count(*) AS rows, count(DISTINCT well_id) AS wells FROM internal.daily_production',
+        );
+        return { rows: 0, wells: 0, ...row, tailNights: 0, looseRows: 0, isUnderWay: false };
+      }),
+    step: () => Promise.resolve(undefined),
+  };
+}
