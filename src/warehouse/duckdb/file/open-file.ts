@@ -106,12 +106,11 @@ async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings,
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
   });
-  await refuseForeign(instance, path);
+  await prepare(instance, path);
   return {
     async connected(work) {
       const connection = await instance.connect();
       try {
-        await connection.run("SET TimeZone = 'UTC'");
         return await work(connection);
       } finally {
         connection.closeSync();
@@ -121,10 +120,14 @@ async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings,
   };
 }
 
-/** DuckDB also opens a list or a table file, as a view of an empty database in memory. */
-async function refuseForeign(instance: Instance, path: string): Promise<void> {
+/**
+ * Sets what all connections share. Throws for what is no database: DuckDB also opens a list or a table file, as a view of
+ * an empty database in memory.
+ */
+async function prepare(instance: Instance, path: string): Promise<void> {
   const connection = await instance.connect();
   try {
+    await connection.run("SET GLOBAL TimeZone = 'UTC'");
     const [file] = await readRows(
       connection,
       'SELECT 1 FROM duckdb_databases() WHERE NOT internal AND path IS NOT NULL',

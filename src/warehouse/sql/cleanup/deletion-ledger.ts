@@ -12,7 +12,6 @@ import { planOfAudit, type PlanOfAudit } from './cleanup-plans.ts';
 import { appendEntries, readHead, verifyAudit } from './deletion-audit.ts';
 import { readNames } from '../ownership/service-names.ts';
 import { settleOpen } from '../runs/run-units.ts';
-import { jsonText } from '../json-text.ts';
 import type { SqlDatabase, SqlSession } from '../session.ts';
 import { takeTurn } from '../writer-turn.ts';
 import { endDeletedTimeSeries } from '../definitions/time-series-store.ts';
@@ -34,7 +33,7 @@ async function begin(
 ): Promise<readonly BegunDeletion[]> {
   await takeTurn(session, 'audit');
   const plan = await claimedPlan(session, runId);
-  if (!(await readNames(session, serviceUrl)).includes(plan.serviceUrl)) {
+  if (plan.serviceUrl !== serviceUrl && !(await readNames(session, serviceUrl)).includes(plan.serviceUrl)) {
     throw new AccessError(
       'other-service',
       `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`,
@@ -75,14 +74,15 @@ async function readOpenTargets(
 ): Promise<readonly OpenTarget[]> {
   const rows = await session.rows<InPlace>(
     `SELECT u.unit, u.target AS planned, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId"
-     FROM run_unit u LEFT JOIN cleanup_target t ON t.plan_id = $3 AND t.ordinal = u.unit AND ${isWithin('t.ordinal', units)}
+     FROM run_unit u LEFT JOIN cleanup_target t ON t.plan_id = $2 AND t.ordinal = u.unit AND ${isWithin('t.ordinal', units)}
      WHERE u.run_id = $1 AND u.state = 'open' AND ${isWithin('u.unit', units)}
-       AND u.unit IN (SELECT ${session.dialect.each('$2', 'INTEGER')})
      ORDER BY u.unit`,
-    [runId, jsonText(units), planId],
+    [runId, planId],
   );
-  const isEachOnce = new Set(rows.map(({ unit }) => unit)).size === rows.length;
-  return rows.map((row) => {
+  const wanted = new Set(units);
+  const open = rows.filter(({ unit }) => wanted.has(unit));
+  const isEachOnce = new Set(open.map(({ unit }) => unit)).size === open.length;
+  return open.map((row) => {
     if (isEachOnce && row.kind !== null && targetText(row) === row.planned) {
       const { unit, kind, ownerId, sourceId } = row;
       return { unit, kind, ownerId, sourceId };

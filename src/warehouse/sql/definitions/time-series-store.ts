@@ -7,6 +7,7 @@ import {
   type DefinitionTable,
   type Noticed,
 } from './definition-store.ts';
+import { jsonText } from '../json-text.ts';
 import type { SqlDatabase, SqlSession } from '../session.ts';
 import { takeTurn } from '../writer-turn.ts';
 
@@ -77,10 +78,19 @@ export async function endDeletedTimeSeries(
 ): Promise<void> {
   if (deleted.length === 0) return;
   await takeTurn(session, 'definitions');
-  const ended = deleted.map(({ ownerId, sourceId }) => ({
-    owner: ownerId,
-    value: sourceId ?? '',
-    change: 'deleted' as const,
-  }));
+  const stored = await storedAmong(session, new Set(deleted.map(({ ownerId }) => ownerId)));
+  const ended = deleted.flatMap(({ ownerId, sourceId }) =>
+    stored.has(ownerId) ? [{ owner: ownerId, value: sourceId ?? '', change: 'deleted' as const }] : [],
+  );
+  if (ended.length === 0) return;
   await endVersions(session, timeSeriesTable, 'source_id', ended, noticed);
+}
+
+/** Those of the pieces of equipment that the table has records of. */
+async function storedAmong(session: SqlSession, equipment: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const rows = await session.rows<{ equipment: string }>(
+    `SELECT DISTINCT equipment FROM time_series WHERE equipment IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText([...equipment])],
+  );
+  return new Set(rows.map((row) => row.equipment));
 }
