@@ -187,6 +187,12 @@ describe('the file of a DuckDB warehouse', () => {
     await runOutside(path, 'SELECT mine FROM run');
   });
 
+  it.each(['from (values (1))', 'SHOW TABLES'])('reads %j', async (sql) => {
+    const { warehouse } = test();
+    await warehouse.check();
+    expect(Array.isArray(await ask(warehouse, sql))).toBe(true);
+  });
+
   it('does not let a query reach beyond it', async () => {
     const { warehouse } = test();
     await warehouse.check();

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { fillByNights, fingerprintOf, inOrder, putInOrder } from '../../support/storage-order.ts';
-import { ask, loadOne, reading, row } from '../../support/warehouse-batches.ts';
+import { ask, dayOf, load, loadOne, reading, row } from '../../support/warehouse-batches.ts';
 import { openTemporaryDuckdb } from '../../support/warehouse-duckdb.ts';
 
 describe('the order of a DuckDB file', () => {
@@ -29,6 +29,28 @@ describe('the order of a DuckDB file', () => {
       }
       // What the first time left free is used again.
       expect(bytes[1]).toBeLessThan(1.3 * (bytes[0] ?? 0));
+    } finally {
+      await dispose();
+    }
+  });
+
+  it('counts the nights of the tail, and is asked for nothing where there is none', async () => {
+    const { warehouse, dispose } = await openTemporaryDuckdb();
+    const night = (day: number, to: number) =>
+      ['A', 'B', 'C'].map((uwi, unit) =>
+        reading(
+          Array.from({ length: to - day }, (_, index) => row(1_000 * unit + day + index, dayOf(day + index))),
+          { unit, uwi, from: dayOf(day), to: dayOf(to) },
+        ),
+      );
+    try {
+      await load(warehouse, night(1, 20));
+      expect(await warehouse.ledger.order.measure()).toEqual({ ...inOrder, rows: 57, wells: 3 });
+      expect(await putInOrder(warehouse)).toBe(0);
+      for (const day of [20, 21, 22]) await load(warehouse, night(day, day + 1));
+      expect(await warehouse.ledger.order.measure()).toMatchObject({ rows: 66, tailNights: 3, looseRows: 66 });
+      expect(await putInOrder(warehouse)).toBe(66);
+      expect((await warehouse.describe()).order).toEqual({ ...inOrder, rows: 66, wells: 3 });
     } finally {
       await dispose();
     }

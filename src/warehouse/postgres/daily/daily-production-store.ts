@@ -2,7 +2,6 @@
  * Daily production in PostgreSQL. A commit locks the rows of its wells in `well_key` first, in order, and looks at
  * anything after that: commits of different wells do not wait for each other, and those of one well follow each other.
  */
-import { grouped } from '../../../core/base/grouped.ts';
 import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { SoundDays } from '../../../core/daily/due-window.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
@@ -136,5 +135,7 @@ async function readSoundDays(
     fromDay,
     toDay,
   ]);
-  return grouped(rows, ({ uwi }) => uwi);
+  const stretches = new Map<string, SoundDays[]>();
+  for (const { uwi, ...stretch } of rows) stretches.set(uwi, [...(stretches.get(uwi) ?? []), stretch]);
+  return stretches;
 }

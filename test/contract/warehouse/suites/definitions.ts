@@ -163,7 +163,7 @@ export function describeDefinitions(open: OpenWarehouse): void {
         ['15/9-F-1 C', 'application/json', body, false],
         ['text', 'text/plain; charset=utf-8', 'name: A\u{1F6E2}', true],
       ]);
-      const depth = `SELECT document->>'$.depth' FROM well WHERE source_id = '15/9-F-1 C'`;
+      const depth = `SELECT document->>'depth' FROM well WHERE source_id = '15/9-F-1 C'`;
       expect(await ask(warehouse, depth)).toEqual([['12345678901234567890']]);
     });
 

@@ -338,7 +338,7 @@ export function describeMerge(open: OpenWarehouse): void {
       const windows = [reading([row(1, dayOf(1))], { unit: 0 }), reading([broken], { unit: 1, uwi: 'B' })];
       const runId = await planned(warehouse, windows);
       const commit = warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs });
-      await expect(commit).rejects.toThrow(/JSON/);
+      await expect(commit).rejects.toThrow(/json/i);
       expect(await ask(warehouse, storedOil)).toEqual([]);
       expect(await warehouse.dailyProduction.watermarks(['NO 15/9-F-1 C', 'B'])).toEqual(new Map());
       expect((await warehouse.ledger.runs.totals(runId)).units).toMatchObject({ open: 2, done: 0 });

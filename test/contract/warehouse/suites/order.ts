@@ -66,23 +66,5 @@ export function describeOrder(open: OpenWarehouse): void {
       await load(warehouse, windows);
       expect(await warehouse.ledger.order.measure()).toEqual({ ...inOrder, rows: 9, wells: 3 });
     });
-
-    it('counts the nights of the tail, and is asked for nothing where there is none', async () => {
-      const { warehouse } = test();
-      const night = (day: number, to: number) =>
-        wells.map((uwi, unit) =>
-          reading(
-            Array.from({ length: to - day }, (_, index) => row(1_000 * unit + day + index, dayOf(day + index))),
-            { unit, uwi, from: dayOf(day), to: dayOf(to) },
-          ),
-        );
-      await load(warehouse, night(1, 20));
-      expect(await warehouse.ledger.order.measure()).toEqual({ ...inOrder, rows: 57, wells: 3 });
-      expect(await putInOrder(warehouse)).toBe(0);
-      for (const day of [20, 21, 22]) await load(warehouse, night(day, day + 1));
-      expect(await warehouse.ledger.order.measure()).toMatchObject({ rows: 66, tailNights: 3, looseRows: 66 });
-      expect(await putInOrder(warehouse)).toBe(66);
-      expect((await warehouse.describe()).order).toEqual({ ...inOrder, rows: 66, wells: 3 });
-    });
   });
 }

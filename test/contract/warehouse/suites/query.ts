@@ -102,18 +102,14 @@ export function describeQuery(open: OpenWarehouse): void {
       }
     });
 
-    it.each([
-      '-- a remark\nSELECT 1',
-      '/* one /* two */ */ (SELECT 1)',
-      'SELECT 1 AS query',
-      'from (values (1))',
-      'TABLE run',
-      'SHOW TABLES',
-    ])('reads %j', async (sql) => {
-      const { warehouse } = test();
-      await warehouse.check();
-      expect(Array.isArray(await ask(warehouse, sql))).toBe(true);
-    });
+    it.each(['-- a remark\nSELECT 1', '/* one /* two */ */ (SELECT 1)', 'SELECT 1 AS query', 'TABLE run'])(
+      'reads %j',
+      async (sql) => {
+        const { warehouse } = test();
+        await warehouse.check();
+        expect(Array.isArray(await ask(warehouse, sql))).toBe(true);
+      },
+    );
 
     it.each([
       ['SELEC 1', /syntax/i],
