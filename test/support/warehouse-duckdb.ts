@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
@@ -8,7 +8,17 @@ import type { WarehouseUnderTest } from './warehouse-under-test.ts';
 
 export const settings = { now: Date.now, lockWaitMs: 10_000 } as const;
 
-export async function openTemporaryDuckdb(): Promise<WarehouseUnderTest & { readonly path: string }> {
+type DuckdbUnderTest = WarehouseUnderTest & { readonly path: string };
+
+/** A warehouse in a file of its own, empty as its first use makes it. */
+export async function openTemporaryDuckdb(): Promise<DuckdbUnderTest> {
+  const opened = await openNewDuckdb();
+  await writeFile(opened.path, await (emptyFile ??= makeEmptyFile()));
+  return opened;
+}
+
+/** A warehouse whose file is not there before its first use. */
+export async function openNewDuckdb(): Promise<DuckdbUnderTest> {
   const directory = await mkdtemp(join(tmpdir(), 'wellsync-warehouse-'));
   const path = join(directory, 'warehouse.duckdb');
   const opened: WarehouseHandle[] = [];
@@ -26,4 +36,16 @@ export async function openTemporaryDuckdb(): Promise<WarehouseUnderTest & { read
       await rm(directory, { recursive: true });
     },
   };
+}
+
+/** What the first use writes: made once in a process, since it takes longer than most tests. */
+let emptyFile: Promise<Buffer> | undefined;
+
+async function makeEmptyFile(): Promise<Buffer> {
+  const { path, warehouse, dispose } = await openNewDuckdb();
+  await warehouse.check();
+  await warehouse.close();
+  const content = await readFile(path);
+  await dispose();
+  return content;
 }

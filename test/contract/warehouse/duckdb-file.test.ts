@@ -8,7 +8,7 @@ import { createWarehouse } from '../../../src/warehouse/create-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { schemaSteps, schemaVersion } from '../../../src/warehouse/duckdb/schema/migrations.ts';
 import { ask, dailyRows, load, loadOne, reading, row, xidOf } from '../../support/warehouse-batches.ts';
-import { openTemporaryDuckdb, settings } from '../../support/warehouse-duckdb.ts';
+import { openNewDuckdb, settings } from '../../support/warehouse-duckdb.ts';
 import { freshWarehouse } from '../../support/warehouse-under-test.ts';
 import { startHolder } from '../../support/warehouse-processes.ts';
 
@@ -33,7 +33,7 @@ async function runOutside(path: string, sql: string): Promise<void> {
 describe('the file of a DuckDB warehouse', () => {
   let path = '';
   const test = freshWarehouse(async () => {
-    const opened = await openTemporaryDuckdb();
+    const opened = await openNewDuckdb();
     path = opened.path;
     return opened;
   });
