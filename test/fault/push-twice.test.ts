@@ -94,7 +94,7 @@ test('G5: two processes that push one content at once send it once, and both hav
   const rejects = await Promise.all(reports.map(({ runId }) => home.here(['runs', 'rejects', runId])));
   expect(rejects[0]?.stdout).toContain('3,length,');
   expect(rejects[1]?.stdout).toBe(rejects[0]?.stdout);
-}, 60_000);
+});
 
 test('G5, G7: a push that is killed keeps its claim, goes on by itself, and is not pushed by the one that waits', async () => {
   const service = await heldService();
@@ -115,7 +115,7 @@ test('G5, G7: a push that is killed keeps its claim, goes on by itself, and is n
   expect(counts).toMatchObject({ rows: 3, accepted: 1, rejectedByUs: 1, rejectedByService: 1 });
   const shown = await home.here(['runs', 'show', String(pushed[0]), '--json']);
   expect(runSchema.parse(JSON.parse(shown.stdout))).toMatchObject({ runId: pushed[0], state: 'done' });
-}, 90_000);
+});
 
 test('G5: a push that waits for one that is cancelled pushes itself', async () => {
   const service = await heldService();
@@ -137,4 +137,4 @@ test('G5: a push that waits for one that is cancelled pushes itself', async () =
   expect(report.notices.join('\n')).not.toContain('pushed this content');
   worker.signal('SIGTERM');
   await worker.ended;
-}, 60_000);
+});
