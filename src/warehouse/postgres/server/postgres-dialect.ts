@@ -18,7 +18,9 @@ export const postgresDialect: SqlDialect = {
   items: (json) =>
     `(SELECT value, place FROM json_array_elements_text(${json}) WITH ORDINALITY AS each (value, place))`,
   textAt: (json, names) => `(${json} #>> ARRAY[${names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}])`,
-  merged: (base, changes) => `CAST(coalesce(CAST(${base} AS JSONB), '{}') || CAST(${changes} AS JSONB) AS JSON)`,
+  // JSONB puts names in an order of its own: most often there is nothing to merge with.
+  merged: (base, changes) =>
+    `CASE WHEN ${base} IS NULL THEN ${changes} ELSE CAST(CAST(${base} AS JSONB) || CAST(${changes} AS JSONB) AS JSON) END`,
   eachMonth: (first, last) =>
     `CAST(generate_series(date_trunc('month', ${first}), ${last}, INTERVAL '1 month') AS DATE)`,
   bitCount: (number) => `CAST(bit_count(CAST(CAST(${number} AS BIGINT) AS BIT(64))) AS INTEGER)`,

@@ -1,0 +1,79 @@
+/** Queries of an operator on PostgreSQL, which the server keeps to reading. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { AbortedError, UsageError } from '../../../../src/core/base/errors.ts';
+import { postgresLack } from '../../../support/postgres/database.ts';
+import { temporaryPostgres } from '../../../support/postgres/warehouse.ts';
+import { ask, dailyRows, loadOne, reading } from '../../../support/warehouse-batches.ts';
+import { freshWarehouse } from '../../../support/warehouse-under-test.ts';
+
+const lack = await postgresLack('newest');
+
+describe.skipIf(lack !== undefined)(`a query on PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
+  const test = freshWarehouse(temporaryPostgres('newest'));
+
+  it.each([
+    'SELECT 1; COMMIT; DROP TABLE run',
+    'SELECT 1; ROLLBACK; BEGIN READ WRITE; DELETE FROM run; COMMIT',
+    `SELECT set_config('transaction_read_only', 'off', true)`,
+    `WITH gone AS (DELETE FROM run RETURNING run_id) SELECT * FROM gone`,
+    'SELECT * FROM run FOR UPDATE',
+    `SELECT nextval(pg_get_serial_sequence('well_key', 'well_id'))`,
+    'COPY run TO STDOUT',
+    'SET TRANSACTION READ WRITE',
+  ])('cannot write: %s', async (sql) => {
+    const { warehouse } = test();
+    await loadOne(warehouse, reading(dailyRows(3)));
+    await expect(ask(warehouse, sql)).rejects.toThrow(UsageError);
+    expect(await ask(warehouse, 'SELECT count(*) FROM run')).toEqual([[1]]);
+    expect(await warehouse.check()).toMatchObject({ dailyProductionRows: 3 });
+  });
+
+  it('ends when it is interrupted, and the connection serves the next one', async () => {
+    const { warehouse } = test();
+    await warehouse.check();
+    const interrupted = new AbortController();
+    const slow = warehouse.query('SELECT pg_sleep(60)', ({ rows }) => firstOf(rows), interrupted.signal);
+    setTimeout(() => interrupted.abort(), 200);
+    await expect(slow).rejects.toThrow(AbortedError);
+    expect(await ask(warehouse, 'SELECT 1')).toEqual([[1]]);
+  });
+
+  it('gives what JSON has no number for as text, and the digits of a NUMERIC', async () => {
+    const { warehouse } = test();
+    await warehouse.check();
+    const sql = `SELECT 'NaN'::FLOAT8, '-Infinity'::FLOAT8, 0.1::FLOAT8, 1.10::NUMERIC, '{"a": 1.10}'::JSON, ARRAY['a', 'b']`;
+    expect(await ask(warehouse, sql)).toEqual([['NaN', '-Infinity', 0.1, '1.10', '{"a": 1.10}', ['a', 'b']]]);
+  });
+
+  it('is written to a file as CSV and as NDJSON, and refused as Parquet with words', async () => {
+    const { warehouse } = test();
+    await loadOne(warehouse, reading(dailyRows(2)));
+    const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-query-'));
+    const sql = 'SELECT production_day AS day, oil_rate, NULL AS none FROM daily_production ORDER BY 1';
+    try {
+      const csv = path.join(folder, 'rows.csv');
+      expect(await warehouse.copyQuery(sql, { path: csv, format: 'csv', isGzip: false })).toBe(2);
+      expect(await readFile(csv, 'utf8')).toBe('day,oil_rate,none\n2024-01-01,1,\n2024-01-02,2,\n');
+      const ndjson = path.join(folder, 'rows.ndjson.gz');
+      expect(await warehouse.copyQuery(sql, { path: ndjson, format: 'ndjson', isGzip: true })).toBe(2);
+      expect(gunzipSync(await readFile(ndjson)).toString()).toContain(
+        '{"day":"2024-01-01","oil_rate":1,"none":null}\n',
+      );
+      const parquet = { path: path.join(folder, 'rows.parquet'), format: 'parquet', isGzip: false } as const;
+      await expect(warehouse.copyQuery(sql, parquet)).rejects.toThrow(/no Parquet/);
+      const nowhere = { path: path.join(folder, 'none', 'rows.csv'), format: 'csv', isGzip: false } as const;
+      await expect(warehouse.copyQuery(sql, nowhere)).rejects.toThrow(/there is no such folder/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+async function firstOf<T>(rows: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const row of rows) return row;
+  return undefined;
+}
