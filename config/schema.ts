@@ -204,6 +204,8 @@ export const configSchema = z
     warehouse: z
       .strictObject({
         url: text.optional(),
+        password: text.optional(),
+        passwordFile: text.optional(),
         memoryLimitMb: z.number().int().positive().optional(),
         threads: count(1),
         lockWaitMs: ms(60_000),
@@ -316,7 +318,7 @@ export const configSchema = z
 type Settings = Readonly<z.output<typeof configSchema>>;
 
 export interface Config extends Omit<Settings, 'warehouse'> {
-  /** `url`: `duckdb:` with an absolute path. `dataDir` is absolute too (places.ts). */
+  /** `url`: `duckdb:` with an absolute path, or the address of a PostgreSQL database. `dataDir` is absolute too (places.ts). */
   readonly warehouse: Omit<Settings['warehouse'], 'url'> & { readonly url: string };
   /** Whether the path of the warehouse is the same in every working folder. */
   readonly isWarehousePlaced: boolean;
@@ -333,6 +335,8 @@ export const environmentSettings = {
   WELLSYNC_REDIS_URL: ['redis', 'url'],
   WELLSYNC_REDIS_PASSWORD_FILE: ['redis', 'passwordFile'],
   WELLSYNC_WAREHOUSE: ['warehouse', 'url'],
+  WELLSYNC_WAREHOUSE_PASSWORD_FILE: ['warehouse', 'passwordFile'],
+  PGPASSWORD: ['warehouse', 'password'],
   WELLSYNC_DATA_DIR: ['dataDir'],
   WELLSYNC_FILES_URL: ['files', 'url'],
   WELLSYNC_QUEUE_PREFIX: ['queue', 'prefix'],

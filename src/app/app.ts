@@ -19,6 +19,7 @@ import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/warehouse.ts';
 import { jobSettings } from './job-settings.ts';
 import { sharedFilesOf } from './shared-files.ts';
+import { knownSecrets } from './known-secrets.ts';
 import { openService } from './open-service.ts';
 import { queueAddressOf, serviceIdentityOf } from './service-settings.ts';
 
@@ -110,7 +111,7 @@ class ComposedApp implements App {
     this.#times = beat;
     const { url, ...settings } = config.warehouse;
     const service = config.service.url === undefined ? undefined : serviceIdentityOf(config);
-    this.warehouse = createWarehouse(url, { ...settings, ...warehouseOptions, service, now });
+    this.warehouse = createWarehouse(url, { ...settings, ...warehouseOptions, service, now, secrets: knownSecrets });
     this.ledger = this.warehouse.ledger;
     this.#closers.push(() => this.warehouse.close());
     this.sharedFiles = sharedFilesOf(config, this.ledger);

@@ -65,7 +65,7 @@ export async function createProgram(shell: Shell, argv: readonly string[]): Prom
     .option('--quiet', 'print only what went wrong, and the requested data')
     .option('--service-url <url>', 'address of the service (WELLSYNC_SERVICE_URL)')
     .option('--redis-url <url>', 'address of Redis (WELLSYNC_REDIS_URL)')
-    .option('--warehouse <url>', 'duckdb:PATH (WELLSYNC_WAREHOUSE)')
+    .option('--warehouse <url>', 'duckdb:PATH, or postgres://USER@HOST/DATABASE (WELLSYNC_WAREHOUSE)')
     .option('--data-dir <folder>', 'where wellsync keeps its files (WELLSYNC_DATA_DIR)')
     .option('--queue-prefix <name>', 'tells installations on one Redis apart (WELLSYNC_QUEUE_PREFIX)')
     .addOption(new Option('--log-level <level>', 'how much is logged').choices(logLevels))

@@ -1,20 +1,35 @@
 import { UsageError } from '../core/base/errors.ts';
+import type { Secrets } from '../core/base/secrets.ts';
 import { createDuckdbWarehouse, type DuckdbSettings } from './duckdb/duckdb-warehouse.ts';
 import type { WarehouseHandle } from './port/warehouse.ts';
+import { createPostgresWarehouse } from './postgres/postgres-warehouse.ts';
+import { passwordReader, type PasswordSettings } from './postgres/server/password.ts';
+import { isPostgresAddress, parsePostgresAddress } from './postgres/server/postgres-address.ts';
 
-export type WarehouseSettings = Omit<DuckdbSettings, 'path'>;
+export type WarehouseSettings = Omit<DuckdbSettings, 'path'> &
+  PasswordSettings & {
+    /** Passwords are added to it, so that no text shows one (G10). */
+    readonly secrets?: Secrets;
+  };
 
 /**
- * Creates the handle for `address`: `duckdb:PATH`; a relative path starts at the working directory. Throws UsageError
- * for any other address.
+ * Creates the handle for `address`: `duckdb:PATH`, where a relative path starts at the working directory, or
+ * `postgres://USER@HOST:PORT/DATABASE`. Throws UsageError for any other address.
  */
 export function createWarehouse(address: string, settings: WarehouseSettings): WarehouseHandle {
+  if (isPostgresAddress(address)) return postgresWarehouse(address, settings);
   const [scheme, path] = partsOf(address);
   const fault = scheme === 'duckdb' ? pathFault(path) : `${scheme ?? 'an address without a scheme'} is not supported`;
   if (fault === undefined) return createDuckdbWarehouse({ ...settings, path });
   throw new UsageError(`the warehouse's address is not usable: ${fault}`, {
-    hint: 'Write duckdb:PATH, for example duckdb:./data/warehouse.duckdb.',
+    hint: 'Write duckdb:PATH, for example duckdb:./data/warehouse.duckdb, or postgres://USER@HOST:PORT/DATABASE.',
   });
+}
+
+function postgresWarehouse(text: string, settings: WarehouseSettings): WarehouseHandle {
+  const address = parsePostgresAddress(text);
+  const { service, lockWaitMs: retryMs } = settings;
+  return createPostgresWarehouse({ address, service, retryMs, password: passwordReader(address, settings) });
 }
 
 /** Scheme, undefined without one, and rest. */

@@ -20,8 +20,8 @@ export async function checkWorkers(app: App): Promise<Finding> {
 /** A warehouse that a worker of this installation holds is well: it is not waited for, and not opened. */
 export async function checkWarehouse(app: App): Promise<Finding> {
   const { warehouse, config } = app;
-  const folder = path.dirname(config.warehouse.url.slice('duckdb:'.length));
-  const fault = await writeFault(folder);
+  const file = /^duckdb:(.+)$/is.exec(config.warehouse.url)?.[1];
+  const fault = file === undefined ? undefined : await writeFault(path.dirname(file));
   if (fault !== undefined) {
     return failed('warehouse', `${warehouse.location}: ${fault}`, {
       hint: 'Set WELLSYNC_WAREHOUSE (or warehouse.url) to a file in a folder with room that can be written to.',
