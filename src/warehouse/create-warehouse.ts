@@ -26,9 +26,12 @@ export function createWarehouse(address: string, settings: WarehouseSettings): W
   });
 }
 
+/** A failover takes less. */
+const usualRetryMs = 60_000;
+
 function postgresWarehouse(text: string, settings: WarehouseSettings): WarehouseHandle {
   const address = parsePostgresAddress(text);
-  const { service, lockWaitMs: retryMs } = settings;
+  const { service, lockWaitMs: retryMs = usualRetryMs } = settings;
   return createPostgresWarehouse({ address, service, retryMs, password: passwordReader(address, settings) });
 }
 

@@ -47,11 +47,15 @@ export interface CliHome extends AsyncDisposable {
 
 /**
  * `serviceUrl`: address of the service; undefined leaves it unset. `redisUrl` replaces the shared Redis; `config` is
- * the text of a configuration file for every command. Disposal ends every running command.
+ * the text of a configuration file for every command, `warehouseUrl` the address of another warehouse than a new file. Disposal ends every running command.
  */
 export async function cliHome(
   serviceUrl?: string,
-  { redisUrl = sharedRedisUrl(), config }: { readonly redisUrl?: string; readonly config?: string } = {},
+  {
+    redisUrl = sharedRedisUrl(),
+    config,
+    warehouseUrl,
+  }: { readonly redisUrl?: string; readonly config?: string; readonly warehouseUrl?: string } = {},
 ): Promise<CliHome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-cli-'));
   const configFile = path.join(folder, 'wellsync.yaml');
@@ -61,6 +65,7 @@ export async function cliHome(
     WELLSYNC_REDIS_URL: redisUrl,
     ...(config === undefined ? {} : { WELLSYNC_CONFIG: configFile }),
     WELLSYNC_DATA_DIR: folder,
+    ...(warehouseUrl === undefined ? {} : { WELLSYNC_WAREHOUSE: warehouseUrl }),
     WELLSYNC_QUEUE_PREFIX: `cli-${randomUUID()}`,
     ...(serviceUrl === undefined ? {} : { WELLSYNC_SERVICE_URL: serviceUrl }),
   };

@@ -7,12 +7,7 @@ import { readKnownVersion, schemaVersion as currentVersion } from './schema/migr
 /** Throws UnreachableError if the database has no tables of a warehouse yet. */
 export async function describeWarehouse(session: SqlSession, location: string): Promise<WarehouseDescription> {
   const schemaVersion = await readKnownVersion(session, location);
-  if (schemaVersion === 0) {
-    throw new UnreachableError('warehouse', `there is no warehouse in ${location} yet`, {
-      hint: 'If it is in another database, set WELLSYNC_WAREHOUSE to it.',
-      action: { kind: 'first-export' },
-    });
-  }
+  if (schemaVersion === 0) throw noWarehouse(location);
   const [row] = await session.rows<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
     `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
        warehouse_id AS "warehouseId", service, ${epochMs('history_horizon')} AS "historyHorizonMs",
@@ -23,6 +18,14 @@ export async function describeWarehouse(session: SqlSession, location: string): 
   if (row === undefined) throw new Error('the table warehouse has no row');
   const isCurrent = schemaVersion === currentVersion;
   return { ...row, location, isCurrent, order: null, tables: await readTables(session) };
+}
+
+/** For a command that only reads a database in which no job has written yet. */
+export function noWarehouse(location: string): UnreachableError {
+  return new UnreachableError('warehouse', `there is no warehouse in ${location} yet`, {
+    hint: 'If it is in another database, set WELLSYNC_WAREHOUSE to it.',
+    action: { kind: 'first-export' },
+  });
 }
 
 /** The tables that readers see, a view among them, with the number of their rows. */

@@ -14,13 +14,14 @@ import { createRetention } from '../sql/retention/retention-store.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
-import { describeWarehouse } from './describe-warehouse.ts';
+import { describeWarehouse, noWarehouse } from './describe-warehouse.ts';
 import { BeatRow } from './ownership/beat-row.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
 import { migrate, readKnownVersion, schemaVersion } from './schema/migrations.ts';
 import type { PostgresAddress } from './server/postgres-address.ts';
 import { PostgresDatabase } from './server/postgres-database.ts';
+import type { PostgresSession } from './server/postgres-session.ts';
 
 export interface PostgresWarehouseSettings {
   readonly address: PostgresAddress;
@@ -34,11 +35,19 @@ export interface PostgresWarehouseSettings {
 /** Creates the handle. Connects with the first call. */
 export function createPostgresWarehouse(settings: PostgresWarehouseSettings): WarehouseHandle {
   const { location } = settings.address;
-  const database = new PostgresDatabase({ ...settings, prepare: (session) => migrate(session, location) });
-  return { ...warehouseOf(database), ledger: ledgerOf(database), close: () => database.close() };
+  let isRequired = false;
+  const prepare = async (session: PostgresSession): Promise<void> => {
+    if (isRequired) await requireWarehouse(session, location);
+    await migrate(session, location);
+  };
+  const database = new PostgresDatabase({ ...settings, prepare });
+  const requireStored = (): void => {
+    isRequired = true;
+  };
+  return { ...warehouseOf(database), requireStored, ledger: ledgerOf(database), close: () => database.close() };
 }
 
-function warehouseOf(database: PostgresDatabase): Warehouse {
+function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored'> {
   const { location } = database.address;
   return {
     location,
@@ -50,9 +59,7 @@ function warehouseOf(database: PostgresDatabase): Warehouse {
     copyTo: () => Promise.reject(noFile('is copied by PostgreSQL itself', `Run pg_dump on ${location}.`)),
     foldLog: () => Promise.resolve(),
     isAt: () => false,
-    // Whether it has tables, only the server knows: the first call makes them.
-    requireStored: () => undefined,
-    isStored: () => Promise.resolve(true),
+    isStored: () => database.read(async (session) => (await readKnownVersion(session, location)) > 0),
     check: () =>
       database.transact(async (session) => {
         const [row] = await session.rows<{ version: string; rows: number }>(
@@ -63,15 +70,19 @@ function warehouseOf(database: PostgresDatabase): Warehouse {
     tryWriting: () => tryWriting(database),
     query: (sql, use, signal) =>
       database.readOnce(async (session) => {
-        await readKnownVersion(session, location);
+        await requireWarehouse(session, location);
         return runQuery(database, session, { sql, signal }, use);
       }),
     copyQuery: (sql, target, signal) =>
       database.readOnce(async (session) => {
-        await readKnownVersion(session, location);
+        await requireWarehouse(session, location);
         return copyQuery(database, session, { sql, signal }, target);
       }),
   };
+}
+
+async function requireWarehouse(session: PostgresSession, location: string): Promise<void> {
+  if ((await readKnownVersion(session, location)) === 0) throw noWarehouse(location);
 }
 
 function noFile(what: string, hint: string): UsageError {

@@ -1,4 +1,5 @@
 /** Databases of the tests: each is new, and ends with its test. */
+import { readFile } from 'node:fs/promises';
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import type { PostgresRelease } from './postgres-program.ts';
@@ -37,6 +38,27 @@ export async function databaseOfTest(release: PostgresRelease = 'newest'): Promi
   const database = await createDatabase(server.adminUrl);
   onTestFinished(() => database.drop());
   return database;
+}
+
+/**
+ * As {@link databaseOfTest}, with the address of a role that has just the rights that docs/postgres.md names: its
+ * statements are run as they stand there. The address of a role without a `password` of its own holds one.
+ */
+export async function databaseOfRole(password?: string): Promise<FreshDatabase> {
+  const database = await databaseOfTest();
+  const role = `role_${database.name}`;
+  const usual = 'correct-horse';
+  const secret = password ?? usual;
+  await database.run(`CREATE ROLE ${role} LOGIN PASSWORD '${secret.replaceAll("'", "''")}'`);
+  const document = await readFile('docs/postgres.md', 'utf8');
+  const grants = /REVOKE ALL ON DATABASE[^`]*/.exec(document)?.[0];
+  if (grants === undefined) throw new Error('docs/postgres.md names no rights');
+  await database.run(grants.replaceAll('production', database.name).replaceAll('wellsync;', `${role};`));
+  onTestFinished(async () => {
+    await database.run(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
+  });
+  const login = password === undefined ? `${role}:${usual}` : role;
+  return { ...database, url: database.url.replace('postgres@', `${login}@`) };
 }
 
 /** Why this machine has no server of a release; undefined where it has one. */

@@ -25,7 +25,9 @@ export function passwordReader(
       throw new UnreachableError(
         'warehouse',
         `the password file ${passwordFile} of ${location} cannot be read: ${fileReason(error)}`,
-        { hint: 'Check the path in WELLSYNC_WAREHOUSE_PASSWORD_FILE or warehouse.passwordFile, and who may read the file.' },
+        {
+          hint: 'Check the path in WELLSYNC_WAREHOUSE_PASSWORD_FILE or warehouse.passwordFile, and who may read the file.',
+        },
       );
     });
     secrets?.add(text);

@@ -161,7 +161,7 @@ const holes = 'never_read + quarantined + missing - after_last';
 const worstFirst = `${holes} DESC, missing DESC, uwi`;
 
 const totals = `SELECT wells, empty AS "emptyWells", holed AS "wellsWithHoles", ${wellColumns} FROM (
-  SELECT count(*) AS wells, count(*) FILTER (first_day IS NULL) AS empty, count(*) FILTER (${holes} > 0) AS holed, ${summed(counts)}, ${summed(['after_last'])}
+  SELECT count(*) AS wells, count(*) FILTER (WHERE first_day IS NULL) AS empty, count(*) FILTER (WHERE ${holes} > 0) AS holed, ${summed(counts)}, ${summed(['after_last'])}
   FROM coverage_part WHERE of_well) of_wells`;
 
 const months = `SELECT month, ${countColumns} FROM (

@@ -141,11 +141,10 @@ export function describeRestatements(open: OpenWarehouse): void {
         warehouse,
         `SELECT * FROM daily_production_as_known('2030-01-01 00:00:00Z') ORDER BY date`,
       );
-      const stored = await ask(
-        warehouse,
-        'SELECT * EXCLUDE (inserted_run_id, changed_run_id, changed_at) FROM daily_production ORDER BY date',
-      );
-      expect(whole).toEqual(stored);
+      const stored = await ask(warehouse, 'SELECT * FROM daily_production ORDER BY date');
+      // Its last columns are those of the runs that wrote the row, and of the time.
+      expect(whole).toEqual(stored.map((each) => each.slice(0, -3)));
+      expect(whole).not.toEqual([]);
     });
 
     it('is what it was after each commit, for any rows inserted, updated, renamed, moved and removed', async () => {

@@ -1,0 +1,108 @@
+/** The commands on a warehouse in PostgreSQL, of a role with the rights that docs/postgres.md names. */
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { generatedDaily } from '../../../src/testing-server/data/generated-daily.ts';
+import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
+import { cliHome, type CliHome } from '../../support/cli.ts';
+import { databaseOfRole, postgresLack } from '../../support/postgres/database.ts';
+
+const lack = await postgresLack('newest');
+const daysOf = ['--from', '2024-01-01', '--to', '2024-03-01'];
+
+async function exported(home: CliHome, ...flags: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+  const state = await fetch(`${home.env['WELLSYNC_SERVICE_URL']}/testing/state`);
+  const { wells } = (await state.json()) as { wells: readonly string[] };
+  const names = wells.flatMap((uwi) => ['--uwi', uwi]);
+  const run = await home.here(['export', 'daily-production', ...names, ...daysOf, ...flags, '--inline', '--json']);
+  expect(run.code, run.stderr).toBe(0);
+  return JSON.parse(run.stdout) as Readonly<Record<string, unknown>>;
+}
+
+async function contentOf(home: CliHome): Promise<readonly string[]> {
+  const queries = [
+    'SELECT * FROM daily_production ORDER BY uwi, date, xid',
+    'SELECT uwi, from_day, to_day FROM coverage ORDER BY uwi, from_day',
+    'SELECT uwi, watermark, last_day FROM watermark ORDER BY uwi',
+  ];
+  const answers = await Promise.all(queries.map(async (sql) => home.here(['query', sql, '--ndjson'])));
+  for (const { code, stderr } of answers) expect(code, stderr).toBe(0);
+  // Runs have ids of their own, and times.
+  return answers.map(({ stdout }) =>
+    stdout.replaceAll(/,"(?:inserted_run_id|changed_run_id|changed_at)":"[^"]*"/g, ''),
+  );
+}
+
+describe.skipIf(lack !== undefined)(`a warehouse in PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
+  test('G1, G2: holds after an export what a DuckDB file holds, and after a second one no more', async () => {
+    await using server = await startTestingServer({
+      data: generatedDaily({ seed: 5, wells: 12, fromDay: '2024-01-01', toDay: '2024-03-01' }),
+    });
+    const { url } = await databaseOfRole();
+    await using inPostgres = await cliHome(server.url, { warehouseUrl: url });
+    await using inFile = await cliHome(server.url);
+    const reports = [await exported(inPostgres), await exported(inFile)];
+    expect(reports[0]).toMatchObject({ counts: reports[1]?.['counts'], balance: { balanced: true } });
+    const content = await contentOf(inPostgres);
+    expect(content[0]?.split('\n').length).toBeGreaterThan(500);
+    expect(content).toEqual(await contentOf(inFile));
+    expect(await exported(inPostgres)).toMatchObject({ counts: { inserted: 0, updated: 0, removed: 0 } });
+    expect(await contentOf(inPostgres)).toEqual(content);
+    for (const command of [
+      'coverage',
+      'runs list',
+      'warehouse info',
+      'restatements --since 2024-01-01',
+      'doctor',
+      'prune --dry-run',
+    ]) {
+      const { code, stderr, stdout } = await inPostgres.here(command.split(' '));
+      expect([command, code], `${stderr}${stdout}`).toEqual([command, command === 'doctor' ? expect.any(Number) : 0]);
+    }
+  });
+
+  test('is put in order and copied by nothing of wellsync, and says so', async () => {
+    await using server = await startTestingServer({
+      data: generatedDaily({ seed: 5, wells: 2, fromDay: '2024-01-01', toDay: '2024-03-01' }),
+    });
+    const { url } = await databaseOfRole();
+    await using home = await cliHome(server.url, { warehouseUrl: url });
+    await exported(home);
+    const { code, stdout } = await home.here(['warehouse', 'optimize']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('lie in order')]);
+    const copied = await home.here(['warehouse', 'backup', `${home.folder}/copy`]);
+    expect(copied.code).toBe(2);
+    expect(copied.stderr).toMatch(/pg_dump/);
+  });
+
+  test('is not made by a command that only reads', async () => {
+    const { url, run } = await databaseOfRole();
+    await using home = await cliHome('http://127.0.0.1:9', { warehouseUrl: url });
+    for (const command of [['coverage'], ['runs', 'list'], ['query', 'SELECT 1'], ['warehouse', 'info']]) {
+      const { code, stderr } = await home.here(command);
+      expect([command, code]).toEqual([command, 5]);
+      expect(stderr).toMatch(/there is no warehouse in postgres:\/\/\S+ yet/);
+    }
+    expect(await run(`SELECT 1 FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
+  });
+
+  test('G10: takes its password from a file, and shows it nowhere', async () => {
+    const password = 'a secret, with "signs" & %41';
+    const { url, run } = await databaseOfRole(password);
+    await using home = await cliHome('http://127.0.0.1:9');
+    const file = await home.write('password', `${password}\n`);
+    const named = { WELLSYNC_WAREHOUSE: url, WELLSYNC_WAREHOUSE_PASSWORD_FILE: file };
+    const doctor = await home.run(['doctor', '--json'], { env: named });
+    expect(doctor.stdout).toMatch(/not there yet: the first run makes it/);
+    await home.write('password', 'another one, which is wrong');
+    const refused = await home.run(['runs', 'list', '--json'], { env: named });
+    expect(refused.code).toBe(5);
+    expect(refused.stderr).toMatch(/does not let \S+ in/);
+    const inAddress = url.replace('@', `:${encodeURIComponent('a third one, wrong')}@`);
+    const alsoRefused = await home.run(['runs', 'list'], { env: { WELLSYNC_WAREHOUSE: inAddress } });
+    expect(alsoRefused.code).toBe(5);
+    const said = [doctor, refused, alsoRefused].map(({ stdout, stderr }) => stdout + stderr).join('');
+    expect(said).not.toMatch(/a secret|another one|third one|third%20one/);
+    expect(await readFile(file, 'utf8')).toContain('another');
+    expect(await run('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});
