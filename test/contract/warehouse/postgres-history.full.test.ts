@@ -5,6 +5,6 @@ import { describeHistory } from './suite.ts';
 
 const lack = await postgresLack('newest');
 
-describe.skipIf(lack !== undefined)(lack ?? 'on the newest PostgreSQL', () => {
+describe.skipIf(lack !== undefined)(`the newest PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
   describeHistory('PostgreSQL', temporaryPostgres('newest'));
 });

@@ -120,12 +120,13 @@ describe('the warehouse', () => {
   });
 
   test.each([
-    ['postgres://user:pass-word@db/prod', 'postgres is not supported'],
+    ['mysql://user:pass-word@db/prod', 'mysql is not supported'],
+    ['postgres://user:pass-word@db', 'it names no database'],
     ['duckdb:', 'the path is missing'],
   ])('at %s is refused without showing a secret', async (address, words) => {
     await using home = await cliHome();
     const result = await home.run(['runs', 'list'], { env: { WELLSYNC_WAREHOUSE: address } });
-    expectFailure(result, 2, words, 'duckdb:PATH');
+    expectFailure(result, 2, words, 'postgres://USER@HOST:PORT/DATABASE');
     expect(result.stderr).not.toContain('pass-word');
   });
 

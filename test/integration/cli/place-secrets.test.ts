@@ -61,7 +61,8 @@ test('G10, G11: where an address is kept or shown, its password is not', async (
   const planted = server.url.replace('http://', `http://user:${secret}@`);
   await run(2, 'runs', 'list', '--service-url', planted);
   await run(2, 'runs', 'list', '--service-url', `${server.url}/?token=${secret}`);
-  await run(2, 'worker', '--warehouse', `postgres://user:${secret}@127.0.0.1/warehouse`);
+  await run(5, 'worker', '--warehouse', `postgres://user:${secret}@127.0.0.1:1/warehouse`);
+  await run(2, 'worker', '--warehouse', `postgres://user:${secret}@127.0.0.1:1/a/warehouse`);
   await run(5, 'doctor', '--redis-url', `redis://:${secret}@127.0.0.1:1`);
   await run(2, 'service', 'adopt', `ftp://user:${secret}@127.0.0.1`, '--yes');
   const moved = `https://user:${secret}@new.example.com/?token=${secret}`;
