@@ -1,6 +1,7 @@
 /**
- * The cleanup of 10,000 time series records against a bare loop of DELETEs that also looks whether they are gone.
- * `wellsync cleanup --apply --inline` looks at every target before, and adds the audit: each intent durable before its
+ * The cleanup of 10,000 time series records against a bare loop of DELETEs that also looks whether they are gone, with as
+ * many requests at one time and one read of each piece of equipment. `wellsync cleanup --apply --inline` reads each piece
+ * once before as well, asks the shared limits for every request, and adds the audit: each intent durable before its
  * request, each outcome after. The plan is made beforehand. Both sides count as whole commands.
  * WELLSYNC_BENCH_TARGETS sets the number of records.
  */

@@ -147,6 +147,40 @@ describe('leave to send a request', () => {
     for (const leave of leaves) leave();
   });
 
+  it('callers of one moment ask Redis together, with what they give back', async ({ skip }) => {
+    const lack = privateRedisLack();
+    skip(lack !== undefined, lack);
+    await using redis = await startPrivateRedis({ appendonly: false });
+    await using scene = await limiterScene(redis.url);
+    const [worker] = (await scene.limiters(1, { concurrency: 8 })) as [SharedLimiter];
+    const enterAll = (): Promise<ReadonlyArray<() => void>> =>
+      Promise.all(Array.from({ length: 8 }, () => worker.enter(never)));
+    // The text of the script travels with the first question.
+    const first = await enterAll();
+    await scene.redis.config('RESETSTAT');
+    for (const leave of first) leave();
+    const leaves = await enterAll();
+    const stats = await scene.redis.info('commandstats');
+    expect(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]).toBe('1');
+    for (const leave of leaves) leave();
+  });
+
+  it('G9: one who gives up before the question is sent takes no lease', async () => {
+    await using scene = await limiterScene();
+    const [worker] = (await scene.limiters(1, { concurrency: 2 })) as [SharedLimiter];
+    const gone = new AbortController();
+    const givenUp = worker.enter(gone.signal);
+    const stays = worker.enter(never);
+    // Both ask in this very turn of the event loop.
+    await Promise.resolve();
+    gone.abort();
+    await expect(givenUp).rejects.toBeInstanceOf(AbortedError);
+    const leave = await stays;
+    const [leases = ''] = await scene.redis.keys(`${scene.prefix}:*:leases`);
+    expect(await scene.redis.zcard(leases)).toBe(1);
+    leave();
+  });
+
   it('a Redis that is not there is said at once', async () => {
     const settings = {
       url: 'redis://127.0.0.1:1',
