@@ -4,7 +4,7 @@
  * quarantine, and writes what the full check reads; a property test compares the two.
  */
 import { instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
-import { isRecord, mostTextChars, UnreadRecord } from './record-check.ts';
+import { isRecord, isStorableText, mostTextChars, UnreadRecord } from './record-check.ts';
 import { positionsOf, type RowBlock } from './row-columns.ts';
 import { type FieldKind, measureFields, type RawRecord } from './row.ts';
 import { readXid, xidBytes } from './xid.ts';
@@ -140,7 +140,7 @@ function writeTexts(record: RawRecord, block: RowBlock, place: number): number {
     const column = block.texts[n];
     if (column === undefined) return faulty;
     if (typeof value === 'string') {
-      if (value.length > mostTextChars || !value.isWellFormed()) return faulty;
+      if (value.length > mostTextChars || !isStorableText(value)) return faulty;
       column[place] = value;
       known += 1;
     } else {

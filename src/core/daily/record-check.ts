@@ -110,7 +110,7 @@ function readMeasures(raw: RawRecord) {
     }
     const value = raw[name];
     if (field.required) requiredSeen += 1;
-    if (typeof value === 'string' && !value.isWellFormed()) faults.push(`${name} ${notUnicode}`);
+    if (typeof value === 'string' && !isStorableText(value)) faults.push(`${name} ${faultOfText(value)}`);
     else if (typeof value === 'string' && value.length > mostTextChars) faults.push(`${name} has ${tooLong(value)}`);
     else if (isOfKind(value, field.kind)) measures[position] = value;
     else if (value !== null || field.required) faults.push(`${name} is ${shown(value)}, not ${wanted[field.kind]}`);
@@ -131,18 +131,35 @@ function tooLong({ length }: string): string {
 
 const notUnicode = 'is text that is not Unicode: bytes that are not UTF-8, or half a surrogate pair';
 
-/** Undefined for a field that can be stored as it is. */
-function faultOfExtra(name: string, value: unknown): string | undefined {
-  if (!name.isWellFormed()) return `the name of the field ${shown(name)} ${notUnicode}`;
-  if (isTooDeep(value, mostLevels - 1)) return `${name} is nested more than ${mostLevels} levels deep`;
-  return isUnicode(value) ? undefined : `${name} ${notUnicode}`;
+const hasNul = 'has the character U+0000, which a warehouse in PostgreSQL cannot hold';
+
+/** Whether every warehouse holds a text as it is: a record must not depend on which one it meets. */
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
 }
 
-/** For a value that is not too deep. */
-function isUnicode(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed();
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([name, member]) => name.isWellFormed() && isUnicode(member));
+/** Of a text that is not storable. */
+function faultOfText(text: string): string {
+  return text.isWellFormed() ? hasNul : notUnicode;
+}
+
+/** Undefined for a field that can be stored as it is. */
+function faultOfExtra(name: string, value: unknown): string | undefined {
+  if (!isStorableText(name)) return `the name of the field ${shown(name)} ${faultOfText(name)}`;
+  if (isTooDeep(value, mostLevels - 1)) return `${name} is nested more than ${mostLevels} levels deep`;
+  const text = unstorableIn(value);
+  return text === undefined ? undefined : `${name} ${faultOfText(text)}`;
+}
+
+/** The first text in a value, of a name or a member, that is not storable. For a value that is not too deep. */
+function unstorableIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return isStorableText(value) ? undefined : value;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const found = isStorableText(name) ? unstorableIn(member) : name;
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function isOfKind(value: unknown, kind: FieldKind): value is number | string | boolean {

@@ -182,6 +182,20 @@ describe('the read of a window', () => {
     expect(broken?.raw.isWellFormed()).toBe(true);
   });
 
+  it.each([
+    ['a value', '"downtimeCode":"a\\u0000b"', 'downtimeCode'],
+    ['an extra field', '"note":{"a":["\\u0000"]}', 'note'],
+    ['a name', '"n\\u0000":1', 'the name of the field'],
+  ])('G2: a record with the character U+0000 is quarantined as it came: %s', async (_, fields, named) => {
+    const { read } = await readerOver(around(textOfDay(fields)));
+    const reading = await read();
+    expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(['2024-01-01', '2024-01-03']);
+    const [broken] = reading.quarantined;
+    expect(broken?.reason).toContain(named);
+    expect(broken?.reason).toContain('U+0000');
+    expect(broken?.raw).toContain(fields);
+  });
+
   it('a pair of surrogates, U+FFFD and text beyond Latin-1 are text', async () => {
     const { read } = await readerOver(around(textOfDay('"downtimeCode":"\\ud83d\\ude00 \uFFFD é 油井"')));
     const { rows } = await read();
