@@ -61,7 +61,7 @@ const push = (file: string, ...flags: string[]): string[] => ['push', 'network-p
 /** Waits until this many runs are planned: each is then worked, or waits for another run. */
 async function untilPlanned(home: CliHome, runs: number): Promise<void> {
   for (;;) {
-    const warehouse = createDuckdbWarehouse({ ...settings, path: home.warehouseFile });
+    const warehouse = createDuckdbWarehouse({ ...settings, path: home.warehouseFile, lockWaitMs: 60_000 });
     const [[planned] = []] = await ask(warehouse, "SELECT count(*) FROM run WHERE state = 'running'");
     await warehouse.close();
     if (Number(planned) === runs) return;

@@ -56,7 +56,7 @@ describe('two queues on one warehouse, in trouble', () => {
     const [key = ''] = await idKeys();
     const id = await client.get(key);
     await client.flushall();
-    await vi.waitFor(async () => expect(await client.get(key)).toBe(id), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await client.get(key)).toBe(id), { timeout: patienceMs });
     const runId = await push(scene, 'one', pipes);
     await pipesPast(scene, 2_000);
     one.signal('SIGKILL');

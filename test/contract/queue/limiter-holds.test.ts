@@ -60,7 +60,7 @@ describe('a hold of the service', () => {
     const [told, other] = (await scene.limiters(2, { concurrency: 2, maxHoldMs: 500 })) as Pair;
     const heldAtMs = await scene.nowMs();
     await expect(told.pauseAll(1e12)).rejects.toBeInstanceOf(ServiceHoldError);
-    await expect.poll(() => other.enter(never).catch(() => undefined), { timeout: 10_000 }).toBeDefined();
+    await expect.poll(() => other.enter(never).catch(() => undefined)).toBeDefined();
     expect((await scene.nowMs()) - heldAtMs).toBeGreaterThanOrEqual(500);
   });
 
@@ -70,10 +70,10 @@ describe('a hold of the service', () => {
     await worker.pauseAll(300);
     (await worker.enter(never))();
     await expect(worker.pauseAll(300)).rejects.toBeInstanceOf(ServiceHoldError);
-    await expect.poll(() => holdsOf(scene).read(), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => holdsOf(scene).read()).toBeUndefined();
     (await answered.enter(never))();
     await expect(answered.pauseAll(300)).rejects.toBeInstanceOf(ServiceHoldError);
-    await expect.poll(() => holdsOf(scene).read(), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => holdsOf(scene).read()).toBeUndefined();
     answered.noteAnswer();
     await expect(answered.pauseAll(300)).resolves.toBeUndefined();
   });
