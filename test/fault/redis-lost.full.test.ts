@@ -1,20 +1,8 @@
 /** At the real times: the beat of the lost queue is 45 s old before another one takes over. */
 import { describe, expect, it } from 'vitest';
-import { generatedDaily } from '../../src/testing-server/data/generated-daily.ts';
-import { startTestingServer } from '../../src/testing-server/testing-server.ts';
 import type { CliHome } from '../support/cli.ts';
-import {
-  expectComplete,
-  from,
-  homeOn,
-  killHard,
-  latencyMs,
-  settledPast,
-  startRun,
-  to,
-  wellCount,
-} from '../support/disturbed-export.ts';
-import { privateRedisLack, startPrivateRedis } from '../support/redis.ts';
+import { expectComplete, killHard, settledPast, wellCount, withQueuedExport } from '../support/disturbed-export.ts';
+import { privateRedisLack } from '../support/redis.ts';
 
 describe('a Redis that lost its data', () => {
   it('G7, G11: a run is revived from the warehouse after Redis lost its data, once the last beat is 45 s old', async ({
@@ -22,24 +10,19 @@ describe('a Redis that lost its data', () => {
   }) => {
     const lack = privateRedisLack();
     skip(lack !== undefined, lack);
-    await using redis = await startPrivateRedis({ appendonly: false });
-    await using server = await startTestingServer({
-      latencyMs,
-      data: generatedDaily({ seed: 13, wells: wellCount, fromDay: from, toDay: to }),
+    await withQueuedExport({ seed: 13, appendonly: false }, async ({ redis, home, runId }) => {
+      const worker = home.start(['worker']);
+      await settledPast(redis.url, home, runId, Math.floor(wellCount / 4));
+      await killHard(worker);
+      await redis.kill();
+      await redis.restart();
+      // Workers of the lost queue may still be alive, as far as can be known.
+      const early = await home.start(['worker']).ended;
+      expect(early.code, early.stderr).toBe(5);
+      expect(early.stderr).toMatch(/may start in \d+ s/);
+      await startedAtLast(home);
+      await expectComplete(home, runId);
     });
-    await using home = await homeOn(server, redis.url);
-    const runId = await startRun(home);
-    const worker = home.start(['worker']);
-    await settledPast(redis.url, home, runId, Math.floor(wellCount / 4));
-    await killHard(worker);
-    await redis.kill();
-    await redis.restart();
-    // Workers of the lost queue may still be alive, as far as can be known.
-    const early = await home.start(['worker']).ended;
-    expect(early.code, early.stderr).toBe(5);
-    expect(early.stderr).toMatch(/may start in \d+ s/);
-    await startedAtLast(home);
-    await expectComplete(home, runId);
   });
 });
 

@@ -2,15 +2,17 @@
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import type { TestingServer } from '../../src/testing-server/testing-server.ts';
+import { generatedDaily } from '../../src/testing-server/data/generated-daily.ts';
+import { startTestingServer } from '../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome, type RunningCommand } from './cli.ts';
+import { startPrivateRedis, type PrivateRedis } from './redis.ts';
 
 export const wellCount = 200;
 const years = 5;
 /** Slow enough to kill it during its work, on any machine. */
-export const latencyMs = 100;
-export const from = `${2026 - years}-01-01`;
-export const to = '2026-01-01';
+const latencyMs = 100;
+const from = `${2026 - years}-01-01`;
+const to = '2026-01-01';
 
 /** Small chunks and batches, so that it can be killed in between. */
 const config = `
@@ -19,11 +21,26 @@ export: { chunkWells: 10, batchRows: 1500 }
 queue: { baseDelayMs: 200, maxDelayMs: 1000 }
 `;
 
-export function homeOn(server: TestingServer, redisUrl: string): Promise<CliHome> {
-  return cliHome(server.url, { redisUrl, config });
+/** A queued export, at a Redis of its own, that nobody works yet. */
+interface QueuedExport {
+  readonly redis: PrivateRedis;
+  readonly home: CliHome;
+  readonly runId: string;
 }
 
-export async function startRun(home: CliHome): Promise<string> {
+/** Hands the export to `disturb`; what it stands on ends with it. `appendonly`: whether the Redis keeps its data. */
+export async function withQueuedExport(
+  { seed, appendonly }: { readonly seed: number; readonly appendonly: boolean },
+  disturb: (queued: QueuedExport) => Promise<void>,
+): Promise<void> {
+  await using redis = await startPrivateRedis({ appendonly });
+  const data = generatedDaily({ seed, wells: wellCount, fromDay: from, toDay: to });
+  await using server = await startTestingServer({ latencyMs, data });
+  await using home = await cliHome(server.url, { redisUrl: redis.url, config });
+  await disturb({ redis, home, runId: await startRun(home) });
+}
+
+async function startRun(home: CliHome): Promise<string> {
   const wells = await home.write('wells.csv', ['uwi', ...(await uwisOf(home))].join('\n'));
   const started = await home.run([
     'export',

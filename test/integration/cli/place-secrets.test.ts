@@ -78,6 +78,21 @@ test('G10, G11: where an address is kept or shown, its password is not', async (
 
 const placed = 'S3cr3tPW';
 
+/** A worker, a list and the doctor each refuse the setting with these words, and without the secret. */
+async function expectRefused(home: CliHome, words: string): Promise<void> {
+  for (const [code, ...args] of [
+    [2, 'worker'],
+    [2, 'runs', 'list', '--json'],
+    [5, 'doctor'],
+  ] as const) {
+    const ended = await home.here(args);
+    const shown = ended.stdout + ended.stderr;
+    expect(shown).toContain(words);
+    expect(shown).not.toContain(placed);
+    expect(ended.code, shown).toBe(code);
+  }
+}
+
 test.each([
   `redis:bob:${placed}@127.0.0.1:1`,
   `redis:/bob:${placed}@127.0.0.1:1`,
@@ -88,32 +103,13 @@ test.each([
 ])('G10: the Redis address %s is refused by its setting, and not shown', async (url) => {
   await using home = await cliHome('http://127.0.0.1:1');
   Object.assign(home.env, { WELLSYNC_REDIS_URL: url });
-  for (const [code, ...words] of [
-    [2, 'worker'],
-    [2, 'runs', 'list', '--json'],
-    [5, 'doctor'],
-  ] as const) {
-    const ended = await home.here(words);
-    const shown = ended.stdout + ended.stderr;
-    expect(shown).toContain('redis.url (WELLSYNC_REDIS_URL): must be redis://');
-    expect(shown).not.toContain(placed);
-    expect(ended.code, shown).toBe(code);
-  }
+  await expectRefused(home, 'redis.url (WELLSYNC_REDIS_URL): must be redis://');
 });
 
 test('G10: a bare % in the password of Redis is refused with the way to write it, and not shown', async () => {
   await using home = await cliHome('http://127.0.0.1:1');
   Object.assign(home.env, { WELLSYNC_REDIS_URL: `redis://default:p%${placed}@127.0.0.1:1` });
-  for (const [code, ...words] of [
-    [2, 'worker'],
-    [5, 'doctor'],
-  ] as const) {
-    const ended = await home.here(words);
-    const shown = ended.stdout + ended.stderr;
-    expect(shown).toContain('redis.url (WELLSYNC_REDIS_URL): has a % that encodes nothing: write % as %25');
-    expect(shown).not.toContain(placed);
-    expect(ended.code, shown).toBe(code);
-  }
+  await expectRefused(home, 'redis.url (WELLSYNC_REDIS_URL): has a % that encodes nothing: write % as %25');
 });
 
 test.each([
@@ -126,30 +122,11 @@ test.each([
 ])('G10: the warehouse at %s followed by a secret is refused, not made and not shown', async (address, words) => {
   await using home = await cliHome('http://127.0.0.1:1');
   Object.assign(home.env, { WELLSYNC_WAREHOUSE: `${address}${placed}@h/x.duckdb` });
-  for (const [code, ...args] of [
-    [2, 'worker'],
-    [2, 'runs', 'list', '--json'],
-    [5, 'doctor'],
-  ] as const) {
-    const ended = await home.here(args);
-    const shown = ended.stdout + ended.stderr;
-    expect(shown).toContain(words);
-    expect(shown).not.toContain(placed);
-    expect(ended.code, shown).toBe(code);
-  }
+  await expectRefused(home, words);
   expect((await readdir(home.folder)).filter((name) => name.includes('duckdb'))).toEqual([]);
 });
 
 test('G10: a parameter in the path of the service is refused, and not shown', async () => {
   await using home = await cliHome(`http://127.0.0.1:1/pds;token=${placed}`);
-  for (const [code, ...words] of [
-    [2, 'worker'],
-    [5, 'doctor'],
-  ] as const) {
-    const ended = await home.here(words);
-    const shown = ended.stdout + ended.stderr;
-    expect(shown).toContain('service.url (WELLSYNC_SERVICE_URL): must hold no ; in its path');
-    expect(shown).not.toContain(placed);
-    expect(ended.code, shown).toBe(code);
-  }
+  await expectRefused(home, 'service.url (WELLSYNC_SERVICE_URL): must hold no ; in its path');
 });
