@@ -15,7 +15,8 @@ const fullFiles = [
   '*.property.test.ts',
   'export-matrix*.test.ts',
   'push-file.test.ts',
-  'duckdb.test.ts',
+  'duckdb-ledger.test.ts',
+  'duckdb-rows.test.ts',
 ];
 const usualSetup = ['test/support/property-seed.ts'];
 const fullSetup = [...usualSetup, 'test/support/full-suite-setup.ts'];

@@ -18,21 +18,23 @@ import { describeRetention } from './suites/retention.ts';
 import { describeSoundDays } from './suites/sound-days.ts';
 import { describeUnverified } from './suites/unverified.ts';
 
-/** What a warehouse stores and answers, and its ledger. */
-export function describeWarehouse(name: string, open: OpenWarehouse): void {
+const suites = {
+  /** The rows of daily production, and what is known of them. */
+  rows: [describeGuards, describeMerge, describeOrder, describeQuery, describeSoundDays, describeUnverified],
+  /** The ledger, and what jobs of their own write. */
+  ledger: [describeCleanup, describeDefinitions, describeLedger, describeOwnership, describePushes, describeRetention],
+} as const;
+
+type Part = keyof typeof suites;
+
+/** What a warehouse stores and answers, and its ledger; by `parts`, so that files of a test can run side by side. */
+export function describeWarehouse(
+  name: string,
+  open: OpenWarehouse,
+  parts: readonly Part[] = ['rows', 'ledger'],
+): void {
   describe(`the warehouse on ${name}`, () => {
-    describeCleanup(open);
-    describeDefinitions(open);
-    describeGuards(open);
-    describeLedger(open);
-    describeMerge(open);
-    describeOwnership(open);
-    describeOrder(open);
-    describePushes(open);
-    describeQuery(open);
-    describeRetention(open);
-    describeSoundDays(open);
-    describeUnverified(open);
+    for (const part of parts) for (const describeSuite of suites[part]) describeSuite(open);
   });
 }
 
