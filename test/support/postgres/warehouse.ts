@@ -47,7 +47,7 @@ function openWarehouse(database: FreshDatabase): WarehouseUnderTest {
   };
 }
 
-function handleOf(url: string, service?: ServiceIdentity): WarehouseHandle {
+export function handleOf(url: string, service?: ServiceIdentity): WarehouseHandle {
   return createPostgresWarehouse({
     address: parsePostgresAddress(url),
     password: () => Promise.resolve(undefined),

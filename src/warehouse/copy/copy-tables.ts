@@ -1,0 +1,176 @@
+/**
+ * Copies the tables of a DuckDB warehouse to PostgreSQL, by steps that each commit rows with the place up to which they
+ * were copied: a copy that was killed goes on there. The tables are compared whole before the copy counts as one.
+ *
+ *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
+ */
+import { UsageError } from '../../core/base/errors.ts';
+import type { SqlColumns, SqlDatabase, SqlSession, SqlValue } from '../sql/session.ts';
+import {
+  columnsByTable,
+  copiedColumns,
+  type CopiedTable,
+  copiedTables,
+  requireAllCopied,
+  targetOf,
+} from './copied-tables.ts';
+import { checksumOf, type TableChecksum } from './row-checksum.ts';
+
+/** Rows in one step: some MB. */
+const rowsInStep = 10_000;
+
+export interface CopiedRows extends TableChecksum {
+  readonly table: string;
+}
+
+/** Called after each step with the rows of a table that were copied so far, or compared. */
+export type OnCopied = (table: string, what: 'copied' | 'compared', rows: number) => void;
+
+/**
+ * Nobody may write to either meanwhile. Throws UsageError if the target holds rows that are not of this copy, or if the
+ * two differ in the end.
+ */
+export async function copyTables(
+  source: SqlDatabase,
+  target: SqlDatabase,
+  onCopied: OnCopied,
+): Promise<readonly CopiedRows[]> {
+  const here = await source.transact(columnsByTable);
+  requireAllCopied(here);
+  const sourceId = await source.transact(readId);
+  await target.transact((session) => begin(session, sourceId));
+  const there = await target.transact(columnsByTable);
+  const tables = copiedTables.map((table) => ({ table, columns: copiedColumns(table, here, there) }));
+  for (const each of tables) await copyTable(source, target, each, onCopied);
+  const copied: CopiedRows[] = [];
+  for (const each of tables) copied.push(await compareTable(source, target, each, onCopied));
+  const identity = await source.transact(readIdentity);
+  await target.transact((session) => finish(session, identity));
+  return copied;
+}
+
+interface Identity {
+  readonly warehouse_id: string;
+  readonly service: string | null;
+  readonly epoch: number;
+  readonly created_at: string;
+  readonly pruned_at: string | null;
+  readonly history_horizon: string | null;
+}
+
+async function readIdentity(session: SqlSession): Promise<Identity> {
+  const [row] = await session.rows<Identity>(
+    'SELECT warehouse_id, service, epoch, created_at, pruned_at, history_horizon FROM warehouse',
+  );
+  if (row === undefined) throw new Error('the table warehouse has no row');
+  return row;
+}
+
+async function readId(session: SqlSession): Promise<string> {
+  return (await readIdentity(session)).warehouse_id;
+}
+
+/** Throws UsageError if the target holds rows that are not of this copy. */
+async function begin(session: SqlSession, sourceId: string): Promise<void> {
+  const tables = await columnsByTable(session);
+  if (tables.has('internal.copied_table')) {
+    const others = await session.rows('SELECT 1 FROM internal.copied_table WHERE source_id <> $1', [sourceId]);
+    if (others.length > 0) throw notEmpty('a copy of another warehouse was begun there');
+    return;
+  }
+  for (const table of copiedTables) {
+    const found = await session.rows(`SELECT 1 FROM ${targetOf(table)} LIMIT 1`);
+    if (found.length > 0) throw notEmpty(`${targetOf(table)} has rows`);
+  }
+  await session.run(
+    'CREATE TABLE internal.copied_table (name TEXT PRIMARY KEY, place BIGINT NOT NULL, source_id TEXT NOT NULL)',
+  );
+  await session.run(`INSERT INTO internal.copied_table VALUES ('', 0, $1)`, [sourceId]);
+}
+
+function notEmpty(what: string): UsageError {
+  return new UsageError(`the warehouse to copy to is not empty: ${what}`, { hint: 'Create a new database for it.' });
+}
+
+interface TableColumns {
+  readonly table: CopiedTable;
+  readonly columns: readonly string[];
+}
+
+type Row = Readonly<Record<string, SqlValue>>;
+
+async function copyTable(
+  source: SqlDatabase,
+  target: SqlDatabase,
+  { table, columns }: TableColumns,
+  onCopied: OnCopied,
+): Promise<void> {
+  const { name } = table;
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  const readers: SqlColumns<Row> = Object.fromEntries(
+    columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
+  );
+  const end = await source.transact((session) => endOf(session, name));
+  for (let place = await target.transact((session) => placeOf(session, name)); place < end;) {
+    const next = Math.min(end, place + rowsInStep);
+    const rows = await source.transact((session) =>
+      session.rows<Row>(
+        `SELECT ${names} FROM ${name} WHERE ${session.dialect.rowId} >= $1 AND ${session.dialect.rowId} < $2`,
+        [place, next],
+      ),
+    );
+    await target.transact(async (session) => {
+      await session.append(targetOf(table), readers, rows);
+      await session.run(
+        `INSERT INTO internal.copied_table SELECT $1, $2, source_id FROM internal.copied_table WHERE name = ''
+         ON CONFLICT (name) DO UPDATE SET place = excluded.place`,
+        [name, next],
+      );
+    });
+    onCopied(name, 'copied', next);
+    place = next;
+  }
+}
+
+async function endOf(session: SqlSession, name: string): Promise<number> {
+  const [row] = await session.rows<{ end: number }>(
+    `SELECT coalesce(max(${session.dialect.rowId}) + 1, 0) AS "end" FROM ${name}`,
+  );
+  return row?.end ?? 0;
+}
+
+async function placeOf(session: SqlSession, name: string): Promise<number> {
+  const [row] = await session.rows<{ place: number }>('SELECT place FROM internal.copied_table WHERE name = $1', [
+    name,
+  ]);
+  return row?.place ?? 0;
+}
+
+async function compareTable(
+  source: SqlDatabase,
+  target: SqlDatabase,
+  { table, columns }: TableColumns,
+  onCopied: OnCopied,
+): Promise<CopiedRows> {
+  const here = await source.transact((session) => checksumOf(session, table.name, columns));
+  const there = await target.transact((session) => checksumOf(session, targetOf(table), columns));
+  onCopied(table.name, 'compared', here.rows);
+  if (here.rows === there.rows && here.checksum === there.checksum) return { table: table.name, ...here };
+  throw new UsageError(
+    `the table ${table.name} has ${here.rows} rows here and ${there.rows} there, or others: the copy does not count`,
+    { hint: 'Stop all workers of both, and copy to a new database.' },
+  );
+}
+
+/** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
+async function finish(session: SqlSession, identity: Identity): Promise<void> {
+  const { warehouse_id: id, service, epoch, created_at: createdAt, pruned_at: prunedAt } = identity;
+  await session.run(
+    `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6`,
+    [id, service, epoch + 1, createdAt, prunedAt, identity.history_horizon],
+  );
+  await session.rows(
+    `SELECT setval(pg_get_serial_sequence('well_key', 'well_id'), greatest((SELECT max(well_id) FROM well_key), 1))`,
+  );
+  await session.run('DROP TABLE internal.copied_table');
+}

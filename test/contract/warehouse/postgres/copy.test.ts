@@ -1,0 +1,75 @@
+/** A DuckDB warehouse that moves to PostgreSQL, with all that it holds. */
+import { describe, expect, it } from 'vitest';
+import { copyTables } from '../../../../src/warehouse/copy/copy-tables.ts';
+import { shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
+import { databaseOf } from '../../../../src/warehouse/duckdb/file/sql-database.ts';
+import { migrate } from '../../../../src/warehouse/postgres/schema/migrations.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
+import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
+import { handleOf } from '../../../support/postgres/warehouse.ts';
+import { ask, at, dailyRows, dayOf, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';
+import { openTemporaryDuckdb, settings } from '../../../support/warehouse-duckdb.ts';
+
+const lack = await postgresLack('newest');
+
+/** Rows, corrections, a quarantined record, a deletion and its plan, by the ports. */
+async function fill({ warehouse }: Awaited<ReturnType<typeof openTemporaryDuckdb>>): Promise<void> {
+  const odd = row(40, dayOf(1), { oilRate: 0.1 + 0.2, gasRate: -0, choke: null }, '{"a": 1.10, "b": "\\u00e9"}');
+  await load(warehouse, [reading(dailyRows(31)), reading([odd], { unit: 1, uwi: "O'Brien\t\\N\n2" })]);
+  await load(warehouse, [reading([...dailyRows(30), row(31, dayOf(31), { oilRate: 7 })])]);
+  await load(warehouse, [reading(dailyRows(31), { quarantined: [unreadable({ day: dayOf(2) })] })]);
+  await warehouse.ledger.profiles.save('https://service.example', '{"page": 1}', at('2024-01-01'));
+}
+
+describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
+  it('holds the same rows of every table, goes on where it was stopped, and is worked on as before', async () => {
+    const duckdb = await openTemporaryDuckdb();
+    const { url } = await databaseOfTest();
+    const file = shareDatabaseFile({ ...settings, path: duckdb.path });
+    const address = parsePostgresAddress(url);
+    const target = new PostgresDatabase({
+      address,
+      password: () => Promise.resolve(undefined),
+      retryMs: 20_000,
+      prepare: (session) => migrate(session, address.location),
+    });
+    const moved = handleOf(url);
+    try {
+      await fill(duckdb);
+      const steps: string[] = [];
+      const stopped = copyTables(databaseOf(file), target, (table, what) => {
+        steps.push(table);
+        if (what === 'compared') throw new Error('stopped');
+      });
+      await expect(stopped).rejects.toThrow('stopped');
+      const again: string[] = [];
+      const copied = await copyTables(databaseOf(file), target, (table, what) => {
+        if (what === 'copied') again.push(table);
+      });
+      expect(steps).toContain('internal.daily_production');
+      expect(again).toEqual([]);
+      expect(copied.find(({ table }) => table === 'internal.daily_production')).toMatchObject({ rows: 32 });
+      expect(copied.find(({ table }) => table === 'daily_production_history')?.rows).toBeGreaterThan(0);
+
+      expect(await moved.ledger.ownership.read()).toMatchObject({
+        ...(await duckdb.warehouse.ledger.ownership.read()),
+        epoch: 1,
+      });
+      const sql =
+        'SELECT uwi, production_day, oil_rate, gas_rate, extras FROM daily_production ORDER BY uwi, production_day';
+      expect(await ask(moved, sql)).toEqual(await ask(duckdb.warehouse, sql));
+      // The same reading changes nothing, and a new well has a key of its own.
+      const [same, fresh] = await load(moved, [
+        reading(dailyRows(31), { quarantined: [unreadable({ day: dayOf(2) })] }),
+        reading(dailyRows(2), { unit: 1, uwi: 'new' }),
+      ]);
+      expect(same?.counts).toMatchObject({ unchanged: 31, inserted: 0, updated: 0, removed: 0 });
+      expect(fresh?.counts).toMatchObject({ inserted: 2 });
+      await expect(copyTables(databaseOf(file), target, () => undefined)).rejects.toThrow(/not empty/);
+    } finally {
+      await Promise.all([file.release(), target.close(), moved.close()]);
+      await duckdb.dispose();
+    }
+  });
+});
