@@ -2,7 +2,7 @@ import { UsageError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { createDuckdbWarehouse, type DuckdbSettings } from './duckdb/duckdb-warehouse.ts';
 import type { WarehouseHandle } from './port/warehouse.ts';
-import { createPostgresWarehouse } from './postgres/postgres-warehouse.ts';
+import { createPostgresWarehouse, type PostgresWarehouseSettings } from './postgres/postgres-warehouse.ts';
 import { passwordReader, type PasswordSettings } from './postgres/server/password.ts';
 import { isPostgresAddress, parsePostgresAddress } from './postgres/server/postgres-address.ts';
 
@@ -17,10 +17,15 @@ export type WarehouseSettings = Omit<DuckdbSettings, 'path'> &
  * `postgres://USER@HOST:PORT/DATABASE`. Throws UsageError for any other address.
  */
 export function createWarehouse(address: string, settings: WarehouseSettings): WarehouseHandle {
-  if (isPostgresAddress(address)) return postgresWarehouse(address, settings);
+  if (isPostgresAddress(address)) return createPostgresWarehouse(postgresSettings(address, settings));
+  return createDuckdbWarehouse({ ...settings, path: duckdbPath(address) });
+}
+
+/** The path in `duckdb:PATH`. Throws UsageError for any other address. */
+export function duckdbPath(address: string): string {
   const [scheme, path] = partsOf(address);
   const fault = scheme === 'duckdb' ? pathFault(path) : `${scheme ?? 'an address without a scheme'} is not supported`;
-  if (fault === undefined) return createDuckdbWarehouse({ ...settings, path });
+  if (fault === undefined) return path;
   throw new UsageError(`the warehouse's address is not usable: ${fault}`, {
     hint: 'Write duckdb:PATH, for example duckdb:./data/warehouse.duckdb, or postgres://USER@HOST:PORT/DATABASE.',
   });
@@ -29,10 +34,11 @@ export function createWarehouse(address: string, settings: WarehouseSettings): W
 /** A failover takes less. */
 const usualRetryMs = 60_000;
 
-function postgresWarehouse(text: string, settings: WarehouseSettings): WarehouseHandle {
+/** Throws UsageError for an address that is not usable. */
+export function postgresSettings(text: string, settings: WarehouseSettings): PostgresWarehouseSettings {
   const address = parsePostgresAddress(text);
   const { service, lockWaitMs: retryMs = usualRetryMs } = settings;
-  return createPostgresWarehouse({ address, service, retryMs, password: passwordReader(address, settings) });
+  return { address, service, retryMs, password: passwordReader(address, settings) };
 }
 
 /** Scheme, undefined without one, and rest. */

@@ -1,4 +1,4 @@
-/** `wellsync warehouse`: copies the warehouse, puts it in order, and says what it holds. */
+/** `wellsync warehouse`: copies and moves the warehouse, puts it in order, and says what it holds. */
 import type { Command } from 'commander';
 import type { OptimizeOptions } from '../actions/optimize.ts';
 import type { BackupOptions } from '../actions/warehouse.ts';
@@ -21,6 +21,17 @@ export function addWarehouseCommand(program: Command, shell: Shell): void {
     .addHelpText('after', backupExplanation)
     .action(actionOf(shell, async (invocation: Invocation<BackupOptions>) => (await actions()).backUpTo(invocation)));
   group
+    .command('copy')
+    .argument('<from>', 'duckdb:PATH')
+    .argument('<to>', 'postgres://USER@HOST:PORT/DATABASE, an empty database')
+    .description('move the warehouse from a DuckDB file to PostgreSQL, with all that it holds')
+    .addHelpText('after', copyExplanation)
+    .action(
+      actionOf(shell, async (invocation: Invocation<object>) =>
+        (await import('../actions/copy-warehouse.ts')).copyWarehouse(invocation),
+      ),
+    );
+  group
     .command('optimize')
     .description('rewrite daily production by well and date, also while workers work')
     .option('--dry-run', 'say what would be rewritten; write nothing')
@@ -31,6 +42,16 @@ export function addWarehouseCommand(program: Command, shell: Shell): void {
       ),
     );
 }
+
+const copyExplanation = `
+Stop all workers first. Rows, history, coverage, runs, plans and the audit are
+copied, and every table is compared by a checksum of its rows; the file stays as
+it is. The copy may be stopped or killed at any time: the same command goes on
+where it was. The database is a warehouse only once all is equal, with the id of
+the file: work on one of the two from then on.
+
+The password is that of warehouse.passwordFile, or of PGPASSWORD.
+${examples(['wellsync warehouse copy duckdb:./data/warehouse.duckdb postgres://wellsync@db/production'])}`;
 
 const optimizeExplanation = `
 Each night adds its rows at the end, as one more piece of each well, and a well

@@ -4,7 +4,7 @@
  *
  *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
  */
-import { UsageError } from '../../core/base/errors.ts';
+import { AbortedError, UsageError } from '../../core/base/errors.ts';
 import type { SqlColumns, SqlDatabase, SqlSession, SqlValue } from '../sql/session.ts';
 import {
   columnsByTable,
@@ -23,8 +23,13 @@ export interface CopiedRows extends TableChecksum {
   readonly table: string;
 }
 
-/** Called after each step with the rows of a table that were copied so far, or compared. */
-export type OnCopied = (table: string, what: 'copied' | 'compared', rows: number) => void;
+/** What a copy tells, and how it is told to stop. */
+export interface CopyWatch {
+  /** Called after each step with the rows of a table that were copied so far, or compared. */
+  readonly onStep: (table: string, what: 'copied' | 'compared', rows: number) => void;
+  /** Ends the copy between two steps, with AbortedError. */
+  readonly signal?: AbortSignal | undefined;
+}
 
 /**
  * Nobody may write to either meanwhile. Throws UsageError if the target holds rows that are not of this copy, or if the
@@ -33,7 +38,7 @@ export type OnCopied = (table: string, what: 'copied' | 'compared', rows: number
 export async function copyTables(
   source: SqlDatabase,
   target: SqlDatabase,
-  onCopied: OnCopied,
+  watch: CopyWatch,
 ): Promise<readonly CopiedRows[]> {
   const here = await source.transact(columnsByTable);
   requireAllCopied(here);
@@ -41,9 +46,9 @@ export async function copyTables(
   await target.transact((session) => begin(session, sourceId));
   const there = await target.transact(columnsByTable);
   const tables = copiedTables.map((table) => ({ table, columns: copiedColumns(table, here, there) }));
-  for (const each of tables) await copyTable(source, target, each, onCopied);
+  for (const each of tables) await copyTable(source, target, each, watch);
   const copied: CopiedRows[] = [];
-  for (const each of tables) copied.push(await compareTable(source, target, each, onCopied));
+  for (const each of tables) copied.push(await compareTable(source, target, each, watch));
   const identity = await source.transact(readIdentity);
   await target.transact((session) => finish(session, identity));
   return copied;
@@ -103,7 +108,7 @@ async function copyTable(
   source: SqlDatabase,
   target: SqlDatabase,
   { table, columns }: TableColumns,
-  onCopied: OnCopied,
+  watch: CopyWatch,
 ): Promise<void> {
   const { name } = table;
   const names = columns.map((column) => `"${column}"`).join(', ');
@@ -127,9 +132,15 @@ async function copyTable(
         [name, next],
       );
     });
-    onCopied(name, 'copied', next);
+    toldOf(watch, name, 'copied', next);
     place = next;
   }
+}
+
+function toldOf({ onStep, signal }: CopyWatch, ...step: Parameters<CopyWatch['onStep']>): void {
+  onStep(...step);
+  if (signal?.aborted !== true) return;
+  throw new AbortedError('the copy was stopped: the same command goes on where it was');
 }
 
 async function endOf(session: SqlSession, name: string): Promise<number> {
@@ -150,11 +161,11 @@ async function compareTable(
   source: SqlDatabase,
   target: SqlDatabase,
   { table, columns }: TableColumns,
-  onCopied: OnCopied,
+  watch: CopyWatch,
 ): Promise<CopiedRows> {
   const here = await source.transact((session) => checksumOf(session, table.name, columns));
   const there = await target.transact((session) => checksumOf(session, targetOf(table), columns));
-  onCopied(table.name, 'compared', here.rows);
+  toldOf(watch, table.name, 'compared', here.rows);
   if (here.rows === there.rows && here.checksum === there.checksum) return { table: table.name, ...here };
   throw new UsageError(
     `the table ${table.name} has ${here.rows} rows here and ${there.rows} there, or others: the copy does not count`,

@@ -74,6 +74,27 @@ describe.skipIf(lack !== undefined)(`a warehouse in PostgreSQL${lack === undefin
     expect(copied.stderr).toMatch(/pg_dump/);
   });
 
+  test('G1, G2: takes the place of a DuckDB file that was copied to it', async () => {
+    await using server = await startTestingServer({
+      data: generatedDaily({ seed: 5, wells: 4, fromDay: '2024-01-01', toDay: '2024-03-01' }),
+    });
+    const { url } = await databaseOfRole();
+    await using inFile = await cliHome(server.url);
+    await exported(inFile);
+    const content = await contentOf(inFile);
+    const from = `duckdb:${inFile.warehouseFile}`;
+    const copied = await inFile.here(['warehouse', 'copy', from, url]);
+    expect(copied.code, copied.stderr).toBe(0);
+    expect(copied.stdout).toMatch(/both warehouses hold the same/);
+    await using inPostgres = await cliHome(server.url, { warehouseUrl: url });
+    expect(await contentOf(inPostgres)).toEqual(content);
+    expect(await exported(inPostgres)).toMatchObject({ counts: { inserted: 0, updated: 0, removed: 0 } });
+    const again = await inFile.here(['warehouse', 'copy', from, url]);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/is not empty/)]);
+    const toFile = await inFile.here(['warehouse', 'copy', url, 'duckdb:x']);
+    expect([toFile.code, toFile.stderr]).toEqual([2, expect.stringMatching(/to PostgreSQL alone/)]);
+  });
+
   test('is not made by a command that only reads', async () => {
     const { url, run } = await databaseOfRole();
     await using home = await cliHome('http://127.0.0.1:9', { warehouseUrl: url });
