@@ -5,6 +5,8 @@ export interface CopiedTable {
   readonly name: string;
   /** Its name in PostgreSQL, where that differs. */
   readonly target?: string;
+  /** Rows hold bodies and reports, of which thousands do not fit into memory (G8). */
+  readonly isWide?: boolean;
   /** Columns that PostgreSQL derives from others. */
   readonly derived?: readonly string[];
 }
@@ -17,8 +19,6 @@ export const copiedTables: readonly CopiedTable[] = [
     'daily_production_history',
     'watermark',
     'coverage',
-    'quarantine',
-    'run',
     'run_unit',
     'run_target',
     'unknown_target',
@@ -27,17 +27,15 @@ export const copiedTables: readonly CopiedTable[] = [
     'push_ledger',
     'push_body_limit',
     'cleanup_plan',
-    'cleanup_target',
     'deletion_audit',
     'deletion_audit_head',
     'time_series',
     'time_series_history',
-    'well',
-    'well_history',
     'service_alias',
     'service_profile',
     'profile_probe',
   ].map((name) => ({ name })),
+  ...['run', 'quarantine', 'cleanup_target', 'well', 'well_history'].map((name) => ({ name, isWide: true })),
   { name: 'feed_month', target: 'internal.feed_touch' },
 ];
 

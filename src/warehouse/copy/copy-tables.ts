@@ -18,6 +18,7 @@ import { checksumOf, type TableChecksum } from './row-checksum.ts';
 
 /** Rows in one step: some MB. */
 const rowsInStep = 10_000;
+const wideRowsInStep = 200;
 
 export interface CopiedRows extends TableChecksum {
   readonly table: string;
@@ -110,14 +111,15 @@ async function copyTable(
   { table, columns }: TableColumns,
   watch: CopyWatch,
 ): Promise<void> {
-  const { name } = table;
+  const { name, isWide = false } = table;
+  const step = isWide ? wideRowsInStep : rowsInStep;
   const names = columns.map((column) => `"${column}"`).join(', ');
   const readers: SqlColumns<Row> = Object.fromEntries(
     columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
   const end = await source.transact((session) => endOf(session, name));
   for (let place = await target.transact((session) => placeOf(session, name)); place < end;) {
-    const next = Math.min(end, place + rowsInStep);
+    const next = Math.min(end, place + step);
     const rows = await source.transact((session) =>
       session.rows<Row>(
         `SELECT ${names} FROM ${name} WHERE ${session.dialect.rowId} >= $1 AND ${session.dialect.rowId} < $2`,

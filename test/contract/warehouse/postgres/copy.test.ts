@@ -41,7 +41,7 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       const stop = new AbortController();
       const stopped = copyTables(databaseOf(file), target, {
         onStep: (table) => {
-          if (table === 'run') stop.abort();
+          if (table === 'coverage') stop.abort();
         },
         signal: stop.signal,
       });
