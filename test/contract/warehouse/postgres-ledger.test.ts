@@ -6,5 +6,5 @@ import { describeWarehouse } from './suite.ts';
 const lack = await postgresLack('newest');
 
 describe.skipIf(lack !== undefined)(`the newest PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
-  describeWarehouse('PostgreSQL', temporaryPostgres('newest'));
+  describeWarehouse('PostgreSQL', temporaryPostgres('newest'), ['ledger']);
 });
