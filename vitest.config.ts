@@ -1,6 +1,7 @@
 /** The tests, by what they stand on: one project a folder of test/. */
 import { defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
+import { ProjectSequencer } from './test/support/project-sequencer.ts';
 import { RunSummaryReporter } from './test/support/run-summary-reporter.ts';
 import { isFullSuite } from './test/support/suite-size.ts';
 
@@ -33,8 +34,8 @@ function project(
     readonly order: number;
     readonly files: number;
     readonly testTimeoutMs: number;
-    /** Whether a file has a process and modules of its own. */
-    readonly isolate?: boolean;
+    /** Whether files share processes, and with them modules, which are then loaded once a process. */
+    readonly sharesProcesses?: boolean;
     /** Whether a file may ask for a PostgreSQL server. */
     readonly hasPostgres?: boolean;
   },
@@ -50,7 +51,7 @@ function project(
       testTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       hookTimeout: isFullSuite ? fullTimeoutMs : options.testTimeoutMs,
       maxWorkers: options.files,
-      isolate: options.isolate ?? true,
+      isolate: options.sharesProcesses !== true,
       sequence: { groupOrder: options.order },
     },
   };
@@ -61,13 +62,26 @@ const reportFile = process.env['WELLSYNC_TEST_REPORT'];
 export default defineConfig({
   test: {
     projects: [
-      // Functions without state share processes: a third of their time was the loading of modules, once a file.
-      project('unit', { order: 1, files: 2, testTimeoutMs: 60 * seconds, isolate: false }),
-      project('contract', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
+      // A third of the time of unit tests was the loading of modules, once a file.
+      project('unit', { order: 1, files: 2, testTimeoutMs: 60 * seconds, sharesProcesses: true }),
+      project('contract', {
+        order: 2,
+        files: 5,
+        testTimeoutMs: 150 * seconds,
+        hasPostgres: true,
+        sharesProcesses: !isFullSuite,
+      }),
       project('repository', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
-      project('integration', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
+      project('integration', {
+        order: 2,
+        files: 5,
+        testTimeoutMs: 150 * seconds,
+        hasPostgres: true,
+        sharesProcesses: !isFullSuite,
+      }),
       project('fault', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
     ],
+    sequence: { sequencer: ProjectSequencer },
     reporters: [
       'dot',
       new RunSummaryReporter(),
