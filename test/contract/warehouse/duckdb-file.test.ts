@@ -403,7 +403,7 @@ describe('the address of a warehouse', () => {
     await warehouse.close();
   });
 
-  it.each(['postgres://user:hunter2@host/db', 'warehouse.duckdb', 'duckdb:', ''])(
+  it.each(['mysql://user:hunter2@host/db', 'postgres://user:hunter2@host', 'warehouse.duckdb', 'duckdb:', ''])(
     'G10: the database location %j is refused, without its secrets',
     (address) => {
       const attempt = () => createWarehouse(address, settings);
