@@ -1,11 +1,17 @@
 /** Faults of a store of files, in words that are the same for a folder and for S3. */
 import { TransientError, UnreachableError } from '../core/base/errors.ts';
 
+const damaged = 'file-damaged';
+
 /** The store answers, and its file is not the one that was put there. `how`: what differs. */
 export function damagedFile(place: string, how: string): TransientError {
-  return new TransientError('file-damaged', `${place} is not the file that was put there: ${how}`, {
-    hint: 'The store of files.url has lost or changed a part of it. Check the store, and push the file again.',
+  return new TransientError(damaged, `${place} is not the file that was put there: ${how}`, {
+    hint: 'The store of files.url has lost or changed a part of it. Check the store, and push the file again: that replaces it.',
   });
+}
+
+export function isDamage(error: unknown): boolean {
+  return error instanceof TransientError && error.code === damaged;
 }
 
 /** The store has kept another size than it was sent: nothing is queued then. */

@@ -13,7 +13,7 @@ import { setImmediate } from 'node:timers/promises';
 import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
 import { writeReason } from '../core/base/file-fault.ts';
 import { checkedBlocks, ContentCheck } from './checked-blocks.ts';
-import { damagedFile, lostPart } from './file-faults.ts';
+import { damagedFile, isDamage, lostPart } from './file-faults.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
 
 /** Holds what is being written. No name begins with a dot. */
@@ -75,6 +75,21 @@ export class FolderStore implements FileStore {
         return { path: file, [Symbol.asyncDispose]: async () => {} };
       }),
     );
+  }
+
+  async holds(name: string, content: FileContent, signal?: AbortSignal): Promise<boolean> {
+    return this.#use(async () => {
+      try {
+        const found = await this.#unlessMissing(async () => {
+          await checkContent(this.#pathOf(name), content, signal);
+          return true;
+        });
+        return found === true;
+      } catch (error) {
+        if (isDamage(error)) return false;
+        throw error;
+      }
+    });
   }
 
   async stat(name: string): Promise<StoredFile | undefined> {

@@ -44,6 +44,11 @@ export interface FileStore {
    * while the disk has no room, AbortedError on the signal.
    */
   fetch(name: string, content: FileContent, folder: string, signal?: AbortSignal): Promise<LocalFile | undefined>;
+  /**
+   * Whether a file of that name holds `content`, by its size and its digest: it is read, and not copied. Throws
+   * AbortedError on the signal.
+   */
+  holds(name: string, content: FileContent, signal?: AbortSignal): Promise<boolean>;
   /** Undefined if there is no such file. */
   stat(name: string): Promise<StoredFile | undefined>;
   /** Every whole file below a prefix that ends with `/`, in the order of the names. */

@@ -42,14 +42,14 @@ export class SharedFiles {
     this.#options = options;
   }
 
-  /** Copies a file of this host into the place, unless its content is there. Returns the place for the run. */
+  /** Copies a file of this host into the place, unless its content is there, undamaged. Returns the place for the run. */
   async put(path: string, content: FileContent, signal?: AbortSignal): Promise<SharedPlace> {
     const store = await this.#open();
     const place = { id: await placeId(store), address: store.address, folder: await this.#options.warehouseId() };
     // First, so that from now on nobody removes a content that is there.
     await store.write(requestedName(place, content), Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`));
     const name = contentName(place, content);
-    if ((await store.stat(name))?.bytes !== content.bytes) await store.upload(name, path, content, signal);
+    if (!(await store.holds(name, content, signal))) await store.upload(name, path, content, signal);
     return place;
   }
 

@@ -1,6 +1,6 @@
 /** A bucket of an S3-compatible store, or a part of one, as a store of files. */
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import {
@@ -18,7 +18,7 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { AbortedError, UnreachableError } from '../../core/base/errors.ts';
 import { onDisk } from '../../core/base/file-fault.ts';
 import { checkedBlocks, ContentCheck } from '../checked-blocks.ts';
-import { damagedFile, lostPart } from '../file-faults.ts';
+import { damagedFile, isDamage, lostPart } from '../file-faults.ts';
 import { copyPrefix } from '../left-copies.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from '../port.ts';
 import { isMissing, isThere, noStore, s3Fault, type S3Place } from './s3-faults.ts';
@@ -51,6 +51,13 @@ const mostParts = 9_000;
 const partsAtOnce = 2;
 /** A download that is cut goes on where it was; this often without a byte it is given up. */
 const mostFruitlessReads = 3;
+
+interface Reading {
+  readonly content: FileContent;
+  readonly signal: AbortSignal | undefined;
+  /** Called with each block, in order. */
+  readonly take: (block: Buffer) => Promise<void>;
+}
 
 export class S3Store implements FileStore {
   readonly address: string;
@@ -130,18 +137,27 @@ export class S3Store implements FileStore {
     folder: string,
     signal?: AbortSignal,
   ): Promise<LocalFile | undefined> {
-    const kept = await this.stat(name);
-    if (kept === undefined) return undefined;
-    if (kept.bytes !== content.bytes)
-      throw damagedFile(this.#placeOf(name), `it has ${kept.bytes} bytes, and had ${content.bytes}`);
+    if (!(await this.#isOfSize(name, content))) return undefined;
     const file = path.join(folder, `${copyPrefix}${randomUUID()}.csv`);
     const remove = () => rm(file, { force: true });
     try {
       await onDisk(folder, () => mkdir(folder, { recursive: true }));
-      await this.#download(name, { file, content, signal });
+      await using handle = await onDisk(file, () => open(file, 'wx'));
+      await this.#readWhole(name, { content, signal, take: (block) => onDisk(file, () => handle.writeFile(block)) });
       return { path: file, [Symbol.asyncDispose]: remove };
     } catch (error) {
       await remove();
+      throw error;
+    }
+  }
+
+  async holds(name: string, content: FileContent, signal?: AbortSignal): Promise<boolean> {
+    try {
+      if (!(await this.#isOfSize(name, content))) return false;
+      await this.#readWhole(name, { content, signal, take: async () => {} });
+      return true;
+    } catch (error) {
+      if (isDamage(error)) return false;
       throw error;
     }
   }
@@ -207,19 +223,20 @@ export class S3Store implements FileStore {
     return { name, bytes: found.ContentLength ?? 0, changedAtMs: found.LastModified?.getTime() ?? 0 };
   }
 
-  async #download(
-    name: string,
-    {
-      file,
-      content,
-      signal,
-    }: { readonly file: string; readonly content: FileContent; readonly signal: AbortSignal | undefined },
-  ): Promise<void> {
+  /** False if there is no such file. Throws TransientError (`file-damaged`) for one of another size. */
+  async #isOfSize(name: string, content: FileContent): Promise<boolean> {
+    const kept = await this.stat(name);
+    if (kept === undefined) return false;
+    if (kept.bytes === content.bytes) return true;
+    throw damagedFile(this.#placeOf(name), `it has ${kept.bytes} bytes, and had ${content.bytes}`);
+  }
+
+  /** Throws TransientError (`file-damaged`) behind the last block when the content is another one. */
+  async #readWhole(name: string, { content, signal, take }: Reading): Promise<void> {
     const check = new ContentCheck(content);
-    await using handle = await onDisk(file, () => open(file, 'wx'));
     for (let fruitless = 0; check.bytes < content.bytes && fruitless < mostFruitlessReads;) {
       const from = check.bytes;
-      await this.#use(() => this.#readFrom(name, { from, handle, check, signal })).catch((error: unknown) => {
+      await this.#use(() => this.#readFrom(name, { check, content, signal, take })).catch((error: unknown) => {
         const mayGoOn = error instanceof UnreachableError && (check.bytes > from || fruitless + 1 < mostFruitlessReads);
         if (!mayGoOn) throw error;
       });
@@ -230,22 +247,15 @@ export class S3Store implements FileStore {
 
   async #readFrom(
     name: string,
-    {
-      from,
-      handle,
-      check,
-      signal,
-    }: {
-      readonly from: number;
-      readonly handle: FileHandle;
-      readonly check: ContentCheck;
-      readonly signal: AbortSignal | undefined;
-    },
+    { check, content, signal, take }: Reading & { readonly check: ContentCheck },
   ): Promise<void> {
-    const { Body } = await this.#client.send(new GetObjectCommand({ ...this.#object(name), Range: `bytes=${from}-` }));
+    const Range = `bytes=${check.bytes}-`;
+    const { Body } = await this.#client.send(new GetObjectCommand({ ...this.#object(name), Range }));
     for await (const block of Body as Readable) {
       if (signal?.aborted === true) throw new AbortedError();
-      await onDisk(name, () => handle.writeFile(block as Buffer));
+      if (check.bytes + (block as Buffer).length > content.bytes)
+        throw damagedFile(this.#placeOf(name), `it has more than the ${content.bytes} bytes that it had`);
+      await take(block as Buffer);
       check.add(block as Buffer);
     }
   }

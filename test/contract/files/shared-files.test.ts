@@ -1,5 +1,5 @@
 /** What several hosts do with one place, and with two that should be one. */
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -67,6 +67,19 @@ describe('files of several hosts', () => {
     await hostAt(root).put(file, content);
     await using fetched = await hostAt(root).fetch(place, content);
     expect(fetched.path).toContain(content.sha256);
+  });
+
+  test('G1: a file that was damaged in the place is replaced when it is put again', async () => {
+    const root = await newPlace();
+    const place = await hostAt(root).put(file, content);
+    await writeFile(path.join(root, 'warehouse-1', 'content', content.sha256), 'a,b\n1,3\n');
+    await expect(hostAt(root).fetch(place, content)).rejects.toMatchObject({
+      code: 'file-damaged',
+      hint: expect.stringContaining('push the file again: that replaces it'),
+    });
+    await hostAt(root).put(file, content);
+    await using fetched = await hostAt(root).fetch(place, content);
+    expect((await readFile(fetched.path)).equals(bytes)).toBe(true);
   });
 
   test('a worker removes copies that were left on its host two days ago, and no others', async () => {

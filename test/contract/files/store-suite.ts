@@ -124,6 +124,18 @@ export function describeStore(kind: string, open: () => Promise<StoreUnderTest>)
       expect(await readdir(path.join(folder, 'spool')).catch(() => [])).toEqual([]);
     });
 
+    test('G1: knows a file whose bytes are other ones, and takes it anew', async () => {
+      const bytes = Buffer.from('a,b\n1,2\n');
+      expect(await store.holds('content/one', contentOf(bytes))).toBe(false);
+      await store.upload('content/one', await localFile(bytes), contentOf(bytes));
+      expect(await store.holds('content/one', contentOf(bytes))).toBe(true);
+      expect(await store.holds('content/one', contentOf(Buffer.from('a,b\n')))).toBe(false);
+      await under.damage('content/one');
+      expect(await store.holds('content/one', contentOf(bytes))).toBe(false);
+      await store.upload('content/one', await localFile(bytes), contentOf(bytes));
+      expect((await fetched('content/one', contentOf(bytes)))?.equals(bytes)).toBe(true);
+    });
+
     test('ends the uploads that were cut, and no younger one', async () => {
       await under.cutUpload('content/one');
       expect(await namesIn(store, 'content/')).toEqual([]);
