@@ -167,7 +167,7 @@ const records: Readonly<Record<string, HostileCase>> = {
   badname: record(Buffer.from(withFields('"n\xe9":1'), 'latin1'), quarantined),
   surr: record(withFields('"downtimeCode":"\\ud800"'), quarantined),
   surrextra: record(withFields('"note":["\\udc00"]'), quarantined),
-  nul: record(withFields('"downtimeCode":"a\\u0000b","note":"c\\u0000d"'), kept),
+  nul: record(withFields('"downtimeCode":"a\\u0000b","note":"c\\u0000d"'), quarantined),
   escape: record(withFields('"\\u001b[2J":"\\u009b1m"'), kept),
   minuszero: record(withFields('"note":-0,"choke":-0'), kept),
   huge: record(withFields('"oilRate":1e999'), quarantined),
