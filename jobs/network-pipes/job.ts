@@ -141,10 +141,10 @@ async function workFile(
 }
 
 async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, context: PushContext): Promise<void> {
-  const { runId, params } = chunk;
+  const { runId, params, signal } = chunk;
   const { ledger, files, now } = context;
   // Before the claim, which would keep a push away that another worker can read.
-  await files.requireSource(params);
+  await files.requireSource(params, signal);
   const start = await ledger.pushes.begin({
     runId,
     unit: 0,
@@ -163,13 +163,13 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, context: PushCon
 /** Settles the push with the outcome of another run that has pushed its content; sends nothing. */
 async function takeOutcome(
   { runId: otherRunId, sent }: Extract<PushStart, { readonly kind: 'pushed' }>,
-  { runId, params, settled }: ChunkOfWork<NetworkPipesParams>,
+  { runId, params, settled, signal }: ChunkOfWork<NetworkPipesParams>,
   { ledger, files }: PushContext,
 ): Promise<void> {
   const other = await ledger.runs.read(otherRunId);
   if (other?.report === undefined) throw new Error(`run ${otherRunId} has pushed the content and has no report`);
   const others = paramsSchema.parse(other.params);
-  await files.copyRejects(rejectsPlaceOf(others, otherRunId), rejectsPlaceOf(params, runId));
+  await files.copyRejects(rejectsPlaceOf(others, otherRunId), rejectsPlaceOf(params, runId), signal);
   const outcome = outcomeOfOther(other.report, { own: params.name, other: others.name }, sent);
   await ledger.runs.settle(runId, [outcome]);
   await settled([outcome]);
@@ -199,7 +199,7 @@ async function sendFile(
   const { reading } = params;
   await using source = await files.open(params, signal);
   const { file, identity } = source;
-  await using rejects = await files.openRejects(rejectsPlaceOf(params, runId), checkpoint.rejectsBytes);
+  await using rejects = await files.openRejects(rejectsPlaceOf(params, runId), checkpoint.rejectsBytes, signal);
   // A push that has advanced gets all its attempts again, so no item need be given up yet.
   const givesUpItems = (): boolean => chunk.isLastAttempt && !hasAdvanced;
   const sender = new ChunkSender({ service, limit, signal, isHeld, givesUpItems });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { contentOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
-import { TakenOverError } from '../core/base/errors.ts';
+import { AbortedError, TakenOverError } from '../core/base/errors.ts';
 import { DAY_MS } from '../core/time/window.ts';
 import type { RunSummary } from '../core/run/run.ts';
 import type { NeededFiles } from '../files/shared-files.ts';
@@ -56,7 +56,8 @@ export async function prune(app: App, nowMs: number, signal?: AbortSignal): Prom
     const removed = await retention.step(bounds);
     if (removed === undefined) {
       const rejectsFiles = await removeRejects(config, nowMs);
-      const sharedFiles = await removeShared(app, nowMs);
+      const sharedFiles = await removeShared(app, nowMs, signal).catch(noneIfStopped);
+      if (sharedFiles === undefined) return { ...total, rejectsFiles };
       await retention.notePruned(nowMs);
       return { ...total, rejectsFiles, sharedFiles };
     }
@@ -92,15 +93,24 @@ export async function keepPruning(app: App, log: Logger, signal: AbortSignal): P
   }
 }
 
-async function removeShared(app: App, nowMs: number): Promise<number> {
-  return (await app.sharedFiles?.remove(await removableShared(app, nowMs), nowMs)) ?? 0;
+async function removeShared(app: App, nowMs: number, signal: AbortSignal | undefined): Promise<number> {
+  const names = await removableShared(app, nowMs, signal);
+  return (await app.sharedFiles?.remove(names, nowMs, signal)) ?? 0;
 }
 
-async function removableShared({ config, ledger, sharedFiles }: App, nowMs: number): Promise<readonly string[]> {
+function noneIfStopped(error: unknown): undefined {
+  if (!(error instanceof AbortedError)) throw error;
+}
+
+async function removableShared(
+  { config, ledger, sharedFiles }: App,
+  nowMs: number,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
   const rejectsBeforeMs = nowMs - config.retention.rejectsDays * DAY_MS;
   const retriedSinceMs = nowMs - config.retention.unitDays * DAY_MS;
   const needed = () => neededFiles(ledger, retriedSinceMs);
-  return (await sharedFiles?.removable({ nowMs, rejectsBeforeMs }, needed)) ?? [];
+  return (await sharedFiles?.removable({ nowMs, rejectsBeforeMs }, needed, signal)) ?? [];
 }
 
 /** What unfinished runs need, and those that can still be retried: requested since then. */

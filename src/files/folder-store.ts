@@ -6,8 +6,8 @@
  * them.
  */
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
@@ -25,11 +25,17 @@ const noLinkCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 export class FolderStore implements FileStore {
   readonly address: string;
   readonly #root: string;
+  readonly #signal: AbortSignal | undefined;
 
   /** `root`: absolute path of a folder that exists. */
-  constructor(root: string) {
+  constructor(root: string, signal?: AbortSignal) {
     this.address = root;
     this.#root = root;
+    this.#signal = signal;
+  }
+
+  under(signal: AbortSignal): FolderStore {
+    return new FolderStore(this.#root, signal);
   }
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
@@ -47,13 +53,13 @@ export class FolderStore implements FileStore {
     });
   }
 
-  async read(name: string): Promise<Buffer | undefined> {
-    return this.#use(() => this.#unlessMissing(() => readFile(this.#pathOf(name))));
+  async read(name: string, mostBytes: number): Promise<Buffer | undefined> {
+    return this.#use(() => this.#unlessMissing(() => readSmall(this.#pathOf(name), mostBytes)));
   }
 
-  async upload(name: string, file: string, content: FileContent, signal?: AbortSignal): Promise<void> {
+  async upload(name: string, file: string, content: FileContent): Promise<void> {
     await this.#use(async () => {
-      const written = await this.#writeIncoming(checkedBlocks(file, content, signal));
+      const written = await this.#writeIncoming(checkedBlocks(file, content, this.#signal));
       const { size } = await stat(written);
       if (size === content.bytes) return this.#moveInto(name, written);
       await rm(written, { force: true });
@@ -62,26 +68,21 @@ export class FolderStore implements FileStore {
   }
 
   /** Where the file lies: it is read in its place. */
-  async fetch(
-    name: string,
-    content: FileContent,
-    _folder: string,
-    signal?: AbortSignal,
-  ): Promise<LocalFile | undefined> {
+  async fetch(name: string, content: FileContent, _folder: string): Promise<LocalFile | undefined> {
     const file = this.#pathOf(name);
     return this.#use(() =>
       this.#unlessMissing(async () => {
-        await checkContent(file, content, signal);
+        await checkContent(file, content, this.#signal);
         return { path: file, [Symbol.asyncDispose]: async () => {} };
       }),
     );
   }
 
-  async holds(name: string, content: FileContent, signal?: AbortSignal): Promise<boolean> {
+  async holds(name: string, content: FileContent): Promise<boolean> {
     return this.#use(async () => {
       try {
         const found = await this.#unlessMissing(async () => {
-          await checkContent(this.#pathOf(name), content, signal);
+          await checkContent(this.#pathOf(name), content, this.#signal);
           return true;
         });
         return found === true;
@@ -193,6 +194,7 @@ export class FolderStore implements FileStore {
   }
 
   async #use<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#signal?.aborted === true) throw new AbortedError();
     try {
       return await work();
     } catch (error) {
@@ -237,6 +239,15 @@ async function mkdirInside(root: string, folder: string): Promise<void> {
 async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, 'r');
   await handle.sync().catch(() => undefined);
+}
+
+/** Without O_NONBLOCK the opening of a pipe waits for a writer, in a thread that nothing can stop. */
+async function readSmall(file: string, mostBytes: number): Promise<Buffer> {
+  await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  const found = await handle.stat();
+  if (!found.isFile()) throw damagedFile(file, 'it is no regular file');
+  if (found.size > mostBytes) throw damagedFile(file, `it has more than ${mostBytes} bytes`);
+  return await handle.readFile();
 }
 
 async function checkContent(file: string, content: FileContent, signal: AbortSignal | undefined): Promise<void> {

@@ -6,6 +6,7 @@ import type { FileStore } from './port.ts';
 
 /** Names in the order of their positions. */
 const digits = 15;
+const isPosition = new RegExp(String.raw`^\d{${digits}}$`);
 
 interface Part {
   readonly name: string;
@@ -43,13 +44,14 @@ export class PartLog {
     const name = this.#nameOf(at);
     if (await this.#store.writeNew(name, bytes)) return at;
     // A write whose answer was lost was repeated.
-    const found = await this.#store.read(name);
-    return found?.equals(bytes) === true ? at : at + Math.max(1, found?.length ?? 0);
+    const kept = await this.#store.stat(name);
+    const found = kept?.bytes === bytes.length ? await this.#store.read(name, bytes.length) : undefined;
+    return found?.equals(bytes) === true ? at : at + Math.max(1, kept?.bytes ?? 0);
   }
 
   async *read(): AsyncGenerator<Buffer, void, undefined> {
-    for (const { name } of await this.#whole()) {
-      const bytes = await this.#store.read(name);
+    for (const { name, from, end } of await this.#whole()) {
+      const bytes = await this.#store.read(name, end - from);
       if (bytes === undefined) return;
       yield bytes;
     }
@@ -66,7 +68,10 @@ export class PartLog {
   async #parts(): Promise<readonly Part[]> {
     const parts: Part[] = [];
     for await (const { name, bytes } of this.#store.list(`${this.#folder}/`)) {
-      const from = Number(name.slice(this.#folder.length + 1));
+      const position = name.slice(this.#folder.length + 1);
+      // Systems leave files of their own in a folder, such as `.nfs0001` and `.DS_Store`.
+      if (!isPosition.test(position)) continue;
+      const from = Number(position);
       parts.push({ name, from, end: from + bytes });
     }
     return parts;

@@ -26,37 +26,44 @@ export interface LocalFile extends AsyncDisposable {
 export interface FileStore {
   /** The address of the configuration. */
   readonly address: string;
+  /** The same store, whose calls end with AbortedError on the signal. */
+  under(signal: AbortSignal): FileStore;
   /** Writes a small file, in the place of one of the same name; a reader finds the old bytes or the new ones. */
   write(name: string, bytes: Uint8Array): Promise<void>;
   /** As {@link write}, unless there is a file of that name: returns false and leaves it. */
   writeNew(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** The bytes of a small file; undefined if there is none. */
-  read(name: string): Promise<Buffer | undefined>;
+  /**
+   * The bytes of a small file; undefined if there is none. Throws TransientError (`file-damaged`) for one of more than
+   * `mostBytes`, and for what is no regular file.
+   */
+  read(name: string, mostBytes: number): Promise<Buffer | undefined>;
   /**
    * Copies a file of this host, of any size in bounded memory (G8). Nobody sees it before it is whole and its size and
    * digest were compared with `content`. Throws UsageError when the file cannot be read or has another content,
-   * UnreachableError when the store has kept another size, AbortedError on the signal. What was sent in part is removed.
+   * UnreachableError when the store has kept another size. What was sent in part is removed.
    */
-  upload(name: string, path: string, content: FileContent, signal?: AbortSignal): Promise<void>;
+  upload(name: string, path: string, content: FileContent): Promise<void>;
   /**
    * The file, readable by path once its size and digest were compared with `content`; a store that is no folder copies
    * it into `folder`. Undefined if there is none. Throws TransientError (`file-damaged`) when they differ, OutageError
-   * while the disk has no room, AbortedError on the signal.
+   * while the disk has no room.
    */
-  fetch(name: string, content: FileContent, folder: string, signal?: AbortSignal): Promise<LocalFile | undefined>;
+  fetch(name: string, content: FileContent, folder: string): Promise<LocalFile | undefined>;
   /**
-   * Whether a file of that name holds `content`, by its size and its digest: it is read, and not copied. Throws
-   * AbortedError on the signal.
+   * Whether a file of that name holds `content`, by its size and its digest: it is read, and not copied.
    */
-  holds(name: string, content: FileContent, signal?: AbortSignal): Promise<boolean>;
+  holds(name: string, content: FileContent): Promise<boolean>;
   /** Undefined if there is no such file. */
   stat(name: string): Promise<StoredFile | undefined>;
-  /** Every whole file below a prefix that ends with `/`, in the order of the names. */
+  /**
+   * Every whole file below a prefix that ends with `/`, in the order of the names. A listing that does not end is
+   * UnreachableError as well.
+   */
   list(prefix: string): AsyncIterable<StoredFile>;
   /** Nothing happens if there is no such file. */
   remove(name: string): Promise<void>;
   /** Ends the uploads that began before this time and were never completed; returns their number. */
   endCutUploads(beforeMs: number): Promise<number>;
-  /** Closes connections. */
+  /** Ends all calls, and closes connections. */
   close(): void;
 }

@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { BlockedError, PermanentError } from '../core/base/errors.ts';
 import type { SharedPlace } from '../core/base/shared-place.ts';
 import { DAY_MS } from '../core/time/window.ts';
+import { isDamage } from './file-faults.ts';
 import { removeLeftCopies } from './left-copies.ts';
 import { PartLog } from './part-log.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
@@ -30,6 +31,7 @@ export interface NeededFiles {
 }
 
 const placeName = 'wellsync-place.json';
+const mostPlaceBytes = 4 * 1024;
 const lookAgainMs = 15_000;
 /** A file that was just requested may belong to a run that is only being made. */
 const keptAnywayMs = DAY_MS;
@@ -44,12 +46,12 @@ export class SharedFiles {
 
   /** Copies a file of this host into the place, unless its content is there, undamaged. Returns the place for the run. */
   async put(path: string, content: FileContent, signal?: AbortSignal): Promise<SharedPlace> {
-    const store = await this.#open();
+    const store = await this.#open(signal);
     const place = { id: await placeId(store), address: store.address, folder: await this.#options.warehouseId() };
     // First, so that from now on nobody removes a content that is there.
     await store.write(requestedName(place, content), Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`));
     const name = contentName(place, content);
-    if (!(await store.holds(name, content, signal))) await store.upload(name, path, content, signal);
+    if (!(await store.holds(name, content))) await store.upload(name, path, content);
     return place;
   }
 
@@ -57,24 +59,24 @@ export class SharedFiles {
    * Throws BlockedError where this process has another place than the run: a worker that has it works the run.
    * PermanentError (`source-missing`) when the file is in the place no more.
    */
-  async requireFile(place: SharedPlace, content: FileContent): Promise<void> {
-    const store = await this.#openAt(place);
+  async requireFile(place: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<void> {
+    const store = await this.#openAt(place, signal);
     if ((await store.stat(contentName(place, content))) === undefined) throw missing(place, content);
   }
 
   /** The file, for reading; its disposal removes what was copied. Throws as {@link FileStore.fetch} does, and as {@link requireFile}. */
   async fetch(place: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<LocalFile> {
-    const store = await this.#openAt(place);
+    const store = await this.#openAt(place, signal);
     const { copiesFolder } = this.#options;
     await removeLeftCopies(copiesFolder, Date.now());
-    const file = await store.fetch(contentName(place, content), content, copiesFolder, signal);
+    const file = await store.fetch(contentName(place, content), content, copiesFolder);
     if (file === undefined) throw missing(place, content);
     return file;
   }
 
   /** The rejected rows of a run. Throws BlockedError where this process has another place. */
-  async rejects(place: SharedPlace, runId: string): Promise<PartLog> {
-    return new PartLog(await this.#openAt(place), `${place.folder}/rejects/${runId}`);
+  async rejects(place: SharedPlace, runId: string, signal?: AbortSignal): Promise<PartLog> {
+    return new PartLog(await this.#openAt(place, signal), `${place.folder}/rejects/${runId}`);
   }
 
   /** Writes, reads and removes a file. Returns the address of the store. */
@@ -82,7 +84,7 @@ export class SharedFiles {
     const store = await this.#open();
     const [name, text] = [`check/${randomUUID()}`, 'wellsync doctor'];
     await store.write(name, Buffer.from(text));
-    const found = await store.read(name);
+    const found = await store.read(name, text.length);
     await store.remove(name);
     if (String(found) === text && (await store.stat(name)) === undefined) return store.address;
     throw new PermanentError(
@@ -102,8 +104,9 @@ export class SharedFiles {
   async removable(
     { nowMs, rejectsBeforeMs }: { readonly nowMs: number; readonly rejectsBeforeMs: number },
     needed: () => Promise<NeededFiles>,
+    signal?: AbortSignal,
   ): Promise<readonly string[]> {
-    const store = await this.#open();
+    const store = await this.#open(signal);
     const folder = await this.#options.warehouseId();
     const contents = await filesIn(store, `${folder}/content/`);
     const requested = await filesIn(store, `${folder}/requested/`);
@@ -120,8 +123,8 @@ export class SharedFiles {
   }
 
   /** Removes files that {@link removable} named, but those requested since, and ends uploads that were cut. Returns the number of files. */
-  async remove(names: readonly string[], nowMs: number): Promise<number> {
-    const store = await this.#open();
+  async remove(names: readonly string[], nowMs: number, signal?: AbortSignal): Promise<number> {
+    const store = await this.#open(signal);
     let removed = 0;
     for (const name of names) {
       const request = name.includes('/rejects/')
@@ -139,13 +142,14 @@ export class SharedFiles {
     (await this.#store?.catch(() => undefined))?.close();
   }
 
-  async #open(): Promise<FileStore> {
+  async #open(signal?: AbortSignal): Promise<FileStore> {
     this.#store ??= this.#options.open();
-    return this.#store;
+    const store = await this.#store;
+    return signal === undefined ? store : store.under(signal);
   }
 
-  async #openAt({ id, address }: SharedPlace): Promise<FileStore> {
-    const store = await this.#open();
+  async #openAt({ id, address }: SharedPlace, signal: AbortSignal | undefined): Promise<FileStore> {
+    const store = await this.#open(signal);
     if ((await readPlaceId(store)) === id) return store;
     throw new BlockedError(
       'files-elsewhere',
@@ -166,8 +170,12 @@ async function placeId(store: FileStore): Promise<string> {
 }
 
 async function readPlaceId(store: FileStore): Promise<string | undefined> {
-  const text = String((await store.read(placeName)) ?? '');
+  const text = String((await store.read(placeName, mostPlaceBytes).catch(noneIfDamaged)) ?? '');
   return /^\{"id":"([\w-]+)"\}\n$/.exec(text)?.[1];
+}
+
+function noneIfDamaged(error: unknown): undefined {
+  if (!isDamage(error)) throw error;
 }
 
 function contentName({ folder }: SharedPlace, { sha256 }: FileContent): string {

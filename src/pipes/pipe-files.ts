@@ -34,7 +34,7 @@ export interface PipeFiles {
    * Throws BlockedError for a shared file that this host cannot read and another may, PermanentError (`source-missing`)
    * for one that is gone.
    */
-  requireSource(source: PipeSourceFile): Promise<void>;
+  requireSource(source: PipeSourceFile, signal?: AbortSignal): Promise<void>;
   /** Fetches a shared file; its content is compared. Throws as {@link requireSource} does, and for a damaged file. */
   open(source: PipeSourceFile, signal: AbortSignal): Promise<OpenedSource>;
   /** The entries of a file in batches, from its start or from the end of an earlier entry. */
@@ -46,9 +46,9 @@ export interface PipeFiles {
   /** The bytes of the rejects of a run. */
   rejects(place: RejectsPlace): Promise<ByteLog>;
   /** Opens the rejects of a run for more, cut back to the size in its checkpoint. */
-  openRejects(place: RejectsPlace, bytes: number): Promise<RejectsFile>;
+  openRejects(place: RejectsPlace, bytes: number, signal?: AbortSignal): Promise<RejectsFile>;
   /** Copies the rejects of another run; removes those of `to` where there are none. */
-  copyRejects(from: RejectsPlace, to: RejectsPlace): Promise<void>;
+  copyRejects(from: RejectsPlace, to: RejectsPlace, signal?: AbortSignal): Promise<void>;
   /** The rejects of an item that was not stored, all with one reason. */
   rejectItem(item: PipeItem, header: PipeHeader, reason: string): RejectedRows;
   describeReject(reject: RejectedRow): string;
@@ -58,22 +58,24 @@ export interface PipeFiles {
 
 /** What a push needs of the files that several hosts share; throws BlockedError for a place that this host has not. */
 export interface SharedPipeFiles {
-  requireFile(place: SharedPlace, content: FileIdentity): Promise<void>;
+  requireFile(place: SharedPlace, content: FileIdentity, signal?: AbortSignal): Promise<void>;
   fetch(
     place: SharedPlace,
     content: FileIdentity,
     signal?: AbortSignal,
   ): Promise<{ readonly path: string } & AsyncDisposable>;
-  rejects(place: SharedPlace, runId: string): Promise<ByteLog>;
+  rejects(place: SharedPlace, runId: string, signal?: AbortSignal): Promise<ByteLog>;
 }
 
 /** `shared`: undefined on a host without files.url. */
 export function createPipeFiles(shared: SharedPipeFiles | undefined): PipeFiles {
-  const rejects = async (place: RejectsPlace): Promise<ByteLog> =>
-    'file' in place ? new LocalByteLog(place.file) : at(shared, place.shared).rejects(place.shared, place.runId);
+  const rejects = async (place: RejectsPlace, signal?: AbortSignal): Promise<ByteLog> =>
+    'file' in place
+      ? new LocalByteLog(place.file)
+      : at(shared, place.shared).rejects(place.shared, place.runId, signal);
   return {
-    requireSource: async ({ shared: place, identity }) => {
-      if (place !== undefined) await at(shared, place).requireFile(place, identity);
+    requireSource: async ({ shared: place, identity }, signal) => {
+      if (place !== undefined) await at(shared, place).requireFile(place, identity, signal);
     },
     open: async ({ file, identity, shared: place }, signal) => {
       if (place === undefined) return { file, identity, [Symbol.asyncDispose]: async () => {} };
@@ -82,8 +84,8 @@ export function createPipeFiles(shared: SharedPipeFiles | undefined): PipeFiles 
     read: (file, options) => readPipes({ path: file }, options),
     assertSame: assertSameFile,
     rejects,
-    openRejects: async (place, bytes) => RejectsFile.openIn(await rejects(place), bytes),
-    copyRejects: async (from, to) => copyLog(await rejects(from), await rejects(to)),
+    openRejects: async (place, bytes, signal) => RejectsFile.openIn(await rejects(place, signal), bytes),
+    copyRejects: async (from, to, signal) => copyLog(await rejects(from, signal), await rejects(to, signal)),
     rejectItem,
     describeReject,
     remove: (file) => onDisk(file, () => rm(file, { force: true })),

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { text } from 'node:stream/consumers';
 
@@ -21,6 +22,12 @@ export interface S3Faults {
   failPart?: number;
   /** Ends the connection behind so many bytes of a body, so often. */
   cutBodies?: { readonly afterBytes: number; times: number };
+  /** Sends bytes behind the end of every object, until the connection is closed. */
+  endlessBodies?: boolean;
+  /** Every listing goes on: with the same page, with the same names behind another mark, or with empty pages. */
+  endlessListing?: 'page' | 'names' | 'empty';
+  /** Sends nothing more: no answer at all, or the head of one. */
+  silent?: 'head' | 'body';
   /** The clock of the store runs ahead. */
   skewMs?: number;
 }
@@ -110,6 +117,7 @@ class S3State {
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.requests.push(`${request.method} ${request.url}`);
+    if (this.faults.silent === 'head') return;
     try {
       const { pathname, searchParams: query } = new URL(request.url ?? '/', 'http://store');
       const [, bucket = '', ...names] = pathname.split('/').map(decodeURIComponent);
@@ -181,12 +189,18 @@ class S3State {
     const start = Number(first ?? 0);
     if (start > 0 && start >= stored.bytes) throw new Refusal(416, 'InvalidRange');
     response.writeHead(first === undefined ? 200 : 206, {
-      'content-length': stored.bytes - start,
+      ...(!this.#isEndless(request) && { 'content-length': stored.bytes - start }),
       'last-modified': new Date(stored.changedAtMs).toUTCString(),
       etag: '"any"',
     });
     if (request.method === 'HEAD') response.end();
+    else if (this.faults.silent === 'body') response.flushHeaders();
+    else if (this.#isEndless(request)) Readable.from(endless()).pipe(response);
     else this.#send(response, stored, start);
+  }
+
+  #isEndless({ method }: IncomingMessage): boolean {
+    return method === 'GET' && this.faults.endlessBodies === true;
   }
 
   #send(response: ServerResponse, { file }: StoredObject, start: number): void {
@@ -203,15 +217,21 @@ class S3State {
 
   #list(response: ServerResponse, query: URLSearchParams): void {
     const prefix = query.get('prefix') ?? '';
-    const after = query.get('continuation-token') ?? '';
+    const after = this.faults.endlessListing === undefined ? (query.get('continuation-token') ?? '') : '';
     const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > after).toSorted();
     // Small pages, so that every listing has several.
-    const page = keys.slice(0, 3);
+    const { endlessListing } = this.faults;
+    const page = endlessListing === 'empty' ? [] : keys.slice(0, 3);
     const contents = page.map((key) => {
       const { bytes, changedAtMs } = this.objects.get(key) ?? { bytes: 0, changedAtMs: 0 };
       return `<Contents><Key>${key}</Key><Size>${bytes}</Size><LastModified>${new Date(changedAtMs).toISOString()}</LastModified></Contents>`;
     });
-    const next = keys.length > page.length ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : '';
+    const mark =
+      endlessListing === undefined ? page.at(-1) : endlessListing === 'page' ? '!' : `-${this.requests.length}`;
+    const next =
+      keys.length > page.length || endlessListing !== undefined
+        ? `<NextContinuationToken>${mark}</NextContinuationToken>`
+        : '';
     xml(response, 'ListBucketResult', `<IsTruncated>${next !== ''}</IsTruncated>${next}${contents.join('')}`);
   }
 
@@ -262,6 +282,10 @@ class S3State {
     await pipeline(blocks(), createWriteStream(file));
     this.objects.set(key, { file, bytes: (await stat(file)).size, changedAtMs: Date.now() });
   }
+}
+
+async function* endless(): AsyncGenerator<Buffer, void, undefined> {
+  for (;;) yield Buffer.alloc(1024 * 1024, 'x');
 }
 
 function xml(response: ServerResponse, root: string, inner: string): void {

@@ -8,11 +8,10 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
-  paginateListObjectsV2,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { AbortedError, UnreachableError } from '../../core/base/errors.ts';
@@ -21,29 +20,13 @@ import { checkedBlocks, ContentCheck } from '../checked-blocks.ts';
 import { damagedFile, isDamage, lostPart } from '../file-faults.ts';
 import { copyPrefix } from '../left-copies.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from '../port.ts';
+import { ListingBounds } from './listing-bounds.ts';
+import { connectionTo, type S3Connection, type S3Settings } from './s3-connection.ts';
 import { isMissing, isThere, noStore, s3Fault, type S3Place } from './s3-faults.ts';
-
-export interface S3Settings {
-  readonly bucket: string;
-  /** Of every name in the bucket, without a slash at its ends; empty for the whole bucket. */
-  readonly prefix: string;
-  /** Undefined for AWS itself. */
-  readonly endpoint: string | undefined;
-  /** Undefined: that of the environment or the profile; `us-east-1` at an endpoint. */
-  readonly region: string | undefined;
-  /** Whether the bucket stands in the path of an address and not in its host name. */
-  readonly pathStyle: boolean;
-}
 
 /** Called with each secret of the credentials that the client found, before it is used, so that no text shows it (G10). */
 export type OnCredentials = (secret: string) => void;
 
-// Its warning that versions to come need a later Node would stand in the mails of cron.
-process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
-
-const connectMs = 5_000;
-/** Without a byte for this long a request is given up. */
-const idleMs = 60_000;
 const partBytes = 8 * 1024 * 1024;
 /** The store takes at most 10,000 parts. */
 const mostParts = 9_000;
@@ -54,39 +37,49 @@ const mostFruitlessReads = 3;
 
 interface Reading {
   readonly content: FileContent;
-  readonly signal: AbortSignal | undefined;
   /** Called with each block, in order. */
   readonly take: (block: Buffer) => Promise<void>;
 }
 
 export class S3Store implements FileStore {
   readonly address: string;
-  readonly #client: S3Client;
   readonly #settings: S3Settings;
+  readonly #connection: S3Connection;
+  readonly #client: S3Client;
   readonly #place: S3Place;
   readonly #onCredentials: OnCredentials;
-  #isKnown = false;
+  readonly #signal: AbortSignal;
+  /** Of every request. */
+  readonly #how: { readonly abortSignal: AbortSignal };
 
-  constructor(settings: S3Settings, onCredentials: OnCredentials) {
-    const { bucket, prefix, endpoint, pathStyle } = settings;
-    const region = settings.region ?? (endpoint === undefined ? undefined : 'us-east-1');
+  constructor(
+    settings: S3Settings,
+    onCredentials: OnCredentials,
+    connection = connectionTo(settings),
+    signal = connection.closing.signal,
+  ) {
+    const { bucket, prefix, endpoint } = settings;
     this.address = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
     this.#settings = settings;
-    this.#place = { bucket, endpoint, region };
+    this.#connection = connection;
+    this.#client = connection.client;
+    this.#place = { bucket, endpoint, region: connection.region };
     this.#onCredentials = onCredentials;
-    this.#client = new S3Client({
-      ...(endpoint !== undefined && { endpoint }),
-      ...(region !== undefined && { region }),
-      forcePathStyle: pathStyle,
-      // Checksums in trailers, which compatible stores do not take. Sizes and digests are compared here.
-      requestChecksumCalculation: 'WHEN_REQUIRED',
-      responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: connectMs, requestTimeout: idleMs, socketTimeout: idleMs },
-    });
+    this.#signal = signal;
+    this.#how = { abortSignal: signal };
+  }
+
+  under(signal: AbortSignal): S3Store {
+    return new S3Store(
+      this.#settings,
+      this.#onCredentials,
+      this.#connection,
+      AbortSignal.any([signal, this.#connection.closing.signal]),
+    );
   }
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
-    await this.#use(() => this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: bytes })));
+    await this.#use(() => this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: bytes }), this.#how));
   }
 
   async writeNew(name: string, bytes: Uint8Array): Promise<boolean> {
@@ -94,7 +87,10 @@ export class S3Store implements FileStore {
       // A store that does not know If-None-Match would replace the file.
       if ((await this.#stat(name)) !== undefined) return false;
       try {
-        await this.#client.send(new PutObjectCommand({ ...this.#object(name), Body: bytes, IfNoneMatch: '*' }));
+        await this.#client.send(
+          new PutObjectCommand({ ...this.#object(name), Body: bytes, IfNoneMatch: '*' }),
+          this.#how,
+        );
         return true;
       } catch (error) {
         if (isThere(error)) return false;
@@ -103,19 +99,26 @@ export class S3Store implements FileStore {
     });
   }
 
-  async read(name: string): Promise<Buffer | undefined> {
+  async read(name: string, mostBytes: number): Promise<Buffer | undefined> {
     return this.#use(() =>
       unlessMissing(async () => {
-        const { Body } = await this.#client.send(new GetObjectCommand(this.#object(name)));
-        return Body === undefined ? undefined : Buffer.from(await Body.transformToByteArray());
+        const { Body } = await this.#client.send(new GetObjectCommand(this.#object(name)), this.#how);
+        const blocks: Buffer[] = [];
+        let bytes = 0;
+        for await (const block of (Body ?? []) as AsyncIterable<Buffer>) {
+          bytes += block.length;
+          if (bytes > mostBytes) throw damagedFile(this.#placeOf(name), `it has more than ${mostBytes} bytes`);
+          blocks.push(block);
+        }
+        return Buffer.concat(blocks);
       }),
     );
   }
 
-  async upload(name: string, file: string, content: FileContent, signal?: AbortSignal): Promise<void> {
+  async upload(name: string, file: string, content: FileContent): Promise<void> {
     await this.#use(async () => {
       const partSize = Math.max(partBytes, Math.ceil(content.bytes / mostParts));
-      const Body = Readable.from(checkedBlocks(file, content, signal), { objectMode: false, highWaterMark: 0 });
+      const Body = Readable.from(checkedBlocks(file, content, this.#signal), { objectMode: false, highWaterMark: 0 });
       // What ends the blocks ends the upload: its parts are removed from the store before it rejects.
       const upload = new Upload({
         client: this.#client,
@@ -126,24 +129,19 @@ export class S3Store implements FileStore {
       await upload.done();
       const kept = await this.#stat(name);
       if (kept?.bytes === content.bytes) return;
-      await this.#client.send(new DeleteObjectCommand(this.#object(name)));
+      await this.#client.send(new DeleteObjectCommand(this.#object(name)), this.#how);
       throw lostPart(this.#placeOf(name), content.bytes, kept?.bytes);
     });
   }
 
-  async fetch(
-    name: string,
-    content: FileContent,
-    folder: string,
-    signal?: AbortSignal,
-  ): Promise<LocalFile | undefined> {
+  async fetch(name: string, content: FileContent, folder: string): Promise<LocalFile | undefined> {
     if (!(await this.#isOfSize(name, content))) return undefined;
     const file = path.join(folder, `${copyPrefix}${randomUUID()}.csv`);
     const remove = () => rm(file, { force: true });
     try {
       await onDisk(folder, () => mkdir(folder, { recursive: true }));
-      await using handle = await onDisk(file, () => open(file, 'wx'));
-      await this.#readWhole(name, { content, signal, take: (block) => onDisk(file, () => handle.writeFile(block)) });
+      await using handle = await onDisk(folder, () => open(file, 'wx'));
+      await this.#readWhole(name, { content, take: (block) => onDisk(folder, () => handle.writeFile(block)) });
       return { path: file, [Symbol.asyncDispose]: remove };
     } catch (error) {
       await remove();
@@ -151,10 +149,10 @@ export class S3Store implements FileStore {
     }
   }
 
-  async holds(name: string, content: FileContent, signal?: AbortSignal): Promise<boolean> {
+  async holds(name: string, content: FileContent): Promise<boolean> {
     try {
       if (!(await this.#isOfSize(name, content))) return false;
-      await this.#readWhole(name, { content, signal, take: async () => {} });
+      await this.#readWhole(name, { content, take: async () => {} });
       return true;
     } catch (error) {
       if (isDamage(error)) return false;
@@ -167,41 +165,64 @@ export class S3Store implements FileStore {
   }
 
   async *list(prefix: string): AsyncGenerator<StoredFile, void, undefined> {
-    const { Bucket, Key } = this.#object(prefix);
-    const pages = paginateListObjectsV2({ client: this.#client }, { Bucket, Prefix: Key })[Symbol.asyncIterator]();
-    for (;;) {
-      const page = await this.#use(() => pages.next());
-      if (page.done === true) return;
-      for (const { Key: key = '', Size, LastModified } of page.value.Contents ?? []) {
-        yield { name: this.#nameOf(key), bytes: Size ?? 0, changedAtMs: LastModified?.getTime() ?? 0 };
+    const { Bucket, Key: Prefix } = this.#object(prefix);
+    const bounds = new ListingBounds();
+    for (let mark: string | undefined, isMore = true; isMore;) {
+      const ContinuationToken = mark;
+      const command = new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken });
+      const page = await this.#use(() => this.#client.send(command, this.#how));
+      const { Contents = [], NextContinuationToken: next } = page;
+      this.#checkListing(
+        bounds.faultOf(
+          Contents.map(({ Key = '' }) => Key),
+          { mark, next },
+        ),
+      );
+      for (const { Key = '', Size, LastModified } of Contents) {
+        yield { name: this.#nameOf(Key), bytes: Size ?? 0, changedAtMs: LastModified?.getTime() ?? 0 };
       }
+      mark = next;
+      isMore = next !== undefined;
     }
   }
 
   async remove(name: string): Promise<void> {
-    await this.#use(() => this.#client.send(new DeleteObjectCommand(this.#object(name))));
+    await this.#use(() => this.#client.send(new DeleteObjectCommand(this.#object(name)), this.#how));
   }
 
   async endCutUploads(beforeMs: number): Promise<number> {
     return this.#use(async () => {
       const { Bucket, Key: Prefix } = this.#object('');
+      const bounds = new ListingBounds();
       let ended = 0;
-      for (let marker = {}, isMore = true; isMore;) {
-        const page = await this.#client.send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...marker }));
+      for (
+        let marker: { readonly KeyMarker?: string | undefined; readonly UploadIdMarker?: string | undefined } = {},
+          isMore = true;
+        isMore;
+      ) {
+        const page = await this.#client.send(new ListMultipartUploadsCommand({ Bucket, Prefix, ...marker }), this.#how);
         const cut = (page.Uploads ?? []).filter(({ Initiated }) => (Initiated?.getTime() ?? Infinity) < beforeMs);
         for (const { Key, UploadId } of cut) {
-          await this.#client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+          await this.#client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }), this.#how);
         }
         ended += cut.length;
-        marker = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
+        const next = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
         isMore = page.IsTruncated ?? false;
+        const marks = { mark: JSON.stringify(marker), next: isMore ? JSON.stringify(next) : undefined };
+        this.#checkListing(bounds.faultOf([], marks));
+        marker = next;
       }
       return ended;
     });
   }
 
   close(): void {
+    this.#connection.closing.abort();
     this.#client.destroy();
+  }
+
+  #checkListing(fault: string | undefined): void {
+    if (fault !== undefined) throw noStore(this.#place, fault);
   }
 
   #object(name: string): { readonly Bucket: string; readonly Key: string } {
@@ -218,7 +239,7 @@ export class S3Store implements FileStore {
   }
 
   async #stat(name: string): Promise<StoredFile | undefined> {
-    const found = await unlessMissing(() => this.#client.send(new HeadObjectCommand(this.#object(name))));
+    const found = await unlessMissing(() => this.#client.send(new HeadObjectCommand(this.#object(name)), this.#how));
     if (found === undefined) return undefined;
     return { name, bytes: found.ContentLength ?? 0, changedAtMs: found.LastModified?.getTime() ?? 0 };
   }
@@ -232,11 +253,11 @@ export class S3Store implements FileStore {
   }
 
   /** Throws TransientError (`file-damaged`) behind the last block when the content is another one. */
-  async #readWhole(name: string, { content, signal, take }: Reading): Promise<void> {
+  async #readWhole(name: string, { content, take }: Reading): Promise<void> {
     const check = new ContentCheck(content);
     for (let fruitless = 0; check.bytes < content.bytes && fruitless < mostFruitlessReads;) {
       const from = check.bytes;
-      await this.#use(() => this.#readFrom(name, { check, content, signal, take })).catch((error: unknown) => {
+      await this.#use(() => this.#readFrom(name, { check, content, take })).catch((error: unknown) => {
         const mayGoOn = error instanceof UnreachableError && (check.bytes > from || fruitless + 1 < mostFruitlessReads);
         if (!mayGoOn) throw error;
       });
@@ -245,14 +266,11 @@ export class S3Store implements FileStore {
     if (!check.isSame()) throw damagedFile(this.#placeOf(name), 'its digest is another one');
   }
 
-  async #readFrom(
-    name: string,
-    { check, content, signal, take }: Reading & { readonly check: ContentCheck },
-  ): Promise<void> {
+  async #readFrom(name: string, { check, content, take }: Reading & { readonly check: ContentCheck }): Promise<void> {
     const Range = `bytes=${check.bytes}-`;
-    const { Body } = await this.#client.send(new GetObjectCommand({ ...this.#object(name), Range }));
+    const { Body } = await this.#client.send(new GetObjectCommand({ ...this.#object(name), Range }), this.#how);
     for await (const block of Body as Readable) {
-      if (signal?.aborted === true) throw new AbortedError();
+      if (this.#signal.aborted) throw new AbortedError();
       if (check.bytes + (block as Buffer).length > content.bytes)
         throw damagedFile(this.#placeOf(name), `it has more than the ${content.bytes} bytes that it had`);
       await take(block as Buffer);
@@ -266,6 +284,7 @@ export class S3Store implements FileStore {
       await this.#begin();
       return await work();
     } catch (error) {
+      if (this.#signal.aborted) throw new AbortedError();
       throw s3Fault(error, this.#place);
     }
   }
@@ -274,12 +293,15 @@ export class S3Store implements FileStore {
     // Those of a role are renewed every hour or so.
     const { secretAccessKey, sessionToken } = await this.#client.config.credentials();
     for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) this.#onCredentials(secret);
-    if (this.#isKnown) return;
+    if (this.#connection.isKnown) return;
     const { Bucket, Key: Prefix } = this.#object('');
-    const { IsTruncated } = await this.#client.send(new ListObjectsV2Command({ Bucket, Prefix, MaxKeys: 1 }));
+    const { IsTruncated } = await this.#client.send(
+      new ListObjectsV2Command({ Bucket, Prefix, MaxKeys: 1 }),
+      this.#how,
+    );
     // Any web server answers 200; every store says whether there is more.
     if (IsTruncated === undefined) throw noStore(this.#place, 'its listing is none');
-    this.#isKnown = true;
+    this.#connection.isKnown = true;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Rejects in parts, against a file of bytes: whatever is appended, cut, killed and removed. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -50,6 +50,18 @@ test('G2, G7: whatever is killed and continued, the rejects are those up to each
     }),
     bySuite(30, 300),
   );
+});
+
+test('G2: a file that a system left among the parts hides none of them', async () => {
+  const log = new PartLog(new FolderStore(folder), 'rejects/run');
+  await log.append(Buffer.from('first'), 0);
+  for (const name of ['.nfs0001', '.DS_Store', 'Thumbs.db'])
+    await writeFile(path.join(folder, 'rejects/run', name), 'stray');
+  await log.append(Buffer.from('second'), 5);
+  expect(await log.size()).toBe(11);
+  expect(await textOf(log)).toBe('firstsecond');
+  expect(await log.cutTo(5)).toBe(5);
+  expect(await textOf(log)).toBe('first');
 });
 
 test('G2: a part that was removed, or written by another process, is a fault and not a shorter list', async () => {

@@ -1,11 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { UnreachableError } from '../../../src/core/base/errors.ts';
-import { S3Store, type S3Settings } from '../../../src/files/s3/s3-store.ts';
+import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
+import { connectionTo, type S3Settings } from '../../../src/files/s3/s3-connection.ts';
+import { S3Store } from '../../../src/files/s3/s3-store.ts';
 import { s3Secret, startS3Server, type S3Server } from '../../support/s3-server.ts';
 import { startScriptedServer } from '../../support/scripted-server.ts';
+import { smallDisk, smallDiskLack } from '../../support/small-disk.ts';
 import { contentOf, describeStore } from './store-suite.ts';
 
 function settingsFor({ bucket, endpoint }: Pick<S3Server, 'bucket' | 'endpoint'>): S3Settings {
@@ -93,6 +95,72 @@ describe('an S3-compatible store', () => {
     ).toHaveLength(6);
   });
 
+  test.skipIf(smallDiskLack() !== undefined)(
+    'names the folder of this host whose disk is full, and not the file',
+    async () => {
+      await using s3 = await scene();
+      using disk = smallDisk(1);
+      await s3.store.upload('content/one', s3.file, contentOf(bytes));
+      const fetched = s3.store.fetch('content/one', contentOf(bytes), disk.folder);
+      await expect(fetched).rejects.toThrow(`${disk.folder} cannot be used: the disk is full`);
+      expect(await readdir(disk.folder)).toEqual([]);
+    },
+  );
+
+  test('G8: that sends more than was put there is damaged, and its answer is not read to the end', async () => {
+    await using s3 = await scene();
+    await s3.store.upload('content/one', s3.file, contentOf(bytes));
+    s3.server.faults.endlessBodies = true;
+    const fetched = s3.store.fetch('content/one', contentOf(bytes), s3.folder);
+    await expect(fetched).rejects.toThrow('it has more than the 20971520 bytes that it had');
+    expect(await readdir(s3.folder)).toEqual(['pipes.csv']);
+    await expect(s3.store.read('content/one', 4096)).rejects.toThrow('it has more than 4096 bytes');
+  });
+
+  test.each([
+    ['repeats a page', 'page', 'its listing repeats a page'],
+    ['repeats names', 'names', 'its listing is not in order, or repeats names'],
+    ['never ends', 'empty', 'its listing does not end'],
+  ] as const)('G8: whose listing %s is a fault in words', async (_, endlessListing, words) => {
+    await using s3 = await scene();
+    for (const name of ['a/1', 'a/2', 'a/3', 'a/4', 'a/5']) await s3.store.write(name, Buffer.from('x'));
+    s3.server.faults.endlessListing = endlessListing;
+    const listed = async () => {
+      for await (const { name } of s3.store.list('a/')) expect(name).toMatch(/^a\//);
+    };
+    await expect(listed()).rejects.toThrow(UnreachableError);
+    await expect(listed()).rejects.toThrow(words);
+  });
+
+  test.each(['head', 'body'] as const)(
+    'G7: that falls silent before the %s of an answer is given up, and at once by who stops',
+    async (silent) => {
+      await using s3 = await scene();
+      await s3.store.upload('content/one', s3.file, contentOf(bytes));
+      s3.server.faults.silent = silent;
+      const impatient = new S3Store(settingsFor(s3.server), () => {}, connectionTo(settingsFor(s3.server), 200));
+      await expect(impatient.fetch('content/one', contentOf(bytes), s3.folder)).rejects.toThrow(
+        'it does not answer in time',
+      );
+      impatient.close();
+
+      const asked = s3.server.requests.length;
+      const stop = new AbortController();
+      const stopped = s3.store.under(stop.signal).fetch('content/one', contentOf(bytes), s3.folder);
+      stopped.catch(() => undefined);
+      await expect.poll(() => s3.server.requests.length).toBeGreaterThan(asked);
+      stop.abort();
+      await expect(stopped).rejects.toThrow(AbortedError);
+
+      const closed = s3.store.fetch('content/one', contentOf(bytes), s3.folder);
+      closed.catch(() => undefined);
+      await expect.poll(() => s3.server.requests.length).toBeGreaterThan(asked + 1);
+      s3.store.close();
+      await expect(closed).rejects.toThrow(AbortedError);
+      expect(await readdir(s3.folder)).toEqual(['pipes.csv']);
+    },
+  );
+
   test('G10: tells its credentials to those who hide them', async () => {
     await using s3 = await scene();
     await s3.store.stat('a');
@@ -112,7 +180,7 @@ describe('an S3-compatible store', () => {
     await using s3 = await scene();
     await s3.store.stat('a');
     s3.server.faults.refuse = { status, code };
-    for (const use of [() => s3.store.read('a'), () => s3.store.write('a', Buffer.from('b'))]) {
+    for (const use of [() => s3.store.read('a', 100), () => s3.store.write('a', Buffer.from('b'))]) {
       const error: unknown = await use().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(UnreachableError);
       expect(error).toMatchObject({ message: expect.stringContaining(words), hint: expect.stringMatching(/\.$/) });
@@ -122,17 +190,19 @@ describe('an S3-compatible store', () => {
   test('without the bucket, without a server, without credentials, with another clock: each is told in words', async () => {
     await using s3 = await scene();
     const other = { ...settingsFor(s3.server), bucket: 'no-such-bucket' };
-    await expect(new S3Store(other, () => {}).read('a')).rejects.toThrow(
+    await expect(new S3Store(other, () => {}).read('a', 100)).rejects.toThrow(
       'there is no bucket no-such-bucket at http://',
     );
     const nowhere = { ...settingsFor(s3.server), endpoint: 'http://127.0.0.1:1' };
-    await expect(new S3Store(nowhere, () => {}).read('a')).rejects.toThrow('cannot be reached: nothing listens there');
+    await expect(new S3Store(nowhere, () => {}).read('a', 100)).rejects.toThrow(
+      'cannot be reached: nothing listens there',
+    );
     await using page = await startScriptedServer([
       { body: '<html>Sign in</html>', headers: { 'content-type': 'text/html' } },
     ]);
     const wrong = new S3Store({ ...settingsFor(s3.server), endpoint: page.baseUrl }, () => {});
-    await expect(wrong.read('a')).rejects.toThrow('is no S3-compatible store');
+    await expect(wrong.read('a', 100)).rejects.toThrow('is no S3-compatible store');
     s3.server.faults.skewMs = 3_600_000;
-    await expect(s3.store.read('a')).rejects.toThrow(UnreachableError);
+    await expect(s3.store.read('a', 100)).rejects.toThrow(UnreachableError);
   });
 });

@@ -59,8 +59,8 @@ export function describeStore(kind: string, open: () => Promise<StoreUnderTest>)
     test('gives back what was written, and the last of two', async () => {
       await store.write('a/notes.json', Buffer.from('first'));
       await store.write('a/notes.json', Buffer.from('second'));
-      expect(String(await store.read('a/notes.json'))).toBe('second');
-      expect(await store.read('a/other.json')).toBeUndefined();
+      expect(String(await store.read('a/notes.json', 100))).toBe('second');
+      expect(await store.read('a/other.json', 100)).toBeUndefined();
       expect(await store.stat('a/other.json')).toBeUndefined();
       const found = await store.stat('a/notes.json');
       expect(found).toMatchObject({ name: 'a/notes.json', bytes: 6 });
@@ -71,9 +71,32 @@ export function describeStore(kind: string, open: () => Promise<StoreUnderTest>)
       const written = await Promise.all(['a', 'b', 'c', 'd'].map((text) => store.writeNew('id', Buffer.from(text))));
       expect(written.filter(Boolean)).toHaveLength(1);
       const winner = 'abcd'[written.indexOf(true)];
-      expect(String(await store.read('id'))).toBe(winner);
+      expect(String(await store.read('id', 100))).toBe(winner);
       expect(await store.writeNew('id', Buffer.from('late'))).toBe(false);
-      expect(String(await store.read('id'))).toBe(winner);
+      expect(String(await store.read('id', 100))).toBe(winner);
+    });
+
+    test('G8: takes no more of a small file than it was told to', async () => {
+      await store.write('id', Buffer.alloc(101));
+      expect(await store.read('id', 101)).toHaveLength(101);
+      await expect(store.read('id', 100)).rejects.toMatchObject({ code: 'file-damaged' });
+    });
+
+    test('G7: ends every call of a stopped work', async () => {
+      await store.write('a/1', Buffer.from('one'));
+      const stopped = store.under(AbortSignal.abort());
+      const content = contentOf(Buffer.from('one'));
+      for (const call of [
+        stopped.read('a/1', 100),
+        stopped.stat('a/1'),
+        stopped.holds('a/1', content),
+        stopped.fetch('a/1', content, path.join(folder, 'spool')),
+        stopped.remove('a/1'),
+        namesIn(stopped, 'a/'),
+      ]) {
+        await expect(call).rejects.toThrow(AbortedError);
+      }
+      expect(await namesIn(store, 'a/')).toEqual(['a/1']);
     });
 
     test('lists the files below a prefix in order, and removes them', async () => {
@@ -108,8 +131,8 @@ export function describeStore(kind: string, open: () => Promise<StoreUnderTest>)
 
     test('an upload that is stopped leaves nothing', async () => {
       const file = await localFile(large);
-      const stopped = AbortSignal.abort();
-      await expect(store.upload('content/one', file, contentOf(large), stopped)).rejects.toThrow(AbortedError);
+      const stopped = store.under(AbortSignal.abort());
+      await expect(stopped.upload('content/one', file, contentOf(large))).rejects.toThrow(AbortedError);
       expect(await namesIn(store, 'content/')).toEqual([]);
       expect(await store.endCutUploads(Date.now() + 60_000)).toBe(0);
     });
