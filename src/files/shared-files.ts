@@ -79,9 +79,10 @@ export class SharedFiles {
     return new PartLog(await this.#openAt(place, signal), `${place.folder}/rejects/${runId}`);
   }
 
-  /** Writes, reads and removes a file. Returns the address of the store. */
+  /** Checks the id of the place, if it has one; writes, reads and removes a file. Returns the address of the store. */
   async check(): Promise<string> {
     const store = await this.#open();
+    if ((await store.stat(placeName)) !== undefined && (await readPlaceId(store)) === undefined) throw damagedId(store);
     const [name, text] = [`check/${randomUUID()}`, 'wellsync doctor'];
     await store.write(name, Buffer.from(text));
     const found = await store.read(name, text.length);
@@ -150,7 +151,9 @@ export class SharedFiles {
 
   async #openAt({ id, address }: SharedPlace, signal: AbortSignal | undefined): Promise<FileStore> {
     const store = await this.#open(signal);
-    if ((await readPlaceId(store)) === id) return store;
+    const found = await readPlaceId(store);
+    if (found === id) return store;
+    if (found === undefined || address === store.address) throw otherId(store, { id, address }, found);
     throw new BlockedError(
       'files-elsewhere',
       `the file of the run lies in ${address}, and files.url of this host is another place, ${store.address}: a worker of another may have it`,
@@ -164,9 +167,26 @@ async function placeId(store: FileStore): Promise<string> {
   if (await store.writeNew(placeName, Buffer.from(`${JSON.stringify({ id })}\n`))) return id;
   const known = await readPlaceId(store);
   if (known !== undefined) return known;
-  throw new PermanentError('files-check', `${store.address}/${placeName} is no file of wellsync`, {
-    hint: 'Remove it, where files.url is meant to be this place: the next push writes it again.',
+  throw damagedId(store);
+}
+
+/** A new id would part the place from its runs: they keep the old one. */
+function damagedId(store: FileStore): PermanentError {
+  return new PermanentError('files-check', `${store.address}/${placeName} does not hold the id of a place`, {
+    hint: 'Write its line again from a backup, or as a worker that waits for a file of this place names it. Remove it only where no push is unfinished: the next one gives the place a new id.',
   });
+}
+
+/** The place of the run that has lost its id, or another one. `found`: the id there. */
+function otherId(
+  store: FileStore,
+  { id, address }: Pick<SharedPlace, 'id' | 'address'>,
+  found: string | undefined,
+): BlockedError {
+  const has = found === undefined ? 'no id' : 'another id than the place of the run';
+  const line = JSON.stringify({ id });
+  const words = `the file of the run lies in ${address}, and files.url of this host, ${store.address}, has ${has}. If it is the place of the run, write the line ${line} as ${placeName} there: the work goes on then. If it is another one, a worker of another may have it`;
+  return new BlockedError('files-elsewhere', words, lookAgainMs);
 }
 
 async function readPlaceId(store: FileStore): Promise<string | undefined> {

@@ -82,6 +82,30 @@ describe('files of several hosts', () => {
     expect((await readFile(fetched.path)).equals(bytes)).toBe(true);
   });
 
+  test('G11: a place that has lost its id says so, and is the same one when it is written again', async () => {
+    const root = await newPlace();
+    const place = await hostAt(root).put(file, content);
+    const idFile = path.join(root, 'wellsync-place.json');
+    const line = await readFile(idFile, 'utf8');
+    await rm(idFile);
+    await expect(hostAt(root).requireFile(place, content)).rejects.toThrow(BlockedError);
+    await expect(hostAt(root).requireFile(place, content)).rejects.toThrow(
+      `${root}, has no id. If it is the place of the run, write the line ${line.trim()} as wellsync-place.json there`,
+    );
+    await writeFile(idFile, '{"id":"new"}\n');
+    await expect(hostAt(root).requireFile(place, content)).rejects.toThrow('has another id than the place of the run');
+    await writeFile(idFile, 'lost');
+    for (const use of [hostAt(root).check(), hostAt(root).put(file, content)]) {
+      await expect(use).rejects.toMatchObject({
+        message: `${idFile} does not hold the id of a place`,
+        hint: expect.stringContaining('Remove it only where no push is unfinished'),
+      });
+    }
+    await writeFile(idFile, line);
+    await expect(hostAt(root).requireFile(place, content)).resolves.toBeUndefined();
+    await expect(hostAt(root).check()).resolves.toBe(root);
+  });
+
   test('a worker removes copies that were left on its host two days ago, and no others', async () => {
     const root = await newPlace();
     const place = await hostAt(root).put(file, content);
