@@ -31,12 +31,12 @@ async function measureField(): Promise<void> {
   const { rows: inserted, service } = bench;
   const updated = wells * Math.ceil(days / changeEvery);
   for (let round = 0; round < rounds; round += 1) {
-    const folder = await bench.warehouse('kept');
-    recorder.add('export cold', whole, await bench.whole(folder, { inserted }));
-    recorder.add('export again, nothing changed', whole, await bench.again(folder, {}));
+    const kept = await bench.warehouse('kept');
+    recorder.add('export cold', whole, await bench.whole(kept, { inserted }));
+    recorder.add('export again, nothing changed', whole, await bench.again(kept, {}));
     await service.tell({ changeEvery });
-    recorder.add('export again, 1 % changed', whole, await bench.again(folder, { updated }));
-    recorder.add('next morning', morning, await bench.morning(folder));
+    recorder.add('export again, 1 % changed', whole, await bench.again(kept, { updated }));
+    recorder.add('next morning', morning, await bench.morning(kept));
     await service.tell({ latencyMs });
     recorder.add(`export cold, ${latencyMs} ms`, whole, await bench.whole(await bench.warehouse('far'), { inserted }));
     await service.tell({ latencyMs: 0, gzip: true });
@@ -56,7 +56,7 @@ async function measureSilentField(): Promise<void> {
   const filled = await bench.warehouse('filled');
   await bench.whole(filled, { inserted: bench.rows });
   for (let round = 0; round < rounds; round += 1) {
-    const folder = await bench.warehouse('morning', filled);
-    recorder.add('next morning, 30 % silent', morning, await bench.morning(folder));
+    const copy = await bench.warehouse('morning', filled);
+    recorder.add('next morning, 30 % silent', morning, await bench.morning(copy));
   }
 }

@@ -15,7 +15,7 @@ import { startRedis, redisProgram } from './setup/private-redis.mjs';
 import { runScript, SetupError } from './setup/setup-error.mjs';
 
 /** What takes minutes. */
-const large = ['export-large', 'growth'];
+const large = ['export-large', 'growth', 'postgres', 'postgres-night', 'postgres-workers'];
 /** What a decision record was made by. */
 const onRequest = ['push-travel'];
 

@@ -17,12 +17,20 @@ export interface FieldSize {
   readonly wells: number;
   readonly days: number;
   readonly silentShare?: number;
+  /** The text of a configuration file. */
+  readonly config?: string;
 }
 
 /** What an export is expected to have done: the benchmark fails where it did something else. */
 export interface Expected {
   readonly inserted?: number;
   readonly updated?: number;
+}
+
+/** A warehouse, with the data folder of the program that works it. */
+export interface BenchWarehouse {
+  readonly folder: string;
+  readonly url: string;
 }
 
 const reportSchema = z.object({ state: z.literal('done'), counts: z.record(z.string(), z.number()) });
@@ -32,6 +40,7 @@ export class ExportBench implements AsyncDisposable {
   readonly service: ServiceProcess<DailyOrder>;
   readonly #folder: string;
   readonly #redisUrl = benchRedis();
+  #counts: Readonly<Record<string, number>> = {};
 
   constructor(size: FieldSize, service: ServiceProcess<DailyOrder>, folder: string) {
     this.size = size;
@@ -44,6 +53,7 @@ export class ExportBench implements AsyncDisposable {
     const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-bench-'));
     const lines = Array.from({ length: wells }, (_, well) => `"${uwiOf(well)}"`);
     await writeFile(path.join(folder, 'wells.csv'), ['uwi', ...lines].join('\n'));
+    await writeFile(path.join(folder, 'wellsync.yaml'), size.config ?? '');
     return new ExportBench(size, await startService('daily-service', [wells, days, silentShare].map(String)), folder);
   }
 
@@ -51,37 +61,42 @@ export class ExportBench implements AsyncDisposable {
     return this.size.wells * this.size.days;
   }
 
-  /** The folder of a warehouse, a copy of another one's where that is given. */
-  async warehouse(name: string, from?: string): Promise<string> {
+  /** What the last export counted. */
+  get counts(): Readonly<Record<string, number>> {
+    return this.#counts;
+  }
+
+  /** A warehouse in a new DuckDB file, a copy of another one's where that is given. */
+  async warehouse(name: string, from?: BenchWarehouse): Promise<BenchWarehouse> {
     const folder = path.join(this.#folder, name);
     await rm(folder, { recursive: true, force: true });
     if (from === undefined) await mkdir(folder);
-    else await cp(from, folder, { recursive: true });
-    return folder;
+    else await cp(from.folder, folder, { recursive: true });
+    return { folder, url: `duckdb:${path.join(folder, 'warehouse.duckdb')}` };
   }
 
   /** Everything, into an empty warehouse or again. */
-  async whole(folder: string, expected: Expected, encoding?: 'gzip'): Promise<Round> {
+  async whole(warehouse: BenchWarehouse, expected: Expected, encoding?: 'gzip'): Promise<Round> {
     const from = firstDay(this.size.days);
     const baseline = await this.#bareLoop(from, encoding);
-    return { baseline, subject: await this.#export(folder, expected) };
+    return { baseline, subject: await this.#export(warehouse, expected) };
   }
 
-  async again(folder: string, expected: Expected): Promise<Round> {
+  async again(warehouse: BenchWarehouse, expected: Expected): Promise<Round> {
     const from = firstDay(this.size.days);
     const baseline = await this.#bareLoop(from);
     const to = firstDay(0);
-    return { baseline, subject: await this.#export(folder, expected, ['--from', from, '--to', to]) };
+    return { baseline, subject: await this.#export(warehouse, expected, ['--from', from, '--to', to]) };
   }
 
   /** The next morning, which every well has a row more for. The amount is that of the wells. */
-  async morning(folder: string): Promise<Round> {
+  async morning(warehouse: BenchWarehouse): Promise<Round> {
     const { wells, silentShare = 0 } = this.size;
     const inserted = wells - Math.round(wells * silentShare);
     await this.service.tell({ isMorning: true });
     try {
       const baseline = await this.#bareLoop(firstDay(morningDays));
-      const subject = await this.#export(folder, { inserted });
+      const subject = await this.#export(warehouse, { inserted });
       return { baseline: { ...baseline, amount: wells }, subject: { ...subject, amount: wells } };
     } finally {
       await this.service.tell({ isMorning: false });
@@ -99,7 +114,7 @@ export class ExportBench implements AsyncDisposable {
     return { ...usage, amount: z.object({ rows: z.number() }).parse(JSON.parse(stdout)).rows };
   }
 
-  async #export(folder: string, expected: Expected, bounds: readonly string[] = []): Promise<Sample> {
+  async #export(warehouse: BenchWarehouse, expected: Expected, bounds: readonly string[] = []): Promise<Sample> {
     const wells = path.join(this.#folder, 'wells.csv');
     const { stdout, ...usage } = await runMeasured({
       program: wellsync,
@@ -108,12 +123,14 @@ export class ExportBench implements AsyncDisposable {
       env: {
         WELLSYNC_SERVICE_URL: this.service.url,
         WELLSYNC_REDIS_URL: this.#redisUrl,
-        WELLSYNC_WAREHOUSE: `duckdb:${path.join(folder, 'warehouse.duckdb')}`,
-        WELLSYNC_DATA_DIR: folder,
+        WELLSYNC_CONFIG: path.join(this.#folder, 'wellsync.yaml'),
+        WELLSYNC_WAREHOUSE: warehouse.url,
+        WELLSYNC_DATA_DIR: warehouse.folder,
         WELLSYNC_QUEUE_PREFIX: 'bench',
       },
     });
     const { counts } = reportSchema.parse(JSON.parse(stdout));
+    this.#counts = counts;
     for (const name of ['inserted', 'updated'] as const) {
       const [wanted = 0, got = 0] = [expected[name], counts[name]];
       if (wanted !== got) throw new Error(`${wanted} rows were to be ${name}, and ${got} were`);

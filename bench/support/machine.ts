@@ -20,12 +20,11 @@ export interface Spent {
 
 export async function spentUntilNow(redisUrl: string | undefined): Promise<Spent> {
   const redis = redisUrl === undefined ? 0 : await redisSeconds(redisUrl);
-  const tree = processTree(process.pid).map(timesOf);
   return {
     atMs: performance.now(),
     endedChildren: timesOf(process.pid).ended,
     redis,
-    own: redis + tree.reduce((sum, { self, ended }) => sum + self + ended, 0),
+    own: redis + treeSeconds(process.pid),
     machine: machineSeconds(),
   };
 }
@@ -35,6 +34,13 @@ export function otherLoad(before: Spent, after: Spent): number {
   const seconds = (after.atMs - before.atMs) / 1_000;
   const others = after.machine - before.machine - (after.own - before.own);
   return Math.max(0, others / seconds);
+}
+
+/** CPU seconds of a process with all that it started, those that ended and were waited for among them. */
+export function treeSeconds(pid: number): number {
+  return processTree(pid)
+    .map(timesOf)
+    .reduce((sum, { self, ended }) => sum + self + ended, 0);
 }
 
 async function redisSeconds(url: string): Promise<number> {

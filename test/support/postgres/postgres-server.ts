@@ -39,13 +39,16 @@ const settings = {
 /** Passwords are asked of every user but the first. */
 const access = `host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n`;
 
-/** Starts a server of a release. Throws Error where this machine has none, with what it lacks. */
+/**
+ * Starts a server of a release, in a new folder below `root`. Throws Error where this machine has none, with what it lacks.
+ */
 export async function startPostgres(
   release: PostgresRelease,
   extra: Readonly<Record<string, string>> = {},
+  root = quickestFolder(),
 ): Promise<PostgresServer> {
   const programs = postgresFolder(release);
-  const folder = mkdtempSync(path.join(rootFolder(), 'wellsync-postgres-'));
+  const folder = mkdtempSync(path.join(root, 'wellsync-postgres-'));
   if (serverUid !== undefined) chownSync(folder, serverUid, serverUid);
   const asServer = serverUid === undefined ? { cwd: folder } : { cwd: folder, uid: serverUid, gid: serverUid };
   const data = path.join(folder, 'data');
@@ -96,7 +99,7 @@ const memoryFolder = '/dev/shm';
 const leastMemoryBytes = 2 ** 30;
 
 /** A database is 300 files: to make one takes ten times as long on a disk as in memory. */
-function rootFolder(): string {
+function quickestFolder(): string {
   try {
     const { bavail, bsize } = statfsSync(memoryFolder);
     return bavail * bsize >= leastMemoryBytes ? memoryFolder : tmpdir();
