@@ -118,6 +118,7 @@ async function copyTable(
     columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
   const end = await source.transact((session) => endOf(session, name));
+  await target.transact((session) => noteTable(session, name));
   for (let place = await target.transact((session) => placeOf(session, name)); place < end;) {
     const next = Math.min(end, place + step);
     const rows = await source.transact((session) =>
@@ -127,16 +128,33 @@ async function copyTable(
       ),
     );
     await target.transact(async (session) => {
+      await takeStep(session, name, place, next);
       await session.append(targetOf(table), readers, rows);
-      await session.run(
-        `INSERT INTO internal.copied_table SELECT $1, $2, source_id FROM internal.copied_table WHERE name = ''
-         ON CONFLICT (name) DO UPDATE SET place = excluded.place`,
-        [name, next],
-      );
     });
     toldOf(watch, name, 'copied', next);
     place = next;
   }
+}
+
+async function noteTable(session: SqlSession, name: string): Promise<void> {
+  await session.run(
+    `INSERT INTO internal.copied_table SELECT $1, 0, source_id FROM internal.copied_table WHERE name = ''
+     ON CONFLICT (name) DO NOTHING`,
+    [name],
+  );
+}
+
+/** Before the rows are written: of two copies at once, the second waits here and then finds another place. */
+async function takeStep(session: SqlSession, name: string, place: number, next: number): Promise<void> {
+  const taken = await session.run('UPDATE internal.copied_table SET place = $3 WHERE name = $1 AND place = $2', [
+    name,
+    place,
+    next,
+  ]);
+  if (taken === 1) return;
+  throw new UsageError('another copy to the same database is under way: this one has ended', {
+    hint: 'Let the other one end. Where it was killed, run the same command again.',
+  });
 }
 
 function toldOf({ onStep, signal }: CopyWatch, ...step: Parameters<CopyWatch['onStep']>): void {

@@ -14,6 +14,7 @@ import { createRetention } from '../sql/retention/retention-store.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
+import { refuseHalfCopy } from './half-copy.ts';
 import { describeWarehouse, noWarehouse } from './describe-warehouse.ts';
 import { BeatRow } from './ownership/beat-row.ts';
 import { copyQuery } from './query/copy.ts';
@@ -38,6 +39,7 @@ export function createPostgresWarehouse(settings: PostgresWarehouseSettings): Wa
   let isRequired = false;
   const prepare = async (session: PostgresSession): Promise<void> => {
     if (isRequired) await requireWarehouse(session, location);
+    else await refuseHalfCopy(session, location);
     await migrate(session, location);
   };
   const database = new PostgresDatabase({ ...settings, prepare });
@@ -55,7 +57,11 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
     coverage: createCoverageStore(database),
     timeSeries: createTimeSeriesStore(database),
     wells: createWellStore(database),
-    describe: () => database.read((session) => describeWarehouse(session, location)),
+    describe: () =>
+      database.read(async (session) => {
+        await refuseHalfCopy(session, location);
+        return describeWarehouse(session, location);
+      }),
     copyTo: () => Promise.reject(noFile('is copied by PostgreSQL itself', `Run pg_dump on ${location}.`)),
     foldLog: () => Promise.resolve(),
     isAt: () => false,
@@ -82,6 +88,7 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
 }
 
 async function requireWarehouse(session: PostgresSession, location: string): Promise<void> {
+  await refuseHalfCopy(session, location);
   if ((await readKnownVersion(session, location)) === 0) throw noWarehouse(location);
 }
 

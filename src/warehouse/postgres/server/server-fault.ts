@@ -39,6 +39,13 @@ const accessHint = 'See docs/postgres.md for the rights that wellsync needs, and
 const passwordHint =
   'Check the user in WELLSYNC_WAREHOUSE, and its password: in the file of warehouse.passwordFile, in PGPASSWORD, or in the address.';
 
+function lackOfRight({ location, user }: PostgresAddress, cause: Error): WellsyncError {
+  return new UnreachableError('warehouse', `${location}: ${user} lacks a right: ${cause.message}`, {
+    hint: accessHint,
+    cause,
+  });
+}
+
 /** By SQLSTATE. */
 const faults: Readonly<Record<string, Fault>> = {
   '28P01': ({ location, user }, cause) =>
@@ -56,11 +63,9 @@ const faults: Readonly<Record<string, Fault>> = {
       hint: `Create it (CREATE DATABASE), or correct WELLSYNC_WAREHOUSE. ${accessHint}`,
       cause,
     }),
-  '42501': ({ location, user }, cause) =>
-    new UnreachableError('warehouse', `${location}: ${user} lacks a right: ${cause.message}`, {
-      hint: accessHint,
-      cause,
-    }),
+  '42501': lackOfRight,
+  // No schema in which the role may create.
+  '3F000': lackOfRight,
   '25006': ({ location }, cause) =>
     outage(
       location,

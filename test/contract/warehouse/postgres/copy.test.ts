@@ -46,6 +46,13 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
         signal: stop.signal,
       });
       await expect(stopped).rejects.toThrow(AbortedError);
+      // Half of it is no warehouse.
+      const early = handleOf(url);
+      const unfinished = /is unfinished: it is no warehouse yet/;
+      await expect(early.ledger.ownership.read()).rejects.toThrow(unfinished);
+      await expect(ask(early, 'SELECT count(*) FROM daily_production')).rejects.toThrow(unfinished);
+      await expect(early.describe()).rejects.toThrow(unfinished);
+      await early.close();
       const steps: string[] = [];
       const copied = await copyTables(databaseOf(file), target, {
         onStep: (table, what) => {
@@ -74,6 +81,42 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       await expect(copyTables(databaseOf(file), target, { onStep: () => undefined })).rejects.toThrow(/not empty/);
     } finally {
       await Promise.all([file.release(), target.close(), moved.close()]);
+      await duckdb.dispose();
+    }
+  });
+
+  it('lets one of two copies at once go on, and ends the other before it writes a row twice', async () => {
+    const duckdb = await openTemporaryDuckdb();
+    const { url } = await databaseOfTest();
+    const file = shareDatabaseFile({ ...settings, path: duckdb.path });
+    const address = parsePostgresAddress(url);
+    const targets = [1, 2].map(
+      () =>
+        new PostgresDatabase({
+          address,
+          password: () => Promise.resolve(undefined),
+          retryMs: 20_000,
+          prepare: (session) => migrate(session, address.location),
+        }),
+    );
+    try {
+      await fill(duckdb);
+      const [first] = targets;
+      if (first === undefined) throw new Error('there are two');
+      const stop = new AbortController();
+      const begun = copyTables(databaseOf(file), first, { onStep: () => stop.abort(), signal: stop.signal });
+      await expect(begun).rejects.toThrow(AbortedError);
+      const ends = await Promise.allSettled(
+        targets.map((target) => copyTables(databaseOf(file), target, { onStep: () => undefined })),
+      );
+      const refused = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
+      for (const reason of refused) expect(reason).toMatch(/another copy|not empty/);
+      expect(ends.some(({ status }) => status === 'fulfilled')).toBe(true);
+      const moved = handleOf(url);
+      expect(await ask(moved, 'SELECT count(*)::int AS rows FROM daily_production')).toEqual([[32]]);
+      await moved.close();
+    } finally {
+      await Promise.all([file.release(), ...targets.map((target) => target.close())]);
       await duckdb.dispose();
     }
   });
