@@ -3,7 +3,7 @@ import { UnreachableError } from '../../core/base/errors.ts';
 import type { SqlSession } from '../sql/session.ts';
 
 /** Has the places of a copy (../copy/copy-tables.ts), and is dropped when all tables are equal. */
-export const copiedTable = 'copied_table';
+const copiedTable = 'copied_table';
 
 /** By the catalog, which a role without rights on the schema `internal` reads as well. */
 const isThere = `SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
