@@ -1,7 +1,6 @@
 /**
- * Reads the units of a chunk concurrently and commits the readings in batches: whenever a batch is full, and before that
- * when the warehouse has nothing to do. So the next batch is read while one is committed. A failed unit does not stop the
- * others.
+ * Reads the units of a chunk concurrently and commits the readings in batches, whenever a batch is full. A failed unit
+ * does not stop the others.
  */
 import type { PlannedUnit } from '../src/core/run/run.ts';
 import { isForAll } from '../src/core/run/retry-decision.ts';
@@ -16,8 +15,6 @@ export interface GatheredWork<Reading> {
   weigh(reading: Reading): number;
   /** Limit of a batch before it is committed; readers wait meanwhile (G8). */
   readonly maxWeight: number;
-  /** The commits of all chunks of this process; without it, a batch is committed when it is full. */
-  readonly commits?: CommitsUnderWay;
   /** The shared budget for readings, if there is one: a batch is committed early while the budget is short. */
   readonly room?: {
     readonly isShort: boolean;
@@ -26,27 +23,6 @@ export interface GatheredWork<Reading> {
   };
   /** Makes readings durable with the outcomes of their units. Calls never overlap. */
   commit(readings: readonly Reading[]): Promise<void>;
-}
-
-/** A batch of so much of its limit is committed as soon as no other commit is under way. */
-const leastShare = 0.5;
-
-/** Counts the commits of several chunks to one warehouse, which takes one at a time. */
-export class CommitsUnderWay {
-  #count = 0;
-
-  get isIdle(): boolean {
-    return this.#count === 0;
-  }
-
-  async during(commit: () => Promise<void>): Promise<void> {
-    this.#count += 1;
-    try {
-      await commit();
-    } finally {
-      this.#count -= 1;
-    }
-  }
 }
 
 /** Returns the units that did not settle, with their errors. */
@@ -92,17 +68,10 @@ class Gathering<Reading> {
       this.#batched.push({ unit, reading });
       this.#weight += this.#work.weigh(reading);
       if (this.#weight >= this.#work.maxWeight || this.#work.room?.isShort) await this.#commitGathered();
-      else if (this.#isWorthwhile) void this.#commitGathered();
     } catch (error) {
       if (isForAll(error)) this.#forAll = error;
       this.#leave(unit, error);
     }
-  }
-
-  /** Whether an idle warehouse should take what has been gathered so far. */
-  get #isWorthwhile(): boolean {
-    const { commits, maxWeight } = this.#work;
-    return commits?.isIdle === true && this.#weight >= maxWeight * leastShare;
   }
 
   #leave(unit: PlannedUnit, error: unknown): void {
@@ -114,18 +83,14 @@ class Gathering<Reading> {
     const entries = this.#batched;
     this.#batched = [];
     this.#weight = 0;
-    if (entries.length === 0) return this.#committing;
-    const { commits } = this.#work;
-    const commit = async (): Promise<void> => {
+    this.#committing = this.#committing.then(async () => {
+      if (entries.length === 0) return;
       try {
         await this.#work.commit(entries.map(({ reading }) => reading));
       } catch (error) {
         for (const { unit } of entries) this.#leave(unit, error);
       }
-    };
-    const before = this.#committing;
-    const inTurn = (): Promise<void> => before.then(commit);
-    this.#committing = commits === undefined ? inTurn() : commits.during(inTurn);
+    });
     return this.#committing;
   }
 }

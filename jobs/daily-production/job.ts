@@ -3,7 +3,7 @@
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
 import { dailyProduction, dailyProductionGaps } from './description.ts';
-import { CommitsUnderWay, readInBatches } from '../batching-reader.ts';
+import { readInBatches } from '../batching-reader.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
@@ -22,7 +22,6 @@ export const gapsJobName = dailyProductionGaps.name;
 /** Two jobs, for the windows that are due and for the gaps. They share one row budget. */
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
-  const commits = new CommitsUnderWay();
   const places = new ReadingPlaces(readersOf(settings));
   let chunks = 0;
   const shared = {
@@ -31,8 +30,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     varyingParams: ['nowMs'],
     readsUpToRequest: ({ toMs }) => toMs === undefined,
     takesTargets: true,
-    work: (chunk, context) =>
-      workWindows({ ...context, settings, budget, commits, places, chunkNo: (chunks += 1) }, chunk),
+    work: (chunk, context) => workWindows({ ...context, settings, budget, places, chunkNo: (chunks += 1) }, chunk),
   } satisfies Partial<Job<DailyProductionParams>>;
   return [
     {
@@ -88,7 +86,6 @@ async function workWindows(
 interface ExportContext extends JobContext {
   readonly settings: DailyProductionSettings;
   readonly budget: RowBudget;
-  readonly commits: CommitsUnderWay;
   readonly places: ReadingPlaces;
   /** Number of the chunk among those that the process began. */
   readonly chunkNo: number;
@@ -108,14 +105,13 @@ async function readWindows(
   chunk: ChunkOfWork<DailyProductionParams>,
   context: WindowsContext,
 ): Promise<readonly UnsettledUnit[]> {
-  const { settings, budget, commits, places, chunkNo } = context;
+  const { settings, budget, places, chunkNo } = context;
   const reader = { runId: chunk.runId, chunkNo, signal: chunk.signal };
   return readInBatches<HeldWindow>(units, {
     concurrency: readersOf(settings),
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => batch.rows.length,
     room: budget,
-    commits,
     read: (unit) => places.during(reader, () => readHeld(unit, chunk, context)),
     async commit(windows) {
       try {
