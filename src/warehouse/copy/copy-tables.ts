@@ -5,7 +5,7 @@
  *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
  */
 import { AbortedError, UsageError } from '../../core/base/errors.ts';
-import type { SqlColumns, SqlDatabase, SqlSession, SqlValue } from '../sql/session.ts';
+import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from '../sql/session.ts';
 import {
   columnsByTable,
   copiedColumns,
@@ -44,15 +44,40 @@ export async function copyTables(
   const here = await source.transact(columnsByTable);
   requireAllCopied(here);
   const sourceId = await source.transact(readId);
-  await target.transact((session) => begin(session, sourceId));
+  await target.transact(async (session) => {
+    await waitForOtherCopy(session);
+    await begin(session, sourceId);
+  });
   const there = await target.transact(columnsByTable);
   const tables = copiedTables.map((table) => ({ table, columns: copiedColumns(table, here, there) }));
   for (const each of tables) await copyTable(source, target, each, watch);
   const copied: CopiedRows[] = [];
   for (const each of tables) copied.push(await compareTable(source, target, each, watch));
   const identity = await source.transact(readIdentity);
-  await target.transact((session) => finish(session, identity));
+  await copying(target, (session) => finish(session, identity));
   return copied;
+}
+
+/**
+ * Runs a step of this copy. Of two copies at once, one waits here for the other's step. Throws UsageError if the other
+ * one has ended the copy meanwhile.
+ */
+function copying<T>(target: SqlDatabase, step: (session: SqlSession) => Promise<T>): Promise<T> {
+  return target.transact(async (session) => {
+    await waitForOtherCopy(session);
+    const [found] = await session.rows<{ exists: boolean }>(
+      `SELECT to_regclass('internal.copied_table') IS NOT NULL AS "exists"`,
+    );
+    if (found?.exists === true) return step(session);
+    throw new UsageError('another copy to the same database has ended before this one', {
+      hint: 'Its warehouse is whole: no further copy is needed.',
+    });
+  });
+}
+
+/** By the one row that every database of this schema has, until the end of the transaction. */
+async function waitForOtherCopy(session: SqlSession): Promise<void> {
+  await lockRows(session, 'SELECT 1 FROM warehouse');
 }
 
 interface Identity {
@@ -118,8 +143,8 @@ async function copyTable(
     columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
   const end = await source.transact((session) => endOf(session, name));
-  await target.transact((session) => noteTable(session, name));
-  for (let place = await target.transact((session) => placeOf(session, name)); place < end;) {
+  await copying(target, (session) => noteTable(session, name));
+  for (let place = await copying(target, (session) => placeOf(session, name)); place < end;) {
     const next = Math.min(end, place + step);
     const rows = await source.transact((session) =>
       session.rows<Row>(
@@ -127,7 +152,7 @@ async function copyTable(
         [place, next],
       ),
     );
-    await target.transact(async (session) => {
+    await copying(target, async (session) => {
       await takeStep(session, name, place, next);
       await session.append(targetOf(table), readers, rows);
     });
@@ -144,7 +169,7 @@ async function noteTable(session: SqlSession, name: string): Promise<void> {
   );
 }
 
-/** Before the rows are written: of two copies at once, the second waits here and then finds another place. */
+/** Before the rows are written: of two copies at once, the second finds another place. */
 async function takeStep(session: SqlSession, name: string, place: number, next: number): Promise<void> {
   const taken = await session.run('UPDATE internal.copied_table SET place = $3 WHERE name = $1 AND place = $2', [
     name,

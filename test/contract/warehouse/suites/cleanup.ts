@@ -137,12 +137,18 @@ export function describeCleanup(open: OpenWarehouse): void {
       await keep('p', [targetOf(0)]);
       const { cleanupPlans } = test().warehouse.ledger;
       const claim = (runId: string) => cleanupPlans.claim('p', { runId, atMs, by: `${runId}@here` });
-      expect(await Promise.all([claim('r1'), claim('r2'), claim('r1')])).toEqual(['r1', 'r1', 'r1']);
-      expect(await cleanupPlans.ofRun('r1')).toMatchObject({
+      const owners = await Promise.all([claim('r1'), claim('r2'), claim('r1')]);
+      const [owner = ''] = owners;
+      expect(['r1', 'r2']).toContain(owner);
+      expect(owners).toEqual([owner, owner, owner]);
+      expect(await claim('r3')).toBe(owner);
+      expect(await cleanupPlans.ofRun(owner)).toMatchObject({
         planId: 'p',
-        applied: { runId: 'r1', atMs, by: 'r1@here' },
+        applied: { runId: owner, atMs, by: `${owner}@here` },
       });
-      expect(await cleanupPlans.ofRun('r2')).toBeUndefined();
+      for (const runId of ['r1', 'r2', 'r3'].filter((each) => each !== owner)) {
+        expect(await cleanupPlans.ofRun(runId)).toBeUndefined();
+      }
       await expect(cleanupPlans.claim('q', { runId: 'r', atMs, by: '' })).rejects.toThrow(UsageError);
     });
 

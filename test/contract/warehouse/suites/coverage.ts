@@ -242,10 +242,13 @@ export function describeCoverage(open: OpenWarehouse): void {
   });
 
   describe('the profile of a service', () => {
-    it('is probed by the first claim of a run', async () => {
+    it('is probed by one claim of each run, of claims at the same time', async () => {
       const { profiles } = test().warehouse.ledger;
-      const claims = ['run 1', 'run 1', 'run 2', 'run 1'].map((run) => profiles.claimProbe(run, at('2024-01-01')));
-      expect(await Promise.all(claims)).toEqual([true, false, true, false]);
+      const claims = (runs: readonly string[]) =>
+        Promise.all(runs.map((run) => profiles.claimProbe(run, at('2024-01-01'))));
+      const ofFirst = await claims(['run 1', 'run 1', 'run 1']);
+      expect(ofFirst.toSorted()).toEqual([false, false, true]);
+      expect(await claims(['run 1', 'run 2'])).toEqual([false, true]);
     });
 
     it('is kept as it was saved last, by the address of the service', async () => {
