@@ -138,7 +138,7 @@ export function describeCleanup(open: OpenWarehouse): void {
       const { cleanupPlans } = test().warehouse.ledger;
       const claim = (runId: string) => cleanupPlans.claim('p', { runId, atMs, by: `${runId}@here` });
       const owners = await Promise.all([claim('r1'), claim('r2'), claim('r1')]);
-      const [owner = ''] = owners;
+      const [owner] = owners;
       expect(['r1', 'r2']).toContain(owner);
       expect(owners).toEqual([owner, owner, owner]);
       expect(await claim('r3')).toBe(owner);

@@ -244,10 +244,10 @@ export function describeCoverage(open: OpenWarehouse): void {
   describe('the profile of a service', () => {
     it('is probed by one claim of each run, of claims at the same time', async () => {
       const { profiles } = test().warehouse.ledger;
-      const claims = (runs: readonly string[]) =>
+      const claims = async (runs: readonly string[]) =>
         Promise.all(runs.map((run) => profiles.claimProbe(run, at('2024-01-01'))));
       const ofFirst = await claims(['run 1', 'run 1', 'run 1']);
-      expect(ofFirst.toSorted()).toEqual([false, false, true]);
+      expect(ofFirst.filter(Boolean)).toHaveLength(1);
       expect(await claims(['run 1', 'run 2'])).toEqual([false, true]);
     });
 
