@@ -16,6 +16,7 @@
  *                  successor  such a fresh row
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { addTallies, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
 import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { valueColumns } from '../schema/columns.ts';
 import { stageRows } from './staging.ts';
@@ -106,18 +107,6 @@ const tallyQuery = `
     count(*) FILTER (is_other_day) AS "otherDay"
   FROM compared GROUP BY ALL`;
 
-type Change = 'fresh' | 'same' | 'updated' | 'removed' | 'kept' | 'replaced' | 'successor';
-
-interface Tally {
-  /** Null for rows that are not in the reading. */
-  readonly windowNo: number | null;
-  /** Null for rows that are not stored in a window of the batch. */
-  readonly storedNo: number | null;
-  readonly change: Change;
-  readonly rows: number;
-  readonly otherDay: number;
-}
-
 /**
  * Stages the windows and returns what replacing each would do, in the order of the windows. `windows` as core's
  * settleBatch returns them, by their keys, so that rows are inserted in that order.
@@ -159,33 +148,11 @@ async function compareKnown(
   return readRows<Tally>(connection, tallyQuery);
 }
 
-type MutableCounts = { -readonly [name in keyof ComparedCounts]: number };
-
 function countsOf(windows: readonly WellWindow[], tallies: readonly Tally[]): readonly ComparedCounts[] {
   const counts = windows.map(({ isNew, rows }): MutableCounts => {
     const inserted = isNew ? rows.length : 0;
     return { stored: 0, inserted, updated: 0, unchanged: 0, leaving: 0, replaced: 0, otherDay: 0, rowsBefore: 0 };
   });
-  for (const { windowNo, storedNo, change, rows, otherDay } of tallies) {
-    const stood = storedNo === null ? undefined : counts[storedNo];
-    if (stood !== undefined) stood.stored += rows;
-    const count = counts[windowNo ?? storedNo ?? -1];
-    if (count === undefined) throw new Error(`the comparison counted rows of window ${windowNo}, which is not there`);
-    const name = countedAs[change];
-    if (name !== undefined) count[name] += rows;
-    if (change === 'replaced') count.replaced += rows;
-    if (change !== 'fresh' && change !== 'successor') count.rowsBefore += rows;
-    count.otherDay += otherDay;
-  }
+  addTallies(counts, tallies);
   return counts;
 }
-
-const countedAs: Readonly<Record<Change, 'inserted' | 'updated' | 'unchanged' | 'leaving' | undefined>> = {
-  fresh: 'inserted',
-  same: 'unchanged',
-  updated: 'updated',
-  removed: 'leaving',
-  kept: undefined,
-  replaced: 'updated',
-  successor: undefined,
-};

@@ -1,9 +1,10 @@
 /** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { named, rowColumns, valueColumns } from '../schema/columns.ts';
+import { named } from '../../sql/daily/row-fields.ts';
+import { rowColumns, valueColumns } from '../schema/columns.ts';
 import { instant, jsonText, readRows } from '../file/sql.ts';
-import { DAY_MS } from '../../../core/time/window.ts';
 import { dayOfNumber } from '../../sql/session.ts';
+import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
 import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 
@@ -69,26 +70,6 @@ export async function replaceWindows(
   const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;
   const months = monthsOf(windows.filter(({ isNew }) => isNew));
   await connection.run(touchedMonths(days), [BigInt(atMs), jsonText(months)]);
-}
-
-/** The first days of the months of all rows, as day numbers. */
-function monthsOf(windows: readonly WellWindow[]): readonly number[] {
-  const months = new Set<number>();
-  let first = -Infinity;
-  for (const { rows } of windows) {
-    for (const day of rows.days) {
-      if (day >= first && day < first + leastDaysOfMonth) continue;
-      first = day - new Date(day * DAY_MS).getUTCDate() + 1;
-      months.add(first);
-    }
-  }
-  return [...months];
-}
-
-const leastDaysOfMonth = 28;
-
-function sumOf(windows: readonly CountedWindow[], name: 'inserted' | 'updated' | 'removed'): number {
-  return windows.reduce((sum, window) => sum + window[name], 0);
 }
 
 /**

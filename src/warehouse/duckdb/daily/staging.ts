@@ -5,7 +5,8 @@ import type { WindowBatch } from '../../../core/daily/merge.ts';
 import type { MeasureColumn, RowColumns } from '../../../core/daily/row-columns.ts';
 import { xidBytes } from '../../../core/daily/xid.ts';
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
-import { declared, measureColumns } from '../schema/columns.ts';
+import { declared } from '../../sql/daily/row-fields.ts';
+import { measureColumns } from '../schema/columns.ts';
 import { wellFormed } from '../../sql/json-text.ts';
 
 /** The final types: the merge casts nothing. `extras` is JSON text. */

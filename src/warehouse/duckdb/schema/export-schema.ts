@@ -2,7 +2,8 @@
  * Schema version 4: the coverage ledger, the times between which a row was known, definitions and wells, and service
  * profiles.
  */
-import { named, rowColumns } from './columns.ts';
+import { named } from '../../sql/daily/row-fields.ts';
+import { rowColumns } from './columns.ts';
 
 const coverage: readonly string[] = [
   `CREATE TABLE coverage (uwi VARCHAR, from_day DATE, to_day DATE)`,

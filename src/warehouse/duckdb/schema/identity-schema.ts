@@ -4,7 +4,8 @@
  * well by well, because DuckDB prunes row groups by an integer key and not by texts with a common prefix.
  */
 import { cleanupProducingSchema } from './cleanup-schema.ts';
-import { declared, named, rowColumns } from './columns.ts';
+import { declared, named } from '../../sql/daily/row-fields.ts';
+import { rowColumns } from './columns.ts';
 import { orderSchema } from './order-schema.ts';
 import { requestSchema } from './request-schema.ts';
 import { retentionSchema } from './retention-schema.ts';

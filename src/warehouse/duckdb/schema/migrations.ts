@@ -2,7 +2,8 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../../core/base/errors.ts';
 import { cleanupSchema } from './cleanup-schema.ts';
-import { declared, rowColumns } from './columns.ts';
+import { declared } from '../../sql/daily/row-fields.ts';
+import { rowColumns } from './columns.ts';
 import { diskOutage, isDiskTrouble, messageOf } from '../file/engine-fault.ts';
 import { exportSchema } from './export-schema.ts';
 import { identitySchema } from './identity-schema.ts';

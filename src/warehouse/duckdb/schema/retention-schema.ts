@@ -2,7 +2,8 @@
  * A part of schema version 6: when old rows were last pruned, and before which time the history is no longer complete.
  * What was known before that horizon is refused, since no answer would be right.
  */
-import { named, rowColumns } from './columns.ts';
+import { named } from '../../sql/daily/row-fields.ts';
+import { rowColumns } from './columns.ts';
 
 const isWithinHistory = `(SELECT CASE WHEN history_horizon > moment::TIMESTAMPTZ
   THEN error('the history begins at ' || history_horizon || ': what was known before is no longer kept (retention.historyDays)')

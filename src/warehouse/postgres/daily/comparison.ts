@@ -15,7 +15,7 @@
  * Each statement leaves the planner one good way: it knows nothing of these tables, and with a choice it reads the whole
  * table of rows as soon as some of them changed.
  */
-import type { WindowCounts } from '../../../core/daily/merge.ts';
+import { addTallies, type Change, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
 import type { ComparedCounts } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/json-text.ts';
 import { valueColumns } from '../schema/daily-columns.ts';
@@ -89,18 +89,6 @@ const tallyQuery = `
     count(*) FILTER (WHERE is_other_day) AS "otherDay"
   FROM compared GROUP BY window_no, stored_no, change`;
 
-type Change = 'fresh' | 'updated' | 'removed' | 'kept' | 'replaced' | 'successor';
-
-interface Tally {
-  /** Null for rows that are not in the reading. */
-  readonly windowNo: number | null;
-  /** Null for rows that are not stored in a window of the batch. */
-  readonly storedNo: number | null;
-  readonly change: Change;
-  readonly rows: number;
-  readonly otherDay: number;
-}
-
 /** Stages the windows of known wells and returns what replacing each would do, in the order of the windows. */
 export async function compareWindows(
   session: PostgresSession,
@@ -142,8 +130,6 @@ function quarantinedOf({ quarantined }: WellWindow, index: number): readonly obj
   return quarantined.map(({ xid, day }) => ({ window_no: index, xid, production_day: day }));
 }
 
-type MutableCounts = { -readonly [name in keyof ComparedCounts]: number };
-
 function countsOf(
   windows: readonly WellWindow[],
   stored: ReadonlySet<number>,
@@ -154,17 +140,10 @@ function countsOf(
     const [inserted, unchanged] = stored.has(index) ? [0, rows.length] : [rows.length, 0];
     return { stored: 0, inserted, updated: 0, unchanged, leaving: 0, replaced: 0, otherDay: 0, rowsBefore: 0 };
   });
-  for (const { windowNo, storedNo, change, rows, otherDay } of tallies) {
-    const stood = storedNo === null ? undefined : counts[storedNo];
-    if (stood !== undefined) stood.stored += rows;
-    const count = counts[windowNo ?? storedNo ?? -1];
-    if (count === undefined) throw new Error(`the comparison counted rows of window ${windowNo}, which is not there`);
-    if (isRead(change)) count[stored.has(windowNo ?? -1) ? 'unchanged' : 'inserted'] -= rows;
-    const name = countedAs[change];
-    if (name !== undefined) count[name] += rows;
-    if (change === 'replaced') count.replaced += rows;
-    if (change !== 'fresh' && change !== 'successor') count.rowsBefore += rows;
-    count.otherDay += otherDay;
+  addTallies(counts, tallies);
+  for (const { windowNo, change, rows } of tallies) {
+    const count = counts[windowNo ?? -1];
+    if (count !== undefined && isRead(change)) count[stored.has(windowNo ?? -1) ? 'unchanged' : 'inserted'] -= rows;
   }
   for (const count of counts) {
     count.stored += count.unchanged;
@@ -177,12 +156,3 @@ function countsOf(
 function isRead(change: Change): boolean {
   return change === 'fresh' || change === 'updated' || change === 'successor';
 }
-
-const countedAs: Readonly<Record<Change, keyof WindowCounts | undefined>> = {
-  fresh: 'inserted',
-  updated: 'updated',
-  removed: 'leaving',
-  kept: undefined,
-  replaced: 'updated',
-  successor: undefined,
-};

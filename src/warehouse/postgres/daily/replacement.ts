@@ -1,8 +1,9 @@
 /** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
-import { DAY_MS } from '../../../core/time/window.ts';
+import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
 import type { CountedWindow, Noticed } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/json-text.ts';
-import { named, serviceColumns, valueColumns } from '../schema/daily-columns.ts';
+import { named } from '../../sql/daily/row-fields.ts';
+import { serviceColumns, valueColumns } from '../schema/daily-columns.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { copyNewRows, instant } from './staging.ts';
 
@@ -85,26 +86,6 @@ async function touchMonths(
   const months = monthsOf(windows.filter(({ rows, inserted, updated }) => inserted + updated === rows.length));
   const days = isCompared ? `${monthsOfRows} UNION ALL ${monthsOfChanges}` : monthsOfRows;
   await session.run(touchedMonths(days), [new Date(atMs), jsonText(months)]);
-}
-
-/** The first days of the months of all rows, as day numbers. */
-function monthsOf(windows: readonly CountedWindow[]): readonly number[] {
-  const months = new Set<number>();
-  let first = -Infinity;
-  for (const { rows } of windows) {
-    for (const day of rows.days) {
-      if (day >= first && day < first + leastDaysOfMonth) continue;
-      first = day - new Date(day * DAY_MS).getUTCDate() + 1;
-      months.add(first);
-    }
-  }
-  return [...months];
-}
-
-const leastDaysOfMonth = 28;
-
-function sumOf(windows: readonly CountedWindow[], name: 'inserted' | 'updated' | 'removed'): number {
-  return windows.reduce((sum, window) => sum + window[name], 0);
 }
 
 const rowsNow = `

@@ -8,7 +8,8 @@
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import type { BatchWell } from '../../sql/daily/batch-wells.ts';
 import { jsonText } from '../../sql/json-text.ts';
-import { declared, named, serviceColumns } from '../schema/daily-columns.ts';
+import { declared, named } from '../../sql/daily/row-fields.ts';
+import { serviceColumns } from '../schema/daily-columns.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { type CopiedWindow, copiedRows } from './row-copy.ts';
 

@@ -2,7 +2,8 @@
  * Daily production and what its merge writes beside it. Readers see the names and columns of DuckDB's tables; what is
  * internal differs, since PostgreSQL has keys, and several writers at a time.
  */
-import { declared, named, serviceColumns, textType } from './daily-columns.ts';
+import { declared, named } from '../../sql/daily/row-fields.ts';
+import { serviceColumns, textType } from './daily-columns.ts';
 
 const writers = `inserted_run_id ${textType}, changed_run_id ${textType}, changed_at TIMESTAMPTZ`;
 const readersColumns = `k.uwi, ${named(serviceColumns, 'd')}, d.inserted_run_id, d.changed_run_id, d.changed_at`;

@@ -1,5 +1,6 @@
 /** Daily production as it was known at a time, as a function for readers, exact to the commit. */
-import { declared, named, serviceColumns } from './daily-columns.ts';
+import { declared, named } from '../../sql/daily/row-fields.ts';
+import { serviceColumns } from './daily-columns.ts';
 
 const columns = `uwi, ${named(serviceColumns)}`;
 
