@@ -77,7 +77,7 @@ function watchHold(
 ): { readonly signal: AbortSignal } & Disposable {
   const controller = new AbortController();
   const timer = setInterval(() => {
-    const longest = outages.longest();
+    const [longest] = outages.lasting();
     if (longest === undefined || longest.forMs < maxHoldMs) return;
     const waited = roughDurationText(longest.forMs);
     controller.abort(

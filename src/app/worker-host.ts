@@ -14,7 +14,7 @@ const takenOverGraceMs = 1_000;
 
 /**
  * Works as long as `during` is pending; then running work ends within the configured grace period, or is handed back.
- * The signal of `during` aborts when another queue has taken the warehouse over, or its file is gone: then this throws
+ * `isReady` tells whether work can be done at this moment. The signal of `during` aborts when another queue has taken the warehouse over, or its file is gone: then this throws
  * TakenOverError or WarehouseGoneError.
  * Throws UsageError or UnreachableError if this queue may not work the warehouse (G11).
  */
@@ -26,7 +26,7 @@ export async function workHere<T>(
     /** Called when this process has ended a run, or found it ended. */
     readonly onRunEnded?: (runId: string) => void;
   },
-  during: (lost: AbortSignal, outages: OutageJournal) => Promise<T>,
+  during: (lost: AbortSignal, outages: OutageJournal, isReady: () => boolean) => Promise<T>,
 ): Promise<T> {
   const { app, log } = work;
   const queue = await app.queue('lasting');
@@ -39,7 +39,7 @@ export async function workHere<T>(
   void keepPruning(app, log, ended);
   void keepInOrder(app, log, ended);
   try {
-    const result = await during(claim.signal, outages);
+    const result = await during(claim.signal, outages, () => claim.isBeating && hasOwnParts(outages));
     if (!claim.signal.aborted) return result;
     throw claim.signal.reason;
   } catch (error) {
@@ -48,4 +48,9 @@ export async function workHere<T>(
     ending.abort();
     await workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined);
   }
+}
+
+/** A service that is down, or files that are away, are no fault of this process: what needs neither goes on. */
+function hasOwnParts(outages: OutageJournal): boolean {
+  return outages.lasting().every(({ part }) => part === 'service' || part === 'files');
 }

@@ -73,13 +73,13 @@ export class OutageJournal implements OutageRecord {
     this.#log.info({ part, after: roughDurationText(now - trouble.beganAtMs) }, `${names[part]} can be used again`);
   }
 
-  /** The longest outage that lasts; undefined if there is none. */
-  longest(): Outage | undefined {
+  /** The outages that last, the longest first. */
+  lasting(): readonly Outage[] {
     const now = this.#now();
     const lasting = [...this.#troubles].flatMap(([part, { endedAtMs, downSinceMs, lastDownMs, reason }]) =>
       endedAtMs === undefined && now - lastDownMs < staleMs ? [{ part, forMs: now - downSinceMs, reason }] : [],
     );
-    return lasting.toSorted((left, right) => right.forMs - left.forMs)[0];
+    return lasting.toSorted((left, right) => right.forMs - left.forMs);
   }
 
   #begunOrGoingOn(part: OutagePart, now: number): Trouble {

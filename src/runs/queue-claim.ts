@@ -139,6 +139,11 @@ export class QueueClaim implements AsyncDisposable {
     return this.#takenOver.signal;
   }
 
+  /** Whether the last beat was written. */
+  get isBeating(): boolean {
+    return this.#trouble === undefined && !this.signal.aborted;
+  }
+
   #lose(error: Error): void {
     if (this.signal.aborted) return;
     clearInterval(this.#timer);

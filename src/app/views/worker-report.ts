@@ -10,15 +10,22 @@ export interface WorkerReport {
   readonly prefix: string;
   readonly service: string;
   readonly warehouse: string;
+  /** Address of the health port; null without one. */
+  readonly health: string | null;
 }
 
 /** Throws UsageError if no address of the service is configured. */
-export function workerReport({ config, warehouse }: App, queues: readonly string[]): WorkerReport {
+export function workerReport(
+  { config, warehouse }: App,
+  queues: readonly string[],
+  health: string | undefined,
+): WorkerReport {
   return {
     queues,
     redis: shownAddress(config.redis.url),
     prefix: config.queue.prefix,
     service: shownService(serviceIdentityOf(config)),
     warehouse: warehouse.location,
+    health: health ?? null,
   };
 }

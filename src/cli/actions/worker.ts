@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createApp } from '../../app/app.ts';
 import { type ChunkQueueName, chunkQueues } from '../../app/chunk-queues.ts';
 import { checkBeforeWorking } from '../../app/preflight.ts';
+import type { HealthPort } from '../../app/health/health-port.ts';
 import { workerReport, type WorkerReport } from '../../app/views/worker-report.ts';
 import { workHere } from '../../app/worker-host.ts';
 import { listed, roughDurationText } from '../../core/base/text.ts';
@@ -16,6 +17,9 @@ import { createWorkerLog } from './worker-log.ts';
 
 export interface WorkerFlags {
   readonly queues?: readonly ChunkQueueName[];
+  /** Of the health port; without it there is none. */
+  readonly port?: number;
+  readonly host: string;
 }
 
 export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCode> {
@@ -23,13 +27,16 @@ export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCod
   const config = configOf(invocation);
   const queues = options.queues ?? chunkQueues;
   const log = createWorkerLog(config, output);
+  const readiness = { isReady: (): boolean => false };
+  await using health = await healthPortOf(options, readiness);
   await using app = createApp(config, { log, ...attendanceOf(output), tell: (message) => log.warn(message) });
   await checkBeforeWorking(app);
 
   using stop = listenForStop(exitCodes.failed);
-  await workHere({ app, queues, log }, async (takenOver) => {
-    await announce(workerReport(app, queues), config.worker.graceMs, output, log);
+  await workHere({ app, queues, log }, async (takenOver, _outages, isReady) => {
     const ending = AbortSignal.any([stop.signal, takenOver]);
+    readiness.isReady = () => !ending.aborted && isReady();
+    await announce(workerReport(app, queues, health?.url), config.worker.graceMs, output, log);
     if (!ending.aborted) await once(ending, 'abort');
     if (takenOver.aborted) return;
     log.info({ graceMs: config.worker.graceMs }, 'stopping');
@@ -37,12 +44,23 @@ export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCod
   return exitCodes.done;
 }
 
+/** Open from the start, so that a worker that still waits for the warehouse is told from a dead one. */
+async function healthPortOf(
+  { host, port }: WorkerFlags,
+  readiness: { readonly isReady: () => boolean },
+): Promise<HealthPort | undefined> {
+  if (port === undefined) return undefined;
+  const { openHealthPort } = await import('../../app/health/health-port.ts');
+  return openHealthPort({ host, port }, () => readiness.isReady());
+}
+
 /** Where the log is JSON lines, the announcement is one of them: whatever collects both streams reads no plain text. */
 async function announce(report: WorkerReport, graceMs: number, output: Output, log: Logger): Promise<void> {
   if (output.json) return output.document(report);
-  const { queues, redis, prefix, service, warehouse } = report;
+  const { queues, redis, prefix, service, warehouse, health } = report;
   const text =
     `Working ${listed(queues)} from ${redis} (prefix ${prefix}): ${service} to ${warehouse}. ` +
+    (health === null ? '' : `Its health is told at ${health}/readyz. `) +
     `Ctrl-C stops, within ${roughDurationText(graceMs)}.`;
   if (output.stderr.isTTY === true) return output.report(text);
   log.info(text);

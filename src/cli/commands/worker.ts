@@ -9,7 +9,12 @@ export function addWorkerCommand(program: Command, shell: Shell): void {
     .command('worker')
     .description('work the queues until told to stop')
     .option('--queues <names>', `only these, separated by commas: ${chunkQueues.join(', ')}`, queueNames)
-    .addHelpText('after', `${explanation}${examples(['wellsync worker', 'wellsync worker --queues export'])}`)
+    .option('--port <number>', 'answer /healthz and /readyz on this port; 0 takes any free one', portNumber)
+    .option('--host <address>', 'address of that port', '127.0.0.1')
+    .addHelpText(
+      'after',
+      `${explanation}${examples(['wellsync worker', 'wellsync worker --queues export', 'wellsync worker --port 9464'])}`,
+    )
     .action(
       workerActionOf(shell, async (invocation: Invocation<WorkerFlags>) =>
         (await import('../actions/worker.ts')).work(invocation),
@@ -22,6 +27,11 @@ SIGTERM, SIGHUP or Ctrl-C lets work in flight end within worker.graceMs, then ha
 back; a second one stops at once. Killing a worker loses nothing. The log goes to
 standard error, as JSON lines.
 `;
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('It must be a port, from 0 to 65535.');
+}
 
 function queueNames(text: string): readonly ChunkQueueName[] {
   const named = text.split(',').map((name) => name.trim());

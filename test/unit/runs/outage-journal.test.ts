@@ -40,8 +40,8 @@ describe('the log of outages', () => {
     expect(journal.down('warehouse', 'full')).toBe(0);
     clock.nowMs = 50 * secondMs;
     expect(journal.down('warehouse', 'full')).toBe(30 * secondMs);
-    expect(journal.longest()).toEqual({ part: 'warehouse', forMs: 30 * secondMs, reason: 'full' });
+    expect(journal.lasting()).toEqual([{ part: 'warehouse', forMs: 30 * secondMs, reason: 'full' }]);
     clock.nowMs = 10 * minuteMs;
-    expect(journal.longest()).toBeUndefined();
+    expect(journal.lasting()).toEqual([]);
   });
 });

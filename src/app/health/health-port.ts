@@ -1,0 +1,82 @@
+/**
+ * The health port of a process that works: `/healthz` answers while its event loop turns, `/readyz` while it can work.
+ * Each says its status and nothing else (docs/design.md section 11).
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { UsageError } from '../../core/base/errors.ts';
+
+export interface HealthPort extends AsyncDisposable {
+  /** Base address without a final slash. */
+  readonly url: string;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A probe sends no body and reads little: a client that is slower is none. */
+const limits = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 5_000, maxHeaderSize: 8_192 };
+
+/** Probes and scrapers of one worker are few. */
+const maxConnections = 64;
+
+/**
+ * Resolves when the port answers; `port` 0 takes any free one. Throws UsageError where the address cannot be listened
+ * on.
+ */
+export async function openHealthPort(
+  { host, port }: { readonly host: string; readonly port: number },
+  isReady: () => boolean,
+): Promise<HealthPort> {
+  const server = createServer(limits, (request, response) => send(request, response, replyTo(request, isReady)));
+  server.maxConnections = maxConnections;
+  await listen(server, host, port);
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function replyTo({ method, url = '' }: IncomingMessage, isReady: () => boolean): Reply {
+  const [path] = url.split('?', 1);
+  if (path !== '/healthz' && path !== '/readyz') return { status: 404, text: 'not found' };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'method not allowed' };
+  if (path === '/healthz' || isReady()) return { status: 200, text: 'ok' };
+  return { status: 503, text: 'not ready' };
+}
+
+function send({ method }: IncomingMessage, response: ServerResponse, { status, text }: Reply): void {
+  const body = `${text}\n`;
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
+    connection: 'close',
+  });
+  response.end(method === 'HEAD' ? undefined : body);
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, resolve);
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = code === 'EADDRINUSE' ? 'something uses that port already' : code;
+    throw new UsageError(`the health port cannot listen on port ${port} of ${host}: ${reason}`, {
+      hint: 'Give another --port or --host; --port 0 takes any free one.',
+      cause: error,
+    });
+  }
+}
