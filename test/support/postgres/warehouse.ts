@@ -9,15 +9,21 @@ import { createDatabase, type FreshDatabase } from './database.ts';
 import type { PostgresRelease } from './postgres-program.ts';
 import { sharedPostgres } from './shared-postgres.ts';
 
-/** To be called where a file's tests are described: what it makes ends with them. */
-export function temporaryPostgres(release: PostgresRelease): OpenWarehouse {
+/**
+ * To be called where a file's tests are described: what it makes ends with them. `through` gives the address that the
+ * handles use, where a pooler stands before the server.
+ */
+export function temporaryPostgres(
+  release: PostgresRelease,
+  through: (databaseUrl: string) => string = (databaseUrl) => databaseUrl,
+): OpenWarehouse {
   let template: Promise<FreshDatabase> | undefined;
   afterAll(async () => (await template)?.drop());
   return async () => {
     const server = await sharedPostgres(release);
     if ('lack' in server) throw new Error(server.lack);
     const { name } = await (template ??= madeWarehouse(server.adminUrl));
-    return openWarehouse(await createDatabase(server.adminUrl, name));
+    return openWarehouse(await createDatabase(server.adminUrl, name), through);
   };
 }
 
@@ -30,10 +36,10 @@ async function madeWarehouse(adminUrl: string): Promise<FreshDatabase> {
   return database;
 }
 
-function openWarehouse(database: FreshDatabase): WarehouseUnderTest {
+function openWarehouse(database: FreshDatabase, through: (databaseUrl: string) => string): WarehouseUnderTest {
   const opened: WarehouseHandle[] = [];
   const another = (service?: ServiceIdentity): WarehouseHandle => {
-    const warehouse = handleOf(database.url, service);
+    const warehouse = handleOf(through(database.url), service);
     opened.push(warehouse);
     return warehouse;
   };
