@@ -18,12 +18,39 @@ import { describeRetention } from './suites/retention.ts';
 import { describeSoundDays } from './suites/sound-days.ts';
 import { describeUnverified } from './suites/unverified.ts';
 
+type Suite = (open: OpenWarehouse) => void;
+
+/** By subject. Each makes its warehouses where it stands: outside a block of its own, it would make them for all tests. */
+type Suites = Readonly<Record<string, Suite>>;
+
 const suites = {
   /** The rows of daily production, and what is known of them. */
-  rows: [describeGuards, describeMerge, describeOrder, describeQuery, describeSoundDays, describeUnverified],
+  rows: {
+    guards: describeGuards,
+    merge: describeMerge,
+    order: describeOrder,
+    query: describeQuery,
+    'sound days': describeSoundDays,
+    unverified: describeUnverified,
+  },
   /** The ledger, and what jobs of their own write. */
-  ledger: [describeCleanup, describeDefinitions, describeLedger, describeOwnership, describePushes, describeRetention],
-} as const;
+  ledger: {
+    cleanup: describeCleanup,
+    definitions: describeDefinitions,
+    runs: describeLedger,
+    ownership: describeOwnership,
+    pushes: describePushes,
+    retention: describeRetention,
+  },
+} as const satisfies Readonly<Record<string, Suites>>;
+
+/** Properties over what reads and corrections add up to, which take long. */
+const historySuites: Suites = {
+  coverage: describeCoverage,
+  'moved records': describeMovedRecords,
+  replay: describeReplay,
+  restatements: describeRestatements,
+};
 
 type Part = keyof typeof suites;
 
@@ -34,16 +61,21 @@ export function describeWarehouse(
   parts: readonly Part[] = ['rows', 'ledger'],
 ): void {
   describe(`the warehouse on ${name}`, () => {
-    for (const part of parts) for (const describeSuite of suites[part]) describeSuite(open);
+    for (const part of parts) describeEach(suites[part], open);
   });
 }
 
-/** What reads and corrections add up to over time: properties that take long, beside the others. */
+/** What reads and corrections add up to over time. */
 export function describeHistory(name: string, open: OpenWarehouse): void {
   describe(`the warehouse on ${name}, over time`, () => {
-    describeCoverage(open);
-    describeMovedRecords(open);
-    describeReplay(open);
-    describeRestatements(open);
+    describeEach(historySuites, open);
   });
+}
+
+function describeEach(of: Suites, open: OpenWarehouse): void {
+  for (const [subject, describeSuite] of Object.entries(of)) {
+    describe(`of ${subject}`, () => {
+      describeSuite(open);
+    });
+  }
 }
