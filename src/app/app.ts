@@ -75,7 +75,9 @@ export interface AppOptions {
   readonly log?: Logger;
   /** Intervals of the beat of a working queue; tests set shorter ones. */
   readonly beat?: BeatTimes;
-  /** Called when another program holds the warehouse for long. */
+  /** Whether a server of the warehouse that does not answer at first is waited for: it may be starting too. */
+  readonly isAwaited?: boolean;
+  /** Called when another program holds the warehouse for long, or its server does not answer. */
   readonly onWait?: (message: string) => void;
   /** Called after the warehouse of an earlier version was migrated. */
   readonly onMigrated?: (message: string) => void;

@@ -138,6 +138,8 @@ class QueueWorkers implements RunningWorkers {
     // Redis is unreachable, or a handler ignores its signal: the items return when their locks expire.
     this.#log.warn('the work in flight could not be handed back: it starts again when its lock has run out');
     closing.catch(() => undefined);
+    // What ends with the connections is no outage of Redis.
+    this.#watch.close();
     for (const part of parts) part.disconnect().catch(() => undefined);
   }
 

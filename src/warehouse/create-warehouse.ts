@@ -10,6 +10,8 @@ export type WarehouseSettings = Omit<DuckdbSettings, 'path'> &
   PasswordSettings & {
     /** Passwords are added to it, so that no text shows one (G10). */
     readonly secrets?: Secrets;
+    /** Whether a server that this process never reached is waited for, as `lockWaitMs` says: it may be starting. */
+    readonly isAwaited?: boolean | undefined;
   };
 
 /**
@@ -37,8 +39,8 @@ const usualRetryMs = 60_000;
 /** Throws UsageError for an address that is not usable. */
 export function postgresSettings(text: string, settings: WarehouseSettings): PostgresWarehouseSettings {
   const address = parsePostgresAddress(text);
-  const { service, lockWaitMs: retryMs = usualRetryMs } = settings;
-  return { address, service, retryMs, password: passwordReader(address, settings) };
+  const { service, lockWaitMs: retryMs = usualRetryMs, isAwaited, onWait } = settings;
+  return { address, service, retryMs, isAwaited, onWait, password: passwordReader(address, settings) };
 }
 
 /** Scheme, undefined without one, and rest. */

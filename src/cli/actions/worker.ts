@@ -29,7 +29,9 @@ export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCod
   const log = createWorkerLog(config, output);
   const readiness = { isReady: (): boolean => false };
   await using health = await healthPortOf(options, readiness);
-  await using app = createApp(config, { log, ...attendanceOf(output), tell: (message) => log.warn(message) });
+  const warn = (message: string): void => log.warn(message);
+  const telling = { ...attendanceOf(output), tell: warn, onWait: warn };
+  await using app = createApp(config, { log, ...telling, isAwaited: true });
   await checkBeforeWorking(app);
 
   using stop = listenForStop(exitCodes.failed);

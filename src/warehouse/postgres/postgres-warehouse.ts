@@ -1,6 +1,5 @@
 /** A warehouse in PostgreSQL, for many hosts and many readers (docs/design.md section 7). */
 import { UsageError } from '../../core/base/errors.ts';
-import type { ServiceIdentity } from '../../core/base/service-key.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
 import type { StorageOrder } from '../port/table-order.ts';
 import { createCleanupPlans } from '../sql/cleanup/cleanup-plans.ts';
@@ -20,18 +19,10 @@ import { BeatRow } from './ownership/beat-row.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
 import { migrate, readKnownVersion, schemaVersion } from './schema/migrations.ts';
-import type { PostgresAddress } from './server/postgres-address.ts';
-import { PostgresDatabase } from './server/postgres-database.ts';
+import { PostgresDatabase, type PostgresSettings } from './server/postgres-database.ts';
 import type { PostgresSession } from './server/postgres-session.ts';
 
-export interface PostgresWarehouseSettings {
-  readonly address: PostgresAddress;
-  /** Called before each connection. */
-  readonly password: () => Promise<string | undefined>;
-  readonly service?: ServiceIdentity | undefined;
-  /** Longest time for which work is done again after lost connections. */
-  readonly retryMs: number;
-}
+export type PostgresWarehouseSettings = Omit<PostgresSettings, 'prepare'>;
 
 /** Creates the handle. Connects with the first call. */
 export function createPostgresWarehouse(settings: PostgresWarehouseSettings): WarehouseHandle {

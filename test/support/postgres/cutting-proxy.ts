@@ -16,7 +16,8 @@ export interface CuttingProxy extends AsyncDisposable {
 /** A query of the simple protocol, which pg uses for a statement without values: 'Q', length, text, 0. */
 const commitMessage = Buffer.concat([Buffer.from('Q'), Buffer.from([0, 0, 0, 11]), Buffer.from('COMMIT\0')]);
 
-export async function startCuttingProxy(serverPort: number): Promise<CuttingProxy> {
+/** `port`: its own; a free one by default. */
+export async function startCuttingProxy(serverPort: number, port = 0): Promise<CuttingProxy> {
   const planned: Cut[] = [];
   const sockets = new Set<Socket>();
   let cuts = 0;
@@ -43,7 +44,7 @@ export async function startCuttingProxy(serverPort: number): Promise<CuttingProx
       }
     });
     server.on('data', (data) => (isCutting ? cut() : client.write(data)));
-  }).listen(0, '127.0.0.1');
+  }).listen(port, '127.0.0.1');
   await once(proxy, 'listening');
   return {
     port: (proxy.address() as AddressInfo).port,

@@ -1,6 +1,7 @@
 /** A PostgreSQL database with the tables of a warehouse, as the stores use it (../../sql/session.ts). */
 import type { PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
+import { roughDurationText } from '../../../core/base/text.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { type Fence, requireEpoch } from '../../sql/ownership/fence.ts';
@@ -16,8 +17,18 @@ export interface PostgresSettings {
   /** Called before each connection. */
   readonly password: () => Promise<string | undefined>;
   readonly service?: ServiceIdentity | undefined;
-  /** Longest time for which work is done again after lost connections: a failover takes some seconds. */
+  /**
+   * Longest time for which a server that does not answer is waited for, and work is done again after lost connections: a
+   * failover takes some seconds.
+   */
   readonly retryMs: number;
+  /**
+   * Whether a server that this process never reached is waited for too. Without it that is an error at once: its address
+   * may be wrong.
+   */
+  readonly isAwaited?: boolean | undefined;
+  /** Called once for each outage that is waited for. */
+  readonly onWait?: ((message: string) => void) | undefined;
   /** Brings the tables to the schema of this version. */
   readonly prepare: (session: PostgresSession) => Promise<void>;
 }
@@ -26,6 +37,8 @@ export interface PostgresSettings {
 const mostConflicts = 10;
 const firstDelayMs = 25;
 const longestDelayMs = 2_000;
+/** A connection that is lost now and then is no outage that an operator has to hear of. */
+const quietMs = 1_000;
 
 /** undefined_table, undefined_column, datatype_mismatch, cannot_coerce, undefined_function, invalid_text_representation. */
 const tableFaultStates = ['42P01', '42703', '42804', '42846', '42883', '22P02'];
@@ -40,6 +53,8 @@ export class PostgresDatabase implements SqlDatabase {
   readonly connections: Connections;
   readonly #settings: PostgresSettings;
   #prepared: Promise<void> | undefined;
+  /** Since the first connection that was lost after the last work that succeeded. */
+  #outage: { readonly sinceMs: number; isTold: boolean } | undefined;
   #fence: Fence | undefined;
 
   constructor(settings: PostgresSettings) {
@@ -82,7 +97,13 @@ export class PostgresDatabase implements SqlDatabase {
   }
 
   #reading<T>(work: Work<T>): Promise<T> {
-    return inTransaction(this.connections, async (client) => work(await sessionOf(client, this.address)), 'READ ONLY');
+    return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), 'READ ONLY');
+  }
+
+  async #inTransaction<T>(work: (client: PoolClient) => Promise<T>, mode?: 'READ ONLY'): Promise<T> {
+    const result = await inTransaction(this.connections, work, { mode, lookLimitMs: this.#settings.retryMs });
+    this.#outage = undefined;
+    return result;
   }
 
   /** Cancels what a backend of the server does, over another connection. Does nothing where that fails. */
@@ -97,7 +118,7 @@ export class PostgresDatabase implements SqlDatabase {
   }
 
   async #fenced<T>(work: Work<T>): Promise<T> {
-    return inTransaction(this.connections, async (client) => {
+    return this.#inTransaction(async (client) => {
       const session = new PostgresSession(client);
       if (this.#fence !== undefined) await requireEpoch(session, this.#fence, this.service);
       return work(session);
@@ -107,7 +128,7 @@ export class PostgresDatabase implements SqlDatabase {
   /** Once a process; again after it failed. */
   async #prepare(): Promise<void> {
     this.#prepared ??= this.#again(() =>
-      inTransaction(this.connections, async (client) => this.#settings.prepare(await sessionOf(client, this.address))),
+      this.#inTransaction(async (client) => this.#settings.prepare(await sessionOf(client, this.address))),
     );
     try {
       await this.#prepared;
@@ -117,21 +138,37 @@ export class PostgresDatabase implements SqlDatabase {
     }
   }
 
-  /** A server that this process never reached is not waited for: its address may be wrong. */
+  /** Conflicts and lost connections pass; every other error is that of the work. */
   async #again<T>(work: () => Promise<T>): Promise<T> {
-    const sinceMs = performance.now();
     for (let attempt = 1, conflicts = 0; ; attempt += 1) {
       try {
         return await work();
       } catch (error) {
         conflicts += isConflict(error) ? 1 : 0;
-        const mayPass = isConflict(error) || (isLostConnection(error) && this.connections.hasConnected);
-        const isLate = conflicts > mostConflicts || performance.now() - sinceMs > this.#settings.retryMs;
-        if (!mayPass || isLate) throw error;
+        const mayPass = isLostConnection(error) ? this.#mayComeBack(error) : isConflict(error);
+        if (!mayPass || conflicts > mostConflicts) throw error;
         // Two that met must not meet again.
         await sleep(Math.min(longestDelayMs, firstDelayMs * 2 ** (attempt - 1)) * (0.5 + Math.random()));
       }
     }
+  }
+
+  /**
+   * Whether to try again after a lost connection. The time of the wait is that of the outage, not of each work that meets
+   * it: what comes later in it fails at its first try, so that waits do not add up.
+   */
+  #mayComeBack(error: unknown): boolean {
+    const { retryMs, isAwaited = false, onWait, address } = this.#settings;
+    if (!this.connections.hasConnected && !isAwaited) return false;
+    const now = performance.now();
+    this.#outage ??= { sinceMs: now, isTold: false };
+    const forMs = now - this.#outage.sinceMs;
+    if (forMs > retryMs) return false;
+    if (!this.#outage.isTold && forMs >= quietMs) {
+      this.#outage.isTold = true;
+      onWait?.(`${messageOf(classified(error, address))}: waiting for it, ${roughDurationText(retryMs)} at most.`);
+    }
+    return true;
   }
 
   async #classified<T>(work: () => Promise<T>): Promise<T> {
@@ -141,6 +178,10 @@ export class PostgresDatabase implements SqlDatabase {
       throw classified(error, this.address);
     }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Throws UnreachableError for a server that is older than wellsync works with. */

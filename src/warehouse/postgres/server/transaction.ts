@@ -35,6 +35,12 @@ interface Transaction {
   readonly timeline: string;
 }
 
+interface TransactionOptions {
+  readonly mode?: 'READ WRITE' | 'READ ONLY' | undefined;
+  /** Longest time for which the outcome of a lost commit is looked up. */
+  readonly lookLimitMs: number;
+}
+
 /**
  * Runs the work in one transaction. Throws what the work throws, the server's error, or that of the lost connection; the
  * changes stand only if it returns. Throws UnreachableError if the outcome of a commit cannot be looked up in time.
@@ -42,7 +48,7 @@ interface Transaction {
 export async function inTransaction<T>(
   connections: Connections,
   work: (client: PoolClient) => Promise<T>,
-  mode: 'READ WRITE' | 'READ ONLY' = 'READ WRITE',
+  { mode = 'READ WRITE', lookLimitMs }: TransactionOptions,
 ): Promise<T> {
   const client = await connections.take();
   let isReleased = false;
@@ -62,7 +68,7 @@ export async function inTransaction<T>(
       if (!isLostConnection(error)) throw error;
       release(true);
       const [committing] = rows;
-      if (hasChanges(committing) && (await outcomeOf(connections, committing)) === 'aborted') throw error;
+      if (hasChanges(committing) && (await outcomeOf(connections, committing, lookLimitMs)) === 'aborted') throw error;
     }
     release(false);
     return result;
@@ -82,16 +88,21 @@ function hasChanges(transaction: object | undefined): transaction is Transaction
 }
 
 const lookDelayMs = 50;
-const lookLimitMs = 90_000;
 /** A commit that the server has begun takes less; a COMMIT that never came leaves its transaction open. */
 const patienceMs = 2_000;
+/** Enough to look once more after {@link patienceMs}. */
+const leastLookMs = 5_000;
 
 /** Asks the server, over other connections, until the transaction has ended. */
-async function outcomeOf(connections: Connections, lost: Transaction): Promise<'committed' | 'aborted'> {
+async function outcomeOf(
+  connections: Connections,
+  lost: Transaction,
+  limitMs: number,
+): Promise<'committed' | 'aborted'> {
   const sinceMs = performance.now();
   for (let last: unknown; ; await sleep(lookDelayMs)) {
     const waitedMs = performance.now() - sinceMs;
-    if (waitedMs > lookLimitMs) throw outcomeUnknown(last);
+    if (waitedMs > Math.max(limitMs, leastLookMs)) throw outcomeUnknown(last);
     try {
       const status = await statusOf(connections, lost, waitedMs > patienceMs);
       if (status !== 'in progress') return status;

@@ -1,4 +1,6 @@
 /** Transactions on PostgreSQL: whole or not at all, whatever becomes of the connection. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
@@ -7,14 +9,37 @@ import { databaseOfTest, postgresLack } from '../../../support/postgres/database
 
 const lack = await postgresLack('newest');
 
-function open(url: string): PostgresDatabase & AsyncDisposable {
+function open(
+  url: string,
+  waits: { readonly retryMs?: number; readonly onWait?: (message: string) => void } = {},
+): PostgresDatabase & AsyncDisposable {
   const database = new PostgresDatabase({
     address: parsePostgresAddress(url),
     password: async () => undefined,
     retryMs: 20_000,
+    ...waits,
     prepare: async () => undefined,
   });
   return Object.assign(database, { [Symbol.asyncDispose]: () => database.close() });
+}
+
+/** Takes connections, and ends each without a word. */
+async function startDeafServer(port: number): Promise<{ readonly connections: number; close(): Promise<void> }> {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => undefined).destroy();
+  }).listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    get connections() {
+      return connections;
+    },
+    async close() {
+      server.close();
+      await once(server, 'close');
+    },
+  };
 }
 
 describe.skipIf(lack !== undefined)(`a transaction on PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
@@ -102,6 +127,33 @@ describe.skipIf(lack !== undefined)(`a transaction on PostgreSQL${lack === undef
     await run(`SELECT pg_terminate_backend(${before?.pid})`);
     const [after] = await own();
     expect(after?.pid).not.toBe(before?.pid);
+  });
+
+  it('waits once in an outage: what comes later in it fails at its first try, until the server is back', async () => {
+    const { url } = await databaseOfTest();
+    const told: string[] = [];
+    const proxy = await startCuttingProxy(Number(new URL(url).port));
+    const { port } = proxy;
+    const waits = { retryMs: 2_500, onWait: (message: string) => void told.push(message) };
+    await using database = open(url.replace(/:\d+\//, `:${port}/`), waits);
+    const ask = () => database.transact((session) => session.rows('SELECT 1 AS one'));
+    await ask();
+    await proxy[Symbol.asyncDispose]();
+    const deaf = await startDeafServer(port);
+    await expect(ask()).rejects.toThrow(/does not answer/);
+    const tries = deaf.connections;
+    expect(tries).toBeGreaterThan(2);
+    for (let later = 1; later <= 3; later += 1) {
+      await expect(ask()).rejects.toThrow(/does not answer/);
+      expect(deaf.connections).toBe(tries + later);
+    }
+    expect(told).toEqual([expect.stringMatching(/does not answer: .*: waiting for it, 3 s at most\.$/)]);
+    await deaf.close();
+    await using back = await startCuttingProxy(Number(new URL(url).port), port);
+    expect(await ask()).toEqual([{ one: 1 }]);
+    // The next outage is another one, which is waited for.
+    back.cutNext('before the commit');
+    expect(await ask()).toEqual([{ one: 1 }]);
   });
 
   it('G8: streams rows, and adds records of any text, in and out alike', async () => {
