@@ -22,8 +22,10 @@ import { sharedFilesOf } from './shared-files.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { openService } from './open-service.ts';
 import { queueAddressOf, serviceIdentityOf } from './service-settings.ts';
+import { versionOfPackage } from './version.ts';
 
 const now = Date.now;
+const version = versionOfPackage();
 
 export interface App extends AsyncDisposable {
   readonly config: Config;
@@ -171,7 +173,7 @@ class ComposedApp implements App {
 
   async runService(): Promise<RunService> {
     const serviceKey = (): string => serviceIdentityOf(this.config).key;
-    return new RunService({ ...(await this.#claimContext('prompt')), jobs: this.jobs, serviceKey, now });
+    return new RunService({ ...(await this.#claimContext('prompt')), jobs: this.jobs, serviceKey, now, version });
   }
 
   async #claimContext(kind: 'prompt' | 'lasting') {
@@ -182,7 +184,7 @@ class ComposedApp implements App {
   async startWorkers({ queues, log, outages, onRunEnded = () => {} }: WorkingHow): Promise<RunningWorkers> {
     const { warehouse, ledger, jobs, config } = this;
     const [service, queue] = [await this.service('lasting', log), await this.queue('lasting')];
-    const context = { service, warehouse, ledger, queue, jobs, now, log, outages };
+    const context = { service, warehouse, ledger, queue, jobs, now, log, outages, version };
     const { attempts: maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs } = config.queue;
     const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
     const { Coordinator, coordinatorDefaults } = await import('../runs/coordinator.ts');

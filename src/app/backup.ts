@@ -10,6 +10,7 @@ import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { WarehouseHandle } from '../warehouse/port/warehouse.ts';
 import type { App } from './app.ts';
 import { asideOf, placeNew, placeOver } from './place-file.ts';
+import { versionOfPackage } from './version.ts';
 
 export interface Backup {
   /** Absolute path. */
@@ -65,7 +66,13 @@ async function finished(aside: string, app: App): Promise<Omit<Backup, 'file'>> 
 /** Gives the copy an identity of its own, and ends its runs, which go on in the original. */
 async function setApart(copy: WarehouseHandle, { jobs }: App): Promise<Omit<Backup, 'file'>> {
   const auditHead = await copy.ledger.deletions.head();
-  const interrupted = await interruptRuns({ ledger: copy.ledger, jobs, location: copy.location, now: Date.now });
+  const interrupted = await interruptRuns({
+    ledger: copy.ledger,
+    jobs,
+    location: copy.location,
+    version: versionOfPackage(),
+    now: Date.now,
+  });
   const warehouseId = await copy.ledger.ownership.renew();
   return { warehouseId, interrupted, auditHead };
 }

@@ -43,6 +43,7 @@ export class Coordinator {
   readonly #now: () => number;
   readonly #log: Logger;
   readonly #outages: OutageRecord;
+  readonly #version: string;
   readonly #options: CoordinatorOptions;
   /** Since when the looks at a run do not succeed, by a clock that never goes back. */
   readonly #heldSinceMs = new Map<string, number>();
@@ -53,6 +54,8 @@ export class Coordinator {
       readonly jobs: readonly AnyJob[];
       readonly log: Logger;
       readonly outages: OutageRecord;
+      /** Of this program, for reports. */
+      readonly version: string;
     },
     options: CoordinatorOptions,
   ) {
@@ -63,6 +66,7 @@ export class Coordinator {
     this.#now = context.now;
     this.#log = context.log;
     this.#outages = context.outages;
+    this.#version = context.version;
     this.#options = options;
   }
 
@@ -219,6 +223,7 @@ export class Coordinator {
       queue: this.#queue,
       jobs: this.#jobs,
       location: this.#context.warehouse.location,
+      version: this.#version,
       now: this.#now,
     });
     if (report === undefined) {

@@ -10,6 +10,8 @@ export type FinishContext = Pick<JobContext, 'ledger' | 'now'> & {
   readonly jobs: readonly AnyJob[];
   /** Address of the warehouse, for the report. */
   readonly location: string;
+  /** Of this program, for the report. */
+  readonly version: string;
 };
 
 /**
@@ -20,7 +22,7 @@ export type FinishContext = Pick<JobContext, 'ledger' | 'now'> & {
 export async function finishRun(
   run: RunRecord,
   stopRequest: StopRequest | undefined,
-  { ledger, queue, jobs, location, now }: FinishContext,
+  { ledger, queue, jobs, location, version, now }: FinishContext,
 ): Promise<RunReport | undefined> {
   const { runId } = run;
   // Another process has ended the run, while its progress still exists.
@@ -35,7 +37,7 @@ export async function finishRun(
   await job.atEnd?.(runId, { ledger, now });
   // A cancel after all units were settled changed nothing.
   const isTooLate = stopRequest?.kind === 'cancel' && run.unitCount !== undefined && totals.units.cancelled === 0;
-  const report = buildReport({ run, job, totals, location }, isTooLate ? undefined : stopRequest, now());
+  const report = buildReport({ run, job, totals, location, version }, isTooLate ? undefined : stopRequest, now());
   await ledger.runs.finish(report);
   // Another process may have planned or ended it in between: the ledger has the state.
   const ended = await ledger.runs.read(runId);

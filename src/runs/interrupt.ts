@@ -13,6 +13,8 @@ export async function interruptRuns(context: {
   readonly jobs: readonly AnyJob[];
   /** Address of the copy, for the reports. */
   readonly location: string;
+  /** Of this program, for the reports. */
+  readonly version: string;
   readonly now: () => number;
 }): Promise<readonly string[]> {
   const { runs } = context.ledger;
@@ -24,12 +26,15 @@ export async function interruptRuns(context: {
   return unfinished;
 }
 
-async function interrupt(run: RunRecord, { ledger, jobs, location, now }: Parameters<typeof interruptRuns>[0]) {
+async function interrupt(
+  run: RunRecord,
+  { ledger, jobs, location, version, now }: Parameters<typeof interruptRuns>[0],
+) {
   const { runId } = run;
   await ledger.runs.settleRest(runId, { state: 'cancelled' });
   const totals = await ledger.runs.totals(runId);
   const stop = { kind: 'cancel', requestedBy: 'the copying of the warehouse' } as const;
-  const report = buildReport({ run, job: jobOf(run, jobs), totals, location }, stop, now());
+  const report = buildReport({ run, job: jobOf(run, jobs), totals, location, version }, stop, now());
   const stopped = { code: 'interrupted', message: 'this is a copy of the warehouse: the run goes on in the original' };
   await ledger.runs.finish({ ...report, state: 'interrupted', stopped });
 }

@@ -13,12 +13,14 @@ export function buildReport(
     job,
     totals,
     location,
+    version,
   }: {
     readonly run: RunRecord;
     readonly job: AnyJob;
     readonly totals: RunTotals;
     /** Address of the warehouse, without secrets. */
     readonly location: string;
+    readonly version: string;
   },
   stopRequest: StopRequest | undefined,
   finishedAtMs: number,
@@ -32,6 +34,7 @@ export function buildReport(
     job: run.job,
     ...(run.service === undefined ? {} : { service: run.service }),
     warehouse: location,
+    version,
     state: stopRequest?.kind === 'cancel' ? 'cancelled' : stopped !== undefined || units.failed > 0 ? 'failed' : 'done',
     ...(stopped === undefined ? {} : { stopped }),
     units,

@@ -24,6 +24,8 @@ interface RunServiceContext extends ClaimContext {
   /** The service of new runs, without secrets. Throws UsageError if none is configured. */
   readonly serviceKey: () => string;
   readonly now: () => number;
+  /** Of this program, for reports. */
+  readonly version: string;
 }
 
 /** Who requests a run, and its targets if its job takes them. */
@@ -42,6 +44,7 @@ export class RunService {
   readonly #jobs: readonly AnyJob[];
   readonly #serviceKey: () => string;
   readonly #now: () => number;
+  readonly #version: string;
 
   constructor(context: RunServiceContext) {
     this.#claimContext = context;
@@ -50,6 +53,7 @@ export class RunService {
     this.#jobs = context.jobs;
     this.#serviceKey = context.serviceKey;
     this.#now = context.now;
+    this.#version = context.version;
   }
 
   /**
@@ -139,7 +143,14 @@ export class RunService {
     const known = await this.#ledger.runs.read(runId);
     if (known === undefined) return 'had-ended';
     const { location } = this.#claimContext;
-    const context = { ledger: this.#ledger, queue: this.#queue, jobs: this.#jobs, location, now: this.#now };
+    const context = {
+      ledger: this.#ledger,
+      queue: this.#queue,
+      jobs: this.#jobs,
+      location,
+      version: this.#version,
+      now: this.#now,
+    };
     return (await finishRun(known, stopRequest, context)) === undefined ? 'requested' : 'ended';
   }
 

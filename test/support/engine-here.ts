@@ -56,7 +56,17 @@ export async function engineHere(
   const { service } = serviceAt(serviceUrl, { maxBodyBytes: 64_000_000 });
   const engine = { nowMs: Date.now() };
   const outages = new OutageJournal(log);
-  const parts = { warehouse, ledger: warehouse.ledger, service, queue, jobs, now: () => engine.nowMs, log, outages };
+  const parts = {
+    warehouse,
+    ledger: warehouse.ledger,
+    service,
+    queue,
+    jobs,
+    now: () => engine.nowMs,
+    log,
+    outages,
+    version: '0.0.0',
+  };
   const runService = new RunService({
     ...parts,
     location: warehouse.location,

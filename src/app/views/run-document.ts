@@ -14,7 +14,7 @@ function iso(instantMs: number | undefined): string | null {
  * its `action`.
  */
 export function reportDocument(report: RunReport, exitCode: ExitCode, adviceOf: (fault: Fault) => string | undefined) {
-  const { runId, job, service, warehouse, startedAtMs, finishedAtMs, stopped, failures, ...rest } = report;
+  const { runId, job, service, warehouse, version, startedAtMs, finishedAtMs, stopped, failures, ...rest } = report;
   const worded = <F extends Fault>(fault: F): F => {
     const hint = adviceOf(fault);
     return hint === undefined ? fault : { ...fault, hint };
@@ -24,6 +24,7 @@ export function reportDocument(report: RunReport, exitCode: ExitCode, adviceOf: 
     job,
     service: service ?? null,
     warehouse: warehouse ?? null,
+    version: version ?? null,
     ...rest,
     failures: failures.map(worded),
     stopped: stopped === undefined ? null : worded(stopped),

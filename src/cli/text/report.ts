@@ -32,7 +32,7 @@ function stepsOf(report: RunReport, job: JobDescription): readonly NextStep[] {
 function headText(report: RunReport, job: JobDescription, width: number): string {
   const advice = adviceOf(wholeFault(report, job) ?? {});
   return [
-    `Run ${report.runId}: ${report.job}`,
+    `Run ${report.runId}: ${report.job}${report.version === undefined ? '' : ` (wellsync ${report.version})`}`,
     ...(report.warehouse === undefined ? [] : [folded(printable(placeText(report.service, report.warehouse)), width)]),
     folded(printable(outcomeSentence(report, job)), width),
     ...(advice === undefined ? [] : [foldedHint(printable(advice), width)]),

@@ -120,6 +120,8 @@ export interface RunReport {
   readonly service?: string;
   /** Address of its warehouse, without secrets; absent from the reports of earlier versions. */
   readonly warehouse?: string;
+  /** Version of the wellsync that wrote the report; absent from the reports of earlier versions. */
+  readonly version?: string;
   readonly state: EndState;
   /** Why the whole run stopped early. */
   readonly stopped?: Fault;

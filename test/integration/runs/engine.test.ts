@@ -131,6 +131,7 @@ describe('the engine', () => {
       jobs: [job, withTargets],
       serviceKey,
       now: Date.now,
+      version: '0.0.0',
     });
   }
 
@@ -147,6 +148,7 @@ describe('the engine', () => {
       now: Date.now,
       log,
       outages,
+      version: '0.0.0',
     };
     const coordinator = new Coordinator(parts, { chunksInFlight: 4, stuckAfterMs: 300, maxHoldMs: 60_000 });
     const chunkWorker = new ChunkWorker({ ...parts, retry, random: Math.random });
@@ -385,6 +387,7 @@ describe('the engine', () => {
       jobs,
       serviceKey,
       now: Date.now,
+      version: '0.0.0',
     });
     async function* untilRedisGoes(): AsyncGenerator<string> {
       await going.close();
