@@ -1,6 +1,6 @@
 # wellsync as one image: worker, commands and testing server alike. Build: docker build --platform linux/amd64 -t wellsync .
 
-FROM node:24-bookworm-slim AS build
+FROM node:24.11.1-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -11,7 +11,7 @@ COPY jobs ./jobs
 COPY src ./src
 RUN npm run build && npm prune --omit=dev
 
-FROM node:24-bookworm-slim
+FROM node:24.11.1-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./
@@ -19,9 +19,11 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/config ./config
 RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/wellsync \
-  && install --directory --owner=node --group=node /data
-USER node
+  && install --directory --owner=node --group=node /data /files
+# By number, so that Kubernetes can see that it is not root.
+USER 1000
 ENV WELLSYNC_DATA_DIR=/data
+# All that is written lies in /data, /files and /tmp: the rest may be mounted read-only.
 VOLUME /data
 ENTRYPOINT ["wellsync"]
 CMD ["worker"]

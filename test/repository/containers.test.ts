@@ -1,8 +1,13 @@
 /**
- * Checks Dockerfile and docker-compose.yml against the repository, without a container engine: every file, command,
- * flag and variable in them has to exist.
+ * Checks Dockerfile and docker-compose.yml against their formats and the repository, without a container engine: every
+ * file, command, flag and variable in them has to exist.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { parseEnv } from 'node:util';
+import { Ajv } from 'ajv';
+import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -11,6 +16,8 @@ import { environmentSettings } from '../../config/schema.ts';
 import { commandsOffered, flagsOffered } from '../support/built-cli.ts';
 import { stagesOf, type Instruction } from '../support/dockerfile.ts';
 
+const require = createRequire(import.meta.url);
+
 const packageSchema = z.object({
   bin: z.record(z.string(), z.string()),
   scripts: z.record(z.string(), z.string()),
@@ -18,21 +25,27 @@ const packageSchema = z.object({
 });
 const packageJson = packageSchema.parse(JSON.parse(readFileSync('package.json', 'utf8')));
 
-const serviceSchema = z.strictObject({
+/** Of the Compose Specification, as its linter brings it. */
+const composeFormat = z.record(z.string(), z.unknown());
+const schemaFile = path.join(path.dirname(require.resolve('dclint/package.json')), 'schemas/compose.schema.json');
+const { $schema: _dialect, ...composeJsonSchema } = composeFormat.parse(JSON.parse(readFileSync(schemaFile, 'utf8')));
+const isCompose = new Ajv({ strict: false, validateFormats: false }).compile(composeJsonSchema);
+
+const serviceSchema = z.looseObject({
   build: z.string().optional(),
   image: z.string(),
-  platform: z.literal('linux/amd64').optional(),
-  init: z.boolean().optional(),
-  restart: z.string(),
+  user: z.string().optional(),
+  profiles: z.array(z.string()).default([]),
   command: z.string(),
   environment: z.record(z.string(), z.string()).default({}),
-  depends_on: z.record(z.string(), z.strictObject({ condition: z.string() })).default({}),
+  depends_on: z
+    .record(z.string(), z.strictObject({ condition: z.string(), required: z.boolean().default(true) }))
+    .default({}),
   volumes: z.array(z.string()).default([]),
-  ports: z.array(z.string()).default([]),
-  healthcheck: z
-    .strictObject({ test: z.array(z.string()), interval: z.string(), timeout: z.string(), retries: z.number() })
-    .optional(),
-  stop_grace_period: z.string().optional(),
+  healthcheck: z.looseObject({}),
+  read_only: z.literal(true),
+  cap_drop: z.tuple([z.literal('ALL')]),
+  security_opt: z.array(z.string()),
 });
 const composeSchema = z.looseObject({
   services: z.record(z.string(), serviceSchema),
@@ -40,7 +53,8 @@ const composeSchema = z.looseObject({
 });
 
 const composeText = readFileSync('docker-compose.yml', 'utf8');
-const { services, volumes } = composeSchema.parse(parse(composeText, { merge: true }));
+const compose: unknown = parse(composeText, { merge: true });
+const { services, volumes } = composeSchema.parse(compose);
 const ourServices = Object.entries(services).filter(([, service]) => service.image.startsWith('wellsync:'));
 
 const stages = stagesOf(readFileSync('Dockerfile', 'utf8'));
@@ -61,6 +75,10 @@ function copiedFrom(stage: string | undefined): readonly string[] {
 }
 
 describe('Dockerfile', () => {
+  test('has no fault for a linter', () => {
+    expect(validate(readFileSync('Dockerfile', 'utf8'))).toEqual([]);
+  });
+
   test('copies only what is in the repository', () => {
     expect(copiedFrom(undefined).filter((source) => !existsSync(source))).toEqual([]);
   });
@@ -92,7 +110,8 @@ describe('Dockerfile', () => {
     const link = `ln -s /app/${packageJson.bin[name]} /usr/local/bin/${name}`;
     expect(named('RUN', instructions).map(({ rest }) => rest)).toContainEqual(expect.stringContaining(link));
     expect(await commandsOffered()).toContain(z.array(z.string()).parse(JSON.parse(command?.rest ?? ''))[0]);
-    expect(named('USER', instructions).at(-1)?.rest).toBe('node');
+    // Kubernetes sees by a number alone that it is not root.
+    expect(Number(named('USER', instructions).at(-1)?.rest)).toBeGreaterThan(0);
   });
 
   test('sets only variables that wellsync or Node reads', () => {
@@ -102,15 +121,22 @@ describe('Dockerfile', () => {
 
   test('stands on a pinned Node that package.json allows', () => {
     const [, oldest] = /(\d+)/.exec(packageJson.engines.node) ?? [];
-    const majors = stages.map((stage) => Number(/^node:(\d+)-\w+-slim$/.exec(stage.image)?.[1]));
+    const majors = stages.map((stage) => Number(/^node:(\d+)\.\d+\.\d+-\w+-slim$/.exec(stage.image)?.[1]));
     expect(new Set(majors).size).toBe(1);
     expect(majors[0]).toBeGreaterThanOrEqual(Number(oldest));
   });
 });
 
 describe('docker-compose.yml', () => {
+  test('follows the Compose Specification', () => {
+    isCompose(compose);
+    expect(isCompose.errors ?? []).toEqual([]);
+    isCompose({ services: { worker: { image: 'wellsync', helthcheck: {} } } });
+    expect(isCompose.errors).toHaveLength(1);
+  });
+
   test('pins the version of every image', () => {
-    const loose = Object.values(services).filter((service) => !/:\d+\.\d+\.\d+/.test(service.image));
+    const loose = Object.values(services).filter((service) => !/:\d+(\.\d+)+/.test(service.image));
     expect(loose.map((service) => service.image)).toEqual([]);
   });
 
@@ -135,21 +161,38 @@ describe('docker-compose.yml', () => {
   });
 
   test('holds no secret', () => {
-    const secrets = ourServices.flatMap(([, { environment }]) =>
+    const secrets = Object.values(services).flatMap(({ environment }) =>
       Object.entries(environment).filter(([name]) => /TOKEN|PASSWORD|SECRET/.test(name)),
     );
-    expect(secrets.filter(([name, value]) => value !== `\${${name}:-}`)).toEqual([]);
+    expect(secrets.filter(([, value]) => !/^\$\{\w+:-\}$/.test(value))).toEqual([]);
     expect(composeText).not.toMatch(/:\/\/[^/\s]*:[^/\s]*@/);
   });
 
   test('waits only for services that can say that they are healthy', () => {
     const awaited = Object.values(services).flatMap((service) => Object.entries(service.depends_on));
     expect(awaited).not.toEqual([]);
-    for (const [name, { condition }] of awaited) {
+    for (const [name, { condition, required }] of awaited) {
       expect(condition).toBe('service_healthy');
       expect(services[name]?.healthcheck, name).toBeDefined();
+      // One that is not always there must not keep the others from starting.
+      expect(required, name).toBe(services[name]?.profiles.length === 0);
     }
   });
+
+  test('runs nothing as root: by its user, or by that of the image', () => {
+    const users = Object.values(services).map(({ image: name, user }) => user ?? name);
+    expect(users.filter((user) => !['redis', 'postgres'].includes(user) && !user.startsWith('wellsync:'))).toEqual([]);
+  });
+
+  test.each(readdirSync('deploy/compose'))(
+    'deploy/compose/%s names a profile, and sets what docker-compose.yml takes',
+    (file) => {
+      const { COMPOSE_PROFILES: profile = '', ...settings } = parseEnv(readFileSync(`deploy/compose/${file}`, 'utf8'));
+      expect(Object.values(services).flatMap(({ profiles }) => profiles)).toContain(profile);
+      const taken = [...composeText.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? '');
+      expect(Object.keys(settings).filter((name) => !taken.includes(name))).toEqual([]);
+    },
+  );
 
   test('builds from folders and mounts volumes that exist', () => {
     const folders = Object.values(services).flatMap(({ build }) =>
@@ -159,6 +202,6 @@ describe('docker-compose.yml', () => {
     const mounted = Object.values(services).flatMap((service) =>
       service.volumes.map((volume) => volume.split(':')[0] ?? ''),
     );
-    expect(mounted.toSorted()).toEqual(Object.keys(volumes).toSorted());
+    expect([...new Set(mounted)].toSorted()).toEqual(Object.keys(volumes).toSorted());
   });
 });
