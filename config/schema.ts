@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { tierDays, type LookbackTier } from '../src/core/daily/lookback.ts';
+import { inboxKinds } from '../src/core/inbox/arrival.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
@@ -226,6 +227,16 @@ export const configSchema = z
           path: ['url'],
         },
       )
+      .prefault({}),
+    inbox: z
+      .strictObject({
+        folder: text.optional(),
+        kinds: z
+          .array(z.enum(inboxKinds))
+          .min(1)
+          .default([...inboxKinds]),
+        settleMs: ms(5_000),
+      })
       .prefault({}),
     timeZone: timeZone.default('UTC'),
     export: z

@@ -9,7 +9,7 @@ import type { App } from './app.ts';
 import type { RunName } from './start-run.ts';
 import { doneUnitsOf, type ProgressSample } from './views/run-progress.ts';
 
-const lookEveryMs = 500;
+const defaultLookEveryMs = 500;
 /** Interval of reads of the warehouse; it is long, because each read of the file delays the writers. */
 const ledgerEveryMs = 5_000;
 /** Progress that has not moved for this long no longer shows whether the run has ended. */
@@ -44,9 +44,12 @@ export async function followRun(
     readonly redisPatienceMs?: number;
     /** Aborts when this process has ended the run itself: its end is looked for at once. */
     readonly ended?: AbortSignal;
+    /** By default half a second. */
+    readonly lookEveryMs?: number;
   },
 ): Promise<RunReport> {
-  const { observer, signal, onNoWorker = () => {}, redisPatienceMs = defaultRedisPatienceMs, ended } = how;
+  const { observer, signal, onNoWorker = () => {}, ended } = how;
+  const { redisPatienceMs = defaultRedisPatienceMs, lookEveryMs = defaultLookEveryMs } = how;
   const queue = await app.queue('lasting');
   const { ledger } = app;
   const context = {
@@ -58,6 +61,7 @@ export async function followRun(
     onNoWorker,
     redisPatienceMs,
     ended,
+    lookEveryMs,
   };
   try {
     return await new Follower(runId, context, signal).run();
@@ -90,6 +94,7 @@ interface FollowContext {
   readonly onNoWorker: () => void;
   readonly redisPatienceMs: number;
   readonly ended: AbortSignal | undefined;
+  readonly lookEveryMs: number;
 }
 
 class Follower {
@@ -171,7 +176,7 @@ class Follower {
 
   /** The end of the run shortens one pause, not those after it: the report may take a moment longer. */
   async #pause(): Promise<void> {
-    const { ended } = this.#context;
+    const { ended, lookEveryMs } = this.#context;
     if (ended === undefined || ended.aborted) return pause(lookEveryMs, this.#signal);
     const early = AbortSignal.any([this.#signal, ended]);
     await sleep(lookEveryMs, { signal: early }).catch(() => undefined);

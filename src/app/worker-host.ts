@@ -6,6 +6,7 @@ import type { ChunkQueueName } from '../queue/port.ts';
 import { OutageJournal } from '../runs/outage-journal.ts';
 import { keepReviving } from '../runs/revival.ts';
 import type { App } from './app.ts';
+import { keepTaking } from './inbox/keep-taking.ts';
 import { keepPruning } from './retention.ts';
 import { keepInOrder } from './table-order.ts';
 
@@ -23,6 +24,8 @@ export async function workHere<T>(
     readonly app: App;
     readonly queues: readonly ChunkQueueName[];
     readonly log: Logger;
+    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox. */
+    readonly isStanding?: boolean;
     /** Called when this process has ended a run, or found it ended. */
     readonly onRunEnded?: (runId: string) => void;
   },
@@ -38,6 +41,7 @@ export async function workHere<T>(
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
   void keepPruning(app, log, ended);
   void keepInOrder(app, log, ended);
+  const taking = work.isStanding === true ? keepTaking(app, log, outages, ended) : Promise.resolve();
   try {
     const result = await during(claim.signal, outages, () => claim.isBeating && hasOwnParts(outages));
     if (!claim.signal.aborted) return result;
@@ -46,6 +50,7 @@ export async function workHere<T>(
     throw claim.signal.aborted ? claim.signal.reason : error;
   } finally {
     ending.abort();
+    await taking;
     await workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined);
   }
 }

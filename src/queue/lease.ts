@@ -39,15 +39,24 @@ export async function leaseItem(
   signal: AbortSignal,
   times: LeaseTimes = defaultTimes,
 ): Promise<ItemLease> {
-  const token = randomUUID();
   for (;;) {
     if (signal.aborted) throw new AbortedError();
-    const askedAtMs = performance.now();
-    if ((await redis.set(key, token, 'PX', times.keepMs, 'NX')) === 'OK') {
-      return new HeldLease(redis, key, token, askedAtMs, times);
-    }
+    const lease = await tryLease(redis, key, times);
+    if (lease !== undefined) return lease;
     await sleep(times.lookAgainMs, { signal }).catch(() => undefined);
   }
+}
+
+/** As {@link leaseItem}, without a wait: undefined where another has the key. */
+export async function tryLease(
+  redis: Redis,
+  key: string,
+  times: LeaseTimes = defaultTimes,
+): Promise<ItemLease | undefined> {
+  const token = randomUUID();
+  const askedAtMs = performance.now();
+  if ((await redis.set(key, token, 'PX', times.keepMs, 'NX')) !== 'OK') return undefined;
+  return new HeldLease(redis, key, token, askedAtMs, times);
 }
 
 class HeldLease implements ItemLease {

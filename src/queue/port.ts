@@ -186,6 +186,11 @@ export interface RunQueue {
    * loses it within seconds, and has stopped by then unless its whole process was suspended. Rejects with AbortedError.
    */
   lease(item: ChunkItem, signal: AbortSignal): Promise<ItemLease>;
+  /**
+   * Takes the exclusive right to a work that is no item, such as an inbox; undefined where another process has it. It is
+   * lost as that of {@link lease} is.
+   */
+  tryLease(work: string): Promise<ItemLease | undefined>;
   /** Number of workers of each queue, over all hosts. */
   workers(): Promise<readonly WorkerCount[]>;
   /**

@@ -6,7 +6,7 @@ import type { Redis } from 'ioredis';
 import { createServiceHoldStore } from './limiter/service-hold-store.ts';
 import { RedisItemStarts } from './item-starts.ts';
 import { RedisRunProgress } from './run-progress.ts';
-import { leaseItem } from './lease.ts';
+import { leaseItem, tryLease } from './lease.ts';
 import {
   chunkQueues,
   runsQueueName,
@@ -182,6 +182,10 @@ class BullRunQueue implements RunQueue {
   async lease({ runId, chunk }: ChunkItem, signal: AbortSignal): Promise<ItemLease> {
     // Without the generation: a retried run must not race with the rest of its previous generation.
     return leaseItem(this.#redis, `${this.#prefix}:lease:${runId}:${chunk}`, signal);
+  }
+
+  async tryLease(work: string): Promise<ItemLease | undefined> {
+    return tryLease(this.#redis, `${this.#prefix}:lease:${work}`);
   }
 
   async workers() {

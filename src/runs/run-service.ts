@@ -31,6 +31,8 @@ interface RunServiceContext extends ClaimContext {
 /** Who requests a run, and its targets if its job takes them. */
 export interface RunDetails {
   readonly actor: string;
+  /** An id of {@link newRunId} that the caller keeps, so that it finds the run after a crash; by default a new one. */
+  readonly runId?: string;
   readonly targets?: Targets;
 }
 
@@ -95,7 +97,7 @@ export class RunService {
     };
   }
 
-  async #requested(jobName: string, params: unknown, { actor, targets }: RunDetails) {
+  async #requested(jobName: string, params: unknown, { actor, runId, targets }: RunDetails) {
     const job = this.#jobs.find((candidate) => candidate.name === jobName);
     if (job === undefined) throw new UsageError(`there is no job named ${jobName}`);
     await checkQueue(this.#claimContext);
@@ -103,7 +105,7 @@ export class RunService {
     const checked = job.params.parse(params);
     const checkedTargets = await targetsFor(job, targets);
     const request = {
-      runId: newRunId(requestedAtMs),
+      runId: runId ?? newRunId(requestedAtMs),
       job: jobName,
       params: checked,
       service: this.#serviceKey(),
@@ -207,7 +209,7 @@ async function targetsFor(
 }
 
 /** Sorts by time, is readable, and holds no character that BullMQ refuses: 20261121-093015-k3f9. */
-function newRunId(nowMs: number): string {
+export function newRunId(nowMs: number): string {
   const [day, time] = new Date(nowMs).toISOString().slice(0, 19).split('T') as [string, string];
   return `${day.replaceAll('-', '')}-${time.replaceAll(':', '')}-${randomBytes(3).toString('hex')}`;
 }

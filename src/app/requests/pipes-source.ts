@@ -25,13 +25,17 @@ export interface PushSource {
  * `-` is standard input, which is copied: a run must be able to read it again, after a kill and on a retry. Throws
  * UsageError, and OutageError when the data folder has no room for the copy.
  */
-export async function pushSource(named: string, stdin: Readable, dataDir: string): Promise<PushSource> {
+export async function pushSource(
+  { file: named, name = named }: { readonly file: string; readonly name?: string },
+  stdin: Readable,
+  dataDir: string,
+): Promise<PushSource> {
   const isSpooled = named === '-';
   const file = isSpooled ? await spool(stdin, path.resolve(dataDir, 'spool')) : path.resolve(named);
   try {
     const identity = await identifyFile(file);
     const content = await identifyContent(file, identity);
-    return { name: isSpooled ? standardInput : named, file, isSpooled, identity, content };
+    return { name: isSpooled ? standardInput : name, file, isSpooled, identity, content };
   } catch (error) {
     await dropSource({ file, isSpooled });
     throw error;

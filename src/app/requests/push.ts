@@ -21,6 +21,8 @@ import { dropSource, pushSource, standardInput, type PushSource } from './pipes-
 export interface PushRequest {
   /** A path, or `-` for standard input. */
   readonly file: string;
+  /** The operator's name for it; by default the path. */
+  readonly name?: string;
   readonly form: 'auto' | 'wide' | 'long';
   readonly ignoreUnknownColumns: boolean;
   /** Limit of pipes in a request; undefined: that of the configuration. */
@@ -135,7 +137,7 @@ export class PreparedPush implements AsyncDisposable {
  * EmptyListError for one that has no row and may not be empty.
  */
 export async function preparePush(request: PushRequest, stdin: Readable, config: Config): Promise<PreparedPush> {
-  const source = await pushSource(request.file, stdin, config.dataDir);
+  const source = await pushSource(request, stdin, config.dataDir);
   try {
     await checkStart(source, readingOf(request, config), request.allowsEmpty);
   } catch (error) {

@@ -1,0 +1,177 @@
+/**
+ * Takes the files of one inbox, one after another in the order in which they came, since a later file may hold a later
+ * version of the same pipe. One process at a time does so, by a lease; what it leaves when it dies is continued by the
+ * next one (docs/inbox.md, G7).
+ */
+import {
+  AbortedError,
+  AccessError,
+  BlockedError,
+  faultOf,
+  PermanentError,
+  ServiceHoldError,
+  UsageError,
+  WarehouseGoneError,
+  WellsyncError,
+} from '../../core/base/errors.ts';
+import { outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
+import { type InboxKind, isSameSighting, Settling, type Sighting } from '../../core/inbox/arrival.ts';
+import type { Arrival, Claim } from '../../files/inbox/inbox-folder.ts';
+import { sleep } from '../../timers/sleep.ts';
+import { type ArrivalContext, type ArrivalEnd, endOfFault } from './arrival-end.ts';
+import { planArrival } from './cleanup-arrival.ts';
+import { pushArrival } from './push-arrival.ts';
+
+interface InboxWorkerOptions extends Omit<ArrivalContext, 'signal'> {
+  readonly kind: InboxKind;
+  readonly outages: OutageRecord;
+  readonly lookEveryMs: number;
+}
+
+/** Resolves with the end of a file. Throws for a state that passes: the file waits then. */
+type WorkArrival = (claim: Claim, context: ArrivalContext) => Promise<ArrivalEnd>;
+
+const workOf: Readonly<Record<InboxKind, WorkArrival>> = { 'network-pipes': pushArrival, cleanup: planArrival };
+
+export class InboxWorker {
+  readonly #options: InboxWorkerOptions;
+  readonly #settling: Settling;
+  readonly #claimsSettling: Settling;
+  /** Names that were told as left alone, while they lie there. */
+  #told: ReadonlySet<string> = new Set();
+  #lastWait: string | undefined;
+
+  constructor(options: InboxWorkerOptions) {
+    this.#options = options;
+    const { settleMs } = options.app.config.inbox;
+    this.#settling = new Settling(settleMs);
+    this.#claimsSettling = new Settling(settleMs);
+  }
+
+  /** Works until the signal aborts. Never throws: a fault is told, and the next look may be without it. */
+  async keepWorking(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#workUnderLease(signal);
+      } catch (error) {
+        this.#noteFault(error, signal);
+      }
+      await this.#pause(signal);
+    }
+  }
+
+  async #workUnderLease(signal: AbortSignal): Promise<void> {
+    const { app, inbox } = this.#options;
+    const id = await inbox.open();
+    await using lease = await (await app.queue('lasting')).tryLease(`inbox:${id}`);
+    if (lease === undefined) return;
+    const held = AbortSignal.any([signal, lease.signal]);
+    while (!held.aborted) {
+      await this.#workAll(held);
+      await this.#pause(held);
+    }
+  }
+
+  /** Ends every claim, then takes each file that has settled. */
+  async #workAll(signal: AbortSignal): Promise<void> {
+    const { inbox } = this.#options;
+    const claims = await inbox.claims(Date.now());
+    const atRest = this.#claimsSettling.look(
+      sightingsOf(claims, ({ id }) => id),
+      performance.now(),
+    );
+    for (const claim of claims) {
+      // Those behind it came later, and wait for it.
+      if (signal.aborted || !(isAtRest(claim) || atRest.has(claim.id))) return;
+      await this.#work(claim, signal);
+    }
+    const { arrivals, ignored } = await inbox.look();
+    this.#tellIgnored(ignored);
+    const settled = this.#settling.look(sightingsOf(arrivals, keyOf), performance.now());
+    for (const arrival of arrivals.filter((each) => settled.has(keyOf(each)))) {
+      if (signal.aborted) return;
+      const claim = await inbox.claim(arrival, Date.now());
+      // One that has changed between look and claim is looked at again, where it lies now.
+      if (claim !== undefined && !isAtRest(claim)) return;
+      if (claim !== undefined) await this.#work(claim, signal);
+    }
+  }
+
+  async #work(claim: Claim, signal: AbortSignal): Promise<void> {
+    const { inbox, log, kind } = this.#options;
+    const { end, line } = claim.end === undefined ? await this.#ended(claim, signal) : { end: claim.end, line: {} };
+    await inbox.end(claim, end);
+    this.#lastWait = undefined;
+    const fields = { inbox: kind, file: claim.shownName, claim: claim.id, ...line };
+    if (end === 'done') log.info(fields, 'a file of the inbox is done');
+    else log.error(fields, 'a file of the inbox failed');
+  }
+
+  /** Works a file and writes its report. */
+  async #ended(
+    claim: Claim,
+    signal: AbortSignal,
+  ): Promise<{ readonly end: ArrivalEnd['state']; readonly line: ArrivalEnd['line'] }> {
+    const { app, inbox, kind, actor, log } = this.#options;
+    const worked = workOf[kind](claim, { app, inbox, actor, log, signal });
+    const { state, line, report } = await worked.catch((error: unknown) => {
+      if (signal.aborted || maySucceedLater(error)) throw error;
+      if (!(error instanceof WellsyncError)) log.error({ err: error, file: claim.shownName }, 'a fault of wellsync');
+      return endOfFault(claim, error);
+    });
+    await inbox.writeReport(claim, { state, file: claim.shownName, ...report });
+    return { end: state, line };
+  }
+
+  #tellIgnored(ignored: ReadonlyArray<{ readonly shownName: string; readonly reason: string }>): void {
+    for (const { shownName, reason } of ignored) {
+      if (!this.#told.has(shownName)) {
+        this.#options.log.warn({ inbox: this.#options.kind, file: shownName, because: reason }, 'left in the inbox');
+      }
+    }
+    this.#told = new Set(ignored.map(({ shownName }) => shownName));
+  }
+
+  #noteFault(error: unknown, signal: AbortSignal): void {
+    if (signal.aborted || error instanceof AbortedError) return;
+    const part = outagePartOf(error);
+    const { outages, log, kind } = this.#options;
+    if (part !== undefined) return void outages.down(part, faultOf(error).message);
+    const because = faultOf(error).message;
+    // One line for one cause, however often it is met.
+    if (because !== this.#lastWait) log.warn({ inbox: kind, because }, 'the inbox waits');
+    this.#lastWait = because;
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    await sleep(this.#options.lookEveryMs, { signal }).catch(() => undefined);
+  }
+}
+
+function keyOf({ name }: Arrival): string {
+  return name.toString('base64');
+}
+
+function sightingsOf<T extends { readonly sighting: Sighting | undefined }>(
+  files: readonly T[],
+  key: (file: T) => string,
+): ReadonlyMap<string, Sighting> {
+  return new Map(files.flatMap((file) => (file.sighting === undefined ? [] : [[key(file), file.sighting]])));
+}
+
+/** Whether the file looks as it did when it had stopped changing; one with a report needs no look. */
+function isAtRest({ end, sighting, settled, runId }: Claim): boolean {
+  if (end !== undefined || runId !== undefined || sighting === undefined) return true;
+  return settled !== undefined && isSameSighting(sighting, settled);
+}
+
+/** Only what the file itself is to blame for ends it; all else passes, or is mended by an operator. */
+function maySucceedLater(error: unknown): boolean {
+  if (error instanceof UsageError || error instanceof PermanentError) return false;
+  if (error instanceof BlockedError || error instanceof AccessError || error instanceof ServiceHoldError) return true;
+  return error instanceof WarehouseGoneError || error instanceof WellsyncError || isOfSystem(error);
+}
+
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
+}

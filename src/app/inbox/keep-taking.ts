@@ -1,0 +1,35 @@
+/** The inbox of a worker, by the configuration. */
+import { hostname } from 'node:os';
+import path from 'node:path';
+import type { Logger } from 'pino';
+import type { OutageRecord } from '../../core/base/outage.ts';
+import { InboxFolder } from '../../files/inbox/inbox-folder.ts';
+import type { App } from '../app.ts';
+import { InboxWorker } from './inbox-worker.ts';
+
+/** The longest pause between two looks at a folder. */
+const longestLookMs = 2_000;
+
+/**
+ * Takes the files of every kind of inbox until the signal aborts; ends at once where the configuration names no folder.
+ * Resolves when the work on files has been handed back.
+ */
+export async function keepTaking(app: App, log: Logger, outages: OutageRecord, signal: AbortSignal): Promise<void> {
+  const { inbox, folder } = app.config;
+  if (inbox.folder === undefined) return;
+  const root = path.resolve(folder, inbox.folder);
+  const lookEveryMs = Math.min(longestLookMs, Math.max(50, inbox.settleMs / 2));
+  const workers = inbox.kinds.map(
+    (kind) =>
+      new InboxWorker({
+        app,
+        inbox: new InboxFolder(path.join(root, kind)),
+        actor: `inbox/${kind}@${hostname()}`,
+        kind,
+        log,
+        outages,
+        lookEveryMs,
+      }),
+  );
+  await Promise.all(workers.map((worker) => worker.keepWorking(signal)));
+}

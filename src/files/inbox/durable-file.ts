@@ -1,0 +1,74 @@
+/** Small files that are whole after a crash, and faults of the system that are none. */
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+
+/** Handles a fault of the system: passes over these codes, and throws any other. */
+export function unlessCode(...codes: readonly string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (!codes.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  };
+}
+
+const mostSmallBytes = 64 * 1024;
+
+/** The beginning of a file that we wrote; undefined without one. */
+export async function readSmall(file: string): Promise<string | undefined> {
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(unlessCode('ENOENT', 'ENOTDIR'));
+  if (handle === undefined) return undefined;
+  await using held = handle;
+  const { bytesRead, buffer } = await held.read(Buffer.alloc(mostSmallBytes), 0, mostSmallBytes, 0);
+  return buffer.toString('utf8', 0, bytesRead);
+}
+
+type Content = string | AsyncIterable<Buffer>;
+
+/** The bytes are on the disk when it resolves. */
+export async function writeDurably(file: string, content: Content, flags: string): Promise<void> {
+  await using handle = await open(file, flags);
+  if (typeof content === 'string') await handle.writeFile(content);
+  else for await (const block of content) await handle.write(block);
+  await handle.sync();
+}
+
+/** Of processes that write it at once, the first one's stays. */
+export async function placeFirst(file: string, text: string): Promise<void> {
+  const aside = asideOf(file);
+  await writeDurably(aside, text, 'wx');
+  try {
+    await link(aside, file).catch(unlessCode('EEXIST', ...noLinkCodes));
+    // A file system without second names: a process at the same moment may replace it once more.
+    if ((await readSmall(file)) === undefined) await rename(aside, file);
+  } finally {
+    await rm(aside, { force: true });
+  }
+}
+
+/** What file systems without second names answer, as FAT and some of networks. */
+const noLinkCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
+
+function asideOf(file: string): string {
+  return path.join(path.dirname(file), `.${randomUUID()}.part`);
+}
+
+/** Writes the file aside and renames it: a reader sees the old one or the new one, whole. */
+export async function replace(file: string, content: Content): Promise<void> {
+  const aside = asideOf(file);
+  try {
+    await writeDurably(aside, content, 'wx');
+    await rename(aside, file);
+  } catch (error) {
+    await rm(aside, { force: true });
+    throw error;
+  }
+  await syncFolder(path.dirname(file));
+}
+
+/** The names in it; not every file system can. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(unlessCode('ENOENT', 'EACCES', 'EISDIR', 'EPERM'));
+  if (handle === undefined) return;
+  await using held = handle;
+  await held.sync().catch(unlessCode('EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM'));
+}
