@@ -10,7 +10,8 @@ import { UsageError } from '../src/core/base/errors.ts';
 import { configFileVariable, defaultConfigFile, memoryVariable } from './config-file.ts';
 import { placesOf } from './places.ts';
 import { readSmallFile } from './read-file.ts';
-import { withRedisPassword } from './redis-password.ts';
+import { redisAccess } from './redis-access.ts';
+import { redisWays } from './redis-schema.ts';
 import { settingMessage } from './setting-messages.ts';
 import { misspeltVariables, settingNear } from './setting-names.ts';
 import { configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
@@ -33,14 +34,14 @@ export function loadConfig(options: {
   const file = named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
   const above = [treeOf(environment), flags];
   const layers = [file === undefined ? {} : readTree(file), ...above];
-  // A token of one kind from a higher layer replaces a token of another kind.
-  const merged = layers.reduce<Tree>((below, layer) => merge(dropOtherToken(below, layer), layer), {});
+  // A token of one kind from a higher layer replaces a token of another kind, and so does an address of Redis.
+  const merged = layers.reduce<Tree>((below, layer) => merge(dropOtherWays(below, layer), layer), {});
   const result = configSchema.safeParse(merged, { error: settingMessage });
   const misspelt = misspeltVariables(environment).map(
     ({ given, meant }) => `${given} is no variable of wellsync: did you mean ${meant}?`,
   );
   if (result.success && misspelt.length === 0) {
-    const config = withRedisPassword(result.data);
+    const config = { ...result.data, redis: redisAccess(result.data.redis) };
     const { dataDir, warehouse } = config;
     const places = placesOf({ dataDir, warehouseUrl: warehouse.url }, { file, above });
     return Object.freeze({
@@ -92,13 +93,18 @@ function merge(below: Tree, above: Tree): Tree {
   return merged;
 }
 
-function dropOtherToken(below: Tree, above: Tree): Tree {
-  const [under, over] = [below['service'], above['service']];
+function dropOtherWays(below: Tree, above: Tree): Tree {
+  const withoutTokens = dropOthers(below, above, 'service', tokenWays);
+  return dropOthers(withoutTokens, above, 'redis', redisWays);
+}
+
+function dropOthers(below: Tree, above: Tree, part: string, ways: readonly string[]): Tree {
+  const [under, over] = [below[part], above[part]];
   if (!isTree(under) || !isTree(over)) return below;
-  if (tokenWays.every((way) => over[way] === undefined)) return below;
-  const others = new Set<string>(tokenWays.filter((way) => over[way] === undefined));
+  if (ways.every((way) => over[way] === undefined)) return below;
+  const others = new Set(ways.filter((way) => over[way] === undefined));
   const kept = Object.entries(under).filter(([key]) => !others.has(key));
-  return { ...below, service: Object.fromEntries(kept) };
+  return { ...below, [part]: Object.fromEntries(kept) };
 }
 
 function describe(

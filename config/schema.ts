@@ -8,13 +8,15 @@ import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
 import { memoryVariable } from './config-file.ts';
 import { logLevels } from './log-levels.ts';
+import { text, tlsFiles } from './parts.ts';
+import type { RedisAccess } from './redis-access.ts';
+import { redisSchema } from './redis-schema.ts';
 
 /** Far above every useful time, and far below the longest timer of Node (24.8 days). */
 const longestMs = 7 * 86_400_000;
 const ms = (fallback: number) =>
   z.number().int().positive().max(longestMs, `must be at most ${longestMs} ms (7 days)`).default(fallback);
 const count = (fallback: number) => z.number().int().positive().default(fallback);
-const text = z.string().trim().min(1);
 
 const httpUrl = (example: string) =>
   z
@@ -30,26 +32,6 @@ const serviceUrl = httpUrl('https://pds.example.com').refine(
   (url) => !/;|%3b/i.test(url),
   'must hold no ; in its path: leave away everything from the ; on, secrets have settings of their own',
 );
-
-/** The database is a number; anything else in its place may be a user and password whose slashes are missing (G10). */
-const redisUrlPattern = /^rediss?:\/\/([^/?#]*@)?[^/?#@]+(\/\d*)?(\?[^#@]*)?$/i;
-
-const redisUrl = z
-  .url({ protocol: /^rediss?$/, error: 'must be a redis:// or rediss:// address' })
-  .refine((url) => redisUrlPattern.test(url), {
-    error:
-      'must be redis:// or rediss://, a host, and at most the number of a database: redis://user:password@host:6379/0',
-  })
-  .refine(isPercentEncoded, 'has a % that encodes nothing: write % as %25, in a password too');
-
-function isPercentEncoded(url: string): boolean {
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const serviceId = text.regex(serviceIdPattern, 'may hold letters, digits, ., - and _');
 
@@ -69,23 +51,6 @@ const clientCredentials = z
   })
   .refine(({ clientSecret, clientSecretFile }) => (clientSecret === undefined) !== (clientSecretFile === undefined), {
     error: 'needs either clientSecret or clientSecretFile',
-  });
-
-const tls = z
-  .strictObject({
-    caFile: text.optional(),
-    certFile: text.optional(),
-    keyFile: text.optional(),
-    passphrase: text.optional(),
-    passphraseFile: text.optional(),
-  })
-  .refine(({ certFile, keyFile }) => keyFile === undefined || certFile !== undefined, {
-    error: 'is the key of a certificate: name that by certFile',
-    path: ['keyFile'],
-  })
-  .refine(({ passphrase, passphraseFile }) => passphrase === undefined || passphraseFile === undefined, {
-    error: 'passphrase and passphraseFile exclude each other',
-    path: ['passphraseFile'],
   });
 
 /** A folder, or a part of a bucket; a user, a password or a query has no place in it (G10). */
@@ -151,7 +116,7 @@ export const configSchema = z
         token: text.optional(),
         tokenFile: text.optional(),
         oauth: clientCredentials.optional(),
-        tls: tls.optional(),
+        tls: tlsFiles.optional(),
         timeoutMs: ms(30_000),
         concurrency: count(8),
         requestsPerSecond: z
@@ -175,16 +140,7 @@ export const configSchema = z
         error: `${tokenWays.join(', ')} exclude each other: a token is had by one of them`,
       })
       .prefault({}),
-    redis: z
-      .strictObject({
-        url: redisUrl.default('redis://127.0.0.1:6379'),
-        passwordFile: text.optional(),
-      })
-      .refine(({ url, passwordFile }) => passwordFile === undefined || !URL.parse(url)?.password, {
-        error: 'redis.url holds a password already: name it by one of them',
-        path: ['passwordFile'],
-      })
-      .prefault({}),
+    redis: redisSchema.prefault({}),
     queue: z
       .strictObject({
         prefix: text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _').default('wellsync'),
@@ -328,7 +284,9 @@ export const configSchema = z
 
 type Settings = Readonly<z.output<typeof configSchema>>;
 
-export interface Config extends Omit<Settings, 'warehouse'> {
+export interface Config extends Omit<Settings, 'warehouse' | 'redis'> {
+  /** With the content of the files that it names. */
+  readonly redis: RedisAccess;
   /** `url`: `duckdb:` with an absolute path, or the address of a PostgreSQL database. `dataDir` is absolute too (places.ts). */
   readonly warehouse: Omit<Settings['warehouse'], 'url'> & { readonly url: string };
   /** Whether the path of the warehouse is the same in every working folder. */

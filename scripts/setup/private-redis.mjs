@@ -54,11 +54,12 @@ function persistence(appendOnlyFolder) {
  *
  * @param {string} url
  * @param {Promise<number>} exited
+ * @param {RedisAccess} access
  */
-async function answers(url, exited) {
+async function answers(url, exited, access) {
   const { Redis } = await import('ioredis');
   // Retries while nothing listens yet, and while the server loads its append-only file.
-  const redis = new Redis(url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+  const redis = new Redis(url, { ...access, retryStrategy: () => 20, maxRetriesPerRequest: null });
   // Without a listener ioredis prints each refused connection.
   redis.on('error', () => undefined);
   const late = new AbortController();
@@ -74,6 +75,8 @@ async function answers(url, exited) {
   }
 }
 
+/** @typedef {{ tls?: import('node:tls').ConnectionOptions, username?: string, password?: string }} RedisAccess */
+
 /**
  * @typedef {object} PrivateRedis
  * @property {string} url
@@ -85,12 +88,19 @@ async function answers(url, exited) {
 /**
  * Starts a server and resolves when it answers. Rejects with the server's last output if it does not start.
  *
- * @param {{ program: string, port?: number, appendOnlyFolder?: string }} options
+ * @param {{
+ *   program: string,
+ *   port?: number,
+ *   appendOnlyFolder?: string,
+ *   more?: (port: number) => readonly string[],
+ *   access?: RedisAccess,
+ * }} options `more`: arguments after the others, of which the last counts; `access`: how a client gets in, where that is
+ *   not by a plain connection
  * @returns {Promise<PrivateRedis>}
  */
-export async function startRedis({ program, port, appendOnlyFolder }) {
+export async function startRedis({ program, port, appendOnlyFolder, more = () => [], access = {} }) {
   const chosenPort = port ?? (await freePort());
-  const url = `redis://127.0.0.1:${chosenPort}`;
+  const url = `${access.tls === undefined ? 'redis' : 'rediss'}://127.0.0.1:${chosenPort}`;
   const server = startLeashed(
     program,
     // Redis reads `--save ''` as no snapshots. A queue needs noeviction, and wellsync insists on it.
@@ -104,12 +114,13 @@ export async function startRedis({ program, port, appendOnlyFolder }) {
       '--maxmemory-policy',
       'noeviction',
       ...persistence(appendOnlyFolder),
+      ...more(chosenPort),
     ],
     { stdout: 'pipe' },
   );
   let lastWords = '';
   server.stdout?.on('data', (text) => (lastWords = (lastWords + String(text)).slice(-1000)));
-  if (await answers(url, server.exited)) {
+  if (await answers(url, server.exited, access)) {
     return { url, pid: await server.pid, exited: server.exited, stop: server.end };
   }
   await server.end();

@@ -30,9 +30,9 @@ redis-server or valkey-server on the PATH. Any of these will do; then run this a
  * @param {string} url
  */
 async function checkRedis(url) {
-  const module = new URL('../../dist/src/queue/redis.js', import.meta.url).href;
-  const program = /** @type {typeof import('../../src/queue/redis.ts')} */ (await import(module));
-  return program.checkRedis(url);
+  const module = new URL('../../dist/src/queue/redis/check.js', import.meta.url).href;
+  const program = /** @type {typeof import('../../src/queue/redis/check.ts')} */ (await import(module));
+  return program.checkRedis({ redis: { url }, prefix: 'wellsync' });
 }
 
 /**
@@ -56,18 +56,18 @@ function isNobodyThere(error) {
  * @returns {Promise<ProvidedRedis>}
  */
 async function takeNamed(url) {
-  const { version } = await checkRedis(url).catch((error) => {
+  const { product } = await checkRedis(url).catch((error) => {
     throw new SetupError(`The Redis that WELLSYNC_REDIS_URL names is not fit: ${reasonOf(error)}.`);
   });
-  console.log(`Using the Redis ${version} that WELLSYNC_REDIS_URL names.`);
+  console.log(`Using the ${product} that WELLSYNC_REDIS_URL names.`);
   return { url, stop: async () => {} };
 }
 
 /** @returns {Promise<ProvidedRedis | undefined>} */
 async function takeUsual() {
   try {
-    const { version } = await checkRedis(usualUrl);
-    console.log(`Using the Redis ${version} on 127.0.0.1:6379.`);
+    const { product } = await checkRedis(usualUrl);
+    console.log(`Using the ${product} on 127.0.0.1:6379.`);
     return { url: usualUrl, stop: async () => {} };
   } catch (error) {
     if (!isNobodyThere(error)) console.log(`Leaving the Redis on 127.0.0.1:6379 alone: ${reasonOf(error)}.`);

@@ -21,7 +21,7 @@ import { jobSettings } from './job-settings.ts';
 import { sharedFilesOf } from './shared-files.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { openService } from './open-service.ts';
-import { queueAddressOf, serviceIdentityOf } from './service-settings.ts';
+import { queueAddressOf, redisPlaceOf, serviceIdentityOf } from './service-settings.ts';
 import { versionOfPackage } from './version.ts';
 
 const now = Date.now;
@@ -134,9 +134,8 @@ class ComposedApp implements App {
   }
 
   async #openQueue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
-    const { redis, queue } = this.config;
     const { createRunQueue } = await import('../queue/run-queue.ts');
-    const address = { url: redis.url, prefix: queue.prefix, service: await this.#queueService() };
+    const address = { ...redisPlaceOf(this.config), service: await this.#queueService() };
     const opened = await createRunQueue(address, kind);
     this.#closers.push(() => opened.close());
     return opened;

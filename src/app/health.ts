@@ -6,15 +6,15 @@ import { livenessOf, type Liveness } from './health/beat.ts';
 import { checkDisk } from './health/disk.ts';
 import { checkFiles } from './health/files.ts';
 import { checked, type Finding, warning } from './health/finding.ts';
-import { checkRedisPart } from './health/redis.ts';
+import { redisFindings } from './health/redis.ts';
 import { checkServiceAndAccess } from './health/service.ts';
 import { checkWarehouse, checkWorkers } from './health/warehouse.ts';
 
 /** Short: the doctor should report a held file rather than wait for it. */
 const lockWaitMs = 3_000;
 
-const lookAtRedis = {
-  hint: 'See whether Redis is up, and WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
+const lookAtWorkers = {
+  hint: 'See whether WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
 };
 const lookAtWarehouse = {
   hint: 'See WELLSYNC_WAREHOUSE (or warehouse.url), and which other program has the file.',
@@ -22,11 +22,13 @@ const lookAtWarehouse = {
 
 /** Checks with the configuration; `uwi` is a well to ask the service for. A failed part keeps no other from its check. */
 export async function checksOfParts(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
-  const redis = await checked('redis', lookAtRedis, () => checkRedisPart(config));
-  const hasRedis = redis.status !== 'failed';
-  const workers = hasRedis ? [await checked('workers', lookAtRedis, () => withInstallation(config, checkWorkers))] : [];
+  const redis = await redisFindings(config);
+  const hasRedis = redis[0].status !== 'failed';
+  const workers = hasRedis
+    ? [await checked('workers', lookAtWorkers, () => withInstallation(config, checkWorkers))]
+    : [];
   return [
-    redis,
+    ...redis,
     ...workers,
     ...(hasRedis ? await holdFindings(config) : []),
     await checked('warehouse', lookAtWarehouse, () => withInstallation(config, checkWarehouse)),

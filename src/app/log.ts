@@ -37,7 +37,14 @@ function standardError(): DestinationStream {
 }
 
 function secretsOf(config: Config): ReadonlyArray<string | undefined> {
-  const { password } = new URL(config.redis.url);
   const { token, oauth, tls } = config.service;
-  return [token, oauth?.clientSecret, tls?.passphrase, password, decodeURIComponent(password)];
+  return [token, oauth?.clientSecret, tls?.passphrase, ...redisSecretsOf(config)];
+}
+
+function redisSecretsOf({ redis }: Config): ReadonlyArray<string | undefined> {
+  const passphrase = redis.tls?.passphrase;
+  if ('cluster' in redis) return [redis.password, passphrase];
+  if ('sentinel' in redis) return [redis.password, redis.sentinel.password, passphrase];
+  const { password } = new URL(redis.url);
+  return [password, decodeURIComponent(password), passphrase];
 }

@@ -7,7 +7,7 @@ import { UsageError } from '../core/base/errors.ts';
 import { fileReason } from '../core/base/file-fault.ts';
 import { otherWarehouse } from '../runs/queue-claim.ts';
 import type { App } from './app.ts';
-import { queueAddressOf, serviceUrlOf, tlsOf } from './service-settings.ts';
+import { queueAddressOf, redisPlaceOf, serviceUrlOf, tlsOf } from './service-settings.ts';
 
 /** Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. */
 export async function checkBeforeWork(app: App): Promise<void> {
@@ -17,10 +17,16 @@ export async function checkBeforeWork(app: App): Promise<void> {
   await checkSecretFiles(config);
   const { checkServiceReach } = await import('../service/reach.ts');
   await checkServiceReach(url, tlsOf(config));
-  const { checkRedis } = await import('../queue/redis.ts');
-  await checkRedis(config.redis.url);
+  await checkQueuePlace(app);
   await openWarehouse(app);
   await app.checkService();
+}
+
+/** Tells of a clock that is off: what is due later comes at a wrong time. The rest of the remarks is the doctor's. */
+async function checkQueuePlace({ config, tell }: App): Promise<void> {
+  const { checkRedis } = await import('../queue/redis/check.ts');
+  const { remarks } = await checkRedis(redisPlaceOf(config));
+  for (const { kind, message, hint } of remarks) if (kind === 'clock') tell(`${message}. ${hint}`);
 }
 
 /**
@@ -74,8 +80,7 @@ export async function checkBeforeWorking(app: App): Promise<void> {
   const { config } = app;
   serviceUrlOf(config);
   await checkPlace(app);
-  const { checkRedis } = await import('../queue/redis.ts');
-  await checkRedis(config.redis.url);
+  await checkQueuePlace(app);
   await checkQueueOfNewWarehouse(app);
   await openWarehouse(app);
 }

@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { UsageError } from '../core/base/errors.ts';
 import { serviceIdentity, type ServiceIdentity } from '../core/base/service-key.ts';
 import type { QueueAddress } from '../queue/queue-names.ts';
+import type { RedisPlace } from '../queue/redis/settings.ts';
 import type { SecretSettings, TlsSettings, TokenSettings } from '../service/settings.ts';
 
 export function tokenOf({ service: { token, tokenFile, oauth } }: Config): TokenSettings {
@@ -35,8 +36,13 @@ export function serviceIdentityOf(config: Config): ServiceIdentity {
   return identity;
 }
 
+/** Where the keys of this installation are. */
+export function redisPlaceOf({ redis, queue: { prefix } }: Config): RedisPlace {
+  return { redis, prefix };
+}
+
 export function queueAddressOf(config: Config): QueueAddress {
-  return { url: config.redis.url, prefix: config.queue.prefix, service: serviceIdentityOf(config).key };
+  return { ...redisPlaceOf(config), service: serviceIdentityOf(config).key };
 }
 
 /** Throws UsageError if no address is configured. */

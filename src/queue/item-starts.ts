@@ -2,7 +2,7 @@
  * Starts of work that did not end, in Redis: what is left of a worker that died. A hash by run, with `chunk:N` and
  * `unit:N`; an end removes its field.
  */
-import type { Redis } from 'ioredis';
+import type { RedisHandle } from './redis/connection.ts';
 import type { ItemStartStore, StartedWork } from './port.ts';
 
 /** As long as a finished progress is kept, in case the run ended meanwhile. */
@@ -14,10 +14,10 @@ export function startsKey(prefix: string, runId: string): string {
 }
 
 export class RedisItemStarts implements ItemStartStore {
-  readonly #redis: Redis;
+  readonly #redis: RedisHandle;
   readonly #prefix: string;
 
-  constructor(redis: Redis, prefix: string) {
+  constructor(redis: RedisHandle, prefix: string) {
     this.#redis = redis;
     this.#prefix = prefix;
   }

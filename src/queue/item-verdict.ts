@@ -1,7 +1,7 @@
 /** The engine's decisions on a queue item in the words of BullMQ, and BullMQ's faults in ours. */
 import { DelayedError, type Job as QueueJob, type Queue, WaitingError, Worker } from 'bullmq';
 import type { ChunkDecision } from '../core/run/retry-decision.ts';
-import { redisOutage } from './redis-fault.ts';
+import { redisOutage } from './redis/fault.ts';
 
 /** The pause after a fault that may pass, and after a state of Redis that met BullMQ itself. */
 export const troubledMs = 5_000;

@@ -8,7 +8,7 @@
  * Our clock starts before the request that sets the key, so this process counts the lease as lost before Redis does.
  */
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisHandle } from './redis/connection.ts';
 import { AbortedError } from '../core/base/errors.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { ItemLease } from './port.ts';
@@ -34,7 +34,7 @@ return 0`;
 
 /** Resolves when the key belongs to this lease. Rejects with AbortedError. */
 export async function leaseItem(
-  redis: Redis,
+  redis: RedisHandle,
   key: string,
   signal: AbortSignal,
   times: LeaseTimes = defaultTimes,
@@ -49,7 +49,7 @@ export async function leaseItem(
 
 /** As {@link leaseItem}, without a wait: undefined where another has the key. */
 export async function tryLease(
-  redis: Redis,
+  redis: RedisHandle,
   key: string,
   times: LeaseTimes = defaultTimes,
 ): Promise<ItemLease | undefined> {
@@ -60,7 +60,7 @@ export async function tryLease(
 }
 
 class HeldLease implements ItemLease {
-  readonly #redis: Redis;
+  readonly #redis: RedisHandle;
   readonly #key: string;
   readonly #token: string;
   readonly #times: LeaseTimes;
@@ -69,7 +69,7 @@ class HeldLease implements ItemLease {
   #endsAtMs: number;
   #renewAtMs: number;
 
-  constructor(redis: Redis, key: string, token: string, askedAtMs: number, times: LeaseTimes) {
+  constructor(redis: RedisHandle, key: string, token: string, askedAtMs: number, times: LeaseTimes) {
     this.#redis = redis;
     this.#key = key;
     this.#token = token;

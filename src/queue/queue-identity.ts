@@ -5,10 +5,10 @@
  *   PREFIX:queue-id:HASH         the id; never expires, lost with the data of Redis
  *   PREFIX:queue-warehouse:HASH  the warehouse of the living workers; expires by itself
  */
-import type { Redis } from 'ioredis';
 import type { QueueIdentity, QueueIdentityStore } from './port.ts';
 import { serviceHash, type QueueAddress } from './queue-names.ts';
-import { connectRedis } from './redis.ts';
+import { connectRedis, type RedisHandle } from './redis/connection.ts';
+import { keyPrefix } from './redis/settings.ts';
 
 /** KEYS: id, warehouse. ARGV: id, warehouse, ms. */
 const keepScript = `
@@ -22,8 +22,8 @@ const releaseScript = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0`;
 
-export function createQueueIdentity(redis: Redis, prefix: string, service: string): QueueIdentityStore {
-  const hash = serviceHash(service);
+export function createQueueIdentity(redis: RedisHandle, address: QueueAddress): QueueIdentityStore {
+  const [prefix, hash] = [keyPrefix(address), serviceHash(address.service)];
   const keys = [`${prefix}:queue-id:${hash}`, `${prefix}:queue-warehouse:${hash}`] as const;
   return {
     read: async () => identityOf(await redis.mget(...keys)),
@@ -34,10 +34,10 @@ export function createQueueIdentity(redis: Redis, prefix: string, service: strin
 }
 
 /** Reads the identity over a connection of its own. Throws UnreachableError('redis'). */
-export async function readQueueIdentity({ url, prefix, service }: QueueAddress): Promise<QueueIdentity> {
-  const redis = await connectRedis(url, 'prompt');
+export async function readQueueIdentity(address: QueueAddress): Promise<QueueIdentity> {
+  const redis = await connectRedis(address.redis, 'prompt');
   try {
-    return await createQueueIdentity(redis, prefix, service).read();
+    return await createQueueIdentity(redis, address).read();
   } finally {
     redis.disconnect();
   }

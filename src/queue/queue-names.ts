@@ -4,12 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import type { ChunkQueueName, runsQueueName } from './port.ts';
+import { keyPrefix, type RedisPlace } from './redis/settings.ts';
 
 /** Address of the queues of a service. */
-export interface QueueAddress {
-  readonly url: string;
-  /** Distinguishes installations on one Redis. */
-  readonly prefix: string;
+export interface QueueAddress extends RedisPlace {
   /** Key of the service (src/core/base/service-key.ts). */
   readonly service: string;
 }
@@ -20,8 +18,8 @@ export function serviceHash(service: string): string {
 }
 
 /** Beginning of the keys that hold the limits towards a service, for all workers together (G9). */
-export function limitsKey({ prefix, service }: Omit<QueueAddress, 'url'>): string {
-  return `${prefix}:service:${serviceHash(service)}`;
+export function limitsKey(address: QueueAddress): string {
+  return `${keyPrefix(address)}:service:${serviceHash(address.service)}`;
 }
 
 /** `export-3f9a1c27`. */

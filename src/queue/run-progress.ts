@@ -7,10 +7,10 @@
  *   PREFIX:run:ID:settled  bitmap by unit      PREFIX:run:ID:ended  bitmap by chunk
  *   PREFIX:run:ID:chunks   list of the chunks to work, in order
  */
-import type { Redis } from 'ioredis';
+import type { RedisHandle } from './redis/connection.ts';
 import { addCounts, type Counts, type RunState } from '../core/run/run.ts';
 import { startsKey } from './item-starts.ts';
-import { redisNow } from './redis-clock.ts';
+import { redisNow } from './redis/clock.ts';
 import type { RunProgress, ChunkQueueName, StopRequest, RunProgressStore, UnitProgress, UnitReading } from './port.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */
@@ -80,10 +80,10 @@ if tonumber(ARGV[1]) > added then redis.call('HSET', KEYS[1], 'chunksAdded', ARG
 return 1`;
 
 export class RedisRunProgress implements RunProgressStore {
-  readonly #redis: Redis;
+  readonly #redis: RedisHandle;
   readonly #prefix: string;
 
-  constructor(redis: Redis, prefix: string) {
+  constructor(redis: RedisHandle, prefix: string) {
     this.#redis = redis;
     this.#prefix = prefix;
   }

@@ -2,7 +2,6 @@
 import { Queue, type JobsOptions } from 'bullmq';
 import type { OutagePart } from '../core/base/errors.ts';
 import { chunkItemId, dataOf } from './chunk-item-data.ts';
-import type { Redis } from 'ioredis';
 import { createServiceHoldStore } from './limiter/service-hold-store.ts';
 import { RedisItemStarts } from './item-starts.ts';
 import { RedisRunProgress } from './run-progress.ts';
@@ -20,9 +19,10 @@ import { mostPayloadBytes } from './item-data.ts';
 import { createQueueIdentity } from './queue-identity.ts';
 import { queueName, type QueueAddress } from './queue-names.ts';
 import { sleep } from '../timers/sleep.ts';
-import { redisNow } from './redis-clock.ts';
-import { connectRedis } from './redis.ts';
-import { withOutages } from './redis-fault.ts';
+import { redisNow } from './redis/clock.ts';
+import { connectRedis, type RedisHandle } from './redis/connection.ts';
+import { keyPrefix } from './redis/settings.ts';
+import { withOutages } from './redis/fault.ts';
 
 /**
  * A completed item is kept for a while, for queue views. Limited by count as well, since BullMQ checks the age only
@@ -59,7 +59,7 @@ const runItemId = (runId: string, generation: number): string => `${runId}-${gen
  * fails within seconds when Redis goes away; `lasting` waits for it to come back.
  */
 export async function createRunQueue(address: QueueAddress, kind: 'prompt' | 'lasting'): Promise<RunQueue> {
-  const redis = await connectRedis(address.url, kind);
+  const redis = await connectRedis(address.redis, kind);
   return withOutages(new BullRunQueue(redis, address));
 }
 
@@ -68,20 +68,21 @@ class BullRunQueue implements RunQueue {
   readonly starts;
   readonly identity;
   readonly serviceHold;
-  readonly #redis: Redis;
+  readonly #redis: RedisHandle;
   readonly #prefix: string;
   readonly #runs: Queue;
   readonly #service: string;
   readonly #chunks: Readonly<Record<ChunkQueueName, Queue>>;
 
-  constructor(redis: Redis, { prefix, service }: QueueAddress) {
+  constructor(redis: RedisHandle, address: QueueAddress) {
+    const [prefix, { service }] = [keyPrefix(address), address];
     this.#redis = redis;
     this.#prefix = prefix;
     this.#service = service;
     this.progress = withOutages(new RedisRunProgress(redis, prefix));
     this.starts = withOutages(new RedisItemStarts(redis, prefix));
-    this.identity = withOutages(createQueueIdentity(redis, prefix, service));
-    this.serviceHold = withOutages(createServiceHoldStore(redis, { prefix, service }));
+    this.identity = withOutages(createQueueIdentity(redis, address));
+    this.serviceHold = withOutages(createServiceHoldStore(redis, address));
     const open = (name: ChunkQueueName | typeof runsQueueName): Queue => {
       const queue = new Queue(queueName(name, service), { connection: redis, prefix });
       // A fault of the connection reaches the caller through its failed call.

@@ -18,9 +18,10 @@ import { itemOf, type ChunkItemData } from './chunk-item-data.ts';
 import { checkedData, chunkItemSchema, ForeignItemError, ItemWorker, runItemSchema, shownId } from './item-data.ts';
 import { runsQueueName, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
 import { queueName, type QueueAddress } from './queue-names.ts';
-import { lastingOptions } from './redis.ts';
-import { redisOutage } from './redis-fault.ts';
-import { RedisWatch } from './redis-watch.ts';
+import { connectRedis, type RedisHandle } from './redis/connection.ts';
+import { keyPrefix } from './redis/settings.ts';
+import { redisOutage } from './redis/fault.ts';
+import { RedisWatch } from './redis/watch.ts';
 
 /**
  * A killed worker's item restarts within lockDuration + stalledInterval, 8 to 13 s as measured in docs/queue.md section
@@ -54,14 +55,16 @@ interface WorkersOptions {
   readonly outages: OutageRecord;
 }
 
-/** Resolves when every worker is connected. */
+/** Resolves when every worker is connected. Throws UnreachableError('redis') if Redis does not answer now. */
 export async function startWorkers(options: WorkersOptions): Promise<RunningWorkers> {
-  const workers = new QueueWorkers(options);
+  const workers = new QueueWorkers(await connectRedis(options.address.redis, 'lasting'), options);
   await workers.ready();
   return workers;
 }
 
 class QueueWorkers implements RunningWorkers {
+  /** Of the queues, which share it; each worker copies it. */
+  readonly #redis: RedisHandle;
   readonly #settings: WorkerSettings;
   readonly #handlers: QueueHandlers;
   readonly #log: Logger;
@@ -72,22 +75,22 @@ class QueueWorkers implements RunningWorkers {
   readonly #watch: RedisWatch;
   #isStopping = false;
 
-  constructor({ address, settings, handlers, log, outages }: WorkersOptions) {
-    const { url, prefix, service } = address;
+  constructor(redis: RedisHandle, { address, settings, handlers, log, outages }: WorkersOptions) {
+    const [prefix, { service }] = [keyPrefix(address), address];
+    this.#redis = redis;
     this.#settings = settings;
     this.#handlers = handlers;
     this.#log = log;
     this.#outages = outages;
     this.#watch = new RedisWatch({
-      url,
+      redis,
       prefix,
       outages,
       onDown: () => this.#pause(),
       onUp: () => this.#resume(),
     });
-    const connection = { url, ...lastingOptions };
-    const common = commonOptions(connection, prefix);
-    this.#queues = settings.queues.map((name) => new Queue(queueName(name, service), { connection, prefix }));
+    const common = commonOptions(redis, prefix);
+    this.#queues = settings.queues.map((name) => new Queue(queueName(name, service), { connection: redis, prefix }));
     // BullMQ passes a signal to processors that declare three parameters.
     this.#workers = [
       new ItemWorker<{ runId: string }>(
@@ -125,6 +128,7 @@ class QueueWorkers implements RunningWorkers {
       await this.#end(graceMs);
     } finally {
       this.#watch.close();
+      this.#redis.disconnect();
     }
   }
 
@@ -174,7 +178,7 @@ class QueueWorkers implements RunningWorkers {
 
   /** A lock that was lost in an outage needs no line: the item starts again, or another worker has it (G1). */
   #noteError(error: Error): void {
-    if (this.#watch.note(error)) return;
+    if (this.#watch.noteOfWorker(error)) return;
     const because = lockFaultOf(error);
     if (because === undefined) this.#log.warn({ because: error.message }, 'the queue reports a fault');
     else this.#log.debug({ because }, 'an item lost its lock: it may be worked twice, which changes nothing');

@@ -6,7 +6,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { anyJob, type Job } from '../../src/runs/job.ts';
 import { OutageJournal } from '../../src/runs/outage-journal.ts';
 import { createRunQueue } from '../../src/queue/run-queue.ts';
-import { checkRedis } from '../../src/queue/redis.ts';
+import { checkRedis } from '../../src/queue/redis/check.ts';
 import { startWorkers } from '../../src/queue/workers.ts';
 import { exitCodeOfError } from '../../src/core/run/exit-code.ts';
 import { z } from 'zod';
@@ -88,10 +88,12 @@ describe.skipIf(lack !== undefined)(`Redis in trouble${lack === undefined ? '' :
   it('that takes no writes is refused before a command begins, in words', async () => {
     await using server = await startPrivateRedis({ appendonly: false });
     await asked(server.url, (redis) => redis.config('SET', 'maxmemory', '500kb'));
-    const fault: unknown = await checkRedis(server.url).catch((error: unknown) => error);
+    const fault: unknown = await checkRedis({ redis: { url: server.url }, prefix: 'p' }).catch(
+      (error: unknown) => error,
+    );
     expect(String(fault)).toContain('it has no memory left');
     expect(exitCodeOfError(fault)).toBe(5);
-    const queue = await createRunQueue({ url: server.url, prefix: 'p', service: 's' }, 'prompt');
+    const queue = await createRunQueue({ redis: { url: server.url }, prefix: 'p', service: 's' }, 'prompt');
     const late: unknown = await queue.submit('r', 0).catch((error: unknown) => error);
     expect(exitCodeOfError(late)).toBe(5);
     await queue.close();
@@ -100,7 +102,7 @@ describe.skipIf(lack !== undefined)(`Redis in trouble${lack === undefined ? '' :
   it('G7: gone for good keeps no worker from stopping', async () => {
     const server = await startPrivateRedis({ appendonly: false });
     const { lines, log } = collectingLog();
-    const address = { url: server.url, prefix: `t-${randomUUID()}`, service: 's' };
+    const address = { redis: { url: server.url }, prefix: `t-${randomUUID()}`, service: 's' };
     const retry = { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs: 60_000 };
     const queue = await createRunQueue(address, 'lasting');
     const taken = deferred();

@@ -190,8 +190,10 @@ describe('deploy/kubernetes', () => {
     test('are those of wellsync, with secrets and lists at paths that are mounted', () => {
       expect(settings.files.filter((name) => !existsSync(`${folder}/${name}`))).toEqual([]);
       const { service, redis, warehouse, export: exports } = configOfPods();
-      const secrets = [service.tokenFile, redis.passwordFile, warehouse.passwordFile];
-      expect(secrets.map((file) => path.dirname(file ?? ''))).toEqual(Array(3).fill(path.join(mounted, 'secrets')));
+      const secrets = [service.tokenFile, warehouse.passwordFile];
+      expect(secrets.map((file) => path.dirname(file ?? ''))).toEqual(Array(2).fill(path.join(mounted, 'secrets')));
+      // Read when the configuration is.
+      expect(new URL('url' in redis ? redis.url : '').password).toBe('secret');
       expect(settings.files).toContain(path.basename(exports.wellsFile ?? ''));
     });
   });

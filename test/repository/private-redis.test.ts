@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { checkRedis } from '../../src/queue/redis.ts';
+import { checkRedis } from '../../src/queue/redis/check.ts';
 import { privateRedisLack, startPrivateRedis } from '../support/redis.ts';
 
 const key = 'well';
@@ -34,7 +34,7 @@ describe('a private Redis', () => {
 
   test('never evicts, as wellsync demands', async () => {
     await using redis = await startPrivateRedis({ appendonly: false });
-    expect((await checkRedis(redis.url)).evictionPolicy).toBe('noeviction');
+    expect((await checkRedis({ redis: { url: redis.url }, prefix: 'p' })).evictionPolicy).toBe('noeviction');
   });
 
   test('keeps its data over a restart, on the same port', async () => {
@@ -54,9 +54,9 @@ describe('a private Redis', () => {
   test('is gone after a kill, and comes back by a restart', async () => {
     await using redis = await startPrivateRedis({ appendonly: true });
     await redis.kill();
-    await expect(checkRedis(redis.url)).rejects.toThrow('nothing answers there');
+    await expect(checkRedis({ redis: { url: redis.url }, prefix: 'p' })).rejects.toThrow('nothing answers there');
     await redis.restart();
-    expect((await checkRedis(redis.url)).version).toMatch(/^\d+\./);
+    expect((await checkRedis({ redis: { url: redis.url }, prefix: 'p' })).product).toMatch(/^(Redis|Valkey) \d+\./);
   });
 });
 
@@ -65,7 +65,7 @@ describe('the scripts', () => {
 
   test('take the Redis that WELLSYNC_REDIS_URL names, unless it may evict', async () => {
     await using redis = await startPrivateRedis({ appendonly: false });
-    expect(await redisTaken(redis.url)).toMatch(/^Using the Redis \d/);
+    expect(await redisTaken(redis.url)).toMatch(/^Using the (Redis|Valkey) \d/);
     await using client = clientOf(redis.url);
     await client.redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
     await expect(redisTaken(redis.url)).rejects.toThrow('eviction policy allkeys-lru');

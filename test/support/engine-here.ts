@@ -50,7 +50,7 @@ export async function engineHere(
 ): Promise<EngineHere> {
   const retry = { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs };
   const folder = await mkdtemp(path.join(disk, 'wellsync-here-'));
-  const address = { url: redisUrl, prefix: `here-${randomUUID()}`, service: serviceUrl };
+  const address = { redis: { url: redisUrl }, prefix: `here-${randomUUID()}`, service: serviceUrl };
   const warehouse = createDuckdbWarehouse({ path: path.join(folder, 'w.duckdb'), now: Date.now });
   const queue = await createRunQueue(address, 'lasting');
   const { service } = serviceAt(serviceUrl, { maxBodyBytes: 64_000_000 });

@@ -12,7 +12,7 @@ const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
 const limiter = await createLimiter({
-  url: REDIS,
+  redis: { url: REDIS },
   prefix: PREFIX,
   service: url,
   concurrency: Number(CONCURRENCY),

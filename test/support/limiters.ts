@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
 import { createLimiter, type LimiterSettings, type SharedLimiter } from '../../src/queue/limiter/limiter.ts';
+import type { QueueAddress } from '../../src/queue/queue-names.ts';
 import { sharedRedisUrl } from './redis.ts';
 
 export const never = new AbortController().signal;
@@ -11,6 +12,7 @@ setMaxListeners(0, never);
 export type TestLimits = Partial<LimiterSettings> & { readonly concurrency: number };
 
 export interface LimiterScene extends AsyncDisposable {
+  readonly address: QueueAddress;
   readonly prefix: string;
   readonly redis: Redis;
   /** The clock of the limits: two reads around a wait are never closer together than the wait. */
@@ -23,8 +25,10 @@ export interface LimiterScene extends AsyncDisposable {
 export async function limiterScene(url = sharedRedisUrl()): Promise<LimiterScene> {
   const prefix = `test-${randomUUID()}`;
   const redis = new Redis(url);
+  const address = { redis: { url }, prefix, service: 'http://pds' };
   const open: SharedLimiter[] = [];
   return {
+    address,
     prefix,
     redis,
     nowMs: async () => {
@@ -32,7 +36,7 @@ export async function limiterScene(url = sharedRedisUrl()): Promise<LimiterScene
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     },
     limiters: async (count, limits) => {
-      const settings = { url, prefix, service: 'http://pds', leaseMs: 5_000, maxHoldMs: 60_000, ...limits };
+      const settings = { ...address, leaseMs: 5_000, maxHoldMs: 60_000, ...limits };
       const made = await Promise.all(Array.from({ length: count }, () => createLimiter(settings)));
       open.push(...made);
       return made;

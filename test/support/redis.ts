@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { redisProgram, startRedis } from '../../scripts/setup/private-redis.mjs';
+import { redisProgram, type RedisAccess, startRedis } from '../../scripts/setup/private-redis.mjs';
 
 /** The shared Redis; each test uses its own queue prefix. */
 export function sharedRedisUrl(): string {
@@ -20,6 +20,9 @@ export function privateRedisLack(): string | undefined {
 export interface PrivateRedis extends AsyncDisposable {
   /** The same before and after a restart. */
   readonly url: string;
+  /** SIGSTOP: it holds its connections, and answers nothing until {@link goOn}. */
+  hang(): void;
+  goOn(): void;
   /** SIGKILL, like a loss of power; resolves when the process is gone. */
   kill(): Promise<void>;
   /** SIGTERM, an orderly shutdown; resolves when the process is gone. */
@@ -28,9 +31,20 @@ export interface PrivateRedis extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-/** Starts a server. With `appendonly` it keeps an append-only file, synced every second; else it stores nothing. */
-export async function startPrivateRedis(options: { readonly appendonly: boolean }): Promise<PrivateRedis> {
-  const program = redisProgram();
+export interface RedisServerOptions {
+  /** Whether it keeps an append-only file, synced every second; else it stores nothing. */
+  readonly appendonly: boolean;
+  /** A program in place of the first redis-server or valkey-server of the PATH. */
+  readonly program?: string;
+  /** More arguments, for its port. */
+  readonly more?: (port: number) => readonly string[];
+  /** How a client gets in, where that is not by a plain connection. */
+  readonly access?: RedisAccess;
+}
+
+/** Starts a server. */
+export async function startPrivateRedis(options: RedisServerOptions): Promise<PrivateRedis> {
+  const { program = redisProgram(), more, access } = options;
   if (program === undefined) throw new Error(privateRedisLack());
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-redis-'));
   const start = async (port?: number) =>
@@ -38,17 +52,29 @@ export async function startPrivateRedis(options: { readonly appendonly: boolean 
       program,
       ...(port === undefined ? {} : { port }),
       ...(options.appendonly ? { appendOnlyFolder: folder } : {}),
+      ...(more === undefined ? {} : { more }),
+      ...(access === undefined ? {} : { access }),
     });
   let server = await start();
   const { url } = server;
   const stop = async (): Promise<void> => {
     await server.stop();
   };
+  const send = (signal: NodeJS.Signals): void => {
+    try {
+      process.kill(server.pid, signal);
+    } catch (error) {
+      // The process has already ended.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  };
   return {
     url,
     stop,
+    hang: () => send('SIGSTOP'),
+    goOn: () => send('SIGCONT'),
     async kill() {
-      process.kill(server.pid, 'SIGKILL');
+      send('SIGKILL');
       await server.exited;
     },
     async restart() {
@@ -56,6 +82,8 @@ export async function startPrivateRedis(options: { readonly appendonly: boolean 
       server = await start(Number(new URL(url).port));
     },
     async [Symbol.asyncDispose]() {
+      // One that hangs would not see a SIGTERM.
+      send('SIGCONT');
       await stop();
       await rm(folder, { recursive: true });
     },

@@ -1,5 +1,5 @@
 import { shownService } from '../../core/base/service-key.ts';
-import { shownAddress } from '../../queue/redis.ts';
+import { shownAddress } from '../../queue/redis/settings.ts';
 import type { App } from '../app.ts';
 import { serviceIdentityOf } from '../service-settings.ts';
 
@@ -22,7 +22,7 @@ export function workerReport(
 ): WorkerReport {
   return {
     queues,
-    redis: shownAddress(config.redis.url),
+    redis: shownAddress(config.redis),
     prefix: config.queue.prefix,
     service: shownService(serviceIdentityOf(config)),
     warehouse: warehouse.location,

@@ -1,6 +1,6 @@
 /** Questions to Redis for leave to send a request, those of one moment together, and their answers. */
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisHandle } from '../redis/connection.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import { runScript } from './redis-script.ts';
 import { admit, answers, hold, type LimiterKeys, reserve } from './scripts.ts';
@@ -33,7 +33,7 @@ interface Asker {
 const longestWaitMs = 30_000;
 
 export class Admission {
-  readonly #redis: Redis;
+  readonly #redis: RedisHandle;
   readonly #keys: LimiterKeys;
   readonly #limits: Limits;
   /** Microseconds between two requests; 0 without a rate. */
@@ -45,7 +45,7 @@ export class Admission {
   #asked = new Map<string, Asker>();
   #isSending = false;
 
-  constructor(redis: Redis, keys: LimiterKeys, limits: Limits) {
+  constructor(redis: RedisHandle, keys: LimiterKeys, limits: Limits) {
     this.#redis = redis;
     this.#keys = keys;
     this.#limits = limits;

@@ -5,11 +5,11 @@
  *   place in this process -> lease, and with it a time of sending -> wait for that time -> send
  */
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisHandle } from '../redis/connection.ts';
 import { heldBack, type ServiceHold, ToldHolds } from '../../core/run/service-hold.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
-import { connectRedis } from '../redis.ts';
-import { withOutages } from '../redis-fault.ts';
+import { connectRedis } from '../redis/connection.ts';
+import { withOutages } from '../redis/fault.ts';
 import { orAbort, pause } from './abortable-wait.ts';
 import { Admission } from './admission.ts';
 import { Door } from './door.ts';
@@ -47,12 +47,12 @@ export interface LimiterSettings extends QueueAddress {
  * OutageError('redis') while Redis answers with errors.
  */
 export async function createLimiter(settings: LimiterSettings): Promise<SharedLimiter> {
-  return withOutages(new SharedLimiter(await connectRedis(settings.url, 'lasting'), settings));
+  return withOutages(new SharedLimiter(await connectRedis(settings.redis, 'lasting'), settings));
 }
 
 /** Implements the port `RequestLimiter` of src/service. */
 export class SharedLimiter {
-  readonly #redis: Redis;
+  readonly #redis: RedisHandle;
   readonly #settings: LimiterSettings;
   readonly #leaseMs: number;
   readonly #keys: LimiterKeys;
@@ -66,7 +66,7 @@ export class SharedLimiter {
   /** Whether this process met a hold since the service last answered. */
   #metHold = false;
 
-  constructor(redis: Redis, settings: LimiterSettings) {
+  constructor(redis: RedisHandle, settings: LimiterSettings) {
     const { concurrency, requestsPerSecond, leaseMs = defaultLeaseMs, stopping = neverStopping } = settings;
     this.#redis = redis;
     this.#settings = settings;

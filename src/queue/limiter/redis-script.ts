@@ -1,6 +1,6 @@
 /** A Lua script, sent to Redis by its digest: the text travels only to a Redis that does not know it yet. */
 import { createHash } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisHandle } from '../redis/connection.ts';
 
 export interface RedisScript {
   readonly text: string;
@@ -12,7 +12,7 @@ export function redisScript(text: string): RedisScript {
 }
 
 export async function runScript(
-  redis: Redis,
+  redis: RedisHandle,
   script: RedisScript,
   keys: readonly string[],
   values: ReadonlyArray<string | number>,

@@ -1,5 +1,5 @@
 /** The hold that a Retry-After puts on all requests to a service, for those who show it or lift it. */
-import type { Redis } from 'ioredis';
+import type { RedisHandle } from '../redis/connection.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceHoldStore } from '../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
@@ -22,7 +22,7 @@ export function holdOf([until, asked, tooLong]: HoldFields, nowMs: number): Serv
 }
 
 /** For the service of the limiter with the same address. */
-export function createServiceHoldStore(redis: Redis, address: Omit<QueueAddress, 'url'>): ServiceHoldStore {
+export function createServiceHoldStore(redis: RedisHandle, address: QueueAddress): ServiceHoldStore {
   const keys = limiterKeys(limitsKey(address));
   const run = async (script: RedisScript): Promise<ServiceHold | undefined> => {
     const [nowMs, fields] = (await runScript(redis, script, [keys.hold, keys.series], [])) as [number, HoldFields];

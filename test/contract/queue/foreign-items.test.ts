@@ -18,7 +18,7 @@ afterEach(async () => {
 
 /** Workers of queues of their own, with what they log and what they take. */
 async function scene() {
-  const address = { url: sharedRedisUrl(), prefix: `foreign-${randomUUID()}`, service };
+  const address = { redis: { url: sharedRedisUrl() }, prefix: `foreign-${randomUUID()}`, service };
   const logged: string[] = [];
   const taken: unknown[] = [];
   const log = pino({ level: 'info' }, { write: (line) => void logged.push(line) });

@@ -9,8 +9,8 @@ import { limiterScene, never, type LimiterScene } from '../../support/limiters.t
 
 type Pair = [SharedLimiter, SharedLimiter];
 
-function holdsOf({ redis, prefix }: LimiterScene) {
-  return createServiceHoldStore(redis, { prefix, service: 'http://pds' });
+function holdsOf({ redis, address }: LimiterScene) {
+  return createServiceHoldStore(redis, address);
 }
 
 describe('a hold of the service', () => {

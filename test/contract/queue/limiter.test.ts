@@ -183,7 +183,7 @@ describe('leave to send a request', () => {
 
   it('a Redis that is not there is said at once', async () => {
     const settings = {
-      url: 'redis://127.0.0.1:1',
+      redis: { url: 'redis://127.0.0.1:1' },
       prefix: 'test',
       service: 'http://pds',
       concurrency: 1,

@@ -27,7 +27,7 @@ describe('queue items', () => {
   });
 
   async function newQueue(prefix: string, service = serviceKey): Promise<RunQueue> {
-    const queue = await createRunQueue({ url: sharedRedisUrl(), prefix, service }, 'lasting');
+    const queue = await createRunQueue({ redis: { url: sharedRedisUrl() }, prefix, service }, 'lasting');
     open.push(queue);
     return queue;
   }
@@ -39,7 +39,7 @@ describe('queue items', () => {
     service = serviceKey,
   ): Promise<RunningWorkers> {
     const running = await startWorkers({
-      address: { url: sharedRedisUrl(), prefix, service },
+      address: { redis: { url: sharedRedisUrl() }, prefix, service },
       settings: { queues: ['export'], chunkConcurrency: 2, retry, graceMs },
       handlers: {
         coordinate: async () => ({ kind: 'finished' }),

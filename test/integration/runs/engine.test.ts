@@ -107,7 +107,7 @@ describe('the engine', () => {
       lockWaitMs: 5_000,
       now: Date.now,
     });
-    queue = await createRunQueue({ url: sharedRedisUrl(), prefix, service: serviceKey() }, 'lasting');
+    queue = await createRunQueue({ redis: { url: sharedRedisUrl() }, prefix, service: serviceKey() }, 'lasting');
     running = [];
     seen = [];
     act = async () => undefined;
@@ -153,7 +153,7 @@ describe('the engine', () => {
     const coordinator = new Coordinator(parts, { chunksInFlight: 4, stuckAfterMs: 300, maxHoldMs: 60_000 });
     const chunkWorker = new ChunkWorker({ ...parts, retry, random: Math.random });
     const worker = await startWorkers({
-      address: { url: sharedRedisUrl(), prefix, service: serviceKey() },
+      address: { redis: { url: sharedRedisUrl() }, prefix, service: serviceKey() },
       settings: { queues: ['export'], chunkConcurrency: 2, retry, graceMs },
       handlers: {
         coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
@@ -377,7 +377,7 @@ describe('the engine', () => {
 
   it('G7: a run is started, and goes on later, where Redis goes away while it is stored', async () => {
     const { ledger, location } = warehouse;
-    const going = await createRunQueue({ url: sharedRedisUrl(), prefix, service: serviceKey() }, 'prompt');
+    const going = await createRunQueue({ redis: { url: sharedRedisUrl() }, prefix, service: serviceKey() }, 'prompt');
     const jobs = [{ ...job, takesTargets: true }];
     const leaving = new RunService({
       ledger,
@@ -429,7 +429,7 @@ describe('the engine', () => {
     const lost = `test-${randomUUID()}`;
     prefix = lost;
     await queue.close();
-    queue = await createRunQueue({ url: sharedRedisUrl(), prefix: lost, service: serviceKey() }, 'lasting');
+    queue = await createRunQueue({ redis: { url: sharedRedisUrl() }, prefix: lost, service: serviceKey() }, 'lasting');
     runService = newRunService();
     await startWorker();
     expect(await reviveRuns({ ledger: warehouse.ledger, queue })).toEqual([runId]);

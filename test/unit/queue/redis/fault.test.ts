@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { exitCodeOfError } from '../../../src/core/run/exit-code.ts';
-import { redisOutage } from '../../../src/queue/redis-fault.ts';
+import { exitCodeOfError } from '../../../../src/core/run/exit-code.ts';
+import { redisOutage } from '../../../../src/queue/redis/fault.ts';
 
 describe('an error of a call to Redis', () => {
   it.each([
@@ -11,7 +11,7 @@ describe('an error of a call to Redis', () => {
     ['LOADING Redis is loading the dataset in memory', 'it is loading its data'],
     ['CLUSTERDOWN The cluster is down', 'it has no primary'],
     ['MASTERDOWN Link with MASTER is down', 'it has no primary'],
-    ['NOAUTH Authentication required.', 'it does not let us in'],
+    ['NOAUTH Authentication required.', 'it does not let us in: it asks for a password'],
     ['EXECABORT Transaction discarded because of previous errors.', 'it refused a transaction'],
     ['connect ECONNREFUSED 127.0.0.1:6379', 'it does not answer'],
     ['Connection is closed.', 'it does not answer'],

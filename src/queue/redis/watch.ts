@@ -1,19 +1,25 @@
 /**
  * Watches a Redis that a worker cannot use: from the first fault on it tries a write, about once a second, until one
- * succeeds. Meanwhile the workers pause: BullMQ asks a Redis that answers with errors again and again without a pause.
+ * succeeds. Meanwhile the workers pause: BullMQ asks a Redis that answers with errors again and again without a pause
+ * (docs/redis.md section 6).
  */
-import { Redis } from 'ioredis';
-import type { OutageRecord } from '../core/base/outage.ts';
-import { redisOutage } from './redis-fault.ts';
-import { lastingOptions } from './redis.ts';
-import { sleep } from '../timers/sleep.ts';
+import type { OutageError } from '../../core/base/errors.ts';
+import type { OutageRecord } from '../../core/base/outage.ts';
+import { sleep } from '../../timers/sleep.ts';
+import { impatientCopy, type RedisHandle } from './connection.ts';
+import { redisOutage, refusalByRedis } from './fault.ts';
+import { tryWrite } from './write-check.ts';
 
 const tryEveryMs = 1_000;
-/** The write is of this process alone, and ends by itself. */
-const keptMs = 1_000;
+
+/** A Redis that takes our write and refuses what the workers ask is asked by them less and less often. */
+const sameTroubleMs = 10_000;
+const longestPauseMs = 30_000;
 
 interface RedisWatchContext {
-  readonly url: string;
+  /** Copied: its own calls may wait for ever. */
+  readonly redis: RedisHandle;
+  /** What the keys of the installation begin with. */
   readonly prefix: string;
   readonly outages: OutageRecord;
   readonly onDown: () => void;
@@ -24,6 +30,8 @@ export class RedisWatch {
   readonly #context: RedisWatchContext;
   readonly #closed = new AbortController();
   #over: Promise<void> | undefined;
+  #upAtMs = -Infinity;
+  #pauseMs = tryEveryMs;
 
   constructor(context: RedisWatchContext) {
     this.#context = context;
@@ -35,10 +43,12 @@ export class RedisWatch {
 
   /** Takes note of an error of a call; returns whether it is of a state of Redis that passes. */
   note(error: unknown): boolean {
-    const outage = redisOutage(error);
-    if (outage === undefined) return false;
-    this.#begin(outage.message);
-    return true;
+    return this.#noteOutage(redisOutage(error));
+  }
+
+  /** Takes note of an error of a worker's own call, to which every refusal by Redis is a reason to pause. */
+  noteOfWorker(error: Error): boolean {
+    return this.#noteOutage(refusalByRedis(error));
   }
 
   /** Resolves when Redis takes writes again, or the signal aborts; at once where no trouble is known. */
@@ -54,13 +64,22 @@ export class RedisWatch {
     this.#closed.abort();
   }
 
+  #noteOutage(outage: OutageError | undefined): boolean {
+    if (outage === undefined) return false;
+    this.#begin(outage.message);
+    return true;
+  }
+
   #begin(reason: string): void {
     if (this.#closed.signal.aborted) return;
     this.#context.outages.down('redis', reason);
     if (this.#over !== undefined) return;
+    const isSameTrouble = performance.now() - this.#upAtMs < sameTroubleMs;
+    this.#pauseMs = isSameTrouble ? Math.min(2 * this.#pauseMs, longestPauseMs) : tryEveryMs;
     this.#context.onDown();
     this.#over = this.#tryUntilUp().then(() => {
       this.#over = undefined;
+      this.#upAtMs = performance.now();
       if (this.#closed.signal.aborted) return;
       this.#context.outages.up('redis');
       this.#context.onUp();
@@ -69,17 +88,16 @@ export class RedisWatch {
 
   async #tryUntilUp(): Promise<void> {
     const { signal } = this.#closed;
-    const { url, prefix, outages } = this.#context;
-    // Fails at once while there is no connection, and connects again by itself.
-    const redis = new Redis(url, { ...lastingOptions, enableOfflineQueue: false, commandTimeout: tryEveryMs });
+    const { redis: handle, prefix, outages } = this.#context;
+    const redis = impatientCopy(handle, tryEveryMs);
     let reason: string | undefined;
     redis.on('error', (error: Error) => (reason = redisOutage(error)?.message));
     try {
-      for (;;) {
-        await sleep(tryEveryMs, { signal }).catch(() => undefined);
+      for (let pauseMs = this.#pauseMs; ; pauseMs = tryEveryMs) {
+        await sleep(pauseMs, { signal }).catch(() => undefined);
         if (signal.aborted) return;
         try {
-          await redis.set(`${prefix}:write-check`, '1', 'PX', keptMs);
+          await tryWrite(redis, prefix);
           return;
         } catch (error) {
           outages.down('redis', reason ?? redisOutage(error)?.message ?? 'Redis does not answer');

@@ -1,0 +1,77 @@
+/** Connections to Redis, of one kind whatever the topology. */
+import { UnreachableError } from '../../core/base/errors.ts';
+import { sleep } from '../../timers/sleep.ts';
+import { connectionFault, mayPassSoon } from './fault.ts';
+import { createClient, type RedisHandle, type RedisKind } from './options.ts';
+import { type RedisSettings, shownAddress } from './settings.ts';
+
+export type { RedisHandle } from './options.ts';
+
+/** How long a command waits for a failover to end: that of Sentinel or of a cluster takes about five seconds. */
+const failoverMs = 10_000;
+const tryEveryMs = 250;
+
+/**
+ * Connects, or throws with the reason in one sentence. The connection of a command ends with its first fault; that of a
+ * worker reconnects once it has been established. Throws UnreachableError('redis').
+ */
+export async function connectRedis(settings: RedisSettings, kind: RedisKind): Promise<RedisHandle> {
+  const prompt = await connectPrompt(settings);
+  if (kind === 'prompt') return prompt;
+  prompt.disconnect();
+  const lasting = createClient(settings, 'lasting');
+  // The calls themselves wait out an outage; without a listener ioredis prints each failed attempt.
+  lasting.on('error', () => undefined);
+  return lasting;
+}
+
+async function connectPrompt(settings: RedisSettings): Promise<RedisHandle> {
+  const untilMs = performance.now() + ('url' in settings ? 0 : failoverMs);
+  for (;;) {
+    const client = createClient(settings, 'prompt');
+    // Without a listener ioredis prints the fault, which connected() also throws.
+    let fault: unknown;
+    const note = (error: unknown): unknown => (fault = error);
+    client.on('error', note);
+    client.on('node error', note);
+    try {
+      await connected(client);
+      return client;
+    } catch (error) {
+      client.disconnect();
+      const cause = fault ?? error;
+      if (performance.now() >= untilMs || !mayPassSoon(cause)) throw unreachable(settings, cause);
+      await sleep(tryEveryMs);
+    }
+  }
+}
+
+/** The promise of a cluster's `connect` stays pending where the cluster answers and is down. */
+async function connected(client: RedisHandle): Promise<void> {
+  const ended = new Promise<never>((_, reject) => {
+    client.once('end', () => reject(new Error('Connection is closed.')));
+  });
+  await Promise.race([client.connect(), ended]);
+}
+
+/** `Redis at ADDRESS cannot be used: REASON`, with what to do. */
+export function unreachable(settings: RedisSettings, cause: unknown): UnreachableError {
+  const { reason, hint } = connectionFault(cause);
+  return new UnreachableError('redis', `Redis at ${shownAddress(settings)} cannot be used: ${reason}`, { hint, cause });
+}
+
+/**
+ * A client of the same Redis, for work that must not wait: a call fails at once while there is no connection, and after
+ * `commandTimeoutMs`.
+ */
+export function impatientCopy(handle: RedisHandle, commandTimeoutMs: number): RedisHandle {
+  const copy =
+    'nodes' in handle
+      ? handle.duplicate([], {
+          enableOfflineQueue: false,
+          maxRedirections: 1,
+          redisOptions: { commandTimeout: commandTimeoutMs },
+        })
+      : handle.duplicate({ enableOfflineQueue: false, commandTimeout: commandTimeoutMs });
+  return copy;
+}

@@ -1,0 +1,131 @@
+/**
+ * Clients of Redis by what they are for: work that outlives an outage, or a command that says so at once. The figures
+ * are those of docs/redis.md section 6.
+ */
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import type { RedisSettings, RedisTls } from './settings.ts';
+
+/** One kind of client, whatever the topology. */
+export type RedisHandle = Redis | Cluster;
+
+/**
+ * `prompt`, for a command: an answer or an error within seconds, never a hang. `lasting`, for work: waits for Redis to
+ * come back, and connects again at least every two seconds (docs/queue.md section 5).
+ */
+export type RedisKind = 'prompt' | 'lasting';
+
+const connectTimeoutMs = 2_000;
+
+/**
+ * A connection that owes an answer for longer is cut and made again: a cut network and a server that hangs say nothing.
+ * Above the longest wait of a worker for an item, ten seconds.
+ */
+const silenceMs = 15_000;
+
+const commandTimeoutMs = 10_000;
+
+/** Redirections of one call: more than a failover of a minute needs, since an item whose end is refused is worked again. */
+const maxRedirections = { lasting: 1_000, prompt: 30 } as const;
+
+const common = { enableReadyCheck: true, connectTimeout: connectTimeoutMs } satisfies RedisOptions;
+
+const patience = {
+  lasting: {
+    maxRetriesPerRequest: null,
+    socketTimeout: silenceMs,
+    retryStrategy: (times: number) => Math.min(200 * times, 2_000),
+  },
+  prompt: {
+    maxRetriesPerRequest: 0,
+    commandTimeout: commandTimeoutMs,
+    retryStrategy: () => null,
+    lazyConnect: true,
+  },
+} satisfies Record<RedisKind, RedisOptions>;
+
+/** For ioredis: connect again, and send the refused command again. */
+const resend = 2;
+
+/** A prompt client connects when it is told to, a lasting one at once. */
+export function createClient(settings: RedisSettings, kind: RedisKind): RedisHandle {
+  if ('cluster' in settings) return new Cluster([...settings.cluster.nodes], clusterOptions(settings, kind));
+  if ('sentinel' in settings) return new Redis(sentinelOptions(settings, kind));
+  // A primary that became a replica has a successor, perhaps at the same address.
+  const reconnectOnError = (error: Error): boolean => kind === 'lasting' && isOfReplica(error);
+  return new Redis(settings.url, { ...common, ...patience[kind], ...tlsOption(settings.tls), reconnectOnError });
+}
+
+/** A client of one node of the same installation, for questions about that node alone. */
+export function createNodeClient(
+  settings: RedisSettings,
+  node: { readonly host: string; readonly port: number },
+): Redis {
+  const { username, password } = userOf(settings);
+  const tls = 'url' in settings && !/^rediss:/i.test(settings.url) ? undefined : settings.tls;
+  return new Redis({ ...common, ...patience.prompt, ...node, ...named({ username, password }), ...tlsOption(tls) });
+}
+
+function userOf(settings: RedisSettings): {
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+} {
+  if (!('url' in settings)) return settings;
+  const { username, password } = new URL(settings.url);
+  return { username: decodeURIComponent(username) || undefined, password: decodeURIComponent(password) || undefined };
+}
+
+function sentinelOptions(settings: Extract<RedisSettings, { sentinel: unknown }>, kind: RedisKind) {
+  const { sentinel, username, password, database, tls } = settings;
+  const isLasting = kind === 'lasting';
+  return {
+    ...common,
+    ...patience[kind],
+    sentinels: [...sentinel.nodes],
+    name: sentinel.name,
+    role: 'master' as const,
+    sentinelCommandTimeout: 1_000,
+    // Without it a client stays with a primary that hangs, or was cut off from its replicas.
+    failoverDetector: isLasting,
+    sentinelRetryStrategy: (times: number) => (isLasting ? Math.min(100 * times, 1_000) : null),
+    sentinelReconnectStrategy: (times: number) => Math.min(500 * times, 5_000),
+    reconnectOnError: (error: Error) => (isLasting && isOfReplica(error) ? resend : false),
+    ...named({ username, password, db: database }),
+    ...named({ sentinelUsername: sentinel.username, sentinelPassword: sentinel.password }),
+    ...tlsOption(tls),
+    ...(tls === undefined ? {} : { sentinelTLS: { ...tls }, enableTLSForSentinelMode: true }),
+  } satisfies RedisOptions;
+}
+
+function clusterOptions(settings: Extract<RedisSettings, { cluster: unknown }>, kind: RedisKind) {
+  const { username, password, tls } = settings;
+  const { retryStrategy, ...ofNode } = { ...common, ...patience[kind] };
+  return {
+    lazyConnect: kind === 'prompt',
+    enableReadyCheck: true,
+    scaleReads: 'master' as const,
+    slotsRefreshTimeout: 2_000,
+    slotsRefreshInterval: 5_000,
+    clusterRetryStrategy: retryStrategy,
+    retryDelayOnFailover: 300,
+    retryDelayOnClusterDown: 300,
+    maxRedirections: maxRedirections[kind],
+    // The certificate of a node holds its name, not the address behind it.
+    ...(tls === undefined ? {} : { dnsLookup: (host, callback) => callback(null, host) }),
+    redisOptions: { ...ofNode, ...named({ username, password }), ...tlsOption(tls) },
+  } satisfies ClusterOptions;
+}
+
+function isOfReplica({ message }: Error): boolean {
+  return /\bREADONLY\b/.test(message);
+}
+
+function tlsOption(tls: RedisTls | undefined): { tls?: object } {
+  return tls === undefined ? {} : { tls: { ...tls } };
+}
+
+/** Leaves out what is undefined. */
+function named<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as ReturnType<
+    typeof named<T>
+  >;
+}
