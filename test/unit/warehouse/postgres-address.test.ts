@@ -29,13 +29,35 @@ describe('the address of a PostgreSQL warehouse', () => {
     expect(parsePostgresAddress(`postgres://etl@${host}/production?sslmode=disable`).tls).toBeUndefined();
   });
 
-  it('takes the folder of a Unix socket', () => {
-    const { host, location, tls } = parsePostgresAddress('postgres://etl@localhost/production?host=/run/postgresql');
+  it.each([
+    'postgres://etl@localhost/production?host=/run/postgresql',
+    'postgres://etl@/production?host=/run/postgresql',
+  ])('takes the folder of a Unix socket: %s', (address) => {
+    const { host, location, tls } = parsePostgresAddress(address);
     expect([host, location, tls]).toEqual([
       '/run/postgresql',
       'postgres://etl@localhost/production?host=/run/postgresql',
       undefined,
     ]);
+  });
+
+  it('G11: names the host that the setting names', () => {
+    const { host, port, location } = parsePostgresAddress('postgres://etl@:6000/production?host=db.example.com');
+    expect([host, port, location]).toEqual(['db.example.com', 6_000, 'postgres://etl@db.example.com:6000/production']);
+  });
+
+  it.each([
+    ['postgres://etl:7@db.example.com:65536/production', /its port is above 65535/],
+    ['postgres://etl:99999@db.example.com/', /names no database/],
+    ['postgres://etl@/production', /names no host/],
+    ['postgres://etl@db.example.com/production?sslmode=prefer', /verify-full \(which require and verify-ca mean/],
+  ])('says what is wrong with %s', (address, words) => {
+    expect(() => parsePostgresAddress(address)).toThrow(words);
+  });
+
+  it.each(['require', 'verify-ca'])('verifies certificate and host where it says %s', (mode) => {
+    const { tls } = parsePostgresAddress(`postgres://etl@db.example.com/production?sslmode=${mode}`);
+    expect(tls?.isVerified).toBe(true);
   });
 
   it.each([

@@ -55,6 +55,7 @@ async function* rowsOf(session: PostgresSession): AsyncGenerator<readonly unknow
 
 /** JSON has no other numbers. */
 function shown(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shown);
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }
 

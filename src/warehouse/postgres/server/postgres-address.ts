@@ -40,27 +40,48 @@ export function isPostgresAddress(address: string): boolean {
  * in any of its parts (G10).
  */
 export function parsePostgresAddress(address: string): PostgresAddress {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined)
-    throw unusable('it cannot be read. A password with special characters must be percent-encoded');
+  const [url, isHostNamed] = urlOf(address);
   const settings = settingsOf(url);
-  const host = settings.get('host') ?? decoded(url.hostname.replace(/^\[(.*)\]$/, '$1'), 'host');
+  const named = isHostNamed ? decoded(url.hostname.replace(/^\[(.*)\]$/, '$1'), 'host') : '';
+  const host = settings.get('host') ?? named;
   const user = decoded(url.username, 'user');
   const database = decoded(url.pathname.slice(1), 'database');
   if (host === '') throw unusable('it names no host');
   if (user === '') throw unusable('it names no user');
   if (database === '' || database.includes('/')) throw unusable('it names no database, which stands behind the host');
-  const port = url.port === '' ? usualPort : Number(url.port);
-  const place = `${url.host}/${database}${host.startsWith('/') ? `?host=${host}` : ''}`;
   return {
-    location: `postgres://${url.username}@${place}`,
+    location: `postgres://${url.username}@${placeOf(url, host, database)}`,
     host,
-    port,
+    port: url.port === '' ? usualPort : Number(url.port),
     user,
     database,
     password: url.password === '' ? undefined : decoded(url.password, 'password'),
     tls: tlsOf(settings, host),
   };
+}
+
+/** Scheme, user and password; host; port. */
+const authority = /^([a-z]+:\/\/(?:[^/?#]*@)?)(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?(?=[/?#]|$)/i;
+const lastPort = 65_535;
+
+/** The parts of an address, and whether a host is one of them: one that the setting `host` names has no other. */
+function urlOf(address: string): readonly [URL, boolean] {
+  const [, , host, port] = authority.exec(address) ?? [];
+  if (Number(port) > lastPort) throw unusable(`its port is above ${lastPort}`);
+  const isHostNamed = host !== '';
+  const whole = isHostNamed
+    ? address
+    : address.replace(authority, (found, before: string) => `${before}localhost${found.slice(before.length)}`);
+  if (!URL.canParse(whole))
+    throw unusable('it cannot be read. A password with special characters must be percent-encoded');
+  return [new URL(whole), isHostNamed];
+}
+
+/** What stands behind the user in the address that operators read. */
+function placeOf(url: URL, host: string, database: string): string {
+  if (host.startsWith('/')) return `${url.host}/${database}?host=${host}`;
+  const name = host.includes(':') ? `[${host}]` : host;
+  return `${name}${url.port === '' ? '' : `:${url.port}`}/${database}`;
 }
 
 function settingsOf(url: URL): ReadonlyMap<string, string> {
@@ -74,7 +95,9 @@ function tlsOf(settings: ReadonlyMap<string, string>, host: string): TlsFiles | 
   const mode = settings.get('sslmode') ?? (isOnThisMachine(host) ? 'disable' : 'verify-full');
   if (mode === 'disable') return undefined;
   if (mode !== 'no-verify' && !verifyingModes.includes(mode)) {
-    throw unusable('its sslmode is none of verify-full, no-verify and disable');
+    throw unusable(
+      'its sslmode is none of verify-full (which require and verify-ca mean here too), no-verify and disable',
+    );
   }
   return {
     isVerified: mode !== 'no-verify',

@@ -39,6 +39,13 @@ const accessHint = 'See docs/postgres.md for the rights that wellsync needs, and
 const passwordHint =
   'Check the user in WELLSYNC_WAREHOUSE, and its password: in the file of warehouse.passwordFile, in PGPASSWORD, or in the address.';
 
+/** The words of the server where no line of its pg_hba.conf fits: it has lines for connections with TLS alone (hostssl). */
+const noEncryption = /no encryption|SSL off/i;
+const roleHint = 'Create the role with the right to log in, and let it in from this host (pg_hba.conf).';
+const encryptionHint =
+  'It may let this user in by TLS alone: set sslmode=verify-full in the address, with sslrootcert=FILE for an authority of your own. ' +
+  'If it does not, let the role in from this host (pg_hba.conf).';
+
 function lackOfRight({ location, user }: PostgresAddress, cause: Error): WellsyncError {
   return new UnreachableError('warehouse', `${location}: ${user} lacks a right: ${cause.message}`, {
     hint: accessHint,
@@ -53,9 +60,9 @@ const faults: Readonly<Record<string, Fault>> = {
       hint: passwordHint,
       cause,
     }),
-  '28000': ({ location, user }, cause) =>
+  '28000': ({ location, user, tls }, cause) =>
     new UnreachableError('warehouse', `${location} does not let ${user} in: ${cause.message}`, {
-      hint: 'Create the role with the right to log in, and let it in from this host (pg_hba.conf).',
+      hint: tls === undefined && noEncryption.test(cause.message) ? encryptionHint : roleHint,
       cause,
     }),
   '3D000': ({ location, database }, cause) =>
@@ -103,7 +110,9 @@ export function classified(error: unknown, address: PostgresAddress): unknown {
   const { location } = address;
   if (certificateCode.test(codeOf(error))) {
     return new UnreachableError('warehouse', `${location}: its certificate is not trusted: ${error.message}`, {
-      hint: 'Name its authority by sslrootcert=FILE in the address. The name in the certificate must be that of the host.',
+      hint:
+        'Name its authority by sslrootcert=FILE in the address. The name in the certificate must be that of the host. ' +
+        'sslmode=require checks both here; sslmode=no-verify checks neither.',
       cause: error,
     });
   }

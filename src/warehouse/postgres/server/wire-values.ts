@@ -28,28 +28,24 @@ export function parametersOf(values: readonly SqlValue[]): Array<string | null> 
   return values.map((value) => (value === null ? null : textOf(value)));
 }
 
-/** Numbers of types, from pg_type.dat of PostgreSQL. */
-const oid = {
-  int8: 20,
-  json: 114,
-  date: 1082,
-  timestamp: 1114,
-  timestamptz: 1184,
-  jsonb: 3802,
-  interval: 1186,
-} as const;
-
 type Parser = (text: string) => unknown;
 
-const parsers: ReadonlyMap<number, Parser> = new Map<number, Parser>([
-  [oid.int8, safeNumber],
-  [oid.date, asItIs],
-  [oid.json, asItIs],
-  [oid.jsonb, asItIs],
-  [oid.interval, asItIs],
-  [oid.timestamp, (text) => text.replace(' ', 'T')],
-  [oid.timestamptz, (text) => text.replace(' ', 'T').replace(/\+00$/, 'Z')],
-]);
+/** A type by its number and that of its lists, from pg_type.dat of PostgreSQL, and how its text is read. */
+const parsed: ReadonlyArray<readonly [name: string, oid: number, listOid: number, parser: Parser]> = [
+  ['bytea', 17, 1001, asItIs],
+  ['int8', 20, 1016, safeNumber],
+  ['json', 114, 199, asItIs],
+  ['date', 1082, 1182, asItIs],
+  ['timestamp', 1114, 1115, (text) => text.replace(' ', 'T')],
+  ['timestamptz', 1184, 1185, (text) => text.replace(' ', 'T').replace(/\+00$/, 'Z')],
+  ['interval', 1186, 1187, asItIs],
+  ['numeric', 1700, 1231, asItIs],
+  ['jsonb', 3802, 3807, asItIs],
+];
+
+const parsers = new Map(parsed.map(([, oid, , parser]) => [oid, parser]));
+const itemParsers = new Map(parsed.map(([, , listOid, parser]) => [listOid, parser]));
+const textListOid = 1009;
 
 function asItIs(text: string): string {
   return text;
@@ -60,9 +56,20 @@ function safeNumber(text: string): number | string {
   return Number.isSafeInteger(number) ? number : text;
 }
 
+/** Lists may hold lists, and nulls. */
+function eachItem(list: unknown, parser: Parser): unknown {
+  if (Array.isArray(list)) return list.map((item) => eachItem(item, parser));
+  return typeof list === 'string' ? parser(list) : list;
+}
+
 /** The `types` of a connection: those that the library would change, and its own for the others. */
 export function typesWith(library: CustomTypesConfig): CustomTypesConfig {
-  const parserOf = (...[id, format]: Parameters<CustomTypesConfig['getTypeParser']>): unknown =>
-    parsers.get(id) ?? library.getTypeParser(id, format);
+  // The library declares the numbers of single types alone.
+  const textsOf = (library.getTypeParser as (oid: number) => Parser)(textListOid);
+  const parserOf = (...[id, format]: Parameters<CustomTypesConfig['getTypeParser']>): unknown => {
+    const itemParser = itemParsers.get(id);
+    if (itemParser !== undefined) return (text: string) => eachItem(textsOf(text), itemParser);
+    return parsers.get(id) ?? library.getTypeParser(id, format);
+  };
   return { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 }

@@ -49,6 +49,26 @@ describe.skipIf(lack !== undefined)(`a query on PostgreSQL${lack === undefined ?
     expect(await ask(warehouse, sql)).toEqual([['NaN', '-Infinity', 0.1, '1.10', '{"a": 1.10}', ['a', 'b']]]);
   });
 
+  it('gives bytes, days and instants as text, in lists too, whatever the time zone of this host', async () => {
+    const { warehouse } = test();
+    await warehouse.check();
+    const sql = `SELECT '\\x00ff'::BYTEA, ARRAY['\\x00ff'::BYTEA], ARRAY[DATE '2024-01-31', NULL],
+      ARRAY[TIMESTAMPTZ '2024-01-31 23:00+01'], ARRAY[9007199254740993, 7], ARRAY[1.10], ARRAY['NaN'::FLOAT8, 0.5],
+      ARRAY[ARRAY[JSON '{"a": 1.10}']]`;
+    expect(await ask(warehouse, sql)).toEqual([
+      [
+        '\\x00ff',
+        ['\\x00ff'],
+        ['2024-01-31', null],
+        ['2024-01-31T22:00:00Z'],
+        ['9007199254740993', 7],
+        ['1.10'],
+        ['NaN', 0.5],
+        [['{"a": 1.10}']],
+      ],
+    ]);
+  });
+
   it('is written to a file as CSV and as NDJSON, and refused as Parquet with words', async () => {
     const { warehouse } = test();
     await loadOne(warehouse, reading(dailyRows(2)));
