@@ -34,7 +34,7 @@ export async function benchPostgres(): Promise<BenchPostgres> {
       () => 0,
       async () => undefined,
     );
-  const server = await startPostgres('newest', settings, tmpdir());
+  const server = await startPostgres('newest', settings, { root: tmpdir() });
   const [row] = await runAt(`${server.adminUrl}/postgres`, 'SHOW data_directory');
   const file = path.join(String(row?.['data_directory']), 'postmaster.pid');
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);

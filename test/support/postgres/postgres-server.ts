@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { startLeashed } from '../../../scripts/setup/leash.mjs';
 import { freePort } from '../../../scripts/setup/private-redis.mjs';
+import type { Certified } from '../tls-certificates.ts';
 import { postgresFolder, type PostgresRelease, serverUid } from './postgres-program.ts';
 
 export interface PostgresServer {
@@ -39,13 +40,24 @@ const settings = {
 /** Passwords are asked of every user but the first. */
 const access = `host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n`;
 
+/** As {@link access}, by TLS alone; the user `certified` shows a certificate instead. */
+const tlsAccess = `host all postgres 127.0.0.1/32 trust
+hostssl all certified 127.0.0.1/32 cert
+hostssl all all 127.0.0.1/32 scram-sha-256
+`;
+
+/** The certificate of a server, and the one of the authority that its clients' are signed by. */
+export interface ServerTls extends Certified {
+  readonly ca: string;
+}
+
 /**
- * Starts a server of a release, in a new folder below `root`. Throws Error where this machine has none, with what it lacks.
+ * Starts a server of a release, in a new folder below `root`; with `tls`, it lets its users in by TLS alone. Throws Error where this machine has none, with what it lacks.
  */
 export async function startPostgres(
   release: PostgresRelease,
   extra: Readonly<Record<string, string>> = {},
-  root = quickestFolder(),
+  { root = quickestFolder(), tls }: { readonly root?: string; readonly tls?: ServerTls } = {},
 ): Promise<PostgresServer> {
   const programs = postgresFolder(release);
   const folder = mkdtempSync(path.join(root, 'wellsync-postgres-'));
@@ -54,9 +66,10 @@ export async function startPostgres(
   const data = path.join(folder, 'data');
   const made = ['-D', data, '-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--no-sync', ...orderOf(release)];
   await promisify(execFile)(path.join(programs, 'initdb'), made, { ...asServer, env: { ...process.env, TZ: 'UTC' } });
-  writeFileSync(path.join(data, 'pg_hba.conf'), access);
+  writeFileSync(path.join(data, 'pg_hba.conf'), tls === undefined ? access : tlsAccess);
+  const secured = tls === undefined ? {} : writeTls(data, tls);
   const port = await freePort();
-  const lines = Object.entries({ ...settings, port: String(port), ...extra }).map(
+  const lines = Object.entries({ ...settings, ...secured, port: String(port), ...extra }).map(
     ([name, value]) => `${name} = '${value}'`,
   );
   appendFileSync(path.join(data, 'postgresql.conf'), `${lines.join('\n')}\n`);
@@ -93,6 +106,16 @@ export async function startPostgres(
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Returns the settings that name the files. */
+function writeTls(data: string, { cert, key, ca }: ServerTls): Readonly<Record<string, string>> {
+  for (const [name, pem] of Object.entries({ 'server.crt': cert, 'server.key': key, 'ca.crt': ca })) {
+    const file = path.join(data, name);
+    writeFileSync(file, pem, { mode: 0o600 });
+    if (serverUid !== undefined) chownSync(file, serverUid, serverUid);
+  }
+  return { ssl: 'on', ssl_cert_file: 'server.crt', ssl_key_file: 'server.key', ssl_ca_file: 'ca.crt' };
 }
 
 const memoryFolder = '/dev/shm';
