@@ -34,7 +34,7 @@ export interface SqlSession {
 /** A type of items in lists and relations. `TID` is PostgreSQL's type of {@link SqlDialect.rowId}. */
 export type SqlType = 'VARCHAR' | 'INTEGER' | 'BIGINT' | 'JSON' | 'TID';
 
-/** SQL that differs between the engines. `parameter` is a placeholder for a {@link JsonText}, such as `$1`. */
+/** What differs between the engines, SQL most of all. `parameter` is a placeholder for a {@link JsonText}, such as `$1`. */
 export interface SqlDialect {
   /** For a SELECT list: one row for each item of a JSON list. */
   each(parameter: string, type: SqlType): string;
@@ -65,6 +65,8 @@ export interface SqlDialect {
   /** The column that tells a row from all others of its table during a statement. */
   readonly rowId: string;
   readonly rowIdType: SqlType;
+  /** The text that is read again where this one was stored: engines hold no half of a character, and some no U+0000. */
+  stored(text: string): string;
 }
 
 /** A database with the tables of a warehouse of this version. */

@@ -27,6 +27,7 @@ const dialect: SqlDialect = {
   rowLock: () => '',
   rowId: 'rowid',
   rowIdType: 'BIGINT',
+  stored: (text) => text.toWellFormed(),
 };
 
 /** A JSON path, within a text of SQL. */

@@ -1,6 +1,6 @@
 /** The connections of a process to one server: made at their first use, and kept for a while. */
 import { readFile } from 'node:fs/promises';
-import type { Client, ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg';
+import type { ClientConfig, CustomTypesConfig, Pool, PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
 import { fileReason } from '../../../core/base/file-fault.ts';
 import type { PostgresAddress, TlsFiles } from './postgres-address.ts';
@@ -44,16 +44,6 @@ export class Connections {
     });
     const client = await pool.connect();
     this.#hasConnected = true;
-    return client;
-  }
-
-  /** A connection of its own, beside the pool, as {@link Client.connect} leaves it. */
-  async single(): Promise<Client> {
-    const pg = await import('pg');
-    const client = new pg.Client(await this.#config(pg.types));
-    // Without a listener the end of the connection would end the process; its queries fail anyway.
-    client.on('error', () => undefined);
-    await client.connect();
     return client;
   }
 

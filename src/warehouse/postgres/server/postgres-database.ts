@@ -43,7 +43,7 @@ const quietMs = 1_000;
 /** undefined_table, undefined_column, datatype_mismatch, cannot_coerce, undefined_function, invalid_text_representation. */
 const tableFaultStates = ['42P01', '42703', '42804', '42846', '42883', '22P02'];
 
-const oldestVersion = 140_000;
+const oldestRelease = 140_000;
 
 type Work<T> = (session: PostgresSession) => Promise<T>;
 
@@ -184,14 +184,25 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Throws UnreachableError for a server that is older than wellsync works with. */
 async function sessionOf(client: PoolClient, { location }: PostgresAddress): Promise<PostgresSession> {
   const session = new PostgresSession(client);
-  const [row] = await session.rows<{ number: number; name: string }>(
+  const [row] = await session.rows<ServerRelease>(
     `SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS name`,
   );
-  if (row !== undefined && row.number >= oldestVersion) return session;
-  throw new UnreachableError('warehouse', `${location} is PostgreSQL ${row?.name ?? 'of an unknown version'}`, {
+  requireRelease(row, location);
+  return session;
+}
+
+/** What a server says of itself: 140023 and `14.23`, for example. */
+export interface ServerRelease {
+  readonly number: number;
+  readonly name: string;
+}
+
+/** Throws UnreachableError for a server that is older than wellsync works with. */
+export function requireRelease(release: ServerRelease | undefined, location: string): void {
+  if (release !== undefined && release.number >= oldestRelease) return;
+  throw new UnreachableError('warehouse', `${location} is PostgreSQL ${release?.name ?? 'of an unknown version'}`, {
     hint: 'wellsync needs PostgreSQL 14 or later.',
   });
 }

@@ -1,5 +1,6 @@
 /** SQL that PostgreSQL writes in its own way (../../sql/session.ts). */
 import type { SqlDialect, SqlType } from '../../sql/session.ts';
+import { storableText } from './wire-values.ts';
 
 /** Text is in the order of its bytes here as well, whatever the order of the database. */
 function typeOf(type: SqlType): string {
@@ -30,4 +31,5 @@ export const postgresDialect: SqlDialect = {
   rowLock: (mode) => (mode === 'update' ? 'FOR UPDATE' : 'FOR SHARE'),
   rowId: 'ctid',
   rowIdType: 'TID',
+  stored: (text) => storableText(text).toWellFormed(),
 };

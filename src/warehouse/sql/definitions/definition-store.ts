@@ -51,7 +51,7 @@ export async function commitDefinitions<
   const stored = await readStored(session, table, targets);
   const settled = unsettled.map((reading) => {
     const current = stored.get(reading.target) ?? [];
-    const read = table.rowsOf(reading).map((row) => keptOf(table, row, runId));
+    const read = table.rowsOf(reading).map((row) => keptOf(table, storedRow(session, row), runId));
     const comparison = compareDefinitions(current, read);
     return settleDefinitions({ ...reading, read: read.length }, current.length, comparison, shrink);
   });
@@ -72,6 +72,15 @@ export function settleUnknownDefinitions<Row extends object>(
   const withRows = (named: string): string =>
     `SELECT ${owner} FROM ${name} WHERE ${owner} IN (SELECT target FROM ${named} n)`;
   return settleUnknown(session, { kind, withRows }, unknown);
+}
+
+/** What is compared is what would be stored: else a text that is stored otherwise would change at each reading. */
+function storedRow<Row extends object>({ dialect }: SqlSession, row: Row): Row {
+  const texts = Object.entries(row).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'string' ? dialect.stored(value) : value,
+  ]);
+  return Object.fromEntries(texts) as Row;
 }
 
 function keptOf<Row extends object>(

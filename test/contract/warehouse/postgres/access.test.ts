@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { UnreachableError } from '../../../../src/core/base/errors.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
-import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
+import { PostgresDatabase, requireRelease } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
 
 const lack = await postgresLack('newest');
@@ -69,6 +69,20 @@ describe.skipIf(lack !== undefined)(`access to PostgreSQL${lack === undefined ? 
     expect(closed.message).toMatch(/does not answer: nothing listens there/);
     const unknown = await faultOf('postgres://someone@warehouse.invalid/production', password);
     expect(unknown.message).toMatch(/its host is not known/);
+  });
+
+  it('refuses a server that says it is older than 14', () => {
+    const location = 'postgres://etl@db.example.com/production';
+    expect(() => requireRelease({ number: 140_000, name: '14.0' }, location)).not.toThrow();
+    for (const [release, name] of [
+      [{ number: 130_023, name: '13.23' }, '13.23'],
+      [{ number: 90_624, name: '9.6.24' }, '9.6.24'],
+      [undefined, 'of an unknown version'],
+    ] as const) {
+      expect(() => requireRelease(release, location)).toThrow(
+        new RegExp(`db.example.com/production is PostgreSQL ${name}$`),
+      );
+    }
   });
 
   it('goes without TLS nowhere but where it was told to', async () => {

@@ -125,6 +125,16 @@ export function describeDefinitions(open: OpenWarehouse): void {
       expect((await warehouse.ledger.runs.totals(runId)).counts).toMatchObject({ read: 3, unchanged: 3 });
     });
 
+    it('G1: of any letters do not change by being read again', async () => {
+      const odd = { sourceId: 'S\0', measurement: 'A\0\ud800B', unit: '\udc00' };
+      for (const changed of [{ inserted: 1 }, { inserted: 0, updated: 0, unchanged: 1 }]) {
+        const [outcome] = await loadSeries({ 'EQ 1': [definition(1, odd)] });
+        expect(outcome?.counts).toMatchObject(changed);
+      }
+      expect(await loadWell('A', 'name: \0 \ud800', 'text/plain')).toMatchObject({ inserted: 1 });
+      expect(await loadWell('A', 'name: \0 \ud800', 'text/plain')).toMatchObject({ unchanged: 1 });
+    });
+
     it('G4: equipment that would lose all its records is held, however few, until the operator allows it', async () => {
       const { warehouse } = test();
       await loadSeries({ 'EQ 1': some(2) });
