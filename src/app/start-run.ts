@@ -51,8 +51,8 @@ export async function queueRun(app: App, request: JobRequest, { actor, connectio
  * Returns the number of units; 0 leaves the run unchanged. Throws UsageError for a run that has not finished or must
  * not be retried.
  */
-export async function retryRun(app: App, runId: string, connection: Connection): Promise<number> {
+export async function retryRun(app: App, runId: string, { actor, connection }: Asker): Promise<number> {
   await checkBeforeRun(app);
   await app.queue(connection);
-  return (await app.runService()).retry(runId);
+  return (await app.runService()).retry(runId, actor);
 }

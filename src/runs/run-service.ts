@@ -1,6 +1,7 @@
 /** Requests of an operator or a schedule about runs: start, cancel, retry, and revive the runs that Redis has lost. */
 import { randomBytes } from 'node:crypto';
 import { UsageError } from '../core/base/errors.ts';
+import type { IdempotencyKey } from '../core/run/idempotency-key.ts';
 import { isOutdated } from '../core/run/overlap.ts';
 import { isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
 import type { RunQueue } from '../queue/port.ts';
@@ -67,6 +68,21 @@ export class RunService {
     await this.#ledger.runs.create(request, checkedTargets);
     await this.#enqueue(request.runId, 0);
     return request.runId;
+  }
+
+  /**
+   * As {@link start}, unless a request with this key has made a run: returns that one and starts none: a worker queues it
+   * if Redis has lost it. Throws KeyReusedError if the key came with another body.
+   */
+  async startKeyed(
+    jobName: string,
+    params: unknown,
+    { key, ...details }: RunDetails & { readonly key: IdempotencyKey },
+  ): Promise<{ readonly runId: string; readonly isRepeat: boolean }> {
+    const { request, checkedTargets } = await this.#requested(jobName, params, details);
+    const madeId = await this.#ledger.runs.createKeyed(request, key, checkedTargets);
+    if (madeId === undefined) await this.#enqueue(request.runId, 0);
+    return { runId: madeId ?? request.runId, isRepeat: madeId !== undefined };
   }
 
   /**
@@ -169,12 +185,12 @@ export class RunService {
    * Reopens the failed, cancelled and unknown units of a finished run and queues it. Returns their number. Throws as {@link
    * start} does.
    */
-  async retry(runId: string): Promise<number> {
+  async retry(runId: string, requestedBy: string): Promise<number> {
     await checkQueue(this.#claimContext);
     const { job: jobName } = await this.#known(runId);
     const job = this.#jobs.find((candidate) => candidate.name === jobName);
     await job?.checkRetry?.(runId, { ledger: this.#ledger, now: this.#now });
-    const opened = await this.#ledger.runs.reopen(runId);
+    const opened = await this.#ledger.runs.reopen(runId, requestedBy);
     if (opened === 0) return 0;
     const run = await this.#known(runId);
     await this.#enqueue(runId, run.generation);

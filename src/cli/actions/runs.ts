@@ -16,7 +16,7 @@ import { operatorName } from './operator-name.ts';
 import type { StartOptions } from '../commands/start-options.ts';
 import type { Output } from '../output.ts';
 import { noWorkerText, runStatusText } from '../text/runs.ts';
-import { carryOut, connectionFor, followToEnd, printReport, workToEnd } from './carry-out.ts';
+import { askerOf, carryOut, connectionFor, followToEnd, printReport, workToEnd } from './carry-out.ts';
 import { configOf } from './config.ts';
 
 export type RunOptions = StartOptions;
@@ -88,7 +88,7 @@ export async function retryRun(invocation: Invocation<RunOptions>): Promise<Exit
     await checkBeforeRun(app);
     return await workToEnd(run, context);
   }
-  const opened = await retry(app, runId, connectionFor(options));
+  const opened = await retry(app, runId, askerOf(options));
   if (opened === 0) return await sayNothingToRetry(run, output);
   const { one, many, isSingle } = jobDescriptionOf(job, app.jobs).units;
   // The units are known from the plan or the targets of the run.

@@ -89,6 +89,8 @@ export interface RunSummary extends Omit<RunHead, 'params'> {
   readonly requestedAtMs: number;
   /** When it was last retried; undefined for a run that never was, or not since schema version 6. */
   readonly reopenedAtMs: number | undefined;
+  /** Who last retried it; undefined also where nobody was named. */
+  readonly reopenedBy: string | undefined;
   readonly startedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
   /** Number of distinct targets in the request; undefined for a job that takes none. */

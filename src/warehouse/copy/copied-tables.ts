@@ -21,6 +21,7 @@ export const copiedTables: readonly CopiedTable[] = [
     'coverage',
     'run_unit',
     'run_target',
+    'idempotency_key',
     'unknown_target',
     'push',
     'push_claim',

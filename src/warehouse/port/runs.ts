@@ -1,3 +1,4 @@
+import type { IdempotencyKey } from '../../core/run/idempotency-key.ts';
 import type {
   Counts,
   PlannedUnit,
@@ -63,6 +64,14 @@ export interface RunLedger {
    * newest of several, and creates none. One transaction: of two processes at the same time one creates.
    */
   createOnce(request: RunRequest & { readonly requestKey: string }, targets?: Targets): Promise<RunSummary | undefined>;
+  /**
+   * As {@link create}, unless a request with this key has made a run: then returns the id of that one, and creates none.
+   * The key is kept in the transaction that makes the run, as long as the run is kept. Throws KeyReusedError if the key
+   * came with another body.
+   */
+  createKeyed(request: RunRequest, key: IdempotencyKey, targets?: Targets): Promise<string | undefined>;
+  /** The run that a request with this key has made. Throws KeyReusedError as {@link createKeyed} does. */
+  findKeyed(key: IdempotencyKey): Promise<string | undefined>;
   read(runId: string): Promise<RunRecord | undefined>;
   /** As {@link read}, without the report. */
   readHead(runId: string): Promise<RunHead | undefined>;
@@ -106,7 +115,7 @@ export interface RunLedger {
    * Reopens the failed, cancelled and unknown units and returns the run to queued with the next generation. Returns the number
    * of open units; for a run without a plan, which is planned again, the number of its targets, or 1 if its job takes
    * none. 0 leaves the run unchanged. Throws UsageError if the run does not exist, has not finished, or has lost its
-   * units or targets to pruning.
+   * units or targets to pruning. `by`: who asks for it.
    */
-  reopen(runId: string): Promise<number>;
+  reopen(runId: string, by?: string): Promise<number>;
 }

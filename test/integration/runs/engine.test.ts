@@ -209,7 +209,7 @@ describe('the engine', () => {
 
     seen = [];
     act = async () => undefined;
-    expect(await runService.retry(runId)).toBe(1);
+    expect(await runService.retry(runId, 'tester@host')).toBe(1);
     expect(await reportOf(runId)).toMatchObject({ state: 'done', units: { total: 6, done: 6 }, counts: { read: 6 } });
     expect(seen).toEqual(['well-1']);
   });
@@ -298,7 +298,7 @@ describe('the engine', () => {
       units: { total: 3, done: 0, cancelled: 3 },
       balance: { balanced: true },
     });
-    expect(await runService.retry(runId)).toBe(3);
+    expect(await runService.retry(runId, 'tester@host')).toBe(3);
     await startWorker();
     expect(await reportOf(runId)).toMatchObject({ state: 'done', units: { total: 3, done: 3, cancelled: 0 } });
     expect(seen).toEqual(targets(3));
@@ -314,7 +314,7 @@ describe('the engine', () => {
       units: { total: 3, failed: 3 },
     });
     planFault = undefined;
-    expect(await runService.retry(runId)).toBe(3);
+    expect(await runService.retry(runId, 'tester@host')).toBe(3);
     expect(await reportOf(runId)).toMatchObject({ state: 'done', units: { total: 3, done: 3 } });
   });
 
@@ -323,7 +323,7 @@ describe('the engine', () => {
     expect(await runService.cancel(unplanned, 'somebody')).toBe('ended');
     expect(await reportOf(unplanned)).toMatchObject({ state: 'cancelled', units: { total: 0 } });
     expect(await runService.cancel(unplanned, 'somebody')).toBe('had-ended');
-    expect(await runService.retry(unplanned)).toBe(1);
+    expect(await runService.retry(unplanned, 'tester@host')).toBe(1);
     expect(await runService.cancel(unplanned, 'somebody')).toBe('ended');
 
     const begun = deferred();
@@ -342,7 +342,7 @@ describe('the engine', () => {
     const { units } = await reportOf(planned);
     expect(units.cancelled).toBeGreaterThan(0);
     expect(units.done + units.cancelled).toBe(4);
-    expect(await runService.retry(planned)).toBe(units.cancelled);
+    expect(await runService.retry(planned, 'tester@host')).toBe(units.cancelled);
   });
 
   it('G1, G2: a worker that starts while a cancel ends the run leaves one report, and no unit open', async () => {
@@ -439,7 +439,7 @@ describe('the engine', () => {
 
   it('refuses a job, a run and parameters that it does not know', async () => {
     await expect(runService.start('brew coffee', {}, { actor })).rejects.toBeInstanceOf(UsageError);
-    await expect(runService.retry('no-such-run')).rejects.toBeInstanceOf(UsageError);
+    await expect(runService.retry('no-such-run', 'tester@host')).rejects.toBeInstanceOf(UsageError);
     await expect(runService.cancel('no-such-run', 'me')).rejects.toBeInstanceOf(UsageError);
   });
 });

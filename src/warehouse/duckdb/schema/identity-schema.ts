@@ -6,6 +6,7 @@
 import { cleanupProducingSchema } from './cleanup-schema.ts';
 import { declared, named } from '../../sql/daily/row-fields.ts';
 import { rowColumns } from './columns.ts';
+import { idempotencySchema } from './idempotency-schema.ts';
 import { orderSchema } from './order-schema.ts';
 import { requestSchema } from './request-schema.ts';
 import { retentionSchema } from './retention-schema.ts';
@@ -102,4 +103,5 @@ export const identitySchema: readonly string[] = [
   ...retentionSchema,
   ...unknownTargetSchema,
   ...orderSchema,
+  ...idempotencySchema,
 ];

@@ -7,4 +7,6 @@ export const requestSchema: readonly string[] = [
   `ALTER TABLE run ADD COLUMN request_key VARCHAR`,
   // Null in a run that was never retried.
   `ALTER TABLE run ADD COLUMN reopened_at TIMESTAMPTZ`,
+  // Null in a run that was never retried, and where nobody was named.
+  `ALTER TABLE run ADD COLUMN reopened_by VARCHAR`,
 ];

@@ -10,7 +10,7 @@ const runs: readonly string[] = [
   `CREATE TABLE run (run_id ${text} PRIMARY KEY, job ${text} NOT NULL, params JSON, state ${text} NOT NULL,
      round INTEGER NOT NULL, unit_count INTEGER, requested_at TIMESTAMPTZ NOT NULL, started_at TIMESTAMPTZ,
      finished_at TIMESTAMPTZ, report JSON, service ${text}, actor ${text}, target_count INTEGER, settled JSON,
-     request_key ${text}, reopened_at TIMESTAMPTZ)`,
+     request_key ${text}, reopened_at TIMESTAMPTZ, reopened_by ${text})`,
   `CREATE INDEX run_by_time ON run (requested_at, run_id)`,
   `CREATE INDEX run_unfinished ON run (job, request_key) WHERE state IN ('queued', 'running')`,
   `CREATE TABLE run_unit (run_id ${text}, unit INTEGER, chunk INTEGER, target ${text}, spec JSON, state ${text},
@@ -19,6 +19,8 @@ const runs: readonly string[] = [
   `CREATE TABLE run_target (run_id ${text}, place INTEGER, target ${text}, PRIMARY KEY (run_id, place))`,
   `CREATE TABLE unknown_target (kind ${text}, target ${text}, since TIMESTAMPTZ NOT NULL, run_id ${text} NOT NULL,
      PRIMARY KEY (kind, target))`,
+  `CREATE TABLE idempotency_key (client ${text}, route ${text}, key ${text}, body_sha256 ${text} NOT NULL,
+     run_id ${text} NOT NULL, noted_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (client, route, key))`,
 ];
 
 const pushes: readonly string[] = [

@@ -46,6 +46,16 @@ function ofEndedRun(table: string, name?: keyof Pruned): PrunableKind {
   };
 }
 
+/** Rows that say nothing without their run. */
+function ofOldRun(table: string): PrunableKind {
+  return {
+    name: undefined,
+    table,
+    rows: (bounds, rowId) =>
+      `SELECT ${rowId} AS id FROM ${table} WHERE run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)})`,
+  };
+}
+
 function ofHistory(table: string): PrunableKind {
   return {
     name: 'history',
@@ -85,12 +95,8 @@ export const prunableKinds: readonly PrunableKind[] = [
     rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM cleanup_plan WHERE plan_id IN (${oldPlans(bounds)})`,
   },
   { name: 'pushes', table: 'push', rows: oldPushes },
-  {
-    name: undefined,
-    table: 'push_claim',
-    rows: (bounds, rowId) =>
-      `SELECT ${rowId} AS id FROM push_claim WHERE run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)})`,
-  },
+  ofOldRun('push_claim'),
+  ofOldRun('idempotency_key'),
   {
     name: 'runs',
     table: 'run',

@@ -6,6 +6,7 @@ import { UsageError } from '../../../core/base/errors.ts';
 import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunRequest } from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService } from '../ownership/service-claim.ts';
+import { findKeyed, keepKey } from './idempotency-keys.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun } from './run-record.ts';
 import { readTotals } from './run-totals.ts';
@@ -30,6 +31,17 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
         if (unfinished === undefined) await createRun(session, request, targets);
         return unfinished;
       }),
+    createKeyed: (request, key, targets) =>
+      database.transactOnce(async (session) => {
+        await takeTurn(session, 'request');
+        if (database.service !== undefined) await claimForService(session, database.service);
+        const runId = await findKeyed(session, key);
+        if (runId !== undefined) return runId;
+        await createRun(session, request, targets);
+        await keepKey(session, key, request);
+        return undefined;
+      }),
+    findKeyed: (key) => database.transact((session) => findKeyed(session, key)),
     read: (runId) => database.transact((session) => readRun(session, runId)),
     readHead: (runId) => database.transact((session) => readHead(session, runId)),
     list: (filter) => database.transact((session) => listRuns(session, filter)),
@@ -46,7 +58,7 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
     settleRest: (runId, outcome) => database.transact((session) => settleRest(session, runId, outcome)),
     totals: (runId) => database.transact((session) => readTotals(session, runId)),
     finish: (report) => database.transact((session) => finish(session, report)),
-    reopen: (runId) => database.transact((session) => reopen(session, runId)),
+    reopen: (runId, by) => database.transact((session) => reopen(session, runId, by)),
   };
 }
 
@@ -154,7 +166,7 @@ async function hasOpenUnits(session: SqlSession, runId: string): Promise<boolean
   return open.length > 0;
 }
 
-async function reopen(session: SqlSession, runId: string): Promise<number> {
+async function reopen(session: SqlSession, runId: string, by: string | null = null): Promise<number> {
   // Its units must not be pruned meanwhile.
   await takeTurn(session, 'retention');
   await lockRun(session, runId);
@@ -164,9 +176,9 @@ async function reopen(session: SqlSession, runId: string): Promise<number> {
   if (opened === 0) return 0;
   await session.run(
     `UPDATE run SET state = 'queued', round = round + 1, report = NULL, settled = NULL, finished_at = NULL,
-       reopened_at = current_timestamp
+       reopened_at = current_timestamp, reopened_by = $2
      WHERE run_id = $1`,
-    [runId],
+    [runId, by],
   );
   return opened;
 }

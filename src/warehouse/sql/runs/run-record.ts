@@ -18,6 +18,7 @@ interface SummaryRow extends Omit<HeadRow, 'params'> {
   readonly actor: string | null;
   readonly requested_ms: number;
   readonly reopened_ms: number | null;
+  readonly reopened_by: string | null;
   readonly started_ms: number | null;
   readonly finished_ms: number | null;
   readonly target_count: number | null;
@@ -30,7 +31,7 @@ const headColumns = 'run_id, job, state, round, unit_count';
 
 /** Without the report: `settled` is the part that a list shows. */
 export const summaryColumns = `${headColumns}, service, actor, ${epochMs('requested_at')} AS requested_ms,
-  ${epochMs('reopened_at')} AS reopened_ms,
+  ${epochMs('reopened_at')} AS reopened_ms, reopened_by,
   ${epochMs('started_at')} AS started_ms, ${epochMs('finished_at')} AS finished_ms, target_count, settled`;
 
 export async function readHead(session: SqlSession, runId: string): Promise<RunHead | undefined> {
@@ -75,6 +76,7 @@ export function summaryOf(row: SummaryRow): RunSummary {
     actor: row.actor ?? undefined,
     requestedAtMs: row.requested_ms,
     reopenedAtMs: row.reopened_ms ?? undefined,
+    reopenedBy: row.reopened_by ?? undefined,
     startedAtMs: row.started_ms ?? undefined,
     finishedAtMs: row.finished_ms ?? undefined,
     targetCount: row.target_count ?? undefined,

@@ -122,6 +122,20 @@ export function describeRetention(open: OpenWarehouse): void {
       expect(await runIds()).toEqual(['going']);
     });
 
+    it('forgets the key of a request with the run that it made', async () => {
+      const { runs } = test().warehouse.ledger;
+      const key = { client: 'nightly', route: 'POST /runs', key: 'k', bodySha256: 'aa' };
+      await ended('old', '2024-01-01');
+      const asked = { runId: 'keyed', job: 'export wells', params: {}, service: serviceUrl, actor: '' };
+      await runs.createKeyed({ ...asked, requestedAtMs: at('2024-01-01') }, key);
+      await runs.finish(reportOf('keyed', 'export wells', 'cancelled', '2024-01-01'));
+      await pruneAll(test().warehouse, from('2024-02-01', { runsMs: at('2023-01-01') }));
+      expect(await runs.findKeyed(key)).toBe('keyed');
+      await pruneAll(test().warehouse, from('2024-02-01'));
+      expect(await runs.read('keyed')).toBeUndefined();
+      expect(await runs.findKeyed(key)).toBeUndefined();
+    });
+
     it('G6: keeps the audit with the plan and the run that it names, whatever their age, and the audit stays whole', async () => {
       const { cleanupPlans, deletions, runs } = test().warehouse.ledger;
       const target = { kind: 'wellbores', ownerId: 'W', sourceId: null } as const;

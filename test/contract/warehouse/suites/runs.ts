@@ -1,6 +1,7 @@
 /** The ledger of runs by its port. */
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/core/base/errors.ts';
+import { KeyReusedError } from '../../../../src/core/run/idempotency-key.ts';
 import type { PlannedUnit, RunReport, UnitOutcome } from '../../../../src/core/run/run.ts';
 import { outcomeOfUnknown, rowsOfTarget } from '../../../../src/core/run/unknown-targets.ts';
 import type { RunFilter, RunLedger, RunPage } from '../../../../src/warehouse/port/runs.ts';
@@ -72,6 +73,26 @@ export function describeLedger(open: OpenWarehouse): void {
       await runs.finish(reportOf('failed', committedAtMs, madeId));
       expect(await runs.createOnce({ ...asked, runId: 'e' })).toBeUndefined();
       expect(await runs.createOnce({ ...asked, runId: 'f' })).toMatchObject({ runId: 'e', state: 'queued' });
+    });
+
+    it('makes one run of two requests with one key at the same time, and refuses the key for another body', async () => {
+      const { runs } = test().warehouse.ledger;
+      const key = { client: 'nightly', route: 'POST /runs', key: 'k', bodySha256: 'aa' };
+      expect(await runs.findKeyed(key)).toBeUndefined();
+      const ids = ['a', 'b'];
+      const made = await Promise.all(ids.map((runId) => runs.createKeyed({ ...request, runId }, key, ['w'])));
+      const { runId: madeId = '' } = (await runs.list({ limit: 2 })).runs[0] ?? {};
+      expect((await runs.list({ limit: 3 })).runs).toHaveLength(1);
+      expect(made).toEqual(madeId === 'a' ? [undefined, 'a'] : ['b', undefined]);
+      expect(await runs.findKeyed(key)).toBe(madeId);
+      const other = { ...key, bodySha256: 'bb' };
+      await expect(runs.findKeyed(other)).rejects.toThrow(KeyReusedError);
+      await expect(runs.createKeyed({ ...request, runId: 'c' }, other)).rejects.toThrow(KeyReusedError);
+      expect(await runs.read('c')).toBeUndefined();
+      for (const [index, part] of (['client', 'route', 'key'] as const).entries()) {
+        const runId = `of another ${part}`;
+        expect(await runs.createKeyed({ ...request, runId }, { ...other, [part]: `${index}` })).toBeUndefined();
+      }
     });
 
     it('makes a run queued, keeps its request, and refuses its id a second time', async () => {
@@ -208,10 +229,11 @@ export function describeLedger(open: OpenWarehouse): void {
       await runs.settle('r1', [done(0), failed(1), { ...done(2), state: 'held' }]);
       await runs.settleRest('r1', { state: 'cancelled' });
       await runs.finish(reportOf('failed'));
-      expect(await runs.reopen('r1')).toBe(2);
+      expect(await runs.reopen('r1', 'anna')).toBe(2);
       expect(await runs.read('r1')).toMatchObject({
         state: 'queued',
         generation: 1,
+        reopenedBy: 'anna',
         report: undefined,
         finishedAtMs: undefined,
       });
