@@ -79,6 +79,7 @@ export default defineConfig({
         hasPostgres: true,
         sharesProcesses: !isFullSuite,
       }),
+      project('console', { order: 2, files: 5, testTimeoutMs: 150 * seconds, sharesProcesses: !isFullSuite }),
       project('fault', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
     ],
     sequence: { sequencer: ProjectSequencer },

@@ -7,6 +7,7 @@ import { isTimeZone } from '../src/core/time/production-day.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
 import { memoryVariable } from './config-file.ts';
+import { httpSettings } from './http-settings.ts';
 import { logLevels } from './log-levels.ts';
 import { text, tlsFiles } from './parts.ts';
 import type { RedisAccess } from './redis-access.ts';
@@ -263,6 +264,7 @@ export const configSchema = z
         historyDays: keptDays.optional(),
       })
       .prefault({}),
+    http: httpSettings,
     logLevel: z.enum(logLevels).default('info'),
   })
   .transform((config) => {

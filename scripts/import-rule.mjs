@@ -31,7 +31,8 @@ const rooms = {
   jobs: { values: ['src/core', 'src/runs'], types: [...adapters, 'config'] },
   'src/testing-server': { values: ['src/service/contract.ts'] },
   'src/app': { values: ['src/core', ...adapters, 'src/runs', 'jobs', 'config'] },
-  'src/cli': { values: ['src/core', 'src/app', 'config', 'src/testing-server'] },
+  'src/console': { values: ['src/core', 'src/app', 'config'] },
+  'src/cli': { values: ['src/core', 'src/app', 'config', 'src/testing-server', 'src/console'] },
 };
 
 /** The one room that may import each driver. */
@@ -41,6 +42,7 @@ const drivers = {
   'src/files': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
   'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings', 'pg', 'pg-copy-streams'],
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
+  'src/console': ['fastify', 'fastify-type-provider-zod', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger'],
   config: ['yaml'],
 };
 

@@ -39,7 +39,7 @@ export interface App extends AsyncDisposable {
   readonly pipeFiles: PipeFiles;
   /** The files that several hosts share; undefined without files.url. */
   readonly sharedFiles: SharedFiles | undefined;
-  /** Returns the same queue at every call; the first call decides its kind. Throws UnreachableError('redis'). */
+  /** Returns the same queue at every call until its connection ends; the first call decides its kind. Throws UnreachableError('redis'). */
   queue(kind: 'prompt' | 'lasting'): Promise<RunQueue>;
   /** Throws UsageError if the warehouse belongs to another service than the configured one (G11). */
   checkService(): Promise<void>;
@@ -125,6 +125,9 @@ class ComposedApp implements App {
   }
 
   async queue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
+    const known = this.#queue;
+    // A process that goes on after an outage connects again.
+    if ((await known)?.isEnded === true && this.#queue === known) this.#queue = undefined;
     this.#queue ??= this.#openQueue(kind).catch((error: unknown) => {
       // The next call tries again.
       this.#queue = undefined;

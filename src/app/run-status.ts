@@ -45,27 +45,50 @@ export interface RunList {
 
 /** Without Redis the figures are those of the ledger. */
 export async function listRuns(app: App, filter: RunFilter): Promise<RunList> {
+  return withLiveFigures(app, await readKeptRuns(app, filter));
+}
+
+/** What the ledger alone says of a list of runs. */
+export interface KeptRuns {
+  readonly runs: readonly RunSummary[];
+  /** By run id, of the runs that have not ended. */
+  readonly figures: ReadonlyMap<string, RunFigures | undefined>;
+  readonly service: string | undefined;
+  readonly cursor: string | undefined;
+}
+
+/** Throws UsageError for an invalid cursor. */
+export async function readKeptRuns(app: App, filter: RunFilter): Promise<KeptRuns> {
   const { ledger } = app;
-  const { location: warehouse } = app.warehouse;
   const { runs, cursor } = await ledger.runs.list(filter);
   const { service } = await ledger.ownership.read();
-  const unfinished = runs.filter((run) => !isFinished(run.state));
-  const progressByRun = new Map<string, RunFigures | undefined>();
+  const figures = new Map<string, RunFigures | undefined>();
+  for (const run of unfinishedOf(runs)) figures.set(run.runId, await readKeptFigures(app, run));
+  return { runs, figures, service, cursor };
+}
+
+/** Reads Redis alone. */
+export async function withLiveFigures(app: App, { runs, figures, service, cursor }: KeptRuns): Promise<RunList> {
+  const { location: warehouse } = app.warehouse;
+  const unfinished = unfinishedOf(runs);
+  const live = new Map<string, RunFigures | undefined>();
   const unattendedJobs: string[] = [];
   let liveFault: string | undefined;
   try {
-    for (const run of unfinished) progressByRun.set(run.runId, await readLiveFigures(app, run));
+    for (const run of unfinished) live.set(run.runId, await readLiveFigures(app, run));
     for (const job of new Set(unfinished.map((run) => run.job))) {
       if (await isUnattended(app, job)) unattendedJobs.push(job);
     }
   } catch (error) {
     liveFault = error instanceof Error ? error.message : String(error);
   }
-  for (const run of unfinished) {
-    if (progressByRun.get(run.runId) === undefined) progressByRun.set(run.runId, await readKeptFigures(app, run));
-  }
-  const statuses = runs.map((run) => ({ run, progress: progressByRun.get(run.runId), warehouse }));
+  const progressOf = ({ runId }: RunSummary): RunFigures | undefined => live.get(runId) ?? figures.get(runId);
+  const statuses = runs.map((run) => ({ run, progress: progressOf(run), warehouse }));
   return { runs: statuses, service, warehouse, cursor, unattendedJobs, liveFault };
+}
+
+function unfinishedOf(runs: readonly RunSummary[]): readonly RunSummary[] {
+  return runs.filter(({ state }) => !isFinished(state));
 }
 
 /** Throws UnreachableError('redis'). */
@@ -73,6 +96,29 @@ export async function statusOf(app: App, run: RunSummary): Promise<LiveRunStatus
   const progress = (await readLiveFigures(app, run)) ?? (await readKeptFigures(app, run));
   const hold = await (await app.queue('prompt')).serviceHold.read();
   return { run, progress, warehouse: app.warehouse.location, isUnattended: await isUnattended(app, run.job), hold };
+}
+
+/** A run in any state, also while Redis is away. */
+export interface RunView {
+  readonly status: RunStatus;
+  /** Undefined where Redis does not answer. */
+  readonly isUnattended: boolean | undefined;
+  readonly hold: ServiceHold | undefined;
+  /** Why live figures are missing; undefined if Redis answered, or the run has ended. */
+  readonly liveFault: string | undefined;
+}
+
+export async function viewOf(app: App, run: RunSummary): Promise<RunView> {
+  const { location: warehouse } = app.warehouse;
+  const nothing = { isUnattended: false, hold: undefined, liveFault: undefined };
+  if (isFinished(run.state)) return { status: { run, progress: undefined, warehouse }, ...nothing };
+  try {
+    const { isUnattended: isLeft, hold, ...status } = await statusOf(app, run);
+    return { status, isUnattended: isLeft, hold, liveFault: undefined };
+  } catch (error) {
+    const liveFault = error instanceof Error ? error.message : String(error);
+    return { status: { run, progress: undefined, warehouse }, isUnattended: undefined, hold: undefined, liveFault };
+  }
 }
 
 /** A progress that is not opened yet, or is of an earlier attempt, says nothing of what is done. */

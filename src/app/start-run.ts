@@ -1,4 +1,5 @@
 /** Starts runs for every face: a console, an HTTP API, a schedule and the command line call the same functions. */
+import type { IdempotencyKey } from '../core/run/idempotency-key.ts';
 import type { App } from './app.ts';
 import { checkBeforeRun } from './preflight.ts';
 
@@ -44,6 +45,31 @@ export async function queueRun(app: App, request: JobRequest, { actor, connectio
   const runService = await app.runService();
   const runId = await runService.start(job, params, { actor, ...(targets === undefined ? {} : { targets }) });
   return { runId, job };
+}
+
+/**
+ * As {@link startRun}, for a request that may come again: with the same key it is that of the first, whatever has become
+ * of the parts since. Throws KeyReusedError if the key came with another body.
+ */
+export async function startKeyedRun(
+  app: App,
+  request: JobRequest,
+  asker: Asker & { readonly key: IdempotencyKey },
+): Promise<RunName & { readonly isRepeat: boolean }> {
+  const { job, params, targets } = request;
+  const { actor, connection, key } = asker;
+  await checkBeforeRun(app);
+  await app.queue(connection);
+  const details = { actor, key, ...(targets === undefined ? {} : { targets }) };
+  const started = await (await app.runService()).startKeyed(job, params, details);
+  return { ...started, job };
+}
+
+/** The run of an earlier request with this key. Throws KeyReusedError if that had another body. */
+export async function findKeyedRun({ ledger, warehouse }: App, key: IdempotencyKey): Promise<RunName | undefined> {
+  const runId = (await warehouse.isStored()) ? await ledger.runs.findKeyed(key) : undefined;
+  const run = runId === undefined ? undefined : await ledger.runs.readHead(runId);
+  return run && { runId: run.runId, job: run.job };
 }
 
 /**

@@ -18,8 +18,10 @@ import { addPushCommand } from './commands/push.ts';
 import { addQueryCommand } from './commands/query.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
+import { addServeCommand } from './commands/serve.ts';
 import { addServiceCommand } from './commands/service.ts';
 import { addTestingServerCommand } from './commands/testing-server.ts';
+import { addTokenCommand } from './commands/token.ts';
 import { addWarehouseCommand } from './commands/warehouse.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 
@@ -28,6 +30,7 @@ type AddCommand = (program: Command, shell: Shell, argv: readonly string[]) => u
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
   addWorkerCommand,
+  addServeCommand,
   addExportCommand,
   addPushCommand,
   addCleanupCommand,
@@ -40,6 +43,7 @@ const commands: readonly AddCommand[] = [
   addAuditCommand,
   addProbeCommand,
   addServiceCommand,
+  addTokenCommand,
   addTestingServerCommand,
   addDoctorCommand,
   addCompletionCommand,

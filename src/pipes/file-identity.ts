@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, PermanentError, UsageError } from '../core/base/errors.ts';
-import { counted, figure } from '../core/base/text.ts';
+import { bytesText, counted, figure } from '../core/base/text.ts';
 import { isPacked, readContent, unreadable } from './content.ts';
 import { openRegularFile } from './regular-file.ts';
 
@@ -22,18 +22,26 @@ export interface FileContent {
   readonly sha256: string;
 }
 
-/** Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end. */
+/**
+ * Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end, or has more than `maxBytes`: a
+ * small file may unpack to a disk's worth.
+ */
 export async function identifyContent(
   path: string,
   { bytes, sha256 }: FileIdentity,
-  signal?: AbortSignal,
+  maxBytes = Infinity,
 ): Promise<FileContent> {
   if (!(await isPacked(path))) return { bytes, sha256 };
   const hash = createHash('sha256');
   let unpackedBytes = 0;
-  for await (const block of readContent({ path }, signal)) {
+  for await (const block of readContent({ path })) {
     hash.update(block);
     unpackedBytes += block.length;
+    if (unpackedBytes > maxBytes) {
+      throw new UsageError(`the file unpacks to more than ${bytesText(maxBytes)}`, {
+        hint: 'Push it in parts, or where it may be so long raise the limit (http.maxUnpackedMb).',
+      });
+    }
   }
   return { bytes: unpackedBytes, sha256: hash.digest('hex') };
 }

@@ -166,6 +166,8 @@ export interface ServiceHoldStore {
  * OutageError('redis') while Redis answers with errors (out of memory, read-only, loading).
  */
 export interface RunQueue {
+  /** Whether the connection has ended for good, as a prompt one does with its first fault. */
+  readonly isEnded: boolean;
   readonly identity: QueueIdentityStore;
   readonly progress: RunProgressStore;
   readonly starts: ItemStartStore;

@@ -93,6 +93,10 @@ class BullRunQueue implements RunQueue {
     this.#chunks = Object.fromEntries(chunkQueues.map((name) => [name, open(name)])) as Record<ChunkQueueName, Queue>;
   }
 
+  get isEnded(): boolean {
+    return this.#redis.status === 'end';
+  }
+
   async submit(runId: string, generation: number): Promise<void> {
     // A failed coordinator item is removed, so that a revived run gets a new one.
     const once = {

@@ -11,6 +11,16 @@ import { identifyContent, identifyFile, type FileContent, type FileIdentity } fr
 /** Its name in messages. */
 export const standardInput = 'standard input';
 
+/** A file that is to be pushed. */
+export interface PushedFile {
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+  /** Its name in messages, where that is not its path. It becomes no path. */
+  readonly name?: string;
+  /** Most bytes of its content; without it as many as there are. */
+  readonly maxUnpackedBytes?: number;
+}
+
 export interface PushSource {
   /** The operator's name for it. */
   readonly name: string;
@@ -26,7 +36,7 @@ export interface PushSource {
  * UsageError, and OutageError when the data folder has no room for the copy.
  */
 export async function pushSource(
-  { file: named, name = named }: { readonly file: string; readonly name?: string },
+  { file: named, name, maxUnpackedBytes }: PushedFile,
   stdin: Readable,
   dataDir: string,
 ): Promise<PushSource> {
@@ -34,8 +44,8 @@ export async function pushSource(
   const file = isSpooled ? await spool(stdin, path.resolve(dataDir, 'spool')) : path.resolve(named);
   try {
     const identity = await identifyFile(file);
-    const content = await identifyContent(file, identity);
-    return { name: isSpooled ? standardInput : name, file, isSpooled, identity, content };
+    const content = await identifyContent(file, identity, maxUnpackedBytes);
+    return { name: name ?? (isSpooled ? standardInput : named), file, isSpooled, identity, content };
   } catch (error) {
     await dropSource({ file, isSpooled });
     throw error;

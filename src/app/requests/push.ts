@@ -16,13 +16,9 @@ import { topologySentences } from '../views/topology.ts';
 import { EmptyListError } from './empty-list.ts';
 import { rejectsFolderOf } from '../retention.ts';
 import { lookThroughPipes, type PipesLook } from './pipes-dry-run.ts';
-import { dropSource, pushSource, standardInput, type PushSource } from './pipes-source.ts';
+import { dropSource, pushSource, standardInput, type PushedFile, type PushSource } from './pipes-source.ts';
 
-export interface PushRequest {
-  /** A path, or `-` for standard input. */
-  readonly file: string;
-  /** The operator's name for it; by default the path. */
-  readonly name?: string;
+export interface PushRequest extends PushedFile {
   readonly form: 'auto' | 'wide' | 'long';
   readonly ignoreUnknownColumns: boolean;
   /** Limit of pipes in a request; undefined: that of the configuration. */

@@ -27,7 +27,7 @@ export function planDocument({ plan, warned }: ShownPlan) {
 
 /** The plan of a dry run, which keeps nothing: it has no id to apply it by. */
 export function unkeptPlanDocument(shown: ShownPlan) {
-  return { ...planDocument(shown), planId: null, state: 'dry run' };
+  return { ...planDocument(shown), planId: null, state: 'dry run' as const };
 }
 
 /** The plan of a dry run of an application: it may be applied, and was not. */

@@ -82,6 +82,12 @@ export function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It must be a whole number above 0.');
 }
 
+/** Parses an option that is a port. */
+export function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError('It must be a port, from 0 to 65535.');
+}
+
 /** Parses an option that is a number of days, at most a century. */
 export function dayCount(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 36_525) return Number(text);

@@ -2,7 +2,7 @@
 import type { WorkerFlags } from '../actions/worker.ts';
 import { InvalidArgumentError, type Command } from 'commander';
 import { chunkQueues, type ChunkQueueName } from '../../app/chunk-queues.ts';
-import { examples, type Invocation, type Shell, workerActionOf } from './command-line.ts';
+import { examples, type Invocation, portNumber, type Shell, workerActionOf } from './command-line.ts';
 
 export function addWorkerCommand(program: Command, shell: Shell): void {
   program
@@ -27,11 +27,6 @@ SIGTERM, SIGHUP or Ctrl-C lets work in flight end within worker.graceMs, then ha
 back; a second one stops at once. Killing a worker loses nothing. The log goes to
 standard error, as JSON lines.
 `;
-
-function portNumber(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
-  throw new InvalidArgumentError('It must be a port, from 0 to 65535.');
-}
 
 function queueNames(text: string): readonly ChunkQueueName[] {
   const named = text.split(',').map((name) => name.trim());

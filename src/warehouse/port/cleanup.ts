@@ -16,6 +16,9 @@ export interface TargetSlice {
   readonly limit: number;
 }
 
+/** The place of a plan in a list. */
+export type PlanPlace = Pick<CleanupPlan, 'createdAtMs' | 'planId'>;
+
 export interface CleanupPlans {
   /** Number of wells in the warehouse. */
   knownWells(): Promise<number>;
@@ -27,8 +30,8 @@ export interface CleanupPlans {
   /** Turns a draft into a plan. Removes abandoned drafts that are a day old or older. */
   keep(draftId: string, plan: CleanupPlan): Promise<void>;
   read(planId: string): Promise<CleanupPlan | undefined>;
-  /** The newest plans first. */
-  list(limit: number): Promise<readonly CleanupPlan[]>;
+  /** The newest plans first; those behind `after`, if it is given. */
+  list(limit: number, after?: PlanPlace): Promise<readonly CleanupPlan[]>;
   targets(planId: string, slice: TargetSlice): Promise<readonly PlannedTarget[]>;
   /** Number of rows with targets of the plan, in any numbering. */
   targetCount(planId: string): Promise<number>;

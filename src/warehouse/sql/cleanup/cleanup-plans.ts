@@ -5,7 +5,7 @@ import type { ProductionDoubt } from '../../../core/cleanup/producing.ts';
 import type { DeletionTarget, TargetKind } from '../../../core/cleanup/target.ts';
 import { UsageError } from '../../../core/base/errors.ts';
 import type { RunState } from '../../../core/run/run.ts';
-import type { CleanupPlans, TargetSlice } from '../../port/cleanup.ts';
+import type { CleanupPlans, PlanPlace, TargetSlice } from '../../port/cleanup.ts';
 import { jsonText } from '../json-text.ts';
 import { epochMs, type SqlColumns, type SqlDatabase, type SqlSession } from '../session.ts';
 import { takeTurn } from '../writer-turn.ts';
@@ -29,8 +29,7 @@ export function createCleanupPlans(database: SqlDatabase): CleanupPlans {
         await keepPlan(session, draftId, plan);
       }),
     read: (planId) => database.transact(async (session) => (await readPlans(session, 'plan_id = $1', [planId]))[0]),
-    list: (limit) =>
-      database.transact((session) => readPlans(session, 'true ORDER BY created_at DESC, plan_id LIMIT $1', [limit])),
+    list: (limit, after) => database.transact((session) => readPlans(session, ...newestPlans(limit, after))),
     targets: (planId, slice) => database.transact((session) => readTargets(session, planId, slice)),
     targetCount: (planId) => database.transact((session) => countTargets(session, planId)),
     ids: (planId) => database.transact((session) => readIds(session, planId)),
@@ -38,6 +37,14 @@ export function createCleanupPlans(database: SqlDatabase): CleanupPlans {
     claim: (planId, claim) => database.transact((session) => claimPlan(session, planId, claim)),
     ofRun: (runId) => database.transact((session) => planOfRun(session, runId)),
   };
+}
+
+/** A condition with its values. */
+function newestPlans(limit: number, after: PlanPlace | undefined): [string, (string | number | Date)[]] {
+  const order = 'ORDER BY created_at DESC, plan_id LIMIT $1';
+  if (after === undefined) return [`true ${order}`, [limit]];
+  const isBehind = '(created_at < $2::TIMESTAMPTZ OR (created_at = $2::TIMESTAMPTZ AND plan_id > $3))';
+  return [`${isBehind} ${order}`, [limit, new Date(after.createdAtMs), after.planId]];
 }
 
 async function countWells(session: SqlSession): Promise<number> {
@@ -108,7 +115,7 @@ interface PlanRow {
 async function readPlans(
   session: SqlSession,
   condition: string,
-  values: (string | number)[],
+  values: (string | number | Date)[],
 ): Promise<readonly CleanupPlan[]> {
   const rows = await session.rows<PlanRow>(
     `SELECT plan_id, digest, service_url, selection, selection_sha256, includes_producing, created_by, ${epochMs('created_at')} AS created_ms, counts, run_id,

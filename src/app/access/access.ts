@@ -1,0 +1,199 @@
+/**
+ * Who a caller of the HTTP API is, and what it may do (docs/design.md section 11). A token counts wherever it comes from;
+ * the user whom a proxy names counts from `http.trustedProxies` alone; a caller on this host counts without either only
+ * where nothing else is set, and nothing hints at a proxy or at a page of another host.
+ */
+import { isIP } from 'node:net';
+import { type HttpSettings, networksOf } from '../../../config/http-settings.ts';
+import { UsageError, WellsyncError } from '../../core/base/errors.ts';
+import { mayActAs, type Role } from '../../core/access/role.ts';
+import { hashOfToken } from './token.ts';
+
+/** What a request says of its caller. */
+export interface Caller {
+  readonly remoteAddress: string | undefined;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Whether the request changes something. */
+  readonly isChange: boolean;
+}
+
+export interface Identity {
+  readonly kind: 'token' | 'user' | 'loopback';
+  /** Who did what, in runs, plans and the audit: `nightly (token)`. */
+  readonly actor: string;
+  readonly name: string;
+  readonly role: Role;
+  /** The hash of its token. */
+  readonly sha256?: string;
+}
+
+/** 401: nobody that is known. */
+export class NotAdmittedError extends WellsyncError {
+  override readonly name = 'NotAdmittedError';
+}
+
+/** 403: known, and not allowed this. */
+export class ForbiddenError extends WellsyncError {
+  override readonly name = 'ForbiddenError';
+}
+
+/** How long a token may count after it left the configuration. */
+const rereadMs = 5_000;
+
+const loopback = networksOf(['127.0.0.0/8', '::1']);
+const forwardedHeaders = ['forwarded', 'via', 'x-real-ip', 'x-original-host'];
+
+export class Access {
+  readonly #readSettings: () => HttpSettings;
+  readonly #now: () => number;
+  readonly #isOpen: boolean;
+  #settings: HttpSettings;
+  #readAtMs: number;
+
+  /**
+   * `readSettings` is called now, and again every few seconds while requests come; where it throws later, the last
+   * settings stay. Throws UsageError for an address that others reach, with nothing to know them by.
+   */
+  constructor(readSettings: () => HttpSettings, now: () => number = Date.now) {
+    this.#readSettings = readSettings;
+    this.#now = now;
+    this.#settings = readSettings();
+    this.#readAtMs = now();
+    const isClosed = hasTokens(this.#settings) || hasProxies(this.#settings);
+    const isHere = isLoopbackHost(this.#settings.host);
+    if (!isClosed && !isHere) throw openToAll(this.#settings.host);
+    // Decided once: the removal of the last token lets nobody in.
+    this.#isOpen = !isClosed;
+  }
+
+  /** Throws NotAdmittedError, and ForbiddenError for a user without a role or a page of another host. */
+  identify(caller: Caller): Identity {
+    const settings = this.#current();
+    const authorization = headerOf(caller, 'authorization');
+    if (authorization !== undefined) return identityOfToken(authorization, settings);
+    const user = userOf(caller, settings);
+    const identity = user ?? this.#identityHere(caller, settings);
+    // What a browser sends by itself must not let a page of another host act (tokens are never sent by themselves).
+    if (caller.isChange && isFromElsewhere(caller)) {
+      throw new ForbiddenError('foreign-origin', 'a page of another host asks for this: nothing was changed');
+    }
+    return identity;
+  }
+
+  /** Whether one who was let in, with a role, still is. */
+  isStill(identity: Identity): boolean {
+    const { tokens, users, otherUsers } = this.#current();
+    const { kind, name, role, sha256 } = identity;
+    if (kind === 'loopback') return this.#isOpen && tokens.length === 0;
+    const now = kind === 'token' ? tokens.find((token) => token.sha256 === sha256)?.role : (users[name] ?? otherUsers);
+    return now !== undefined && mayActAs(now, role);
+  }
+
+  #identityHere({ remoteAddress, headers }: Caller, settings: HttpSettings): Identity {
+    const isHere = isIn(loopback, remoteAddress) && isLoopbackHost(hostNameOf(headers['host']));
+    const isOpen = this.#isOpen && !hasTokens(settings) && !hasProxies(settings);
+    if (isOpen && isHere && !isForwarded(headers, settings)) {
+      return { kind: 'loopback', name: 'loopback', actor: 'loopback', role: 'operate' };
+    }
+    throw new NotAdmittedError('unauthenticated', 'a token is needed', {
+      hint: 'Send it in the header Authorization, as: Bearer TOKEN.',
+    });
+  }
+
+  #current(): HttpSettings {
+    if (this.#now() - this.#readAtMs < rereadMs) return this.#settings;
+    this.#readAtMs = this.#now();
+    try {
+      this.#settings = this.#readSettings();
+    } catch {
+      // A file that is being written, or is faulty: who was known stays known.
+    }
+    return this.#settings;
+  }
+}
+
+/** Throws ForbiddenError unless the caller may act in this role. */
+export function requireRole({ role, name }: Identity, needed: Role): void {
+  if (mayActAs(role, needed)) return;
+  throw new ForbiddenError('forbidden', `this needs the role ${needed}, and ${name} has the role ${role}`);
+}
+
+function identityOfToken(authorization: string, { tokens }: HttpSettings): Identity {
+  const [, given] = /^Bearer +([\w.~+/-]+=*) *$/i.exec(authorization) ?? [];
+  // Hashes are compared, so that the time that it takes tells nothing of a token.
+  const sha256 = given === undefined ? undefined : hashOfToken(given);
+  const known = tokens.find((token) => token.sha256 === sha256);
+  if (known === undefined) {
+    throw new NotAdmittedError('unauthenticated', 'the token is not known', {
+      hint: 'It may have been removed, or cut when it was copied.',
+    });
+  }
+  const { name, role } = known;
+  return { kind: 'token', name, actor: `${name} (token)`, role, sha256: known.sha256 };
+}
+
+/** Undefined where no trusted proxy names a user. */
+function userOf(caller: Caller, settings: HttpSettings): Identity | undefined {
+  const { trustedProxies, userHeader, users, otherUsers } = settings;
+  const name = headerOf(caller, userHeader);
+  if (name === undefined || !isIn(networksOf(trustedProxies), caller.remoteAddress)) return undefined;
+  const role = Object.hasOwn(users, name) ? users[name] : otherUsers;
+  // A client that sends the header too makes it a list.
+  if (role === undefined || !/^[\w.@ -]{1,80}$/.test(name)) {
+    throw new ForbiddenError('forbidden', 'this user has no role here', { hint: 'http.users names those who have.' });
+  }
+  return { kind: 'user', name, actor: `${name} (proxy)`, role };
+}
+
+function hasTokens({ tokens }: HttpSettings): boolean {
+  return tokens.length > 0;
+}
+
+function hasProxies({ trustedProxies }: HttpSettings): boolean {
+  return trustedProxies.length > 0;
+}
+
+function isForwarded(headers: Caller['headers'], { userHeader }: HttpSettings): boolean {
+  return Object.keys(headers).some(
+    (name) => name.startsWith('x-forwarded-') || forwardedHeaders.includes(name) || name === userHeader,
+  );
+}
+
+/** By the headers that browsers add and pages cannot set. */
+function isFromElsewhere({ headers }: Caller): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  const { origin } = headers;
+  if (typeof origin !== 'string') return origin !== undefined;
+  const own = [headers['host'], headers['x-forwarded-host']];
+  return !own.some((host) => typeof host === 'string' && URL.parse(origin)?.host === host.toLowerCase());
+}
+
+/** The value of a header that came once. */
+function headerOf({ headers }: Caller, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function isIn(networks: ReturnType<typeof networksOf>, address: string | undefined): boolean {
+  const bare = address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
+  const family = isIP(bare);
+  return family !== 0 && networks.check(bare, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** The host of a Host header, without its port and the brackets of an IPv6 address. */
+function hostNameOf(host: string | readonly string[] | undefined): string {
+  if (typeof host !== 'string') return '';
+  return host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+}
+
+function isLoopbackHost(host: string): boolean {
+  return host.toLowerCase() === 'localhost' || isIn(loopback, host);
+}
+
+function openToAll(host: string): UsageError {
+  return new UsageError(`${host} can be reached by others, and nothing says who is let in`, {
+    hint: 'Make a token and put its hash into http.tokens, name http.trustedProxies, or listen on 127.0.0.1 (http.host).',
+  });
+}

@@ -1,0 +1,25 @@
+/** How a server stands to the workers of its warehouse (docs/design.md section 11). */
+import type { App } from './app.ts';
+import { directReader, type LedgerReader, RationedReader } from './ledger-reader.ts';
+
+export interface Serving {
+  /** Whether the server works the queues itself. */
+  readonly works: boolean;
+  /** Whether a worker of another process has the file of the warehouse most of the time. */
+  readonly isBesideWorker: boolean;
+}
+
+/**
+ * A DuckDB file is one process's at a time: the server works the queues in its own process, unless a worker does it
+ * already or `mayWork` is false. Other warehouses have their workers elsewhere. Throws UnreachableError('redis').
+ */
+export async function servingOf(app: App, { mayWork }: { readonly mayWork: boolean }): Promise<Serving> {
+  if (!app.config.warehouse.url.startsWith('duckdb:')) return { works: false, isBesideWorker: false };
+  const listeners = mayWork ? await (await app.queue('prompt')).workers() : [];
+  const works = mayWork && listeners.every(({ workers }) => workers === 0);
+  return { works, isBesideWorker: !works };
+}
+
+export function readerFor({ isBesideWorker }: Serving): LedgerReader {
+  return isBesideWorker ? new RationedReader() : directReader();
+}

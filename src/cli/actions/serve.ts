@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+import { Access } from '../../app/access/access.ts';
+import { type App, createApp } from '../../app/app.ts';
+import { chunkQueues } from '../../app/chunk-queues.ts';
+import { checkBeforeWorking } from '../../app/preflight.ts';
+import { readerFor, type Serving, servingOf } from '../../app/serving.ts';
+import { workerReport } from '../../app/views/worker-report.ts';
+import { workHere } from '../../app/worker-host.ts';
+import { startConsole } from '../../console/server.ts';
+import { roughDurationText } from '../../core/base/text.ts';
+import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
+import type { Invocation } from '../commands/command-line.ts';
+import { listenForStop } from '../process/stop-signals.ts';
+import type { Output } from '../output.ts';
+import { configOf } from './config.ts';
+import { attendanceOf } from './open-app.ts';
+import { createWorkerLog } from './worker-log.ts';
+
+export interface ServeFlags {
+  readonly host?: string;
+  readonly port?: number;
+  /** False with --no-work. */
+  readonly work: boolean;
+}
+
+export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCode> {
+  const { options, output } = invocation;
+  const config = configOf(invocation);
+  const listenAt = { host: options.host ?? config.http.host, port: options.port ?? config.http.port };
+  // Read again while it serves: a token that leaves the configuration lets nobody in any more.
+  const access = new Access(() => ({ ...configOf(invocation).http, host: listenAt.host }));
+  const log = createWorkerLog(config, output);
+  const appOptions = { log, ...attendanceOf(output), tell: (message: string) => log.warn(message) };
+  // Requests fail at once where Redis is away; the workers beside them, with an app of their own, wait for it.
+  await using app = createApp(config, appOptions);
+  await checkBeforeWorking(app);
+  using stop = listenForStop(exitCodes.failed);
+  const serving = await servingOf(app, { mayWork: options.work });
+  const serveUntil = async (lost: AbortSignal): Promise<void> => {
+    const running = await startConsole({ app, access, reader: readerFor(serving), log }, listenAt);
+    await announce(running.url, { app, serving }, output, log);
+    const ending = AbortSignal.any([stop.signal, lost]);
+    if (!ending.aborted) await once(ending, 'abort');
+    log.info({ graceMs: config.worker.graceMs }, 'stopping');
+    await running.stop(config.worker.graceMs);
+  };
+  if (serving.works) {
+    await using workApp = createApp(config, appOptions);
+    await workHere({ app: workApp, queues: chunkQueues, log }, serveUntil);
+  } else {
+    await serveUntil(new AbortController().signal);
+  }
+  return exitCodes.done;
+}
+
+/** As a worker does it: where the log is JSON lines, the announcement is one of them. */
+async function announce(
+  url: string,
+  { app, serving }: { readonly app: App; readonly serving: Serving },
+  output: Output,
+  log: Logger,
+): Promise<void> {
+  const { works } = serving;
+  const { redis, prefix, service, warehouse } = workerReport(app, [], undefined);
+  if (output.json) return output.document({ url, works, redis, prefix, service, warehouse });
+  const whoWorks = works ? ' It works the queues as well.' : '';
+  const grace = roughDurationText(app.config.worker.graceMs);
+  const text = `Serving ${url}/api/v1 for ${service} to ${warehouse}.${whoWorks} Ctrl-C stops, within ${grace}.`;
+  if (output.stderr.isTTY === true) return output.report(text);
+  log.info(text);
+}

@@ -1,0 +1,142 @@
+/** The schemas of the documents that the API answers with: what src/app/views makes, checked when it is compiled. */
+import { z } from 'zod';
+import { targetKinds } from '../../core/cleanup/target.ts';
+
+const instant = z.string().nullable().describe('ISO 8601, UTC');
+const counts = z.record(z.string(), z.number());
+
+const action = z
+  .object({ kind: z.string() })
+  .meta({ additionalProperties: true })
+  .describe('What to do next, as data: its kind, and what that needs');
+
+const fault = z.object({
+  code: z.string(),
+  message: z.string(),
+  hint: z.string().exactOptional(),
+  action: action.exactOptional(),
+});
+
+const hold = z
+  .object({ until: instant, askedUntil: instant, isTooLong: z.boolean() })
+  .nullable()
+  .describe('Until when the service asked all to wait');
+
+export const runState = z.enum(['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted']);
+
+const runDocument = z.object({
+  runId: z.string(),
+  job: z.string(),
+  service: z.string().nullable(),
+  warehouse: z.string(),
+  state: runState,
+  units: z.number().nullable(),
+  settledUnits: z.number().nullable(),
+  counts,
+  requestedBy: z.string().nullable().describe('user@host, the name of a token, or that of a user of the proxy'),
+  requestedAt: instant,
+  retriedBy: z.string().nullable(),
+  retriedAt: instant,
+  startedAt: instant,
+  finishedAt: instant,
+  durationMs: z.number().nullable(),
+});
+
+/** When the warehouse was read. */
+const asOf = z.string().describe('When the ledger was read, ISO 8601: beside a worker it may be some seconds old');
+const liveFault = z.string().nullable().describe('Why live figures are missing; null where Redis answers');
+
+export const runListDocument = z.object({
+  runs: z.array(runDocument).readonly(),
+  cursor: z.string().nullable().describe('Start of the next list; null on the last one'),
+  service: z.string().nullable(),
+  warehouse: z.string(),
+  unattendedJobs: z.array(z.string()).readonly().describe('Jobs with unfinished runs and without a worker'),
+  liveFault,
+  asOf,
+});
+
+export const liveRunDocument = runDocument.extend({
+  isUnattended: z.boolean().nullable().describe('Whether no worker has its queue; null where Redis does not answer'),
+  hold,
+  liveFault,
+  asOf,
+});
+
+export const reportDocument = z.object({
+  runId: z.string(),
+  job: z.string(),
+  service: z.string().nullable(),
+  warehouse: z.string().nullable(),
+  state: z.enum(['done', 'failed', 'cancelled', 'interrupted']),
+  units: counts,
+  counts,
+  balance: z.object({ balanced: z.boolean(), statement: z.string() }),
+  failures: z.array(fault.extend({ target: z.string(), state: z.enum(['failed', 'held']) })).readonly(),
+  notices: z.array(z.string()).readonly(),
+  stopped: fault.nullable(),
+  startedAt: instant,
+  finishedAt: instant,
+  durationMs: z.number(),
+  exitCode: z.number().describe('That of the command line: 0, or 3 with records that need a look'),
+});
+
+const planCounts = z.object({
+  targets: z.number(),
+  timeSeries: z.number(),
+  microStrings: z.number(),
+  wellbores: z.number(),
+  equipment: z.number(),
+  wells: z.number(),
+  repeated: z.number(),
+  unknown: z.number(),
+  unreadable: z.number(),
+  producing: z.number(),
+  unread: z.number().exactOptional(),
+  unmapped: z.number().exactOptional(),
+  knownWells: z.number(),
+});
+
+const plannedTarget = z.object({
+  ordinal: z.number(),
+  kind: z.enum(targetKinds),
+  ownerId: z.string(),
+  sourceId: z.string().nullable(),
+  producedOn: z.string().nullable(),
+  doubt: z.string().nullable(),
+  sighting: z.enum(['present', 'absent', 'unreadable']),
+});
+
+export const planShown = z.object({
+  planId: z.string().nullable().describe('Null for a plan that is not kept'),
+  digest: z.string(),
+  serviceUrl: z.string(),
+  createdBy: z.string(),
+  createdAt: z.string(),
+  selection: z.string().nullable(),
+  selectionSha256: z.string().nullable(),
+  includesProducing: z.boolean(),
+  state: z.enum(['planned', 'claimed', 'applied', 'dry run']),
+  counts: planCounts,
+  applied: z.object({ runId: z.string(), by: z.string(), at: z.string() }).nullable(),
+  warnings: z.array(plannedTarget).readonly(),
+});
+
+export const planListDocument = z.object({
+  plans: z.array(planShown).readonly(),
+  cursor: z.string().nullable(),
+  asOf,
+});
+
+export const problemDocument = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number(),
+    detail: z.string(),
+    code: z.string(),
+    hint: z.string().exactOptional(),
+    issues: z.array(z.string()).readonly().exactOptional(),
+    action: action.exactOptional(),
+  })
+  .describe('RFC 9457, as application/problem+json');

@@ -1,0 +1,174 @@
+/** Plans of cleanups: made from the targets of a request, and applied by whoever may delete and types their number. */
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { askService } from '../../app/ask-service.ts';
+import { checkBeforeWork } from '../../app/preflight.ts';
+import { applicationOf, noteApplication, refuseUnappliable } from '../../app/requests/cleanup-apply.ts';
+import { planTargets, withWarnings } from '../../app/requests/cleanup-plan.ts';
+import { targetsOfTable } from '../../app/requests/cleanup-table.ts';
+import { listPlans } from '../../app/requests/list-plans.ts';
+import { findKeyedRun } from '../../app/start-run.ts';
+import { planDocument, unkeptPlanDocument } from '../../app/views/cleanup-plan.ts';
+import type { CleanupPlan } from '../../core/cleanup/plan.ts';
+import { type DeletionTarget, targetKinds } from '../../core/cleanup/target.ts';
+import { callerOf } from '../admission.ts';
+import type { ApiServer, ConsoleContext } from '../context.ts';
+import { RequestProblem } from '../problem.ts';
+import { planListDocument, planShown, problemDocument } from './documents.ts';
+import { keyHeaders, keyOf, startByKey, startedDocument } from './idempotency.ts';
+
+const planPath = z.object({ planId: z.string().max(60) });
+const id = z.string().max(1_000).default('');
+
+const planBody = z.strictObject({
+  targets: z
+    .array(
+      z.strictObject({
+        kind: z.enum(targetKinds),
+        well: id.describe('Source id of the well, for micro strings and wellbores'),
+        equipment: id.describe('Source id of the equipment, for a time series'),
+        sourceId: id.describe('Source id of the record, for a time series'),
+      }),
+    )
+    .max(100_000),
+  includeProducing: z.boolean().default(false).describe('Targets of producing wells are to be deleted too'),
+  dryRun: z.boolean().default(false).describe('The plan is shown, and not kept'),
+});
+
+const applyBody = z.strictObject({
+  targets: z.number().int().describe('The number of targets of the plan: what is confirmed'),
+});
+
+export function addPlanRoutes(server: ApiServer, context: ConsoleContext): void {
+  addPlanReads(server, context);
+  addPlanMaking(server, context);
+  addPlanApplication(server, context);
+}
+
+function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void {
+  const { cleanupPlans } = app.ledger;
+  server.route({
+    method: 'GET',
+    url: '/api/v1/plans',
+    config: { access: 'read' },
+    schema: {
+      summary: 'Plans of cleanups, the newest first',
+      querystring: z.strictObject({
+        limit: z.coerce.number().int().min(1).max(200).default(50),
+        cursor: z.string().max(500).optional().describe('From the list before'),
+      }),
+      response: { 200: planListDocument },
+    },
+    handler: async ({ query }) => {
+      const { value, atMs } = await reader.read(`plans ${JSON.stringify(query)}`, () => listPlans(cleanupPlans, query));
+      const plans = value.plans.map((plan) => planDocument({ plan, warned: [] }));
+      return { plans, cursor: value.cursor ?? null, asOf: new Date(atMs).toISOString() };
+    },
+  });
+  server.route({
+    method: 'GET',
+    url: '/api/v1/plans/:planId',
+    config: { access: 'read' },
+    schema: {
+      summary: 'A plan, with the first targets that deserve a warning',
+      params: planPath,
+      response: { 200: planShown, 404: problemDocument },
+    },
+    handler: async ({ params: { planId } }) => {
+      const { value } = await reader.read(`plan ${planId}`, async () => {
+        const plan = await cleanupPlans.read(planId);
+        return plan && withWarnings(plan, cleanupPlans);
+      });
+      if (value === undefined) throw noPlan(planId);
+      return planDocument(value);
+    },
+  });
+}
+
+function addPlanMaking(server: ApiServer, context: ConsoleContext): void {
+  const { app } = context;
+  server.route({
+    method: 'POST',
+    url: '/api/v1/plans',
+    config: { access: 'operate' },
+    schema: {
+      summary: 'Makes the plan of a cleanup: it deletes nothing',
+      body: planBody,
+      response: { 200: planShown, 201: planShown, 400: problemDocument, 503: problemDocument },
+    },
+    handler: async (request, reply) => {
+      const { targets, includeProducing: includesProducing, dryRun } = request.body;
+      const named = targetsOf(targets);
+      const createdBy = callerOf(request).actor;
+      await checkBeforeWork(app);
+      const asked = { targets: named, createdBy, keep: !dryRun, includesProducing };
+      const made = await askService(app, whileAsked(reply, context), (service, look) =>
+        planTargets(asked, app.config, service, look),
+      );
+      if (dryRun) return reply.code(200).send(unkeptPlanDocument(made));
+      return reply.code(201).header('location', `/api/v1/plans/${made.plan.planId}`).send(planDocument(made));
+    },
+  });
+}
+
+function addPlanApplication(server: ApiServer, context: ConsoleContext): void {
+  const { app } = context;
+  server.route({
+    method: 'POST',
+    url: '/api/v1/plans/:planId/apply',
+    config: { access: 'delete' },
+    schema: {
+      summary: 'Deletes what the plan names, and nothing else',
+      params: planPath,
+      headers: keyHeaders,
+      body: applyBody,
+      response: { 202: startedDocument, 404: problemDocument, 409: problemDocument, 422: problemDocument },
+    },
+    handler: async (request, reply) => {
+      const { planId } = request.params;
+      const key = keyOf(request, request.body);
+      const earlier = key && (await findKeyedRun(app, key));
+      if (earlier !== undefined) return reply.code(202).send({ ...earlier, isRepeat: true });
+      const plan = await app.ledger.cleanupPlans.read(planId);
+      if (plan === undefined) throw noPlan(planId);
+      requireConfirmed(plan, request.body.targets);
+      const checkedAtMs = Date.now();
+      await checkBeforeWork(app);
+      await askService(app, whileAsked(reply, context), (service, look) =>
+        refuseUnappliable(plan, app.config, service, { ...look, onRead: () => undefined }),
+      );
+      const requestedBy = callerOf(request).actor;
+      const started = await startByKey(app, request, key, applicationOf(plan, { checkedAtMs, requestedBy }));
+      await noteApplication(plan, started.runId, requestedBy, app);
+      return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
+    },
+  });
+}
+
+/** G6: whoever applies a plan has seen how much it deletes. */
+function requireConfirmed({ planId, counts }: CleanupPlan, typed: number): void {
+  if (typed === counts.targets) return;
+  throw new RequestProblem(409, 'not-confirmed', `plan ${planId} has ${counts.targets} targets, and not ${typed}`, {
+    hint: 'Nothing was deleted. Look at the plan, and confirm the number of its targets.',
+  });
+}
+
+/** The same checks as those of a file. Throws UsageError with every fault. */
+function targetsOf(targets: z.output<typeof planBody>['targets']): readonly DeletionTarget[] {
+  const rows = targets.map(({ kind, well, equipment, sourceId }, index) => ({
+    place: `target ${index + 1}`,
+    cells: [kind, well.trim(), equipment.trim(), sourceId.trim()],
+  }));
+  return targetsOfTable({ name: 'the request', columns: ['kind', 'well', 'equipment', 'source_id'], rows });
+}
+
+/** Ends the requests to the service when the client leaves, or the server stops. */
+function whileAsked(reply: FastifyReply, { log, stopping }: ConsoleContext): Parameters<typeof askService<unknown>>[1] {
+  const left = new AbortController();
+  reply.raw.once('close', () => left.abort());
+  return { log, signal: AbortSignal.any([left.signal, stopping]) };
+}
+
+function noPlan(planId: string): RequestProblem {
+  return new RequestProblem(404, 'no-such-plan', `there is no plan ${JSON.stringify(planId)}`);
+}

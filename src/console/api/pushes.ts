@@ -1,0 +1,139 @@
+/** The upload of a file of network pipes: kept by its content, then pushed by a run. */
+import { pipeline, type Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { preparePush, type PreparedPush } from '../../app/requests/push.ts';
+import { findKeyedRun } from '../../app/start-run.ts';
+import type { ApiServer, ConsoleContext } from '../context.ts';
+import { RequestProblem } from '../problem.ts';
+import { problemDocument } from './documents.ts';
+import { keyHeaders, keyOf, startByKey, startedDocument } from './idempotency.ts';
+import { tooLong, UploadMeter } from './upload-meter.ts';
+
+const megabyte = 1_000_000;
+
+/** Uploads at a time: each may take as much of the disk as its limit says. */
+const mostUploads = 4;
+
+const flag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true');
+
+const pushQuery = z.strictObject({
+  name: z
+    .string()
+    .regex(/^\P{Cc}{1,200}$/u, 'may hold up to 200 characters, and no control character')
+    .default('upload.csv')
+    .describe('What messages call the file'),
+  form: z.enum(['auto', 'wide', 'long']).default('auto'),
+  delimiter: z.string().length(1).optional(),
+  chunkItems: z.coerce.number().int().min(1).max(1_000_000).optional(),
+  ignoreUnknownColumns: flag,
+  again: flag.describe('Pushes a content that has been pushed before'),
+  allowEmpty: flag.describe('Whether the file may hold its header alone'),
+});
+type PushQuery = z.output<typeof pushQuery>;
+
+const pushedDocument = z.object({
+  runId: z.string(),
+  state: z.literal('already-pushed'),
+  at: z.string(),
+  sha256: z.string(),
+});
+
+export function addPushRoutes(server: ApiServer, context: ConsoleContext): void {
+  takeStreams(server);
+  let uploads = 0;
+  server.route({
+    method: 'POST',
+    url: '/api/v1/pushes',
+    config: { access: 'operate', isUpload: true },
+    schema: {
+      summary: 'Uploads a file of network pipes (text/csv, or packed as application/gzip) and pushes it',
+      consumes: ['text/csv', 'application/gzip', 'application/octet-stream'],
+      headers: keyHeaders,
+      querystring: pushQuery,
+      response: {
+        200: pushedDocument,
+        202: startedDocument.extend({ sha256: z.string() }),
+        400: problemDocument,
+        413: problemDocument,
+        422: problemDocument,
+        503: problemDocument,
+      },
+    },
+    handler: async (request, reply) => {
+      if (uploads >= mostUploads) {
+        throw new RequestProblem(503, 'busy', `${mostUploads} uploads are under way`, { retryAfterSeconds: 10 });
+      }
+      uploads += 1;
+      try {
+        await using push = await received(request, context);
+        const answer = await startPush(push, request, context);
+        if (answer.state !== undefined) return await reply.code(200).send(answer);
+        return await reply.code(202).header('location', `/api/v1/runs/${answer.runId}`).send(answer);
+      } finally {
+        uploads -= 1;
+      }
+    },
+  });
+}
+
+/** The body of these types is left to the route, whatever its length. */
+function takeStreams(server: ApiServer): void {
+  const types = ['text/csv', 'application/gzip', 'application/octet-stream'];
+  server.addContentTypeParser(types, (_request, payload, done) => done(null, payload));
+}
+
+type Upload = FastifyRequest<{ Querystring: unknown }> & { readonly query: PushQuery };
+
+/** The file as it lies on this host, checked to its first rows. Disposing it removes the copy, unless a run needs it. */
+async function received(request: Upload, { app: { config } }: ConsoleContext): Promise<PreparedPush> {
+  const maxBytes = config.http.maxUploadMb * megabyte;
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLong(maxBytes);
+  const { body } = request;
+  if (body === undefined || body === null) {
+    throw new RequestProblem(400, 'no-body', 'the request has no body: send the file as text/csv');
+  }
+  const meter = new UploadMeter(maxBytes);
+  // Whoever reads the meter is told of the fault of either.
+  pipeline(body as Readable, meter, () => undefined);
+  const { name, form, delimiter, chunkItems, ignoreUnknownColumns, again, allowEmpty } = request.query;
+  const maxUnpackedBytes = config.http.maxUnpackedMb * megabyte;
+  const asked = {
+    file: '-',
+    name,
+    maxUnpackedBytes,
+    form,
+    delimiter,
+    chunkItems,
+    ignoreUnknownColumns,
+    isAgain: again,
+    allowsEmpty: allowEmpty,
+    withTopology: false,
+  };
+  try {
+    return await preparePush(asked, meter, config);
+  } finally {
+    meter.destroy();
+  }
+}
+
+async function startPush(push: PreparedPush, request: Upload, { app }: ConsoleContext) {
+  const { sha256 } = push;
+  const key = keyOf(request, { query: request.query, sha256 });
+  const earlier = key && (await findKeyedRun(app, key));
+  if (earlier !== undefined) return { ...earlier, isRepeat: true, sha256 };
+  const known = await push.findKnown(app);
+  if (known?.state === 'done') {
+    const { runId, atMs } = known;
+    return { runId, state: 'already-pushed' as const, at: new Date(atMs).toISOString(), sha256 };
+  }
+  const { runId, job, isRepeat } = await push.start(app, [], async (name, params) => {
+    const started = await startByKey(app, request, key, { job: name, params });
+    // The run of an earlier request has a copy of its own.
+    return { ...started, kind: started.isRepeat ? ('under-way' as const) : ('started' as const) };
+  });
+  return { runId, job, isRepeat, sha256 };
+}

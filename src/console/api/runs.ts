@@ -1,0 +1,193 @@
+/** Runs: list, show, report, rejects, cancel and retry. */
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { App } from '../../app/app.ts';
+import { requestRunList } from '../../app/requests/list-runs.ts';
+import { rejectsOfRun } from '../../app/requests/rejects.ts';
+import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
+import { retryRun } from '../../app/start-run.ts';
+import { holdDocument, reportDocument, statusDocument } from '../../app/views/run-document.ts';
+import type { RunRecord } from '../../core/run/run.ts';
+import { callerOf } from '../admission.ts';
+import type { ApiServer, ConsoleContext } from '../context.ts';
+import { RequestProblem } from '../problem.ts';
+import {
+  liveRunDocument,
+  problemDocument,
+  reportDocument as reportSchema,
+  runListDocument,
+  runState,
+} from './documents.ts';
+
+const runPath = z.object({ runId: z.string().max(60) });
+
+const listQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  state: runState.optional(),
+  job: z.string().max(200).optional(),
+  since: z.string().max(40).optional().describe('A day, or an ISO date-time: requested from then on'),
+  until: z.string().max(40).optional().describe('Requested before then'),
+  cursor: z.string().max(500).optional().describe('From the list before'),
+});
+
+const iso = (atMs: number): string => new Date(atMs).toISOString();
+
+export function addRunRoutes(server: ApiServer, context: ConsoleContext): void {
+  addListOfRuns(server, context);
+  addOneRun(server, context);
+  addRejects(server, context);
+  addRunChanges(server, context);
+}
+
+function addListOfRuns(server: ApiServer, { app, reader }: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/runs',
+    config: { access: 'read' },
+    schema: { summary: 'Runs, the newest first', querystring: listQuery, response: { 200: runListDocument } },
+    handler: async ({ query }) => {
+      const filter = requestRunList(query, { timeZone: app.config.timeZone });
+      const { value, atMs } = await reader.read(`runs ${JSON.stringify(filter)}`, () => readKeptRuns(app, filter));
+      const { runs, cursor, service, warehouse, unattendedJobs, liveFault } = await withLiveFigures(app, value);
+      return {
+        runs: runs.map(statusDocument),
+        cursor: cursor ?? null,
+        service: service ?? null,
+        warehouse,
+        unattendedJobs,
+        liveFault: liveFault ?? null,
+        asOf: iso(atMs),
+      };
+    },
+  });
+}
+
+function addOneRun(server: ApiServer, context: ConsoleContext): void {
+  const { app } = context;
+  server.route({
+    method: 'GET',
+    url: '/api/v1/runs/:runId',
+    config: { access: 'read' },
+    schema: { summary: 'A run', params: runPath, response: { 200: liveRunDocument, 404: problemDocument } },
+    handler: async ({ params }) => {
+      const { run, atMs } = await knownRun(params.runId, context);
+      const { status, isUnattended, hold, liveFault } = await viewOf(app, run);
+      return {
+        ...statusDocument(status),
+        isUnattended: isUnattended ?? null,
+        hold: holdDocument(hold),
+        liveFault: liveFault ?? null,
+        asOf: iso(atMs),
+      };
+    },
+  });
+  server.route({
+    method: 'GET',
+    url: '/api/v1/runs/:runId/report',
+    config: { access: 'read' },
+    schema: {
+      summary: 'The report of a run that has ended',
+      params: runPath,
+      response: { 200: reportSchema, 404: problemDocument, 409: problemDocument },
+    },
+    handler: async ({ params }) => {
+      const { run } = await knownRun(params.runId, context);
+      if (run.report === undefined) {
+        throw new RequestProblem(
+          409,
+          'run-not-ended',
+          `run ${run.runId} is ${run.state}: its report is made at its end`,
+        );
+      }
+      const { exitCode } = outcomeOf(app, run.report);
+      return reportDocument(run.report, exitCode, () => undefined);
+    },
+  });
+}
+
+function addRejects(server: ApiServer, context: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/runs/:runId/rejects',
+    config: { access: 'read' },
+    schema: {
+      summary: 'The rows that a push rejected, as a CSV file that can be fixed and pushed; 204 where there is none',
+      params: runPath,
+      response: { 200: z.string(), 204: z.null(), 404: problemDocument },
+    },
+    handler: async ({ params }, reply) => {
+      const { run } = await knownRun(params.runId, context);
+      const rejects = await rejectsOfRun(run, context.app);
+      if (rejects.bytes === 0) return reply.code(204).send(null);
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', `attachment; filename="rejects-${run.runId}.csv"`)
+        .send(Readable.from(rejects.read(), { objectMode: false }) as unknown as string);
+    },
+  });
+}
+
+function addRunChanges(server: ApiServer, context: ConsoleContext): void {
+  const { app } = context;
+  server.route({
+    method: 'POST',
+    url: '/api/v1/runs/:runId/cancel',
+    config: { access: 'operate' },
+    schema: {
+      summary: 'Ends a run: what is done stays',
+      params: runPath,
+      response: {
+        202: z.object({ runId: z.string(), outcome: z.enum(['requested', 'ended']) }),
+        404: problemDocument,
+        409: problemDocument,
+      },
+    },
+    handler: async (request, reply) => {
+      const { runId } = await runToChange(request.params.runId, app);
+      const outcome = await (await app.runService()).cancel(runId, callerOf(request).actor);
+      if (outcome === 'had-ended') throw new RequestProblem(409, 'run-ended', `run ${runId} had ended before`);
+      return reply.code(202).send({ runId, outcome });
+    },
+  });
+  server.route({
+    method: 'POST',
+    url: '/api/v1/runs/:runId/retry',
+    config: { access: 'operate' },
+    schema: {
+      summary: 'Queues again what failed, was cancelled or is unknown',
+      params: runPath,
+      response: {
+        202: z.object({ runId: z.string(), units: z.number() }),
+        404: problemDocument,
+        409: problemDocument,
+      },
+    },
+    handler: async (request, reply) => {
+      const { runId } = await runToChange(request.params.runId, app);
+      const units = await retryRun(app, runId, { actor: callerOf(request).actor, connection: 'prompt' });
+      if (units === 0) throw new RequestProblem(409, 'nothing-to-retry', `run ${runId} has nothing that failed`);
+      return reply.code(202).send({ runId, units });
+    },
+  });
+}
+
+/** As the reader shows it, which may be some seconds old. */
+async function knownRun(
+  runId: string,
+  { app, reader }: ConsoleContext,
+): Promise<{ readonly run: RunRecord; readonly atMs: number }> {
+  const { value: run, atMs } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
+  if (run === undefined) throw noRun(runId);
+  return { run, atMs };
+}
+
+/** As it is. */
+async function runToChange(runId: string, { ledger }: App): Promise<RunRecord> {
+  const run = await ledger.runs.read(runId);
+  if (run === undefined) throw noRun(runId);
+  return run;
+}
+
+function noRun(runId: string): RequestProblem {
+  return new RequestProblem(404, 'no-such-run', `there is no run ${JSON.stringify(runId)}`);
+}

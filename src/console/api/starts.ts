@@ -1,0 +1,66 @@
+/** The start of an export. What it names is in its body: no name of a file is taken. */
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import type { App } from '../../app/app.ts';
+import { mostRecords } from '../../app/requests/csv-file.ts';
+import { requestDailyProduction } from '../../app/requests/export-daily-production.ts';
+import { requestTimeSeries, requestWells } from '../../app/requests/export-definitions.ts';
+import type { JobRequest } from '../../app/start-run.ts';
+import type { ApiServer, ConsoleContext } from '../context.ts';
+import { problemDocument } from './documents.ts';
+import { keyHeaders, startedDocument, startOnceByKey } from './idempotency.ts';
+
+const names = z.array(z.string().min(1).max(1_000)).max(mostRecords).optional();
+const day = z.string().max(40).optional();
+const flag = z.boolean().optional();
+const fromWarehouse = flag.describe('All that the warehouse knows');
+const allowShrink = flag.describe('Lets held windows lose their rows');
+
+const startBody = z.discriminatedUnion('export', [
+  z.strictObject({
+    export: z.literal('daily-production'),
+    uwis: names.describe('By default those of the configuration'),
+    fromWarehouse,
+    from: day.describe('A day, or an ISO date-time: a backfill'),
+    to: day.describe('The first day that is left out'),
+    gaps: flag.describe('Only days of which the warehouse has nothing'),
+    lookbackDays: z.number().int().min(0).max(36_525).optional(),
+    allowShrink,
+  }),
+  z.strictObject({ export: z.literal('time-series'), equipment: names, fromWarehouse, allowShrink }),
+  z.strictObject({ export: z.literal('wells'), wells: names, fromWarehouse, allowShrink }),
+]);
+type StartBody = z.output<typeof startBody>;
+
+export function addStartRoutes(server: ApiServer, { app }: ConsoleContext): void {
+  server.route({
+    method: 'POST',
+    url: '/api/v1/runs',
+    config: { access: 'operate' },
+    schema: {
+      summary: 'Starts an export',
+      headers: keyHeaders,
+      body: startBody,
+      response: { 202: startedDocument, 400: problemDocument, 422: problemDocument, 503: problemDocument },
+    },
+    handler: async (request, reply) => {
+      const { body } = request;
+      const started = await startOnceByKey(app, request, body, () => requestOf(app, body));
+      return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
+    },
+  });
+}
+
+/** Throws UsageError for days that are none, and where nothing names a target. */
+function requestOf(app: App, body: StartBody): Promise<JobRequest> {
+  // Nothing reads standard input: no file is named.
+  const stdin = Readable.from([]);
+  switch (body.export) {
+    case 'daily-production':
+      return requestDailyProduction(app, body, { stdin, nowMs: Date.now() });
+    case 'time-series':
+      return requestTimeSeries(app, { ...body, names: body.equipment }, { stdin, names: { names: 'equipment' } });
+    case 'wells':
+      return requestWells(app, { ...body, names: body.wells }, { stdin, names: { names: 'wells' } });
+  }
+}

@@ -1,0 +1,143 @@
+/** Errors as problem documents (RFC 9457). An unknown error shows nothing of itself: the log has its stack. */
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { ForbiddenError, NotAdmittedError } from '../app/access/access.ts';
+import type { Action } from '../core/base/action.ts';
+import {
+  AbortedError,
+  AccessError,
+  BlockedError,
+  PermanentError,
+  ServiceHoldError,
+  TransientError,
+  UnreachableError,
+  UsageError,
+  WellsyncError,
+} from '../core/base/errors.ts';
+import { KeyReusedError } from '../core/run/idempotency-key.ts';
+
+/** An answer that is about the request itself: what it names is not there, or not in that state. */
+export class RequestProblem extends WellsyncError {
+  override readonly name = 'RequestProblem';
+  readonly status: number;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: { readonly hint?: string; readonly retryAfterSeconds?: number } = {},
+  ) {
+    super(code, message, details);
+    this.status = status;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+  }
+}
+
+export interface ProblemDocument {
+  readonly type: 'about:blank';
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  /** Stable, kebab-case. */
+  readonly code: string;
+  readonly hint?: string;
+  readonly issues?: readonly string[];
+  /** What to do next, as data. */
+  readonly action?: Action;
+}
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  411: 'Length Required',
+  413: 'Content Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+};
+
+/** After how long a part that is away may be asked again. */
+const awaySeconds = 5;
+
+function statusOf(error: WellsyncError): number {
+  if (error instanceof RequestProblem) return error.status;
+  if (error instanceof NotAdmittedError) return 401;
+  if (error instanceof ForbiddenError) return 403;
+  if (error instanceof KeyReusedError) return 422;
+  if (error instanceof UsageError) return 400;
+  const isAway =
+    error instanceof TransientError ||
+    error instanceof UnreachableError ||
+    error instanceof ServiceHoldError ||
+    error instanceof BlockedError ||
+    error instanceof AbortedError;
+  if (isAway) return 503;
+  // The service refuses us, or this request for good.
+  if (error instanceof AccessError || error instanceof PermanentError) return 502;
+  return 409;
+}
+
+/** Members of a body, of a query or of a path that are not as the schema says. */
+function issuesOf({ validation, validationContext }: FastifyError): readonly string[] {
+  return (validation ?? []).map(({ instancePath, message }) => {
+    const place = [validationContext ?? '', ...instancePath.split('/').filter((part) => part !== '')].join('.');
+    return `${place}: ${message ?? 'is not valid'}`;
+  });
+}
+
+/** `FST_ERR_CTP_INVALID_MEDIA_TYPE` reads `invalid-media-type`. */
+function codeOfFastify({ code }: FastifyError): string {
+  return code
+    .replace(/^FST_(?:ERR_)?(?:CTP_)?/, '')
+    .toLowerCase()
+    .replaceAll('_', '-');
+}
+
+function documentOf(error: unknown, log: Logger): ProblemDocument {
+  if (error instanceof WellsyncError) {
+    const status = statusOf(error);
+    const { code, hint, action } = error;
+    const issues = error instanceof UsageError ? error.issues : [];
+    return {
+      ...problemOf(status, code, error.message),
+      ...(hint === undefined ? {} : { hint }),
+      ...(issues.length === 0 ? {} : { issues }),
+      ...(action === undefined ? {} : { action }),
+    };
+  }
+  const { validation, statusCode = 500, message } = error as FastifyError;
+  if (validation !== undefined) {
+    const issues = issuesOf(error as FastifyError);
+    return { ...problemOf(400, 'invalid-request', 'the request is not as the interface says'), issues };
+  }
+  if (statusCode < 500) return problemOf(statusCode, codeOfFastify(error as FastifyError), message);
+  log.error({ err: error }, 'a request failed by a fault of wellsync');
+  return problemOf(500, 'bug', 'this is a fault of wellsync itself: its log has the details');
+}
+
+export function problemOf(status: number, code: string, detail: string): ProblemDocument {
+  return { type: 'about:blank', title: titles[status] ?? 'Error', status, detail, code };
+}
+
+/** Answers a request with its error. */
+export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
+  const problem = documentOf(error, log);
+  const { status } = problem;
+  if (status === 401) void reply.header('www-authenticate', 'Bearer realm="wellsync"');
+  const seconds = error instanceof RequestProblem ? error.retryAfterSeconds : status === 503 ? awaySeconds : undefined;
+  if (seconds !== undefined) void reply.header('retry-after', String(seconds));
+  // The rest of a body that nobody reads must not be taken for the next request.
+  if (!request.raw.complete) void reply.header('connection', 'close');
+  void reply.code(status).type('application/problem+json').serializer(JSON.stringify).send(problem);
+}

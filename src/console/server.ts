@@ -1,0 +1,141 @@
+/** The server of `wellsync serve`: HTTP API, and what is the same for every route. */
+import type { AddressInfo } from 'node:net';
+import helmet from '@fastify/helmet';
+import rateLimit from '@fastify/rate-limit';
+import fastify from 'fastify';
+import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import { UsageError } from '../core/base/errors.ts';
+import { after } from '../timers/sleep.ts';
+import { admitCallers, type RouteRule } from './admission.ts';
+import { addHealthRoutes } from './api/health.ts';
+import { addPlanRoutes } from './api/plans.ts';
+import { addPushRoutes } from './api/pushes.ts';
+import { addRunRoutes } from './api/runs.ts';
+import { addStartRoutes } from './api/starts.ts';
+import type { ApiServer, ConsoleContext } from './context.ts';
+import { addOpenApi } from './openapi.ts';
+import { problemOf, replyWithProblem } from './problem.ts';
+
+const megabyte = 1_000_000;
+
+/** Longest part of a path, such as a uwi of any script, percent-encoded. */
+const maxParamLength = 3_000;
+
+/** Connections beside the streams of events. */
+const otherConnections = 500;
+
+export interface RunningConsole {
+  /** Base address without a final slash. */
+  readonly url: string;
+  /** Every route, and whom it answers. */
+  readonly routes: readonly RouteRule[];
+  /** Takes no more requests, gives those under way `graceMs`, then ends them. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Resolves when the server listens. Throws UsageError where the address cannot be listened on. */
+export async function startConsole(
+  context: Omit<ConsoleContext, 'stopping'>,
+  listenAt: { readonly host: string; readonly port: number },
+): Promise<RunningConsole> {
+  const stopping = new AbortController();
+  const { server, routes } = await createServer({ ...context, stopping: stopping.signal });
+  try {
+    await server.listen(listenAt);
+  } catch (error) {
+    await server.close();
+    throw notListening(error, listenAt);
+  }
+  const { address, family, port } = server.server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`,
+    routes,
+    async stop(graceMs) {
+      stopping.abort();
+      const timer = after(graceMs, () => server.server.closeAllConnections());
+      await server.close();
+      timer.cancel();
+    },
+  };
+}
+
+async function createServer(
+  context: ConsoleContext,
+): Promise<{ readonly server: ApiServer; readonly routes: readonly RouteRule[] }> {
+  const { app, log } = context;
+  const { maxBodyMb, maxStreams } = app.config.http;
+  const server: ApiServer = fastify({
+    logger: false,
+    bodyLimit: maxBodyMb * megabyte,
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    routerOptions: { maxParamLength },
+    keepAliveTimeout: 20_000,
+    http: { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 0 },
+    frameworkErrors: (error, request, reply) => replyWithProblem(error, request, reply, log),
+  }).withTypeProvider<ZodTypeProvider>();
+  server.server.maxConnections = maxStreams + otherConnections;
+  server.setValidatorCompiler(validatorCompiler);
+  // What a route returns is checked against its schema when it is compiled, and by tests.
+  server.setSerializerCompiler(() => (document) => JSON.stringify(document));
+  server.setErrorHandler((error, request, reply) => replyWithProblem(error, request, reply, log));
+  await server.register(helmet, headerPolicy);
+  await server.register(rateLimit, { global: false });
+  const routes = admitCallers(server, context);
+  server.setNotFoundHandler(async (_request, reply) =>
+    reply
+      .code(404)
+      .type('application/problem+json')
+      .send(problemOf(404, 'no-such-route', 'there is no such route')),
+  );
+  server.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+  logChanges(server, context);
+  await addOpenApi(server);
+  addHealthRoutes(server, context);
+  addRunRoutes(server, context);
+  addStartRoutes(server, context);
+  addPushRoutes(server, context);
+  addPlanRoutes(server, context);
+  return { server, routes };
+}
+
+/** No page loads anything from elsewhere, runs inline script, or is shown within another one. */
+const headerPolicy = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      'default-src': ["'none'"],
+      'script-src': ["'self'"],
+      'style-src': ["'self'"],
+      'img-src': ["'self'"],
+      'connect-src': ["'self'"],
+      'form-action': ["'self'"],
+      'base-uri': ["'none'"],
+      'frame-ancestors': ["'none'"],
+    },
+  },
+  // The proxy that ends TLS says so: this server speaks HTTP.
+  strictTransportSecurity: false,
+  referrerPolicy: { policy: 'no-referrer' as const },
+};
+
+/** Who changed something, or was refused to: one line each. */
+function logChanges(server: ApiServer, { log }: ConsoleContext): void {
+  server.addHook('onResponse', async (request, reply) => {
+    const { method, identity, routeOptions } = request;
+    if (method === 'GET') return;
+    const { statusCode: status, elapsedTime } = reply;
+    const durationMs = Math.round(elapsedTime);
+    log.info({ by: identity?.actor ?? 'a stranger', method, route: routeOptions.url, status, durationMs }, 'request');
+  });
+}
+
+function notListening(error: unknown, { host, port }: { readonly host: string; readonly port: number }): UsageError {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const reason = code === 'EADDRINUSE' ? 'something uses that port already' : (code ?? message);
+  return new UsageError(`wellsync cannot listen on port ${port} of ${host}: ${reason}`, {
+    hint: 'Set http.port or http.host to another one; port 0 is any free one.',
+    cause: error,
+  });
+}

@@ -1,0 +1,247 @@
+/** Who is let in, and what for: every route of the server, tried by a stranger and by each role. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { HttpSettings } from '../../config/http-settings.ts';
+import { type Role, roles } from '../../src/core/access/role.ts';
+import { UsageError } from '../../src/core/base/errors.ts';
+import { Access } from '../../src/app/access/access.ts';
+import { cliHome, type CliHome } from '../support/cli.ts';
+import { type ConsoleUnderTest, startConsoleOf, tokensOfRoles } from '../support/console.ts';
+
+/** Nothing listens there: no request of these tests gets that far. */
+const nowhere = 'http://127.0.0.1:9';
+const many = { requestsPerMinute: 100_000 };
+
+let home: CliHome;
+beforeAll(async () => {
+  home = await cliHome(nowhere);
+});
+afterAll(async () => {
+  await home[Symbol.asyncDispose]();
+});
+
+/** A path that the route answers. */
+function pathOf(url: string): string {
+  return url.replaceAll(/:\w+/g, 'x');
+}
+
+describe('every route', () => {
+  let server: ConsoleUnderTest;
+  beforeAll(async () => {
+    server = await startConsoleOf(home, { http: { ...many, tokens: tokensOfRoles } });
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  const statusFor = async (method: string, url: string, token?: string): Promise<number> => {
+    const response = await server.ask(pathOf(url), { method, ...(token === undefined ? {} : { token }) });
+    await response.body?.cancel();
+    return response.status;
+  };
+
+  test('is in the list of the server, and only health is for anybody', () => {
+    expect(server.routes.length).toBeGreaterThan(5);
+    const forAnybody = server.routes.filter(({ access }) => access === 'anybody').map(({ url }) => url);
+    expect(forAnybody).toEqual(['/healthz', '/readyz']);
+    const changing = server.routes.filter(({ method }) => method !== 'GET');
+    expect(changing.filter(({ access }) => access === 'read')).toEqual([]);
+  });
+
+  test('answers a stranger and a wrong token with 401, and a lesser role with 403', async () => {
+    for (const { method, url, access } of server.routes) {
+      if (access === 'anybody') continue;
+      const route = `${method} ${url}`;
+      expect([route, await statusFor(method, url)]).toEqual([route, 401]);
+      for (const wrong of ['wrong', tokensOfRoles[0]?.sha256 ?? '', 'operat']) {
+        // Few: the refusals of an address are limited.
+        if (url !== '/api/v1/runs') continue;
+        expect([route, await statusFor(method, url, wrong)]).toEqual([route, 401]);
+      }
+      for (const lesser of roles.slice(0, roles.indexOf(access))) {
+        expect([route, await statusFor(method, url, lesser)]).toEqual([route, 403]);
+      }
+    }
+  });
+
+  test('tells a stranger nothing of what it has: a path without a route is 401 as well', async () => {
+    await using another = await startConsoleOf(home, { http: { ...many, tokens: tokensOfRoles } });
+    const stranger = await another.ask('/api/v1/no-such-thing');
+    expect(stranger.status).toBe(401);
+    expect(await stranger.json()).toMatchObject({ code: 'unauthenticated', status: 401 });
+    expect((await another.ask('/api/v1/no-such-thing', { token: 'read' })).status).toBe(404);
+    expect((await another.ask('/../../etc/passwd', { token: 'read' })).status).toBe(404);
+    expect((await another.ask('/api/v1/runs/..%2f..%2fetc%2fpasswd/rejects', { token: 'read' })).status).toBe(404);
+  });
+
+  test('/healthz and /readyz say their status and nothing else', async () => {
+    for (const path of ['/healthz', '/readyz']) {
+      const response = await server.ask(path);
+      expect([response.status, await response.text()]).toEqual([200, 'ok\n']);
+    }
+  });
+
+  test('G10: no answer repeats a token', async () => {
+    for (const path of ['/api/v1/runs', '/api/v1/runs/x', '/nothing']) {
+      const response = await server.ask(path, { token: 'a-secret-that-is-wrong' });
+      expect(`${JSON.stringify([...response.headers])}${await response.text()}`).not.toContain('a-secret');
+    }
+  });
+});
+
+describe('without tokens', () => {
+  const identify = (
+    headers: Readonly<Record<string, string>>,
+    { settings = {}, remoteAddress = '127.0.0.1', isChange = false, ...rest }: Trial = {},
+  ) => new Access(() => ({ ...settingsHere, ...settings })).identify({ headers, remoteAddress, isChange, ...rest });
+
+  interface Trial {
+    readonly settings?: Partial<HttpSettings>;
+    readonly remoteAddress?: string;
+    readonly isChange?: boolean;
+  }
+
+  const settingsHere: HttpSettings = {
+    host: '127.0.0.1',
+    port: 0,
+    tokens: [],
+    trustedProxies: [],
+    userHeader: 'x-forwarded-user',
+    users: {},
+    otherUsers: undefined,
+    requestsPerMinute: 600,
+    maxBodyMb: 8,
+    maxUploadMb: 1_024,
+    maxUnpackedMb: 8_192,
+    maxStreams: 1_000,
+  };
+  const host = 'localhost:8080';
+
+  test.each(['localhost:8080', '127.0.0.1:8080', '[::1]:8080', '127.0.0.1'])(
+    'a program on this host may read and operate, and not delete: Host %s',
+    (named) => {
+      expect(identify({ host: named })).toMatchObject({ kind: 'loopback', role: 'operate' });
+    },
+  );
+
+  test.each([
+    [{ host: 'rebound.example:8080' }],
+    [{ host: '127.0.0.1.example' }],
+    [{}],
+    [{ host, forwarded: 'for=1.2.3.4' }],
+    [{ host, 'x-forwarded-for': '1.2.3.4' }],
+    [{ host, 'x-forwarded-user': 'anna' }],
+    [{ host, 'x-real-ip': '1.2.3.4' }],
+    [{ host, via: '1.1 proxy' }],
+    [{ host, authorization: 'Bearer guess' }],
+    [{ host, authorization: 'Basic YTpi' }],
+  ])('a request with %j is a stranger’s', (headers: Readonly<Record<string, string>>) => {
+    expect(() => identify(headers)).toThrow(/token/);
+  });
+
+  test('a request from another address is a stranger’s, whatever its Host', () => {
+    expect(() => identify({ host }, { remoteAddress: '10.0.0.7' })).toThrow(/token/);
+    expect(identify({ host }, { remoteAddress: '::ffff:127.0.0.1' })).toMatchObject({ kind: 'loopback' });
+  });
+
+  test.each([
+    [{ host, origin: 'https://evil.example' }, false],
+    [{ host, origin: 'null' }, false],
+    [{ host, 'sec-fetch-site': 'cross-site' }, false],
+    [{ host, 'sec-fetch-site': 'same-site' }, false],
+    [{ host, origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' }, true],
+    [{ host }, true],
+  ])('a change by a page with %j: let through %s', (headers: Readonly<Record<string, string>>, isLet) => {
+    const trying = () => identify(headers, { isChange: true });
+    if (isLet) expect(trying()).toMatchObject({ kind: 'loopback' });
+    else expect(trying).toThrow(/page of another host/);
+  });
+
+  test.each([
+    ['0.0.0.0', {}, false],
+    ['10.1.2.3', {}, false],
+    ['::', {}, false],
+    ['0.0.0.0', { tokens: tokensOfRoles }, true],
+    ['0.0.0.0', { trustedProxies: ['10.0.0.1'] }, true],
+    ['localhost', {}, true],
+    ['::1', {}, true],
+  ])('an address that others reach is refused without tokens and proxies: %s, %j: %s', (named, settings, isTaken) => {
+    const trying = () => new Access(() => ({ ...settingsHere, ...settings, host: named }));
+    if (isTaken) expect(trying()).toBeInstanceOf(Access);
+    else expect(trying).toThrow(UsageError);
+  });
+
+  const proxied: Partial<HttpSettings> = { trustedProxies: ['10.1.0.0/16'], users: { anna: 'delete', per: 'read' } };
+  const asUser = (name: string, settings = proxied, remoteAddress = '10.1.0.4') =>
+    identify({ host: 'wells.example', 'x-forwarded-user': name }, { settings, remoteAddress });
+
+  test('a user counts from a trusted proxy alone, with the role that the configuration gives', () => {
+    expect(asUser('anna')).toMatchObject({ kind: 'user', actor: 'anna (proxy)', role: 'delete' });
+    expect(asUser('per')).toMatchObject({ role: 'read' });
+    expect(() => asUser('anna', proxied, '10.2.0.4')).toThrow(/token/);
+    expect(() => asUser('someone')).toThrow(/no role/);
+    expect(() => asUser('constructor')).toThrow(/no role/);
+    expect(asUser('someone', { ...proxied, otherUsers: 'read' })).toMatchObject({ role: 'read' });
+    // The client sent the header too.
+    expect(() => asUser('anna, someone', { ...proxied, otherUsers: 'read' })).toThrow(/no role/);
+  });
+
+  test('a host with a trusted proxy is not open to programs on it', () => {
+    expect(() => identify({ host }, { settings: proxied })).toThrow(/token/);
+  });
+
+  test.each<[Role, boolean]>([
+    ['read', true],
+    ['operate', false],
+  ])('a token that leaves the configuration, or becomes lesser (%s), is refused within 5 s', (role, isStill) => {
+    let now = 0;
+    let tokens = tokensOfRoles;
+    const access = new Access(
+      () => ({ ...settingsHere, tokens }),
+      () => now,
+    );
+    const caller = { headers: { authorization: 'Bearer operate' }, remoteAddress: '10.0.0.1', isChange: false };
+    const identity = { ...access.identify(caller), role };
+    tokens = tokensOfRoles.map((token) => (token.name === 'operate' ? { ...token, role: 'read' } : token));
+    now = 5_000;
+    expect(access.isStill(identity)).toBe(isStill);
+    tokens = [];
+    now = 10_000;
+    expect(access.isStill(identity)).toBe(false);
+    expect(() => access.identify(caller)).toThrow(/not known/);
+    // The last token is gone: that opens nothing.
+    expect(() => access.identify({ ...caller, headers: { host }, remoteAddress: '127.0.0.1' })).toThrow(/token/);
+  });
+
+  test('a configuration that cannot be read leaves who was known', () => {
+    let [now, isBroken] = [0, false];
+    const access = new Access(
+      () => {
+        if (isBroken) throw new UsageError('the configuration has a fault');
+        return { ...settingsHere, tokens: tokensOfRoles };
+      },
+      () => now,
+    );
+    [now, isBroken] = [5_000, true];
+    const caller = { headers: { authorization: 'Bearer read' }, remoteAddress: '10.0.0.1', isChange: false };
+    expect(access.identify(caller)).toMatchObject({ name: 'read', role: 'read' });
+  });
+});
+
+test('a caller may ask so often in a minute, and a stranger less; each is told when to ask again', async () => {
+  await using server = await startConsoleOf(home, { http: { requestsPerMinute: 5, tokens: tokensOfRoles } });
+  const statuses = async (token: string, count: number) => {
+    const found: number[] = [];
+    for (let n = 0; n < count; n += 1) {
+      const response = await server.ask('/api/v1/openapi.json', { token });
+      await response.text();
+      found.push(response.status);
+    }
+    return found;
+  };
+  expect(await statuses('read', 6)).toEqual([200, 200, 200, 200, 200, 429]);
+  expect(await statuses('operate', 1)).toEqual([200]);
+  expect((await statuses('wrong', 31)).at(-1)).toBe(429);
+  const refused = await server.ask('/api/v1/openapi.json', { token: 'read' });
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ code: 'too-many-requests', status: 429 });
+});
