@@ -3,7 +3,14 @@ import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import { DAY_MS } from '../../core/time/window.ts';
-import { AbortedError, AccessError, NotFoundError, ServiceHoldError, WellsyncError } from '../../core/base/errors.ts';
+import {
+  AbortedError,
+  AccessError,
+  NotFoundError,
+  ServiceHoldError,
+  UsageError,
+  WellsyncError,
+} from '../../core/base/errors.ts';
 import { shownService } from '../../core/base/service-key.ts';
 import { listed } from '../../core/base/text.ts';
 import { checkServiceReach } from '../../service/reach.ts';
@@ -52,8 +59,17 @@ function reachable(config: Config): Finding {
 async function askWithToken(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
   const { service } = config;
   const once = { ...config, service: { ...service, retry: { ...service.retry, attempts: 1 } } };
-  await using app = createApp(once, { lockWaitMs: 1_000 });
-  const well = await knownWell(app, uwi);
+  try {
+    await using app = createApp(once, { lockWaitMs: 1_000 });
+    return await askFor(app, config, await knownWell(app, uwi));
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    // The address of the warehouse, or the list of wells in the configuration.
+    return [reachable(config), warning('access', `${tokenText(config)}: not tried, since ${error.message}`, error)];
+  }
+}
+
+async function askFor(app: App, config: Config, well: string | undefined): Promise<readonly Finding[]> {
   try {
     await ask(app, well ?? unknownWell);
     const answered = ok(
@@ -103,13 +119,17 @@ async function knownWell(app: App, uwi: string | undefined): Promise<string | un
   const { warehouse, config } = app;
   if (uwi !== undefined) return uwi;
   // Another check tells why the warehouse cannot be read.
-  const known = (await warehouse.isStored()) ? await warehouse.dailyProduction.uwis().catch(() => []) : [];
+  const known = await wellsOf(warehouse).catch(() => []);
   if (known[0] !== undefined) return known[0];
   const { wells: names, wellsFile: file } = config.export;
   if (names.length === 0 && file === undefined) return undefined;
   const calledBy = { names: 'uwi', file: 'uwi', known: 'uwi' };
   const none = { names: [], file: undefined, calledBy };
   return (await targetsFrom(uwiKind, none, { names, file }, Readable.from([]))).names[0];
+}
+
+async function wellsOf(warehouse: App['warehouse']): Promise<readonly string[]> {
+  return (await warehouse.isStored()) ? warehouse.dailyProduction.uwis() : [];
 }
 
 function tokenText({ service: { token, tokenFile, oauth, tls } }: Config): string {

@@ -28,8 +28,10 @@ export async function checkWarehouse(app: App): Promise<Finding> {
     });
   }
   // The check itself would create the warehouse.
-  if (!(await warehouse.isStored()))
+  if (!(await warehouse.isStored())) {
+    await warehouse.tryMaking();
     return ok('warehouse', `${warehouse.location}, not there yet: the first run makes it`);
+  }
   try {
     return await usedWarehouse(app);
   } catch (error) {

@@ -58,6 +58,7 @@ function warehouseOf(file: DatabaseFile): Warehouse {
         const [row] = await readRows<{ rows: number }>(connection, 'SELECT count(*) AS rows FROM daily_production');
         return { engine: `DuckDB ${version()}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
       }),
+    tryMaking: () => Promise.resolve(),
     tryWriting: () => tryWriting(file),
     query: (sql, use, signal) =>
       file.read(async (connection) => {

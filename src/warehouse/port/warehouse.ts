@@ -49,6 +49,8 @@ export interface Warehouse {
   isStored(): Promise<boolean>;
   /** Opens and migrates the warehouse to the schema of this version, and describes it. */
   check(): Promise<{ readonly engine: string; readonly schemaVersion: number; readonly dailyProductionRows: number }>;
+  /** Makes a warehouse in a transaction that is rolled back, where that takes rights of a server. For one that is not there yet. */
+  tryMaking(): Promise<void>;
   /** Writes to the warehouse in a transaction that is rolled back. For a warehouse that exists. */
   tryWriting(): Promise<void>;
   /**

@@ -64,7 +64,8 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
         );
         return { engine: `PostgreSQL ${row?.version ?? ''}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
       }),
-    tryWriting: () => tryWriting(database),
+    tryMaking: () => database.onTrial((session) => makeOnTrial(session, location)),
+    tryWriting: () => database.onTrial(writeOnTrial),
     query: (sql, use, signal) =>
       database.readOnce(async (session) => {
         await requireWarehouse(session, location);
@@ -87,17 +88,18 @@ function noFile(what: string, hint: string): UsageError {
   return new UsageError(`a warehouse in PostgreSQL ${what}`, { hint });
 }
 
-/** The error rolls the transaction back. */
-async function tryWriting(database: PostgresDatabase): Promise<void> {
-  const rolledBack = new Error('written, and rolled back');
-  try {
-    await database.transact(async (session) => {
-      await session.run(`INSERT INTO run_target VALUES ('written on trial', 0, 'none')`);
-      throw rolledBack;
-    });
-  } catch (error) {
-    if (error !== rolledBack) throw error;
-  }
+/** Every merge makes such tables, which takes a right of its own. */
+const temporaryTable = 'CREATE TEMP TABLE made_on_trial (n INTEGER) ON COMMIT DROP';
+
+async function makeOnTrial(session: PostgresSession, location: string): Promise<void> {
+  await refuseHalfCopy(session, location);
+  await migrate(session, location);
+  await session.run(temporaryTable);
+}
+
+async function writeOnTrial(session: PostgresSession): Promise<void> {
+  await session.run(`INSERT INTO run_target VALUES ('written on trial', 0, 'none')`);
+  await session.run(temporaryTable);
 }
 
 function ledgerOf(database: PostgresDatabase): Ledger {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { generatedDaily } from '../../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
-import { databaseOfRole, postgresLack } from '../../support/postgres/database.ts';
+import { databaseOfRole, postgresLack, readerOf } from '../../support/postgres/database.ts';
 
 const lack = await postgresLack('newest');
 const daysOf = ['--from', '2024-01-01', '--to', '2024-03-01'];
@@ -30,6 +30,11 @@ async function contentOf(home: CliHome): Promise<readonly string[]> {
   return answers.map(({ stdout }) =>
     stdout.replaceAll(/,"(?:inserted_run_id|changed_run_id|changed_at)":"[^"]*"/g, ''),
   );
+}
+
+function findingOf(stdout: string, part: string): Readonly<Record<string, unknown>> | undefined {
+  const { findings } = JSON.parse(stdout) as { readonly findings: ReadonlyArray<Readonly<Record<string, unknown>>> };
+  return findings.find((finding) => finding['part'] === part);
 }
 
 describe.skipIf(lack !== undefined)(`a warehouse in PostgreSQL${lack === undefined ? '' : ` (${lack})`}`, () => {
@@ -93,6 +98,68 @@ describe.skipIf(lack !== undefined)(`a warehouse in PostgreSQL${lack === undefin
     expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/is not empty/)]);
     const toFile = await inFile.here(['warehouse', 'copy', url, 'duckdb:x']);
     expect([toFile.code, toFile.stderr]).toEqual([2, expect.stringMatching(/to PostgreSQL alone/)]);
+  });
+
+  test('G10: lets a reader ask all that is for readers, by the rights that the documents name, and write nothing', async () => {
+    await using server = await startTestingServer({
+      data: generatedDaily({ seed: 5, wells: 2, fromDay: '2024-01-01', toDay: '2024-03-01' }),
+    });
+    const database = await databaseOfRole();
+    await using home = await cliHome(server.url, { warehouseUrl: database.url });
+    await exported(home);
+    await using reader = await cliHome(server.url, { warehouseUrl: await readerOf(database) });
+    expect(await contentOf(reader)).toEqual(await contentOf(home));
+    const tables = ['daily_production_history', 'quarantine', 'time_series', 'well', 'warehouse', 'schema_version'];
+    const asked = [...tables, 'daily_production_as_known(now())'].map((from) => `SELECT count(*) AS n FROM ${from}`);
+    for (const sql of asked) {
+      const [whole, read] = [await home.here(['query', sql, '--csv']), await reader.here(['query', sql, '--csv'])];
+      expect([read.code, read.stdout], `${sql}: ${read.stderr}`).toEqual([0, whole.stdout]);
+    }
+    const known = await reader.here(['query', asked.at(-1) ?? '', '--csv']);
+    expect(known.stdout).toMatch(/^n\r?\n[1-9]\d+/);
+    for (const sql of ['SELECT count(*) FROM run', 'SELECT count(*) FROM internal.daily_production']) {
+      const { code, stderr } = await reader.here(['query', sql]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/permission denied/)]);
+    }
+  });
+
+  test.each([
+    ['CREATE ON SCHEMA public', 'permission denied for schema public'],
+    ['CREATE ON DATABASE', 'permission denied for database'],
+    ['TEMPORARY ON DATABASE', 'permission denied to create temporary tables'],
+  ])('is tried by the doctor before it is there: %s', async (right, words) => {
+    const { url, name, role, run } = await databaseOfRole();
+    await using home = await cliHome('http://127.0.0.1:9', { warehouseUrl: url });
+    const able = await home.here(['doctor', '--json']);
+    expect(findingOf(able.stdout, 'warehouse')).toMatchObject({
+      status: 'ok',
+      message: expect.stringMatching(/not there yet/),
+    });
+    await run(`REVOKE ${right.replace(/DATABASE$/, `DATABASE ${name}`)} FROM ${role}`);
+    const unable = await home.here(['doctor', '--json']);
+    expect(unable.code).toBe(5);
+    expect(findingOf(unable.stdout, 'warehouse')).toMatchObject({
+      status: 'failed',
+      message: expect.stringContaining(words),
+      hint: expect.stringMatching(/docs\/postgres\.md/),
+    });
+    expect(await run(`SELECT 1 FROM pg_tables WHERE schemaname IN ('public', 'internal')`)).toEqual([]);
+  });
+
+  test.each([
+    ['does not answer', `postgres://etl@127.0.0.1:1/production`],
+    ['is not usable', `postgres://etl@127.0.0.1:99999/production`],
+  ])('keeps the doctor from no other check where it %s', async (words, warehouseUrl) => {
+    await using server = await startTestingServer({
+      data: generatedDaily({ seed: 5, wells: 2, fromDay: '2024-01-01', toDay: '2024-03-01' }),
+    });
+    await using home = await cliHome(server.url, { warehouseUrl });
+    const { code, stdout } = await home.here(['doctor', '--json']);
+    expect(code).toBe(5);
+    expect(findingOf(stdout, 'warehouse')).toMatchObject({ status: 'failed', message: expect.stringContaining(words) });
+    for (const part of ['redis', 'service', 'access', 'disk']) {
+      expect([part, findingOf(stdout, part)?.status]).toEqual([part, expect.stringMatching(/ok|warning/)]);
+    }
   });
 
   test('is not made by a command that only reads', async () => {

@@ -40,25 +40,59 @@ export async function databaseOfTest(release: PostgresRelease = 'newest'): Promi
   return database;
 }
 
+/** The statements of docs/postgres.md that begin with these words, up to the end of their block. */
+export async function documentedGrants(beginning: string): Promise<string> {
+  const document = await readFile('docs/postgres.md', 'utf8');
+  const from = document.indexOf(beginning);
+  if (from < 0) throw new Error(`docs/postgres.md has no ${beginning}`);
+  return document.slice(from, document.indexOf('```', from));
+}
+
 /**
  * As {@link databaseOfTest}, with the address of a role that has just the rights that docs/postgres.md names: its
  * statements are run as they stand there. The address of a role without a `password` of its own holds one.
  */
-export async function databaseOfRole(password?: string): Promise<FreshDatabase> {
-  const database = await databaseOfTest();
+export async function databaseOfRole(
+  password?: string,
+  release: PostgresRelease = 'newest',
+): Promise<FreshDatabase & { readonly role: string }> {
+  const database = await databaseOfTest(release);
   const role = `role_${database.name}`;
-  const usual = 'correct-horse';
-  const secret = password ?? usual;
-  await database.run(`CREATE ROLE ${role} LOGIN PASSWORD '${secret.replaceAll("'", "''")}'`);
-  const document = await readFile('docs/postgres.md', 'utf8');
-  const grants = /REVOKE ALL ON DATABASE[^`]*/.exec(document)?.[0];
-  if (grants === undefined) throw new Error('docs/postgres.md names no rights');
+  const secret = password ?? usualPassword;
+  await createRole(database, role, secret);
+  const grants = await documentedGrants('REVOKE ALL ON DATABASE');
   await database.run(grants.replaceAll('production', database.name).replaceAll('wellsync;', `${role};`));
+  return { ...database, role, url: addressOf(database, role, password === undefined ? usualPassword : undefined) };
+}
+
+/** The address of a reader, with just the rights that docs/postgres.md names for one; after the warehouse was made. */
+export async function readerOf(database: FreshDatabase): Promise<string> {
+  const reader = `reader_${database.name}`;
+  const grants = await documentedGrants('CREATE ROLE reader LOGIN;');
+  await createRole(database, reader, usualPassword);
+  await database.run(
+    grants
+      .slice(grants.indexOf('GRANT'))
+      .replaceAll('DATABASE production', `DATABASE ${database.name}`)
+      .replaceAll('reader', reader),
+  );
+  return addressOf(database, reader, usualPassword);
+}
+
+const usualPassword = 'correct-horse';
+
+async function createRole({ run }: FreshDatabase, role: string, password: string): Promise<void> {
+  await run(`CREATE ROLE ${role} LOGIN PASSWORD '${password.replaceAll("'", "''")}'`);
   onTestFinished(async () => {
-    await database.run(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
+    await run(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
   });
-  const login = password === undefined ? `${role}:${usual}` : role;
-  return { ...database, url: database.url.replace('postgres@', `${login}@`) };
+}
+
+function addressOf({ url }: FreshDatabase, role: string, password: string | undefined): string {
+  const bare = new URL(url);
+  bare.username = role;
+  bare.password = password ?? '';
+  return bare.href;
 }
 
 /** Why this machine has no server of a release; undefined where it has one. */

@@ -96,6 +96,22 @@ export class PostgresDatabase implements SqlDatabase {
     return this.#classified(() => this.#reading(work));
   }
 
+  /** Runs the work without a migration and without the fence, and takes back what it did. */
+  async onTrial(work: Work<void>): Promise<void> {
+    const takenBack = new Error('done, and taken back');
+    const trial = this.#again(() =>
+      this.#inTransaction(async (client) => {
+        await work(await sessionOf(client, this.address));
+        throw takenBack;
+      }),
+    );
+    await this.#classified(() =>
+      trial.catch((error: unknown) => {
+        if (error !== takenBack) throw error;
+      }),
+    );
+  }
+
   #reading<T>(work: Work<T>): Promise<T> {
     return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), 'READ ONLY');
   }
