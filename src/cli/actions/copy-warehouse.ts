@@ -1,4 +1,4 @@
-import { type CopiedRows, copyConfigured } from '../../app/copy-warehouse.ts';
+import { type CopiedRows, copyConfigured, type CopyWatch } from '../../app/copy-warehouse.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
@@ -11,21 +11,32 @@ export async function copyWarehouse(invocation: Invocation<object>): Promise<Exi
   using stop = listenForStop(exitCodes.cancelled);
   const { output, args } = invocation;
   const [from = '', to = ''] = args;
-  let last = '';
   const copied = await copyConfigured(
     configOf(invocation),
     { from, to },
     {
       signal: stop.signal,
-      onStep: (table, what) => {
-        if (table + what !== last) output.say(what === 'copied' ? `Copying ${table} …` : `Compared ${table}.`);
-        last = table + what;
-      },
+      onStep: progressOf((line) => output.say(line)),
     },
   );
   if (output.json) await output.document({ tables: copied });
   else await output.report(copiedText(copied));
   return exitCodes.done;
+}
+
+/** A line for each table, and more for one that takes long. */
+const lineEveryMs = 5_000;
+
+function progressOf(say: (line: string) => void): CopyWatch['onStep'] {
+  let last = { table: '', atMs: 0 };
+  return (table, what, rows, of) => {
+    const atMs = performance.now();
+    if (what === 'compared') say(`Compared ${table}: ${counted(of, 'row')}.`);
+    else if (table !== last.table || atMs - last.atMs >= lineEveryMs || rows === of) {
+      say(`Copied ${figure(rows)} of ${counted(of, 'row')} of ${table}.`);
+      last = { table, atMs };
+    }
+  };
 }
 
 function copiedText(copied: readonly CopiedRows[]): string {

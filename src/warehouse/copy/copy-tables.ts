@@ -26,8 +26,8 @@ export interface CopiedRows extends TableChecksum {
 
 /** What a copy tells, and how it is told to stop. */
 export interface CopyWatch {
-  /** Called after each step with the rows of a table that were copied so far, or compared. */
-  readonly onStep: (table: string, what: 'copied' | 'compared', rows: number) => void;
+  /** Called after each step with the rows of a table that were copied so far, or compared, and the rows that it has. */
+  readonly onStep: (table: string, what: 'copied' | 'compared', rows: number, of: number) => void;
   /** Ends the copy between two steps, with AbortedError. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -156,7 +156,7 @@ async function copyTable(
       await takeStep(session, name, place, next);
       await session.append(targetOf(table), readers, rows);
     });
-    toldOf(watch, name, 'copied', next);
+    toldOf(watch, name, 'copied', next, end);
     place = next;
   }
 }
@@ -210,7 +210,7 @@ async function compareTable(
 ): Promise<CopiedRows> {
   const here = await source.transact((session) => checksumOf(session, table.name, columns));
   const there = await target.transact((session) => checksumOf(session, targetOf(table), columns));
-  toldOf(watch, table.name, 'compared', here.rows);
+  toldOf(watch, table.name, 'compared', there.rows, here.rows);
   if (here.rows === there.rows && here.checksum === there.checksum) return { table: table.name, ...here };
   throw new UsageError(
     `the table ${table.name} has ${here.rows} rows here and ${there.rows} there, or others: the copy does not count`,

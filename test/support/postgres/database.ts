@@ -41,7 +41,7 @@ export async function databaseOfTest(release: PostgresRelease = 'newest'): Promi
 }
 
 /** The statements of docs/postgres.md that begin with these words, up to the end of their block. */
-export async function documentedGrants(beginning: string): Promise<string> {
+async function documentedGrants(beginning: string): Promise<string> {
   const document = await readFile('docs/postgres.md', 'utf8');
   const from = document.indexOf(beginning);
   if (from < 0) throw new Error(`docs/postgres.md has no ${beginning}`);
