@@ -20,7 +20,7 @@ import { addTallies, type MutableCounts, type Tally } from '../../sql/daily/comp
 import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { valueColumns } from '../schema/columns.ts';
 import { stageRows } from './staging.ts';
-import { instant, jsonText, readRows, relationOf } from '../file/sql.ts';
+import { instant, jsonText, readRows, relationOf, runStatement } from '../file/sql.ts';
 import { isAmongKeys, isBetweenInstants } from './bounds.ts';
 
 const windowRelation = relationOf('$1', {
@@ -115,7 +115,7 @@ export async function compareWindows(
   connection: DuckDBConnection,
   windows: readonly WellWindow[],
 ): Promise<readonly ComparedCounts[]> {
-  await connection.run(mergeWindow, [jsonText(windows.map(windowRow))]);
+  await runStatement(connection, mergeWindow, [jsonText(windows.map(windowRow))]);
   await stageRows(connection, windows);
   const known = windows.filter(({ isNew }) => !isNew);
   const tallies = known.length === 0 ? [] : await compareKnown(connection, known, quarantinedOf(windows));
@@ -140,7 +140,7 @@ async function compareKnown(
 ): Promise<readonly Tally[]> {
   await connection.run(compared(known));
   await connection.run(moved(known));
-  if (quarantined.length > 0) await connection.run(accountedFor, [jsonText(quarantined)]);
+  if (quarantined.length > 0) await runStatement(connection, accountedFor, [jsonText(quarantined)]);
   const tallies = await readRows<Tally>(connection, tallyQuery);
   if (!['removed', 'fresh'].every((change) => tallies.some((tally) => tally.change === change))) return tallies;
   await connection.run(replaced);

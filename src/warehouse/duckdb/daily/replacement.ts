@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { named } from '../../sql/daily/row-fields.ts';
 import { rowColumns, valueColumns } from '../schema/columns.ts';
-import { instant, jsonText, readRows } from '../file/sql.ts';
+import { instant, jsonText, readRows, runStatement } from '../file/sql.ts';
 import { dayOfNumber } from '../../sql/session.ts';
 import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
 import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
@@ -56,20 +56,20 @@ export async function replaceWindows(
   const noticed = [runId, BigInt(atMs)];
   const known = windows.filter(({ isNew }) => !isNew);
   const held = windows.flatMap(({ held: isHeld }, index) => (isHeld ? [index] : []));
-  if (held.length > 0) await connection.run(heldRows, [jsonText(held)]);
+  if (held.length > 0) await runStatement(connection, heldRows, [jsonText(held)]);
   const [updated, removed, inserted] = [
     sumOf(windows, 'updated'),
     sumOf(windows, 'removed'),
     sumOf(windows, 'inserted'),
   ];
-  if (updated + removed > 0) await connection.run(history(known), noticed);
+  if (updated + removed > 0) await runStatement(connection, history(known), noticed);
   if (removed > 0) await connection.run(removal(known));
-  if (updated > 0) await connection.run(update(known), noticed);
-  if (inserted > 0) await connection.run(insertionOf(windows, known.length > 0), noticed);
+  if (updated > 0) await runStatement(connection, update(known), noticed);
+  if (inserted > 0) await runStatement(connection, insertionOf(windows, known.length > 0), noticed);
   if (updated + removed + inserted === 0) return;
   const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;
   const months = monthsOf(windows.filter(({ isNew }) => isNew));
-  await connection.run(touchedMonths(days), [BigInt(atMs), jsonText(months)]);
+  await runStatement(connection, touchedMonths(days), [BigInt(atMs), jsonText(months)]);
 }
 
 /**

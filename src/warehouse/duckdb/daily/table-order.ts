@@ -6,7 +6,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { StorageOrder, TableOrder } from '../../port/table-order.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
-import { readRows } from '../file/sql.ts';
+import { readRows, runStatement } from '../file/sql.ts';
 
 /** Rows that one step rewrites, unless a single well has more: a row group of them exceeds 64 MB of engine memory. */
 const rowsInStep = 40_000;
@@ -78,7 +78,9 @@ function fitting<Well extends { readonly rows: number }>(wells: readonly Well[])
 }
 
 async function keepPlace(connection: DuckDBConnection, place: number | null): Promise<void> {
-  await connection.run('UPDATE warehouse SET order_place = $1 WHERE order_place IS DISTINCT FROM $1', [place]);
+  await runStatement(connection, 'UPDATE warehouse SET order_place = $1 WHERE order_place IS DISTINCT FROM $1', [
+    place,
+  ]);
 }
 
 async function rewrite(

@@ -10,7 +10,7 @@ import { JsonText } from '../../sql/json-text.ts';
 import type { SqlDialect, SqlSession, SqlValue } from '../../sql/session.ts';
 import { appendRows } from './append-rows.ts';
 import { DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId } from './engine.ts';
-import { readRows, relationOf, streamRows } from './sql.ts';
+import { readRows, relationOf, runStatement, streamRows } from './sql.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
 const dialect: SqlDialect = {
@@ -40,7 +40,7 @@ export function sessionOf(connection: DuckDBConnection): SqlSession {
     dialect,
     rows: (sql, values) => readRows(connection, sql, bound(values)),
     stream: (sql, values) => streamRows(connection, sql, bound(values)),
-    run: async (sql, values) => (await connection.run(sql, bound(values))).rowsChanged,
+    run: async (sql, values) => (await runStatement(connection, sql, bound(values))).rowsChanged,
     append: (table, columns, records) =>
       appendRows(
         connection,
