@@ -8,7 +8,7 @@ import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
-import { pageRowsOf, ProfileInUse } from './profile.ts';
+import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { ReadingPlaces } from './reading-places.ts';
 import { readWindow } from './read-window.ts';
 import { RowBudget, type RowReservation } from './row-budget.ts';
@@ -19,10 +19,11 @@ import { expectedRows, planGaps, planWindows, windowSpecSchema } from './plan.ts
 export const dailyProductionJobName = dailyProduction.name;
 export const gapsJobName = dailyProductionGaps.name;
 
-/** Two jobs, for the windows that are due and for the gaps. They share one row budget. */
+/** Two jobs, for the windows that are due and for the gaps. They share one row budget, and the places of readings. */
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
   const places = new ReadingPlaces(readersOf(settings));
+  const profilesByRun = new ProfilesInUse();
   let chunks = 0;
   const shared = {
     queue: 'export',
@@ -30,7 +31,10 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     varyingParams: ['nowMs'],
     readsUpToRequest: ({ toMs }) => toMs === undefined,
     takesTargets: true,
-    work: (chunk, context) => workWindows({ ...context, settings, budget, places, chunkNo: (chunks += 1) }, chunk),
+    work: (chunk, context) => {
+      const own = { ...context, settings, budget, places, chunkNo: (chunks += 1) };
+      return profilesByRun.during(chunk.runId, context, (profiles) => workWindows({ ...own, profiles }, chunk));
+    },
   } satisfies Partial<Job<DailyProductionParams>>;
   return [
     {
@@ -67,10 +71,9 @@ async function workWindows(
   context: ExportContext,
   chunk: ChunkOfWork<DailyProductionParams>,
 ): Promise<readonly UnsettledUnit[]> {
-  const profiles = await ProfileInUse.load(context, chunk.runId);
   const givenBack = new Map<number, number>();
   const unread = new Map<number, number>();
-  const shared = { ...context, profiles, givenBack, unread };
+  const shared = { ...context, givenBack, unread };
   const left = await readWindows(chunk.units, chunk, shared);
   const again = chunk.units.filter(({ unit }) => givenBack.has(unit));
   const forAll = left.find(({ error }) => isForAll(error));
@@ -82,17 +85,18 @@ async function workWindows(
   return settleUnknown([...left, ...leftAgain], settle, chunk, context, unread);
 }
 
-/** What all chunks of the process share, and the chunk's own number. */
+/** What the chunks of the process share, and the chunk's own number. */
 interface ExportContext extends JobContext {
   readonly settings: DailyProductionSettings;
   readonly budget: RowBudget;
   readonly places: ReadingPlaces;
+  /** Of the chunks of the run. */
+  readonly profiles: ProfileInUse;
   /** Number of the chunk among those that the process began. */
   readonly chunkNo: number;
 }
 
 interface WindowsContext extends ExportContext {
-  readonly profiles: ProfileInUse;
   /** The requests of windows that the warehouse gave back, by unit. */
   readonly givenBack: Map<number, number>;
   /** The requests of windows that could not be read, by unit. */

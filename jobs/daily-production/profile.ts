@@ -34,14 +34,37 @@ interface Learnt {
   readonly requests: number;
 }
 
-/** For one chunk. Of all chunks of a run one probes the service, and once, so that a probe that fails costs little. */
+/** The profiles in use by runs: the chunks of a run that this process works at a time share one. */
+export class ProfilesInUse {
+  readonly #byRun = new Map<string, { readonly loaded: Promise<ProfileInUse>; chunks: number }>();
+
+  /** Works a chunk of the run with its profile. */
+  async during<Result>(
+    runId: string,
+    context: ProfileContext,
+    work: (profile: ProfileInUse) => Promise<Result>,
+  ): Promise<Result> {
+    const shared = this.#byRun.get(runId) ?? { loaded: ProfileInUse.load(context, runId), chunks: 0 };
+    this.#byRun.set(runId, shared);
+    shared.chunks += 1;
+    try {
+      return await work(await shared.loaded);
+    } finally {
+      shared.chunks -= 1;
+      if (shared.chunks === 0) this.#byRun.delete(runId);
+    }
+  }
+}
+
+/** Of all processes that work a run one probes the service, and once, so that a probe that fails costs little. */
 export class ProfileInUse {
   readonly #context: ProfileContext;
   readonly #runId: string;
   #profile: ServiceProfile | undefined;
   /** A stored profile that did not fit. */
   #outdated: ServiceProfile | undefined;
-  #probe: 'open' | 'done' | 'of-another-chunk' = 'open';
+  #probe: 'open' | 'done' | 'elsewhere' = 'open';
+  #isSought = false;
   /** Requests of a probe that no reading has reported. */
   #requests = 0;
 
@@ -61,9 +84,9 @@ export class ProfileInUse {
   }
 
   /**
-   * Learns from a reading: drops a profile that did not fit. Without a profile it takes the one that another chunk of
-   * the run has found, or probes the service by the well of the reading, and stores the result. A failed probe stops no
-   * export. Throws AbortedError, and errors of the warehouse.
+   * Learns from a reading: drops a profile that did not fit. Without a profile it takes the one that another process has
+   * found for the run, or probes the service by the well of the reading, and stores the result; meanwhile other readings
+   * go on without one. A failed probe stops no export. Throws AbortedError, and errors of the warehouse.
    */
   async learn({ reading, profile, uwi, timeZone }: ReadByProfile, signal: AbortSignal): Promise<Learnt> {
     // A reading that began with an older profile says nothing about a newer one.
@@ -97,12 +120,22 @@ export class ProfileInUse {
   }
 
   async #seek(request: ProbeRequest, found: ReadFindings, signal: AbortSignal): Promise<readonly string[]> {
+    if (this.#isSought) return [];
+    this.#isSought = true;
+    try {
+      return await this.#find(request, found, signal);
+    } finally {
+      this.#isSought = false;
+    }
+  }
+
+  async #find(request: ProbeRequest, found: ReadFindings, signal: AbortSignal): Promise<readonly string[]> {
     if (this.#probe === 'open') {
       const isOurs = await this.#context.ledger.profiles.claimProbe(this.#runId, this.#context.now());
-      this.#probe = isOurs ? 'done' : 'of-another-chunk';
+      this.#probe = isOurs ? 'done' : 'elsewhere';
       if (isOurs) return this.#probeBy(request, found, signal);
     }
-    if (this.#probe === 'of-another-chunk') {
+    if (this.#probe === 'elsewhere') {
       const { service } = this.#context;
       const kept = await keptProfile(service.baseUrl, this.#context);
       if (kept?.probedAtMs !== this.#outdated?.probedAtMs) this.#profile = kept;
