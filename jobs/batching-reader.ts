@@ -15,7 +15,10 @@ export interface GatheredWork<Reading> {
   weigh(reading: Reading): number;
   /** Limit of a batch before it is committed; readers wait meanwhile (G8). */
   readonly maxWeight: number;
-  /** The shared budget for readings, if there is one: a batch is committed early while the budget is short. */
+  /**
+   * The shared budget for readings, if there is one: while it is short, a batch is committed early, unless one is under
+   * way that will give back its own room. Many small batches would cost more than the wait.
+   */
   readonly room?: {
     readonly isShort: boolean;
     /** Returns a function that ends the calls. */
@@ -39,6 +42,8 @@ class Gathering<Reading> {
   #batched: { readonly unit: PlannedUnit; readonly reading: Reading }[] = [];
   #weight = 0;
   #committing: Promise<void> = Promise.resolve();
+  /** Batches that are committed, or wait for it. */
+  #commits = 0;
   /** An error that every further unit would meet as well: no further unit is begun. */
   #forAll: unknown;
 
@@ -48,7 +53,7 @@ class Gathering<Reading> {
 
   async run(units: readonly PlannedUnit[]): Promise<readonly UnsettledUnit[]> {
     const next = units.values();
-    const leave = this.#work.room?.whenShort(() => void this.#commitGathered());
+    const leave = this.#work.room?.whenShort(() => void this.#commitEarly());
     const readers = Array.from({ length: this.#work.concurrency }, async () => {
       for (const unit of next) await this.#read(unit);
     });
@@ -67,7 +72,8 @@ class Gathering<Reading> {
       const reading = await this.#work.read(unit);
       this.#batched.push({ unit, reading });
       this.#weight += this.#work.weigh(reading);
-      if (this.#weight >= this.#work.maxWeight || this.#work.room?.isShort) await this.#commitGathered();
+      if (this.#weight >= this.#work.maxWeight) await this.#commitGathered();
+      else if (this.#work.room?.isShort) await this.#commitEarly();
     } catch (error) {
       if (isForAll(error)) this.#forAll = error;
       this.#leave(unit, error);
@@ -79,17 +85,24 @@ class Gathering<Reading> {
     this.#left.push({ unit, error });
   }
 
+  async #commitEarly(): Promise<void> {
+    if (this.#commits === 0) await this.#commitGathered();
+  }
+
   #commitGathered(): Promise<void> {
     const entries = this.#batched;
     this.#batched = [];
     this.#weight = 0;
+    if (entries.length === 0) return this.#committing;
+    this.#commits += 1;
     this.#committing = this.#committing.then(async () => {
-      if (entries.length === 0) return;
       try {
         await this.#work.commit(entries.map(({ reading }) => reading));
       } catch (error) {
         for (const { unit } of entries) this.#leave(unit, error);
       }
+      this.#commits -= 1;
+      if (this.#work.room?.isShort) void this.#commitEarly();
     });
     return this.#committing;
   }

@@ -78,7 +78,13 @@ async function work(
     budget,
     maxWeight,
     inMemory,
-  }: { readonly budget: RowBudget; readonly maxWeight: number; readonly inMemory: InMemory },
+    commitTurns = 1,
+  }: {
+    readonly budget: RowBudget;
+    readonly maxWeight: number;
+    readonly inMemory: InMemory;
+    readonly commitTurns?: number;
+  },
 ): Promise<readonly number[]> {
   const commits: number[] = [];
   const units = readings.map((_, unit) => ({ unit, chunk: 0, target: '', spec: null }));
@@ -101,7 +107,7 @@ async function work(
       return { rows, reservation };
     },
     async commit(batched) {
-      await turn();
+      for (let turns = 0; turns < commitTurns; turns += 1) await turn();
       commits.push(batched.length);
       for (const { rows, reservation } of batched) {
         inMemory.go(rows);
@@ -141,6 +147,13 @@ it('readings that bring far less than they reserved are committed together, thou
   const readings = Array.from({ length: 200 }, () => [50, [1]] as const);
   const how = { budget: new RowBudget(100), maxWeight: 20, inMemory: new InMemory() };
   expect(await work({ readings, concurrency: 8 }, how)).toHaveLength(200 / 20);
+});
+
+it('while a batch is committed, others wait for its room, and no small ones are cut beside it', async () => {
+  const readings = Array.from({ length: 120 }, () => [10, [10]] as const);
+  const how = { budget: new RowBudget(100), maxWeight: 60, inMemory: new InMemory(), commitTurns: 20 };
+  const commits = await work({ readings, concurrency: 8 }, how);
+  expect(commits.length).toBeLessThanOrEqual(120 / 3);
 });
 
 it('a reading that pauses goes on with what others give back, and an abort ends its pause', async () => {
