@@ -37,7 +37,7 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
       }),
     settleUnknown: (unknown) => file.transact((connection) => settleUnknown(sessionOf(connection), wellRows, unknown)),
     commit: async (batch) =>
-      batch.windows.length === 0 ? [] : file.transact((connection) => commitBatch(tablesOf(connection), batch)),
+      batch.windows.length === 0 ? [] : file.transact((connection) => commitBatch(tablesOf(connection), batch), 'long'),
     restatements: (question, use) =>
       file.transact((connection) => use(readRestatements(sessionOf(connection), question))),
   };

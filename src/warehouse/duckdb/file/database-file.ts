@@ -23,6 +23,7 @@ import { openFile, type FileSettings, type OpenFile } from './open-file.ts';
 import { sessionOf } from './session.ts';
 import { inTransaction } from './sql.ts';
 import { isWaitedFor } from './waiting-sign.ts';
+import { type WorkLength, WorkLine } from './work-line.ts';
 
 const idleMs = 500;
 /** Closing and opening take a tenth of it and more. */
@@ -46,9 +47,10 @@ export interface DatabaseFile {
   readonly service: ServiceIdentity | undefined;
   /**
    * Runs the work in one transaction on a file of this version's schema. Makes the file at the first call; throws
-   * WarehouseGoneError if it is removed or replaced later, also for a transaction that went into the removed file.
+   * WarehouseGoneError if it is removed or replaced later, also for a transaction that went into the removed file. Long
+   * work lets short work, the default, go first.
    */
-  transact<T>(work: Work<T>): Promise<T>;
+  transact<T>(work: Work<T>, length?: WorkLength): Promise<T>;
   /**
    * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
    * to another service (G11); such an error is passed to `onTakenOver`, and so is a WarehouseGoneError.
@@ -98,13 +100,13 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     fence: (epoch, onTakenOver) => {
       fence = { epoch, onTakenOver };
     },
-    transact: async (work) => {
+    transact: async (work, length = 'short') => {
       const fenced: typeof work = async (connection) => {
         if (fence !== undefined) await requireEpoch(sessionOf(connection), fence, service);
         return work(connection);
       };
       try {
-        return await sessions().transact(fenced);
+        return await sessions().transact(fenced, length);
       } catch (error) {
         if (error instanceof WarehouseGoneError) fence?.onTakenOver(error);
         throw error;
@@ -138,8 +140,7 @@ function requireFile(path: string): void {
 class Sessions {
   readonly #settings: FileSettings;
   #abort = new AbortController();
-  /** Settles when the last queued work has ended. */
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #line = new WorkLine();
   #open: (OpenFile & { readonly sinceMs: number }) | undefined;
   #idleTimer: Timer | undefined;
   #pauseMs = 0;
@@ -150,8 +151,8 @@ class Sessions {
     this.#settings = settings;
   }
 
-  async transact<T>(work: Work<T>): Promise<T> {
-    return this.#afterOthers(async () => {
+  async transact<T>(work: Work<T>, length: WorkLength): Promise<T> {
+    return this.#inTurn(async () => {
       try {
         this.#requireSameFile();
         const file = (this.#open ??= await this.#openForWriting());
@@ -164,11 +165,11 @@ class Sessions {
       } finally {
         await this.#releaseInTime();
       }
-    });
+    }, length);
   }
 
   async read<T>(work: Work<T>): Promise<T> {
-    return this.#afterOthers(async () => {
+    return this.#inTurn(async () => {
       await this.#close();
       requireFile(this.#settings.path);
       const file = await openFile(this.#settings, 'READ_ONLY', this.#abort.signal);
@@ -181,7 +182,7 @@ class Sessions {
   }
 
   async foldLog(): Promise<void> {
-    return this.#afterOthers(async () => {
+    return this.#inTurn(async () => {
       await this.#close();
       await foldLog(this.#settings, this.#abort.signal);
     });
@@ -189,18 +190,16 @@ class Sessions {
 
   async end(): Promise<void> {
     this.#abort.abort();
-    await this.#afterOthers(() => this.#close());
+    // After all work that waits, long work too.
+    await this.#inTurn(() => this.#close(), 'long');
     this.#abort = new AbortController();
   }
 
-  async #afterOthers<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#tail.then(async () => {
+  #inTurn<T>(work: () => Promise<T>, length?: WorkLength): Promise<T> {
+    return this.#line.do(async () => {
       this.#idleTimer?.cancel();
       return work();
-    });
-    // The caller gets the error; the next work must not.
-    this.#tail = result.catch(() => undefined);
-    return result;
+    }, length);
   }
 
   /** The engine would make a new, empty file; and one that is open goes on in a removed file without an error. */
@@ -236,7 +235,7 @@ class Sessions {
     const heldMs = performance.now() - this.#open.sinceMs;
     const isWanted = heldMs >= leastHoldMs && isWaitedFor(this.#settings.path);
     if (!isWanted && heldMs < maxHoldMs) {
-      this.#idleTimer = after(idleMs, () => void this.#afterOthers(() => this.#close()));
+      this.#idleTimer = after(idleMs, () => void this.#inTurn(() => this.#close()));
       return;
     }
     await this.#close();
