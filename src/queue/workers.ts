@@ -22,6 +22,7 @@ import { connectRedis, type RedisHandle } from './redis/connection.ts';
 import { keyPrefix } from './redis/settings.ts';
 import { redisOutage } from './redis/fault.ts';
 import { RedisWatch } from './redis/watch.ts';
+import { RepeatedLines } from './repeated-lines.ts';
 
 /**
  * A killed worker's item restarts within lockDuration + stalledInterval, 8 to 13 s as measured in docs/queue.md section
@@ -73,6 +74,7 @@ class QueueWorkers implements RunningWorkers {
   readonly #queues: readonly Queue[];
   readonly #outages: OutageRecord;
   readonly #watch: RedisWatch;
+  readonly #lines = new RepeatedLines();
   #isStopping = false;
 
   constructor(redis: RedisHandle, { address, settings, handlers, log, outages }: WorkersOptions) {
@@ -180,8 +182,12 @@ class QueueWorkers implements RunningWorkers {
   #noteError(error: Error): void {
     if (this.#watch.noteOfWorker(error)) return;
     const because = lockFaultOf(error);
-    if (because === undefined) this.#log.warn({ because: error.message }, 'the queue reports a fault');
-    else this.#log.debug({ because }, 'an item lost its lock: it may be worked twice, which changes nothing');
+    if (because === undefined) {
+      this.#lines.tell(error.message, (leftOut) => {
+        const fields = leftOut === 0 ? {} : { leftOut };
+        this.#log.warn({ because: error.message, ...fields }, 'the queue reports a fault');
+      });
+    } else this.#log.debug({ because }, 'an item lost its lock: it may be worked twice, which changes nothing');
   }
 
   async #coordinate(job: QueueJob<{ runId: string }>, token?: string, signal = neverAborted()): Promise<void> {

@@ -45,6 +45,12 @@ export function connectionFault(cause: unknown): { readonly reason: string; read
   // At the start it is told more closely than in the middle of the work.
   if (/ECONNREFUSED/.test(words)) return { reason: 'nothing answers there', hint };
   if (/ENOTFOUND|EAI_AGAIN/.test(words)) return { reason: 'its host name is not known', hint };
+  if (/ETIMEDOUT/.test(words)) {
+    return {
+      reason: 'it does not answer',
+      hint: 'See whether a firewall lies between, and whether that port speaks TLS (rediss://) or not (redis://).',
+    };
+  }
   if (/ECONNRESET|socket hang up/.test(words)) {
     return {
       reason: 'it ends the connection',
