@@ -55,10 +55,34 @@ const clientCredentials = z
   });
 
 /** A folder, or a part of a bucket; a user, a password or a query has no place in it (G10). */
-const sharedFilesUrl = text.regex(
+const storeUrl = text.regex(
   /^(?:(?:file:\/\/)?\/[^\0?#]*|s3:\/\/[a-z0-9][\w.-]{1,61}[a-z0-9](?:\/[\w.=+-]+)*\/?)$/i,
   'must be an absolute path, file:///PATH or s3://BUCKET/PREFIX',
 );
+
+/** A folder, or an S3-compatible store. */
+const store = {
+  url: storeUrl.optional(),
+  endpoint: httpUrl('https://minio.example.com:9000').optional(),
+  region: text.regex(/^[\w-]+$/, 'must be the name of a region, such as eu-north-1').optional(),
+  pathStyle: z.boolean().optional(),
+};
+
+interface StoreSettings {
+  readonly url?: string | undefined;
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  readonly pathStyle?: boolean | undefined;
+}
+
+function isStore({ url, endpoint, region, pathStyle }: StoreSettings): boolean {
+  return url?.startsWith('s3://') === true || [endpoint, region, pathStyle].every((each) => each === undefined);
+}
+
+const notOfS3 = {
+  error: 'endpoint, region and pathStyle are for an address that begins with s3://',
+  path: ['url'],
+};
 
 const day = z.iso.date({ error: 'must be a day, such as 1990-01-01' });
 
@@ -169,21 +193,16 @@ export const configSchema = z
         lockWaitMs: ms(60_000),
       })
       .prefault({}),
-    files: z
+    files: z.strictObject(store).refine(isStore, notOfS3).prefault({}),
+    feed: z
       .strictObject({
-        url: sharedFilesUrl.optional(),
-        endpoint: httpUrl('https://minio.example.com:9000').optional(),
-        region: text.regex(/^[\w-]+$/, 'must be the name of a region, such as eu-north-1').optional(),
-        pathStyle: z.boolean().optional(),
+        ...store,
+        format: z.enum(['parquet', 'csv']).default('parquet'),
+        afterRuns: z.boolean().default(true),
+        maxMonths: count(24),
+        keepHours: z.number().min(1, 'must be at least 1: readers need time for what they have begun').default(48),
       })
-      .refine(
-        ({ url, ...ofS3 }) =>
-          url?.startsWith('s3://') === true || Object.values(ofS3).every((each) => each === undefined),
-        {
-          error: 'endpoint, region and pathStyle are for an address that begins with s3://',
-          path: ['url'],
-        },
-      )
+      .refine(isStore, notOfS3)
       .prefault({}),
     inbox: z
       .strictObject({
@@ -310,6 +329,7 @@ export const environmentSettings = {
   PGPASSWORD: ['warehouse', 'password'],
   WELLSYNC_DATA_DIR: ['dataDir'],
   WELLSYNC_FILES_URL: ['files', 'url'],
+  WELLSYNC_FEED_URL: ['feed', 'url'],
   WELLSYNC_QUEUE_PREFIX: ['queue', 'prefix'],
   [memoryVariable]: ['worker', 'memoryMb'],
 } as const satisfies Record<string, readonly string[]>;

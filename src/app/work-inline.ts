@@ -4,6 +4,7 @@ import { OutageError, UsageError } from '../core/base/errors.ts';
 import { roughDurationText } from '../core/base/text.ts';
 import { isFinished, type RunReport } from '../core/run/run.ts';
 import type { App } from './app.ts';
+import { publishAfterRun } from './feed.ts';
 import { followRun, queueOfJob, type RunObserver } from './follow-run.ts';
 import type { RunName } from './start-run.ts';
 import { pruneOnceADay } from './retention.ts';
@@ -47,6 +48,7 @@ export async function workInline<T>(
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const report = await followRun(app, run, followed);
       const result = await use(report);
+      await publishAfterRun(app, log, ending);
       await pruneOnceADay(app, log, ending);
       if ((report.counts['inserted'] ?? 0) > 0) await orderLongTail(app, log, ending);
       return result;

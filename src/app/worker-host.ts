@@ -6,6 +6,7 @@ import type { ChunkQueueName } from '../queue/port.ts';
 import { OutageJournal } from '../runs/outage-journal.ts';
 import { keepReviving } from '../runs/revival.ts';
 import type { App } from './app.ts';
+import { keepPublishing } from './feed.ts';
 import { keepTaking } from './inbox/keep-taking.ts';
 import { keepPruning } from './retention.ts';
 import { keepInOrder } from './table-order.ts';
@@ -24,7 +25,8 @@ export async function workHere<T>(
     readonly app: App;
     readonly queues: readonly ChunkQueueName[];
     readonly log: Logger;
-    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox. */
+    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox, and
+     * publishes the feed whenever a run has ended. */
     readonly isStanding?: boolean;
     /** Called when this process has ended a run, or found it ended. */
     readonly onRunEnded?: (runId: string) => void;
@@ -35,9 +37,14 @@ export async function workHere<T>(
   const queue = await app.queue('lasting');
   await using claim = await app.claimQueue(log);
   const outages = new OutageJournal(log);
-  const workers = await app.startWorkers({ ...work, outages });
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
+  const publishSoon = work.isStanding === true ? keepPublishing(app, log, ended) : () => {};
+  const onRunEnded = (runId: string): void => {
+    publishSoon();
+    work.onRunEnded?.(runId);
+  };
+  const workers = await app.startWorkers({ ...work, outages, onRunEnded });
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
   void keepPruning(app, log, ended);
   void keepInOrder(app, log, ended);

@@ -12,6 +12,7 @@ import { addCompletionCommand } from './commands/completion.ts';
 import { addCoverageCommand } from './commands/coverage.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommand } from './commands/export.ts';
+import { addFeedCommand } from './commands/feed.ts';
 import { addProbeCommand } from './commands/probe.ts';
 import { addPruneCommand } from './commands/prune.ts';
 import { addPushCommand } from './commands/push.ts';
@@ -38,6 +39,7 @@ const commands: readonly AddCommand[] = [
   addCoverageCommand,
   addRestatementsCommand,
   addQueryCommand,
+  addFeedCommand,
   addWarehouseCommand,
   addPruneCommand,
   addAuditCommand,

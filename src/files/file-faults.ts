@@ -14,6 +14,11 @@ export function isDamage(error: unknown): boolean {
   return error instanceof TransientError && error.code === damaged;
 }
 
+/** For a file whose content counts as none if it is not the one that was put there. */
+export function noneIfDamaged(error: unknown): undefined {
+  if (!isDamage(error)) throw error;
+}
+
 /** The store has kept another size than it was sent: nothing is queued then. */
 export function lostPart(place: string, sentBytes: number, keptBytes: number | undefined): UnreachableError {
   const kept = keptBytes === undefined ? 'keeps no such file' : `keeps ${keptBytes} bytes`;

@@ -13,8 +13,8 @@ import { setImmediate } from 'node:timers/promises';
 import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
 import { writeReason } from '../core/base/file-fault.ts';
 import { checkedBlocks, ContentCheck } from './checked-blocks.ts';
-import { damagedFile, isDamage, lostPart } from './file-faults.ts';
-import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
+import { damagedFile, isDamage, lostPart, noneIfDamaged } from './file-faults.ts';
+import type { FileContent, FileStore, LocalFile, StoredFile, StoreSetting } from './port.ts';
 
 /** Holds what is being written. No name begins with a dot. */
 const incoming = '.incoming';
@@ -25,17 +25,19 @@ const noLinkCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 export class FolderStore implements FileStore {
   readonly address: string;
   readonly #root: string;
+  readonly #setting: StoreSetting;
   readonly #signal: AbortSignal | undefined;
 
-  /** `root`: absolute path of a folder that exists. */
-  constructor(root: string, signal?: AbortSignal) {
+  /** `root`: absolute path of a folder that exists. `setting`: for messages. */
+  constructor(root: string, setting: StoreSetting = 'files', signal?: AbortSignal) {
     this.address = root;
     this.#root = root;
+    this.#setting = setting;
     this.#signal = signal;
   }
 
   under(signal: AbortSignal): FolderStore {
-    return new FolderStore(this.#root, signal);
+    return new FolderStore(this.#root, this.#setting, signal);
   }
 
   async write(name: string, bytes: Uint8Array): Promise<void> {
@@ -50,6 +52,21 @@ export class FolderStore implements FileStore {
       } finally {
         await rm(written, { force: true });
       }
+    });
+  }
+
+  async replace(name: string, bytes: Uint8Array, before: Uint8Array | undefined): Promise<boolean> {
+    return this.#use(async () => {
+      if (before === undefined) return this.writeNew(name, bytes);
+      const written = await this.#writeIncoming([bytes]);
+      // Last, so that little time is left for another one.
+      const found = await this.read(name, before.length).catch(noneIfDamaged);
+      if (found?.equals(before) !== true) {
+        await rm(written, { force: true });
+        return false;
+      }
+      await this.#moveInto(name, written);
+      return true;
     });
   }
 
@@ -205,18 +222,22 @@ export class FolderStore implements FileStore {
   async #faultOf(error: unknown): Promise<unknown> {
     if (error instanceof WellsyncError || !(error instanceof Error)) return error;
     const isThere = await isFolder(this.#root);
-    if (!isThere) return missingFolder(this.#root);
+    if (!isThere) return missingFolder(this.#root, this.#setting);
     const reason = writeReason(error);
     if (reason === undefined) return error;
-    return new UnreachableError('files', `the folder of files.url, ${this.#root}, cannot be used: ${reason}`, {
-      hint: 'Let this user read and write there, and make room on its disk: the work goes on then.',
-      cause: error,
-    });
+    return new UnreachableError(
+      'files',
+      `the folder of ${this.#setting}.url, ${this.#root}, cannot be used: ${reason}`,
+      {
+        hint: 'Let this user read and write there, and make room on its disk: the work goes on then.',
+        cause: error,
+      },
+    );
   }
 }
 
-function missingFolder(root: string): UnreachableError {
-  return new UnreachableError('files', `there is no folder ${root}, which files.url names`, {
+function missingFolder(root: string, setting: StoreSetting): UnreachableError {
+  return new UnreachableError('files', `there is no folder ${root}, which ${setting}.url names`, {
     hint: 'Mount its disk on this host, or make the folder: every host needs the same one.',
   });
 }

@@ -22,7 +22,10 @@ export interface LocalFile extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Names are segments of letters, digits, `-` and `.`, joined by `/`; no segment begins with a dot. */
+/** The settings that name the place: `files.url`, or `feed.url`. */
+export type StoreSetting = 'files' | 'feed';
+
+/** Names are segments of letters, digits, `-`, `_`, `=` and `.`, joined by `/`; no segment begins with a dot. */
 export interface FileStore {
   /** The address of the configuration. */
   readonly address: string;
@@ -32,6 +35,12 @@ export interface FileStore {
   write(name: string, bytes: Uint8Array): Promise<void>;
   /** As {@link write}, unless there is a file of that name: returns false and leaves it. */
   writeNew(name: string, bytes: Uint8Array): Promise<boolean>;
+  /**
+   * Writes a small file in the place of the bytes `before`, or of no file. Returns false, and leaves it, if the file holds
+   * other bytes. Of two that write at the same time one passes, where the store takes conditional writes; in a folder, and
+   * in a store that takes none, both may, and the caller keeps them apart.
+   */
+  replace(name: string, bytes: Uint8Array, before: Uint8Array | undefined): Promise<boolean>;
   /**
    * The bytes of a small file; undefined if there is none. Throws TransientError (`file-damaged`) for one of more than
    * `mostBytes`, and for what is no regular file.

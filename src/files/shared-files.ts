@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { BlockedError, PermanentError } from '../core/base/errors.ts';
 import type { SharedPlace } from '../core/base/shared-place.ts';
 import { DAY_MS } from '../core/time/window.ts';
-import { isDamage } from './file-faults.ts';
+import { noneIfDamaged } from './file-faults.ts';
 import { removeLeftCopies } from './left-copies.ts';
 import { PartLog } from './part-log.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
@@ -192,10 +192,6 @@ function otherId(
 async function readPlaceId(store: FileStore): Promise<string | undefined> {
   const text = String((await store.read(placeName, mostPlaceBytes).catch(noneIfDamaged)) ?? '');
   return /^\{"id":"([\w-]+)"\}\n$/.exec(text)?.[1];
-}
-
-function noneIfDamaged(error: unknown): undefined {
-  if (!isDamage(error)) throw error;
 }
 
 function contentName({ folder }: SharedPlace, { sha256 }: FileContent): string {

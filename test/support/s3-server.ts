@@ -28,12 +28,15 @@ export interface S3Faults {
   endlessListing?: 'page' | 'names' | 'empty';
   /** Sends nothing more: no answer at all, or the head of one. */
   silent?: 'head' | 'body';
+  /** Knows no If-Match. */
+  isUnconditional?: boolean;
   /** The clock of the store runs ahead. */
   skewMs?: number;
 }
 
 interface StoredObject {
   readonly file: string;
+  readonly etag: string;
   readonly bytes: number;
   readonly changedAtMs: number;
 }
@@ -41,7 +44,7 @@ interface StoredObject {
 interface OpenUpload {
   readonly key: string;
   readonly begunAtMs: number;
-  readonly parts: Map<number, StoredObject & { readonly etag: string }>;
+  readonly parts: Map<number, StoredObject>;
 }
 
 export interface S3Server extends AsyncDisposable {
@@ -155,10 +158,13 @@ class S3State {
   }
 
   async #put({ request, response, key }: Asked): Promise<void> {
-    const { etag, ...stored } = await this.#receive(request);
-    if (request.headers['if-none-match'] === '*' && this.objects.has(key)) throw new Refusal(412, 'PreconditionFailed');
+    const stored = await this.#receive(request);
+    const { 'if-none-match': ifNone, 'if-match': ifMatch } = request.headers;
+    if (this.faults.isUnconditional === true && ifMatch !== undefined) throw new Refusal(501, 'NotImplemented');
+    const isOther = ifMatch !== undefined && ifMatch !== this.objects.get(key)?.etag;
+    if (isOther || (ifNone === '*' && this.objects.has(key))) throw new Refusal(412, 'PreconditionFailed');
     this.objects.set(key, stored);
-    response.writeHead(200, { etag }).end();
+    response.writeHead(200, { etag: stored.etag }).end();
   }
 
   /** The digest in the signed header is that of the body, as the protocol has it. */
@@ -191,7 +197,7 @@ class S3State {
     response.writeHead(first === undefined ? 200 : 206, {
       ...(!this.#isEndless(request) && { 'content-length': stored.bytes - start }),
       'last-modified': new Date(stored.changedAtMs).toUTCString(),
-      etag: '"any"',
+      etag: stored.etag,
     });
     if (request.method === 'HEAD') response.end();
     else if (this.faults.silent === 'body') response.flushHeaders();
@@ -280,7 +286,8 @@ class S3State {
       for (const part of kept) yield* createReadStream(part?.file ?? '');
     };
     await pipeline(blocks(), createWriteStream(file));
-    this.objects.set(key, { file, bytes: (await stat(file)).size, changedAtMs: Date.now() });
+    const etag = `"${randomUUID()}-${kept.length}"`;
+    this.objects.set(key, { file, etag, bytes: (await stat(file)).size, changedAtMs: Date.now() });
   }
 }
 

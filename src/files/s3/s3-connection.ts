@@ -1,5 +1,6 @@
 /** The client of a bucket, with its bounds in time. */
 import { S3Client } from '@aws-sdk/client-s3';
+import type { StoreSetting } from '../port.ts';
 
 export interface S3Settings {
   readonly bucket: string;
@@ -11,6 +12,8 @@ export interface S3Settings {
   readonly region: string | undefined;
   /** Whether the bucket stands in the path of an address and not in its host name. */
   readonly pathStyle: boolean;
+  /** For messages. */
+  readonly setting: StoreSetting;
 }
 
 export interface S3Connection {

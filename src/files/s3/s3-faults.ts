@@ -3,6 +3,7 @@
  * signature repeats what was signed (G10).
  */
 import { UnreachableError, WellsyncError } from '../../core/base/errors.ts';
+import type { StoreSetting } from '../port.ts';
 
 /** Where the store is, for messages. */
 export interface S3Place {
@@ -10,6 +11,7 @@ export interface S3Place {
   /** The address of the store; undefined for AWS itself. */
   readonly endpoint: string | undefined;
   readonly region: string | undefined;
+  readonly setting: StoreSetting;
 }
 
 interface Words {
@@ -95,9 +97,13 @@ export function s3Fault(error: unknown, place: S3Place): unknown {
   // An answer that cannot be read, such as a page of a proxy.
   if ('$response' in error && statusOf(error) === 200) return noStore(place, 'its answer cannot be read');
   const words = wordsOf(error, place);
-  return words === undefined
-    ? error
-    : new UnreachableError('files', words.message, words.hint === undefined ? {} : { hint: words.hint });
+  return words === undefined ? error : faultFor(place, words);
+}
+
+/** Settings have the names of those that name this store. */
+function faultFor({ setting }: S3Place, { message, hint }: Words): UnreachableError {
+  const named = (text: string): string => text.replaceAll(/\bfiles\.(?=[a-z])/gi, `${setting}.`);
+  return new UnreachableError('files', named(message), hint === undefined ? {} : { hint: named(hint) });
 }
 
 /** Whether the answer says that there is no such file; a missing bucket is a fault. */
@@ -105,7 +111,12 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && (error.name === 'NoSuchKey' || error.name === 'NotFound');
 }
 
-/** Whether the answer says that there is a file of that name already. */
+/** Whether the store knows no conditional writes. */
+export function isUnconditional(error: unknown): boolean {
+  return statusOf(error) === 501;
+}
+
+/** Whether the answer says that there is a file of that name already, or another one than was meant. */
 export function isThere(error: unknown): boolean {
   const status = statusOf(error);
   return status === 412 || status === 409;
@@ -141,7 +152,7 @@ function wordsOfStatus(error: Error, place: S3Place): Words | undefined {
 export function noStore(place: S3Place, answer: string): UnreachableError {
   const message = `what answers at ${storeOf(place)} is no S3-compatible store that takes these requests: ${answer.trim()}`;
   const hint = 'Correct files.endpoint, or see that the store supports multipart uploads and listings.';
-  return new UnreachableError('files', message, { hint });
+  return faultFor(place, { message, hint });
 }
 
 function storeOf({ endpoint, region }: S3Place): string {

@@ -17,12 +17,12 @@ import { Upload } from '@aws-sdk/lib-storage';
 import { AbortedError, UnreachableError } from '../../core/base/errors.ts';
 import { onDisk } from '../../core/base/file-fault.ts';
 import { checkedBlocks, ContentCheck } from '../checked-blocks.ts';
-import { damagedFile, isDamage, lostPart } from '../file-faults.ts';
+import { damagedFile, isDamage, lostPart, noneIfDamaged } from '../file-faults.ts';
 import { copyPrefix } from '../left-copies.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from '../port.ts';
 import { ListingBounds } from './listing-bounds.ts';
 import { connectionTo, type S3Connection, type S3Settings } from './s3-connection.ts';
-import { isMissing, isThere, noStore, s3Fault, type S3Place } from './s3-faults.ts';
+import { isMissing, isThere, isUnconditional, noStore, s3Fault, type S3Place } from './s3-faults.ts';
 
 /** Called with each secret of the credentials that the client found, before it is used, so that no text shows it (G10). */
 export type OnCredentials = (secret: string) => void;
@@ -63,7 +63,7 @@ export class S3Store implements FileStore {
     this.#settings = settings;
     this.#connection = connection;
     this.#client = connection.client;
-    this.#place = { bucket, endpoint, region: connection.region };
+    this.#place = { bucket, endpoint, region: connection.region, setting: settings.setting };
     this.#onCredentials = onCredentials;
     this.#signal = signal;
     this.#how = { abortSignal: signal };
@@ -99,20 +99,40 @@ export class S3Store implements FileStore {
     });
   }
 
+  async replace(name: string, bytes: Uint8Array, before: Uint8Array | undefined): Promise<boolean> {
+    return this.#use(async () => {
+      if (before === undefined) return this.writeNew(name, bytes);
+      const found = await this.#read(name, before.length).catch(noneIfDamaged);
+      if (found?.bytes.equals(before) !== true) return false;
+      const object = { ...this.#object(name), Body: bytes };
+      try {
+        await this.#client.send(new PutObjectCommand({ ...object, IfMatch: found.etag }), this.#how);
+        return true;
+      } catch (error) {
+        if (isThere(error) || isMissing(error)) return false;
+        if (!isUnconditional(error)) throw error;
+        await this.#client.send(new PutObjectCommand(object), this.#how);
+        return true;
+      }
+    });
+  }
+
   async read(name: string, mostBytes: number): Promise<Buffer | undefined> {
-    return this.#use(() =>
-      unlessMissing(async () => {
-        const { Body } = await this.#client.send(new GetObjectCommand(this.#object(name)), this.#how);
-        const blocks: Buffer[] = [];
-        let bytes = 0;
-        for await (const block of (Body ?? []) as AsyncIterable<Buffer>) {
-          bytes += block.length;
-          if (bytes > mostBytes) throw damagedFile(this.#placeOf(name), `it has more than ${mostBytes} bytes`);
-          blocks.push(block);
-        }
-        return Buffer.concat(blocks);
-      }),
-    );
+    return this.#use(async () => (await this.#read(name, mostBytes))?.bytes);
+  }
+
+  #read(name: string, mostBytes: number): Promise<{ bytes: Buffer; etag: string | undefined } | undefined> {
+    return unlessMissing(async () => {
+      const { Body, ETag: etag } = await this.#client.send(new GetObjectCommand(this.#object(name)), this.#how);
+      const blocks: Buffer[] = [];
+      let bytes = 0;
+      for await (const block of (Body ?? []) as AsyncIterable<Buffer>) {
+        bytes += block.length;
+        if (bytes > mostBytes) throw damagedFile(this.#placeOf(name), `it has more than ${mostBytes} bytes`);
+        blocks.push(block);
+      }
+      return { bytes: Buffer.concat(blocks), etag };
+    });
   }
 
   async upload(name: string, file: string, content: FileContent): Promise<void> {

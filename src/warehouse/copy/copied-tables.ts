@@ -35,6 +35,7 @@ export const copiedTables: readonly CopiedTable[] = [
     'service_alias',
     'service_profile',
     'profile_probe',
+    'feed',
   ].map((name) => ({ name })),
   ...['run', 'quarantine', 'cleanup_target', 'well', 'well_history'].map((name) => ({ name, isWide: true })),
   { name: 'feed_month', target: 'internal.feed_touch' },

@@ -5,6 +5,7 @@ import { createCleanupPlans } from '../sql/cleanup/cleanup-plans.ts';
 import { createCoverageStore } from '../sql/coverage/coverage-store.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createStorageOrder } from './daily/table-order.ts';
+import { createFeedTables } from './feed/feed-copy.ts';
 import { copyFiles } from './file/copy-files.ts';
 import { describeFile } from './file/describe-file.ts';
 import { isSameFile } from './file/file-identity.ts';
@@ -13,6 +14,7 @@ import { createDeletionLedger } from '../sql/cleanup/deletion-ledger.ts';
 import { readKnownVersion, schemaVersion } from './schema/migrations.ts';
 import type { FileSettings } from './file/open-file.ts';
 import { BeatFile } from './ownership/beat-file.ts';
+import { createFeedLedger } from '../sql/feed/feed-ledger.ts';
 import { createOwnership } from '../sql/ownership/ownership-store.ts';
 import { createPushStore } from '../sql/pushes/push-store.ts';
 import { copyQuery } from './query/copy.ts';
@@ -44,6 +46,7 @@ function warehouseOf(file: DatabaseFile): Warehouse {
     coverage: createCoverageStore(database),
     timeSeries: createTimeSeriesStore(database),
     wells: createWellStore(database),
+    feedTables: createFeedTables(file),
     describe: async () => {
       const described = await file.read((connection) => describeFile(connection, file.location));
       return { location: file.location, bytes: statSync(file.path).size, ...described };
@@ -97,5 +100,6 @@ function ledgerOf(file: DatabaseFile, now: () => number): Ledger {
     profiles: createProfileStore(database),
     retention: createRetention(database),
     order: createStorageOrder(file),
+    feed: createFeedLedger(database, 'feed_month'),
   };
 }

@@ -7,6 +7,7 @@ import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
 import type { CoverageStore } from './coverage.ts';
 import type { DailyProductionStore } from './daily-production.ts';
 import type { TimeSeriesStore, WellStore } from './definitions.ts';
+import type { FeedLedger, FeedTables } from './feed.ts';
 import type { Ownership } from './ownership.ts';
 import type { ProfileStore } from './profiles.ts';
 import type { PushStore } from './pushes.ts';
@@ -40,6 +41,7 @@ export interface Warehouse {
   readonly coverage: CoverageStore;
   readonly timeSeries: TimeSeriesStore;
   readonly wells: WellStore;
+  readonly feedTables: FeedTables;
   /**
    * For a command that only reads: throws UnreachableError if no warehouse exists yet, at once or at its first use, and
    * creates none.
@@ -89,7 +91,7 @@ export interface WarehouseDescription {
 
 /**
  * The operational state: ownership of the warehouse, runs and their units, pushes, cleanup plans, the audit of
- * deletions, service profiles, and the order of the storage.
+ * deletions, service profiles, the order of the storage, and the feed.
  */
 export interface Ledger {
   readonly ownership: Ownership;
@@ -100,6 +102,7 @@ export interface Ledger {
   readonly profiles: ProfileStore;
   readonly retention: Retention;
   readonly order: StorageOrder;
+  readonly feed: FeedLedger;
 }
 
 /** A warehouse with its ledger: one database, opened at its first use. */

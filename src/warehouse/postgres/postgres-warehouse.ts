@@ -7,12 +7,14 @@ import { createDeletionLedger } from '../sql/cleanup/deletion-ledger.ts';
 import { createCoverageStore } from '../sql/coverage/coverage-store.ts';
 import { createTimeSeriesStore } from '../sql/definitions/time-series-store.ts';
 import { createWellStore } from '../sql/definitions/well-store.ts';
+import { createFeedLedger } from '../sql/feed/feed-ledger.ts';
 import { createOwnership } from '../sql/ownership/ownership-store.ts';
 import { createPushStore } from '../sql/pushes/push-store.ts';
 import { createRetention } from '../sql/retention/retention-store.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
+import { createFeedTables } from './feed/feed-copy.ts';
 import { refuseHalfCopy } from './half-copy.ts';
 import { describeWarehouse, noWarehouse } from './describe-warehouse.ts';
 import { BeatRow } from './ownership/beat-row.ts';
@@ -48,6 +50,7 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
     coverage: createCoverageStore(database),
     timeSeries: createTimeSeriesStore(database),
     wells: createWellStore(database),
+    feedTables: createFeedTables(database),
     describe: () =>
       database.read(async (session) => {
         await refuseHalfCopy(session, location);
@@ -112,6 +115,7 @@ function ledgerOf(database: PostgresDatabase): Ledger {
     profiles: createProfileStore(database),
     retention: createRetention(database),
     order: createStorageOrder(database),
+    feed: createFeedLedger(database, 'internal.feed_touch'),
   };
 }
 

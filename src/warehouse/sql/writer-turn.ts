@@ -6,13 +6,13 @@
  */
 import { lockRows, type SqlSession } from './session.ts';
 
-/** In the order in which a transaction that needs several takes them, so that none waits for another in a circle. */
-export const turnSubjects = ['request', 'retention', 'push', 'audit', 'definitions'] as const;
+/** A transaction that needs several takes them in this order, so that none waits for another in a circle. */
+type TurnSubject = 'request' | 'retention' | 'push' | 'audit' | 'definitions' | 'feed';
 
 /**
  * Waits until no other transaction has the turn, and keeps it until the end of this one. Statements after it see what the
  * others wrote.
  */
-export async function takeTurn(session: SqlSession, subject: (typeof turnSubjects)[number]): Promise<void> {
+export async function takeTurn(session: SqlSession, subject: TurnSubject): Promise<void> {
   await lockRows(session, 'SELECT 1 FROM writer_turn WHERE subject = $1', [subject]);
 }

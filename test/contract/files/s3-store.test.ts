@@ -11,7 +11,7 @@ import { smallDisk, smallDiskLack } from '../../support/small-disk.ts';
 import { contentOf, describeStore } from './store-suite.ts';
 
 function settingsFor({ bucket, endpoint }: Pick<S3Server, 'bucket' | 'endpoint'>): S3Settings {
-  return { bucket, endpoint, prefix: 'field/north', region: undefined, pathStyle: true };
+  return { bucket, endpoint, prefix: 'field/north', region: undefined, pathStyle: true, setting: 'files' };
 }
 
 beforeAll(() => {

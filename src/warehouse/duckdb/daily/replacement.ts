@@ -44,8 +44,9 @@ const changedDays = `SELECT production_day FROM compared WHERE change IN ('fresh
   UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
 
 const touchedMonths = (days: string): string => `
-  INSERT INTO feed_month SELECT DISTINCT date_trunc('month', day)::DATE, ${instant('$1')} FROM (${days})
-  ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at`;
+  INSERT INTO feed_month (production_month, touched_at)
+    SELECT DISTINCT date_trunc('month', day)::DATE, ${instant('$1')} FROM (${days})
+  ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at, mark = excluded.mark`;
 
 /** Old values first, then removals, updates, new rows. Removes nothing from held windows. */
 export async function replaceWindows(

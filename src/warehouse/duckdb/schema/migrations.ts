@@ -6,6 +6,7 @@ import { declared } from '../../sql/daily/row-fields.ts';
 import { rowColumns } from './columns.ts';
 import { diskOutage, isDiskTrouble, messageOf } from '../file/engine-fault.ts';
 import { exportSchema } from './export-schema.ts';
+import { feedSchema } from './feed-schema.ts';
 import { identitySchema } from './identity-schema.ts';
 import { probeSchema } from './probe-schema.ts';
 import { pushSchema, pushServiceSchema } from './push-schema.ts';
@@ -37,6 +38,7 @@ export const schemaSteps: ReadonlyArray<readonly string[]> = [
   exportSchema,
   pushServiceSchema,
   [...identitySchema, ...probeSchema],
+  feedSchema,
 ];
 
 export const schemaVersion = schemaSteps.length;

@@ -51,7 +51,7 @@ const touchedMonths = (days: string): string => `
     older AS (DELETE FROM internal.feed_touch WHERE ctid IN (
       SELECT ctid FROM internal.feed_touch
       WHERE production_month IN (SELECT month FROM touched) AND touched_at <= $1 FOR UPDATE SKIP LOCKED))
-  INSERT INTO internal.feed_touch SELECT month, $1 FROM touched`;
+  INSERT INTO internal.feed_touch (production_month, touched_at) SELECT month, $1 FROM touched`;
 
 /** Old values first, then removals, updates, new rows. Removes nothing from held windows. */
 export async function replaceWindows(

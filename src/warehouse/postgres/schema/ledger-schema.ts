@@ -3,7 +3,6 @@
  * (../../duckdb/schema), with keys, and with indexes for what is looked up in tables that grow. Text is in the order of its
  * bytes, as DuckDB has it.
  */
-import { turnSubjects } from '../../sql/writer-turn.ts';
 import { textType as text } from './daily-columns.ts';
 
 const runs: readonly string[] = [
@@ -83,7 +82,7 @@ const identity: readonly string[] = [
   `CREATE TABLE service_profile (base_url ${text} PRIMARY KEY, profile JSON NOT NULL, saved_at TIMESTAMPTZ NOT NULL)`,
   `CREATE TABLE profile_probe (run_id ${text} PRIMARY KEY, claimed_at TIMESTAMPTZ NOT NULL)`,
   `CREATE TABLE writer_turn (subject ${text} PRIMARY KEY)`,
-  `INSERT INTO writer_turn VALUES ${turnSubjects.map((subject) => `('${subject}')`).join(', ')}`,
+  `INSERT INTO writer_turn VALUES ('request'), ('retention'), ('push'), ('audit'), ('definitions')`,
 ];
 
 export const ledgerSchema: readonly string[] = [

@@ -2,6 +2,7 @@
 import { UnreachableError } from '../../../core/base/errors.ts';
 import type { SqlSession } from '../../sql/session.ts';
 import { dailySchema } from './daily-schema.ts';
+import { feedSchema } from './feed-schema.ts';
 import { knownTimesSchema } from './known-times-schema.ts';
 import { ledgerSchema } from './ledger-schema.ts';
 
@@ -11,7 +12,10 @@ import { ledgerSchema } from './ledger-schema.ts';
  */
 const firstVersion = 6;
 
-const schemaSteps: ReadonlyArray<readonly string[]> = [[...ledgerSchema, ...dailySchema, ...knownTimesSchema]];
+const schemaSteps: ReadonlyArray<readonly string[]> = [
+  [...ledgerSchema, ...dailySchema, ...knownTimesSchema],
+  feedSchema,
+];
 
 export const schemaVersion = firstVersion + schemaSteps.length - 1;
 

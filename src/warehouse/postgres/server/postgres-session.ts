@@ -1,8 +1,8 @@
 /** The statements of one transaction on PostgreSQL (../../sql/session.ts). */
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PoolClient, QueryArrayResult, QueryConfig } from 'pg';
-import { from } from 'pg-copy-streams';
+import { from, to } from 'pg-copy-streams';
 import type { SqlSession, SqlValue } from '../../sql/session.ts';
 import { linesOf } from './copy-text.ts';
 import { postgresDialect } from './postgres-dialect.ts';
@@ -76,5 +76,10 @@ export class PostgresSession implements SqlSession {
   /** Runs a COPY FROM STDIN with these chunks. The error of an iterable is thrown, and ends the copy. */
   async copy(sql: string, chunks: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>): Promise<void> {
     await pipeline(Readable.from(chunks), this.#client.query(from(sql)));
+  }
+
+  /** Runs a COPY TO STDOUT, whose bytes go into `target`. Its error is thrown, and ends the copy. */
+  async copyOut(sql: string, target: Writable): Promise<void> {
+    await pipeline(this.#client.query(to(sql)), target);
   }
 }

@@ -1,0 +1,107 @@
+/** The feed: what it stands on by the configuration, and when it is published (docs/feed.md). */
+import path from 'node:path';
+import type { Logger } from 'pino';
+import { AbortedError, TakenOverError, UsageError } from '../core/base/errors.ts';
+import { copyPrefix, removeLeftCopies } from '../files/left-copies.ts';
+import { sleep } from '../timers/sleep.ts';
+import type { Published, PublisherParts } from '../warehouse/feed/publisher.ts';
+import type { VerifiedFeed } from '../warehouse/feed/verify.ts';
+import type { App } from './app.ts';
+import { knownSecrets } from './known-secrets.ts';
+
+export type { Published, VerifiedFeed };
+
+/** A publisher that was killed lets the next one in after so long. */
+const leaseMs = 30_000;
+/** Longer than the lease of a killed one. */
+const waitMs = 120_000;
+/** How often a worker looks for what is due and was not published: a run that another process ended, a place that was away. */
+const lookEveryMs = 600_000;
+
+export interface PublishFlags {
+  readonly all: boolean;
+  readonly signal: AbortSignal;
+  readonly onPass?: (months: number, due: number) => void;
+}
+
+/** Returns the address of the feed as well. Throws UsageError without feed.url, and as publishFeed does. */
+export async function publish(app: App, how: PublishFlags): Promise<Published & { readonly address: string }> {
+  const { publishFeed } = await import('../warehouse/feed/publish.ts');
+  // It may not be the warehouse that was meant (G11).
+  if (app.config.service.url !== undefined) await app.checkService();
+  return withParts(app, how.signal, async (parts) => ({
+    address: parts.place.address,
+    ...(await publishFeed(parts, how)),
+  }));
+}
+
+/** Throws UsageError without feed.url, and as verifyFeed does. */
+export async function verify(
+  app: App,
+  how: { readonly signal: AbortSignal; readonly onFile?: (files: number, of: number) => void },
+): Promise<VerifiedFeed> {
+  const { verifyFeed } = await import('../warehouse/feed/verify.ts');
+  return withParts(app, how.signal, (parts) => verifyFeed({ ...parts, folder: parts.settings.folder }, how));
+}
+
+async function withParts<T>(
+  { config, ledger, warehouse }: App,
+  signal: AbortSignal,
+  work: (parts: PublisherParts) => Promise<T>,
+): Promise<T> {
+  const { url, endpoint, region, pathStyle, format, maxMonths, keepHours } = config.feed;
+  if (url === undefined) {
+    throw new UsageError('feed.url is not set: there is no place for a feed', {
+      hint: 'Set feed.url or WELLSYNC_FEED_URL to a folder, or to s3://BUCKET/PREFIX.',
+    });
+  }
+  const { openStore } = await import('../files/open-store.ts');
+  const { readFeedFile } = await import('../warehouse/duckdb/feed/feed-file.ts');
+  const folder = path.join(config.dataDir, 'spool');
+  await removeLeftCopies(folder, Date.now());
+  const { warehouseId, service } = await ledger.ownership.read();
+  const store = await openStore({ url, endpoint, region, pathStyle, setting: 'feed' }, (secret) =>
+    knownSecrets.addToken(secret),
+  );
+  try {
+    return await work({
+      place: store.under(signal),
+      ledger: ledger.feed,
+      tables: warehouse.feedTables,
+      readFile: readFeedFile,
+      owner: { warehouse: warehouseId, service: service ?? null },
+      settings: { format, maxMonths, keepHours, folder, filePrefix: copyPrefix, leaseMs, waitMs },
+      now: Date.now,
+    });
+  } finally {
+    store.close();
+  }
+}
+
+/** Publishes what is due where the configuration says so. A fault is logged: what is due stays due. */
+export async function publishAfterRun(app: App, log: Logger, signal: AbortSignal): Promise<void> {
+  const { url, afterRuns } = app.config.feed;
+  if (url === undefined || !afterRuns || signal.aborted) return;
+  try {
+    const { isNew, ...published } = await publish(app, { all: false, signal });
+    if (isNew) log.info(published, 'the feed was published');
+  } catch (error) {
+    if (signal.aborted || error instanceof AbortedError || error instanceof TakenOverError) return;
+    log.warn({ err: error }, 'the feed could not be published: what is due stays due');
+  }
+}
+
+/** Does so until the signal aborts, now and then, and soon after each call of the function that it returns. */
+export function keepPublishing(app: App, log: Logger, signal: AbortSignal): () => void {
+  let waking = new AbortController();
+  const keep = async (): Promise<void> => {
+    while (!signal.aborted) {
+      // Of before the publication: a run that ends meanwhile wakes the next one.
+      const { signal: woken } = (waking = new AbortController());
+      await publishAfterRun(app, log, signal);
+      await sleep(lookEveryMs, { signal: AbortSignal.any([woken, signal]), ref: false }).catch(() => undefined);
+    }
+  };
+  void keep();
+  return () => waking.abort();
+}

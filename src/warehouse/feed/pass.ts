@@ -1,0 +1,150 @@
+/** One pass of a publication: files of what is due, and a version of the manifest that names them. */
+import { randomUUID } from 'node:crypto';
+import { AbortedError, PermanentError, UnreachableError } from '../../core/base/errors.ts';
+import type { DueMonths, FeedRows } from '../port/feed.ts';
+import {
+  inOrder,
+  type ManifestFile,
+  manifestBytes,
+  manifestName,
+  readManifest,
+  type StoredManifest,
+} from './manifest.ts';
+import { isOver } from './old-files.ts';
+import { makeFile } from './make-file.ts';
+import type { Pass, Published, PublisherParts } from './publisher.ts';
+import { nextRestatements } from './restatement-files.ts';
+import { wholeTables } from './tables.ts';
+
+interface PassResult {
+  readonly stored: StoredManifest | undefined;
+  readonly published: Omit<Published, 'removed'>;
+}
+
+/** Returns undefined if another process has published meanwhile: everything is due as before then. */
+export async function publishPass(parts: PublisherParts, pass: Pass): Promise<PassResult | undefined> {
+  const { ledger, settings } = parts;
+  const due = await ledger.due(settings.maxMonths);
+  const files = new Map((pass.stored?.manifest.files ?? []).map((file) => [keyOf(file), file]));
+  const written = [
+    ...(await writeMonths(parts, pass, due, files)),
+    ...(await writeTables(parts, pass, files)),
+    ...(await nextRestatements(parts, pass)),
+  ];
+  for (const file of written) files.set(keyOf(file), file);
+  const marks = due.months.flatMap((month) => month.marks);
+  const restatements = written.filter(({ table }) => table === 'restatements').reduce((sum, { rows }) => sum + rows, 0);
+  const published = {
+    version: pass.stored?.manifest.version ?? 0,
+    isNew: false,
+    months: due.months.length,
+    files: written.length,
+    rows: written.reduce((sum, { rows }) => sum + rows, 0),
+    restatements,
+    monthsDue: due.total - due.months.length,
+  };
+  if (pass.stored !== undefined && written.length === 0 && marks.length === 0) {
+    return { stored: pass.stored, published };
+  }
+  const stored = nextManifest(parts, pass, [...files.values()], published.monthsDue);
+  const { feedId, version } = stored.manifest;
+  const isWritten = await ledger.publish(pass.holder, { feedId, version, marks }, () =>
+    replaceManifest(parts, pass.stored, stored),
+  );
+  return isWritten ? { stored, published: { ...published, version, isNew: true } } : undefined;
+}
+
+/** A table has one file; a month, and each range of restatements, one of its own. */
+function keyOf({ table, month = '', first = 0 }: ManifestFile): string {
+  return `${table} ${month} ${first}`;
+}
+
+type Files = Map<string, ManifestFile>;
+
+/** Returns the files that are new; takes months without rows out of `files`. */
+async function writeMonths(
+  parts: PublisherParts,
+  { signal }: Pass,
+  due: DueMonths,
+  files: Files,
+): Promise<readonly ManifestFile[]> {
+  const written: ManifestFile[] = [];
+  for (const { month } of due.months) {
+    if (signal.aborted) throw new AbortedError();
+    const known = [...files.values()].find((file) => file.month === month);
+    const file = await makeFile(parts, { table: 'daily_production', month }, { known });
+    if (file !== undefined && file !== known) written.push(file);
+    if (file === undefined && known !== undefined) files.delete(keyOf(known));
+  }
+  return written;
+}
+
+async function writeTables(
+  parts: PublisherParts,
+  { all, signal }: Pass,
+  files: Files,
+): Promise<readonly ManifestFile[]> {
+  const stamps = await parts.ledger.stamps();
+  const written: ManifestFile[] = [];
+  for (const table of wholeTables) {
+    if (signal.aborted) throw new AbortedError();
+    const known = [...files.values()].find((file) => file.table === table);
+    // Of before the rows were read: what changes meanwhile is published again.
+    const stamp = stamps[table];
+    if (known?.stamp === stamp && !all) continue;
+    const rows: FeedRows = { table };
+    const file = await makeFile(parts, rows, { known: all ? undefined : known, stamp, isKeptEmpty: true });
+    if (file !== undefined) written.push(file);
+  }
+  return written;
+}
+
+function nextManifest(
+  { owner, settings, now }: PublisherParts,
+  { stored, highest, nowMs }: Pass,
+  files: readonly ManifestFile[],
+  monthsDue: number,
+): StoredManifest {
+  const publishedAt = new Date(now()).toISOString();
+  const named = new Set(files.map(({ path }) => path));
+  const old = stored?.manifest;
+  const dropped = (old?.files ?? []).filter(({ path }) => !named.has(path));
+  const retired = [
+    ...(old?.retired ?? []).filter(({ since }) => !isOver(since, { keepHours: settings.keepHours, nowMs })),
+    ...dropped.map(({ path }) => ({ path, since: publishedAt })),
+  ];
+  const manifest: StoredManifest['manifest'] = {
+    feed: 1,
+    feedId: old?.feedId ?? randomUUID(),
+    version: Math.max(highest, old?.version ?? 0) + 1,
+    publishedAt,
+    ...owner,
+    format: settings.format,
+    monthsDue,
+    lastRestatement: Math.max(old?.lastRestatement ?? 0, ...files.map(({ last = 0 }) => last)),
+    files: [...inOrder(files)],
+    retired,
+  };
+  return { manifest, bytes: manifestBytes(manifest) };
+}
+
+/** Reads it back: a store that answers and keeps nothing must not clear what is due. */
+async function replaceManifest(
+  { place }: PublisherParts,
+  before: StoredManifest | undefined,
+  next: StoredManifest,
+): Promise<void> {
+  if (!(await place.replace(manifestName, next.bytes, before?.bytes))) throw moved(place.address);
+  const found = await readManifest(place);
+  if (found?.bytes.equals(next.bytes) !== true) {
+    throw new UnreachableError('files', `${place.address}/${manifestName} does not read back as it was written`, {
+      hint: 'A feed needs a place in which a read sees the last write at once. What is due stays due.',
+    });
+  }
+}
+
+function moved(address: string): PermanentError {
+  return new PermanentError('feed-moved', `${address}/${manifestName} was replaced by another program meanwhile`, {
+    hint: 'See that no other warehouse publishes to the same place. What is due stays due.',
+  });
+}

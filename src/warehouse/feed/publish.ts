@@ -1,0 +1,134 @@
+/**
+ * Publishes what is due, in passes of some months each, under the lease of the feed:
+ *
+ *   lease -> due months, with their marks -> files, each uploaded whole -> manifest.json, in one step -> marks cleared
+ *
+ * Killed before the manifest, a pass leaves files that nothing names; killed behind it, months that are due once more. Two
+ * passes at once are held apart by the version: the transaction that replaces the manifest and clears the marks is alone
+ * in the warehouse, and finds that another one was quicker.
+ */
+import { randomUUID } from 'node:crypto';
+import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
+import { sleep } from '../../timers/sleep.ts';
+import { datapackageBytes, datapackageName } from './datapackage.ts';
+import { type FeedManifest, readManifest } from './manifest.ts';
+import { removeOldFiles } from './old-files.ts';
+import { publishPass } from './pass.ts';
+import type { FeedPlace } from './place.ts';
+import type { Published, PublisherParts } from './publisher.ts';
+
+/** What a call goes on with. */
+export interface PublishHow {
+  /** Every month and table is written anew. */
+  readonly all: boolean;
+  readonly signal: AbortSignal;
+  /** Called after each pass with the months so far, and those that were due. */
+  readonly onPass?: (months: number, due: number) => void;
+}
+
+/**
+ * Throws AbortedError on the signal, with every pass before it in place; OutageError (`feed-busy`) while another process
+ * publishes for longer than `waitMs`; PermanentError if the place holds the feed of another warehouse, or no manifest that
+ * can be read; and as the place and the warehouse do.
+ */
+export async function publishFeed(parts: PublisherParts, how: PublishHow): Promise<Published> {
+  const holder = randomUUID();
+  await takeLease(parts, holder, how.signal);
+  const ending = new AbortController();
+  void keepLease(parts, holder, ending.signal);
+  try {
+    return await publishPasses(parts, holder, how);
+  } finally {
+    ending.abort();
+    // Where this fails, the lease ends by itself.
+    await parts.ledger.release(holder).catch(() => undefined);
+  }
+}
+
+const lookAgainMs = 250;
+
+async function takeLease({ ledger, settings }: PublisherParts, holder: string, signal: AbortSignal): Promise<void> {
+  const sinceMs = performance.now();
+  while (!(await ledger.hold(holder, settings.leaseMs))) {
+    if (signal.aborted) throw new AbortedError();
+    if (performance.now() - sinceMs >= settings.waitMs) throw busy();
+    await sleep(lookAgainMs, { signal }).catch(() => undefined);
+  }
+}
+
+/** Until the signal aborts. A renewal that fails shows with the next version, which is refused without the lease. */
+async function keepLease({ ledger, settings }: PublisherParts, holder: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(settings.leaseMs / 3, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted) return;
+    await ledger.hold(holder, settings.leaseMs).catch(() => false);
+  }
+}
+
+function busy(): OutageError {
+  return new OutageError('warehouse', 'feed-busy', 'another process publishes the feed', {
+    hint: 'What is due stays due: wait for the other one, or publish again later.',
+  });
+}
+
+async function publishPasses(parts: PublisherParts, holder: string, how: PublishHow): Promise<Published> {
+  const { ledger, settings, place, now } = parts;
+  let stored = await readManifest(place);
+  if (stored !== undefined) requireOwner(parts, stored.manifest);
+  const nowMs = now();
+  const keeping = { keepHours: settings.keepHours, nowMs, signal: how.signal };
+  const removed = stored === undefined ? 0 : await removeOldFiles(place, stored.manifest, keeping);
+  const all = how.all || (stored !== undefined && stored.manifest.format !== settings.format);
+  const months = stored?.manifest.files.flatMap(({ month }) => month ?? []) ?? [];
+  const highest = await ledger.begin(stored && { ...stored.manifest, months }, all);
+  const { total: due } = await ledger.due(1);
+  let total: Published = { ...nothing, version: stored?.manifest.version ?? 0, removed };
+  for (let pass = 1; pass <= Math.max(1, Math.ceil(due / settings.maxMonths)); pass += 1) {
+    if (how.signal.aborted) throw new AbortedError();
+    const done = await publishPass(parts, { ...how, holder, stored, highest, nowMs, all: all && pass === 1 });
+    if (done === undefined) throw busy();
+    stored = done.stored;
+    total = added(total, done.published);
+    if (stored !== undefined) await describe(place, stored.manifest);
+    how.onPass?.(total.months, due);
+  }
+  return total;
+}
+
+function requireOwner({ place, owner }: PublisherParts, { warehouse, service }: FeedManifest): void {
+  if (warehouse === owner.warehouse) return;
+  const whose = service === null ? warehouse : `${warehouse} of the service ${service}`;
+  throw new PermanentError('feed-owner', `${place.address} holds the feed of another warehouse, ${whose}`, {
+    hint: 'Set feed.url to a place of its own. If this warehouse takes the place of the other one, move manifest.json away: the feed is then written anew.',
+  });
+}
+
+const nothing: Published = {
+  version: 0,
+  isNew: false,
+  months: 0,
+  files: 0,
+  rows: 0,
+  restatements: 0,
+  removed: 0,
+  monthsDue: 0,
+};
+
+function added(total: Published, pass: Omit<Published, 'removed'>): Published {
+  return {
+    ...pass,
+    removed: total.removed,
+    isNew: total.isNew || pass.isNew,
+    months: total.months + pass.months,
+    files: total.files + pass.files,
+    rows: total.rows + pass.rows,
+    restatements: total.restatements + pass.restatements,
+  };
+}
+
+/** Written behind the manifest, and again where that was cut by a kill. */
+async function describe(place: FeedPlace, manifest: FeedManifest): Promise<void> {
+  const described = datapackageBytes(manifest);
+  const found = await place.read(datapackageName, described.length).catch(() => undefined);
+  if (found?.equals(described) !== true) await place.write(datapackageName, described);
+}

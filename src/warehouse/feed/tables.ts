@@ -1,0 +1,90 @@
+/**
+ * The tables of a feed: columns, order, and what says which run wrote a row. The one place that both engines, the schema in
+ * datapackage.json and the checksums go by.
+ */
+import { measureFields, type FieldKind } from '../../core/daily/row.ts';
+import type { FeedTable } from '../port/feed.ts';
+
+/** `day`: a calendar day; `instant`: microseconds in UTC. An xid and JSON are text, which every reader has. */
+export type FeedKind = 'string' | 'double' | 'int32' | 'int64' | 'boolean' | 'instant' | 'day';
+
+export interface FeedColumn {
+  readonly name: string;
+  readonly kind: FeedKind;
+}
+
+export interface FeedTableShape {
+  readonly columns: readonly FeedColumn[];
+  /** By which the rows of a file are sorted; no two rows have the same values in them. */
+  readonly order: readonly string[];
+  /** Columns of the run that wrote a row, and of the time. */
+  readonly written?: { readonly run: string; readonly at: string };
+  /** Columns that say when a row was stored: they are no part of what the service said, and of the checksum. */
+  readonly unsummed: readonly string[];
+}
+
+function text(...names: readonly string[]): readonly FeedColumn[] {
+  return names.map((name) => ({ name, kind: 'string' }));
+}
+
+const measures: readonly FeedColumn[] = measureFields.map(({ column, kind }: { column: string; kind: FieldKind }) => ({
+  name: column,
+  kind,
+}));
+
+const dailyValues: readonly FeedColumn[] = [
+  ...text('uwi', 'xid'),
+  { name: 'date', kind: 'instant' },
+  { name: 'production_day', kind: 'day' },
+  ...measures,
+  ...text('extras'),
+];
+
+const writing: readonly FeedColumn[] = [
+  ...text('inserted_run_id', 'changed_run_id'),
+  { name: 'changed_at', kind: 'instant' },
+];
+const written = { run: 'changed_run_id', at: 'changed_at' } as const;
+const unsummed = writing.map(({ name }) => name);
+
+const ended: readonly FeedColumn[] = [
+  ...text('change', 'run_id'),
+  { name: 'noticed_at', kind: 'instant' },
+  { name: 'known_from', kind: 'instant' },
+  ...text('known_run_id', 'next_xid'),
+];
+
+export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
+  daily_production: {
+    columns: [...dailyValues, ...writing],
+    order: ['uwi', 'production_day', 'date', 'xid'],
+    written,
+    unsummed,
+  },
+  well: {
+    columns: [...text('source_id', 'content_type', 'body'), ...writing],
+    order: ['source_id'],
+    written,
+    unsummed,
+  },
+  time_series: {
+    columns: [...text('equipment', 'xid', 'equipment_xid', 'source_id', 'measurement', 'unit'), ...writing],
+    order: ['equipment', 'source_id', 'xid'],
+    written,
+    unsummed,
+  },
+  // Half-open intervals of days that verified reads accounted for (docs/decisions/0005-coverage-is-kept-by-well-not-by-day.md).
+  coverage: {
+    columns: [...text('uwi'), { name: 'from_day', kind: 'day' }, { name: 'to_day', kind: 'day' }],
+    order: ['uwi', 'from_day'],
+    unsummed: [],
+  },
+  restatements: {
+    columns: [{ name: 'restatement_no', kind: 'int64' }, ...dailyValues, ...ended],
+    order: ['restatement_no'],
+    written: { run: 'run_id', at: 'noticed_at' },
+    unsummed: ['run_id', 'noticed_at', 'known_from', 'known_run_id'],
+  },
+};
+
+export const wholeTables = ['well', 'time_series', 'coverage'] as const;

@@ -1,0 +1,143 @@
+/** The state of a feed: marks of months, the lease of those that publish, and the version that was published last. */
+import type { DueMonths, FeedLedger, FeedVersion, KnownFeed } from '../../port/feed.ts';
+import { jsonText } from '../json-text.ts';
+import { epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
+import { takeTurn } from '../writer-turn.ts';
+
+interface FeedRow {
+  readonly feedId: string | null;
+  readonly version: number;
+  readonly lastRestatement: number;
+  readonly holder: string | null;
+}
+
+/** `marks`: the table with the marks, which has its own name in each engine. */
+export function createFeedLedger(database: SqlDatabase, marks: string): FeedLedger {
+  return {
+    hold: (holder, keepMs) => database.transact((session) => hold(session, holder, keepMs)),
+    release: (holder) =>
+      database.transact(async (session) => {
+        await session.run('UPDATE feed SET holder = NULL, held_until = NULL WHERE holder = $1', [holder]);
+      }),
+    begin: (known, all) => database.transact((session) => begin(session, marks, { known, all })),
+    due: (limit) => database.transact((session) => readDue(session, marks, limit)),
+    numberRestatements: (limit) => database.transact((session) => numberRestatements(session, limit)),
+    stamps: () => database.transact(readStamps),
+    publish: (holder, version, write) =>
+      // The manifest is written once: a second time it would be another version.
+      database.transactOnce((session) => publish(session, marks, { holder, version, write })),
+    rowsByMonth: () => database.transact(countMonths),
+  };
+}
+
+/** Waits for the turn of those that publish, until the end of the transaction. */
+async function readFeed(session: SqlSession): Promise<FeedRow> {
+  await takeTurn(session, 'feed');
+  const [row] = await session.rows<FeedRow>(
+    `SELECT feed_id AS "feedId", version, last_restatement AS "lastRestatement", holder FROM feed`,
+  );
+  if (row !== undefined) return row;
+  await session.run('INSERT INTO feed (version, last_restatement) VALUES (0, 0)');
+  return { feedId: null, version: 0, lastRestatement: 0, holder: null };
+}
+
+async function hold(session: SqlSession, holder: string, keepMs: number): Promise<boolean> {
+  await readFeed(session);
+  const held = await session.run(
+    `UPDATE feed SET holder = $1, held_until = current_timestamp + CAST($2 AS INTEGER) * INTERVAL '1 millisecond'
+     WHERE holder IS NULL OR holder = $1 OR held_until < current_timestamp`,
+    [holder, keepMs],
+  );
+  return held === 1;
+}
+
+async function begin(
+  session: SqlSession,
+  marks: string,
+  { known, all }: { readonly known: KnownFeed | undefined; readonly all: boolean },
+): Promise<number> {
+  const feed = await readFeed(session);
+  const isContinued = known !== undefined && known.feedId === feed.feedId && known.version >= feed.version;
+  if (all || !isContinued) await markAll(session, marks, known?.months ?? []);
+  return Math.max(feed.version, known?.version ?? 0);
+}
+
+/** Months with rows, and those that only the feed has. */
+async function markAll(session: SqlSession, marks: string, published: readonly string[]): Promise<void> {
+  await session.run(
+    `INSERT INTO ${marks} (production_month, touched_at)
+       SELECT month, current_timestamp FROM (
+         SELECT CAST(date_trunc('month', production_day) AS DATE) AS month FROM internal.daily_production
+         WHERE production_day IS NOT NULL
+         UNION SELECT CAST(month AS DATE) FROM (SELECT ${session.dialect.each('$1', 'VARCHAR')} AS month) published) every
+       WHERE NOT EXISTS (SELECT 1 FROM ${marks} m WHERE m.production_month = every.month)`,
+    [jsonText(published.map((month) => `${month}-01`))],
+  );
+}
+
+async function readDue(session: SqlSession, marks: string, limit: number): Promise<DueMonths> {
+  const months = await session.rows<{ month: string; marks: readonly string[] }>(
+    `SELECT production_month AS month, array_agg(CAST(mark AS VARCHAR)) AS marks FROM ${marks}
+     GROUP BY production_month ORDER BY production_month DESC LIMIT ${limit}`,
+  );
+  const [row] = await session.rows<{ total: number }>(`SELECT count(DISTINCT production_month) AS total FROM ${marks}`);
+  return { months: months.map((each) => ({ ...each, month: each.month.slice(0, 7) })), total: row?.total ?? 0 };
+}
+
+async function numberRestatements(session: SqlSession, limit: number): Promise<number> {
+  const { lastRestatement } = await readFeed(session);
+  const { rowId } = session.dialect;
+  const order = 'noticed_at, uwi, date, xid';
+  const numbered = await session.run(
+    `UPDATE daily_production_history SET restatement_no = next.number + $1
+     FROM (SELECT ${rowId} AS row_id, row_number() OVER (ORDER BY ${order}) AS number FROM daily_production_history
+           WHERE restatement_no IS NULL ORDER BY ${order} LIMIT ${limit}) next
+     WHERE daily_production_history.${rowId} = next.row_id`,
+    [lastRestatement],
+  );
+  if (numbered > 0) await session.run('UPDATE feed SET last_restatement = $1', [lastRestatement + numbered]);
+  return lastRestatement + numbered;
+}
+
+/** Sums of what every change of a row changes: a time could be earlier than that of an earlier commit of another host. */
+async function readStamps(session: SqlSession): ReturnType<FeedLedger['stamps']> {
+  const changed = `CAST(coalesce(sum(${epochMs('changed_at')}), 0) AS VARCHAR)`;
+  const versions = (table: string): string =>
+    `(SELECT count(*) || ' ' || ${changed} FROM ${table}) || ' ' || (SELECT count(*) FROM ${table}_history)`;
+  const days = (day: string): string => `CAST(coalesce(sum(CAST(${day} - DATE '1970-01-01' AS BIGINT)), 0) AS VARCHAR)`;
+  const [row] = await session.rows<Awaited<ReturnType<FeedLedger['stamps']>>>(
+    `SELECT ${versions('well')} AS well, ${versions('time_series')} AS time_series,
+       (SELECT count(*) || ' ' || ${days('from_day')} || ' ' || ${days('to_day')} FROM coverage) AS coverage`,
+  );
+  return { well: '', time_series: '', coverage: '', ...row };
+}
+
+async function publish(
+  session: SqlSession,
+  marks: string,
+  { holder, version, write }: Pick<FeedPublication, 'holder' | 'version' | 'write'>,
+): Promise<boolean> {
+  const feed = await readFeed(session);
+  if (feed.holder !== holder || feed.version >= version.version) return false;
+  await write();
+  await session.run(
+    `DELETE FROM ${marks} WHERE CAST(mark AS VARCHAR) IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText(version.marks)],
+  );
+  await session.run('UPDATE feed SET feed_id = $1, version = $2', [version.feedId, version.version]);
+  return true;
+}
+
+interface FeedPublication {
+  readonly holder: string;
+  readonly version: FeedVersion;
+  readonly write: () => Promise<void>;
+}
+
+async function countMonths(session: SqlSession): Promise<ReadonlyMap<string, number>> {
+  const rows = await session.rows<{ month: string; rows: number }>(
+    `SELECT CAST(date_trunc('month', production_day) AS DATE) AS month, count(*) AS rows FROM internal.daily_production
+     WHERE production_day IS NOT NULL GROUP BY 1`,
+  );
+  return new Map(rows.map(({ month, rows: count }) => [month.slice(0, 7), count]));
+}
