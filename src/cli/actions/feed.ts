@@ -77,7 +77,7 @@ function verifiedText({ address, manifest, faults }: VerifiedFeed, rows: number)
   return [
     `${counted(faults.length, 'fault')} in ${named}`,
     tableText([{}, {}], table, '  '),
-    'Write them anew: wellsync feed publish --all',
+    'Write them again: wellsync feed publish --all',
   ].join('\n');
 }
 

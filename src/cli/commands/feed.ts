@@ -12,7 +12,7 @@ export function addFeedCommand(program: Command, shell: Shell): void {
   group
     .command('publish')
     .description('write the months that were touched since, and all tables that changed')
-    .option('--all', 'write every month and table anew, whatever changed')
+    .option('--all', 'write every month and table again, whatever changed')
     .addHelpText('after', publishing)
     .action(
       actionOf(shell, async (invocation: Invocation<PublishOptions>) => (await actions()).publishToFeed(invocation)),
@@ -33,5 +33,5 @@ ${examples(['wellsync feed publish', 'wellsync feed publish --all'])}`;
 
 const verifying = `
 Ends with 1 where a file is missing, damaged or holds other rows than the warehouse,
-and names each. wellsync feed publish --all writes them anew.
+and names each. wellsync feed publish --all writes them again.
 ${examples(['wellsync feed verify', 'wellsync feed verify --json'])}`;

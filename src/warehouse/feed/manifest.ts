@@ -64,7 +64,7 @@ export async function readManifest(place: FeedPlace): Promise<StoredManifest | u
   const parsed = manifestSchema.safeParse(jsonIn(bytes));
   if (parsed.success) return { manifest: parsed.data, bytes };
   throw new PermanentError('feed-manifest', `${place.address}/${manifestName} is no manifest of a feed`, {
-    hint: 'If it was damaged, move it away: the next publication writes the feed anew. If it is of a later wellsync, use that one.',
+    hint: 'If it was damaged, move it away: the next publication writes the feed again. If it is of a later wellsync, use that one.',
     cause: parsed.error,
   });
 }

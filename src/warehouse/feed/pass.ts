@@ -64,7 +64,7 @@ type Files = Map<string, ManifestFile>;
 /** Returns the files that are new; takes months without rows out of `files`. */
 async function writeMonths(
   parts: PublisherParts,
-  { signal }: Pass,
+  { allMonths, signal }: Pass,
   due: DueMonths,
   files: Files,
 ): Promise<readonly ManifestFile[]> {
@@ -72,7 +72,7 @@ async function writeMonths(
   for (const { month } of due.months) {
     if (signal.aborted) throw new AbortedError();
     const known = [...files.values()].find((file) => file.month === month);
-    const file = await makeFile(parts, { table: 'daily_production', month }, { known });
+    const file = await makeFile(parts, { table: 'daily_production', month }, { known: allMonths ? undefined : known });
     if (file !== undefined && file !== known) written.push(file);
     if (file === undefined && known !== undefined) files.delete(keyOf(known));
   }
@@ -81,7 +81,7 @@ async function writeMonths(
 
 async function writeTables(
   parts: PublisherParts,
-  { all, signal }: Pass,
+  { allTables: all, signal }: Pass,
   files: Files,
 ): Promise<readonly ManifestFile[]> {
   const stamps = await parts.ledger.stamps();

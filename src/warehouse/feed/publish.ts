@@ -19,7 +19,7 @@ import type { Published, PublisherParts } from './publisher.ts';
 
 /** What a call goes on with. */
 export interface PublishHow {
-  /** Every month and table is written anew. */
+  /** Every month and table is written again. */
   readonly all: boolean;
   readonly signal: AbortSignal;
   /** Called after each pass with the months so far, and those that were due. */
@@ -85,7 +85,10 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
   let total: Published = { ...nothing, version: stored?.manifest.version ?? 0, removed };
   for (let pass = 1; pass <= Math.max(1, Math.ceil(due / settings.maxMonths)); pass += 1) {
     if (how.signal.aborted) throw new AbortedError();
-    const done = await publishPass(parts, { ...how, holder, stored, highest, nowMs, all: all && pass === 1 });
+    const done = await publishPass(parts, {
+      ...{ holder, stored, highest, nowMs, signal: how.signal },
+      ...{ allMonths: all, allTables: all && pass === 1 },
+    });
     if (done === undefined) throw busy();
     stored = done.stored;
     total = added(total, done.published);
@@ -99,7 +102,7 @@ function requireOwner({ place, owner }: PublisherParts, { warehouse, service }: 
   if (warehouse === owner.warehouse) return;
   const whose = service === null ? warehouse : `${warehouse} of the service ${service}`;
   throw new PermanentError('feed-owner', `${place.address} holds the feed of another warehouse, ${whose}`, {
-    hint: 'Set feed.url to a place of its own. If this warehouse takes the place of the other one, move manifest.json away: the feed is then written anew.',
+    hint: 'Set feed.url to a place of its own. If this warehouse takes the place of the other one, move manifest.json away: the feed is then written again.',
   });
 }
 

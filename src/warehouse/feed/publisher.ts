@@ -48,7 +48,10 @@ export interface Pass {
   readonly stored: StoredManifest | undefined;
   /** The highest version that was ever published. */
   readonly highest: number;
-  readonly all: boolean;
+  /** Whether every month is written again, whatever the file of it that is named. */
+  readonly allMonths: boolean;
+  /** The same of the tables, and of restatements whose file was lost. */
+  readonly allTables: boolean;
   readonly nowMs: number;
   readonly signal: AbortSignal;
 }

@@ -6,10 +6,13 @@ import type { Pass, PublisherParts } from './publisher.ts';
 
 const rowsInFile = 100_000;
 
-/** Files of the numbers that the manifest does not reach; with `all`, of those whose file was lost or damaged as well. */
+/** Files of the numbers that the manifest does not reach; with `allTables`, of those whose file was lost or damaged as well. */
 export async function nextRestatements(parts: PublisherParts, pass: Pass): Promise<readonly ManifestFile[]> {
   const from = pass.stored?.manifest.lastRestatement ?? 0;
-  const ranges = [...(pass.all ? await lostRanges(parts, pass) : []), ...newRanges(from, await numberAll(parts, pass))];
+  const ranges = [
+    ...(pass.allTables ? await lostRanges(parts, pass) : []),
+    ...newRanges(from, await numberAll(parts, pass)),
+  ];
   const written: ManifestFile[] = [];
   for (const { after, last } of ranges) {
     if (pass.signal.aborted) throw new AbortedError();

@@ -119,6 +119,18 @@ export function describeStore(kind: string, open: () => Promise<StoreUnderTest>)
       expect(await fetched('content/two', contentOf(bytes))).toBeUndefined();
     });
 
+    test('replaces a small file by what is expected in it alone', async () => {
+      const [one, two, longer] = [Buffer.from('one'), Buffer.from('two'), Buffer.from('longer')];
+      expect(await store.replace('manifest.json', one, undefined)).toBe(true);
+      expect(await store.replace('manifest.json', two, undefined)).toBe(false);
+      expect(await store.replace('manifest.json', two, longer)).toBe(false);
+      expect(await store.replace('manifest.json', two, one)).toBe(true);
+      expect(await store.replace('manifest.json', longer, one)).toBe(false);
+      expect(String(await store.read('manifest.json', 100))).toBe('two');
+      expect(await store.replace('other.json', two, one)).toBe(false);
+      expect(await store.read('other.json', 100)).toBeUndefined();
+    });
+
     test('G1: a file that changes while it is copied is never seen', async () => {
       const file = await localFile(large);
       await expect(store.upload('content/one', file, contentOf(Buffer.from('as it was')))).rejects.toThrow(UsageError);

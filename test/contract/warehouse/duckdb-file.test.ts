@@ -364,6 +364,31 @@ describe('the file of a DuckDB warehouse', () => {
     });
   });
 
+  it('of schema version 6 is brought to this version, with marks for its months and numbers for what comes', async () => {
+    await runOutside(
+      path,
+      [
+        ...schemaOf(6),
+        `INSERT INTO feed_month VALUES ('2024-01-01', '2024-02-01 00:00:00Z')`,
+        `INSERT INTO daily_production_history (uwi, xid, noticed_at) VALUES ('B', '${xidOf(2)}', '2024-01-03 00:00:00Z'),
+           ('A', '${xidOf(1)}', '2024-01-02 00:00:00Z')`,
+      ].join(';\n'),
+    );
+    const { warehouse } = test();
+    expect(await warehouse.check()).toMatchObject({ schemaVersion });
+    const { feed } = warehouse.ledger;
+    await loadOne(warehouse, reading([row(1, '2024-02-01')], { from: '2024-02-01', to: '2024-02-02' }));
+    const { months, total } = await feed.due(2);
+    expect([total, months.map(({ month }) => month)]).toEqual([2, ['2024-02', '2024-01']]);
+    expect(new Set(months.flatMap(({ marks }) => marks)).size).toBe(2);
+    expect([await feed.numberRestatements(1), await feed.numberRestatements(9)]).toEqual([1, 2]);
+    const numbers = 'SELECT uwi, restatement_no FROM daily_production_history ORDER BY 2';
+    expect(await ask(warehouse, numbers)).toEqual([
+      ['A', 1],
+      ['B', 2],
+    ]);
+  });
+
   it('gives every well a key of its own, once, and keeps rows by it out of sight of readers', async () => {
     const { warehouse } = test();
     await load(warehouse, [

@@ -52,7 +52,7 @@ export async function migrate(connection: DuckDBConnection, location: string, no
   const found = await readKnownVersion(connection, location);
   if (found === schemaVersion) return found;
   try {
-    await inTransaction(connection, () => apply(connection, found, nowMs));
+    await apply(connection, found, nowMs);
   } catch (error) {
     if (isDiskTrouble(error)) throw diskOutage(error, location);
     throw new UnreachableError(
@@ -67,12 +67,18 @@ export async function migrate(connection: DuckDBConnection, location: string, no
   return found;
 }
 
+/**
+ * A transaction for each step: the engine commits no column of a table whose rows an earlier statement has changed. A kill
+ * between two steps leaves a file of the version between, which the next opening takes further.
+ */
 async function apply(connection: DuckDBConnection, found: number, nowMs: number): Promise<void> {
-  await connection.run('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER, applied_at TIMESTAMPTZ)');
   for (const [index, statements] of schemaSteps.entries()) {
     if (index < found) continue;
-    for (const statement of statements) await connection.run(statement);
-    await connection.run(`INSERT INTO schema_version VALUES ($1, ${instant('$2')})`, [index + 1, BigInt(nowMs)]);
+    await inTransaction(connection, async () => {
+      await connection.run('CREATE TABLE IF NOT EXISTS schema_version (version INTEGER, applied_at TIMESTAMPTZ)');
+      for (const statement of statements) await connection.run(statement);
+      await connection.run(`INSERT INTO schema_version VALUES ($1, ${instant('$2')})`, [index + 1, BigInt(nowMs)]);
+    });
   }
 }
 
