@@ -43,7 +43,7 @@ export async function readFeed(read: ReadBytes): Promise<ReadFeed> {
   return { manifest, rows };
 }
 
-export async function readManifestOf(read: ReadBytes): Promise<FeedManifest> {
+async function readManifestOf(read: ReadBytes): Promise<FeedManifest> {
   return JSON.parse(String(await read('manifest.json'))) as FeedManifest;
 }
 

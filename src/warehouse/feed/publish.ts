@@ -86,8 +86,13 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
   for (let pass = 1; pass <= Math.max(1, Math.ceil(due / settings.maxMonths)); pass += 1) {
     if (how.signal.aborted) throw new AbortedError();
     const done = await publishPass(parts, {
-      ...{ holder, stored, highest, nowMs, signal: how.signal },
-      ...{ allMonths: all, allTables: all && pass === 1 },
+      holder,
+      stored,
+      highest,
+      nowMs,
+      allMonths: all,
+      allTables: all && pass === 1,
+      signal: how.signal,
     });
     if (done === undefined) throw busy();
     stored = done.stored;

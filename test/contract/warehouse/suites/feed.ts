@@ -114,9 +114,9 @@ export function describeFeed(open: OpenWarehouse, cutSteps: readonly number[]): 
       const [, january] = manifest.files;
       expect(january?.path).toMatch(/^daily_production\/production_month=2024-01\/part-run-\d+-[\da-f]{8}\.parquet$/);
       expect(rows.coverage).toEqual(
-        [...twoWells.map(({ uwi }) => ({ uwi, from_day: '2024-01-01', to_day: '2025-01-01' }))].toSorted((a, b) =>
-          a.uwi < b.uwi ? -1 : 1,
-        ),
+        twoWells
+          .map(({ uwi }) => ({ uwi, from_day: '2024-01-01', to_day: '2025-01-01' }))
+          .toSorted((a, b) => (a.uwi < b.uwi ? -1 : 1)),
       );
       expect(await feed.verify()).toMatchObject({ faults: [] });
       // Nothing has changed: no other version.
@@ -258,7 +258,7 @@ export function describeFeed(open: OpenWarehouse, cutSteps: readonly number[]): 
         await loadOne(
           warehouse,
           reading(
-            dailyRows(60).map(({ xid: _, ...each }, index) => ({ ...each, xid: xidOf(index + 100) })),
+            dailyRows(60).map((each, index) => ({ ...each, xid: xidOf(index + 100) })),
             year,
           ),
           allowed,
