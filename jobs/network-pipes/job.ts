@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
+import type { SharedPlace } from '../../src/core/base/shared-place.ts';
 import type { RejectsPlace } from '../../src/core/pipes/rejects-place.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
@@ -76,10 +77,12 @@ const paramsSchema = z.strictObject({
 });
 export type NetworkPipesParams = z.output<typeof paramsSchema>;
 
-/** SHA-256 of the shared file that a run reads; undefined for one that reads none. */
-export function contentOfPush(params: unknown): string | undefined {
+/** The shared file that a run reads: its SHA-256, and its place; undefined for a run that reads none. */
+export function sharedFileOfPush(
+  params: unknown,
+): { readonly sha256: string; readonly place: SharedPlace } | undefined {
   const { data } = paramsSchema.safeParse(params);
-  return data?.shared === undefined ? undefined : data.identity.sha256;
+  return data?.shared === undefined ? undefined : { sha256: data.identity.sha256, place: data.shared };
 }
 
 /** Where the rejects of a run lie; there is no file as long as there are none. */

@@ -3,16 +3,16 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import { contentOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
+import { networkPipesJobName, sharedFileOfPush } from '../../jobs/network-pipes/job.ts';
 import { AbortedError, TakenOverError } from '../core/base/errors.ts';
 import { DAY_MS } from '../core/time/window.ts';
-import type { RunSummary } from '../core/run/run.ts';
 import type { NeededFiles } from '../files/shared-files.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { Pruned, RetentionBounds } from '../warehouse/port/retention.ts';
-import type { RunFilter, RunLedger } from '../warehouse/port/runs.ts';
+import type { RunFilter } from '../warehouse/port/runs.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { App } from './app.ts';
+import { listedRuns } from './listed-runs.ts';
 
 /** How often a worker looks whether a day has passed since the last time. */
 const lookEveryMs = 600_000;
@@ -123,20 +123,12 @@ async function neededFiles({ runs }: Ledger, sinceMs: number): Promise<NeededFil
   ];
   for (const filter of filters) {
     for await (const { runId } of listedRuns(runs, filter)) {
-      const sha256 = contentOfPush((await runs.readHead(runId))?.params);
-      if (sha256 !== undefined) contents.add(sha256);
+      const file = sharedFileOfPush((await runs.readHead(runId))?.params);
+      if (file !== undefined) contents.add(file.sha256);
       runIds.add(runId);
     }
   }
   return { contents, runs: runIds };
-}
-
-async function* listedRuns(runs: RunLedger, filter: Omit<RunFilter, 'limit'>): AsyncGenerator<RunSummary> {
-  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    const page = await runs.list({ ...filter, limit: 500, ...(cursor !== undefined && { cursor }) });
-    yield* page.runs;
-    cursor = page.cursor;
-  }
 }
 
 async function removeRejects(config: Config, nowMs: number): Promise<number> {

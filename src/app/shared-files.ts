@@ -1,12 +1,15 @@
 /** The files that several hosts share, by the configuration. */
 import path from 'node:path';
 import type { Config } from '../../config/schema.ts';
+import { networkPipesJobName, sharedFileOfPush } from '../../jobs/network-pipes/job.ts';
+import type { SharedPlace } from '../core/base/shared-place.ts';
 import { SharedFiles } from '../files/shared-files.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import { knownSecrets } from './known-secrets.ts';
+import { listedRuns } from './listed-runs.ts';
 
 /** Undefined without files.url: files lie where they were pushed from. */
-export function sharedFilesOf({ files, dataDir }: Config, { ownership }: Ledger): SharedFiles | undefined {
+export function sharedFilesOf({ files, dataDir }: Config, ledger: Ledger): SharedFiles | undefined {
   const { url, endpoint, region, pathStyle } = files;
   if (url === undefined) return undefined;
   return new SharedFiles({
@@ -14,7 +17,17 @@ export function sharedFilesOf({ files, dataDir }: Config, { ownership }: Ledger)
       const { openStore } = await import('../files/open-store.ts');
       return openStore({ url, endpoint, region, pathStyle }, (secret) => knownSecrets.addToken(secret));
     },
-    warehouseId: async () => (await ownership.read()).warehouseId,
+    warehouseId: async () => (await ledger.ownership.read()).warehouseId,
+    unfinishedPlaces: () => unfinishedPlaces(ledger),
     copiesFolder: path.join(dataDir, 'spool'),
   });
+}
+
+async function unfinishedPlaces({ runs }: Ledger): Promise<readonly SharedPlace[]> {
+  const places: SharedPlace[] = [];
+  for await (const { runId } of listedRuns(runs, { job: networkPipesJobName, states: ['queued', 'running'] })) {
+    const file = sharedFileOfPush((await runs.readHead(runId))?.params);
+    if (file !== undefined) places.push(file.place);
+  }
+  return places;
 }

@@ -19,6 +19,8 @@ export interface SharedFilesOptions {
   /** Opens the store of `files.url`, at its first use. */
   readonly open: () => Promise<FileStore>;
   readonly warehouseId: () => Promise<string>;
+  /** The places that unfinished runs of the warehouse name. */
+  readonly unfinishedPlaces: () => Promise<readonly SharedPlace[]>;
   /** Folder of this host for copies that a worker reads. */
   readonly copiesFolder: string;
 }
@@ -44,10 +46,13 @@ export class SharedFiles {
     this.#options = options;
   }
 
-  /** Copies a file of this host into the place, unless its content is there, undamaged. Returns the place for the run. */
+  /**
+   * Copies a file of this host into the place, unless its content is there, undamaged. Returns the place for the run. Throws
+   * PermanentError (`files-check`) where the place has lost its id, which unfinished runs name.
+   */
   async put(path: string, content: FileContent, signal?: AbortSignal): Promise<SharedPlace> {
     const store = await this.#open(signal);
-    const place = { id: await placeId(store), address: store.address, folder: await this.#options.warehouseId() };
+    const place = { id: await this.#placeId(store), address: store.address, folder: await this.#options.warehouseId() };
     // First, so that from now on nobody removes a content that is there.
     await store.write(requestedName(place, content), Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`));
     const name = contentName(place, content);
@@ -143,6 +148,16 @@ export class SharedFiles {
     (await this.#store?.catch(() => undefined))?.close();
   }
 
+  /** A place without an id gets one, unless it has lost its own: a new one would part it from the runs that have it. */
+  async #placeId(store: FileStore): Promise<string> {
+    if ((await store.stat(placeName)) === undefined) {
+      const places = await this.#options.unfinishedPlaces();
+      const named = places.find(({ address }) => address === store.address);
+      if (named !== undefined) throw lostId(store, named);
+    }
+    return placeId(store);
+  }
+
   async #open(signal?: AbortSignal): Promise<FileStore> {
     this.#store ??= this.#options.open();
     const store = await this.#store;
@@ -175,6 +190,16 @@ function damagedId(store: FileStore): PermanentError {
   return new PermanentError('files-check', `${store.address}/${placeName} does not hold the id of a place`, {
     hint: 'Write its line again from a backup, or as a worker that waits for a file of this place names it. Remove it only where no push is unfinished: the next one gives the place a new id.',
   });
+}
+
+function lostId(store: FileStore, { id }: SharedPlace): PermanentError {
+  return new PermanentError(
+    'files-check',
+    `${store.address} has no ${placeName}, and unfinished runs have an id of it`,
+    {
+      hint: `Is its disk mounted, is it the same bucket? If so, write the line ${JSON.stringify({ id })} as ${placeName} there. If it is a new place, end those runs first.`,
+    },
+  );
 }
 
 /** The place of the run that has lost its id, or another one. `found`: the id there. */

@@ -20,6 +20,8 @@ export interface S3Faults {
   losePart?: number;
   /** Answers the upload of this part with 500. */
   failPart?: number;
+  /** Never answers the upload of this part. */
+  silentPart?: number;
   /** Ends the connection behind so many bytes of a body, so often. */
   cutBodies?: { readonly afterBytes: number; times: number };
   /** Sends bytes behind the end of every object, until the connection is closed. */
@@ -266,6 +268,7 @@ class S3State {
     } else if (request.method === 'PUT') {
       const number = Number(query.get('partNumber'));
       const part = await this.#receive(request);
+      if (this.faults.silentPart === number) return;
       if (this.faults.failPart === number) throw new Refusal(500, 'InternalError');
       upload.parts.set(number, part);
       response.writeHead(200, { etag: part.etag }).end();

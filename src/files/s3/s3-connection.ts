@@ -29,8 +29,8 @@ export interface S3Connection {
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 const connectMs = 5_000;
-/** Without a byte for this long a request is given up. */
-const longestSilenceMs = 60_000;
+/** Without a byte for this long a request is given up: with the client's three attempts a silent store costs a minute. */
+const longestSilenceMs = 20_000;
 /** Until an answer begins, the sending of a part by a slow line included. The client would only warn, on standard error. */
 const answerMs = 10 * 60_000;
 

@@ -32,7 +32,9 @@ const partBytes = 8 * 1024 * 1024;
 const mostParts = 9_000;
 /** Parts that are under way at one time: each is held in memory. */
 const partsAtOnce = 2;
-/** A download that is cut goes on where it was; this often without a byte it is given up. */
+/** For the parts of an upload that was ended; those that are left go with {@link FileStore.endCutUploads}. */
+const removeMs = 5_000;
+/** A download whose answer is cut goes on where it was; this often without a byte it is given up. */
 const mostFruitlessReads = 3;
 
 interface Reading {
@@ -139,9 +141,9 @@ export class S3Store implements FileStore {
     await this.#use(async () => {
       const partSize = Math.max(partBytes, Math.ceil(content.bytes / mostParts));
       const Body = Readable.from(checkedBlocks(file, content, this.#signal), { objectMode: false, highWaterMark: 0 });
-      // What ends the blocks ends the upload: its parts are removed from the store before it rejects.
+      // What ends the blocks or a part ends the upload: its parts are removed from the store before it rejects.
       const upload = new Upload({
-        client: this.#client,
+        client: this.#stoppable(),
         params: { ...this.#object(name), Body },
         partSize,
         queueSize: partsAtOnce,
@@ -152,6 +154,16 @@ export class S3Store implements FileStore {
       await this.#client.send(new DeleteObjectCommand(this.#object(name)), this.#how);
       throw lostPart(this.#placeOf(name), content.bytes, kept?.bytes);
     });
+  }
+
+  /** The client for an upload, which gives its parts no signal. A stop ends them, and leaves time to remove them. */
+  #stoppable(): S3Client {
+    const client = this.#client;
+    const send = (command: object): unknown => {
+      const abortSignal = command instanceof AbortMultipartUploadCommand ? AbortSignal.timeout(removeMs) : this.#signal;
+      return client.send(command as PutObjectCommand, { abortSignal });
+    };
+    return Object.create(client, { send: { value: send } }) as S3Client;
   }
 
   async fetch(name: string, content: FileContent, folder: string): Promise<LocalFile | undefined> {
@@ -277,18 +289,25 @@ export class S3Store implements FileStore {
     const check = new ContentCheck(content);
     for (let fruitless = 0; check.bytes < content.bytes && fruitless < mostFruitlessReads;) {
       const from = check.bytes;
-      await this.#use(() => this.#readFrom(name, { check, content, take })).catch((error: unknown) => {
-        const mayGoOn = error instanceof UnreachableError && (check.bytes > from || fruitless + 1 < mostFruitlessReads);
-        if (!mayGoOn) throw error;
+      // Where no answer begins, the client has tried more than once.
+      let isAnswered = false;
+      const onAnswer = (): void => void (isAnswered = true);
+      await this.#use(() => this.#readFrom(name, { check, content, take, onAnswer })).catch((error: unknown) => {
+        const mayGoOn = isAnswered && (check.bytes > from || fruitless + 1 < mostFruitlessReads);
+        if (!mayGoOn || !(error instanceof UnreachableError)) throw error;
       });
       fruitless = check.bytes > from ? 0 : fruitless + 1;
     }
     if (!check.isSame()) throw damagedFile(this.#placeOf(name), 'its digest is another one');
   }
 
-  async #readFrom(name: string, { check, content, take }: Reading & { readonly check: ContentCheck }): Promise<void> {
+  async #readFrom(
+    name: string,
+    { check, content, take, onAnswer }: Reading & { readonly check: ContentCheck; readonly onAnswer: () => void },
+  ): Promise<void> {
     const Range = `bytes=${check.bytes}-`;
     const { Body } = await this.#client.send(new GetObjectCommand({ ...this.#object(name), Range }), this.#how);
+    onAnswer();
     for await (const block of Body as Readable) {
       if (this.#signal.aborted) throw new AbortedError();
       if (check.bytes + (block as Buffer).length > content.bytes)

@@ -161,6 +161,36 @@ describe('an S3-compatible store', () => {
     },
   );
 
+  test('G7: an upload ends with who stops, does not wait for its parts, and leaves none behind', async () => {
+    await using s3 = await scene();
+    s3.server.faults.silentPart = 2;
+    const stop = new AbortController();
+    const stopped = s3.store.under(stop.signal).upload('content/one', s3.file, contentOf(bytes));
+    stopped.catch(() => undefined);
+    await expect.poll(() => s3.server.requests.some((request) => request.includes('partNumber=2'))).toBe(true);
+    stop.abort();
+    await expect(stopped).rejects.toThrow(AbortedError);
+    expect([...s3.server.uploads, ...s3.server.objects]).toEqual([]);
+  });
+
+  test('G7: that gives no answer at all is asked as often as the client tries, and not more', async () => {
+    await using s3 = await scene();
+    await s3.store.upload('content/one', s3.file, contentOf(bytes));
+    vi.stubEnv('AWS_MAX_ATTEMPTS', '3');
+    const impatient = new S3Store(settingsFor(s3.server), () => {}, connectionTo(settingsFor(s3.server), 500));
+    await impatient.stat('content/one');
+    s3.server.faults.silent = 'body';
+    const reading = impatient.fetch('content/one', contentOf(bytes), s3.folder);
+    reading.catch(() => undefined);
+    await expect.poll(() => s3.server.requests.at(-1)).toMatch(/^GET .*content\/one/);
+    s3.server.faults.silent = 'head';
+    const asked = s3.server.requests.length;
+    await expect(reading).rejects.toThrow('it does not answer in time');
+    expect(s3.server.requests.length).toBe(asked + 3);
+    impatient.close();
+    vi.stubEnv('AWS_MAX_ATTEMPTS', '1');
+  });
+
   test('G10: tells its credentials to those who hide them', async () => {
     await using s3 = await scene();
     await s3.store.stat('a');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BlockedError, PermanentError } from '../../../src/core/base/errors.ts';
+import type { SharedPlace } from '../../../src/core/base/shared-place.ts';
 import { FolderStore } from '../../../src/files/folder-store.ts';
 import { SharedFiles } from '../../../src/files/shared-files.ts';
 import { contentOf } from './store-suite.ts';
@@ -25,11 +26,16 @@ describe('files of several hosts', () => {
 
   afterEach(() => rm(folder, { recursive: true }));
 
-  function hostAt(root: string, warehouseId = 'warehouse-1'): SharedFiles {
+  function hostAt(
+    root: string,
+    warehouseId = 'warehouse-1',
+    unfinishedPlaces: readonly SharedPlace[] = [],
+  ): SharedFiles {
     const copiesFolder = path.join(folder, 'spool');
     return new SharedFiles({
       open: async () => new FolderStore(root),
       warehouseId: async () => warehouseId,
+      unfinishedPlaces: async () => unfinishedPlaces,
       copiesFolder,
     });
   }
@@ -51,6 +57,27 @@ describe('files of several hosts', () => {
     await expect(hostAt(other).requireFile(place, content)).rejects.toThrow(BlockedError);
     await expect(hostAt(await newPlace()).fetch(place, content)).rejects.toThrow(/a worker of another may have it/);
     await expect(hostAt(root).requireFile(place, content)).resolves.toBeUndefined();
+  });
+
+  test('G11: a place that has lost its id gets no new one while runs have the old one', async () => {
+    const root = await newPlace();
+    const place = await hostAt(root).put(file, content);
+    await rm(path.join(root, 'wellsync-place.json'));
+    const again: unknown = await hostAt(root, 'warehouse-1', [place])
+      .put(file, content)
+      .catch((thrown: unknown) => thrown);
+    expect(again).toBeInstanceOf(PermanentError);
+    expect(again).toMatchObject({
+      message: `${root} has no wellsync-place.json, and unfinished runs have an id of it`,
+      hint: expect.stringContaining(`write the line {"id":"${place.id}"} as wellsync-place.json there`),
+    });
+    expect(await readdir(root)).not.toContain('wellsync-place.json');
+    // As the hint says; or where no run has it, and runs of another place are no matter.
+    await writeFile(path.join(root, 'wellsync-place.json'), `{"id":"${place.id}"}\n`);
+    expect(await hostAt(root, 'warehouse-1', [place]).put(file, content)).toEqual(place);
+    await rm(path.join(root, 'wellsync-place.json'));
+    const elsewhere = { ...place, address: '/mnt/elsewhere' };
+    expect((await hostAt(root, 'warehouse-1', [elsewhere]).put(file, content)).id).not.toBe(place.id);
   });
 
   test('hosts that first use a place at once agree on its id', async () => {
