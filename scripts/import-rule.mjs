@@ -44,6 +44,7 @@ const drivers = {
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
   'src/console': ['fastify', 'fastify-type-provider-zod', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger'],
   config: ['yaml'],
+  'src/app': ['prom-client'],
 };
 
 /** Packages without contact outside the process: every room except core may use them. */

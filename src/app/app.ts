@@ -20,6 +20,7 @@ import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/wareh
 import { jobSettings } from './job-settings.ts';
 import { sharedFilesOf } from './shared-files.ts';
 import { knownSecrets } from './known-secrets.ts';
+import { RequestMeter } from './metrics/request-meter.ts';
 import { openService } from './open-service.ts';
 import { queueAddressOf, redisPlaceOf, serviceIdentityOf } from './service-settings.ts';
 import { versionOfPackage } from './version.ts';
@@ -103,6 +104,7 @@ class ComposedApp implements App {
   #queue: Promise<RunQueue> | undefined;
   /** Aborts when the workers of this process begin to stop. */
   readonly #stopping = new AbortController();
+  #meter: RequestMeter | undefined;
   readonly #services = new Map<'prompt' | 'lasting', Promise<ProductionDataService>>();
 
   constructor(
@@ -153,7 +155,9 @@ class ComposedApp implements App {
   async service(kind: 'prompt' | 'lasting', log: Logger): Promise<ProductionDataService> {
     const known = this.#services.get(kind);
     if (known !== undefined) return known;
-    const opened = openService(this.config, { kind, log, stopping: this.#stopping.signal }, (close) =>
+    this.#meter ??= new RequestMeter(async () => (await this.queue(kind)).metrics);
+    const onSent = this.#meter.note.bind(this.#meter);
+    const opened = openService(this.config, { kind, log, stopping: this.#stopping.signal, onSent }, (close) =>
       this.#closers.push(close),
     );
     this.#services.set(kind, opened);
@@ -216,6 +220,8 @@ class ComposedApp implements App {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // While its queue is open.
+    await this.#meter?.close();
     // A part that fails to close must neither hide an earlier error nor keep others open.
     for (const close of this.#closers.toReversed()) await Promise.allSettled([close()]);
   }

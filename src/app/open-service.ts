@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import { holdText } from '../core/run/service-hold.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import { knownSecrets } from './known-secrets.ts';
+import type { SentRequest } from '../service/request-layer.ts';
 import { queueAddressOf, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
 
 /** How long a command waits for the end of a hold before it says so and ends. */
@@ -15,7 +16,13 @@ export async function openService(
     kind,
     log,
     stopping,
-  }: { readonly kind: 'prompt' | 'lasting'; readonly log: Logger; readonly stopping: AbortSignal },
+    onSent,
+  }: {
+    readonly kind: 'prompt' | 'lasting';
+    readonly log: Logger;
+    readonly stopping: AbortSignal;
+    readonly onSent: (sent: SentRequest) => void;
+  },
   closeLater: (close: () => Promise<void>) => void,
 ): Promise<ProductionDataService> {
   const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
@@ -45,6 +52,7 @@ export async function openService(
     {
       limiter,
       secrets: knownSecrets,
+      onSent,
       onRetry: ({ error, ...fields }) => log.debug({ ...fields, because: error.message }, 'a request is tried again'),
       onUndeclaredStatus: warnOnce(log),
     },

@@ -7,6 +7,7 @@ import type { App } from './app.ts';
 import { publishAfterRun } from './feed.ts';
 import { followRun, queueOfJob, type RunObserver } from './follow-run.ts';
 import type { RunName } from './start-run.ts';
+import { measureFreshness } from './metrics/freshness.ts';
 import { pruneOnceADay } from './retention.ts';
 import { orderLongTail } from './table-order.ts';
 import type { OutageJournal } from '../runs/outage-journal.ts';
@@ -49,6 +50,7 @@ export async function workInline<T>(
       const report = await followRun(app, run, followed);
       const result = await use(report);
       await publishAfterRun(app, log, ending);
+      await measureFreshness(app, log);
       await pruneOnceADay(app, log, ending);
       if ((report.counts['inserted'] ?? 0) > 0) await orderLongTail(app, log, ending);
       return result;

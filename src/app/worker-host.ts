@@ -8,6 +8,7 @@ import { keepReviving } from '../runs/revival.ts';
 import type { App } from './app.ts';
 import { keepPublishing } from './feed.ts';
 import { keepTaking } from './inbox/keep-taking.ts';
+import { FreshnessMeter } from './metrics/freshness.ts';
 import { keepPruning } from './retention.ts';
 import { keepInOrder } from './table-order.ts';
 
@@ -40,7 +41,9 @@ export async function workHere<T>(
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
   const publishSoon = work.isStanding === true ? keepPublishing(app, log, ended) : () => {};
+  const freshness = new FreshnessMeter();
   const onRunEnded = (runId: string): void => {
+    freshness.noteRunEnd();
     publishSoon();
     work.onRunEnded?.(runId);
   };
@@ -49,6 +52,7 @@ export async function workHere<T>(
   void keepPruning(app, log, ended);
   void keepInOrder(app, log, ended);
   const taking = work.isStanding === true ? keepTaking(app, log, outages, ended) : Promise.resolve();
+  void freshness.keep(app, log, ended);
   try {
     const result = await during(claim.signal, outages, () => claim.isBeating && hasOwnParts(outages));
     if (!claim.signal.aborted) return result;

@@ -161,6 +161,22 @@ export interface ServiceHoldStore {
   lift(): Promise<ServiceHold | undefined>;
 }
 
+/** The metrics of all processes of a service, by series (src/core/metrics/totals.ts). */
+export interface MetricStore {
+  /** Takes the totals of a source so far: each increment counts once, however often its total is reported. */
+  raise(source: string, totals: ReadonlyMap<string, number>): Promise<void>;
+  /** Replaces the values of gauges. */
+  set(values: ReadonlyMap<string, number>): Promise<void>;
+  read(): Promise<{ readonly sums: ReadonlyMap<string, number>; readonly gauges: ReadonlyMap<string, number> }>;
+}
+
+/** Number of items of a queue in a state of BullMQ: `waiting`, `active`, `delayed`, `prioritized`, `failed`. */
+export interface ItemCount {
+  readonly queue: string;
+  readonly state: string;
+  readonly items: number;
+}
+
 /**
  * A prompt queue fails within seconds during an outage of Redis; a lasting one waits for its end. Both throw
  * OutageError('redis') while Redis answers with errors (out of memory, read-only, loading).
@@ -172,6 +188,7 @@ export interface RunQueue {
   readonly progress: RunProgressStore;
   readonly starts: ItemStartStore;
   readonly serviceHold: ServiceHoldStore;
+  readonly metrics: MetricStore;
   /** Adds the coordinator's item of a run. Idempotent: its id is deterministic. */
   submit(runId: string, generation: number): Promise<void>;
   isSubmitted(runId: string, generation: number): Promise<boolean>;
@@ -195,6 +212,8 @@ export interface RunQueue {
   tryLease(work: string): Promise<ItemLease | undefined>;
   /** Number of workers of each queue, over all hosts. */
   workers(): Promise<readonly WorkerCount[]>;
+  /** Items of each queue that have not ended, and failed ones that are kept. */
+  itemCounts(): Promise<readonly ItemCount[]>;
   /**
    * Records that a part is down for the chunks of a queue, or that they moved on; shared by all workers. `noteDown`
    * returns the milliseconds since the part went down.

@@ -16,6 +16,7 @@ import {
   type RunQueue,
 } from './port.ts';
 import { mostPayloadBytes } from './item-data.ts';
+import { createMetricStore } from './metric-store.ts';
 import { createQueueIdentity } from './queue-identity.ts';
 import { queueName, type QueueAddress } from './queue-names.ts';
 import { sleep } from '../timers/sleep.ts';
@@ -45,6 +46,8 @@ return now - redis.call('GET', KEYS[1])`;
 
 const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'files', 'redis'];
 
+const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
+
 /** How long the end of a process waits for Redis. */
 const closeMs = 2_000;
 
@@ -68,6 +71,7 @@ class BullRunQueue implements RunQueue {
   readonly starts;
   readonly identity;
   readonly serviceHold;
+  readonly metrics;
   readonly #redis: RedisHandle;
   readonly #prefix: string;
   readonly #runs: Queue;
@@ -83,6 +87,7 @@ class BullRunQueue implements RunQueue {
     this.starts = withOutages(new RedisItemStarts(redis, prefix));
     this.identity = withOutages(createQueueIdentity(redis, address));
     this.serviceHold = withOutages(createServiceHoldStore(redis, address));
+    this.metrics = withOutages(createMetricStore(redis, address));
     const open = (name: ChunkQueueName | typeof runsQueueName): Queue => {
       const queue = new Queue(queueName(name, service), { connection: redis, prefix });
       // A fault of the connection reaches the caller through its failed call.
@@ -194,11 +199,24 @@ class BullRunQueue implements RunQueue {
   }
 
   async workers() {
-    const queues: readonly (readonly [string, Queue])[] = [
-      [runsQueueName, this.#runs],
-      ...Object.entries(this.#chunks),
-    ];
-    return Promise.all(queues.map(async ([name, queue]) => ({ queue: name, workers: await queue.getWorkersCount() })));
+    return Promise.all(
+      this.#named().map(async ([name, queue]) => ({ queue: name, workers: await queue.getWorkersCount() })),
+    );
+  }
+
+  async itemCounts() {
+    const counted = this.#named().map(async ([name, queue]) =>
+      Object.entries(await queue.getJobCounts(...countedStates)).map(([state, items]) => ({
+        queue: name,
+        state,
+        items,
+      })),
+    );
+    return (await Promise.all(counted)).flat();
+  }
+
+  #named(): readonly (readonly [string, Queue])[] {
+    return [[runsQueueName, this.#runs], ...Object.entries(this.#chunks)];
   }
 
   async noteDown(queue: ChunkQueueName, part: OutagePart): Promise<number> {

@@ -4,6 +4,7 @@ import { isFinished, type RunRecord, type RunReport } from '../core/run/run.ts';
 import type { RunQueue, StopRequest } from '../queue/port.ts';
 import type { AnyJob, JobContext } from './job.ts';
 import { buildReport } from './report.ts';
+import { countRunEnd } from './run-metrics.ts';
 
 export type FinishContext = Pick<JobContext, 'ledger' | 'now'> & {
   readonly queue: RunQueue;
@@ -27,6 +28,7 @@ export async function finishRun(
   const { runId } = run;
   // Another process has ended the run, while its progress still exists.
   if (isFinished(run.state)) {
+    await countEnd(run, jobs, queue);
     await queue.progress.finish(runId, run.state);
     return run.report;
   }
@@ -42,8 +44,19 @@ export async function finishRun(
   // Another process may have planned or ended it in between: the ledger has the state.
   const ended = await ledger.runs.read(runId);
   if (ended === undefined || !isFinished(ended.state)) return undefined;
+  await countEnd(ended, jobs, queue);
   await queue.progress.finish(runId, ended.state);
   return ended.report;
+}
+
+/** Before the progress ends: a process that dies in between leaves a run that is looked at again. */
+async function countEnd(
+  { report, generation, job: name }: RunRecord,
+  jobs: readonly AnyJob[],
+  { metrics }: RunQueue,
+): Promise<void> {
+  const job = jobs.find((candidate) => candidate.name === name);
+  if (report !== undefined && job !== undefined) await countRunEnd(report, generation, job, metrics);
 }
 
 export function jobOf({ runId, job: name }: RunRecord, jobs: readonly AnyJob[]): AnyJob {

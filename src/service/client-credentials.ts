@@ -90,7 +90,13 @@ export class ClientCredentialsTokens implements TokenSource {
     const context = { label: `POST ${exchange.baseUrl}`, isRead: false, hasToken: true, secrets };
     const requestedAtMs = now();
     const place = exchange.openPlace();
-    const request = { method: 'POST', path: '', accept: 'application/json', contentType: formType } as const;
+    const request = {
+      method: 'POST',
+      endpoint: 'token',
+      path: '',
+      accept: 'application/json',
+      contentType: formType,
+    } as const;
     const answer = await exchange
       .send({ ...request, body: form.toString() }, { authorization, context, deadlineMs, signal: neverAborted, place })
       .finally(() => place.close());

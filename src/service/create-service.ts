@@ -39,7 +39,7 @@ export function createProductionDataService(
 
   const fetchPage: PageFetch = async (query, take, options = {}) => {
     const read = pageReader({ limit: query.limit, mostRecords: options.mostRecords }, take);
-    const request = get(`${paths.dailyProduction(query.uwi)}${queryOf(query)}`);
+    const request = get('daily-production', `${paths.dailyProduction(query.uwi)}${queryOf(query)}`);
     return layer.call({ ...request, keepsArray: true }, read, options);
   };
 
@@ -52,15 +52,21 @@ export function createProductionDataService(
     readDailyProduction: createDailyProductionReader(fetchPage, secrets),
     probe: async (request, options) => probeService(pages, request, { ...options, now }),
     fetchTimeSeries: async (equipment, options) =>
-      layer.call(get(paths.timeSeries(equipment)), readTimeSeries, options),
+      layer.call(get('time-series', paths.timeSeries(equipment)), readTimeSeries, options),
     deleteTimeSeries: async (equipment, sourceId, options) =>
-      layer.call(remove(paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
-    deleteMicroStrings: async (well, options) => layer.call(remove(paths.microStrings(well)), readDeletion, options),
-    deleteWellbores: async (well, options) => layer.call(remove(paths.wellbores(well)), readDeletion, options),
+      layer.call(remove('delete-time-series', paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
+    deleteMicroStrings: async (well, options) =>
+      layer.call(remove('delete-micro-strings', paths.microStrings(well)), readDeletion, options),
+    deleteWellbores: async (well, options) =>
+      layer.call(remove('delete-wellbores', paths.wellbores(well)), readDeletion, options),
     fetchWell: async (sourceId, options) =>
-      layer.call({ ...get(paths.well(sourceId)), accept: accept.well }, readWell, options),
+      layer.call({ ...get('well', paths.well(sourceId)), accept: accept.well }, readWell, options),
     upsertNetworkPipes: async (body, options) =>
-      layer.call({ method: 'POST', path: paths.networkPipes(), accept: accept.json, body }, readNothing, options),
+      layer.call(
+        { method: 'POST', endpoint: 'network-pipes', path: paths.networkPipes(), accept: accept.json, body },
+        readNothing,
+        options,
+      ),
     close: async () => void (await Promise.all([exchange, ...endpoints].map(async (each) => each.close()))),
   };
 }
@@ -79,12 +85,12 @@ function createTokenExchange(tokenUrl: string, settings: ServiceSettings, secret
 
 type DailyProductionQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
 
-function get(path: string): ServiceRequest {
-  return { method: 'GET', path, accept: accept.json };
+function get(endpoint: string, path: string): ServiceRequest {
+  return { method: 'GET', endpoint, path, accept: accept.json };
 }
 
-function remove(path: string): ServiceRequest {
-  return { method: 'DELETE', path, accept: accept.json };
+function remove(endpoint: string, path: string): ServiceRequest {
+  return { method: 'DELETE', endpoint, path, accept: accept.json };
 }
 
 /** Query of docs/interface.md section 4.1. All four parameters are optional; undefined ones are omitted. */

@@ -14,6 +14,8 @@ import { connectorFor } from './tls-connector.ts';
 
 export interface ServiceRequest {
   readonly method: 'GET' | 'DELETE' | 'POST';
+  /** Name of the endpoint in metrics: it holds no identifier. */
+  readonly endpoint: string;
   /** Path below the base address, with its query. */
   readonly path: string;
   readonly accept: string;

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
-import { AbortedError, RateLimitedError, TransientError } from '../core/base/errors.ts';
+import { AbortedError, RateLimitedError, TransientError, WellsyncError } from '../core/base/errors.ts';
 import { Secrets } from '../core/base/secrets.ts';
 import { nextDelay, type RequestRetryPolicy } from '../core/base/retry-timing.ts';
 import { sleep } from '../timers/sleep.ts';
@@ -23,6 +23,14 @@ export interface Retry {
   readonly error: TransientError;
 }
 
+/** A request that was sent, and what came of it. */
+export interface SentRequest {
+  readonly endpoint: string;
+  /** Status of the answer, or the code of the error in its place. */
+  readonly outcome: string;
+  readonly elapsedMs: number;
+}
+
 /** Dependencies of a client besides its settings, all optional. */
 export interface ServiceDependencies {
   /** Without a limiter, requests are sent at once. */
@@ -36,6 +44,8 @@ export interface ServiceDependencies {
   readonly sleep?: (delayMs: number, signal: AbortSignal) => Promise<unknown>;
   /** Called before each pause. */
   readonly onRetry?: (retry: Retry) => void;
+  /** Called for each request once it has ended. */
+  readonly onSent?: (sent: SentRequest) => void;
   /** Called for each accepted answer with another 2xx than the declared 200. */
   readonly onUndeclaredStatus?: (request: string, status: number) => void;
 }
@@ -167,24 +177,30 @@ export class RequestLayer {
     };
     const release = await this.#limiter.enter(signal);
     const sentAtMs = this.#now();
+    let outcome = 'unknown';
     options.onAttempt?.();
     try {
       const deadlineMs = this.#policy.deadlineMs - budget.elapsedMs;
       const authorization = token === undefined ? undefined : `Bearer ${token}`;
       const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal, place });
       const error = errorOfAnswer(answer, context, this.#now());
+      outcome = String(answer.status);
       options.onAnswer?.(answer.status);
       // Before the place is freed, so that no other request is sent in between.
       if (error instanceof RateLimitedError) await this.#limiter.pauseAll(error.retryAfterMs);
       else if (!(error instanceof TransientError)) this.#limiter.noteAnswer();
       return { answer, context, token, error };
     } catch (error) {
+      if (error instanceof WellsyncError) outcome = error.code;
       if (!(error instanceof NoRoomError)) throw error;
+      outcome = 'no-room';
       options.onAnswer?.(200);
       return undefined;
     } finally {
-      budget.elapsedMs += this.#now() - sentAtMs;
+      const elapsedMs = this.#now() - sentAtMs;
+      budget.elapsedMs += elapsedMs;
       release();
+      this.#dependencies.onSent?.({ endpoint: request.endpoint, outcome, elapsedMs });
     }
   }
 

@@ -1,6 +1,6 @@
 /**
  * The health port of a process that works: `/healthz` answers while its event loop turns, `/readyz` while it can work.
- * Each says its status and nothing else (docs/design.md section 11).
+ * Each says its status and nothing else; `/metrics` has numbers alone (docs/design.md section 11).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,6 +14,13 @@ export interface HealthPort extends AsyncDisposable {
 interface Reply {
   readonly status: number;
   readonly text: string;
+  readonly contentType?: string;
+}
+
+export interface HealthSource {
+  isReady(): boolean;
+  /** In the text format of Prometheus. */
+  metrics(): Promise<{ readonly text: string; readonly contentType: string }>;
 }
 
 /** A probe sends no body and reads little: a client that is slower is none. */
@@ -28,9 +35,11 @@ const maxConnections = 64;
  */
 export async function openHealthPort(
   { host, port }: { readonly host: string; readonly port: number },
-  isReady: () => boolean,
+  source: HealthSource,
 ): Promise<HealthPort> {
-  const server = createServer(limits, (request, response) => send(request, response, replyTo(request, isReady)));
+  const server = createServer(limits, (request, response) => {
+    void replyTo(request, source).then((reply) => send(request, response, reply));
+  });
   server.maxConnections = maxConnections;
   await listen(server, host, port);
   const { address, family, port: taken } = server.address() as AddressInfo;
@@ -44,18 +53,31 @@ export async function openHealthPort(
   };
 }
 
-function replyTo({ method, url = '' }: IncomingMessage, isReady: () => boolean): Reply {
-  const [path] = url.split('?', 1);
-  if (path !== '/healthz' && path !== '/readyz') return { status: 404, text: 'not found' };
+const paths = ['/healthz', '/readyz', '/metrics'];
+
+async function replyTo({ method, url = '' }: IncomingMessage, source: HealthSource): Promise<Reply> {
+  const [path = ''] = url.split('?', 1);
+  if (!paths.includes(path)) return { status: 404, text: 'not found' };
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, text: 'method not allowed' };
-  if (path === '/healthz' || isReady()) return { status: 200, text: 'ok' };
+  if (path === '/metrics') return metricsReply(source);
+  if (path === '/healthz' || source.isReady()) return { status: 200, text: 'ok' };
   return { status: 503, text: 'not ready' };
 }
 
-function send({ method }: IncomingMessage, response: ServerResponse, { status, text }: Reply): void {
-  const body = `${text}\n`;
+/** A fault is a bug: it is told to nobody from outside. */
+async function metricsReply(source: HealthSource): Promise<Reply> {
+  try {
+    return { status: 200, ...(await source.metrics()) };
+  } catch {
+    return { status: 500, text: 'the metrics could not be read' };
+  }
+}
+
+function send({ method }: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  const { status, text, contentType = 'text/plain; charset=utf-8' } = reply;
+  const body = text.endsWith('\n') ? text : `${text}\n`;
   response.writeHead(status, {
-    'content-type': 'text/plain; charset=utf-8',
+    'content-type': contentType,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',

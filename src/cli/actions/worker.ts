@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { createApp } from '../../app/app.ts';
+import { createApp, type App } from '../../app/app.ts';
 import { type ChunkQueueName, chunkQueues } from '../../app/chunk-queues.ts';
 import { checkBeforeWorking } from '../../app/preflight.ts';
 import type { HealthPort } from '../../app/health/health-port.ts';
@@ -28,10 +28,12 @@ export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCod
   const queues = options.queues ?? chunkQueues;
   const log = createWorkerLog(config, output);
   const readiness = { isReady: (): boolean => false };
-  await using health = await healthPortOf(options, readiness);
   const warn = (message: string): void => log.warn(message);
   const telling = { ...attendanceOf(output), tell: warn, onWait: warn };
-  await using app = createApp(config, { log, ...telling, isAwaited: true });
+  const app = createApp(config, { log, ...telling, isAwaited: true });
+  // It answers until the app is closed.
+  await using health = await healthPortOf(options, app, readiness);
+  await using _ = app;
   await checkBeforeWorking(app);
 
   using stop = listenForStop(exitCodes.failed);
@@ -49,11 +51,14 @@ export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCod
 /** Open from the start, so that a worker that still waits for the warehouse is told from a dead one. */
 async function healthPortOf(
   { host, port }: WorkerFlags,
+  app: App,
   readiness: { readonly isReady: () => boolean },
 ): Promise<HealthPort | undefined> {
   if (port === undefined) return undefined;
   const { openHealthPort } = await import('../../app/health/health-port.ts');
-  return openHealthPort({ host, port }, () => readiness.isReady());
+  const { expositionOf } = await import('../../app/metrics/exposition.ts');
+  const exposition = expositionOf(app);
+  return openHealthPort({ host, port }, { isReady: () => readiness.isReady(), metrics: () => exposition.read() });
 }
 
 /** Where the log is JSON lines, the announcement is one of them: whatever collects both streams reads no plain text. */

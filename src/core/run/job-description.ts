@@ -79,6 +79,11 @@ export function wholeOf({ counts }: Pick<JobDescription, 'counts'>): string | un
   return counts.find(({ inSum }) => inSum === 'whole')?.name;
 }
 
+/** The names of the counts in the sum of a job, its whole included: what records come to. */
+export function outcomesOf(counts: JobDescription['counts']): readonly string[] {
+  return counts.filter(({ inSum }) => inSum !== undefined).map(({ name }) => name);
+}
+
 /** The counts that turn `done` into `done, with …`, in display order. */
 export function exceptionsOf({ counts }: Pick<JobDescription, 'counts'>): readonly CountDescription[] {
   return counts.filter(({ isException }) => isException);

@@ -79,6 +79,11 @@ export interface CoverageStore {
   survey<T>(question: CoverageQuestion, use: (survey: CoverageSurvey) => Promise<T>): Promise<T>;
   /** The wells that were read and have become silent, the latest first. */
   staleWells(question: StaleWellsQuestion): Promise<readonly StaleWell[]>;
+  /**
+   * The watermarks that such shares of the wells have reached or passed, in milliseconds since 1970; undefined without a
+   * well that has one.
+   */
+  reachedWatermarks(shares: readonly number[]): Promise<readonly number[] | undefined>;
   /** The wells that the service does not know, the latest first. */
   unknownWells(): Promise<readonly UnknownWell[]>;
   /** By uwi, one for each of these wells. */

@@ -39,3 +39,19 @@ export function readTraces(session: SqlSession, uwis: readonly string[]): Promis
     [jsonText(uwis)],
   );
 }
+
+/** Discrete percentiles, which both engines have: the watermark of a well, and none in between. */
+export async function readReachedWatermarks(
+  session: SqlSession,
+  shares: readonly number[],
+): Promise<readonly number[] | undefined> {
+  const reached = shares.map(
+    (share, index) =>
+      `(extract(epoch FROM percentile_disc(${Number(share)}) WITHIN GROUP (ORDER BY watermark DESC)) * 1000)::DOUBLE PRECISION AS "of${index}"`,
+  );
+  const [row] = await session.rows<Readonly<Record<string, number | null>>>(
+    `SELECT ${reached.join(', ')} FROM watermark`,
+  );
+  const watermarks = shares.map((_, index) => row?.[`of${index}`] ?? undefined);
+  return watermarks.every((watermark) => watermark !== undefined) ? watermarks : undefined;
+}

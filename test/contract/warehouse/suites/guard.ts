@@ -224,6 +224,15 @@ export function describeGuards(open: OpenWarehouse): void {
       expect(await watermark()).toBe(at('2024-04-01'));
     });
 
+    it('is reached by a share of the wells, whichever lag', async () => {
+      const { warehouse } = test();
+      expect(await warehouse.coverage.reachedWatermarks([0.5, 0.9])).toBeUndefined();
+      await loadOne(warehouse, reading([]));
+      const lagging = { ...reading([], { from: '2023-12-01', to: '2024-01-01' }), uwi: 'B' };
+      await loadOne(warehouse, lagging);
+      expect(await warehouse.coverage.reachedWatermarks([0.5, 0.9])).toEqual([at('2024-02-01'), at('2024-01-01')]);
+    });
+
     it('G3: a backfill of a new well leaves it without a watermark', async () => {
       await loadOne(test().warehouse, reading([], { mode: 'backfill' }));
       expect(await watermark()).toBeUndefined();
