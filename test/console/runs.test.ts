@@ -105,6 +105,15 @@ describe('runs over HTTP', () => {
     expect([retried.status, await retried.json()]).toMatchObject([202, { units: 1 }]);
     expect(await ended(runId)).toMatchObject({ state: 'done', retriedBy: 'operate (token)' });
   });
+
+  test('/metrics counts a run that ended, for the role read', async () => {
+    const runId = await startRun();
+    await ended(runId);
+    const text = await (await server.ask('/metrics', { token: 'read' })).text();
+    expect(text).toMatch(/^wellsync_runs_total\{job="export daily-production",state="done"\} [1-9]/m);
+    expect(text).toMatch(/^process_cpu_seconds_total /m);
+    expect((await server.ask('/metrics')).status).toBe(401);
+  });
 });
 
 describe.skipIf(privateRedisLack() !== undefined)('an outage of Redis', () => {

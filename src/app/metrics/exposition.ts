@@ -81,9 +81,12 @@ class Exposition {
   }
 }
 
-/** The metrics that a process with this app serves: the health port of a worker, and `serve`. One for each process. */
-export function expositionOf(app: Pick<App, 'queue' | 'jobs'>): Exposition {
-  const queue = async (): Promise<RunQueue> => app.queue('lasting');
+/**
+ * The metrics that a process with this app serves: the health port of a worker, and `serve`. One for each process. `kind`
+ * is that of its queue.
+ */
+export function expositionOf(app: Pick<App, 'queue' | 'jobs'>, kind: 'prompt' | 'lasting'): Exposition {
+  const queue = async (): Promise<RunQueue> => app.queue(kind);
   return new Exposition({ version: versionOfPackage(), queue, jobs: app.jobs, now: Date.now });
 }
 
@@ -120,8 +123,11 @@ function registryOf(samples: readonly Sample[]): Registry {
 
 /** By labels, and the buckets of a histogram by their bounds, as the format demands. */
 function inOrder(left: Sample, right: Sample): number {
-  const [one, other] = [left, right].map(({ name, labels: { le: _, ...labels } }) => JSON.stringify([labels, name]));
-  if (one !== other) return (one ?? '') < (other ?? '') ? -1 : 1;
+  const [one, other] = [left, right].map(({ name, labels }) => seriesOf(name, { ...labels, le: '' })) as [
+    string,
+    string,
+  ];
+  if (one !== other) return one < other ? -1 : 1;
   return boundOf(left) - boundOf(right);
 }
 

@@ -57,7 +57,7 @@ async function healthPortOf(
   if (port === undefined) return undefined;
   const { openHealthPort } = await import('../../app/health/health-port.ts');
   const { expositionOf } = await import('../../app/metrics/exposition.ts');
-  const exposition = expositionOf(app);
+  const exposition = expositionOf(app, 'lasting');
   return openHealthPort({ host, port }, { isReady: () => readiness.isReady(), metrics: () => exposition.read() });
 }
 

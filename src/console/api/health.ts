@@ -1,6 +1,7 @@
-/** What a load balancer asks: each route says its status and nothing else, to anybody (docs/design.md section 11). */
+/** What a load balancer asks: each route says its status and nothing else, to anybody (docs/design.md section 11); and metrics. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { expositionOf } from '../../app/metrics/exposition.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 
 const text = z.string();
@@ -9,6 +10,7 @@ const text = z.string();
 const verdictMs = 2_000;
 
 export function addHealthRoutes(server: ApiServer, { app, stopping }: ConsoleContext): void {
+  const exposition = expositionOf(app, 'prompt');
   let verdict: { readonly isReady: Promise<boolean>; readonly atMs: number } | undefined;
   const isReady = async (): Promise<boolean> => {
     if (verdict === undefined || Date.now() - verdict.atMs >= verdictMs) {
@@ -38,6 +40,16 @@ export function addHealthRoutes(server: ApiServer, { app, stopping }: ConsoleCon
     config: { access: 'anybody' },
     schema: { summary: 'Whether Redis and the warehouse answer', response: { 200: text, 503: text } },
     handler: async (_request, reply) => say(reply, await isReady()),
+  });
+  server.route({
+    method: 'GET',
+    url: '/metrics',
+    config: { access: 'read' },
+    schema: { summary: 'Metrics of all processes and of this one, for Prometheus', response: { 200: text } },
+    handler: async (_request, reply) => {
+      const { text: body, contentType } = await exposition.read();
+      return reply.type(contentType).serializer(String).send(body);
+    },
   });
 }
 
