@@ -8,6 +8,7 @@ import { UsageError } from '../core/base/errors.ts';
 import { after } from '../timers/sleep.ts';
 import { admitCallers, type RouteRule } from './admission.ts';
 import { addHealthRoutes } from './api/health.ts';
+import { addHoldingRoutes } from './api/holdings.ts';
 import { addPlanRoutes } from './api/plans.ts';
 import { addPushRoutes } from './api/pushes.ts';
 import { addRunRoutes } from './api/runs.ts';
@@ -97,6 +98,7 @@ async function createServer(
   addStartRoutes(server, context);
   addPushRoutes(server, context);
   addPlanRoutes(server, context);
+  addHoldingRoutes(server, context);
   return { server, routes };
 }
 

@@ -15,7 +15,7 @@ export interface CoverageFrame {
 export type CoverageTotals = Awaited<ReturnType<CoverageSurvey['totals']>>;
 
 /** The totals of all wells, and their months. */
-export async function coverageDocument(frame: CoverageFrame, survey: CoverageSurvey): Promise<object> {
+export async function coverageDocument(frame: CoverageFrame, survey: CoverageSurvey) {
   const { wells, emptyWells, wellsWithHoles, ...days } = await survey.totals();
   return { ...frame, wells, emptyWells, wellsWithHoles, days, months: await survey.months() };
 }

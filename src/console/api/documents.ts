@@ -128,6 +128,64 @@ export const planListDocument = z.object({
   asOf,
 });
 
+const dayCounts = {
+  asked: z.number().describe('The sum of the four others'),
+  present: z.number(),
+  quarantined: z.number(),
+  missing: z.number(),
+  neverRead: z.number(),
+};
+
+export const coverageShown = z.object({
+  timeZone: z.string(),
+  from: z.string().nullable().describe('Null: the first known day of each well'),
+  to: z.string(),
+  wells: z.number(),
+  emptyWells: z.number(),
+  wellsWithHoles: z.number(),
+  days: z.object({ ...dayCounts, missingAfterLast: z.number() }),
+  months: z.array(z.object({ month: z.string(), ...dayCounts })).readonly(),
+  asOf,
+});
+
+const measure = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+
+export const restatementsDocument = z.object({
+  restatements: z
+    .array(
+      z.object({
+        day: z.string(),
+        uwi: z.string(),
+        change: z.enum(['updated', 'replaced', 'removed']),
+        field: z.string().nullable().describe('Null where the whole row was removed'),
+        old: measure,
+        new: measure,
+        runId: z.string(),
+        noticedAt: z.string(),
+      }),
+    )
+    .readonly(),
+  cursor: z.string().nullable(),
+  asOf,
+});
+
+export const productionDocument = z.object({
+  uwi: z.string(),
+  rows: z
+    .array(
+      z.object({
+        xid: z.string(),
+        date: z.string(),
+        day: z.string().nullable().describe('The production day in the zone of the well'),
+        measures: z.record(z.string(), measure).describe('By column of daily_production'),
+        extras: z.string().nullable().describe('JSON of the fields that the contract does not name'),
+      }),
+    )
+    .readonly(),
+  cursor: z.string().nullable(),
+  asOf,
+});
+
 export const problemDocument = z
   .object({
     type: z.string(),

@@ -2,6 +2,7 @@ import type { DayInterval } from '../../core/daily/coverage.ts';
 import type { SoundDays } from '../../core/daily/due-window.ts';
 import type { ShrinkGuard, WindowBatch } from '../../core/daily/merge.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
+import type { Measure } from '../../core/daily/row.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './unknown-targets.ts';
 
@@ -10,6 +11,41 @@ export interface RestatementQuestion {
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly uwis?: readonly string[];
+  /** Only versions behind this one, in their order. */
+  readonly after?: RestatementPlace;
+  /** At most so many versions. */
+  readonly limit?: number;
+}
+
+/** The place of a version in the order of restatements: ISO 8601, uwi, YYYY-MM-DD, xid. */
+export interface RestatementPlace {
+  readonly noticedAt: string;
+  readonly uwi: string;
+  readonly day: string;
+  readonly xid: string;
+}
+
+/** Rows of a well, of the production days [from, to), YYYY-MM-DD; omitted bounds do not restrict them. */
+export interface RowsQuestion {
+  readonly uwi: string;
+  readonly from?: string;
+  readonly to?: string;
+  /** Only rows behind this one, in the order of date and xid. */
+  readonly after?: Pick<ProductionRow, 'date' | 'xid'>;
+  readonly limit: number;
+}
+
+/** A row as it is stored. */
+export interface ProductionRow {
+  readonly xid: string;
+  /** ISO 8601, UTC. */
+  readonly date: string;
+  /** YYYY-MM-DD; null where the zone of the row was not known. */
+  readonly day: string | null;
+  /** By column of daily_production. */
+  readonly measures: Readonly<Record<string, Measure>>;
+  /** JSON of the fields that the contract does not name; null if there is none. */
+  readonly extras: string | null;
 }
 
 /** How far incremental runs have read a well. */
@@ -64,6 +100,8 @@ export interface DailyProductionStore {
     readonly committedAtMs: number;
   }): Promise<readonly UnitOutcome[]>;
   readonly settleUnknown: SettleUnknown;
+  /** Rows of a well by date and xid; undefined for a well that has never had one. */
+  rows(question: RowsQuestion): Promise<readonly ProductionRow[] | undefined>;
   /**
    * Versions of rows that ended, ordered by the time at which that was noticed, then by uwi and day. Valid during the
    * call of `use`, which must not call the warehouse. The query language also has `daily_production_as_known(moment)`:

@@ -4,6 +4,7 @@ import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
+import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
 import { settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
@@ -38,6 +39,7 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
     settleUnknown: (unknown) => file.transact((connection) => settleUnknown(sessionOf(connection), wellRows, unknown)),
     commit: async (batch) =>
       batch.windows.length === 0 ? [] : file.transact((connection) => commitBatch(tablesOf(connection), batch), 'long'),
+    rows: (question) => file.transact((connection) => readProductionRows(sessionOf(connection), question)),
     restatements: (question, use) =>
       file.transact((connection) => use(readRestatements(sessionOf(connection), question))),
   };

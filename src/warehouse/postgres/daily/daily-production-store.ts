@@ -8,6 +8,7 @@ import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { type BatchKeys, readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
+import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
 import { jsonText } from '../../sql/json-text.ts';
 import { settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.ts';
@@ -38,6 +39,7 @@ export function createDailyProductionStore(database: PostgresDatabase): DailyPro
     settleUnknown: (unknown) => database.transact((session) => settleUnknown(session, wellRows, unknown)),
     commit: async (batch) =>
       batch.windows.length === 0 ? [] : database.transact((session) => commitBatch(tablesOf(session), batch)),
+    rows: (question) => database.transact((session) => readProductionRows(session, question)),
     restatements: (question, use) => database.transactOnce((session) => use(readRestatements(session, question))),
   };
 }

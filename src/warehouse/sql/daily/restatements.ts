@@ -3,7 +3,7 @@ import { measureFields, type Measure } from '../../../core/daily/row.ts';
 import type { Change, RestatedVersion, RowVersion } from '../../../core/daily/restatement.ts';
 import type { RestatementQuestion } from '../../port/daily-production.ts';
 import { jsonText } from '../json-text.ts';
-import type { SqlSession } from '../session.ts';
+import type { SqlSession, SqlValue } from '../session.ts';
 
 const valueColumns = ['date', 'production_day', ...measureFields.map(({ column }) => column), 'extras'];
 const versionColumns = ['xid', ...valueColumns];
@@ -14,8 +14,9 @@ function columnsOf(alias: string, prefix: string): string {
 }
 
 /** Successors first, on the small side of the join: only they are held in memory, whatever the size of the table. */
-const statement = (isOfWell: string): string => `
-  WITH ended AS (SELECT * FROM daily_production_history WHERE noticed_at >= $1 AND noticed_at < $2 ${isOfWell}),
+const statement = (condition: string, limit: string): string => `
+  WITH ended AS (
+         SELECT * FROM daily_production_history WHERE noticed_at >= $1 AND noticed_at < $2 ${condition} ${limit}),
        successor AS (
          SELECT uwi, known_from, known_run_id, ${versionColumns.join(', ')} FROM (
            SELECT uwi, changed_at AS known_from, changed_run_id AS known_run_id, ${versionColumns.join(', ')}
@@ -33,11 +34,19 @@ type Row = Readonly<Record<string, Measure>>;
 /** Ordered by the time at which they were noticed, then by uwi and day. */
 export async function* readRestatements(
   session: SqlSession,
-  { sinceMs, untilMs, uwis }: RestatementQuestion,
+  { sinceMs, untilMs, uwis, after, limit }: RestatementQuestion,
 ): AsyncGenerator<RestatedVersion> {
-  const isOfWell = uwis === undefined ? '' : `AND uwi IN (SELECT ${session.dialect.each('$3', 'VARCHAR')})`;
-  const values = [new Date(sinceMs), new Date(untilMs), ...(uwis === undefined ? [] : [jsonText(uwis)])];
-  for await (const row of session.stream<Row>(statement(isOfWell), values)) {
+  const values: SqlValue[] = [new Date(sinceMs), new Date(untilMs)];
+  const parameter = (value: SqlValue): string => `$${values.push(value)}`;
+  const isOfWell =
+    uwis === undefined ? '' : `AND uwi IN (SELECT ${session.dialect.each(parameter(jsonText(uwis)), 'VARCHAR')})`;
+  const isBehind =
+    after === undefined
+      ? ''
+      : `AND (noticed_at, uwi, production_day, xid) > (${parameter(after.noticedAt)}::TIMESTAMPTZ, ${parameter(after.uwi)},
+           ${parameter(after.day)}::DATE, ${parameter(after.xid)}::UUID)`;
+  const first = limit === undefined ? '' : `ORDER BY noticed_at, uwi, production_day, xid LIMIT ${parameter(limit)}`;
+  for await (const row of session.stream<Row>(statement(`${isOfWell} ${isBehind}`, first), values)) {
     yield {
       uwi: String(row['uwi']),
       change: row['change'] as Change,

@@ -51,6 +51,39 @@ export function describeRestatements(open: OpenWarehouse): void {
       expect(line).toMatchObject({ ...what, runId: expect.stringMatching(/^run-/) });
     });
 
+    it('come in pages that lose none and repeat none, and rows of a well as well', async () => {
+      const { warehouse } = test();
+      const days = Array.from({ length: 7 }, (_, index) => index + 1);
+      const read = (oilRate: number) => reading(days.map((day) => row(day, dayOf(day), { oilRate })));
+      await loadOne(warehouse, read(1), guard, at('2024-02-02'));
+      for (const oilRate of [2, 3]) await loadOne(warehouse, read(oilRate), guard, at('2024-02-03'));
+      const all = await warehouse.dailyProduction.restatements(always, allOf);
+      expect(all.length).toBeGreaterThan(7);
+      for (const { noticedAt, old, uwi: of } of all) {
+        const after = { noticedAt, uwi: of, day: old.day, xid: old.xid };
+        const behind = await warehouse.dailyProduction.restatements({ ...always, after, limit: 3 }, allOf);
+        const isBehind = (other: (typeof all)[number]): boolean =>
+          other.noticedAt > noticedAt || (other.noticedAt === noticedAt && other.old.day > old.day);
+        expect(behind.map(({ old: { day } }) => day)).toEqual(
+          all
+            .filter(isBehind)
+            .slice(0, 3)
+            .map(({ old: { day } }) => day),
+        );
+      }
+      const { dailyProduction } = warehouse;
+      expect(await dailyProduction.rows({ uwi: 'never read', limit: 5 })).toBeUndefined();
+      const first = (await dailyProduction.rows({ uwi, limit: 3 })) ?? [];
+      expect(first.map(({ day, measures }) => [day, measures['oil_rate']])).toEqual(
+        days.slice(0, 3).map((day) => [dayOf(day), 3]),
+      );
+      const last = first.at(-1);
+      const next = await dailyProduction.rows({ uwi, limit: 9, to: dayOf(7), ...(last && { after: last }) });
+      expect(next?.map(({ day }) => day)).toEqual(days.slice(3, 6).map(dayOf));
+      const bounded = await dailyProduction.rows({ uwi, limit: 9, from: dayOf(6) });
+      expect(bounded?.map(({ day }) => day)).toEqual([dayOf(6), dayOf(7)]);
+    });
+
     it('follow a record from one correction to the next, also within one instant', async () => {
       const { warehouse } = test();
       for (const oilRate of [1, 2, 3, 1]) {

@@ -1,0 +1,112 @@
+/** What the warehouse holds: coverage, restatements, and the production of a well. Pages are whole before they are sent. */
+import { z } from 'zod';
+import { requestCoverage } from '../../app/requests/coverage.ts';
+import { pageOfRestatements, requestRestatements } from '../../app/requests/restatements.ts';
+import { pageOfProduction } from '../../app/requests/well-production.ts';
+import { pluggedWells } from '../../app/requests/well-states.ts';
+import { coverageDocument } from '../../app/views/coverage.ts';
+import type { ApiServer, ConsoleContext } from '../context.ts';
+import { RequestProblem } from '../problem.ts';
+import { coverageShown, problemDocument, productionDocument, restatementsDocument } from './documents.ts';
+
+const text = z.string().min(1).max(1_000);
+
+/** A name, or several: `uwi=A&uwi=B`. */
+const uwis = z
+  .union([text, z.array(text).max(1_000)])
+  .optional()
+  .describe('By default all wells');
+const day = z.string().max(40).optional();
+const cursor = z.string().max(3_000).optional().describe('From the page before');
+
+export function addHoldingRoutes(server: ApiServer, context: ConsoleContext): void {
+  addCoverage(server, context);
+  addRestatements(server, context);
+  addProduction(server, context);
+}
+
+function addCoverage(server: ApiServer, { app, reader }: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/coverage',
+    config: { access: 'read' },
+    schema: {
+      summary: 'How complete daily production is: totals, and months',
+      querystring: z.strictObject({ uwi: uwis, from: day, to: day.describe('The first day that is left out') }),
+      response: { 200: coverageShown, 400: problemDocument },
+    },
+    handler: async ({ query: { uwi, from, to } }) => {
+      const { timeZone } = app.config;
+      const asked = requestCoverage({ uwis: listOf(uwi), from, to }, { timeZone, nowMs: Date.now() });
+      const { question, frame } = asked;
+      const { value, atMs } = await reader.read(`coverage ${JSON.stringify(asked)}`, async () => {
+        const plugged = await pluggedWells(app);
+        const survey = { ...question, plugged };
+        return app.warehouse.coverage.survey(survey, (found) => coverageDocument(frame, found));
+      });
+      return { ...value, asOf: new Date(atMs).toISOString() };
+    },
+  });
+}
+
+function addRestatements(server: ApiServer, { app, reader }: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/restatements',
+    config: { access: 'read' },
+    schema: {
+      summary: 'What the service said otherwise later, field by field, in the order of its notice',
+      querystring: z.strictObject({
+        since: z.string().max(40).describe('A day, or an ISO date-time: noticed from then on'),
+        until: day,
+        uwi: uwis,
+        rows: z.coerce.number().int().min(1).max(1_000).default(200).describe('Restated rows of a page, about'),
+        cursor,
+      }),
+      response: { 200: restatementsDocument, 400: problemDocument },
+    },
+    handler: async ({ query }) => {
+      const { since, until, uwi, rows, cursor: place } = query;
+      const { timeZone } = app.config;
+      const question = requestRestatements({ since, until, uwis: listOf(uwi) }, { timeZone, nowMs: Date.now() });
+      const { value, atMs } = await reader.read(`restatements ${JSON.stringify(query)}`, () =>
+        pageOfRestatements(app, question, { rows, cursor: place }),
+      );
+      return {
+        restatements: value.restatements,
+        cursor: value.cursor ?? null,
+        asOf: new Date(atMs).toISOString(),
+      };
+    },
+  });
+}
+
+function addProduction(server: ApiServer, { app, reader }: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/wells/:uwi/production',
+    config: { access: 'read' },
+    schema: {
+      summary: 'The stored daily production of a well, by date',
+      params: z.object({ uwi: text }),
+      querystring: z.strictObject({
+        from: day.describe('A production day'),
+        to: day.describe('The first day that is left out'),
+        limit: z.coerce.number().int().min(1).max(5_000).default(1_000),
+        cursor,
+      }),
+      response: { 200: productionDocument, 404: problemDocument },
+    },
+    handler: async ({ params: { uwi }, query }) => {
+      const { value, atMs } = await reader.read(`production ${JSON.stringify([uwi, query])}`, () =>
+        pageOfProduction(app, { uwi, ...query }),
+      );
+      if (value === undefined) throw new RequestProblem(404, 'no-such-well', `the warehouse has no row of ${uwi}`);
+      return { uwi, rows: value.rows, cursor: value.cursor ?? null, asOf: new Date(atMs).toISOString() };
+    },
+  });
+}
+
+function listOf(given: z.output<typeof uwis>): readonly string[] | undefined {
+  return given === undefined ? undefined : [given].flat();
+}
