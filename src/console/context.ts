@@ -31,6 +31,8 @@ export interface ConsoleContext {
   readonly log: Logger;
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal;
+  /** Between two heartbeats of a stream, each of which asks again whether its caller is let in. */
+  readonly beatMs: number;
 }
 
 export type ApiServer = FastifyInstance<

@@ -7,6 +7,7 @@ import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-z
 import { UsageError } from '../core/base/errors.ts';
 import { after } from '../timers/sleep.ts';
 import { admitCallers, type RouteRule } from './admission.ts';
+import { addEventRoute } from './api/events.ts';
 import { addHealthRoutes } from './api/health.ts';
 import { addHoldingRoutes } from './api/holdings.ts';
 import { addPlanRoutes } from './api/plans.ts';
@@ -25,6 +26,9 @@ const maxParamLength = 3_000;
 /** Connections beside the streams of events. */
 const otherConnections = 500;
 
+/** Shorter than the time after which proxies end a silent connection. */
+const streamBeatMs = 15_000;
+
 export interface RunningConsole {
   /** Base address without a final slash. */
   readonly url: string;
@@ -36,11 +40,11 @@ export interface RunningConsole {
 
 /** Resolves when the server listens. Throws UsageError where the address cannot be listened on. */
 export async function startConsole(
-  context: Omit<ConsoleContext, 'stopping'>,
+  context: Omit<ConsoleContext, 'stopping' | 'beatMs'> & { readonly beatMs?: number },
   listenAt: { readonly host: string; readonly port: number },
 ): Promise<RunningConsole> {
   const stopping = new AbortController();
-  const { server, routes } = await createServer({ ...context, stopping: stopping.signal });
+  const { server, routes } = await createServer({ beatMs: streamBeatMs, ...context, stopping: stopping.signal });
   try {
     await server.listen(listenAt);
   } catch (error) {
@@ -99,6 +103,7 @@ async function createServer(
   addPushRoutes(server, context);
   addPlanRoutes(server, context);
   addHoldingRoutes(server, context);
+  addEventRoute(server, context);
   return { server, routes };
 }
 

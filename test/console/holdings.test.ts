@@ -8,7 +8,17 @@ let served: ServedInstallation;
 beforeAll(async () => {
   served = await serveInstallation({ works: false });
   const { home, service } = served;
-  const backfill = ['export', 'daily-production', '--uwi', UWI, '--from', '2024-01-01', '--to', '2024-02-01', '--inline'];
+  const backfill = [
+    'export',
+    'daily-production',
+    '--uwi',
+    UWI,
+    '--from',
+    '2024-01-01',
+    '--to',
+    '2024-02-01',
+    '--inline',
+  ];
   expect(await home.here(backfill)).toMatchObject({ code: 0 });
   service.state.changeDaily(
     januaryRows(10)

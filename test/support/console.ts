@@ -45,7 +45,12 @@ export interface Asking {
 /** `works`: beside the server, queues are worked as `wellsync serve` does it. */
 export async function startConsoleOf(
   home: CliHome,
-  options: { readonly http?: Partial<HttpSettings>; readonly works?: boolean; readonly reader?: LedgerReader } = {},
+  options: {
+    readonly http?: Partial<HttpSettings>;
+    readonly works?: boolean;
+    readonly reader?: LedgerReader;
+    readonly beatMs?: number;
+  } = {},
 ): Promise<ConsoleUnderTest> {
   const config = loadConfig({ environment: home.env });
   let settings: HttpSettings = { ...config.http, ...options.http };
@@ -58,7 +63,8 @@ export async function startConsoleOf(
   );
   const worker = options.works === true ? await startWorking(home) : undefined;
   const reader = options.reader ?? directReader();
-  const running = await startConsole({ app, access, reader, log }, { host: '127.0.0.1', port: 0 });
+  const beat = options.beatMs === undefined ? {} : { beatMs: options.beatMs };
+  const running = await startConsole({ app, access, reader, log, ...beat }, { host: '127.0.0.1', port: 0 });
   const ask = (path: string, { method, token, headers = {}, json, body }: Asking = {}): Promise<Response> =>
     fetch(`${running.url}${path}`, {
       method: method ?? (json === undefined && body === undefined ? 'GET' : 'POST'),

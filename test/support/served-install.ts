@@ -18,13 +18,15 @@ export async function serveInstallation(
     readonly http?: Partial<HttpSettings>;
     readonly config?: string;
     readonly works?: boolean;
+    readonly beatMs?: number;
   } = {},
 ): Promise<ServedInstallation> {
-  const { setup, http = {}, config, works = true } = options;
+  const { setup, http = {}, config, works = true, beatMs } = options;
   const service = await startWithTenDays(setup);
   const home = await cliHome(service.url, config === undefined ? {} : { config });
   const server = await startConsoleOf(home, {
     works,
+    ...(beatMs === undefined ? {} : { beatMs }),
     http: { tokens: tokensOfRoles, requestsPerMinute: 100_000, ...http },
   });
   return {

@@ -1,0 +1,74 @@
+/** What clients see of a warehouse that is opened seldom, or is away. */
+import { describe, expect, test } from 'vitest';
+import { directReader, RationedReader } from '../../../src/app/ledger-reader.ts';
+import { TransientError, UsageError } from '../../../src/core/base/errors.ts';
+
+const busy = new TransientError('warehouse-busy', 'another process has the file');
+
+/** A warehouse that counts how often it is opened: for all reads of one turn together. */
+function seldomOpened(everyMs: number) {
+  const clock = { now: 1_000_000 };
+  const reads: string[] = [];
+  const reader = new RationedReader({ everyMs, now: () => clock.now });
+  const read = (key: string, value: unknown = key) =>
+    reader.read(key, async () => {
+      reads.push(key);
+      if (value instanceof Error) throw value;
+      return value;
+    });
+  return { clock, reads, read };
+}
+
+describe('beside a worker', () => {
+  test('the last known result is shown with its time, until the file may be opened again', async () => {
+    const { clock, reads, read } = seldomOpened(10_000);
+    const first = await read('runs', 1);
+    expect(first).toEqual({ value: 1, atMs: 1_000_000 });
+    clock.now += 9_999;
+    expect(await read('runs', 2)).toEqual(first);
+    expect(reads).toEqual(['runs']);
+    clock.now += 1;
+    expect(await read('runs', 2)).toEqual({ value: 2, atMs: 1_010_000 });
+  });
+
+  test('whatever else is asked for meanwhile waits for the next opening, each once', async () => {
+    const { reads, read } = seldomOpened(50);
+    await read('runs');
+    const answers = await Promise.all([read('run a'), read('run b'), read('run a')]);
+    expect(answers.map(({ value }) => value)).toEqual(['run a', 'run b', 'run a']);
+    expect(reads).toEqual(['runs', 'run a', 'run b']);
+  });
+
+  test('a file that is held shows what was known before; what was not known is refused with its reason', async () => {
+    const { clock, read } = seldomOpened(10);
+    await read('runs', 1);
+    clock.now += 60_000;
+    expect(await read('runs', busy)).toEqual({ value: 1, atMs: 1_000_000 });
+    clock.now += 60_000;
+    await expect(read('run a', busy)).rejects.toBe(busy);
+    clock.now += 60_000;
+    const wrong = new UsageError('not a cursor');
+    await expect(read('runs', wrong)).rejects.toBe(wrong);
+  });
+
+  test('it keeps the last results of a hundred questions', async () => {
+    const { clock, reads, read } = seldomOpened(100);
+    for (let index = 0; index <= 100; index += 1) {
+      await read(`run ${index}`);
+      clock.now += 100;
+    }
+    clock.now -= 1;
+    await read('run 1');
+    expect(reads).toHaveLength(101);
+  });
+});
+
+test('a process that has the warehouse to itself reads it at every request', async () => {
+  let count = 0;
+  const reader = directReader(() => 7);
+  const read = () => reader.read('runs', async () => (count += 1));
+  expect([await read(), await read()]).toEqual([
+    { value: 1, atMs: 7 },
+    { value: 2, atMs: 7 },
+  ]);
+});
