@@ -30,7 +30,7 @@ test('every example of docs/api.md runs as it stands, and is answered without an
   const token = newToken();
   const hash = hashOfToken(token);
   await using home = await cliHome(service.url, {
-    config: `http: { tokens: [{ name: examples, role: operate, sha256: ${hash} }] }\n`,
+    config: `cleanup: { maxShareOfWellsPercent: 100 }\nhttp: { tokens: [{ name: examples, role: operate, sha256: ${hash} }] }\n`,
   });
   const server = home.start(['serve', '--port', '0', '--json']);
   await server.hears('"url"');
