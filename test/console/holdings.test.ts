@@ -19,13 +19,13 @@ beforeAll(async () => {
     '2024-02-01',
     '--inline',
   ];
-  expect(await home.here(backfill)).toMatchObject({ code: 0 });
+  await home.here(backfill);
   service.state.changeDaily(
     januaryRows(10)
       .map((row) => JSON.stringify({ ...row, gasRate: 7 }))
       .join('\n'),
   );
-  expect(await home.here(backfill)).toMatchObject({ code: 0 });
+  await home.here(backfill);
 });
 afterAll(async () => {
   await served[Symbol.asyncDispose]();
