@@ -17,7 +17,7 @@ import { RunService } from '../runs/run-service.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/warehouse.ts';
-import { jobSettings } from './job-settings.ts';
+import { chunkConcurrencyOf, jobSettings } from './job-settings.ts';
 import { sharedFilesOf } from './shared-files.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { RequestMeter } from './metrics/request-meter.ts';
@@ -200,7 +200,7 @@ class ComposedApp implements App {
     const chunkWorker = new ChunkWorker({ ...context, retry, random: Math.random });
     const workers = await startWorkers({
       address: queueAddressOf(config),
-      settings: { queues, ...config.worker, retry },
+      settings: { queues, graceMs: config.worker.graceMs, chunkConcurrency: chunkConcurrencyOf(config), retry },
       handlers: {
         coordinate: async (runId, signal) => {
           const look = await coordinator.coordinate(runId, signal);

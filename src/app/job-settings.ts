@@ -8,6 +8,7 @@ import type { createJobs } from '../../jobs/registry.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
 import { HOUR_MS } from '../core/time/window.ts';
 import type { WellField } from '../warehouse/port/definitions.ts';
+import type { ChunkQueueName } from './chunk-queues.ts';
 import { selectionsOf } from './requests/cleanup-targets.ts';
 
 export function jobSettings(config: Config): Parameters<typeof createJobs>[0] {
@@ -17,6 +18,14 @@ export function jobSettings(config: Config): Parameters<typeof createJobs>[0] {
     networkPipes: networkPipesSettings(config),
     cleanup: cleanupSettings(config),
   };
+}
+
+/**
+ * One more chunk of exports at a time: it is read while the rows of the others are committed. What all of them hold is
+ * bounded together (G8).
+ */
+export function chunkConcurrencyOf({ worker: { chunkConcurrency } }: Config): (queue: ChunkQueueName) => number {
+  return (queue) => (queue === 'export' ? chunkConcurrency + 1 : chunkConcurrency);
 }
 
 function definitionSettings(config: Config): DefinitionSettings {

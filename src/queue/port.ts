@@ -235,8 +235,8 @@ export interface QueueHandlers {
 
 export interface WorkerSettings {
   readonly queues: readonly ChunkQueueName[];
-  /** Chunks that this process works concurrently, for each queue. */
-  readonly chunkConcurrency: number;
+  /** Chunks of a queue that this process works concurrently. */
+  readonly chunkConcurrency: (queue: ChunkQueueName) => number;
   readonly retry: ChunkRetryPolicy;
   /** How long running work may take to finish after a stop, before it is handed back. */
   readonly graceMs: number;

@@ -92,7 +92,11 @@ class QueueWorkers implements RunningWorkers {
       onUp: () => this.#resume(),
     });
     const common = commonOptions(redis, prefix);
-    this.#queues = settings.queues.map((name) => new Queue(queueName(name, service), { connection: redis, prefix }));
+    const chunkQueues = settings.queues.map((name) => ({
+      queue: new Queue(queueName(name, service), { connection: redis, prefix }),
+      concurrency: settings.chunkConcurrency(name),
+    }));
+    this.#queues = chunkQueues.map(({ queue }) => queue);
     // BullMQ passes a signal to processors that declare three parameters.
     this.#workers = [
       new ItemWorker<{ runId: string }>(
@@ -104,15 +108,15 @@ class QueueWorkers implements RunningWorkers {
           concurrency: coordinatorConcurrency,
         },
       ),
-      ...this.#queues.map(
-        (queue) =>
+      ...chunkQueues.map(
+        ({ queue, concurrency }) =>
           new ItemWorker<ChunkItemData>(
             queue.name,
             (job, token, signal) => this.#workChunk(queue, job, token, signal),
             {
               ...common,
               ...chunkDeaths,
-              concurrency: settings.chunkConcurrency,
+              concurrency,
             },
           ),
       ),

@@ -42,7 +42,7 @@ async function scene(url: string) {
     address,
     settings: {
       queues: ['export', 'push', 'cleanup'],
-      chunkConcurrency: 2,
+      chunkConcurrency: () => 2,
       retry: { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs: 60_000 },
       graceMs: 200,
     },

@@ -108,7 +108,7 @@ describe.skipIf(lack !== undefined)(`Redis in trouble${lack === undefined ? '' :
     const taken = deferred();
     const workers = await startWorkers({
       address,
-      settings: { queues: ['export'], chunkConcurrency: 1, retry, graceMs: 200 },
+      settings: { queues: ['export'], chunkConcurrency: () => 1, retry, graceMs: 200 },
       handlers: {
         async coordinate(_runId, signal) {
           taken.resolve();

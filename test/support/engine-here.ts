@@ -82,7 +82,7 @@ export async function engineHere(
   const startAll = () =>
     startWorkers({
       address,
-      settings: { queues: ['export'], chunkConcurrency: 2, retry, graceMs: 2_000 },
+      settings: { queues: ['export'], chunkConcurrency: () => 2, retry, graceMs: 2_000 },
       handlers: {
         coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
         work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),

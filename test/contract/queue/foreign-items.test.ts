@@ -27,7 +27,7 @@ async function scene() {
     outages: new OutageJournal(log),
     settings: {
       queues: ['export'],
-      chunkConcurrency: 2,
+      chunkConcurrency: () => 2,
       retry: { maxAttempts: 3, baseDelayMs: 10, maxDelayMs: 20, maxHoldMs: 1_000 },
       graceMs: 5_000,
     },

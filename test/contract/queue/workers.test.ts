@@ -40,7 +40,7 @@ describe('queue items', () => {
   ): Promise<RunningWorkers> {
     const running = await startWorkers({
       address: { redis: { url: sharedRedisUrl() }, prefix, service },
-      settings: { queues: ['export'], chunkConcurrency: 2, retry, graceMs },
+      settings: { queues: ['export'], chunkConcurrency: () => 2, retry, graceMs },
       handlers: {
         coordinate: async () => ({ kind: 'finished' }),
         work: async () => ({ kind: 'settled' }),

@@ -154,7 +154,7 @@ describe('the engine', () => {
     const chunkWorker = new ChunkWorker({ ...parts, retry, random: Math.random });
     const worker = await startWorkers({
       address: { redis: { url: sharedRedisUrl() }, prefix, service: serviceKey() },
-      settings: { queues: ['export'], chunkConcurrency: 2, retry, graceMs },
+      settings: { queues: ['export'], chunkConcurrency: () => 2, retry, graceMs },
       handlers: {
         coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
         work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
