@@ -29,13 +29,13 @@ async function connectPrompt(settings: RedisSettings): Promise<RedisHandle> {
   const untilMs = performance.now() + ('url' in settings ? 0 : failoverMs);
   for (;;) {
     const client = createClient(settings, 'prompt');
-    // Without a listener ioredis prints the fault, which connected() also throws.
+    // Without a listener ioredis prints the fault, which connect() also throws.
     let fault: unknown;
     const note = (error: unknown): unknown => (fault = error);
     client.on('error', note);
     client.on('node error', note);
     try {
-      await connected(client);
+      await client.connect();
       return client;
     } catch (error) {
       client.disconnect();
@@ -44,14 +44,6 @@ async function connectPrompt(settings: RedisSettings): Promise<RedisHandle> {
       await sleep(tryEveryMs);
     }
   }
-}
-
-/** The promise of a cluster's `connect` stays pending where the cluster answers and is down. */
-async function connected(client: RedisHandle): Promise<void> {
-  const ended = new Promise<never>((_, reject) => {
-    client.once('end', () => reject(new Error('Connection is closed.')));
-  });
-  await Promise.race([client.connect(), ended]);
 }
 
 /** `Redis at ADDRESS cannot be used: REASON`, with what to do. */

@@ -3,6 +3,7 @@
  * are those of docs/redis.md section 6.
  */
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import { QuietSentinelConnector } from './sentinel-connector.ts';
 import type { RedisSettings, RedisTls } from './settings.ts';
 
 /** One kind of client, whatever the topology. */
@@ -81,6 +82,7 @@ function sentinelOptions(settings: Extract<RedisSettings, { sentinel: unknown }>
     ...common,
     ...patience[kind],
     sentinels: [...sentinel.nodes],
+    Connector: QuietSentinelConnector,
     name: sentinel.name,
     role: 'master' as const,
     sentinelCommandTimeout: 1_000,
@@ -101,7 +103,8 @@ function clusterOptions(settings: Extract<RedisSettings, { cluster: unknown }>, 
   const { retryStrategy, ...ofNode } = { ...common, ...patience[kind] };
   return {
     lazyConnect: kind === 'prompt',
-    enableReadyCheck: true,
+    // With it, a connection that is made while the cluster is down stays pending for ever.
+    enableReadyCheck: false,
     scaleReads: 'master' as const,
     slotsRefreshTimeout: 2_000,
     slotsRefreshInterval: 5_000,

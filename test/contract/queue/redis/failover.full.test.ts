@@ -1,0 +1,86 @@
+/** A queue whose Redis fails over: calls wait, and go on at the new primary, for the users of docs/redis.md. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { checkRedis } from '../../../../src/queue/redis/check.ts';
+import type { RedisSettings } from '../../../../src/queue/redis/settings.ts';
+import { createRunQueue } from '../../../../src/queue/run-queue.ts';
+import { privateRedisLack } from '../../../support/redis.ts';
+import { atNode, startClusterRedis, startSentinelRedis } from '../../../support/redis-topologies.ts';
+
+const lack = privateRedisLack();
+const prefix = 'wellsync';
+const user = { username: 'wellsync', password: 'right-and-long' } as const;
+
+/** Gives servers the rights of docs/redis.md in the line that holds these words. */
+async function giveRights(urls: readonly string[], words: string): Promise<void> {
+  const lines = readFileSync('docs/redis.md', 'utf8').split('\n');
+  const line = lines.find((each) => each.startsWith('ACL SETUSER') && each.includes(words)) ?? '';
+  const [, ...rights] = line.replace('PASSWORD', user.password).split(' ');
+  for (const url of urls) await atNode({ url }, (redis) => redis.call('ACL', ...rights));
+}
+
+/** What a run leaves in Redis before and after `fail`: its item, and the units that were settled. */
+async function acrossFailover(redis: RedisSettings, fail: () => Promise<unknown>) {
+  const queue = await createRunQueue({ redis, prefix, service: 's' }, 'lasting');
+  const start = { queue: 'export', generation: 0, units: 9, settledUnits: 0, counts: {}, chunks: [0] } as const;
+  await queue.progress.open('r', start);
+  await queue.progress.settle('r', [{ unit: 0, counts: { rows: 1 } }]);
+  await queue.submit('r', 0);
+  const failed = fail();
+  // Sent while there is no primary.
+  await queue.progress.settle('r', [{ unit: 1, counts: { rows: 1 } }]);
+  await queue.submit('later', 0);
+  await failed;
+  const progress = await queue.progress.read('r');
+  const left = { settledUnits: progress?.settledUnits, isSubmitted: await queue.isSubmitted('later', 0) };
+  await queue.close();
+  return left;
+}
+
+const whole = { settledUnits: 2, isSubmitted: true };
+
+describe.skipIf(lack !== undefined)(`a queue${lack === undefined ? '' : ` (skipped: ${lack})`}`, () => {
+  test.each(['dies', 'hangs'] as const)('G7: behind Sentinel goes on at the next primary where one %s', async (how) => {
+    await using sentinel = await startSentinelRedis();
+    const servers = sentinel.servers.map(({ url }) => url);
+    await giveRights(servers, `~${prefix}:*`);
+    const watchers = sentinel.sentinels.map(({ host, port }) => `redis://${host}:${port}`);
+    await giveRights(watchers, 'sentinel|');
+    const redis = { sentinel: { nodes: sentinel.sentinels, name: sentinel.name, ...user }, ...user };
+    expect(await checkRedis({ redis, prefix })).toMatchObject({ nodes: 3, remarks: [] });
+    const before = await sentinel.primary();
+    const fail = async (): Promise<void> => {
+      if (how === 'dies') await before.kill();
+      else before.hang();
+      await sentinel.primaryAfter(before);
+    };
+    const atMs = performance.now();
+    expect(await acrossFailover(redis, fail)).toEqual(whole);
+    console.log(`Sentinel, the primary ${how}: ${((performance.now() - atMs) / 1_000).toFixed(1)} s`);
+  });
+
+  test('behind Sentinel without min-replicas is remarked', async () => {
+    await using sentinel = await startSentinelRedis({ replicas: 1, minReplicas: 0 });
+    const redis = { sentinel: { nodes: sentinel.sentinels, name: sentinel.name } };
+    const { remarks } = await checkRedis({ redis, prefix });
+    expect(remarks.map(({ message }) => message).join('')).toContain('takes writes without a replica that follows');
+  });
+
+  test('G7: on a cluster goes on at the next owner of its keys', async () => {
+    await using cluster = await startClusterRedis();
+    await giveRights(
+      cluster.servers.map(({ url }) => url),
+      `~{${prefix}}:*`,
+    );
+    const redis = { cluster: { nodes: cluster.nodes }, ...user };
+    const key = `{${prefix}}`;
+    const before = await cluster.ownerOf(key);
+    const fail = async (): Promise<void> => {
+      await before.kill();
+      await cluster.ownerAfter(before, key);
+    };
+    const atMs = performance.now();
+    expect(await acrossFailover(redis, fail)).toEqual(whole);
+    console.log(`Cluster, the owner of the keys dies: ${((performance.now() - atMs) / 1_000).toFixed(1)} s`);
+  });
+});
