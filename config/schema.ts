@@ -7,6 +7,7 @@ import { isTimeZone } from '../src/core/time/production-day.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
 import { memoryVariable } from './config-file.ts';
+import { alertSettings } from './alert-settings.ts';
 import { httpSettings } from './http-settings.ts';
 import { logLevels } from './log-levels.ts';
 import { text, tlsFiles } from './parts.ts';
@@ -284,6 +285,7 @@ export const configSchema = z
       })
       .prefault({}),
     http: httpSettings,
+    alerts: alertSettings,
     logLevel: z.enum(logLevels).default('info'),
   })
   .transform((config) => {

@@ -66,7 +66,7 @@ interface WorkingHow {
   readonly log: Logger;
   readonly outages: OutageRecord;
   /** Called when this process has ended a run, or found it ended. */
-  readonly onRunEnded?: (runId: string) => void;
+  readonly onRunEnded?: (runId: string) => Promise<void>;
 }
 
 export interface AppOptions {
@@ -187,7 +187,7 @@ class ComposedApp implements App {
     return { ledger: this.ledger, queue: await this.queue(kind), location, times: this.#times };
   }
 
-  async startWorkers({ queues, log, outages, onRunEnded = () => {} }: WorkingHow): Promise<RunningWorkers> {
+  async startWorkers({ queues, log, outages, onRunEnded = async () => {} }: WorkingHow): Promise<RunningWorkers> {
     const { warehouse, ledger, jobs, config } = this;
     const [service, queue] = [await this.service('lasting', log), await this.queue('lasting')];
     const context = { service, warehouse, ledger, queue, jobs, now, log, outages, version };
@@ -204,7 +204,8 @@ class ComposedApp implements App {
       handlers: {
         coordinate: async (runId, signal) => {
           const look = await coordinator.coordinate(runId, signal);
-          if (look.kind === 'finished') onRunEnded(runId);
+          // Before the item ends: a process that dies in between leaves it to the next one.
+          if (look.kind === 'finished') await onRunEnded(runId);
           return look;
         },
         work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),

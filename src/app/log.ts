@@ -38,7 +38,8 @@ function standardError(): DestinationStream {
 
 function secretsOf(config: Config): ReadonlyArray<string | undefined> {
   const { token, oauth, tls } = config.service;
-  return [token, oauth?.clientSecret, tls?.passphrase, ...redisSecretsOf(config)];
+  const { url, heartbeatUrl } = config.alerts;
+  return [url, heartbeatUrl, token, oauth?.clientSecret, tls?.passphrase, ...redisSecretsOf(config)];
 }
 
 function redisSecretsOf({ redis }: Config): ReadonlyArray<string | undefined> {

@@ -6,6 +6,7 @@ import type { ChunkQueueName } from '../queue/port.ts';
 import { OutageJournal } from '../runs/outage-journal.ts';
 import { keepReviving } from '../runs/revival.ts';
 import type { App } from './app.ts';
+import { Alerts } from './alerts/alerts.ts';
 import { keepPublishing } from './feed.ts';
 import { keepTaking } from './inbox/keep-taking.ts';
 import { FreshnessMeter } from './metrics/freshness.ts';
@@ -42,10 +43,12 @@ export async function workHere<T>(
   const ended = AbortSignal.any([ending.signal, claim.signal]);
   const publishSoon = work.isStanding === true ? keepPublishing(app, log, ended) : () => {};
   const freshness = new FreshnessMeter();
-  const onRunEnded = (runId: string): void => {
+  const alerts = new Alerts(app, log);
+  const onRunEnded = async (runId: string): Promise<void> => {
     freshness.noteRunEnd();
     publishSoon();
     work.onRunEnded?.(runId);
+    await alerts.noteRunEnd(runId);
   };
   const workers = await app.startWorkers({ ...work, outages, onRunEnded });
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
@@ -53,6 +56,7 @@ export async function workHere<T>(
   void keepInOrder(app, log, ended);
   const taking = work.isStanding === true ? keepTaking(app, log, outages, ended) : Promise.resolve();
   void freshness.keep(app, log, ended);
+  void alerts.keep(ended);
   try {
     const result = await during(claim.signal, outages, () => claim.isBeating && hasOwnParts(outages));
     if (!claim.signal.aborted) return result;
@@ -63,6 +67,7 @@ export async function workHere<T>(
     ending.abort();
     await taking;
     await workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined);
+    await alerts.sendLast();
   }
 }
 

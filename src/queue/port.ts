@@ -1,4 +1,5 @@
 /** The port between runs and the queue. BullMQ and Redis are behind it. */
+import type { Cause, Look } from '../core/alerts/alert.ts';
 import type { Fault, OutagePart } from '../core/base/errors.ts';
 import type { ServiceHold } from '../core/run/service-hold.ts';
 import type { Counts, RunState } from '../core/run/run.ts';
@@ -170,6 +171,28 @@ export interface MetricStore {
   read(): Promise<{ readonly sums: ReadonlyMap<string, number>; readonly gauges: ReadonlyMap<string, number> }>;
 }
 
+/** A message to the receiver of alerts: a cause was found, or is over. */
+export interface AlertMessage {
+  /** The same for both messages of an alert. */
+  readonly id: string;
+  readonly kind: 'raised' | 'over';
+  readonly cause: Cause;
+  readonly message: string;
+  readonly runId: string | null;
+  readonly atMs: number;
+  readonly raisedAtMs: number;
+}
+
+export interface AlertStore {
+  /** Opens and ends alerts, each with one message. A look that is not newer than the last of its scope changes nothing. */
+  note(look: Look): Promise<void>;
+  /**
+   * Hands the waiting messages to `send` in order, until one is not taken. One process at a time does so; a message that
+   * was taken is handed out again only if this process dies before it is removed.
+   */
+  sendWaiting(send: (message: AlertMessage) => Promise<boolean>): Promise<void>;
+}
+
 /** Number of items of a queue in a state of BullMQ: `waiting`, `active`, `delayed`, `prioritized`, `failed`. */
 export interface ItemCount {
   readonly queue: string;
@@ -189,6 +212,7 @@ export interface RunQueue {
   readonly starts: ItemStartStore;
   readonly serviceHold: ServiceHoldStore;
   readonly metrics: MetricStore;
+  readonly alerts: AlertStore;
   /** Adds the coordinator's item of a run. Idempotent: its id is deterministic. */
   submit(runId: string, generation: number): Promise<void>;
   isSubmitted(runId: string, generation: number): Promise<boolean>;

@@ -16,6 +16,7 @@ import {
   type RunQueue,
 } from './port.ts';
 import { mostPayloadBytes } from './item-data.ts';
+import { createAlertStore } from './alert-store.ts';
 import { createMetricStore } from './metric-store.ts';
 import { createQueueIdentity } from './queue-identity.ts';
 import { queueName, type QueueAddress } from './queue-names.ts';
@@ -72,6 +73,7 @@ class BullRunQueue implements RunQueue {
   readonly identity;
   readonly serviceHold;
   readonly metrics;
+  readonly alerts;
   readonly #redis: RedisHandle;
   readonly #prefix: string;
   readonly #runs: Queue;
@@ -88,6 +90,7 @@ class BullRunQueue implements RunQueue {
     this.identity = withOutages(createQueueIdentity(redis, address));
     this.serviceHold = withOutages(createServiceHoldStore(redis, address));
     this.metrics = withOutages(createMetricStore(redis, address));
+    this.alerts = withOutages(createAlertStore(redis, address));
     const open = (name: ChunkQueueName | typeof runsQueueName): Queue => {
       const queue = new Queue(queueName(name, service), { connection: redis, prefix });
       // A fault of the connection reaches the caller through its failed call.

@@ -1,0 +1,72 @@
+/** The life of an alert, over processes that come and go and a receiver that is away at first. */
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { cliHome } from '../../support/cli.ts';
+import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
+
+interface Call {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+async function startReceiver() {
+  const calls: Call[] = [];
+  const state = { status: 503 };
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      calls.push({ path: request.url ?? '', headers: request.headers, body });
+      response.writeHead(request.url === '/beat' ? 200 : state.status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    state,
+    calls,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('G10: a failed night is told once when the receiver is back, signed, and again when it is over', async () => {
+  await using receiver = await startReceiver();
+  await using server = await startWithTenDays({ requiredToken: 'right' });
+  const config = (folder: string): string =>
+    `alerts: { url: '${receiver.url}/hook?key=hidden-key', secretFile: ${folder}, heartbeatUrl: '${receiver.url}/beat' }\n`;
+  await using home = await cliHome(server.url, { config: config('alert-secret') });
+  const secretFile = await home.write('alert-secret', 'signing secret\n');
+  await home.write('wellsync.yaml', config(secretFile));
+  const night = async (token: string) => {
+    const command = ['export', 'daily-production', '--uwi', UWI, '--inline'];
+    return home.run(command, { env: { WELLSYNC_SERVICE_TOKEN: token } });
+  };
+  const away = await night('wrong');
+  expect(away).toMatchObject({ code: 1 });
+  expect(`${away.stdout}${away.stderr}`).not.toContain('hidden-key');
+  expect(receiver.calls.length).toBeGreaterThan(0);
+  receiver.calls.length = 0;
+
+  receiver.state.status = 200;
+  expect(await night('wrong')).toMatchObject({ code: 1 });
+  expect(await night('right')).toMatchObject({ code: 0 });
+  const beats = receiver.calls.filter(({ path }) => path === '/beat');
+  expect(beats).toHaveLength(1);
+  const told = receiver.calls.filter(({ path }) => path !== '/beat');
+  const cause = { job: 'export daily-production', schedule: null, code: 'unauthorized' };
+  expect(told.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
+    { kind: 'raised', cause, message: expect.stringContaining('failed') },
+    { kind: 'over', cause },
+  ]);
+  for (const { headers, body } of told) {
+    const signed = createHmac('sha256', 'signing secret').update(`${String(headers['x-wellsync-timestamp'])}.${body}`);
+    expect(headers['x-wellsync-signature']).toBe(`sha256=${signed.digest('hex')}`);
+  }
+  expect(new Set(told.map(({ headers }) => headers['x-wellsync-id'])).size).toBe(2);
+});
