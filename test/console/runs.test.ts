@@ -97,6 +97,7 @@ describe('runs over HTTP', () => {
     });
     const early = await server.ask(`/api/v1/runs/${runId}/report`, { token: 'read' });
     expect([early.status, await early.json()]).toMatchObject([409, { code: 'run-not-ended' }]);
+    expect((await operate(`/api/v1/runs/${runId}/retry`)).status).toBe(409);
     const cancelled = await operate(`/api/v1/runs/${runId}/cancel`);
     expect([cancelled.status, await cancelled.json()]).toMatchObject([202, { outcome: 'requested' }]);
     expect(await ended(runId)).toMatchObject({ state: 'cancelled' });

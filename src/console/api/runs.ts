@@ -7,7 +7,7 @@ import { rejectsOfRun } from '../../app/requests/rejects.ts';
 import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { retryRun } from '../../app/start-run.ts';
 import { holdDocument, reportDocument, statusDocument } from '../../app/views/run-document.ts';
-import type { RunRecord } from '../../core/run/run.ts';
+import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
@@ -163,7 +163,8 @@ function addRunChanges(server: ApiServer, context: ConsoleContext): void {
       },
     },
     handler: async (request, reply) => {
-      const { runId } = await runToChange(request.params.runId, app);
+      const { runId, state } = await runToChange(request.params.runId, app);
+      if (!isFinished(state)) throw new RequestProblem(409, 'run-not-ended', `run ${runId} is ${state}`);
       const units = await retryRun(app, runId, { actor: callerOf(request).actor, connection: 'prompt' });
       if (units === 0) throw new RequestProblem(409, 'nothing-to-retry', `run ${runId} has nothing that failed`);
       return reply.code(202).send({ runId, units });
