@@ -12,7 +12,7 @@ import { knownSecrets } from './known-secrets.ts';
 export type { Published, VerifiedFeed };
 
 /** A publisher that was killed lets the next one in after so long. */
-const leaseMs = 30_000;
+const leaseMs = 10_000;
 /** Longer than the lease of a killed one. */
 const waitMs = 120_000;
 /** How often a worker looks for what is due and was not published: a run that another process ended, a place that was away. */

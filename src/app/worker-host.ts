@@ -27,9 +27,10 @@ export async function workHere<T>(
     readonly app: App;
     readonly queues: readonly ChunkQueueName[];
     readonly log: Logger;
-    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox, and
-     * publishes the feed whenever a run has ended. */
+    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox. */
     readonly isStanding?: boolean;
+    /** Whether the feed is published whenever a run has ended here. */
+    readonly keepsFeed?: boolean;
     /** Called when this process has ended a run, or found it ended. */
     readonly onRunEnded?: (runId: string) => void;
   },
@@ -41,7 +42,7 @@ export async function workHere<T>(
   const outages = new OutageJournal(log);
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
-  const publishSoon = work.isStanding === true ? keepPublishing(app, log, ended) : () => {};
+  const publishSoon = work.keepsFeed === true ? keepPublishing(app, log, ended) : () => {};
   const freshness = new FreshnessMeter();
   const alerts = new Alerts(app, log);
   const onRunEnded = async (runId: string): Promise<void> => {

@@ -116,7 +116,7 @@ export async function openFeed(warehouse: WarehouseHandle): Promise<FeedUnderTes
         keepHours: 48,
         folder: path.join(root, 'spool'),
         filePrefix: '',
-        leaseMs: 3_000,
+        leaseMs: 30_000,
         waitMs: 60_000,
         ...options.settings,
       },

@@ -47,7 +47,7 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
   };
   if (serving.works) {
     await using workApp = createApp(config, appOptions);
-    await workHere({ app: workApp, queues: chunkQueues, log }, serveUntil);
+    await workHere({ app: workApp, queues: chunkQueues, log, keepsFeed: true }, serveUntil);
   } else {
     await serveUntil(new AbortController().signal);
   }

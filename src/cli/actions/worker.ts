@@ -37,7 +37,7 @@ export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCod
   await checkBeforeWorking(app);
 
   using stop = listenForStop(exitCodes.failed);
-  await workHere({ app, queues, log, isStanding: true }, async (takenOver, _outages, isReady) => {
+  await workHere({ app, queues, log, isStanding: true, keepsFeed: true }, async (takenOver, _outages, isReady) => {
     const ending = AbortSignal.any([stop.signal, takenOver]);
     readiness.isReady = () => !ending.aborted && isReady();
     await announce(workerReport(app, queues, health?.url), config.worker.graceMs, output, log);

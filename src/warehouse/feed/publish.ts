@@ -32,14 +32,27 @@ export interface PublishHow {
  * can be read; and as the place and the warehouse do.
  */
 export async function publishFeed(parts: PublisherParts, how: PublishHow): Promise<Published> {
+  const untilMs = performance.now() + parts.settings.waitMs;
+  for (;;) {
+    const published = await publishLeased(parts, how, untilMs);
+    if (published !== undefined) return published;
+    // The lease was lost, by a host that stood still: what the other one has not published is still due.
+    if (performance.now() >= untilMs) throw busy();
+  }
+}
+
+/** Returns undefined if the lease was lost on the way. */
+async function publishLeased(parts: PublisherParts, how: PublishHow, untilMs: number): Promise<Published | undefined> {
   const holder = randomUUID();
-  await takeLease(parts, holder, how.signal);
+  await takeLease(parts, holder, { signal: how.signal, untilMs });
   const ending = new AbortController();
-  void keepLease(parts, holder, ending.signal);
+  const keeping = keepLease(parts, holder, ending.signal);
   try {
     return await publishPasses(parts, holder, how);
   } finally {
     ending.abort();
+    // A renewal behind the release would take it again.
+    await keeping;
     // Where this fails, the lease ends by itself.
     await parts.ledger.release(holder).catch(() => undefined);
   }
@@ -47,11 +60,14 @@ export async function publishFeed(parts: PublisherParts, how: PublishHow): Promi
 
 const lookAgainMs = 250;
 
-async function takeLease({ ledger, settings }: PublisherParts, holder: string, signal: AbortSignal): Promise<void> {
-  const sinceMs = performance.now();
+async function takeLease(
+  { ledger, settings }: PublisherParts,
+  holder: string,
+  { signal, untilMs }: { readonly signal: AbortSignal; readonly untilMs: number },
+): Promise<void> {
   while (!(await ledger.hold(holder, settings.leaseMs))) {
     if (signal.aborted) throw new AbortedError();
-    if (performance.now() - sinceMs >= settings.waitMs) throw busy();
+    if (performance.now() >= untilMs) throw busy();
     await sleep(lookAgainMs, { signal }).catch(() => undefined);
   }
 }
@@ -71,7 +87,7 @@ function busy(): OutageError {
   });
 }
 
-async function publishPasses(parts: PublisherParts, holder: string, how: PublishHow): Promise<Published> {
+async function publishPasses(parts: PublisherParts, holder: string, how: PublishHow): Promise<Published | undefined> {
   const { ledger, settings, place, now } = parts;
   let stored = await readManifest(place);
   if (stored !== undefined) requireOwner(parts, stored.manifest);
@@ -94,7 +110,7 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
       allTables: all && pass === 1,
       signal: how.signal,
     });
-    if (done === undefined) throw busy();
+    if (done === undefined) return undefined;
     stored = done.stored;
     total = added(total, done.published);
     if (stored !== undefined) await describe(place, stored.manifest);

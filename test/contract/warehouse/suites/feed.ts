@@ -300,7 +300,7 @@ export function describeFeed(open: OpenWarehouse, cutSteps: readonly number[]): 
         // As if the publication had slept for longer than its lease.
         while (!(await thief.hold('thief', 300))) await sleep(20);
       });
-      await expect(feed.publish({ place, settings: { leaseMs: 1 } })).rejects.toThrow(OutageError);
+      await expect(feed.publish({ place, settings: { leaseMs: 1, waitMs: 500 } })).rejects.toThrow(OutageError);
       await expect(feed.manifest()).rejects.toThrow('ENOENT');
       expect(await feed.publish()).toMatchObject({ version: 1, months: 1 });
       expect((await feed.read()).rows.daily_production).toHaveLength(2);
