@@ -97,7 +97,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     const { code } = error as NodeJS.ErrnoException;
     const reason = code === 'EADDRINUSE' ? 'something uses that port already' : code;
     throw new UsageError(`the health port cannot listen on port ${port} of ${host}: ${reason}`, {
-      hint: 'Give another --port or --host; --port 0 takes any free one.',
+      hint: 'Give another port or host; port 0 takes any free one.',
       cause: error,
     });
   }

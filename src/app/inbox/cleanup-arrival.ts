@@ -24,6 +24,6 @@ export async function planArrival(
     planTargets(request, app.config, context, look),
   );
   const { planId } = made.plan;
-  const hint = `Nothing was deleted. Look at the plan with wellsync cleanup show ${planId}, and apply it with wellsync cleanup --apply ${planId}.`;
+  const hint = `Nothing was deleted. Plan ${planId} waits for a person who has looked at it and applies it.`;
   return { state: 'done', report: { hint, plan: planDocument(made) }, line: { planId } };
 }

@@ -137,7 +137,7 @@ describe('an inbox of cleanups', () => {
     await inbox.drop('targets.csv', targetsCsv);
     const [done] = await inbox.endedAll('done', 1);
     const { plan, hint } = z.object({ plan: z.object({ planId: z.string() }), hint: z.string() }).parse(done?.report);
-    expect(hint).toContain(`wellsync cleanup --apply ${plan.planId}`);
+    expect(hint).toContain(`Plan ${plan.planId} waits for a person`);
     await inbox.drop('faulty.csv', `${targetsCsv}\npipes,${well},,`);
     const [failed] = await inbox.endedAll('failed', 1);
     expect(JSON.stringify(failed?.report)).toContain('faulty.csv has 1 row with a fault');
