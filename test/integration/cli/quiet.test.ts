@@ -36,7 +36,7 @@ describe('--quiet', () => {
     await using home = await cliHome(server.url);
     const { code, stdout, stderr } = await home.here([...nightly, '--quiet']);
     expect(code).toBe(3);
-    expect(stdout).toMatch(/^Run \S+: export daily-production$/m);
+    expect(stdout).toMatch(/^Run \S+: export daily-production \(wellsync \S+\)$/m);
     expect(stdout).toMatch(/quarantined +1\b/);
     expect(stderr).toMatch(/^Run \S+: daily production of 1 well$/m);
   });
