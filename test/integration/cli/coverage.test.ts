@@ -33,7 +33,7 @@ describe('coverage and gaps', () => {
       ...january,
       '--inline',
     ]);
-    expect(stdout).toMatch(/export daily-production --gaps\nService .*\nDone: 1 window\./);
+    expect(stdout).toMatch(/export daily-production --gaps \(wellsync \S+\)\nService .*\nDone: 1 window\./);
     expect(code).toBe(0);
     expect(await coverageOf(home)).toMatchObject({ days: { present: 10, neverRead: 0, missing: 0 } });
 

@@ -83,7 +83,7 @@ test('a night with the service down mails what happened and what to do', async (
 });
 
 test('the unit of systemd starts the line of the crontab, with its configuration', () => {
-  const unit = blocksOf('ini')[0] ?? '';
+  const unit = readFileSync('deploy/systemd/wellsync-export.service', 'utf8');
   const { variables, commands } = cronTable();
   const started = /^ExecStart=\/usr\/local\/bin\/(.*)$/m.exec(unit)?.[1];
   expect(commands).toContain(started);
