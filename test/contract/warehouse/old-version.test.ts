@@ -1,7 +1,11 @@
 /** A warehouse of schema 5 with unfinished runs of every job opens, and holds the data of the version that made it. */
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { readExpected, contentOf, unpackOldWarehouse } from '../../support/old-warehouse.ts';
+import { migrate, readKnownVersion, schemaVersion } from '../../../src/warehouse/duckdb/schema/migrations.ts';
 import { allOf, ask } from '../../support/warehouse-batches.ts';
 import { settings } from '../../support/warehouse-duckdb.ts';
 
@@ -79,3 +83,23 @@ test('the fixture has an unfinished run of each job, and one that no worker has 
     await warehouse.close();
   }
 });
+
+test.each(['of the version before', 'of the first use'])(
+  'G2: the log of a migration %s is read back after a kill, before any of it is in the file',
+  async (which) => {
+    await using old = await unpackOldWarehouse();
+    const path = which === 'of the first use' ? join(old.folder, 'new.duckdb') : old.warehouseFile;
+    const killed = `${path}.killed`;
+    const instance = await DuckDBInstance.create(path, { checkpoint_threshold: '1GB' });
+    const connection = await instance.connect();
+    await migrate(connection, path, Date.now());
+    for (const suffix of ['', '.wal']) await copyFile(`${path}${suffix}`, `${killed}${suffix}`);
+    connection.closeSync();
+    instance.closeSync();
+    const again = await DuckDBInstance.create(killed);
+    const reader = await again.connect();
+    expect(await readKnownVersion(reader, killed)).toBe(schemaVersion);
+    reader.closeSync();
+    again.closeSync();
+  },
+);

@@ -44,8 +44,9 @@ const changedDays = `SELECT production_day FROM compared WHERE change IN ('fresh
   UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
 
 const touchedMonths = (days: string): string => `
-  INSERT INTO feed_month (production_month, touched_at)
-    SELECT DISTINCT date_trunc('month', day)::DATE, ${instant('$1')} FROM (${days})
+  INSERT INTO feed_month (production_month, touched_at, mark)
+    SELECT month, ${instant('$1')}, gen_random_uuid()
+    FROM (SELECT DISTINCT date_trunc('month', day)::DATE AS month FROM (${days}))
   ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at, mark = excluded.mark`;
 
 /** Old values first, then removals, updates, new rows. Removes nothing from held windows. */

@@ -65,8 +65,8 @@ async function begin(
 /** Months with rows, and those that only the feed has. */
 async function markAll(session: SqlSession, marks: string, published: readonly string[]): Promise<void> {
   await session.run(
-    `INSERT INTO ${marks} (production_month, touched_at)
-       SELECT month, current_timestamp FROM (
+    `INSERT INTO ${marks} (production_month, touched_at, mark)
+       SELECT month, current_timestamp, gen_random_uuid() FROM (
          SELECT CAST(date_trunc('month', production_day) AS DATE) AS month FROM internal.daily_production
          WHERE production_day IS NOT NULL
          UNION SELECT CAST(month AS DATE) FROM (SELECT ${session.dialect.each('$1', 'VARCHAR')} AS month) published) every
