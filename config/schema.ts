@@ -13,6 +13,7 @@ import { logLevels } from './log-levels.ts';
 import { text, tlsFiles } from './parts.ts';
 import type { RedisAccess } from './redis-access.ts';
 import { redisSchema } from './redis-schema.ts';
+import { lackingSelections, schedulesSchema } from './schedules.ts';
 
 /** Far above every useful time, and far below the longest timer of Node (24.8 days). */
 const longestMs = 7 * 86_400_000;
@@ -286,7 +287,14 @@ export const configSchema = z
       .prefault({}),
     http: httpSettings,
     alerts: alertSettings,
+    schedules: schedulesSchema,
     logLevel: z.enum(logLevels).default('info'),
+  })
+  .superRefine(({ schedules, cleanup }, context) => {
+    for (const [name, selection] of lackingSelections(schedules, cleanup.selections)) {
+      const path = ['schedules', 'entries', name, 'parameters', 'selection'];
+      context.addIssue({ code: 'custom', path, message: `names no selection of cleanup.selections: ${selection}` });
+    }
   })
   .transform((config) => {
     const { engineMb, rowsInMemory, batchRows, bodyBytes } = memoryBudget(config.worker.memoryMb);

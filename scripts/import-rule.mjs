@@ -43,7 +43,7 @@ const drivers = {
   'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings', 'pg', 'pg-copy-streams'],
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
   'src/console': ['fastify', 'fastify-type-provider-zod', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger'],
-  config: ['yaml'],
+  config: ['yaml', 'cron-parser'],
   'src/app': ['prom-client'],
 };
 

@@ -10,7 +10,7 @@ import type { OutageRecord } from '../core/base/outage.ts';
 import { type BeatTimes, beatTimes } from '../core/run/queue-claim.ts';
 import type { SharedFiles } from '../files/shared-files.ts';
 import { createPipeFiles, type PipeFiles } from '../pipes/pipe-files.ts';
-import type { ChunkQueueName, RunningWorkers, RunQueue } from '../queue/port.ts';
+import type { ChunkQueueName, QueueHandlers, RunningWorkers, RunQueue } from '../queue/port.ts';
 import type { AnyJob } from '../runs/job.ts';
 import { checkQueue, claimQueue, type QueueClaim } from '../runs/queue-claim.ts';
 import { RunService } from '../runs/run-service.ts';
@@ -67,6 +67,8 @@ interface WorkingHow {
   readonly outages: OutageRecord;
   /** Called when this process has ended a run, or found it ended. */
   readonly onRunEnded?: (runId: string) => Promise<void>;
+  /** Of a process that works schedules. */
+  readonly ticks?: QueueHandlers['ticks'];
 }
 
 export interface AppOptions {
@@ -187,7 +189,13 @@ class ComposedApp implements App {
     return { ledger: this.ledger, queue: await this.queue(kind), location, times: this.#times };
   }
 
-  async startWorkers({ queues, log, outages, onRunEnded = async () => {} }: WorkingHow): Promise<RunningWorkers> {
+  async startWorkers({
+    queues,
+    log,
+    outages,
+    onRunEnded = async () => {},
+    ticks,
+  }: WorkingHow): Promise<RunningWorkers> {
     const { warehouse, ledger, jobs, config } = this;
     const [service, queue] = [await this.service('lasting', log), await this.queue('lasting')];
     const context = { service, warehouse, ledger, queue, jobs, now, log, outages, version };
@@ -209,6 +217,7 @@ class ComposedApp implements App {
           return look;
         },
         work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
+        ...(ticks && { ticks }),
       },
       log,
       outages,

@@ -11,10 +11,15 @@ import { keepPublishing } from './feed.ts';
 import { keepTaking } from './inbox/keep-taking.ts';
 import { FreshnessMeter } from './metrics/freshness.ts';
 import { keepPruning } from './retention.ts';
+import { Scheduler } from './schedules/scheduler.ts';
 import { keepInOrder } from './table-order.ts';
+import { sleep } from '../timers/sleep.ts';
 
 /** How long running work may take to hand itself back once another queue has the warehouse: none of it is committed. */
 const takenOverGraceMs = 1_000;
+
+/** How long the work on a file of the inbox may take to be handed back. */
+const inboxGraceMs = 2_000;
 
 /**
  * Works as long as `during` is pending; then running work ends within the configured grace period, or is handed back.
@@ -27,7 +32,7 @@ export async function workHere<T>(
     readonly app: App;
     readonly queues: readonly ChunkQueueName[];
     readonly log: Logger;
-    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox. */
+    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox, and ticks of schedules. */
     readonly isStanding?: boolean;
     /** Whether the feed is published whenever a run has ended here. */
     readonly keepsFeed?: boolean;
@@ -51,10 +56,13 @@ export async function workHere<T>(
     work.onRunEnded?.(runId);
     await alerts.noteRunEnd(runId);
   };
-  const workers = await app.startWorkers({ ...work, outages, onRunEnded });
+  const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages }) : undefined;
+  const ticks = scheduler === undefined ? {} : { ticks: scheduler };
+  const workers = await app.startWorkers({ ...work, outages, onRunEnded, ...ticks });
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
   void keepPruning(app, log, ended);
   void keepInOrder(app, log, ended);
+  void scheduler?.keep(ended);
   const taking = work.isStanding === true ? keepTaking(app, log, outages, ended) : Promise.resolve();
   void freshness.keep(app, log, ended);
   void alerts.keep(ended);
@@ -66,7 +74,8 @@ export async function workHere<T>(
     throw claim.signal.aborted ? claim.signal.reason : error;
   } finally {
     ending.abort();
-    await taking;
+    // A Redis that is away must not hold the end of the process up: what is taken lies in the inbox.
+    await Promise.race([taking, sleep(inboxGraceMs, { ref: false })]);
     await workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined);
     await alerts.sendLast();
   }

@@ -20,6 +20,7 @@ import { addQueryCommand } from './commands/query.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
 import { addServeCommand } from './commands/serve.ts';
+import { addSchedulesCommand } from './commands/schedules.ts';
 import { addServiceCommand } from './commands/service.ts';
 import { addTestingServerCommand } from './commands/testing-server.ts';
 import { addTokenCommand } from './commands/token.ts';
@@ -36,6 +37,7 @@ const commands: readonly AddCommand[] = [
   addPushCommand,
   addCleanupCommand,
   addRunsCommand,
+  addSchedulesCommand,
   addCoverageCommand,
   addRestatementsCommand,
   addQueryCommand,

@@ -13,6 +13,8 @@ const runId = z.string().min(1).max(mostIdCharacters);
 const wholeNumber = z.int().nonnegative();
 
 export const runItemSchema = z.looseObject({ runId });
+/** What a scheduler of BullMQ adds at each tick. */
+export const tickItemSchema = z.looseObject({ schedule: z.string().min(1).max(mostIdCharacters) });
 export const chunkItemSchema = z.looseObject({ runId, round: wholeNumber, chunk: wholeNumber });
 
 /** An item that nothing of wellsync added: given up at once, and told without a stack. */

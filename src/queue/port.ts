@@ -8,6 +8,19 @@ import type { ChunkRetryPolicy, ChunkDecision } from '../core/run/retry-decision
 /** The queue with one item a run, for its coordinator. */
 export const runsQueueName = 'runs';
 
+/** The queue of ticks of schedules. */
+export const ticksQueueName = 'ticks';
+
+/** When a schedule is due; its ticks are those of {@link NextTick}. */
+export interface TickSchedule {
+  readonly name: string;
+  readonly cron: string;
+  readonly timeZone: string;
+}
+
+/** The first tick after an instant, milliseconds since 1970; undefined if there is none. */
+export type NextTick = (schedule: Omit<TickSchedule, 'name'>, afterMs: number) => number | undefined;
+
 /** The queues of chunks. */
 export const chunkQueues = ['export', 'push', 'cleanup'] as const;
 export type ChunkQueueName = (typeof chunkQueues)[number];
@@ -234,6 +247,11 @@ export interface RunQueue {
    * lost as that of {@link lease} is.
    */
   tryLease(work: string): Promise<ItemLease | undefined>;
+  /**
+   * Lets every worker hear of the ticks of these schedules, and of no others. Changes only what differs, so that a tick
+   * that is due stays. Redis may lose them: it is to be called again and again.
+   */
+  keepTicks(schedules: readonly TickSchedule[], nextTick: NextTick): Promise<void>;
   /** Number of workers of each queue, over all hosts. */
   workers(): Promise<readonly WorkerCount[]>;
   /** Items of each queue that have not ended, and failed ones that are kept. */
@@ -255,6 +273,11 @@ export interface QueueHandlers {
     signal: AbortSignal,
   ): Promise<{ readonly kind: 'finished' } | { readonly kind: 'again'; readonly delayMs: number }>;
   work(item: ChunkItem, attempt: number, signal: AbortSignal): Promise<ChunkDecision>;
+  /** Of a process that works schedules. `take` is called at each tick, at least once, and never throws. */
+  readonly ticks?: {
+    readonly next: NextTick;
+    readonly take: (name: string, dueMs: number) => Promise<void>;
+  };
 }
 
 export interface WorkerSettings {

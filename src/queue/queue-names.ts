@@ -3,7 +3,7 @@
  * takes an item of another service (G11, docs/design.md section 5).
  */
 import { createHash } from 'node:crypto';
-import type { ChunkQueueName, runsQueueName } from './port.ts';
+import type { ChunkQueueName, runsQueueName, ticksQueueName } from './port.ts';
 import { keyPrefix, type RedisPlace } from './redis/settings.ts';
 
 /** Address of the queues of a service. */
@@ -23,6 +23,9 @@ export function limitsKey(address: QueueAddress): string {
 }
 
 /** `export-3f9a1c27`. */
-export function queueName(queue: ChunkQueueName | typeof runsQueueName, service: string): string {
+export function queueName(
+  queue: ChunkQueueName | typeof runsQueueName | typeof ticksQueueName,
+  service: string,
+): string {
   return `${queue}-${serviceHash(service)}`;
 }

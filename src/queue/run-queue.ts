@@ -9,10 +9,13 @@ import { leaseItem, tryLease } from './lease.ts';
 import {
   chunkQueues,
   runsQueueName,
+  ticksQueueName,
   type ChunkItem,
   type ChunkQueueName,
   type QueuedChunk,
   type ItemLease,
+  type NextTick,
+  type TickSchedule,
   type RunQueue,
 } from './port.ts';
 import { mostPayloadBytes } from './item-data.ts';
@@ -25,6 +28,7 @@ import { redisNow } from './redis/clock.ts';
 import { connectRedis, type RedisHandle } from './redis/connection.ts';
 import { keyPrefix } from './redis/settings.ts';
 import { withOutages } from './redis/fault.ts';
+import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
 
 /**
  * A completed item is kept for a while, for queue views. Limited by count as well, since BullMQ checks the age only
@@ -78,6 +82,7 @@ class BullRunQueue implements RunQueue {
   readonly #prefix: string;
   readonly #runs: Queue;
   readonly #service: string;
+  #ticks: Queue | undefined;
   readonly #chunks: Readonly<Record<ChunkQueueName, Queue>>;
 
   constructor(redis: RedisHandle, address: QueueAddress) {
@@ -201,6 +206,15 @@ class BullRunQueue implements RunQueue {
     return tryLease(this.#redis, `${this.#prefix}:lease:${work}`);
   }
 
+  async keepTicks(schedules: readonly TickSchedule[], nextTick: NextTick): Promise<void> {
+    this.#ticks ??= new Queue(queueName(ticksQueueName, this.#service), {
+      connection: this.#redis,
+      prefix: this.#prefix,
+      settings: { repeatStrategy: repeatBy(nextTick) },
+    }).on('error', () => {});
+    await keepTickSchedulers(this.#ticks, schedules);
+  }
+
   async workers() {
     return Promise.all(
       this.#named().map(async ([name, queue]) => ({ queue: name, workers: await queue.getWorkersCount() })),
@@ -236,7 +250,9 @@ class BullRunQueue implements RunQueue {
 
   /** Without Redis there is nothing to say good-bye to. */
   async close(): Promise<void> {
-    const closing = Promise.all([this.#runs, ...Object.values(this.#chunks)].map((queue) => queue.close()));
+    const closing = Promise.all(
+      [this.#runs, ...Object.values(this.#chunks), this.#ticks].map(async (queue) => queue?.close()),
+    );
     await Promise.race([closing.catch(() => undefined), sleep(closeMs, { ref: false })]);
     this.#redis.disconnect();
   }

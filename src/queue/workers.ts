@@ -16,13 +16,14 @@ import { sleep } from '../timers/sleep.ts';
 import { lockFaultOf, retryDelayMs, translate, troubledMs, TryAgainError } from './item-verdict.ts';
 import { itemOf, type ChunkItemData } from './chunk-item-data.ts';
 import { checkedData, chunkItemSchema, ForeignItemError, ItemWorker, runItemSchema, shownId } from './item-data.ts';
-import { runsQueueName, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
+import { runsQueueName, ticksQueueName, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
 import { queueName, type QueueAddress } from './queue-names.ts';
 import { connectRedis, type RedisHandle } from './redis/connection.ts';
 import { keyPrefix } from './redis/settings.ts';
 import { redisOutage } from './redis/fault.ts';
 import { RedisWatch } from './redis/watch.ts';
 import { RepeatedLines } from './repeated-lines.ts';
+import { ticksWorkers } from './tick-schedulers.ts';
 
 /**
  * A killed worker's item restarts within lockDuration + stalledInterval, 8 to 13 s as measured in docs/queue.md section
@@ -108,6 +109,7 @@ class QueueWorkers implements RunningWorkers {
           concurrency: coordinatorConcurrency,
         },
       ),
+      ...ticksWorkers(handlers, queueName(ticksQueueName, service), common),
       ...chunkQueues.map(
         ({ queue, concurrency }) =>
           new ItemWorker<ChunkItemData>(

@@ -42,6 +42,7 @@ export function statusDocument({ run, progress, warehouse }: RunStatus) {
     runId: run.runId,
     job: run.job,
     service: run.service ?? null,
+    actor: run.actor ?? null,
     warehouse,
     state: run.state,
     units: settled?.units.total ?? progress?.units ?? run.unitCount ?? null,

@@ -47,7 +47,8 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
   };
   if (serving.works) {
     await using workApp = createApp(config, appOptions);
-    await workHere({ app: workApp, queues: chunkQueues, log, keepsFeed: true }, serveUntil);
+    const standing = { isStanding: true, keepsFeed: true };
+    await workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
   } else {
     await serveUntil(new AbortController().signal);
   }

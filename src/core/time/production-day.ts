@@ -27,6 +27,8 @@ export interface ProductionCalendar {
    * the clocks skip takes the offset from before the skip, so midnight of a day is always its first instant.
    */
   instantOfLocal(localMs: number): number;
+  /** The local wall-clock time of an instant, given as if it were UTC. */
+  localOf(instantMs: number): number;
 }
 
 /** One calendar for each zone: creating its formatter takes longer than a thousand look-ups. */
@@ -180,6 +182,7 @@ function calendarOf(timeZone: string, offsetMs: (instantMs: number) => number): 
       const day = dayNumberOf(instantMs);
       return day === undefined ? undefined : dayText(day);
     },
+    localOf: (instantMs) => instantMs + offsetMs(instantMs),
     instantOfLocal: (localMs) => {
       // No zone changes its offset twice within two days, so these are the offsets on both sides of any nearby change.
       const before = localMs - offsetMs(localMs - DAY_MS);

@@ -36,6 +36,8 @@ export const copiedTables: readonly CopiedTable[] = [
     'service_profile',
     'profile_probe',
     'feed',
+    'schedule',
+    'schedule_revision',
   ].map((name) => ({ name })),
   ...['run', 'quarantine', 'cleanup_target', 'well', 'well_history'].map((name) => ({ name, isWide: true })),
   { name: 'feed_month', target: 'internal.feed_touch' },

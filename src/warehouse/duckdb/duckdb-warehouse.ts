@@ -22,6 +22,7 @@ import { runQuery } from './query/query.ts';
 import { createRetention } from '../sql/retention/retention-store.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
+import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
 import { databaseOf } from './file/sql-database.ts';
 import { readRows } from './file/sql.ts';
 import { createTimeSeriesStore } from '../sql/definitions/time-series-store.ts';
@@ -98,6 +99,7 @@ function ledgerOf(file: DatabaseFile, now: () => number): Ledger {
     cleanupPlans: createCleanupPlans(database),
     deletions: createDeletionLedger(database),
     profiles: createProfileStore(database),
+    schedules: createScheduleStore(database),
     retention: createRetention(database),
     order: createStorageOrder(file),
     feed: createFeedLedger(database, 'feed_month'),

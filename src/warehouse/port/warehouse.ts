@@ -14,6 +14,7 @@ import type { PushStore } from './pushes.ts';
 import type { CopyTarget, QueryResult } from './query.ts';
 import type { Retention } from './retention.ts';
 import type { RunLedger } from './runs.ts';
+import type { ScheduleStore } from './schedules.ts';
 import type { StorageOrder, TableOrder } from './table-order.ts';
 
 /**
@@ -91,7 +92,7 @@ export interface WarehouseDescription {
 
 /**
  * The operational state: ownership of the warehouse, runs and their units, pushes, cleanup plans, the audit of
- * deletions, service profiles, the order of the storage, and the feed.
+ * deletions, service profiles, schedules, the order of the storage, and the feed.
  */
 export interface Ledger {
   readonly ownership: Ownership;
@@ -101,6 +102,7 @@ export interface Ledger {
   readonly deletions: DeletionLedger;
   readonly profiles: ProfileStore;
   readonly retention: Retention;
+  readonly schedules: ScheduleStore;
   readonly order: StorageOrder;
   readonly feed: FeedLedger;
 }

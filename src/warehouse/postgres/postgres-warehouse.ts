@@ -12,6 +12,7 @@ import { createOwnership } from '../sql/ownership/ownership-store.ts';
 import { createPushStore } from '../sql/pushes/push-store.ts';
 import { createRetention } from '../sql/retention/retention-store.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
+import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createFeedTables } from './feed/feed-copy.ts';
@@ -113,6 +114,7 @@ function ledgerOf(database: PostgresDatabase): Ledger {
     cleanupPlans: createCleanupPlans(database),
     deletions: createDeletionLedger(database),
     profiles: createProfileStore(database),
+    schedules: createScheduleStore(database),
     retention: createRetention(database),
     order: createStorageOrder(database),
     feed: createFeedLedger(database, 'internal.feed_touch'),

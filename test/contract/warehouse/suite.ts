@@ -15,6 +15,7 @@ import { describeQuery } from './suites/query.ts';
 import { describeReplay } from './suites/replay.ts';
 import { describeRestatements } from './suites/restatements.ts';
 import { describeRetention } from './suites/retention.ts';
+import { describeSchedules } from './suites/schedules.ts';
 import { describeSoundDays } from './suites/sound-days.ts';
 import { describeUnverified } from './suites/unverified.ts';
 
@@ -41,6 +42,7 @@ const suites = {
     ownership: describeOwnership,
     pushes: describePushes,
     retention: describeRetention,
+    schedules: describeSchedules,
   },
 } as const satisfies Readonly<Record<string, Suites>>;
 

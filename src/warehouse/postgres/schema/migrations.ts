@@ -5,6 +5,7 @@ import { dailySchema } from './daily-schema.ts';
 import { feedSchema } from './feed-schema.ts';
 import { knownTimesSchema } from './known-times-schema.ts';
 import { ledgerSchema } from './ledger-schema.ts';
+import { scheduleSchema } from './schedule-schema.ts';
 
 /**
  * The version of DuckDB's schema with the same tables: the first one that PostgreSQL has. A later one is a step of both; a
@@ -15,6 +16,7 @@ const firstVersion = 6;
 const schemaSteps: ReadonlyArray<readonly string[]> = [
   [...ledgerSchema, ...dailySchema, ...knownTimesSchema],
   feedSchema,
+  scheduleSchema,
 ];
 
 export const schemaVersion = firstVersion + schemaSteps.length - 1;

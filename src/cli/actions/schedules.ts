@@ -1,0 +1,80 @@
+import { applySchedules, keepInQueue, refusalOf } from '../../app/schedules/apply-schedules.ts';
+import { scheduleNamed } from '../../app/schedules/schedule.ts';
+import { listSchedules } from '../../app/schedules/schedule-views.ts';
+import { scheduledRequest } from '../../app/schedules/scheduled-request.ts';
+import { UnreachableError, UsageError } from '../../core/base/errors.ts';
+import { counted } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Invocation } from '../commands/command-line.ts';
+import type { StartOptions } from '../commands/start-options.ts';
+import { schedulesText } from '../text/schedules.ts';
+import { startAndCarryOut } from './carry-out.ts';
+import { configOf } from './config.ts';
+import { appFor, openApp } from './open-app.ts';
+import { operatorName } from './operator-name.ts';
+
+export type TriggerOptions = Pick<StartOptions, 'wait'>;
+
+type Schedules = Invocation<TriggerOptions>;
+
+export async function printSchedules(invocation: Schedules): Promise<ExitCode> {
+  const { output } = invocation;
+  await using app = openApp(configOf(invocation), output);
+  const list = await listSchedules(app, Date.now());
+  if (output.json) await output.document(list);
+  else await output.print(schedulesText(list, output.width));
+  return exitCodes.done;
+}
+
+export async function applyConfigured(invocation: Schedules): Promise<ExitCode> {
+  const { output } = invocation;
+  await using app = appFor(configOf(invocation), output);
+  const application = await applySchedules(app);
+  if (application === undefined) {
+    throw new UsageError('the configuration says nothing of schedules: nothing was changed', {
+      hint: 'Name them in schedules.entries, with a schedules.revision; config/wellsync.yaml has an example.',
+    });
+  }
+  const refusal = refusalOf(application, app.config);
+  if (refusal !== undefined) throw refusal;
+  const { schedules } = await app.ledger.schedules.read();
+  await app.queue('prompt').then(
+    () => keepInQueue(app, schedules),
+    (error: unknown) => {
+      if (!(error instanceof UnreachableError)) throw error;
+      output.say('Redis does not answer. The schedules are kept: a worker takes them from the warehouse.');
+    },
+  );
+  const { kind, revision } = application;
+  if (output.json) await output.document({ state: kind, revision, schedules: schedules.map(({ name }) => name) });
+  else {
+    const had = kind === 'same' ? 'had been applied before' : 'applied';
+    await output.report(`Revision ${revision} with ${counted(schedules.length, 'schedule')}: ${had}.`);
+  }
+  return exitCodes.done;
+}
+
+export async function trigger(invocation: Schedules): Promise<ExitCode> {
+  const { options, output, args } = invocation;
+  await using app = openApp(configOf(invocation), output);
+  const { schedules } = await app.ledger.schedules.read();
+  const schedule = scheduleNamed(args[0] ?? '', schedules);
+  const request = await scheduledRequest(schedule, app, { requestedBy: operatorName(), nowMs: Date.now() });
+  const title = `${request.job}, by schedule ${schedule.stored.name}`;
+  return await startAndCarryOut({ ...invocation, options: { ...options, skipIfRunning: true } }, app, request, {
+    title,
+  });
+}
+
+export async function setPause(invocation: Schedules, isPaused: boolean): Promise<ExitCode> {
+  const { output, args } = invocation;
+  await using app = openApp(configOf(invocation), output);
+  const { stored } = scheduleNamed(args[0] ?? '', (await app.ledger.schedules.read()).schedules);
+  const { name } = stored;
+  // A pause that stands keeps its time and who made it.
+  const paused = isPaused ? (stored.paused ?? { atMs: Date.now(), by: operatorName() }) : undefined;
+  await app.ledger.schedules.pause(name, paused);
+  if (output.json) await output.document({ name, isPaused });
+  else await output.report(isPaused ? `${name} is paused: its ticks are skipped.` : `${name} is resumed.`);
+  return exitCodes.done;
+}

@@ -1,0 +1,128 @@
+import type {
+  ScheduleApplication,
+  ScheduleSet,
+  ScheduleStore,
+  StoredSchedule,
+  TakenTick,
+  TickOutcome,
+} from '../../port/schedules.ts';
+import { epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
+import { takeTurn } from '../writer-turn.ts';
+
+export function createScheduleStore(database: SqlDatabase): ScheduleStore {
+  return {
+    read: () =>
+      database.transact(async (session) => ({
+        revision: await readRevision(session),
+        schedules: await readSchedules(session),
+      })),
+    apply: (set, atMs) =>
+      database.transact(async (session) => {
+        await takeTurn(session, 'request');
+        return applySet(session, set, atMs);
+      }),
+    pause: (name, paused) =>
+      database.transact(async (session) => {
+        const changed = await session.run(`UPDATE schedule SET paused_at = $2, paused_by = $3 WHERE name = $1`, [
+          name,
+          paused === undefined ? null : new Date(paused.atMs),
+          paused?.by ?? null,
+        ]);
+        return changed > 0;
+      }),
+    take: ({ name, definition }, tick) =>
+      database.transact(async (session) => {
+        await takeTurn(session, 'request');
+        const taken = await session.run(
+          `UPDATE schedule SET ${tickColumns} WHERE name = $1 AND definition = $6 AND (due_at IS NULL OR due_at < $2)`,
+          [name, ...valuesOf(tick), definition],
+        );
+        return taken > 0;
+      }),
+    settle: (name, tick) =>
+      database.transact(async (session) => {
+        await session.run(`UPDATE schedule SET ${tickColumns} WHERE name = $1 AND due_at = $2`, [
+          name,
+          ...valuesOf(tick),
+        ]);
+      }),
+  };
+}
+
+/** Of the values `$2` to `$5` of {@link valuesOf}. A tick without a run keeps the last one. */
+const tickColumns = `due_at = $2, outcome = $3, words = $4, run_id = CAST($5 AS VARCHAR),
+  last_run_id = coalesce(CAST($5 AS VARCHAR), last_run_id)`;
+
+function valuesOf({ dueMs, outcome, words, runId }: TakenTick) {
+  return [new Date(dueMs), outcome, words ?? null, runId ?? null] as const;
+}
+
+async function applySet(
+  session: SqlSession,
+  { revision, schedules }: ScheduleSet,
+  atMs: number,
+): Promise<ScheduleApplication> {
+  const known = await readRevision(session);
+  if (known !== undefined && known > revision) return { kind: 'older', revision: known };
+  const stored = new Map((await readSchedules(session)).map((each) => [each.name, each.definition]));
+  const changed = schedules.filter(({ name, definition }) => stored.get(name) !== definition);
+  const wanted = new Set(schedules.map(({ name }) => name));
+  const gone = [...stored.keys()].filter((name) => !wanted.has(name));
+  const isSame = changed.length === 0 && gone.length === 0;
+  if (known === revision) return { kind: isSame ? 'same' : 'differs', revision };
+  await session.run('DELETE FROM schedule_revision');
+  await session.run('INSERT INTO schedule_revision VALUES ($1, $2)', [revision, new Date(atMs)]);
+  for (const name of gone) await session.run('DELETE FROM schedule WHERE name = $1', [name]);
+  for (const { name, definition } of changed) {
+    await session.run(
+      `INSERT INTO schedule (name, definition, since) VALUES ($1, $2, $3)
+       ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, since = excluded.since`,
+      [name, definition, new Date(atMs)],
+    );
+  }
+  return { kind: 'applied', revision };
+}
+
+async function readRevision(session: SqlSession): Promise<number | undefined> {
+  const [row] = await session.rows<{ revision: number }>('SELECT revision FROM schedule_revision');
+  return row?.revision;
+}
+
+interface ScheduleRow {
+  readonly name: string;
+  readonly definition: string;
+  readonly sinceMs: number;
+  readonly dueMs: number | null;
+  readonly outcome: TickOutcome | null;
+  readonly words: string | null;
+  readonly runId: string | null;
+  readonly lastRunId: string | null;
+  readonly pausedMs: number | null;
+  readonly pausedBy: string | null;
+}
+
+async function readSchedules(session: SqlSession): Promise<readonly StoredSchedule[]> {
+  const rows = await session.rows<ScheduleRow>(
+    `SELECT name, definition, ${epochMs('since')} AS "sinceMs", ${epochMs('due_at')} AS "dueMs", outcome, words,
+       run_id AS "runId", last_run_id AS "lastRunId", ${epochMs('paused_at')} AS "pausedMs", paused_by AS "pausedBy"
+     FROM schedule ORDER BY name`,
+  );
+  return rows.map(scheduleOf);
+}
+
+function scheduleOf(row: ScheduleRow): StoredSchedule {
+  const { name, definition, sinceMs, pausedMs, pausedBy, lastRunId } = row;
+  return {
+    name,
+    definition,
+    sinceMs,
+    paused: pausedMs === null ? undefined : { atMs: pausedMs, by: pausedBy ?? '' },
+    lastTick: tickOf(row),
+    lastRunId: lastRunId ?? undefined,
+  };
+}
+
+function tickOf({ dueMs, outcome, words, runId }: ScheduleRow): TakenTick | undefined {
+  if (dueMs === null || outcome === null) return undefined;
+  return { dueMs, outcome, ...(words !== null && { words }), ...(runId !== null && { runId }) };
+}
