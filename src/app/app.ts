@@ -54,9 +54,10 @@ export interface App extends AsyncDisposable {
   runService(): Promise<RunService>;
   /**
    * Returns the same client at every call of a kind, with its share of the limits that hold across all workers (G9). A
-   * prompt one ends with ServiceHoldError where the service asked all to wait; a lasting one waits.
+   * prompt one ends with ServiceHoldError where the service asked all to wait; a lasting one waits. The first call decides
+   * who hears of the outages of the service.
    */
-  service(kind: 'prompt' | 'lasting', log: Logger): Promise<ProductionDataService>;
+  service(kind: 'prompt' | 'lasting', log: Logger, outages?: OutageRecord): Promise<ProductionDataService>;
   /** Works these queues in this process until stopped. Closing the app does not stop them. */
   startWorkers(how: WorkingHow): Promise<RunningWorkers>;
 }
@@ -154,14 +155,13 @@ class ComposedApp implements App {
     return owner ?? serviceIdentityOf(this.config).key;
   }
 
-  async service(kind: 'prompt' | 'lasting', log: Logger): Promise<ProductionDataService> {
+  async service(kind: 'prompt' | 'lasting', log: Logger, outages?: OutageRecord): Promise<ProductionDataService> {
     const known = this.#services.get(kind);
     if (known !== undefined) return known;
     this.#meter ??= new RequestMeter(async () => (await this.queue(kind)).metrics);
     const onSent = this.#meter.note.bind(this.#meter);
-    const opened = openService(this.config, { kind, log, stopping: this.#stopping.signal, onSent }, (close) =>
-      this.#closers.push(close),
-    );
+    const how = { kind, log, stopping: this.#stopping.signal, onSent, outages };
+    const opened = openService(this.config, how, (close) => this.#closers.push(close));
     this.#services.set(kind, opened);
     return opened;
   }
@@ -197,7 +197,7 @@ class ComposedApp implements App {
     ticks,
   }: WorkingHow): Promise<RunningWorkers> {
     const { warehouse, ledger, jobs, config } = this;
-    const [service, queue] = [await this.service('lasting', log), await this.queue('lasting')];
+    const [service, queue] = [await this.service('lasting', log, outages), await this.queue('lasting')];
     const context = { service, warehouse, ledger, queue, jobs, now, log, outages, version };
     const { attempts: maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs } = config.queue;
     const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
+import type { OutageRecord } from '../core/base/outage.ts';
 import { holdText } from '../core/run/service-hold.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import { knownSecrets } from './known-secrets.ts';
 import type { SentRequest } from '../service/request-layer.ts';
 import { queueAddressOf, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
 
-/** How long a command waits for the end of a hold before it says so and ends. */
+/** How long a command waits for the end of a hold or an outage before it says so and ends. */
 const promptWaitMs = 5_000;
 
 /** Opens the client with its share of the limits that hold across all workers (G9). */
@@ -17,11 +18,13 @@ export async function openService(
     log,
     stopping,
     onSent,
+    outages,
   }: {
     readonly kind: 'prompt' | 'lasting';
     readonly log: Logger;
     readonly stopping: AbortSignal;
     readonly onSent: (sent: SentRequest) => void;
+    readonly outages: OutageRecord | undefined;
   },
   closeLater: (close: () => Promise<void>) => void,
 ): Promise<ProductionDataService> {
@@ -35,6 +38,7 @@ export async function openService(
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
     maxHoldMs: config.queue.maxHoldMs,
     stopping,
+    ...(outages === undefined ? {} : { outages }),
     ...(kind === 'prompt' ? { maxWaitMs: promptWaitMs } : {}),
     onHold: (hold) => log.warn({ until: new Date(hold.untilMs).toISOString() }, holdText(hold)),
   });

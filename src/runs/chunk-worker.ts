@@ -21,8 +21,8 @@ import { ReadingReport } from './reading-report.ts';
 import { watchForStop } from './stop-watch.ts';
 import { WorkGate } from './work-gate.ts';
 
-/** The parts that work needs besides Redis, without which it does not begin. */
-const neededParts = ['service', 'warehouse', 'disk', 'files'] as const;
+/** The parts of our own that work needs besides Redis, without which it does not begin. */
+const neededParts = ['warehouse', 'disk', 'files'] as const;
 
 export class ChunkWorker {
   readonly #context: JobContext;
@@ -88,8 +88,9 @@ export class ChunkWorker {
         const settled = async (outcomes: readonly UnitOutcome[]): Promise<void> => {
           await Promise.all([this.#queue.progress.settle(item.runId, outcomes), noteProgress()]);
         };
+        const service = this.#context.service.forRun(item.runId);
         return job
-          .work({ ...chunk, units: some, advanced, settled }, this.#context)
+          .work({ ...chunk, units: some, advanced, settled }, { ...this.#context, service })
           .catch((error: unknown) => some.map((unit) => ({ unit, error })));
       },
     });

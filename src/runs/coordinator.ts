@@ -177,7 +177,8 @@ export class Coordinator {
   ): Promise<readonly PlannedUnit[] | undefined> {
     using stop = watchForStop(runId, { queue: this.#queue, workerSignal });
     try {
-      return await orStopped(job.plan(params, this.#context, runId), stop.signal);
+      const context = { ...this.#context, service: this.#context.service.forRun(runId) };
+      return await orStopped(job.plan(params, context, runId), stop.signal);
     } catch (error) {
       if (!(error instanceof AbortedError) || !stop.signal.aborted || workerSignal.aborted) throw error;
       return undefined;

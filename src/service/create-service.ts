@@ -37,37 +37,52 @@ export function createProductionDataService(
   });
   const layer = new RequestLayer(exchange, tokens, settings.retry, { ...dependencies, secrets });
 
+  const close = async (): Promise<void> =>
+    void (await Promise.all([exchange, ...endpoints].map(async (each) => each.close())));
+  return callsOver(layer, { baseUrl: exchange.baseUrl, secrets, now, close });
+}
+
+/** The calls of the service, all for one run or for none. */
+function callsOver(
+  layer: RequestLayer,
+  shared: Pick<ProductionDataService, 'baseUrl' | 'close'> & { readonly secrets: Secrets; readonly now: () => number },
+  runId?: string,
+): ProductionDataService {
+  const { baseUrl, secrets, now, close } = shared;
+  const call: RequestLayer['call'] = async (request, read, options) => layer.call(request, read, { ...options, runId });
+
   const fetchPage: PageFetch = async (query, take, options = {}) => {
     const read = pageReader({ limit: query.limit, mostRecords: options.mostRecords }, take);
     const request = get('daily-production', `${paths.dailyProduction(query.uwi)}${queryOf(query)}`);
-    return layer.call({ ...request, keepsArray: true }, read, options);
+    return call({ ...request, keepsArray: true }, read, options);
   };
 
   const fetchDailyProductionPage: ProductionDataService['fetchDailyProductionPage'] = async (query, options) =>
     fetchPage(query, (page) => page.parsed(), options);
-  const pages = { baseUrl: exchange.baseUrl, fetchDailyProductionPage };
+  const pages = { baseUrl, fetchDailyProductionPage };
 
   return {
     ...pages,
+    forRun: (id) => callsOver(layer, shared, id),
     readDailyProduction: createDailyProductionReader(fetchPage, secrets),
     probe: async (request, options) => probeService(pages, request, { ...options, now }),
     fetchTimeSeries: async (equipment, options) =>
-      layer.call(get('time-series', paths.timeSeries(equipment)), readTimeSeries, options),
+      call(get('time-series', paths.timeSeries(equipment)), readTimeSeries, options),
     deleteTimeSeries: async (equipment, sourceId, options) =>
-      layer.call(remove('delete-time-series', paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
+      call(remove('delete-time-series', paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
     deleteMicroStrings: async (well, options) =>
-      layer.call(remove('delete-micro-strings', paths.microStrings(well)), readDeletion, options),
+      call(remove('delete-micro-strings', paths.microStrings(well)), readDeletion, options),
     deleteWellbores: async (well, options) =>
-      layer.call(remove('delete-wellbores', paths.wellbores(well)), readDeletion, options),
+      call(remove('delete-wellbores', paths.wellbores(well)), readDeletion, options),
     fetchWell: async (sourceId, options) =>
-      layer.call({ ...get('well', paths.well(sourceId)), accept: accept.well }, readWell, options),
+      call({ ...get('well', paths.well(sourceId)), accept: accept.well }, readWell, options),
     upsertNetworkPipes: async (body, options) =>
-      layer.call(
+      call(
         { method: 'POST', endpoint: 'network-pipes', path: paths.networkPipes(), accept: accept.json, body },
         readNothing,
         options,
       ),
-    close: async () => void (await Promise.all([exchange, ...endpoints].map(async (each) => each.close()))),
+    close,
   };
 }
 

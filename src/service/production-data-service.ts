@@ -60,6 +60,9 @@ export interface ProductionDataService {
   /** Base address without user info, fit for messages. */
   readonly baseUrl: string;
 
+  /** The same client for the requests of a run: runs share the limits towards the service fairly. */
+  forRun(runId: string): ProductionDataService;
+
   /**
    * One page of docs/interface.md section 4.1, its records unchecked. Times are sent as ISO date-times in UTC. An
    * undefined parameter is not sent.
@@ -124,10 +127,11 @@ export interface ProductionDataService {
  */
 export interface RequestLimiter {
   /**
-   * Resolves when one request may be sent. The returned function frees its place among the concurrent ones. Rejects
-   * with AbortedError, and with ServiceHoldError while the service wants all to wait for too long.
+   * Resolves when one request of a run may be sent; those without one count as a run together. The returned function
+   * frees its place among the concurrent ones. Rejects with AbortedError, with ServiceHoldError while the service wants
+   * all to wait for too long, and with TransientError `service-down` while it is down for too long.
    */
-  enter(signal: AbortSignal): Promise<() => void>;
+  enter(signal: AbortSignal, runId?: string): Promise<() => void>;
   /**
    * Stops all workers from sending for `delayMs` milliseconds, as a Retry-After demands, within a bound. Throws
    * ServiceHoldError for more than that.
@@ -135,4 +139,16 @@ export interface RequestLimiter {
   pauseAll(delayMs: number): Promise<void>;
   /** The service answered a request, and asked for no wait. */
   noteAnswer(): void;
+  /**
+   * A request failed in a way that may pass. Returns whether the service is down for all workers: then the request waits
+   * and is sent again, and its failure says nothing of it.
+   */
+  noteFailure(failed: {
+    /** Differs for different requests, and is the same when one is repeated. */
+    readonly name: string;
+    /** What it met, fit for messages. */
+    readonly fault: string;
+    /** Whether the service was not even reached. */
+    readonly hasNoConnection: boolean;
+  }): Promise<boolean>;
 }

@@ -2,6 +2,7 @@
  * One call from its first attempt to its outcome: limiter, token, exchange, classification, and the first of the two
  * layers of retry (docs/design.md section 5). POST and DELETE are retried too: repeating them is harmless by G1 and G5.
  */
+import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
 import { AbortedError, RateLimitedError, TransientError, WellsyncError } from '../core/base/errors.ts';
@@ -53,6 +54,8 @@ export interface ServiceDependencies {
 export interface RequestOptions extends CallOptions {
   /** Called for every answer to the call, whatever its status. */
   readonly onAnswer?: (status: number) => void;
+  /** The run whose share of the limits it uses. */
+  readonly runId?: string | undefined;
 }
 
 /** Reads the value of a call from an accepted answer, whose place is closed behind it. Throws when it holds none. */
@@ -62,6 +65,7 @@ const unlimited: RequestLimiter = {
   enter: async () => () => undefined,
   pauseAll: async () => undefined,
   noteAnswer: () => undefined,
+  noteFailure: async () => false,
 };
 const neverAborted = new AbortController().signal;
 
@@ -90,11 +94,20 @@ export class RequestLayer {
     const { signal = neverAborted } = options;
     // Many calls listen to the signal of one shutdown, each until it ends: not a leak, so Node must not warn.
     setMaxListeners(0, signal);
-    const budget: Budget = { elapsedMs: 0, tokenRenewed: false };
+    const budget: Budget = { elapsedMs: 0, tokenRenewed: false, isServiceDown: false };
     for (let attempt = 1; ; attempt += 1) {
+      const elapsedBeforeMs = budget.elapsedMs;
       try {
         return await this.#attemptOnce(request, read, budget, options);
       } catch (error) {
+        if (budget.isServiceDown && error instanceof TransientError) {
+          // The limiter lets it wait for the service. It is no attempt of this request.
+          budget.isServiceDown = false;
+          budget.elapsedMs = elapsedBeforeMs;
+          attempt -= 1;
+          options.onRetry?.(error);
+          continue;
+        }
         const delayMs = this.#delayBeforeNext(error, attempt, budget);
         if (delayMs === undefined || !(error instanceof TransientError)) throw error;
         this.#dependencies.onRetry?.({ request: labelOf(request), attempt, delayMs, error });
@@ -167,19 +180,25 @@ export class RequestLayer {
     budget: Budget,
     options: RequestOptions,
   ): Promise<Sent | undefined> {
-    const { signal = neverAborted } = options;
-    const token = await this.#tokens.token(signal);
-    const context = {
-      label: labelOf(request),
-      isRead: request.method === 'GET',
-      hasToken: token !== undefined,
-      secrets: this.#secrets,
-    };
-    const release = await this.#limiter.enter(signal);
+    const { signal = neverAborted, runId } = options;
+    // Before it has a place, where a renewal would keep other requests waiting.
+    const known = await this.#tokens.token(signal).then(given, notGiven);
+    const knownAtMs = this.#now();
+    const release = await this.#limiter.enter(signal, runId);
     const sentAtMs = this.#now();
-    let outcome = 'unknown';
-    options.onAttempt?.();
+    // Undefined until it is sent.
+    let outcome: string | undefined;
     try {
+      const isOld = sentAtMs - knownAtMs > longestOldMs;
+      const token = known.error !== undefined && isOld ? await this.#tokens.token(signal) : tokenOf(known);
+      const context = {
+        label: labelOf(request),
+        isRead: request.method === 'GET',
+        hasToken: token !== undefined,
+        secrets: this.#secrets,
+      };
+      options.onAttempt?.();
+      outcome = 'unknown';
       const deadlineMs = this.#policy.deadlineMs - budget.elapsedMs;
       const authorization = token === undefined ? undefined : `Bearer ${token}`;
       const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal, place });
@@ -188,20 +207,28 @@ export class RequestLayer {
       options.onAnswer?.(answer.status);
       // Before the place is freed, so that no other request is sent in between.
       if (error instanceof RateLimitedError) await this.#limiter.pauseAll(error.retryAfterMs);
-      else if (!(error instanceof TransientError)) this.#limiter.noteAnswer();
+      else if (error instanceof TransientError) throw error;
+      else this.#limiter.noteAnswer();
       return { answer, context, token, error };
     } catch (error) {
-      if (error instanceof WellsyncError) outcome = error.code;
-      if (!(error instanceof NoRoomError)) throw error;
-      outcome = 'no-room';
-      options.onAnswer?.(200);
-      return undefined;
+      if (error instanceof NoRoomError) {
+        outcome = 'no-room';
+        options.onAnswer?.(200);
+        return undefined;
+      }
+      if (error instanceof WellsyncError && outcome === 'unknown') outcome = error.code;
+      if (error instanceof TransientError) budget.isServiceDown = await this.#noteFailure(request, error);
+      throw error;
     } finally {
       const elapsedMs = this.#now() - sentAtMs;
       budget.elapsedMs += elapsedMs;
       release();
-      this.#dependencies.onSent?.({ endpoint: request.endpoint, outcome, elapsedMs });
+      if (outcome !== undefined) this.#dependencies.onSent?.({ endpoint: request.endpoint, outcome, elapsedMs });
     }
+  }
+
+  #noteFailure(request: ServiceRequest, { message: fault, serviceDown: hasNoConnection }: TransientError) {
+    return this.#limiter.noteFailure({ name: nameOf(request), fault, hasNoConnection });
   }
 
   #delayBeforeNext(error: unknown, attempt: number, { elapsedMs }: Budget): number | undefined {
@@ -222,6 +249,8 @@ export class RequestLayer {
 interface Budget {
   elapsedMs: number;
   tokenRenewed: boolean;
+  /** Whether the last attempt failed because the service is down for all workers. */
+  isServiceDown: boolean;
 }
 
 interface Sent {
@@ -229,6 +258,35 @@ interface Sent {
   readonly context: RequestContext;
   readonly token: string | undefined;
   readonly error: Error | undefined;
+}
+
+/** A token, or the reason why there was none. */
+interface KnownToken {
+  readonly token?: string | undefined;
+  readonly error?: TransientError;
+}
+
+/** A fault of the token endpoint that is older is no news: the request waited meanwhile. */
+const longestOldMs = 1_000;
+
+function given(token: string | undefined): KnownToken {
+  return { token };
+}
+
+function notGiven(error: unknown): KnownToken {
+  if (error instanceof TransientError) return { error };
+  throw error;
+}
+
+function tokenOf({ token, error }: KnownToken): string | undefined {
+  if (error !== undefined) throw error;
+  return token;
+}
+
+/** The same for a request and its repetitions: two requests to one well are one, and two chunks of pipes are two. */
+function nameOf(request: ServiceRequest): string {
+  if (request.body === undefined) return labelOf(request);
+  return `${labelOf(request)} ${createHash('sha256').update(request.body).digest('base64')}`;
 }
 
 /** Method and path. Omits the query, which does not help the operator. */

@@ -8,14 +8,15 @@ export function outagePartOf(error: unknown): OutagePart | undefined {
 }
 
 /**
- * The part that a chunk waits for, by the errors of its open units: one of our own if any unit met its outage, the
- * service only if every unit did.
+ * The part of our own that a chunk waits for, by the errors of its open units. Requests wait for the service before they
+ * are sent, so that a unit that failed for it has waited.
  */
-export function outageOfUnits(errors: readonly unknown[]): OutagePart | undefined {
-  const parts = errors.map(outagePartOf);
-  const own = parts.find((part) => part !== undefined && part !== 'service');
-  if (own !== undefined) return own;
-  return parts.length > 0 && parts.every((part) => part === 'service') ? 'service' : undefined;
+export function outageOfUnits(errors: readonly unknown[]): Exclude<OutagePart, 'service'> | undefined {
+  for (const error of errors) {
+    const part = outagePartOf(error);
+    if (part !== undefined && part !== 'service') return part;
+  }
+  return undefined;
 }
 
 /** Where a process records the outages that it meets. */

@@ -2,9 +2,13 @@
 import { AbortedError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
 
+export function givenUp(cause: unknown): AbortedError {
+  return new AbortedError('given up while waiting for leave to send', { cause });
+}
+
 export async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   await sleep(delayMs, { signal }).catch((error: unknown) => {
-    throw new AbortedError('given up while waiting for leave to send', { cause: error });
+    throw givenUp(error);
   });
 }
 
@@ -12,7 +16,7 @@ export async function pause(delayMs: number, signal: AbortSignal): Promise<void>
 export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     if (signal.aborted) reject(new AbortedError());
-    const onAbort = (): void => reject(new AbortedError('given up while waiting for leave to send'));
+    const onAbort = (): void => reject(givenUp(signal.reason));
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });

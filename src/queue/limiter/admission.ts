@@ -1,9 +1,14 @@
-/** Questions to Redis for leave to send a request, those of one moment together, and their answers. */
+/** The questions of a process to Redis for leave to send requests, and their answers. */
 import { randomUUID } from 'node:crypto';
-import type { RedisHandle } from '../redis/connection.ts';
+import { blockingCopy, type RedisHandle } from '../redis/connection.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
-import { runScript } from './redis-script.ts';
-import { admit, answers, hold, type LimiterKeys, reserve } from './scripts.ts';
+import type { ServiceOutage } from '../../core/run/service-outage.ts';
+import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
+import { noteFailure } from './circuit-scripts.ts';
+import { hold } from './hold-scripts.ts';
+import type { LimiterKeys } from './limiter-keys.ts';
+import { type RedisScript, runScript } from './redis-script.ts';
+import { type CircuitFields, outageOf } from './service-circuit-store.ts';
 import { type HoldFields, holdOf } from './service-hold-store.ts';
 
 export interface Limits {
@@ -15,22 +20,42 @@ export interface Limits {
   readonly leaseMs: number;
 }
 
-export type AdmissionAnswer =
-  /** The lease is taken; the request may be sent after `waitMs`. */
-  | { readonly kind: 'granted'; readonly waitMs: number; readonly othersWait: boolean }
-  | { readonly kind: 'held'; readonly hold: ServiceHold }
-  /** Every lease is taken. */
-  | { readonly kind: 'full' }
-  /** The rate leaves no time of sending within the longest wait; there is one after `delayMs`. */
-  | { readonly kind: 'far'; readonly delayMs: number };
-
-interface Asker {
-  readonly resolve: (answer: AdmissionAnswer) => void;
-  readonly reject: (error: unknown) => void;
+/** The requests of a run that wait in this process. */
+export interface Wanted {
+  readonly runId: string;
+  readonly requests: number;
 }
+
+export interface Grant {
+  readonly runId: string;
+  /** Names the lease. */
+  readonly token: string;
+  /** Milliseconds until the request may be sent. */
+  readonly waitMs: number;
+}
+
+export type AdmissionAnswer =
+  | {
+      readonly kind: 'admitted';
+      readonly grants: readonly Grant[];
+      /** Whether the service is down, and the one grant is to try it. */
+      readonly isTrial: boolean;
+      /**
+       * Why not every request got a lease. `full`: all leases are taken; `turn`: it is the turn of another process;
+       * `far`: the rate leaves no time of sending within the longest wait; `none`: no more could be asked for at once.
+       */
+      readonly reason: keyof typeof reasons;
+      /** For `far`: the milliseconds until a time may be had. */
+      readonly delayMs: number;
+    }
+  | { readonly kind: 'held'; readonly hold: ServiceHold }
+  | { readonly kind: 'open'; readonly outage: ServiceOutage };
 
 /** A reservation further ahead is refused, so that callers who give up have reserved little. */
 const longestWaitMs = 30_000;
+
+/** Below the time after which a connection without an answer counts as lost. */
+const turnSeconds = 4;
 
 export class Admission {
   readonly #redis: RedisHandle;
@@ -38,94 +63,158 @@ export class Admission {
   readonly #limits: Limits;
   /** Microseconds between two requests; 0 without a rate. */
   readonly #interval: number;
+  /** How many leases a process may be ahead of one that waits: see admission-script.ts. */
+  readonly #lag: number;
   readonly #process = randomUUID();
+  #tokens = 0;
+  /** A connection that waits for its turn. */
+  #blocking: RedisHandle | undefined;
+  /** Runs of which no request waits any more. */
+  readonly #givenUp = new Set<string>();
   /** Leases to be given back. */
-  readonly #spent: string[] = [];
-  /** Those who ask, by their tokens, until their questions are sent. */
-  #asked = new Map<string, Asker>();
-  #isSending = false;
+  #spent: string[] = [];
+  /** Whether the service has answered since Redis was last told. */
+  #isAnswered = false;
+  /** Whether others may wait for that. */
+  #isUrgent = false;
 
   constructor(redis: RedisHandle, keys: LimiterKeys, limits: Limits) {
     this.#redis = redis;
     this.#keys = keys;
     this.#limits = limits;
-    const { requestsPerSecond } = limits;
+    const { requestsPerSecond, concurrency } = limits;
     this.#interval = requestsPerSecond === undefined ? 0 : Math.ceil(1_000_000 / requestsPerSecond);
+    this.#lag = Math.max(2, Math.ceil(concurrency / 2));
   }
 
-  /** `token` names the lease. Questions of the same moment are one request to Redis: each of them costs a round trip. */
-  ask(token: string): Promise<AdmissionAnswer> {
-    return new Promise((resolve, reject) => {
-      this.#asked.set(token, { resolve, reject });
-      this.#sendSoon();
-    });
+  /** Asks for leases, by one call for all runs, which gives spent leases back as well. */
+  async ask(wanted: readonly Wanted[]): Promise<AdmissionAnswer> {
+    const { concurrency } = this.#limits;
+    const requests = wanted.reduce((sum, each) => sum + each.requests, 0);
+    const tokens = Array.from({ length: Math.min(concurrency, requests) }, () => this.#newToken());
+    for (const { runId } of wanted) this.#givenUp.delete(runId);
+    const answer = await this.#admit(tokens, wanted);
+    return answerOf(answer as readonly unknown[], wanted, tokens);
   }
 
-  /**
-   * Gives a lease back, with the questions that are put at once. A question that was not sent yet is dropped. If this does
-   * not reach Redis, the lease expires by itself.
-   */
+  /** Gives a lease back with the next question, or with `flush`. If that does not reach Redis, it expires by itself. */
   giveBack(token: string): void {
-    if (this.#asked.delete(token)) return;
     this.#spent.push(token);
-    this.#sendSoon();
   }
 
-  #sendSoon(): void {
-    if (this.#isSending) return;
-    this.#isSending = true;
-    setImmediate(() => {
-      this.#isSending = false;
-      const spent = this.#spent.splice(0);
-      const asked = this.#asked;
-      this.#asked = new Map();
-      if (asked.size > 0) void this.#send(asked, spent);
-      else if (spent.length > 0) this.#redis.zrem(this.#keys.leases, ...spent).catch(() => undefined);
-    });
+  /** No request of the run waits any more: told with `flush`. */
+  giveUp(runId: string): void {
+    this.#givenUp.add(runId);
   }
 
-  async #send(asked: ReadonlyMap<string, Asker>, spent: readonly string[]): Promise<void> {
-    const { hold: held, leases, rate, waiting } = this.#keys;
-    const { concurrency, leaseMs } = this.#limits;
-    const limits = [concurrency, leaseMs, this.#process, this.#interval, longestWaitMs * 1_000];
-    const values = [...limits, asked.size, ...asked.keys(), ...spent];
-    try {
-      const all = (await runScript(this.#redis, admit, [held, leases, rate, waiting], values)) as readonly unknown[];
-      for (const [place, { resolve }] of [...asked.values()].entries()) resolve(answerOf(all[place]));
-    } catch (error) {
-      for (const { reject } of asked.values()) reject(error);
-    }
+  /** The service answered: told with the next question, or with `flush` where that is urgent. */
+  noteAnswered(isUrgent: boolean): void {
+    this.#isAnswered = true;
+    this.#isUrgent ||= isUrgent;
+  }
+
+  /** Tells Redis without a question what others may wait for. */
+  flush(): void {
+    if (!this.#isUrgent && this.#spent.length === 0 && this.#givenUp.size === 0) return;
+    this.#admit([], []).catch(() => undefined);
+  }
+
+  /** Resolves when it may be the turn of this process, and within a few seconds. */
+  async turn(): Promise<void> {
+    this.#blocking ??= blockingCopy(this.#redis);
+    await this.#blocking.bzpopmin(`${this.#keys.turn}${this.#process}`, turnSeconds);
+  }
+
+  close(): void {
+    this.#blocking?.disconnect();
+    this.#redis.disconnect();
   }
 
   /** Another time of sending for a request that missed its own: the milliseconds until then. */
   async reserveAgain(): Promise<number> {
-    return Number(await runScript(this.#redis, reserve, [this.#keys.rate], [this.#interval])) / 1_000;
+    return Number(await this.#run(reserve, [this.#keys.rate], [this.#interval])) / 1_000;
   }
 
-  async isHeld(): Promise<boolean> {
-    return (await this.#redis.exists(this.#keys.hold)) === 1;
+  /** Whether the request of a lease may be sent when its time has come: nothing holds it back, and the lease is there. */
+  async mayStillGo(token: string): Promise<boolean> {
+    const { hold: held, circuit, leases } = this.#keys;
+    return (await this.#run(mayStillGo, [held, circuit, leases], [token])) === 1;
   }
 
-  /** Whether a lease seems to be free: those of dead workers count as taken. */
-  async hasRoom(): Promise<boolean> {
-    return (await this.#redis.zcard(this.#keys.leases)) < this.#limits.concurrency;
+  /** Extends leases: `sure` ones, which cannot have expired, are added again where Redis has lost them. */
+  async renew(sure: readonly string[], others: readonly string[]): Promise<void> {
+    await this.#run(renew, [this.#keys.leases], [this.#limits.leaseMs, sure.length, ...sure, ...others]);
   }
 
   /** Records a Retry-After. Returns the hold that all workers are under now. */
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
     const keys = [this.#keys.hold, this.#keys.series];
-    const [nowMs, fields] = (await runScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
+    const [nowMs, fields] = (await this.#run(hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
     const held = holdOf(fields, nowMs);
     if (held === undefined) throw new Error('a hold that was just recorded is gone');
     return held;
   }
+
+  /** Records what failed, by names that differ for different requests. Returns the outage, if the circuit is open. */
+  async noteFailure(fault: string, failed: readonly string[]): Promise<ServiceOutage | undefined> {
+    const keys = [this.#keys.circuit, this.#keys.failing];
+    const [nowMs, fields] = (await this.#run(noteFailure, keys, [fault, ...failed])) as [number, CircuitFields];
+    return outageOf(fields, nowMs);
+  }
+
+  #admit(tokens: readonly string[], wanted: readonly Wanted[]): Promise<unknown> {
+    const { hold: held, leases, rate, waiting, shares, circuit, failing, turn } = this.#keys;
+    const { concurrency, leaseMs } = this.#limits;
+    const limits = [concurrency, leaseMs, this.#process, this.#interval, longestWaitMs * 1_000, this.#lag];
+    const isAnswered = this.#isAnswered ? 1 : 0;
+    this.#isAnswered = false;
+    this.#isUrgent = false;
+    const flows = [...wanted, ...[...this.#givenUp].map((runId) => ({ runId, requests: 0 }))];
+    this.#givenUp.clear();
+    const named = [flows.length, ...flows.flatMap(({ runId, requests }) => [runId, requests])];
+    const values = [...limits, isAnswered, tokens.length, ...tokens, ...named, ...this.#spent.splice(0)];
+    return this.#run(admit, [held, leases, rate, waiting, shares, circuit, failing, turn], values);
+  }
+
+  #newToken(): string {
+    this.#tokens += 1;
+    return `${this.#process}.${this.#tokens}`;
+  }
+
+  #run(script: RedisScript, keys: readonly string[], values: ReadonlyArray<string | number>): Promise<unknown> {
+    return runScript(this.#redis, script, keys, values);
+  }
 }
 
+const reasonNames = Object.keys(reasons) as readonly (keyof typeof reasons)[];
+
 /** Throws for an answer that the script does not give. */
-function answerOf(answer: unknown): AdmissionAnswer {
-  const [kind, value, detail] = answer as readonly [number, number, unknown];
-  if (kind === answers.granted) return { kind: 'granted', waitMs: value / 1_000, othersWait: detail === 1 };
-  if (kind === answers.far) return { kind: 'far', delayMs: value };
-  const held = kind === answers.held ? holdOf(detail as HoldFields, value) : undefined;
-  return held === undefined ? { kind: 'full' } : { kind: 'held', hold: held };
+function answerOf(
+  [kind, value, detail, delayMs, isTrial]: readonly unknown[],
+  wanted: readonly Wanted[],
+  tokens: readonly string[],
+): AdmissionAnswer {
+  if (kind === answers.held) {
+    const held = holdOf(detail as HoldFields, value as number);
+    if (held !== undefined) return { kind: 'held', hold: held };
+  }
+  if (kind === answers.open) {
+    const outage = outageOf(detail as CircuitFields, value as number);
+    if (outage !== undefined) return { kind: 'open', outage };
+  }
+  const reason = reasonNames.find((name) => reasons[name] === detail);
+  if (kind !== answers.admitted || reason === undefined)
+    throw new Error('Redis gave an unknown answer to an admission');
+  const grants = grantsOf(value as readonly number[], wanted, tokens);
+  return { kind: 'admitted', grants, reason, delayMs: Number(delayMs), isTrial: isTrial === 1 };
+}
+
+/** `pairs`: position of the flow from 1, and microseconds, for each token in turn. */
+function grantsOf(pairs: readonly number[], wanted: readonly Wanted[], tokens: readonly string[]): readonly Grant[] {
+  const grants: Grant[] = [];
+  for (let place = 0; place < pairs.length; place += 2) {
+    const runId = wanted[(pairs[place] ?? 0) - 1]?.runId ?? '';
+    grants.push({ runId, token: tokens[place / 2] ?? '', waitMs: (pairs[place + 1] ?? 0) / 1_000 });
+  }
+  return grants;
 }

@@ -1,20 +1,22 @@
 /**
- * Limits for the service across all workers together (G9): concurrent requests as leases in Redis, requests per second
- * paced without bursts, and the hold that a Retry-After puts on all.
+ * Limits for the service across all workers together (G9): concurrent requests as leases in Redis, shared fairly by the
+ * runs, requests per second paced without bursts, the hold that a Retry-After puts on all, and the circuit that holds all
+ * back while the service is down.
  *
- *   place in this process -> lease, and with it a time of sending -> wait for that time -> send
+ *   the run's turn -> lease, and with it a time of sending -> wait for that time -> send
  */
 import { randomUUID } from 'node:crypto';
 import type { RedisHandle } from '../redis/connection.ts';
+import type { OutageRecord } from '../../core/base/outage.ts';
 import { heldBack, type ServiceHold, ToldHolds } from '../../core/run/service-hold.ts';
+import { notSent, type ServiceOutage } from '../../core/run/service-outage.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { connectRedis } from '../redis/connection.ts';
 import { withOutages } from '../redis/fault.ts';
 import { orAbort, pause } from './abortable-wait.ts';
 import { Admission } from './admission.ts';
-import { Door } from './door.ts';
-import { runScript } from './redis-script.ts';
-import { limiterKeys, type LimiterKeys, renew } from './scripts.ts';
+import { failuresWithoutConnection } from './circuit-scripts.ts';
+import { limiterKeys, type LimiterKeys } from './limiter-keys.ts';
 import { type Leave, Turnstile } from './turnstile.ts';
 
 /** Short, so that a killed worker does not delay the others (G7). */
@@ -27,19 +29,34 @@ const mostReservations = 3;
 
 const neverStopping = new AbortController().signal;
 
+/** What requests without a run, such as those of a command, share as one. */
+const noRun = '';
+
 export interface LimiterSettings extends QueueAddress {
   readonly concurrency: number;
   readonly requestsPerSecond?: number;
   /** How long the place of a dead worker stays taken; a living worker renews its leases. */
   readonly leaseMs?: number;
-  /** The longest hold, whatever the service asks for. */
+  /** The longest hold, whatever the service asks for, and the longest that requests wait for a service that is down. */
   readonly maxHoldMs: number;
-  /** The longest hold that a request of this process waits for; by default the longest of all. */
+  /** The longest wait of a request of this process; by default the longest hold. */
   readonly maxWaitMs?: number;
-  /** Ends the waits for the end of a hold, with AbortedError: work that stops has no use for it. */
+  /** Ends the waits for the end of a hold or an outage, with AbortedError: work that stops has no use for it. */
   readonly stopping?: AbortSignal;
   /** Called for a hold that is worth telling. */
   readonly onHold?: (hold: ServiceHold) => void;
+  /** Hears of the outages of the service. */
+  readonly outages?: OutageRecord;
+}
+
+/** A request that failed in a way that may pass. */
+export interface FailedRequest {
+  /** Differs for different requests, and is the same when one is repeated. */
+  readonly name: string;
+  /** What it met, fit for messages. */
+  readonly fault: string;
+  /** Whether the service was not even reached. */
+  readonly hasNoConnection: boolean;
 }
 
 /**
@@ -57,14 +74,16 @@ export class SharedLimiter {
   readonly #leaseMs: number;
   readonly #keys: LimiterKeys;
   readonly #admission: Admission;
-  readonly #door: Door;
   readonly #turnstile: Turnstile;
   readonly #told = new ToldHolds();
-  /** Tokens of this process's leases. */
-  readonly #leases = new Set<string>();
+  /** Tokens of this process's leases, and until when they cannot have expired, by performance.now(). */
+  readonly #leases = new Map<string, number>();
   readonly #renewal: NodeJS.Timeout;
   /** Whether this process met a hold since the service last answered. */
   #metHold = false;
+  /** Whether a request of this process failed, or was held back by the circuit, since the service last answered. */
+  #metFailure = false;
+  #isDown = false;
 
   constructor(redis: RedisHandle, settings: LimiterSettings) {
     const { concurrency, requestsPerSecond, leaseMs = defaultLeaseMs, stopping = neverStopping } = settings;
@@ -73,34 +92,35 @@ export class SharedLimiter {
     this.#leaseMs = leaseMs;
     this.#keys = limiterKeys(limitsKey(settings));
     this.#admission = new Admission(redis, this.#keys, { concurrency, requestsPerSecond, leaseMs });
-    this.#door = new Door(concurrency);
-    this.#turnstile = new Turnstile(this.#admission, { onHold: (hold) => this.#meet(hold), stopping });
+    this.#turnstile = new Turnstile(this.#admission, {
+      onHold: (hold) => this.#meet(hold),
+      onOutage: (outage) => this.#meetOutage(outage),
+      onUp: () => this.#up(),
+      stopping,
+    });
     this.#renewal = setInterval(() => this.#renew(), leaseMs / 3);
     this.#renewal.unref();
+    // A failover of Redis may have lost the leases of requests that are under way.
+    redis.on('ready', () => this.#renew());
   }
 
   /**
-   * Resolves with the function that releases the place. Throws AbortedError if the signal aborts first, and
-   * ServiceHoldError for a hold that a request of this process does not wait for.
+   * Waits until a request of the run may be sent. Resolves with the function that releases its place. Throws AbortedError
+   * if the signal aborts first, ServiceHoldError for a hold that a request of this process does not wait for, and
+   * TransientError `service-down` for such an outage.
    */
-  async enter(signal: AbortSignal): Promise<() => void> {
-    const leaveDoor = await this.#door.enter(signal);
-    const token = randomUUID();
-    const leave = (): void => {
-      leaveDoor();
-      this.#release(token);
-    };
-    try {
-      for (;;) {
-        const leaveToSend = await this.#turnstile.pass(token, signal);
-        this.#leases.add(token);
-        if (await this.#waitUntilDue(leaveToSend, signal)) return leave;
+  async enter(signal: AbortSignal, runId = noRun): Promise<() => void> {
+    for (;;) {
+      const leave = await this.#turnstile.pass(runId, signal);
+      const { token } = leave;
+      this.#leases.set(token, leave.askedAtMs + this.#leaseMs);
+      try {
+        if (await this.#waitUntilDue(leave, signal)) return () => this.#release(token);
+      } catch (error) {
         this.#release(token);
+        throw error;
       }
-    } catch (error) {
-      // The lease may have been granted after the caller left.
-      leave();
-      throw error;
+      this.#release(token);
     }
   }
 
@@ -112,17 +132,33 @@ export class SharedLimiter {
     if (askedMs >= 1) this.#meet(await this.#admission.holdAll(Math.ceil(askedMs), this.#settings.maxHoldMs));
   }
 
-  /** The service answered without a Retry-After: a later hold is the first of a new series. */
+  /** The service answered without a Retry-After: a later hold is the first of a new series, and no outage lasts. */
   noteAnswer(): void {
+    this.#admission.noteAnswered(this.#metFailure);
+    this.#metFailure = false;
+    this.#up();
     if (!this.#metHold) return;
     this.#metHold = false;
     // If this does not reach Redis, the series is forgotten by itself.
     this.#redis.del(this.#keys.series).catch(() => undefined);
   }
 
+  /**
+   * Records a request that failed. Returns whether the service is down for all workers, and this request is to be sent
+   * again when it is up: that it failed says nothing of itself.
+   */
+  async noteFailure({ name, fault, hasNoConnection }: FailedRequest): Promise<boolean> {
+    this.#metFailure = true;
+    const failed = hasNoConnection ? Array.from({ length: failuresWithoutConnection }, () => randomUUID()) : [name];
+    const outage = await this.#admission.noteFailure(fault, failed);
+    if (outage === undefined) return false;
+    this.#noteDown(outage);
+    return this.#settings.maxWaitMs === undefined;
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#renewal);
-    this.#redis.disconnect();
+    this.#admission.close();
   }
 
   /** Throws ServiceHoldError for a hold that is not waited for. */
@@ -135,14 +171,33 @@ export class SharedLimiter {
     if (hold.isTooLong) throw heldBack(hold);
   }
 
-  /** Returns false if a hold began meanwhile. A request that misses its time of sending gets another one. */
-  async #waitUntilDue({ dueAtMs }: Leave, signal: AbortSignal): Promise<boolean> {
+  /** Throws TransientError for an outage that is not waited for. */
+  #meetOutage(outage: ServiceOutage): void {
+    const { maxWaitMs = Infinity, maxHoldMs } = this.#settings;
+    this.#noteDown(outage);
+    if (outage.nextTryMs > maxWaitMs || outage.forMs > maxHoldMs) throw notSent(outage);
+  }
+
+  #noteDown({ fault }: ServiceOutage): void {
+    this.#metFailure = true;
+    this.#isDown = true;
+    this.#settings.outages?.down('service', fault);
+  }
+
+  #up(): void {
+    if (!this.#isDown) return;
+    this.#isDown = false;
+    this.#settings.outages?.up('service');
+  }
+
+  /** Returns false if requests are held back since. A request that misses its time of sending gets another one. */
+  async #waitUntilDue({ token, dueAtMs }: Leave, signal: AbortSignal): Promise<boolean> {
     let dueMs = dueAtMs;
     for (let reservation = 1; ; reservation += 1) {
       const waitMs = dueMs - performance.now();
       if (waitMs > 0) {
         await pause(Math.ceil(waitMs), signal);
-        if (await orAbort(this.#admission.isHeld(), signal)) return false;
+        if (!(await orAbort(this.#admission.mayStillGo(token), signal))) return false;
       }
       const isLate = performance.now() - dueMs > latestMs;
       if (!isLate || this.#settings.requestsPerSecond === undefined || reservation === mostReservations) return true;
@@ -152,12 +207,26 @@ export class SharedLimiter {
 
   #release(token: string): void {
     this.#leases.delete(token);
-    this.#admission.giveBack(token);
+    this.#turnstile.release(token);
   }
 
   #renew(): void {
     if (this.#leases.size === 0) return;
+    const nowMs = performance.now();
+    const tokens = [...this.#leases.keys()];
+    const isSure = (token: string): boolean => (this.#leases.get(token) ?? 0) > nowMs;
+    const sure = tokens.filter(isSure);
     // If this does not reach Redis, the next renewal may; a lease that expired meanwhile is lost to another request.
-    runScript(this.#redis, renew, [this.#keys.leases], [this.#leaseMs, ...this.#leases]).catch(() => undefined);
+    this.#admission
+      .renew(
+        sure,
+        tokens.filter((token) => !isSure(token)),
+      )
+      .then(
+        () => {
+          for (const token of sure) if (this.#leases.has(token)) this.#leases.set(token, nowMs + this.#leaseMs);
+        },
+        () => undefined,
+      );
   }
 }

@@ -4,7 +4,8 @@ import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceHoldStore } from '../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { type RedisScript, runScript } from './redis-script.ts';
-import { liftHold, limiterKeys, readHold } from './scripts.ts';
+import { liftHold, readHold } from './hold-scripts.ts';
+import { limiterKeys } from './limiter-keys.ts';
 
 /** Fields of the hash, as Redis returns them. */
 export type HoldFields = readonly (string | null)[];

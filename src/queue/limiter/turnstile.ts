@@ -1,97 +1,218 @@
-/** Waits for a lease, of all processes together, and with it for a time of sending. */
+/**
+ * The requests of a process that wait for a lease, of all processes together, and with it for a time of sending. One
+ * question at a time asks Redis for all of them, by run. Between two questions it waits until a lease of this process is
+ * freed, or until Redis says that it is its turn.
+ */
+import { AbortedError } from '../../core/base/errors.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
-import { orAbort, pause } from './abortable-wait.ts';
-import type { Admission, AdmissionAnswer } from './admission.ts';
-import { Door } from './door.ts';
-import { lookDelayMs } from './look-delay.ts';
+import type { ServiceOutage } from '../../core/run/service-outage.ts';
+import { sleep } from '../../timers/sleep.ts';
+import { givenUp } from './abortable-wait.ts';
+import type { Admission, AdmissionAnswer, Grant } from './admission.ts';
+import { inTheWayMs } from './admission-script.ts';
 
-/** How often Redis is asked for a lease although all seem taken: only that drops the leases of dead workers. */
-const askAgainMs = 2_500;
+/** How often Redis is asked for a lease although all are taken: only that drops the leases of dead workers. */
+const askAgainMs = 4_000;
 
-/** How often a process under a hold looks whether it was lifted. */
-const lookAtHoldMs = 2_000;
+/** How long to wait for another process whose turn it is, before it counts as dead. */
+const turnOfOtherMs = inTheWayMs + 20;
 
-/** How long a process lets others go first after it heard that they wait. */
-const yieldMs = 1_000;
+/** How often a process under a hold looks whether it was lifted, and in an outage whether it is over. */
+const lookMs = { hold: 2_000, outage: 1_000 } as const;
+
+/** Processes that wait for the same moment ask within this time after it, not all at once. */
+const spreadMs = 50;
 
 /** Leave to send, at a time by the clock of performance.now(). */
 export interface Leave {
-  readonly kind: 'leave';
+  readonly token: string;
   readonly dueAtMs: number;
+  /** When Redis was asked for the lease, which begins no earlier. */
+  readonly askedAtMs: number;
 }
 
-type Refusal = Exclude<AdmissionAnswer, { readonly kind: 'granted' }>;
+interface Caller {
+  readonly resolve: (leave: Leave) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface TurnstileEvents {
+  /** Called for each hold that is met; what it throws ends the waits. */
+  readonly onHold: (hold: ServiceHold) => void;
+  /** Called while the circuit is open; what it throws ends the waits. */
+  readonly onOutage: (outage: ServiceOutage) => void;
+  /** Called when requests go again that are more than one that tries. */
+  readonly onUp: () => void;
+  /** Ends the waits for the end of a hold or an outage, with AbortedError, and no others. */
+  readonly stopping: AbortSignal;
+}
 
 export class Turnstile {
   readonly #admission: Admission;
-  readonly #onHold: (hold: ServiceHold) => void;
-  readonly #stopping: AbortSignal;
-  /** Those who were refused: only the first of them asks Redis again. */
-  readonly #line = new Door(1);
-  #yieldUntilMs = -Infinity;
+  readonly #events: TurnstileEvents;
+  /** Those who wait, by run, in their order. */
+  readonly #callers = new Map<string, Caller[]>();
+  #isServing = false;
+  /** The present pause; undefined while there is none. */
+  #pausing: AbortController | undefined;
+  /** Whether something came about since Redis was asked that makes it worth to ask again. */
+  #isWoken = false;
+  #isFlushSoon = false;
+  #isListening = false;
   /** The shortest time in which Redis answered: what an answer takes beyond it is the lateness of this process. */
   #answerMs = Infinity;
 
-  /**
-   * `onHold` is called for each hold that is met; what it throws ends the wait. `stopping` ends the waits for the end of
-   * a hold, with AbortedError, and no others.
-   */
-  constructor(
-    admission: Admission,
-    { onHold, stopping }: { readonly onHold: (hold: ServiceHold) => void; readonly stopping: AbortSignal },
-  ) {
+  constructor(admission: Admission, events: TurnstileEvents) {
     this.#admission = admission;
-    this.#onHold = onHold;
-    this.#stopping = stopping;
+    this.#events = events;
   }
 
-  /** Takes the lease `token`. Throws AbortedError when the signal aborts; the lease may have been taken then. */
-  async pass(token: string, signal: AbortSignal): Promise<Leave> {
-    if (performance.now() < this.#yieldUntilMs) await pause(lookDelayMs(0, Math.random()), signal);
-    if (this.#line.isFree) {
-      const answer = await this.#ask(token, signal);
-      if (answer.kind === 'leave') return answer;
-    }
-    const leaveLine = await this.#line.enter(signal);
-    try {
-      return await this.#passAsFirst(token, signal);
-    } finally {
-      leaveLine();
-    }
+  /** Takes a lease for a request of a run. Throws AbortedError when the signal aborts. */
+  pass(runId: string, signal: AbortSignal): Promise<Leave> {
+    if (signal.aborted) return Promise.reject(new AbortedError());
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        this.#drop(runId, caller);
+        reject(givenUp(signal.reason));
+      };
+      const caller: Caller = {
+        resolve: (granted) => {
+          signal.removeEventListener('abort', leave);
+          resolve(granted);
+        },
+        reject: (error) => {
+          signal.removeEventListener('abort', leave);
+          reject(error as Error);
+        },
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      this.#add(runId, caller);
+    });
   }
 
-  async #passAsFirst(token: string, signal: AbortSignal): Promise<Leave> {
-    for (let isAgain = false; ; isAgain = true) {
-      const answer = await this.#ask(token, signal);
-      if (answer.kind === 'leave') return answer;
-      await this.#waitAfter(answer, isAgain, signal);
-    }
+  /** Gives a lease back. Whoever waits here asks for it by the same call to Redis. */
+  release(token: string): void {
+    this.#admission.giveBack(token);
+    this.#wake();
+    if (this.#isFlushSoon) return;
+    this.#isFlushSoon = true;
+    setImmediate(() => {
+      this.#isFlushSoon = false;
+      if (!this.#isServing) this.#admission.flush();
+    });
   }
 
-  async #ask(token: string, signal: AbortSignal): Promise<Leave | Refusal> {
+  #wake(): void {
+    this.#isWoken = true;
+    this.#pausing?.abort();
+  }
+
+  #add(runId: string, caller: Caller): void {
+    const line = this.#callers.get(runId);
+    if (line === undefined) this.#callers.set(runId, [caller]);
+    else line.push(caller);
+    if (!this.#isServing) void this.#serve();
+    // A run that Redis does not know of yet; one that it knows waits for its turn.
+    else if (line === undefined) this.#wake();
+  }
+
+  #drop(runId: string, caller: Caller): void {
+    const line = this.#callers.get(runId) ?? [];
+    const place = line.indexOf(caller);
+    if (place >= 0) line.splice(place, 1);
+    if (line.length > 0) return;
+    this.#callers.delete(runId);
+    this.#admission.giveUp(runId);
+    if (this.#callers.size === 0) this.#wake();
+  }
+
+  async #serve(): Promise<void> {
+    this.#isServing = true;
+    while (this.#callers.size > 0) {
+      // Those of this moment ask together, with the leases that it frees.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#callers.size === 0) break;
+      try {
+        await this.#askOnce();
+      } catch (error) {
+        this.#rejectAll(error);
+      }
+    }
+    this.#isServing = false;
+    this.#admission.flush();
+  }
+
+  async #askOnce(): Promise<void> {
+    this.#isWoken = false;
     const askedAtMs = performance.now();
-    const answer = await orAbort(this.#admission.ask(token), signal);
-    if (answer.kind !== 'granted') return answer;
+    const wanted = [...this.#callers].map(([runId, line]) => ({ runId, requests: line.length }));
+    const answer = await this.#admission.ask(wanted);
     this.#answerMs = Math.min(this.#answerMs, performance.now() - askedAtMs);
-    if (answer.othersWait) this.#yieldUntilMs = performance.now() + yieldMs;
-    return { kind: 'leave', dueAtMs: askedAtMs + this.#answerMs + answer.waitMs };
-  }
-
-  async #waitAfter(refusal: Refusal, isAgain: boolean, signal: AbortSignal): Promise<void> {
-    if (refusal.kind === 'full') return this.#waitForRoom(isAgain, signal);
-    if (refusal.kind === 'far') return pause(refusal.delayMs, signal);
-    this.#onHold(refusal.hold);
-    return pause(Math.min(refusal.hold.leftMs + 1, lookAtHoldMs), AbortSignal.any([signal, this.#stopping]));
-  }
-
-  /** Ends when a lease seems to be free, and after a while at the latest. */
-  async #waitForRoom(isAgain: boolean, signal: AbortSignal): Promise<void> {
-    const endsAtMs = performance.now() + askAgainMs;
-    // Who has been refused before has waited long enough to look seldom.
-    const looksBefore = isAgain ? 4 : 0;
-    for (let look = looksBefore; performance.now() < endsAtMs; look += 1) {
-      await pause(lookDelayMs(look, Math.random()), signal);
-      if (await orAbort(this.#admission.hasRoom(), signal)) return;
+    if (answer.kind === 'admitted') {
+      for (const grant of answer.grants) this.#grant(grant, askedAtMs);
+      if (!answer.isTrial) this.#events.onUp();
     }
+    if (this.#callers.size > 0) await this.#waitAfter(answer);
+  }
+
+  /** A lease whose request was given up meanwhile goes back. */
+  #grant({ runId, token, waitMs }: Grant, askedAtMs: number): void {
+    const line = this.#callers.get(runId) ?? [];
+    const caller = line.shift();
+    if (line.length === 0) this.#callers.delete(runId);
+    if (caller === undefined) this.release(token);
+    else caller.resolve({ token, dueAtMs: askedAtMs + this.#answerMs + waitMs, askedAtMs });
+  }
+
+  async #waitAfter(answer: AdmissionAnswer): Promise<void> {
+    if (answer.kind === 'held') {
+      this.#events.onHold(answer.hold);
+      return this.#waitOut(Math.min(answer.hold.leftMs + 1, lookMs.hold));
+    }
+    if (answer.kind === 'open') {
+      this.#events.onOutage(answer.outage);
+      return this.#waitOut(Math.min(answer.outage.nextTryMs + 1 + spreadMs * Math.random(), lookMs.outage));
+    }
+    if (answer.reason === 'none') return;
+    if (answer.reason === 'far') return this.#pause(answer.delayMs);
+    void this.#listen();
+    await this.#pause(answer.reason === 'turn' ? turnOfOtherMs : askAgainMs);
+  }
+
+  /** Waits for a hold or an outage, which work that stops has no use for. */
+  async #waitOut(delayMs: number): Promise<void> {
+    const { stopping } = this.#events;
+    const stop = (): void => this.#wake();
+    stopping.addEventListener('abort', stop, { once: true });
+    if (!stopping.aborted) await this.#pause(delayMs);
+    stopping.removeEventListener('abort', stop);
+    if (stopping.aborted) throw givenUp(stopping.reason);
+  }
+
+  /** Wakes those who wait here when it is their turn. */
+  async #listen(): Promise<void> {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    // A Redis that does not answer meets the next question.
+    await this.#admission.turn().then(
+      () => this.#wake(),
+      () => undefined,
+    );
+    this.#isListening = false;
+  }
+
+  /** Ends early when it is worth to ask again. */
+  async #pause(delayMs: number): Promise<void> {
+    if (this.#isWoken) return;
+    const pausing = new AbortController();
+    this.#pausing = pausing;
+    await sleep(delayMs, { signal: pausing.signal }).catch(() => undefined);
+    this.#pausing = undefined;
+  }
+
+  #rejectAll(error: unknown): void {
+    const callers = [...this.#callers.values()].flat();
+    this.#callers.clear();
+    for (const { reject } of callers) reject(error);
   }
 }

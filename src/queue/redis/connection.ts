@@ -67,3 +67,11 @@ export function impatientCopy(handle: RedisHandle, commandTimeoutMs: number): Re
       : handle.duplicate({ enableOfflineQueue: false, commandTimeout: commandTimeoutMs });
   return copy;
 }
+
+/** A lasting client of the same Redis, for a command that blocks: it keeps all others of its connection waiting. */
+export function blockingCopy(handle: RedisHandle): RedisHandle {
+  const copy = 'nodes' in handle ? handle.duplicate() : handle.duplicate();
+  // Its calls wait out an outage; without a listener ioredis prints each failed attempt.
+  copy.on('error', () => undefined);
+  return copy;
+}

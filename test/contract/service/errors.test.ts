@@ -157,6 +157,7 @@ describe('the limiter', () => {
       },
       pauseAll: async () => undefined,
       noteAnswer: () => undefined,
+      noteFailure: async () => false,
     };
     await using client = serviceAt(server.baseUrl, {}, { limiter });
     await client.service.fetchDailyProductionPage(page);
@@ -242,6 +243,7 @@ it('an unknown error is not retried', async () => {
     enter: () => Promise.reject(new RangeError('a bug')),
     pauseAll: async () => undefined,
     noteAnswer: () => undefined,
+    noteFailure: async () => false,
   };
   await using client = serviceAt(server.baseUrl, {}, { limiter });
   const error = await rejectionOf(client.service.fetchDailyProductionPage(page));
@@ -255,5 +257,6 @@ function recordingLimiter(holdsMs: number[]): RequestLimiter {
     enter: async () => () => undefined,
     pauseAll: async (delayMs) => void holdsMs.push(delayMs),
     noteAnswer: () => undefined,
+    noteFailure: async () => false,
   };
 }

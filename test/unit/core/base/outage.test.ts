@@ -16,8 +16,8 @@ const slow = new TransientError('timeout', 'slow');
 describe('the part that a chunk waits for', () => {
   it.each([
     ['one of our own, if any unit met its outage', [slow, down, full], 'warehouse'],
-    ['the service, if every unit met its outage', [down, down], 'service'],
-    ['none, if the service answered some', [down, slow], undefined],
+    ['not the service, for which requests wait before they are sent', [down, down], undefined],
+    ['none, if none was out of order', [down, slow], undefined],
     ['none without errors', [], undefined],
   ])('is %s', (_title, errors, part) => {
     expect(outageOfUnits(errors)).toBe(part);

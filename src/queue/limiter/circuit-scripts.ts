@@ -1,0 +1,58 @@
+/**
+ * The scripts of the circuit, which holds back all requests to a service that is down, and lets one of them try.
+ *
+ *   closed --- several different requests failed in a row ---> open: nothing is sent
+ *     ^                                                          |  pause, each twice as long as the one before
+ *     +---- answered ---- one request tries <--------------------+
+ *                             +---- failed ---> open
+ */
+import { clock } from './limiter-keys.ts';
+import { redisScript } from './redis-script.ts';
+
+/**
+ * How many different requests have to fail in a row: what the service cannot answer for one well is no reason to hold back
+ * the others, however often it is tried.
+ */
+export const differentFailures = 5;
+
+/** A fault without any connection says the same of every request: it counts as so many, each time. */
+export const failuresWithoutConnection = 2;
+
+/** Pauses before a request tries, in milliseconds. The longest keeps what goes on by itself within a minute (G7). */
+const pauseMs = { first: 500, longest: 30_000 } as const;
+
+/** Failures that are further apart are not in a row. */
+const inARowMs = 600_000;
+
+/** How long an open circuit is remembered while nobody tries: a process that waits asks every second. */
+const forgottenAfterMs = 6 * 3_600_000;
+
+/**
+ * KEYS: circuit, failing. ARGV: fault, then what failed. Returns {now, {since, tryAt, fault}} in ms; the fields are null
+ * while the circuit is closed. A failure of a request that was sent before the circuit opened says nothing new of it.
+ */
+export const noteFailure = redisScript(`${clock}
+local text = function(ms) return string.format('%.0f', ms) end
+local circuit = redis.call('HMGET', KEYS[1], 'pause', 'trial')
+local pause
+if circuit[1] then
+  if circuit[2] then pause = math.min(${pauseMs.longest}, 2 * circuit[1]) end
+else
+  for place = 2, #ARGV do redis.call('SADD', KEYS[2], ARGV[place]) end
+  redis.call('PEXPIRE', KEYS[2], ${inARowMs})
+  if redis.call('SCARD', KEYS[2]) >= ${differentFailures} then
+    pause = ${pauseMs.first}
+    redis.call('HSET', KEYS[1], 'since', text(now))
+    redis.call('DEL', KEYS[2])
+  end
+end
+if pause then
+  redis.call('HSET', KEYS[1], 'pause', pause, 'tryAt', text(now + pause), 'fault', ARGV[1])
+  redis.call('HDEL', KEYS[1], 'trial')
+  redis.call('PEXPIRE', KEYS[1], ${forgottenAfterMs})
+end
+return {now, redis.call('HMGET', KEYS[1], 'since', 'tryAt', 'fault')}`);
+
+/** KEYS: circuit. Returns as {@link noteFailure}. */
+export const readCircuit = redisScript(`${clock}
+return {now, redis.call('HMGET', KEYS[1], 'since', 'tryAt', 'fault')}`);

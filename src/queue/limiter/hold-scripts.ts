@@ -1,0 +1,38 @@
+/** The scripts of the hold that a Retry-After puts on all requests to a service (G9). */
+import { clock } from './limiter-keys.ts';
+import { redisScript } from './redis-script.ts';
+
+/** How long a series is remembered after what it may be continued by: longer than an item waits for its next attempt. */
+const seriesMs = 600_000;
+
+/**
+ * KEYS: hold, series. ARGV: ms that the service asks for, most ms. A shorter hold never replaces a longer one. It is too
+ * long if it is longer than the most by itself, or with the holds before it since the service last answered otherwise.
+ * Answers to requests of the same moment are one hold. `%.0f`: Lua's own text of a time loses digits.
+ *
+ * Returns {now, {until, asked, tooLong}} in ms.
+ */
+export const hold = redisScript(`${clock}
+local asked = tonumber(ARGV[1])
+local most = tonumber(ARGV[2])
+local old = redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')
+local since = tonumber(redis.call('GET', KEYS[2]) or now)
+local isNew = not old[1]
+local tooLong = asked > most or old[3] == '1' or (isNew and now - since + asked > most)
+local untilMs = math.max(tonumber(old[1] or 0), now + math.min(asked, most))
+local askedMs = math.max(tonumber(old[2] or 0), now + asked)
+local text = function(ms) return string.format('%.0f', ms) end
+redis.call('HSET', KEYS[1], 'until', text(untilMs), 'asked', text(askedMs), 'tooLong', tooLong and 1 or 0)
+redis.call('PEXPIRE', KEYS[1], text(untilMs - now))
+redis.call('SET', KEYS[2], text(since), 'PX', text(untilMs - now + most + ${seriesMs}))
+return {now, redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')}`);
+
+/** KEYS: hold, series. Returns as {@link hold}; the fields are null where there is no hold. */
+export const readHold = redisScript(`${clock}
+return {now, redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')}`);
+
+/** KEYS: hold, series. Removes both, and returns the hold as {@link readHold} does: none can come in between. */
+export const liftHold = redisScript(`${clock}
+local lifted = redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')
+redis.call('DEL', KEYS[1], KEYS[2])
+return {now, lifted}`);
