@@ -1,6 +1,7 @@
 /** The checks of `wellsync doctor`: each part is used, and each finding says what to do. */
 import type { Config } from '../../config/schema.ts';
 import { holdText } from '../core/run/service-hold.ts';
+import { outageText } from '../core/run/service-outage.ts';
 import { type App, createApp } from './app.ts';
 import { livenessOf, type Liveness } from './health/beat.ts';
 import { checkDisk } from './health/disk.ts';
@@ -42,8 +43,13 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
 async function holdFindings(config: Config): Promise<readonly Finding[]> {
   try {
     await using app = createApp(config, { lockWaitMs });
-    const hold = await (await app.queue('prompt')).serviceHold.read();
-    return hold === undefined ? [] : [warning('hold', holdText(hold), { action: { kind: 'release-service' } })];
+    const { serviceHold } = await app.queue('prompt');
+    const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
+    const action = { kind: 'release-service' } as const;
+    return [
+      ...(hold === undefined ? [] : [warning('hold', holdText(hold), { action })]),
+      ...(outage === undefined ? [] : [warning('outage', outageText(outage), { action })]),
+    ];
   } catch {
     // Without a warehouse, a service or Redis the checks of those say so.
     return [];

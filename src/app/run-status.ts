@@ -3,6 +3,7 @@ import { type ExitCode, exitCodeOfReport } from '../core/run/exit-code.ts';
 import { exceptionsOf, type JobDescription } from '../core/run/job-description.ts';
 import { isFinished, type RunReport, type RunSummary } from '../core/run/run.ts';
 import type { ServiceHold } from '../core/run/service-hold.ts';
+import type { ServiceOutage } from '../core/run/service-outage.ts';
 import type { RunProgress } from '../queue/port.ts';
 import type { RunFilter } from '../warehouse/port/runs.ts';
 import type { App } from './app.ts';
@@ -26,6 +27,8 @@ export interface LiveRunStatus extends RunStatus {
   readonly isUnattended: boolean;
   /** Undefined if the service lets requests be sent. */
   readonly hold: ServiceHold | undefined;
+  /** Undefined while the service is answering, as far as anybody knows. */
+  readonly outage: ServiceOutage | undefined;
 }
 
 export interface RunList {
@@ -94,8 +97,10 @@ function unfinishedOf(runs: readonly RunSummary[]): readonly RunSummary[] {
 /** Throws UnreachableError('redis'). */
 export async function statusOf(app: App, run: RunSummary): Promise<LiveRunStatus> {
   const progress = (await readLiveFigures(app, run)) ?? (await readKeptFigures(app, run));
-  const hold = await (await app.queue('prompt')).serviceHold.read();
-  return { run, progress, warehouse: app.warehouse.location, isUnattended: await isUnattended(app, run.job), hold };
+  const { serviceHold } = await app.queue('prompt');
+  const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
+  const { location: warehouse } = app.warehouse;
+  return { run, progress, warehouse, isUnattended: await isUnattended(app, run.job), hold, outage };
 }
 
 /** A run in any state, also while Redis is away. */

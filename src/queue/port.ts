@@ -2,6 +2,7 @@
 import type { Cause, Look } from '../core/alerts/alert.ts';
 import type { Fault, OutagePart } from '../core/base/errors.ts';
 import type { ServiceHold } from '../core/run/service-hold.ts';
+import type { ServiceOutage } from '../core/run/service-outage.ts';
 import type { Counts, RunState } from '../core/run/run.ts';
 import type { ChunkRetryPolicy, ChunkDecision } from '../core/run/retry-decision.ts';
 
@@ -167,11 +168,13 @@ export interface QueueIdentityStore {
   release(warehouseId: string): Promise<void>;
 }
 
-/** The hold that a Retry-After puts on all requests to the service (G9). */
+/** What holds all requests to the service back: a Retry-After (G9), or that it is down. */
 export interface ServiceHoldStore {
   /** Undefined if requests may be sent. */
   read(): Promise<ServiceHold | undefined>;
-  /** Lets requests be sent at once. Returns the hold that was lifted. */
+  /** The outage for which the circuit holds requests back; undefined while it is closed. */
+  readOutage(): Promise<ServiceOutage | undefined>;
+  /** Lifts the hold and closes the circuit: lets requests be sent at once. Returns the hold that was lifted. */
   lift(): Promise<ServiceHold | undefined>;
 }
 

@@ -3,6 +3,7 @@ import type { Fault } from '../../core/base/errors.ts';
 import type { ExitCode } from '../../core/run/exit-code.ts';
 import type { RunReport } from '../../core/run/run.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
+import type { ServiceOutage } from '../../core/run/service-outage.ts';
 import type { LiveRunStatus, RunStatus } from '../run-status.ts';
 
 function iso(instantMs: number | undefined): string | null {
@@ -58,9 +59,13 @@ export function statusDocument({ run, progress, warehouse }: RunStatus) {
   };
 }
 
-/** A run that has not ended, with the hold of its service. */
+/** A run that has not ended, with what holds the requests to its service back. */
 export function liveStatusDocument(status: LiveRunStatus) {
-  return { ...statusDocument(status), hold: holdDocument(status.hold) };
+  return { ...statusDocument(status), hold: holdDocument(status.hold), outage: outageDocument(status.outage) };
+}
+
+export function outageDocument(outage: ServiceOutage | undefined) {
+  return outage === undefined ? null : { since: iso(outage.sinceMs), fault: outage.fault };
 }
 
 export function holdDocument(hold: ServiceHold | undefined) {

@@ -5,8 +5,9 @@ import {
   type Confirmation,
 } from '../../app/requests/service-change.ts';
 import { releaseService as release } from '../../app/requests/service-hold.ts';
-import { holdDocument } from '../../app/views/run-document.ts';
+import { holdDocument, outageDocument } from '../../app/views/run-document.ts';
 import { holdText } from '../../core/run/service-hold.ts';
+import { outageText } from '../../core/run/service-outage.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
@@ -79,10 +80,17 @@ export async function releaseService(invocation: Invocation<ServiceFlags>): Prom
   const { output, options } = invocation;
   const dryRun = options.dryRun === true;
   await using app = appFor(configOf(invocation), output);
-  const hold = await release(app, { dryRun });
-  if (output.json) await output.document({ hold: holdDocument(hold), dryRun });
-  else if (hold === undefined) await output.print('No hold: requests may be sent.');
-  else await output.print(`${sentence(holdText(hold))}\n${dryRun ? 'Dry run: nothing was changed.' : released}`);
+  const { hold, outage } = await release(app, { dryRun });
+  if (output.json) {
+    await output.document({ hold: holdDocument(hold), outage: outageDocument(outage), dryRun });
+    return exitCodes.done;
+  }
+  const held = [
+    ...(hold === undefined ? [] : [sentence(holdText(hold))]),
+    ...(outage === undefined ? [] : [sentence(outageText(outage))]),
+  ];
+  const ending = dryRun ? 'Dry run: nothing was changed.' : released;
+  await output.print(held.length === 0 ? 'No hold: requests may be sent.' : [...held, ending].join('\n'));
   return exitCodes.done;
 }
 

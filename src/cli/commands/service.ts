@@ -53,8 +53,9 @@ export function addServiceCommand(program: Command, shell: Shell): void {
 
 const releaseExplanation = `
 A Retry-After of the service holds the requests of all workers until then, for at
-most queue.maxHoldMs. wellsync doctor and wellsync runs show tell of a hold. Lift it
-where the service is known to answer again.
+most queue.maxHoldMs. A service that is down holds them as well; one request after
+another tries whether it answers. wellsync doctor and wellsync runs show tell of
+both. Lift them where the service is known to answer again.
 `;
 
 const adoptExplanation = `

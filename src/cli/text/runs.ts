@@ -6,6 +6,7 @@ import { jobDescriptionOf, placeText } from '../../app/views/run-outcome.ts';
 import { counted, durationText, figure, instantText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { holdText } from '../../core/run/service-hold.ts';
+import { outageText } from '../../core/run/service-outage.ts';
 import type { RunSummary } from '../../core/run/run.ts';
 import { folded } from './folded-text.ts';
 import { tableText } from './table.ts';
@@ -43,7 +44,7 @@ function tookText({ startedAtMs, finishedAtMs }: RunSummary): string {
 
 /** Status of a run that has not ended. */
 export function runStatusText(status: LiveRunStatus, jobs: readonly JobDescription[]): string {
-  const { run, hold } = status;
+  const { run, hold, outage } = status;
   const job = jobDescriptionOf(run.job, jobs);
   return [
     `Run ${run.runId}: ${run.job}`,
@@ -51,6 +52,7 @@ export function runStatusText(status: LiveRunStatus, jobs: readonly JobDescripti
     `${run.state === 'queued' ? 'Queued' : 'Running'}, requested at ${instantText(run.requestedAtMs)}.`,
     `Settled: ${unitsText(status, job)}${rowsText(status, job)}.`,
     ...(hold === undefined ? [] : [`On hold: ${holdText(hold)}. To send requests before: wellsync service release`]),
+    ...(outage === undefined ? [] : [`Waiting: ${outageText(outage)}. One request after another tries.`]),
   ].join('\n');
 }
 

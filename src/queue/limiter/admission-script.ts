@@ -28,7 +28,7 @@ export const answers = { admitted: 0, held: 1, open: 2 } as const;
 export const reasons = { none: 0, full: 1, turn: 2, far: 3 } as const;
 
 /** How long a flow that was refused counts as waiting, while it does not ask again. */
-export const waitingMs = 5_000;
+const waitingMs = 5_000;
 
 /** The same while another flow is kept from a free place by it: its process may have died. */
 export const inTheWayMs = 500;

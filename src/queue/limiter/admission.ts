@@ -8,7 +8,7 @@ import { noteFailure } from './circuit-scripts.ts';
 import { hold } from './hold-scripts.ts';
 import type { LimiterKeys } from './limiter-keys.ts';
 import { type RedisScript, runScript } from './redis-script.ts';
-import { type CircuitFields, outageOf } from './service-circuit-store.ts';
+import { type CircuitFields, outageOf } from './circuit-fields.ts';
 import { type HoldFields, holdOf } from './service-hold-store.ts';
 
 export interface Limits {

@@ -13,7 +13,7 @@ import { redisScript } from './redis-script.ts';
  * How many different requests have to fail in a row: what the service cannot answer for one well is no reason to hold back
  * the others, however often it is tried.
  */
-export const differentFailures = 5;
+const differentFailures = 5;
 
 /** A fault without any connection says the same of every request: it counts as so many, each time. */
 export const failuresWithoutConnection = 2;

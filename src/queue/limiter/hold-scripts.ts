@@ -27,12 +27,12 @@ redis.call('PEXPIRE', KEYS[1], text(untilMs - now))
 redis.call('SET', KEYS[2], text(since), 'PX', text(untilMs - now + most + ${seriesMs}))
 return {now, redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')}`);
 
-/** KEYS: hold, series. Returns as {@link hold}; the fields are null where there is no hold. */
+/** KEYS: hold. Returns as {@link hold}; the fields are null where there is no hold. */
 export const readHold = redisScript(`${clock}
 return {now, redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')}`);
 
-/** KEYS: hold, series. Removes both, and returns the hold as {@link readHold} does: none can come in between. */
+/** KEYS: hold, series, circuit, failing. Removes them, and returns the hold as {@link readHold} does: none can come in between. */
 export const liftHold = redisScript(`${clock}
 local lifted = redis.call('HMGET', KEYS[1], 'until', 'asked', 'tooLong')
-redis.call('DEL', KEYS[1], KEYS[2])
+redis.call('DEL', unpack(KEYS))
 return {now, lifted}`);

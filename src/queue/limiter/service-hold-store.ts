@@ -1,9 +1,11 @@
-/** The hold that a Retry-After puts on all requests to a service, for those who show it or lift it. */
+/** What holds all requests to a service back, for those who show it or lift it: a Retry-After, or that it is down. */
 import type { RedisHandle } from '../redis/connection.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceHoldStore } from '../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { type RedisScript, runScript } from './redis-script.ts';
+import { outageOf } from './circuit-fields.ts';
+import { readCircuit } from './circuit-scripts.ts';
 import { liftHold, readHold } from './hold-scripts.ts';
 import { limiterKeys } from './limiter-keys.ts';
 
@@ -25,9 +27,20 @@ export function holdOf([until, asked, tooLong]: HoldFields, nowMs: number): Serv
 /** For the service of the limiter with the same address. */
 export function createServiceHoldStore(redis: RedisHandle, address: QueueAddress): ServiceHoldStore {
   const keys = limiterKeys(limitsKey(address));
-  const run = async (script: RedisScript): Promise<ServiceHold | undefined> => {
-    const [nowMs, fields] = (await runScript(redis, script, [keys.hold, keys.series], [])) as [number, HoldFields];
-    return holdOf(fields, nowMs);
+  const run = async (script: RedisScript, used: readonly string[]): Promise<readonly [number, HoldFields]> =>
+    (await runScript(redis, script, used, [])) as [number, HoldFields];
+  return {
+    read: async () => {
+      const [nowMs, fields] = await run(readHold, [keys.hold]);
+      return holdOf(fields, nowMs);
+    },
+    readOutage: async () => {
+      const [nowMs, fields] = await run(readCircuit, [keys.circuit]);
+      return outageOf(fields, nowMs);
+    },
+    lift: async () => {
+      const [nowMs, fields] = await run(liftHold, [keys.hold, keys.series, keys.circuit, keys.failing]);
+      return holdOf(fields, nowMs);
+    },
   };
-  return { read: () => run(readHold), lift: () => run(liftHold) };
 }

@@ -82,7 +82,7 @@ export class Turnstile {
         },
         reject: (error) => {
           signal.removeEventListener('abort', leave);
-          reject(error as Error);
+          reject(error);
         },
       };
       signal.addEventListener('abort', leave, { once: true });

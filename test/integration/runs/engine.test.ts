@@ -23,11 +23,11 @@ import { Coordinator } from '../../../src/runs/coordinator.ts';
 import { reviveRuns } from '../../../src/runs/revival.ts';
 import { anyJob, type ChunkOfWork, type Job, type UnsettledUnit } from '../../../src/runs/job.ts';
 import { RunService } from '../../../src/runs/run-service.ts';
-import type { ProductionDataService } from '../../../src/service/production-data-service.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { WarehouseHandle } from '../../../src/warehouse/port/warehouse.ts';
 import { deferred } from '../../support/deferred.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
+import { serviceAt } from '../../support/service-under-test.ts';
 
 /** A job whose units behave as their names say: the engine without the service. */
 type Act = (unit: PlannedUnit, chunk: ChunkOfWork<Params>) => Promise<unknown>;
@@ -137,7 +137,7 @@ describe('the engine', () => {
 
   async function startWorker(graceMs = 5_000): Promise<RunningWorkers> {
     // The test's job never calls the service.
-    const service = {} as ProductionDataService;
+    const { service } = serviceAt(serviceKey());
     const outages = new OutageJournal(log);
     const parts = {
       warehouse,
