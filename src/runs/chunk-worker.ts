@@ -129,9 +129,12 @@ export class ChunkWorker {
   ): Promise<ChunkDecision> {
     const leftWith = (verdict: UnitDecision): readonly UnsettledUnit[] =>
       left.filter((entry) => decideUnit(entry.error) === verdict);
-    const [stop] = leftWith('stop-run');
+    const stopping = leftWith('stop-run');
+    const [stop] = stopping;
     if (stop !== undefined)
       await this.#queue.progress.requestStop(item.runId, { kind: 'stop', fault: faultOf(stop.error) });
+    // The others of the chunk were not tried: they end with the rest of the run.
+    await this.#deadLetter(item, firstWithEach(stopping));
     await this.#deadLetter(item, leftWith('dead-letter'));
     if (await this.#isStopRequested(item.runId)) return this.#endChunk(item);
     if (leftWith('hand-back').length > 0) return { kind: 'hand-back' };
@@ -190,4 +193,10 @@ export class ChunkWorker {
     const progress = await this.#queue.progress.read(runId);
     return progress?.stopRequest !== undefined;
   }
+}
+
+/** The units that met an error themselves: those that were not begun after it carry the same one. */
+function firstWithEach(left: readonly UnsettledUnit[]): readonly UnsettledUnit[] {
+  const met = new Set<unknown>();
+  return left.filter(({ error }) => !met.has(error) && met.add(error));
 }

@@ -1,5 +1,5 @@
 /** The end of a run, for the coordinator and for a cancel without a worker. Two processes may end a run at once. */
-import { UsageError } from '../core/base/errors.ts';
+import { type Fault, UsageError } from '../core/base/errors.ts';
 import { isFinished, type RunRecord, type RunReport } from '../core/run/run.ts';
 import type { RunQueue, StopRequest } from '../queue/port.ts';
 import type { AnyJob, JobContext } from './job.ts';
@@ -66,7 +66,13 @@ export function jobOf({ runId, job: name }: RunRecord, jobs: readonly AnyJob[]):
 }
 
 function outcomeOfRest(stopRequest: StopRequest) {
-  return stopRequest.kind === 'cancel'
-    ? ({ state: 'cancelled' } as const)
-    : ({ state: 'failed', fault: stopRequest.fault } as const);
+  if (stopRequest.kind === 'cancel') return { state: 'cancelled' } as const;
+  const { message, hint, action } = stopRequest.fault;
+  const fault: Fault = {
+    code: 'not-tried',
+    message: `not tried, since the run was stopped: ${message}`,
+    ...(hint === undefined ? {} : { hint }),
+    ...(action === undefined ? {} : { action }),
+  };
+  return { state: 'failed', fault } as const;
 }

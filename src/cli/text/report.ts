@@ -65,8 +65,11 @@ function paceText(report: RunReport, job: JobDescription): string {
 
 function failuresText(report: RunReport, job: JobDescription, width: number): string {
   const { units, stopped } = report;
-  // The fault that stopped the run is shown already, and every unit would repeat it.
-  const failures = report.failures.filter((failure) => failure.message !== wholeFault(report, job)?.message);
+  // The fault that stopped the run is shown already, and every unit that was not tried would repeat it.
+  const failures = report.failures.filter(
+    ({ code, message }) =>
+      code !== 'not-tried' && !(job.units.isSingle && message === wholeFault(report, job)?.message),
+  );
   if (failures.length === 0) return '';
   const { one, many, held } = job.units;
   const shown = failures.slice(0, mostFailuresShown);

@@ -253,6 +253,13 @@ describe('the engine', () => {
     const report = await reportOf(await start(60, 1));
     expect(report).toMatchObject({ state: 'failed', stopped: { code: 'forbidden' }, units: { total: 60, failed: 60 } });
     expect(seen.length).toBeLessThan(60);
+    // Who was refused is named, and nobody else under that name.
+    const refused = report.failures.filter(({ code }) => code === 'forbidden').map(({ target }) => target);
+    expect(refused.toSorted()).toEqual(seen.toSorted());
+    const message = 'not tried, since the run was stopped: the service does not let us in';
+    const others = report.failures.filter(({ target }) => !seen.includes(target));
+    expect(others).not.toEqual([]);
+    for (const failure of others) expect(failure).toMatchObject({ code: 'not-tried', message });
   });
 
   it('G2: a run whose counts are not reconciled is a failed run', async () => {

@@ -54,9 +54,11 @@ async function readCounts(session: SqlSession, runId: string): Promise<RunTotals
   return Object.fromEntries(rows.map(({ name, total }) => [name, total]));
 }
 
+/** Units that were tried come first: a run that was stopped has far more that were not. */
 async function readFailures(session: SqlSession, runId: string): Promise<readonly RunFailure[]> {
   const rows = await session.rows<{ target: string; state: 'failed' | 'held'; fault: string | null }>(
-    `SELECT target, state, fault FROM run_unit WHERE run_id = $1 AND state IN ('failed', 'held') ORDER BY unit LIMIT $2`,
+    `SELECT target, state, fault FROM run_unit WHERE run_id = $1 AND state IN ('failed', 'held')
+     ORDER BY CASE WHEN CAST(fault AS VARCHAR) LIKE '%"not-tried"%' THEN 1 ELSE 0 END, unit LIMIT $2`,
     [runId, reportedFailures],
   );
   return rows.map(({ target, state, fault }) => ({ target, state, ...parseFault(fault) }));
