@@ -1,7 +1,7 @@
 /**
- * The places of a process for readings that are under way at a time. Within a run they go to the oldest chunk first, so
- * that chunks end one after another: one commits its last rows while the next is read. Between runs they go to the one
- * that has the fewest, so that a small run does not wait for a large one.
+ * The places of a process for the readings of a run that are under way at a time. They go to the oldest chunk first, so
+ * that chunks end one after another: one commits its last rows while the next is read. Each run has its own, so that a
+ * small one does not wait until a large one has read a well to its end: they share the requests (docs/decisions/0022-runs-share-the-requests.md).
  */
 import { AbortedError } from '../../src/core/base/errors.ts';
 
@@ -21,16 +21,16 @@ export class ReadingPlaces {
   readonly #line: Waiting[] = [];
   /** Readings under way by run. */
   readonly #taken = new Map<string, number>();
-  #free: number;
+  readonly #places: number;
 
   constructor(places: number) {
-    this.#free = places;
+    this.#places = places;
   }
 
   /** Reads in a place, once there is one. Rejects with AbortedError while it waits, or as the reading does. */
   async during<Reading>(reader: Reader, read: () => Promise<Reading>): Promise<Reading> {
     if (reader.signal.aborted) throw new AbortedError();
-    if (this.#free === 0) await this.#wait(reader);
+    if (this.#takenBy(reader.runId) >= this.#places) await this.#wait(reader);
     else this.#begin(reader);
     try {
       return await read();
@@ -58,23 +58,19 @@ export class ReadingPlaces {
   }
 
   #begin({ runId }: Reader): void {
-    this.#free -= 1;
     this.#taken.set(runId, this.#takenBy(runId) + 1);
   }
 
   #end({ runId }: Reader): void {
-    this.#free += 1;
     const left = this.#takenBy(runId) - 1;
     if (left === 0) this.#taken.delete(runId);
     else this.#taken.set(runId, left);
-    const [next] = this.#line.toSorted((one, other) => this.#compare(one.reader, other.reader));
+    const [next] = this.#line
+      .filter(({ reader }) => reader.runId === runId)
+      .toSorted((one, other) => one.reader.chunkNo - other.reader.chunkNo);
     if (next === undefined) return;
     this.#line.splice(this.#line.indexOf(next), 1);
     next.letIn();
-  }
-
-  #compare(one: Reader, other: Reader): number {
-    return this.#takenBy(one.runId) - this.#takenBy(other.runId) || one.chunkNo - other.chunkNo;
   }
 
   #takenBy(runId: string): number {

@@ -238,8 +238,8 @@ export interface RunQueue {
   enqueueNext(runId: string, limit: number): Promise<number>;
   /** The chunks that were added and have not ended, with their status in the queue. */
   chunkStatuses(runId: string): Promise<readonly QueuedChunk[]>;
-  /** Adds chunks again whose items are gone. */
-  requeue(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void>;
+  /** Adds chunks of a run again whose items are gone. */
+  requeue(runId: string, items: readonly ChunkItem[]): Promise<void>;
   /**
    * Waits until no other worker has the item, then holds it until disposed. A worker that died, or cannot reach Redis,
    * loses it within seconds, and has stopped by then unless its whole process was suspended. Rejects with AbortedError.
@@ -285,7 +285,7 @@ export interface QueueHandlers {
 
 export interface WorkerSettings {
   readonly queues: readonly ChunkQueueName[];
-  /** Chunks of a queue that this process works concurrently. */
+  /** Chunks of a queue that this process works concurrently; as many again of small runs. */
   readonly chunkConcurrency: (queue: ChunkQueueName) => number;
   readonly retry: ChunkRetryPolicy;
   /** How long running work may take to finish after a stop, before it is handed back. */

@@ -16,13 +16,14 @@ import {
   type ItemLease,
   type NextTick,
   type TickSchedule,
+  type RunProgress,
   type RunQueue,
 } from './port.ts';
 import { mostPayloadBytes } from './item-data.ts';
 import { createAlertStore } from './alert-store.ts';
 import { createMetricStore } from './metric-store.ts';
 import { createQueueIdentity } from './queue-identity.ts';
-import { queueName, type QueueAddress } from './queue-names.ts';
+import { type Lane, laneName, laneOf, queueName, type QueueAddress } from './queue-names.ts';
 import { sleep } from '../timers/sleep.ts';
 import { redisNow } from './redis/clock.ts';
 import { connectRedis, type RedisHandle } from './redis/connection.ts';
@@ -52,6 +53,9 @@ return now - redis.call('GET', KEYS[1])`;
 const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'files', 'redis'];
 
 const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
+
+/** The largest number that BullMQ takes. */
+const lowestPriority = 2_097_151;
 
 /** How long the end of a process waits for Redis. */
 const closeMs = 2_000;
@@ -83,7 +87,7 @@ class BullRunQueue implements RunQueue {
   readonly #runs: Queue;
   readonly #service: string;
   #ticks: Queue | undefined;
-  readonly #chunks: Readonly<Record<ChunkQueueName, Queue>>;
+  readonly #chunks: Readonly<Record<ChunkQueueName, Readonly<Record<Lane, Queue>>>>;
 
   constructor(redis: RedisHandle, address: QueueAddress) {
     const [prefix, { service }] = [keyPrefix(address), address];
@@ -96,14 +100,19 @@ class BullRunQueue implements RunQueue {
     this.serviceHold = withOutages(createServiceHoldStore(redis, address));
     this.metrics = withOutages(createMetricStore(redis, address));
     this.alerts = withOutages(createAlertStore(redis, address));
-    const open = (name: ChunkQueueName | typeof runsQueueName): Queue => {
-      const queue = new Queue(queueName(name, service), { connection: redis, prefix });
+    const open = (name: string): Queue => {
+      const queue = new Queue(name, { connection: redis, prefix });
       // A fault of the connection reaches the caller through its failed call.
       queue.on('error', () => {});
       return queue;
     };
-    this.#runs = open(runsQueueName);
-    this.#chunks = Object.fromEntries(chunkQueues.map((name) => [name, open(name)])) as Record<ChunkQueueName, Queue>;
+    this.#runs = open(queueName(runsQueueName, service));
+    this.#chunks = Object.fromEntries(
+      chunkQueues.map((name) => [
+        name,
+        { large: open(laneName(name, 'large', service)), small: open(laneName(name, 'small', service)) },
+      ]),
+    ) as Record<ChunkQueueName, Record<Lane, Queue>>;
   }
 
   get isEnded(): boolean {
@@ -142,8 +151,9 @@ class BullRunQueue implements RunQueue {
     if (progress === undefined) return 0;
     const { chunks, cursor } = await this.progress.nextChunks(runId, limit);
     await this.#add(
-      progress.queue,
+      this.#laneOf(progress),
       chunks.map((chunk) => ({ runId, generation: progress.generation, chunk })),
+      cursor - chunks.length,
     );
     // After the items: after a crash in between they are added again, under the same ids.
     await this.progress.noteAdded(runId, cursor);
@@ -154,13 +164,15 @@ class BullRunQueue implements RunQueue {
     const progress = await this.progress.read(runId);
     if (progress === undefined) return [];
     const chunks = await this.progress.chunksInFlight(runId);
-    return Promise.all(
-      chunks.map((chunk) => this.#statusOf(progress.queue, { runId, generation: progress.generation, chunk })),
-    );
+    const lane = this.#laneOf(progress);
+    return Promise.all(chunks.map((chunk) => this.#statusOf(lane, { runId, generation: progress.generation, chunk })));
   }
 
-  async #statusOf(name: ChunkQueueName, item: ChunkItem): Promise<QueuedChunk> {
-    const queue = this.#chunks[name];
+  #laneOf({ queue, chunks }: Pick<RunProgress, 'queue' | 'chunks'>): Queue {
+    return this.#chunks[queue][laneOf(queue, chunks)];
+  }
+
+  async #statusOf(queue: Queue, item: ChunkItem): Promise<QueuedChunk> {
     const state = await queue.getJobState(chunkItemId(item));
     if (state === 'active') {
       const isLocked = (await this.#redis.exists(`${queue.toKey(chunkItemId(item))}:lock`)) === 1;
@@ -175,18 +187,26 @@ class BullRunQueue implements RunQueue {
     return { item, status: 'waiting' };
   }
 
-  async requeue(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void> {
-    for (const item of items) await this.#chunks[queue].remove(chunkItemId(item));
-    await this.#add(queue, items);
+  async requeue(runId: string, items: readonly ChunkItem[]): Promise<void> {
+    const progress = await this.progress.read(runId);
+    if (progress === undefined) return;
+    const lane = this.#laneOf(progress);
+    for (const item of items) await lane.remove(chunkItemId(item));
+    await this.#add(lane, items, 0);
   }
 
-  async #add(queue: ChunkQueueName, items: readonly ChunkItem[]): Promise<void> {
+  /**
+   * `place` of the first item in its run: runs of one lane take turns, item by item (docs/decisions/0022-runs-share-the-requests.md). All items have a
+   * priority, since those without one go before all others.
+   */
+  async #add(lane: Queue, items: readonly ChunkItem[], place: number): Promise<void> {
     if (items.length === 0) return;
-    const jobs = items.map((item) => ({
+    const jobs = items.map((item, position) => ({
       name: 'chunk',
       data: dataOf(item),
       opts: {
         jobId: chunkItemId(item),
+        priority: Math.min(lowestPriority, 1 + place + position),
         attempts: moreAttemptsThanAnyPolicy,
         backoff: { type: 'verdict' },
         removeOnComplete: keepEnded,
@@ -194,7 +214,7 @@ class BullRunQueue implements RunQueue {
         sizeLimit: mostPayloadBytes,
       } satisfies JobsOptions,
     }));
-    await this.#chunks[queue].addBulk(jobs);
+    await lane.addBulk(jobs);
   }
 
   async lease({ runId, chunk }: ChunkItem, signal: AbortSignal): Promise<ItemLease> {
@@ -217,23 +237,25 @@ class BullRunQueue implements RunQueue {
 
   async workers() {
     return Promise.all(
-      this.#named().map(async ([name, queue]) => ({ queue: name, workers: await queue.getWorkersCount() })),
+      this.#named().map(async ([name, [queue]]) => ({ queue: name, workers: await queue.getWorkersCount() })),
     );
   }
 
   async itemCounts() {
-    const counted = this.#named().map(async ([name, queue]) =>
-      Object.entries(await queue.getJobCounts(...countedStates)).map(([state, items]) => ({
-        queue: name,
-        state,
-        items,
-      })),
-    );
+    const counted = this.#named().map(async ([name, lanes]) => {
+      const counts = await Promise.all(lanes.map((lane) => lane.getJobCounts(...countedStates)));
+      const itemsIn = (state: string): number => counts.reduce((sum, lane) => sum + (lane[state] ?? 0), 0);
+      return countedStates.map((state) => ({ queue: name, state, items: itemsIn(state) }));
+    });
     return (await Promise.all(counted)).flat();
   }
 
-  #named(): readonly (readonly [string, Queue])[] {
-    return [[runsQueueName, this.#runs], ...Object.entries(this.#chunks)];
+  /** Every queue with its lanes, the one of large runs first. */
+  #named(): ReadonlyArray<readonly [name: string, lanes: readonly [Queue, ...Queue[]]]> {
+    return [
+      [runsQueueName, [this.#runs]],
+      ...Object.entries(this.#chunks).map(([name, { large, small }]) => [name, [large, small]] as const),
+    ];
   }
 
   async noteDown(queue: ChunkQueueName, part: OutagePart): Promise<number> {
@@ -251,7 +273,9 @@ class BullRunQueue implements RunQueue {
   /** Without Redis there is nothing to say good-bye to. */
   async close(): Promise<void> {
     const closing = Promise.all(
-      [this.#runs, ...Object.values(this.#chunks), this.#ticks].map(async (queue) => queue?.close()),
+      [this.#runs, ...Object.values(this.#chunks).flatMap((lanes) => Object.values(lanes)), this.#ticks].map(
+        async (queue) => queue?.close(),
+      ),
     );
     await Promise.race([closing.catch(() => undefined), sleep(closeMs, { ref: false })]);
     this.#redis.disconnect();

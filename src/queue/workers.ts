@@ -17,7 +17,7 @@ import { lockFaultOf, retryDelayMs, translate, troubledMs, TryAgainError } from 
 import { itemOf, type ChunkItemData } from './chunk-item-data.ts';
 import { checkedData, chunkItemSchema, ForeignItemError, ItemWorker, runItemSchema, shownId } from './item-data.ts';
 import { runsQueueName, ticksQueueName, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
-import { queueName, type QueueAddress } from './queue-names.ts';
+import { laneName, lanesOf, queueName, type QueueAddress } from './queue-names.ts';
 import { connectRedis, type RedisHandle } from './redis/connection.ts';
 import { keyPrefix } from './redis/settings.ts';
 import { redisOutage } from './redis/fault.ts';
@@ -93,10 +93,12 @@ class QueueWorkers implements RunningWorkers {
       onUp: () => this.#resume(),
     });
     const common = commonOptions(redis, prefix);
-    const chunkQueues = settings.queues.map((name) => ({
-      queue: new Queue(queueName(name, service), { connection: redis, prefix }),
-      concurrency: settings.chunkConcurrency(name),
-    }));
+    const chunkQueues = settings.queues.flatMap((name) =>
+      lanesOf(name).map((lane) => ({
+        queue: new Queue(laneName(name, lane, service), { connection: redis, prefix }),
+        concurrency: settings.chunkConcurrency(name),
+      })),
+    );
     this.#queues = chunkQueues.map(({ queue }) => queue);
     // BullMQ passes a signal to processors that declare three parameters.
     this.#workers = [

@@ -206,7 +206,7 @@ export class Coordinator {
         { runId, chunks: gone.map((item) => item.chunk) },
         'queue items were missing in Redis: added again',
       );
-      await this.#queue.requeue(progress.queue, gone);
+      await this.#queue.requeue(runId, gone);
     }
     for (const entry of chunkStatuses) {
       if (entry.status === 'failed') await this.#deadLetter(entry.item, entry.reason);

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ChunkDecision } from '../../../src/core/run/retry-decision.ts';
 import type { ChunkItem, QueueHandlers, RunningWorkers, RunQueue } from '../../../src/queue/port.ts';
-import { queueName } from '../../../src/queue/queue-names.ts';
+import { laneName } from '../../../src/queue/queue-names.ts';
 import { createRunQueue } from '../../../src/queue/run-queue.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { startWorkers } from '../../../src/queue/workers.ts';
@@ -79,7 +79,7 @@ describe('queue items', () => {
 
   /** The chunks' queue as a BullMQ object. */
   function exportQueue(prefix: string): Queue {
-    const queue = new Queue(queueName('export', serviceKey), { connection: { url: sharedRedisUrl() }, prefix });
+    const queue = new Queue(laneName('export', 'small', serviceKey), { connection: { url: sharedRedisUrl() }, prefix });
     open.push(queue);
     return queue;
   }
@@ -279,7 +279,7 @@ describe('queue items', () => {
     expect(lost?.status).toBe('gone');
     const { work, called } = scripted(1, { kind: 'settled' });
     await workers(prefix, { work });
-    await queue.requeue('export', [{ runId: 'r', generation: 0, chunk: 0 }]);
+    await queue.requeue('r', [{ runId: 'r', generation: 0, chunk: 0 }]);
     await called;
   });
 

@@ -8,21 +8,24 @@ const never = new AbortController().signal;
 setMaxListeners(0, never);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-it('G8: no more readings are under way than there are places, and every one gets its turn', async () => {
-  const readers = fc.array(fc.record({ runId: fc.constantFrom('a', 'b'), chunkNo: fc.nat(3), turns: fc.nat(3) }), {
-    maxLength: 20,
-  });
+it('G8: no more readings of a run are under way than there are places, and every one gets its turn', async () => {
+  const readers = fc.array(
+    fc.record({ runId: fc.constantFrom('a' as const, 'b' as const), chunkNo: fc.nat(3), turns: fc.nat(3) }),
+    {
+      maxLength: 20,
+    },
+  );
   await fc.assert(
     fc.asyncProperty(readers, fc.integer({ min: 1, max: 5 }), async (each, count) => {
       const places = new ReadingPlaces(count);
-      let underWay = 0;
+      const underWay = { a: 0, b: 0 };
       const done = await Promise.all(
         each.map(({ runId, chunkNo, turns }, index) =>
           places.during({ runId, chunkNo, signal: never }, async () => {
-            underWay += 1;
-            expect(underWay).toBeLessThanOrEqual(count);
+            underWay[runId] += 1;
+            expect(underWay[runId]).toBeLessThanOrEqual(count);
             for (let left = turns; left > 0; left -= 1) await turn();
-            underWay -= 1;
+            underWay[runId] -= 1;
             return index;
           }),
         ),
@@ -58,7 +61,7 @@ it('the oldest chunk of a run is read first', async () => {
   expect(begun).toEqual(['a1', 'a2', 'a1', 'a1', 'a2']);
 });
 
-it('a small run that comes late takes the next place from a large one', async () => {
+it('a small run that comes late begins at once beside a large one', async () => {
   const begun = await order(new ReadingPlaces(2), [
     ['large', 1],
     ['large', 1],
@@ -66,7 +69,7 @@ it('a small run that comes late takes the next place from a large one', async ()
     ['large', 1],
     ['small', 9],
   ]);
-  expect(begun).toEqual(['large1', 'large1', 'small9', 'large1', 'large1']);
+  expect(begun.slice(0, 3)).toEqual(['large1', 'large1', 'small9']);
 });
 
 it('a reading that fails gives its place back, and one that is aborted leaves the line', async () => {
