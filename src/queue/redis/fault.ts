@@ -54,7 +54,7 @@ export function connectionFault(cause: unknown): { readonly reason: string; read
   if (/ECONNRESET|socket hang up/.test(words)) {
     return {
       reason: 'it ends the connection',
-      hint: 'Where it speaks TLS, write rediss://, and name the certificate that it asks for by redis.tls.certFile.',
+      hint: 'Where it speaks TLS, write rediss://, and name a client certificate that it accepts by redis.tls.certFile.',
     };
   }
   return { reason: state?.state ?? shownMessage(cause.message), hint: state?.hint ?? hint };

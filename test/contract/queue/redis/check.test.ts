@@ -96,13 +96,14 @@ describe.skipIf(lack !== undefined)(`Redis by TLS${lack === undefined ? '' : ` (
     [
       'with the certificate of another authority',
       { ca: authority.cert, ...other.certify('wellsync') },
-      'it does not accept our client certificate',
+      // Its refusal may be lost with the connection, which it ends as soon as it has sent it.
+      /it does not accept our client certificate|a client certificate that it accepts/,
       undefined,
     ],
     ['by another name', right, 'its certificate is for another name than its address', 'localhost'],
   ])('%s is refused in words', async (_, tls, words, host) => {
     const url = server.url.replace('127.0.0.1', host ?? '127.0.0.1');
-    expect(await refusalOf({ url, tls })).toContain(words);
+    expect(await refusalOf({ url, tls })).toMatch(words);
   });
 
   test('is refused in words where only one side speaks it', async () => {
