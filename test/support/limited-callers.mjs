@@ -1,6 +1,6 @@
 /**
- * A process whose callers send requests to URL as fast as the limiter lets them, until SIGTERM: CALLERS, PREFIX, REDIS,
- * CONCURRENCY, RATE. Prints a line when it works.
+ * A process whose callers send requests to URL as fast as the limiter lets them, until SIGTERM: CALLERS, PREFIX, REDIS
+ * (its settings, as JSON), CONCURRENCY, RATE. Prints a line when it works.
  */
 import process from 'node:process';
 
@@ -12,7 +12,7 @@ const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
 const limiter = await createLimiter({
-  redis: { url: REDIS },
+  redis: JSON.parse(REDIS),
   prefix: PREFIX,
   service: url,
   concurrency: Number(CONCURRENCY),

@@ -95,6 +95,8 @@ export interface SentinelRedis extends AsyncDisposable {
   primary(): Promise<PrivateRedis>;
   /** Resolves with the primary when it is another one than `before`. */
   primaryAfter(before: PrivateRedis): Promise<PrivateRedis>;
+  /** Has the sentinels make another server the primary, as before a maintenance. */
+  failOver(): Promise<void>;
 }
 
 const replicationArguments = [
@@ -132,6 +134,13 @@ export async function startSentinelRedis({ replicas = 2, minReplicas = 1 } = {})
     servers,
     primary,
     primaryAfter: (before) => until(primary, (now) => now !== before),
+    failOver: async () => {
+      // Refused until the sentinels have seen a replica that may be promoted.
+      await until(
+        () => atNode(sentinels[0] as Sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', name)),
+        (answer) => answer === 'OK',
+      );
+    },
     [Symbol.asyncDispose]: () => all[Symbol.asyncDispose](),
   };
 }
