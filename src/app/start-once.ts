@@ -1,8 +1,9 @@
 /** Starts a run unless the same one is unfinished: what keeps two crons from doing the same work twice. */
 import { WellsyncError } from '../core/base/errors.ts';
 import { roughDurationText } from '../core/base/text.ts';
+import type { IdempotencyKey } from '../core/run/idempotency-key.ts';
 import { decideOverlap, type UnfinishedRun } from '../core/run/overlap.ts';
-import type { RunSummary } from '../core/run/run.ts';
+import { isFinished, type RunSummary } from '../core/run/run.ts';
 import type { App } from './app.ts';
 import { isUnattended } from './follow-run.ts';
 import type { Asker, JobRequest, RunName } from './start-run.ts';
@@ -19,22 +20,24 @@ class StuckRunError extends WellsyncError {
 }
 
 /**
- * As queueRun, unless a run of the same job, service, parameters and targets has not ended. `canWork`: the caller works
- * runs itself. Throws StuckRunError if that run has not moved for `run.stuckAfterMs`.
+ * As queueRun, unless a run of the same job, service, parameters and targets has not ended, or a request with the key has
+ * made one: then it is `under-way`, even if it has ended. `canWork`: the caller works runs itself. Throws StuckRunError if that run has not moved for `run.stuckAfterMs`.
  */
 export async function queueRunOnce(
   app: App,
   { job, params, targets }: JobRequest,
-  { actor, connection }: Asker,
+  { actor, connection, key }: Asker & { readonly key?: IdempotencyKey | undefined },
   { canWork }: { readonly canWork: boolean },
 ): Promise<StartedOnce> {
   await app.queue(connection);
   const runService = await app.runService();
   const { runId, unfinished } = await runService.startOnce(job, params, {
     actor,
+    key,
     ...(targets === undefined ? {} : { targets }),
   });
   if (unfinished === undefined) return { kind: 'started', runId, job };
+  if (isFinished(unfinished.state)) return { kind: 'under-way', runId, job };
   const seen = await look(app, unfinished);
   const decision = decideOverlap(seen, { stuckAfterMs: app.config.run.stuckAfterMs, canWork });
   if (decision === 'stuck') throw stuckError(unfinished, seen);

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fasti
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
 import type { Access, Identity } from '../app/access/access.ts';
 import type { App } from '../app/app.ts';
 import type { LedgerReader } from '../app/ledger-reader.ts';
@@ -29,6 +30,8 @@ export interface ConsoleContext {
   readonly access: Access;
   readonly reader: LedgerReader;
   readonly log: Logger;
+  /** The configuration as it is now. Throws UsageError for one with faults. */
+  readonly readConfig: () => Config;
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal;
   /** Between two heartbeats of a stream, each of which asks again whether its caller is let in. */

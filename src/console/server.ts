@@ -13,6 +13,7 @@ import { addHoldingRoutes } from './api/holdings.ts';
 import { addPlanRoutes } from './api/plans.ts';
 import { addPushRoutes } from './api/pushes.ts';
 import { addRunRoutes } from './api/runs.ts';
+import { addScheduleRoutes } from './api/schedules.ts';
 import { addStartRoutes } from './api/starts.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
 import { addOpenApi } from './openapi.ts';
@@ -103,6 +104,7 @@ async function createServer(
   addPushRoutes(server, context);
   addPlanRoutes(server, context);
   addHoldingRoutes(server, context);
+  addScheduleRoutes(server, context);
   addEventRoute(server, context);
   return { server, routes };
 }

@@ -251,10 +251,10 @@ export interface RunQueue {
    */
   tryLease(work: string): Promise<ItemLease | undefined>;
   /**
-   * Lets every worker hear of the ticks of these schedules, and of no others. Changes only what differs, so that a tick
-   * that is due stays. Redis may lose them: it is to be called again and again.
+   * Lets every worker hear of the ticks of these schedules, and of no others; those named in `others` stay as they are.
+   * Changes only what differs, so that a tick that is due stays. Redis may lose them: it is to be called again and again.
    */
-  keepTicks(schedules: readonly TickSchedule[], nextTick: NextTick): Promise<void>;
+  keepTicks(schedules: readonly TickSchedule[], nextTick: NextTick, others?: readonly string[]): Promise<void>;
   /** Number of workers of each queue, over all hosts. */
   workers(): Promise<readonly WorkerCount[]>;
   /** Items of each queue that have not ended, and failed ones that are kept. */

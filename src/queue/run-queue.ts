@@ -226,13 +226,17 @@ class BullRunQueue implements RunQueue {
     return tryLease(this.#redis, `${this.#prefix}:lease:${work}`);
   }
 
-  async keepTicks(schedules: readonly TickSchedule[], nextTick: NextTick): Promise<void> {
+  async keepTicks(
+    schedules: readonly TickSchedule[],
+    nextTick: NextTick,
+    others: readonly string[] = [],
+  ): Promise<void> {
     this.#ticks ??= new Queue(queueName(ticksQueueName, this.#service), {
       connection: this.#redis,
       prefix: this.#prefix,
       settings: { repeatStrategy: repeatBy(nextTick) },
     }).on('error', () => {});
-    await keepTickSchedulers(this.#ticks, schedules);
+    await keepTickSchedulers(this.#ticks, schedules, others);
   }
 
   async workers() {

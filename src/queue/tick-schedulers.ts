@@ -19,14 +19,19 @@ export function repeatBy(nextTick: NextTick) {
     nextTick({ cron: pattern, timeZone: tz }, afterMs);
 }
 
-/** Writes the schedulers that are missing or differ, and removes those of ours that are not wanted. */
-export async function keepTickSchedulers(queue: Queue, schedules: readonly TickSchedule[]): Promise<void> {
+/** Writes the schedulers that are missing or differ, and removes those of ours that are neither wanted nor of `others`. */
+export async function keepTickSchedulers(
+  queue: Queue,
+  schedules: readonly TickSchedule[],
+  others: readonly string[],
+): Promise<void> {
+  const left = new Set(others.map((name) => `${marker}${name}`));
   const wanted = new Map(schedules.map((schedule) => [`${marker}${schedule.name}`, schedule]));
   for (const { key, pattern, tz } of await queue.getJobSchedulers(0, -1, true)) {
     const same = wanted.get(key);
     // Writing it again would throw a tick away that is due and was not taken.
     if (same !== undefined && same.cron === pattern && same.timeZone === tz) wanted.delete(key);
-    else if (same === undefined && key.startsWith(marker)) await queue.removeJobScheduler(key);
+    else if (same === undefined && key.startsWith(marker) && !left.has(key)) await queue.removeJobScheduler(key);
   }
   for (const [key, { name, cron, timeZone }] of wanted) {
     const template = { name: 'tick', data: { schedule: name }, opts: notKept };

@@ -87,21 +87,22 @@ export class RunService {
 
   /**
    * As {@link start}, unless a run for the same work has not ended: returns that one, queued again if Redis has lost it,
-   * and starts none.
+   * and starts none. With a key, that of an earlier request with the key as well, even if it has ended.
    */
   async startOnce(
     jobName: string,
     params: unknown,
-    details: RunDetails,
+    { key, ...details }: RunDetails & { readonly key?: IdempotencyKey | undefined },
   ): Promise<{ readonly runId: string; readonly unfinished: UnfinishedSummary | undefined }> {
     const { request, checkedTargets, job } = await this.#requested(jobName, params, details);
-    const unfinished = await this.#ledger.runs.createOnce(request, checkedTargets);
+    const unfinished = await this.#ledger.runs.createOnce(request, checkedTargets, key);
     if (unfinished === undefined) {
       await this.#enqueue(request.runId, 0);
       return { runId: request.runId, unfinished };
     }
-    const { runId, generation } = unfinished;
-    if (!(await this.#queue.isSubmitted(runId, generation))) await this.#queue.submit(runId, generation);
+    const { runId, generation, state } = unfinished;
+    const isQueued = isFinished(state) || (await this.#queue.isSubmitted(runId, generation));
+    if (!isQueued) await this.#queue.submit(runId, generation);
     const readsUpToRequest = job.readsUpToRequest?.(request.params) ?? false;
     const { requestedAtMs } = unfinished;
     return {

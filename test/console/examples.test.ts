@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { newToken, hashOfToken } from '../../src/app/access/token.ts';
 import { smallField } from '../support/cleanup-cli.ts';
 import { cliHome } from '../support/cli.ts';
-import { startWithTenDays } from '../support/testing-server-requests.ts';
+import { startWithTenDays, UWI } from '../support/testing-server-requests.ts';
 
 const document = readFileSync('docs/api.md', 'utf8');
 const examples = [...document.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
@@ -25,12 +25,16 @@ function bash(script: string, environment: Readonly<Record<string, string>>, cwd
   });
 }
 
+/** A schedule that is due in no test. */
+const nightly = `{ cron: "0 0 29 2 *", timeZone: UTC, job: export daily-production, parameters: { wells: ["${UWI}"] } }`;
+const settings = `cleanup: { maxShareOfWellsPercent: 100 }\nschedules: { revision: 1, entries: { nightly: ${nightly} } }\n`;
+
 test('every example of docs/api.md runs as it stands, and is answered without an error', async () => {
   await using service = await startWithTenDays({ assets: smallField() });
   const token = newToken();
   const hash = hashOfToken(token);
   await using home = await cliHome(service.url, {
-    config: `cleanup: { maxShareOfWellsPercent: 100 }\nhttp: { tokens: [{ name: examples, role: operate, sha256: ${hash} }] }\n`,
+    config: `${settings}http: { tokens: [{ name: examples, role: operate, sha256: ${hash} }] }\n`,
   });
   const server = home.start(['serve', '--port', '0', '--json']);
   await server.hears('"url"');

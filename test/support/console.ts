@@ -64,7 +64,10 @@ export async function startConsoleOf(
   const worker = options.works === true ? await startWorking(home) : undefined;
   const reader = options.reader ?? directReader();
   const beat = options.beatMs === undefined ? {} : { beatMs: options.beatMs };
-  const running = await startConsole({ app, access, reader, log, ...beat }, { host: '127.0.0.1', port: 0 });
+  const running = await startConsole(
+    { app, access, reader, log, readConfig: () => loadConfig({ environment: home.env }), ...beat },
+    { host: '127.0.0.1', port: 0 },
+  );
   const ask = (path: string, { method, token, headers = {}, json, body }: Asking = {}): Promise<Response> =>
     fetch(`${running.url}${path}`, {
       method: method ?? (json === undefined && body === undefined ? 'GET' : 'POST'),

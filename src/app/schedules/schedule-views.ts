@@ -1,4 +1,5 @@
 /** Schedules as a face shows them: what comes next, and what came last. */
+import type { Config } from '../../../config/schema.ts';
 import type { App } from '../app.ts';
 import { cronTicks, declaredSchedules, type Schedule, scheduleOf } from './schedule.ts';
 
@@ -12,14 +13,14 @@ export interface ScheduleList {
 
 export type ScheduleDocument = Awaited<ReturnType<typeof scheduleDocument>>;
 
-/** Reads the ledger alone. Throws UsageError for a schedule of another version. */
-export async function listSchedules(app: App, nowMs: number): Promise<ScheduleList> {
+/** Reads the ledger alone. Throws UsageError for a schedule of another version. `config`: what could be applied now. */
+export async function listSchedules(app: App, nowMs: number, config: Config = app.config): Promise<ScheduleList> {
   const { revision, schedules } = await app.ledger.schedules.read();
   const documents = [];
   for (const stored of schedules) documents.push(await scheduleDocument(scheduleOf(stored), app, nowMs));
   return {
     revision: revision ?? null,
-    configuredRevision: declaredSchedules(app.config)?.revision ?? null,
+    configuredRevision: declaredSchedules(config)?.revision ?? null,
     schedules: documents,
   };
 }
@@ -29,7 +30,7 @@ export async function scheduleDocument({ stored, definition }: Schedule, { ledge
   const { name, paused, lastTick, lastRunId } = stored;
   const { cron, timeZone, job, parameters, catchUp } = definition;
   const next = cronTicks(definition).next(Math.max(nowMs, lastTick?.dueMs ?? 0));
-  const lastRun = lastRunId === undefined ? undefined : await ledger.runs.readHead(lastRunId);
+  const lastRun = lastRunId === undefined ? undefined : await ledger.runs.read(lastRunId);
   return {
     name,
     cron,
@@ -44,7 +45,10 @@ export async function scheduleDocument({ stored, definition }: Schedule, { ledge
         ? null
         : { due: iso(lastTick.dueMs), outcome: lastTick.outcome, because: lastTick.words ?? null },
     // A run that was pruned is known by its id alone.
-    lastRun: lastRunId === undefined ? null : { runId: lastRunId, state: lastRun?.state ?? null },
+    lastRun:
+      lastRunId === undefined
+        ? null
+        : { runId: lastRunId, state: lastRun?.state ?? null, startedAt: iso(lastRun?.startedAtMs) },
   };
 }
 

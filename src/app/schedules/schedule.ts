@@ -2,6 +2,7 @@
 import type { Config } from '../../../config/schema.ts';
 import { readCron } from '../../../config/cron.ts';
 import { scheduleSchema, type ScheduleDefinition } from '../../../config/schedules.ts';
+import type { Role } from '../../core/access/role.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { nearestName } from '../../core/base/nearest-name.ts';
 import { quotedUnlessPlain } from '../../core/base/text.ts';
@@ -33,11 +34,22 @@ export function declaredSchedules({ schedules }: Config): ScheduleSet | undefine
   return { revision: schedules.revision, schedules: declared };
 }
 
+/** Undefined for a definition of a later version of wellsync. */
+export function readSchedule(stored: StoredSchedule): Schedule | undefined {
+  const { data: definition } = scheduleSchema.safeParse(JSON.parse(stored.definition));
+  return definition && { stored, definition };
+}
+
 /** Throws UsageError for a definition of a later version of wellsync. */
 export function scheduleOf(stored: StoredSchedule): Schedule {
-  const { data } = scheduleSchema.safeParse(JSON.parse(stored.definition));
-  if (data !== undefined) return { stored, definition: data };
+  const schedule = readSchedule(stored);
+  if (schedule !== undefined) return schedule;
   throw new UsageError(`the schedule ${stored.name} is of another version of wellsync, which this one cannot read`);
+}
+
+/** Whoever lets a schedule start runs may do what they do: a saved selection deletes (G6). */
+export function roleOf({ definition }: Schedule): Role {
+  return definition.job === 'cleanup' ? 'delete' : 'operate';
 }
 
 /** Throws UsageError, with the most similar name, if there is no such schedule. */

@@ -1,8 +1,8 @@
-import { applySchedules, keepInQueue, refusalOf } from '../../app/schedules/apply-schedules.ts';
+import { applyConfigured } from '../../app/schedules/apply-schedules.ts';
+import { pauseSchedule } from '../../app/schedules/pause-schedule.ts';
 import { scheduleNamed } from '../../app/schedules/schedule.ts';
 import { listSchedules } from '../../app/schedules/schedule-views.ts';
 import { scheduledRequest } from '../../app/schedules/scheduled-request.ts';
-import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
@@ -26,30 +26,17 @@ export async function printSchedules(invocation: Schedules): Promise<ExitCode> {
   return exitCodes.done;
 }
 
-export async function applyConfigured(invocation: Schedules): Promise<ExitCode> {
+export async function applyFromConfiguration(invocation: Schedules): Promise<ExitCode> {
   const { output } = invocation;
   await using app = appFor(configOf(invocation), output);
-  const application = await applySchedules(app);
-  if (application === undefined) {
-    throw new UsageError('the configuration says nothing of schedules: nothing was changed', {
-      hint: 'Name them in schedules.entries, with a schedules.revision; config/wellsync.yaml has an example.',
-    });
-  }
-  const refusal = refusalOf(application, app.config);
-  if (refusal !== undefined) throw refusal;
-  const { schedules } = await app.ledger.schedules.read();
-  await app.queue('prompt').then(
-    () => keepInQueue(app, schedules),
-    (error: unknown) => {
-      if (!(error instanceof UnreachableError)) throw error;
-      output.say('Redis does not answer. The schedules are kept: a worker takes them from the warehouse.');
-    },
-  );
-  const { kind, revision } = application;
-  if (output.json) await output.document({ state: kind, revision, schedules: schedules.map(({ name }) => name) });
+  const applied = await applyConfigured(app, app.config);
+  if ('refused' in applied) throw applied.refused;
+  const { isRepeat, revision, names, isQueued } = applied;
+  if (!isQueued) output.say('Redis does not answer. The schedules are kept: a worker takes them from the warehouse.');
+  if (output.json) await output.document({ state: isRepeat ? 'same' : 'applied', revision, schedules: names });
   else {
-    const had = kind === 'same' ? 'had been applied before' : 'applied';
-    await output.report(`Revision ${revision} with ${counted(schedules.length, 'schedule')}: ${had}.`);
+    const had = isRepeat ? 'had been applied before' : 'applied';
+    await output.report(`Revision ${revision} with ${counted(names.length, 'schedule')}: ${had}.`);
   }
   return exitCodes.done;
 }
@@ -70,10 +57,8 @@ export async function setPause(invocation: Schedules, isPaused: boolean): Promis
   const { output, args } = invocation;
   await using app = openApp(configOf(invocation), output);
   const { stored } = scheduleNamed(args[0] ?? '', (await app.ledger.schedules.read()).schedules);
+  await pauseSchedule(app, stored, isPaused ? operatorName() : undefined);
   const { name } = stored;
-  // A pause that stands keeps its time and who made it.
-  const paused = isPaused ? (stored.paused ?? { atMs: Date.now(), by: operatorName() }) : undefined;
-  await app.ledger.schedules.pause(name, paused);
   if (output.json) await output.document({ name, isPaused });
   else await output.report(isPaused ? `${name} is paused: its ticks are skipped.` : `${name} is resumed.`);
   return exitCodes.done;

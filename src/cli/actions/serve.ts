@@ -38,7 +38,10 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
   using stop = listenForStop(exitCodes.failed);
   const serving = await servingOf(app, { mayWork: options.work });
   const serveUntil = async (lost: AbortSignal): Promise<void> => {
-    const running = await startConsole({ app, access, reader: readerFor(serving), log }, listenAt);
+    const running = await startConsole(
+      { app, access, reader: readerFor(serving), log, readConfig: () => configOf(invocation) },
+      listenAt,
+    );
     await announce(running.url, { app, serving }, output, log);
     const ending = AbortSignal.any([stop.signal, lost]);
     if (!ending.aborted) await once(ending, 'abort');

@@ -21,7 +21,7 @@ export function addSchedulesCommand(program: Command, shell: Shell): void {
     .addHelpText('after', `${applyExplanation}${examples(['wellsync schedules apply'])}`)
     .action(
       actionOf(shell, async (invocation: Invocation<TriggerOptions>) =>
-        (await import('../actions/schedules.ts')).applyConfigured(invocation),
+        (await import('../actions/schedules.ts')).applyFromConfiguration(invocation),
       ),
     );
   group

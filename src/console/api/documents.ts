@@ -186,6 +186,38 @@ export const productionDocument = z.object({
   asOf,
 });
 
+export const scheduleShown = z.object({
+  name: z.string(),
+  cron: z.string(),
+  timeZone: z.string(),
+  job: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+  catchUp: z.enum(['latest', 'none']),
+  paused: z.object({ at: instant, by: z.string() }).nullable(),
+  next: instant.describe('The next tick, which a paused schedule will skip'),
+  lastTick: z
+    .object({
+      due: instant,
+      outcome: z.enum(['starting', 'started', 'skipped', 'missed', 'failed']),
+      because: z.string().nullable(),
+    })
+    .nullable(),
+  lastRun: z
+    .object({
+      runId: z.string(),
+      state: runState.nullable().describe('Null for one that was pruned'),
+      startedAt: instant,
+    })
+    .nullable(),
+});
+
+export const scheduleListDocument = z.object({
+  revision: z.number().nullable().describe('Of the warehouse; null before the first application'),
+  configuredRevision: z.number().nullable().describe('Of the configuration; null where it says nothing of schedules'),
+  schedules: z.array(scheduleShown).readonly(),
+  asOf,
+});
+
 export const problemDocument = z
   .object({
     type: z.string(),

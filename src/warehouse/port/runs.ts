@@ -61,9 +61,15 @@ export interface RunLedger {
   create(request: RunRequest, targets?: Targets): Promise<void>;
   /**
    * As {@link create}, unless a run with the job and the request key of the request has not ended: returns that one, the
-   * newest of several, and creates none. One transaction: of two processes at the same time one creates.
+   * newest of several, and creates none. One transaction: of two processes at the same time one creates. A key is kept for
+   * the run that it comes to; one that came before returns its run, ended or not. Throws KeyReusedError as {@link
+   * createKeyed} does.
    */
-  createOnce(request: RunRequest & { readonly requestKey: string }, targets?: Targets): Promise<RunSummary | undefined>;
+  createOnce(
+    request: RunRequest & { readonly requestKey: string },
+    targets?: Targets,
+    key?: IdempotencyKey,
+  ): Promise<RunSummary | undefined>;
   /**
    * As {@link create}, unless a request with this key has made a run: then returns the id of that one, and creates none.
    * The key is kept in the transaction that makes the run, as long as the run is kept. Throws KeyReusedError if the key

@@ -64,6 +64,13 @@ test('one that changed or left goes, and what others wrote stays', async () => {
   expect(await here.queue.getJobScheduler('schedule:nightly')).toMatchObject({ tz: 'UTC', pattern: '15 2 * * *' });
 });
 
+test('one that only another version can read stays as that one wrote it', async () => {
+  await using here = await ticksHere();
+  await here.runQueue.keepTicks([nightly, weekly], nextTick);
+  await here.runQueue.keepTicks([nightly], nextTick, ['weekly']);
+  expect(new Set(await here.keys())).toEqual(new Set(['schedule:nightly', 'schedule:weekly']));
+});
+
 test('G7: one that Redis has lost is there again', async () => {
   await using here = await ticksHere();
   await here.runQueue.keepTicks([nightly], nextTick);

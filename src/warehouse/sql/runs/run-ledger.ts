@@ -7,7 +7,7 @@ import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunReq
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService } from '../ownership/service-claim.ts';
 import { findKeyed, keepKey } from './idempotency-keys.ts';
-import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
+import { findRuns, findUnfinished, listRuns, readSummary, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun } from './run-record.ts';
 import { readTotals } from './run-totals.ts';
 import { dropTargets, readTargets, storeTargets } from './run-targets.ts';
@@ -23,12 +23,15 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
         if (database.service !== undefined) await claimForService(session, database.service);
         await createRun(session, request, targets);
       }),
-    createOnce: (request, targets) =>
+    createOnce: (request, targets, key) =>
       database.transactOnce(async (session) => {
         await takeTurn(session, 'request');
         if (database.service !== undefined) await claimForService(session, database.service);
+        const madeId = key && (await findKeyed(session, key));
+        if (madeId !== undefined) return readSummary(session, madeId);
         const unfinished = await findUnfinished(session, request);
         if (unfinished === undefined) await createRun(session, request, targets);
+        if (key !== undefined) await keepKey(session, key, { ...request, runId: unfinished?.runId ?? request.runId });
         return unfinished;
       }),
     createKeyed: (request, key, targets) =>

@@ -68,6 +68,14 @@ export async function findUnfinished(
   return row && summaryOf(row);
 }
 
+export async function readSummary(session: SqlSession, runId: string): Promise<RunSummary | undefined> {
+  const [row] = await session.rows<Parameters<typeof summaryOf>[0]>(
+    `SELECT ${summaryColumns} FROM run WHERE run_id = $1`,
+    [runId],
+  );
+  return row && summaryOf(row);
+}
+
 /** No LIKE: the input may contain its wildcards. */
 export async function findRuns(session: SqlSession, prefix: string, limit: number): Promise<RunMatches> {
   const rows = await session.rows<{ runId: string; state: RunSummary['state']; matches: number }>(

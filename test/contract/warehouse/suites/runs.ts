@@ -75,6 +75,30 @@ export function describeLedger(open: OpenWarehouse): void {
       expect(await runs.createOnce({ ...asked, runId: 'f' })).toMatchObject({ runId: 'e', state: 'queued' });
     });
 
+    it('G1: makes one run of the same work by two requests with one key at once, known when it has ended', async () => {
+      const { runs } = test().warehouse.ledger;
+      const asked = { ...request, requestKey: 'w' };
+      const key = { client: 'nightly', route: 'POST /trigger', key: 'k', bodySha256: 'aa' };
+      const ids = ['a', 'b'];
+      const made = await Promise.all(ids.map((runId) => runs.createOnce({ ...asked, runId }, ['w'], key)));
+      const { runId: madeId = '' } = (await runs.list({ limit: 2 })).runs[0] ?? {};
+      expect(made.map((each) => each?.runId)).toEqual(madeId === 'a' ? [undefined, 'a'] : ['b', undefined]);
+      // Another key comes to the same run while it has not ended.
+      const another = { ...key, key: 'l' };
+      expect(await runs.createOnce({ ...asked, runId: 'c' }, ['w'], another)).toMatchObject({ runId: madeId });
+      await runs.finish(reportOf('done', committedAtMs, madeId));
+      for (const each of [key, another]) {
+        expect(await runs.findKeyed(each)).toBe(madeId);
+        expect(await runs.createOnce({ ...asked, runId: 'd' }, ['w'], each)).toMatchObject({
+          runId: madeId,
+          state: 'done',
+        });
+      }
+      const other = { ...key, bodySha256: 'bb' };
+      await expect(runs.createOnce({ ...asked, runId: 'e' }, ['w'], other)).rejects.toThrow(KeyReusedError);
+      expect(await runs.createOnce({ ...asked, runId: 'f' }, ['w'])).toBeUndefined();
+    });
+
     it('makes one run of two requests with one key at the same time, and refuses the key for another body', async () => {
       const { runs } = test().warehouse.ledger;
       const key = { client: 'nightly', route: 'POST /runs', key: 'k', bodySha256: 'aa' };
