@@ -56,7 +56,7 @@ export async function workHere<T>(
     work.onRunEnded?.(runId);
     await alerts.noteRunEnd(runId);
   };
-  const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages }) : undefined;
+  const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages, alerts }) : undefined;
   const ticks = scheduler === undefined ? {} : { ticks: scheduler };
   const workers = await app.startWorkers({ ...work, outages, onRunEnded, ...ticks });
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);

@@ -10,21 +10,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { loadConfig } from '../../config/load.ts';
-import { commandsOffered, flagsOffered } from '../support/built-cli.ts';
+import { expectCommand } from '../support/built-cli.ts';
 import { manifestFaults } from '../support/kubernetes.ts';
 
 const run = promisify(execFile);
 const installed = '/usr/local/bin/wellsync';
-
-/** Expects the words to be a command of wellsync with flags that it has. */
-async function expectCommand(words: readonly string[]): Promise<void> {
-  const firstFlag = words.findIndex((word) => word.startsWith('--'));
-  const command = firstFlag === -1 ? words : words.slice(0, firstFlag);
-  expect(await commandsOffered()).toContain(command[0]);
-  const offered = await flagsOffered(...command);
-  const flags = words.filter((word) => word.startsWith('--'));
-  expect(flags.filter((flag) => ![...offered, '--quiet'].includes(flag))).toEqual([]);
-}
 
 /** In MB: `640M` and `640Mi`. */
 function megabytes(text: string): number {

@@ -4,6 +4,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { alertCodes } from '../../src/core/alerts/alert.ts';
 import { metrics } from '../../src/core/metrics/metrics.ts';
 
 const partsOfHistograms = Object.entries(metrics)
@@ -79,6 +80,10 @@ describe('deploy/prometheus', () => {
     const scrape: unknown = parse(readFileSync('deploy/prometheus/scrape.yml', 'utf8'));
     expect(scrape).toMatchObject({ scrape_configs: [{ job_name: 'wellsync', honor_labels: true }] });
   });
+});
+
+test.each(alertCodes)('an alert of the code %s has its paragraph in the runbook', (code) => {
+  expect(readFileSync('docs/operating.md', 'utf8')).toContain(`\n### ${code}\n\n`);
 });
 
 describe('deploy/grafana', () => {

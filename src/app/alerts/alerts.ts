@@ -3,11 +3,14 @@
  * (docs/design.md section 11). Nothing here fails a run.
  */
 import type { Logger } from 'pino';
-import { type Look, lookAtLevel, lookAtRun } from '../../core/alerts/alert.ts';
+import { type Look, lookAtLevel, lookAtRun, lookAtSchedule } from '../../core/alerts/alert.ts';
+import { overdueTick } from '../../core/schedule/due.ts';
 import type { AlertStore } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
+import type { StoredSchedule } from '../../warehouse/port/schedules.ts';
 import type { App } from '../app.ts';
 import { staleWells } from '../requests/well-states.ts';
+import { readSchedule, type TickSource } from '../schedules/schedule.ts';
 import { serviceIdentityOf } from '../service-settings.ts';
 import { sendAlert, sendHeartbeat } from './send-alert.ts';
 
@@ -46,6 +49,25 @@ export class Alerts {
       await this.#send();
       await sleep(lookEveryMs, { signal, ref: false }).catch(() => undefined);
     }
+  }
+
+  /** Looks at the schedules of the ledger as they were read after `atMs`. */
+  async noteSchedules(schedules: readonly StoredSchedule[], ticksOf: TickSource, atMs: number): Promise<void> {
+    if (!this.#hasReceiver) return;
+    await this.#quietly(async (store) => {
+      for (const look of schedules.flatMap((each) => this.#lookAt(each, ticksOf, atMs) ?? [])) await store.note(look);
+    });
+  }
+
+  /** Undefined for a schedule of another version, which has processes of its own. */
+  #lookAt(stored: StoredSchedule, ticksOf: TickSource, atMs: number): Look | undefined {
+    const definition = readSchedule(stored)?.definition;
+    if (definition === undefined) return undefined;
+    const { name, lastTick, paused, sinceMs } = stored;
+    const taken = { sinceMs: Math.max(sinceMs, lastTick?.dueMs ?? 0), nowMs: atMs };
+    const overdueMs = overdueTick(ticksOf(definition), taken);
+    const state = { name, job: definition.job, service: this.#service, isPaused: paused !== undefined };
+    return lookAtSchedule({ ...state, overdueMs, lastTick }, atMs);
   }
 
   /** What waits when a process ends, such as a night by cron. */

@@ -6,6 +6,7 @@ import { decideUnit } from '../../core/run/retry-decision.ts';
 import type { NextTick } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/schedules.ts';
+import type { Alerts } from '../alerts/alerts.ts';
 import type { App } from '../app.ts';
 import { applySchedules, keepInQueue, refusalOf } from './apply-schedules.ts';
 import { cronTicks, scheduleOf, type TickSource } from './schedule.ts';
@@ -15,6 +16,7 @@ export interface SchedulerOptions {
   readonly app: App;
   readonly log: Logger;
   readonly outages: OutageRecord;
+  readonly alerts: Alerts;
   /** By default those of the crons; tests set others. */
   readonly ticksOf?: TickSource;
   /** Between two looks for ticks that the queue has lost, and for schedules that other hosts have written. */
@@ -28,14 +30,16 @@ export class Scheduler {
   readonly #app: App;
   readonly #log: Logger;
   readonly #outages: OutageRecord;
+  readonly #alerts: Alerts;
   readonly #ticksOf: TickSource;
   readonly #lookEveryMs: number;
   #told: string | undefined;
 
-  constructor({ app, log, outages, ticksOf = cronTicks, lookEveryMs = 30_000 }: SchedulerOptions) {
+  constructor({ app, log, outages, alerts, ticksOf = cronTicks, lookEveryMs = 30_000 }: SchedulerOptions) {
     this.#app = app;
     this.#log = log;
     this.#outages = outages;
+    this.#alerts = alerts;
     this.#ticksOf = ticksOf;
     this.#lookEveryMs = lookEveryMs;
   }
@@ -61,9 +65,12 @@ export class Scheduler {
       try {
         if (!isApplied) await this.#apply();
         isApplied = true;
+        const readAtMs = Date.now();
         const { revision, schedules } = await this.#app.ledger.schedules.read();
         if (revision === undefined) return;
         await keepInQueue(this.#app, schedules, this.next);
+        // Before the ticks are taken, so that one that is late is told of, and then over.
+        await this.#alerts.noteSchedules(schedules, this.#ticksOf, readAtMs);
         for (const schedule of schedules) await this.#take(schedule, Date.now());
       } catch (error) {
         if (!signal.aborted && decideUnit(error) !== 'hand-back') this.#noteFault(error);

@@ -4,6 +4,7 @@ import { Access } from '../../app/access/access.ts';
 import { type App, createApp } from '../../app/app.ts';
 import { chunkQueues } from '../../app/chunk-queues.ts';
 import { checkBeforeWorking } from '../../app/preflight.ts';
+import { watchSchedules } from '../../app/schedules/watch-schedules.ts';
 import { readerFor, type Serving, servingOf } from '../../app/serving.ts';
 import { workerReport } from '../../app/views/worker-report.ts';
 import { workHere } from '../../app/worker-host.ts';
@@ -53,7 +54,10 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
     const standing = { isStanding: true, keepsFeed: true };
     await workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
   } else {
-    await serveUntil(new AbortController().signal);
+    await using watchApp = createApp(config, appOptions);
+    const ending = new AbortController();
+    if (!serving.isBesideWorker) void watchSchedules(watchApp, log, ending.signal);
+    await serveUntil(new AbortController().signal).finally(() => ending.abort());
   }
   return exitCodes.done;
 }

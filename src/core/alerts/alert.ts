@@ -1,6 +1,18 @@
 /** What raises an alert, and what ends it (docs/design.md section 11). Pure. */
 import { exceptionsOf, type JobDescription } from '../run/job-description.ts';
+import type { Fault } from '../base/errors.ts';
 import type { RunReport } from '../run/run.ts';
+
+/** Each has its paragraph in docs/operating.md. */
+export const alertCodes = [
+  'run-failed',
+  'exceptions',
+  'schedule-missed',
+  'schedule-failed',
+  'stale-wells',
+  'service-hold',
+] as const;
+export type AlertCode = (typeof alertCodes)[number];
 
 /** One alert is open for each cause. */
 export interface Cause {
@@ -9,7 +21,7 @@ export interface Cause {
   /** Name of the schedule that requested the run; null for one by hand or by cron. */
   readonly schedule: string | null;
   readonly service: string | null;
-  /** `run-failed` or the code of the fault, `exceptions`, `stale-wells`, `service-hold`. */
+  /** One of {@link alertCodes}, or the code of the fault of a run that failed. */
   readonly code: string;
 }
 
@@ -40,14 +52,15 @@ export function lookAtRun(
   const { runId, job: name, state, service = null, finishedAtMs } = report;
   if (state !== 'done' && state !== 'failed') return undefined;
   const schedule = scheduleOf(actor);
-  const troubleOf = (code: string, message: string): Trouble => ({
+  const troubleOf = (code: Fault['code'], message: string): Trouble => ({
     cause: { job: name, schedule, service, code },
     message,
     runId,
   });
   const scope = JSON.stringify([name, schedule, service]);
   if (state === 'failed') {
-    const { code = 'run-failed', message } = report.stopped ?? {};
+    const unnamed: AlertCode = 'run-failed';
+    const { code = unnamed, message } = report.stopped ?? {};
     const reason = message ?? `${report.units.failed} of ${report.units.total} units failed`;
     return { scope, atMs: finishedAtMs, troubles: [troubleOf(code, `${name} failed: ${reason}`)] };
   }
@@ -62,7 +75,7 @@ export function lookAtRun(
 
 /** A level that is too high, or not: stale wells, a hold of the service. */
 export function lookAtLevel(
-  code: string,
+  code: AlertCode,
   level: { readonly service: string; readonly value: number; readonly most: number; readonly message: string },
   atMs: number,
 ): Look {
@@ -73,6 +86,38 @@ export function lookAtLevel(
     atMs,
     troubles: value > most ? [{ cause, message, runId: null }] : [],
   };
+}
+
+export interface ScheduleState {
+  readonly name: string;
+  readonly job: string;
+  readonly service: string;
+  readonly isPaused: boolean;
+  /** A tick that nobody has taken although it was to be, milliseconds since 1970. */
+  readonly overdueMs: number | undefined;
+  readonly lastTick: { readonly dueMs: number; readonly outcome: string; readonly words?: string } | undefined;
+}
+
+/**
+ * What the ledger says of a schedule at an instant before it was read; undefined for a tick that was skipped, which tells
+ * neither good nor bad. A paused one is somebody's will.
+ */
+export function lookAtSchedule(state: ScheduleState, atMs: number): Look | undefined {
+  const { name, job, service, isPaused, overdueMs, lastTick } = state;
+  const found = (code: AlertCode, message: string): Look => ({
+    scope: JSON.stringify(['schedule', name, service]),
+    atMs,
+    troubles: [{ cause: { job, schedule: name, service, code }, message, runId: null }],
+  });
+  const missed = (dueMs: number): Look =>
+    found('schedule-missed', `${name} was due at ${new Date(dueMs).toISOString()}, and no worker took it in time`);
+  const well = { ...found('schedule-missed', ''), troubles: [] };
+  if (isPaused) return well;
+  if (overdueMs !== undefined) return missed(overdueMs);
+  if (lastTick?.outcome === 'skipped') return undefined;
+  if (lastTick?.outcome === 'missed') return missed(lastTick.dueMs);
+  if (lastTick?.outcome !== 'failed') return well;
+  return found('schedule-failed', `${name} could not start its run: ${lastTick.words ?? 'no reason is known'}`);
 }
 
 /** A run of a schedule has `schedule/NAME@HOST` as its actor. */

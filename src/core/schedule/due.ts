@@ -15,6 +15,11 @@ export interface DueTick {
   readonly isMissed: boolean;
 }
 
+/** The last tick after `sinceMs` that nobody has taken although it was to be, milliseconds since 1970. */
+export function overdueTick(ticks: Ticks, { sinceMs, nowMs }: { readonly sinceMs: number; readonly nowMs: number }) {
+  return ticks.latest(sinceMs, nowMs - inTimeMs);
+}
+
 /** The last tick after `sinceMs`, if one is due; those before it have been overtaken. */
 export function dueTick(
   ticks: Ticks,

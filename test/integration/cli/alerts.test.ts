@@ -1,42 +1,12 @@
 /** The life of an alert, over processes that come and go and a receiver that is away at first. */
 import { createHmac } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { startReceiver } from '../../support/alert-receiver.ts';
 import { cliHome } from '../../support/cli.ts';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 
-interface Call {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-async function startReceiver() {
-  const calls: Call[] = [];
-  const state = { status: 503 };
-  const server = createServer((request, response) => {
-    void text(request).then((body) => {
-      calls.push({ path: request.url ?? '', headers: request.headers, body });
-      response.writeHead(request.url === '/beat' ? 200 : state.status).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    url,
-    state,
-    calls,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
 test('G10: a failed night is told once when the receiver is back, signed, and again when it is over', async () => {
-  await using receiver = await startReceiver();
+  await using receiver = await startReceiver(503);
   await using server = await startWithTenDays({ requiredToken: 'right' });
   const config = (folder: string): string =>
     `alerts: { url: '${receiver.url}/hook?key=hidden-key', secretFile: ${folder}, heartbeatUrl: '${receiver.url}/beat' }\n`;

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../../config/load.ts';
+import { Alerts } from '../../../src/app/alerts/alerts.ts';
 import { type App, createApp } from '../../../src/app/app.ts';
 import { chunkQueues } from '../../../src/app/chunk-queues.ts';
 import { applySchedules } from '../../../src/app/schedules/apply-schedules.ts';
@@ -12,6 +13,7 @@ import { takeTick } from '../../../src/app/schedules/take-tick.ts';
 import { workHere } from '../../../src/app/worker-host.ts';
 import type { Ticks } from '../../../src/core/schedule/ticks.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
+import { startReceiver } from '../../support/alert-receiver.ts';
 import { type CliHome, cliHome } from '../../support/cli.ts';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 
@@ -130,7 +132,15 @@ describe('a schedule', () => {
     const outages = new OutageJournal(log);
     await applySchedules(app);
     const [one, other] = [1, 2].map(
-      () => new Scheduler({ app, log, outages, ticksOf: () => every(1_000), lookEveryMs: 600_000 }),
+      () =>
+        new Scheduler({
+          app,
+          log,
+          outages,
+          alerts: new Alerts(app, log),
+          ticksOf: () => every(1_000),
+          lookEveryMs: 600_000,
+        }),
     );
     const ending = new AbortController();
     await workHere({ app, queues: chunkQueues, log }, async () => {
@@ -207,6 +217,49 @@ describe('a schedule', () => {
       words: expect.stringMatching(/for the same work has not ended$/),
     });
     expect(app.lines.filter((line) => line.includes('a schedule was skipped'))).toHaveLength(3);
+  });
+
+  test('that nobody takes, or that cannot start, is told of once over restarts, and again when it is over', async () => {
+    await using receiver = await startReceiver();
+    await using server = await startWithTenDays();
+    const entries = { nightly: exported('0 * * * *', ', catchUp: none') };
+    const config = `alerts: { url: '${receiver.url}' }\n${configOf(1, entries)}`;
+    await using home = await cliHome(server.url, { config });
+    await using app = loggedApp(home);
+    const ticksOf = () => every(3_600_000);
+    await applySchedules(app);
+    /** As a process does it that starts, looks, and ends. */
+    const look = async (nowMs: number): Promise<void> => {
+      const alerts = new Alerts(app, logOf(app.lines));
+      await alerts.noteSchedules((await app.ledger.schedules.read()).schedules, ticksOf, nowMs);
+      await alerts.sendLast();
+    };
+    const take = async (nowMs: number): Promise<void> => {
+      const { schedules } = await app.ledger.schedules.read();
+      for (const each of schedules) {
+        await takeTick(scheduleOf(each), { app, log: logOf(app.lines), ticksOf }, nowMs);
+      }
+    };
+    const told = () =>
+      receiver.calls.map(({ body }) =>
+        z.object({ kind: z.string(), cause: z.object({ code: z.string() }) }).parse(JSON.parse(body)),
+      );
+    const dueMs = (Math.floor(Date.now() / 3_600_000) + 1) * 3_600_000;
+    await look(dueMs + 60_000);
+    expect(told()).toEqual([]);
+    await look(dueMs + 600_000);
+    await take(dueMs + 610_000);
+    await look(dueMs + 620_000);
+    expect(told()).toEqual([{ kind: 'raised', cause: { code: 'schedule-missed' } }]);
+    await take(dueMs + 3_600_000);
+    await look(dueMs + 3_610_000);
+    await look(dueMs + 3_605_000);
+    expect(told().slice(1)).toEqual([{ kind: 'over', cause: { code: 'schedule-missed' } }]);
+    const cause = { job: 'export daily-production', schedule: 'nightly' };
+    expect(JSON.parse(receiver.calls[0]?.body ?? '')).toMatchObject({
+      cause,
+      message: `nightly was due at ${new Date(dueMs).toISOString()}, and no worker took it in time`,
+    });
   });
 
   test('G1: whose worker died before its run was made has that run, and one that cannot start says why', async () => {

@@ -1,0 +1,32 @@
+/** A receiver of alerts, which refuses them while `state.status` is no success. */
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+interface Call {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export async function startReceiver(status = 200) {
+  const calls: Call[] = [];
+  const state = { status };
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      calls.push({ path: request.url ?? '', headers: request.headers, body });
+      response.writeHead(request.url === '/beat' ? 200 : state.status).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    state,
+    calls,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
