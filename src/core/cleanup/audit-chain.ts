@@ -65,15 +65,16 @@ export function chain(head: AuditHead, entries: readonly AuditEntry[], hashOf: H
   let { rows, hash } = head;
   return entries.map((entry) => {
     rows += 1;
-    const linked = { ...withoutHalves(entry), seq: rows, previousHash: hash };
+    const linked = { ...entry, words: withoutHalves(entry.words), seq: rows, previousHash: hash, hash };
     hash = hashOf(canonicalText(linked));
-    return { ...linked, hash };
+    linked.hash = hash;
+    return linked;
   });
 }
 
 /** Replaces lone surrogates: a database does not return them unchanged. */
-function withoutHalves(entry: AuditEntry): AuditEntry {
-  return { ...entry, words: entry.words?.replaceAll(/\p{Surrogate}/gu, '\uFFFD') ?? null };
+function withoutHalves(words: string | null): string | null {
+  return words?.toWellFormed() ?? null;
 }
 
 const noKeptHash = 'or a later one is another than it was: no row has the hash that was kept';

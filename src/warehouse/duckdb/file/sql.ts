@@ -1,5 +1,5 @@
 /** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
-import type { DuckDBConnection, DuckDBMaterializedResult, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBMaterializedResult, DuckDBValue, Json } from '@duckdb/node-api';
 import { jsonText as jsonOf } from '../../sql/json-text.ts';
 import { jsonValue } from '../query/json-value.ts';
 
@@ -45,13 +45,11 @@ export async function readRows<T extends object>(
 ): Promise<readonly T[]> {
   const result = await runStatement(connection, sql, values);
   const names = result.deduplicatedColumnNames();
-  const rows: object[] = [];
+  const rows: T[] = [];
   for (let index = 0; index < result.chunkCount; index += 1) {
-    for (const row of result.getChunk(index).convertRows(jsonValue)) {
-      rows.push(Object.fromEntries(names.map((name, column) => [name, row[column]])));
-    }
+    for (const row of rowsOf(result.getChunk(index), names)) rows.push(row as T);
   }
-  return rows as unknown as readonly T[];
+  return rows;
 }
 
 /** Streams the rows of a statement, valid during its transaction; few are in memory at one time. */
@@ -61,7 +59,18 @@ export async function* streamRows<T extends object>(
   values: DuckDBValue[] = [],
 ): AsyncGenerator<T> {
   const result = await connection.stream(sql, values);
-  for await (const rows of result.yieldConvertedRowObjects(jsonValue)) yield* rows as unknown as readonly T[];
+  const names = result.deduplicatedColumnNames();
+  for await (const chunk of result) yield* rowsOf(chunk, names) as readonly T[];
+}
+
+/** The rows of a chunk as objects. The library makes an array of each row first, and a pair of each value. */
+function rowsOf(chunk: DuckDBDataChunk, names: readonly string[]): readonly object[] {
+  const columns = names.map((name, index) => ({ name, vector: chunk.getColumnVector(index) }));
+  return Array.from({ length: chunk.rowCount }, (_, place) => {
+    const row: Record<string, Json> = {};
+    for (const { name, vector } of columns) row[name] = jsonValue(vector.getItem(place), vector.type, jsonValue);
+    return row;
+  });
 }
 
 /**

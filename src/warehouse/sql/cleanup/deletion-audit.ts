@@ -1,5 +1,5 @@
 /** Rows of the deletion audit: appending to the chain, and verifying it. */
-import { createHash } from 'node:crypto';
+import { hash as hashWith } from 'node:crypto';
 import {
   chain,
   ChainCheck,
@@ -17,7 +17,7 @@ import type { SqlColumns, SqlDatabase, SqlSession } from '../session.ts';
 import { takeTurn } from '../writer-turn.ts';
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hashWith('sha256', text);
 }
 
 /** Appends entries to the chain. Writers of the audit take turns, which keeps the chain in order. */

@@ -44,9 +44,10 @@ async function begin(
   }
   const open = await readOpenTargets(session, runId, plan.planId, units);
   const before = await readBefore(session, runId, plan.planId, units);
+  const noting = { ...plan, runId, atMs };
   await appendEntries(
     session,
-    open.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'intent' })),
+    open.map((target) => entryOf(noting, 'intent', target)),
   );
   return open.map((target) => ({
     ...target,
@@ -157,9 +158,10 @@ async function conclude(
   const gone = open.flatMap(({ target, conclusion }) => (endsTimeSeries(target, conclusion) ? [target] : []));
   await endDeletedTimeSeries(session, gone, { runId, atMs });
   const undone = withdrawn.flatMap((unit) => targets.get(unit) ?? []);
+  const noting = { ...plan, runId, atMs };
   await appendEntries(session, [
-    ...open.map(({ target, conclusion }) => entryOf(plan, { ...target, ...conclusion, runId, atMs, event: 'outcome' })),
-    ...undone.map((target) => entryOf(plan, { ...target, runId, atMs, event: 'withdrawn' })),
+    ...open.map(({ target, conclusion }) => entryOf(noting, 'outcome', target, conclusion)),
+    ...undone.map((target) => entryOf(noting, 'withdrawn', target)),
   ]);
   return outcomes;
 }
@@ -172,7 +174,7 @@ async function closeFailed(session: SqlSession, runId: string, atMs: number): Pr
   await takeTurn(session, 'audit');
   const plan = await planOfAudit(session, runId);
   if (plan === undefined) return;
-  const rows = await session.rows<DeletionTarget & { readonly unit: number; readonly words: string | null }>(
+  const rows = await session.rows<OpenTarget & { readonly words: string | null }>(
     `SELECT u.unit, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId",
        coalesce(u.fault->>'message', 'cancelled before its outcome was known') AS words
      FROM run_unit u JOIN cleanup_target t ON t.plan_id = $2 AND t.ordinal = u.unit
@@ -186,18 +188,18 @@ async function closeFailed(session: SqlSession, runId: string, atMs: number): Pr
   );
   await appendEntries(
     session,
-    rows.map((row) => entryOf(plan, { ...row, runId, atMs, event: 'outcome', outcome: 'failed' })),
+    rows.map((row) => entryOf({ ...plan, runId, atMs }, 'outcome', row, { outcome: 'failed', words: row.words })),
   );
 }
 
-type AuditFields = DeletionTarget &
-  Pick<AuditEntry, 'unit' | 'runId' | 'atMs' | 'event'> &
-  Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
+/** What all entries of one transaction have. */
+type Noting = PlanOfAudit & Pick<AuditEntry, 'runId' | 'atMs'>;
+type Result = Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
 
-function entryOf(plan: PlanOfAudit, fields: AuditFields): AuditEntry {
-  const { atMs, event, runId, unit, kind, ownerId, sourceId } = fields;
-  const { outcome = null, answer = null, words = null, verification = null } = fields;
-  return { atMs, event, runId, unit, kind, ownerId, sourceId, outcome, answer, words, verification, ...plan };
+function entryOf(noting: Noting, event: AuditEvent, target: OpenTarget, result: Result = {}): AuditEntry {
+  const { unit, kind, ownerId, sourceId } = target;
+  const { outcome = null, answer = null, words = null, verification = null } = result;
+  return { ...noting, event, unit, kind, ownerId, sourceId, outcome, answer, words, verification };
 }
 
 const listedColumns: QueryResult['columns'] = [
