@@ -57,7 +57,8 @@ export async function openService(
       limiter,
       secrets: knownSecrets,
       onSent,
-      onRetry: ({ error, ...fields }) => log.debug({ ...fields, because: error.message }, 'a request is tried again'),
+      onRetry: ({ error, about, ...fields }, own = log) =>
+        own.debug({ ...about, ...fields, because: error.message }, 'a request is tried again'),
       onUndeclaredStatus: warnOnce(log),
     },
   );
@@ -66,12 +67,12 @@ export async function openService(
 }
 
 /** A service may end every well's pages with a 204: one line for each status and method is enough. */
-function warnOnce(log: Logger): (request: string, status: number) => void {
+function warnOnce(log: Logger): (request: string, status: number, own: Logger | undefined) => void {
   const told = new Set<string>();
-  return (request, status) => {
+  return (request, status, own = log) => {
     const kind = `${request.split(' ')[0]} ${status}`;
     if (told.has(kind)) return;
     told.add(kind);
-    log.warn({ request, status }, `an answer with status ${status} was taken, where only 200 is declared`);
+    own.warn({ request, status }, `an answer with status ${status} was taken, where only 200 is declared`);
   };
 }

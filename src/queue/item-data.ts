@@ -54,6 +54,14 @@ function isShort(text: unknown): boolean {
   return typeof text !== 'string' || text.length <= mostPayloadBytes;
 }
 
+/** Whose work an item is, for the log; nothing of a foreign one. */
+export function workOf(data: unknown): { readonly runId?: string; readonly chunk?: number } {
+  const { data: found } = runItemSchema.extend({ chunk: wholeNumber.exactOptional() }).safeParse(data);
+  if (found === undefined) return {};
+  const { runId: id, chunk } = found;
+  return { runId: id, ...(chunk === undefined ? {} : { chunk }) };
+}
+
 const longestIdShown = 80;
 
 /** An id in a log line: of a foreign item it may be of any length. */

@@ -15,7 +15,15 @@ import { type ChunkDecision, decideUnit } from '../core/run/retry-decision.ts';
 import { sleep } from '../timers/sleep.ts';
 import { lockFaultOf, retryDelayMs, translate, troubledMs, TryAgainError } from './item-verdict.ts';
 import { itemOf, type ChunkItemData } from './chunk-item-data.ts';
-import { checkedData, chunkItemSchema, ForeignItemError, ItemWorker, runItemSchema, shownId } from './item-data.ts';
+import {
+  checkedData,
+  chunkItemSchema,
+  ForeignItemError,
+  ItemWorker,
+  runItemSchema,
+  shownId,
+  workOf,
+} from './item-data.ts';
 import { runsQueueName, ticksQueueName, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
 import { laneName, lanesOf, queueName, type QueueAddress } from './queue-names.ts';
 import { connectRedis, type RedisHandle } from './redis/connection.ts';
@@ -175,15 +183,15 @@ class QueueWorkers implements RunningWorkers {
       worker.on('stalled', (id) => this.#log.warn({ item: shownId(id) }, 'an item lost its worker and starts again'));
       worker.on('failed', (job, error) => {
         if (error instanceof TryAgainError || redisOutage(error) !== undefined) return;
-        this.#logGivenUp(job?.id, error);
+        this.#logGivenUp(job, error);
       });
     }
   }
 
-  #logGivenUp(id: string | undefined, error: Error): void {
-    const item = shownId(id);
-    if (error instanceof ForeignItemError) this.#log.error({ item, because: error.message }, 'an item was given up');
-    else this.#log.error({ item, err: error }, 'an item was given up');
+  #logGivenUp(job: QueueJob | undefined, error: Error): void {
+    const log = this.#log.child({ item: shownId(job?.id), ...workOf(job?.data) });
+    if (error instanceof ForeignItemError) log.error({ because: error.message }, 'an item was given up');
+    else log.error({ err: error }, 'an item was given up');
   }
 
   /** A lock that was lost in an outage needs no line: the item starts again, or another worker has it (G1). */

@@ -14,7 +14,7 @@ import {
   type UnitDecision,
 } from '../core/run/retry-decision.ts';
 import type { ChunkItem, ChunkQueueName, RunQueue, UnitReading } from '../queue/port.ts';
-import { deadLetterUnits } from './dead-letters.ts';
+import { deadLetterUnits, targetField } from './dead-letters.ts';
 import type { Advance, AnyJob, JobContext, UnsettledUnit } from './job.ts';
 import { workItem } from './item-work.ts';
 import { ReadingReport } from './reading-report.ts';
@@ -23,6 +23,14 @@ import { WorkGate } from './work-gate.ts';
 
 /** The parts of our own that work needs besides Redis, without which it does not begin. */
 const neededParts = ['warehouse', 'disk', 'files'] as const;
+
+/** An item that is worked. */
+interface ChunkWork {
+  readonly item: ChunkItem;
+  readonly job: AnyJob;
+  /** Names run, job and chunk in each line. */
+  readonly log: Logger;
+}
 
 export class ChunkWorker {
   readonly #context: JobContext;
@@ -60,6 +68,7 @@ export class ChunkWorker {
     if (run === undefined) return { kind: 'settled' };
     if (isFinished(run.state)) return this.#endChunk(item);
     const job = this.#jobOf(run.job);
+    const log = this.#log.child({ ...item, job: run.job });
     if (await this.#isStopRequested(item.runId)) return this.#endChunk(item);
     await using lease = job.isExclusive === true ? await this.#queue.lease(item, signal) : undefined;
     const units = await this.#ledger.runs.openUnits(item.runId, item.chunk);
@@ -80,7 +89,7 @@ export class ChunkWorker {
     const left = await workItem(item, units, {
       starts: this.#queue.starts,
       gate: this.#gate,
-      onSingly: (deaths) => this.#log.warn({ ...item, deaths, units: units.length }, 'units are worked one by one'),
+      onSingly: (deaths) => log.warn({ deaths, units: units.length }, 'units are worked one by one'),
       work: async (some, noteProgress) => {
         const advanced = async (advance: Advance): Promise<void> => {
           await Promise.all([tries.advanced(advance), noteProgress()]);
@@ -88,14 +97,14 @@ export class ChunkWorker {
         const settled = async (outcomes: readonly UnitOutcome[]): Promise<void> => {
           await Promise.all([this.#queue.progress.settle(item.runId, outcomes), noteProgress()]);
         };
-        const service = this.#context.service.forRun(item.runId);
+        const service = this.#context.service.forRun(item.runId, log);
         return job
           .work({ ...chunk, units: some, advanced, settled }, { ...this.#context, service })
           .catch((error: unknown) => some.map((unit) => ({ unit, error })));
       },
     });
     if (left.length < units.length || tries.count === 0) await this.#noteUp(job.queue);
-    return await this.#decide(item, job.queue, Math.max(1, tries.count), left);
+    return await this.#decide({ item, job, log }, Math.max(1, tries.count), left);
   }
 
   #jobOf(name: string): AnyJob {
@@ -121,12 +130,8 @@ export class ChunkWorker {
     return tries;
   }
 
-  async #decide(
-    item: ChunkItem,
-    queueName: ChunkQueueName,
-    attempt: number,
-    left: readonly UnsettledUnit[],
-  ): Promise<ChunkDecision> {
+  async #decide(work: ChunkWork, attempt: number, left: readonly UnsettledUnit[]): Promise<ChunkDecision> {
+    const { item } = work;
     const leftWith = (verdict: UnitDecision): readonly UnsettledUnit[] =>
       left.filter((entry) => decideUnit(entry.error) === verdict);
     const stopping = leftWith('stop-run');
@@ -134,38 +139,36 @@ export class ChunkWorker {
     if (stop !== undefined)
       await this.#queue.progress.requestStop(item.runId, { kind: 'stop', fault: faultOf(stop.error) });
     // The others of the chunk were not tried: they end with the rest of the run.
-    await this.#deadLetter(item, firstWithEach(stopping));
-    await this.#deadLetter(item, leftWith('dead-letter'));
+    await this.#deadLetter(work, firstWithEach(stopping));
+    await this.#deadLetter(work, leftWith('dead-letter'));
     if (await this.#isStopRequested(item.runId)) return this.#endChunk(item);
     if (leftWith('hand-back').length > 0) return { kind: 'hand-back' };
     const blocked = left.map(({ error }) => error).find((error) => error instanceof BlockedError);
-    if (blocked !== undefined) return this.#wait(item, blocked);
+    if (blocked !== undefined) return this.#wait(work, blocked);
 
-    return this.#decideRest(item, queueName, attempt, left);
+    return this.#decideRest(work, attempt, left);
   }
 
   /** The decision on units that failed in a way that may pass. */
-  async #decideRest(
-    item: ChunkItem,
-    queueName: ChunkQueueName,
-    attempt: number,
-    left: readonly UnsettledUnit[],
-  ): Promise<ChunkDecision> {
+  async #decideRest(work: ChunkWork, attempt: number, left: readonly UnsettledUnit[]): Promise<ChunkDecision> {
+    const { item, job, log } = work;
     const again = left.filter(({ error }) => decideUnit(error) === 'try-again');
     const errors = again.map(({ error }) => error).filter((error) => error instanceof Error);
     const part = outageOfUnits(left.map(({ error }) => error));
     const [first] = errors;
     const message = faultOf(first).message;
     if (part !== undefined) this.#outages.down(part, message);
-    const downForMs = part === undefined ? undefined : await this.#queue.noteDown(queueName, part);
+    const downForMs = part === undefined ? undefined : await this.#queue.noteDown(job.queue, part);
     const verdict = decideChunk({ errors, attempt, downForMs, policy: this.#retry, jitter: this.#random() });
     if (verdict === undefined) {
-      await this.#deadLetter(item, again);
+      await this.#deadLetter(work, again);
       return this.#endChunk(item);
     }
     if (verdict.kind === 'settled') return this.#endChunk(item);
     const level = verdict.kind === 'hold' ? 'debug' : 'warn';
-    this.#log[level]({ ...item, attempt, units: again.length, verdict, because: message }, 'units are tried again');
+    const [only, ...others] = again;
+    const named = only === undefined || others.length > 0 ? {} : targetField(job, only.unit);
+    log[level]({ ...named, attempt, units: again.length, verdict, because: message }, 'units are tried again');
     return verdict;
   }
 
@@ -174,13 +177,13 @@ export class ChunkWorker {
     await this.#queue.noteUp(queueName);
   }
 
-  #wait(item: ChunkItem, { message, delayMs }: BlockedError): ChunkDecision {
-    this.#log.info({ ...item, delayMs, because: message }, 'the chunk waits');
+  #wait({ log }: ChunkWork, { message, delayMs }: BlockedError): ChunkDecision {
+    log.info({ delayMs, because: message }, 'the chunk waits');
     return { kind: 'wait', delayMs };
   }
 
-  async #deadLetter(item: ChunkItem, entries: readonly UnsettledUnit[]): Promise<void> {
-    await deadLetterUnits(item, entries, { ledger: this.#ledger, queue: this.#queue, log: this.#log });
+  async #deadLetter({ item, job, log }: ChunkWork, entries: readonly UnsettledUnit[]): Promise<void> {
+    await deadLetterUnits(item, entries, { job, ledger: this.#ledger, queue: this.#queue, log });
   }
 
   async #endChunk(item: ChunkItem): Promise<ChunkDecision> {

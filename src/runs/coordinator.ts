@@ -84,10 +84,8 @@ export class Coordinator {
       if (decideUnit(error) === 'hand-back') throw error;
       if (isPassing(error)) return this.#hold(runId, error);
       const isBug = !(error instanceof WellsyncError);
-      this.#log[isBug ? 'error' : 'warn'](
-        { runId, ...(isBug ? { err: error } : faultOf(error)) },
-        'the run cannot go on',
-      );
+      const log = await this.#logOf(runId);
+      log[isBug ? 'error' : 'warn'](isBug ? { err: error } : faultOf(error), 'the run cannot go on');
       return this.#end(runId, faultOf(error));
     }
   }
@@ -99,8 +97,10 @@ export class Coordinator {
     this.#heldSinceMs.set(runId, sinceMs);
     const part = outagePartOf(error);
     const fault = faultOf(error);
-    if (part === undefined) this.#log.warn({ runId, because: fault.message }, 'a look at the run did not succeed');
-    else this.#outages.down(part, fault.message);
+    if (part === undefined) {
+      (await this.#logOf(runId)).warn({ because: fault.message }, 'a look at the run did not succeed');
+    }
+    if (part !== undefined) this.#outages.down(part, fault.message);
     if (now - sinceMs >= this.#options.maxHoldMs) return this.#end(runId, fault);
     return { kind: 'again', delayMs: holdDelayMs(now - sinceMs) };
   }
@@ -151,7 +151,7 @@ export class Coordinator {
       const units = await this.#plan(run, job, signal);
       if (units === undefined) return again();
       await this.#ledger.runs.savePlan(runId, units, this.#now());
-      this.#log.info({ runId, job: run.job, units: units.length }, 'planned');
+      this.#logOfRun(run).info({ units: units.length }, 'planned');
     } else {
       await this.#ledger.runs.resume(runId);
     }
@@ -170,14 +170,12 @@ export class Coordinator {
   }
 
   /** Leaves a plan whose run or worker is to stop: a plan writes nothing. Undefined when the run is to stop. */
-  async #plan(
-    { runId, params }: RunRecord,
-    job: AnyJob,
-    workerSignal: AbortSignal,
-  ): Promise<readonly PlannedUnit[] | undefined> {
+  async #plan(run: RunRecord, job: AnyJob, workerSignal: AbortSignal): Promise<readonly PlannedUnit[] | undefined> {
+    const { runId, params } = run;
     using stop = watchForStop(runId, { queue: this.#queue, workerSignal });
     try {
-      const context = { ...this.#context, service: this.#context.service.forRun(runId) };
+      const service = this.#context.service.forRun(runId, this.#logOfRun(run));
+      const context = { ...this.#context, service };
       return await orStopped(job.plan(params, context, runId), stop.signal);
     } catch (error) {
       if (!(error instanceof AbortedError) || !stop.signal.aborted || workerSignal.aborted) throw error;
@@ -202,10 +200,8 @@ export class Coordinator {
     const chunkStatuses = await this.#queue.chunkStatuses(runId);
     const gone = chunkStatuses.filter((entry) => entry.status === 'gone').map((entry) => entry.item);
     if (gone.length > 0 && progress.stopRequest === undefined) {
-      this.#log.warn(
-        { runId, chunks: gone.map((item) => item.chunk) },
-        'queue items were missing in Redis: added again',
-      );
+      const chunks = gone.map((item) => item.chunk);
+      (await this.#logOf(runId)).warn({ chunks }, 'queue items were missing in Redis: added again');
       await this.#queue.requeue(runId, gone);
     }
     for (const entry of chunkStatuses) {
@@ -215,7 +211,8 @@ export class Coordinator {
   }
 
   async #deadLetter(item: ChunkItem, reason: string): Promise<void> {
-    await deadLetterChunk(item, reason, { ledger: this.#ledger, queue: this.#queue, log: this.#log });
+    const log = (await this.#logOf(item.runId)).child({ chunk: item.chunk });
+    await deadLetterChunk(item, reason, { ledger: this.#ledger, queue: this.#queue, log });
   }
 
   async #finish(runId: string, stopRequest: StopRequest | undefined): Promise<Look> {
@@ -234,9 +231,20 @@ export class Coordinator {
       return again();
     }
     this.#outages.up('warehouse');
-    const { job, state, units, counts } = report;
-    this.#log.info({ runId, job, state, units, counts }, 'finished');
+    const { state, units, counts } = report;
+    this.#logOfRun(report).info({ state, units, counts }, 'finished');
     return { kind: 'finished' };
+  }
+
+  /** Names run and job in each line. */
+  #logOfRun({ runId, job }: Pick<RunRecord, 'runId' | 'job'>): Logger {
+    return this.#log.child({ runId, job });
+  }
+
+  /** Without the job where the ledger cannot be read. */
+  async #logOf(runId: string): Promise<Logger> {
+    const run = await this.#ledger.runs.readHead(runId).catch(() => undefined);
+    return run === undefined ? this.#log.child({ runId }) : this.#logOfRun(run);
   }
 
   async #runOf(runId: string): Promise<RunRecord> {

@@ -1,7 +1,8 @@
 /** Dead letters: units that end as failed, with the reason in the report; `runs retry` takes them up again. */
 import type { Logger } from 'pino';
 import { type Fault, faultOf, WellsyncError } from '../core/base/errors.ts';
-import type { UnitOutcome } from '../core/run/run.ts';
+import type { JobDescription } from '../core/run/job-description.ts';
+import type { PlannedUnit, UnitOutcome } from '../core/run/run.ts';
 import type { ChunkItem, RunQueue } from '../queue/port.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { UnsettledUnit } from './job.ts';
@@ -9,19 +10,25 @@ import type { UnsettledUnit } from './job.ts';
 interface DeadLetterContext {
   readonly ledger: Pick<Ledger, 'runs'>;
   readonly queue: Pick<RunQueue, 'progress'>;
+  /** Names run, job and chunk in each line. */
   readonly log: Logger;
+}
+
+/** The target of a unit in a line of the log, and under the name of what it is where that is one word: `well`. */
+export function targetField({ units: { one } }: Pick<JobDescription, 'units'>, { target }: PlannedUnit) {
+  return { target, ...(one === 'well' ? { well: target } : {}) };
 }
 
 /** Fails these units of a chunk, each with its error. A bug of wellsync is logged with its stack. */
 export async function deadLetterUnits(
-  { runId, ...item }: ChunkItem,
+  { runId }: ChunkItem,
   entries: readonly UnsettledUnit[],
-  context: DeadLetterContext,
+  context: DeadLetterContext & { readonly job: Pick<JobDescription, 'units'> },
 ): Promise<void> {
   if (entries.length === 0) return;
   for (const { unit, error } of entries) {
     const isBug = !(error instanceof WellsyncError);
-    const fields = { runId, ...item, target: unit.target, ...(isBug ? { err: error } : faultOf(error)) };
+    const fields = { ...targetField(context.job, unit), ...(isBug ? { err: error } : faultOf(error)) };
     context.log[isBug ? 'error' : 'warn'](fields, 'failed');
   }
   await settleFailed(
@@ -37,7 +44,7 @@ export async function deadLetterChunk(
   reason: string,
   context: DeadLetterContext,
 ): Promise<void> {
-  context.log.error({ runId, chunk, reason }, 'the queue gave a chunk up');
+  context.log.error({ reason }, 'the queue gave a chunk up');
   const units = await context.ledger.runs.openUnits(runId, chunk);
   const fault: Fault = {
     code: 'given-up',

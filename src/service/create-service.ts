@@ -10,7 +10,7 @@ import { createDailyProductionReader, type PageFetch } from './daily-production-
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
 import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
-import { RequestLayer, type ServiceDependencies } from './request-layer.ts';
+import { RequestLayer, type RequestOptions, type ServiceDependencies } from './request-layer.ts';
 import { parseBaseUrl, type ServiceSettings } from './settings.ts';
 import { createTokenSource } from './token-source.ts';
 
@@ -42,19 +42,20 @@ export function createProductionDataService(
   return callsOver(layer, { baseUrl: exchange.baseUrl, secrets, now, close });
 }
 
-/** The calls of the service, all for one run or for none. */
+/** The calls of the service, all for the work of one run or for none. */
 function callsOver(
   layer: RequestLayer,
   shared: Pick<ProductionDataService, 'baseUrl' | 'close'> & { readonly secrets: Secrets; readonly now: () => number },
-  runId?: string,
+  work: Pick<RequestOptions, 'runId' | 'log'> = {},
 ): ProductionDataService {
   const { baseUrl, secrets, now, close } = shared;
-  const call: RequestLayer['call'] = async (request, read, options) => layer.call(request, read, { ...options, runId });
+  const call: RequestLayer['call'] = async (request, read, options) =>
+    layer.call(request, read, { ...options, ...work });
 
   const fetchPage: PageFetch = async (query, take, options = {}) => {
     const read = pageReader({ limit: query.limit, mostRecords: options.mostRecords }, take);
-    const request = get('daily-production', `${paths.dailyProduction(query.uwi)}${queryOf(query)}`);
-    return call({ ...request, keepsArray: true }, read, options);
+    const path = `${paths.dailyProduction(query.uwi)}${queryOf(query)}`;
+    return call({ ...get('daily-production', path, { well: query.uwi }), keepsArray: true }, read, options);
   };
 
   const fetchDailyProductionPage: ProductionDataService['fetchDailyProductionPage'] = async (query, options) =>
@@ -63,19 +64,23 @@ function callsOver(
 
   return {
     ...pages,
-    forRun: (id) => callsOver(layer, shared, id),
+    forRun: (runId, log) => callsOver(layer, shared, { runId, log }),
     readDailyProduction: createDailyProductionReader(fetchPage, secrets),
     probe: async (request, options) => probeService(pages, request, { ...options, now }),
     fetchTimeSeries: async (equipment, options) =>
-      call(get('time-series', paths.timeSeries(equipment)), readTimeSeries, options),
+      call(get('time-series', paths.timeSeries(equipment), { equipment }), readTimeSeries, options),
     deleteTimeSeries: async (equipment, sourceId, options) =>
-      call(remove('delete-time-series', paths.timeSeriesRecord(equipment, sourceId)), readDeletion, options),
+      call(
+        remove('delete-time-series', paths.timeSeriesRecord(equipment, sourceId), { equipment }),
+        readDeletion,
+        options,
+      ),
     deleteMicroStrings: async (well, options) =>
-      call(remove('delete-micro-strings', paths.microStrings(well)), readDeletion, options),
+      call(remove('delete-micro-strings', paths.microStrings(well), { well }), readDeletion, options),
     deleteWellbores: async (well, options) =>
-      call(remove('delete-wellbores', paths.wellbores(well)), readDeletion, options),
+      call(remove('delete-wellbores', paths.wellbores(well), { well }), readDeletion, options),
     fetchWell: async (sourceId, options) =>
-      call({ ...get('well', paths.well(sourceId)), accept: accept.well }, readWell, options),
+      call({ ...get('well', paths.well(sourceId), { well: sourceId }), accept: accept.well }, readWell, options),
     upsertNetworkPipes: async (body, options) =>
       call(
         { method: 'POST', endpoint: 'network-pipes', path: paths.networkPipes(), accept: accept.json, body },
@@ -100,12 +105,14 @@ function createTokenExchange(tokenUrl: string, settings: ServiceSettings, secret
 
 type DailyProductionQuery = Parameters<ProductionDataService['fetchDailyProductionPage']>[0];
 
-function get(endpoint: string, path: string): ServiceRequest {
-  return { method: 'GET', endpoint, path, accept: accept.json };
+type About = NonNullable<ServiceRequest['about']>;
+
+function get(endpoint: string, path: string, about: About): ServiceRequest {
+  return { method: 'GET', endpoint, path, about, accept: accept.json };
 }
 
-function remove(endpoint: string, path: string): ServiceRequest {
-  return { method: 'DELETE', endpoint, path, accept: accept.json };
+function remove(endpoint: string, path: string, about: About): ServiceRequest {
+  return { method: 'DELETE', endpoint, path, about, accept: accept.json };
 }
 
 /** Query of docs/interface.md section 4.1. All four parameters are optional; undefined ones are omitted. */

@@ -19,6 +19,8 @@ export interface ServiceRequest {
   /** Path below the base address, with its query. */
   readonly path: string;
   readonly accept: string;
+  /** What it asks about, for the log: `well` or `equipment`. */
+  readonly about?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Content type of the body; JSON by default. */
   readonly contentType?: string;

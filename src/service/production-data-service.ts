@@ -1,4 +1,5 @@
 /** The port to the Production Data Service (docs/interface.md section 4). */
+import type { Logger } from 'pino';
 import type { TransientError } from '../core/base/errors.ts';
 import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
@@ -60,8 +61,11 @@ export interface ProductionDataService {
   /** Base address without user info, fit for messages. */
   readonly baseUrl: string;
 
-  /** The same client for the requests of a run: runs share the limits towards the service fairly. */
-  forRun(runId: string): ProductionDataService;
+  /**
+   * The same client for the requests of a run: runs share the limits towards the service fairly. What it tells of them goes
+   * to the log of their work.
+   */
+  forRun(runId: string, log?: Logger): ProductionDataService;
 
   /**
    * One page of docs/interface.md section 4.1, its records unchecked. Times are sent as ISO date-times in UTC. An

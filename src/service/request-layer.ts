@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
+import type { Logger } from 'pino';
 import { AbortedError, RateLimitedError, TransientError, WellsyncError } from '../core/base/errors.ts';
 import { Secrets } from '../core/base/secrets.ts';
 import { nextDelay, type RequestRetryPolicy } from '../core/base/retry-timing.ts';
@@ -18,6 +19,7 @@ import type { TokenSource } from './token-source.ts';
 export interface Retry {
   /** Method and path. */
   readonly request: string;
+  readonly about: ServiceRequest['about'];
   /** The attempt that failed, from 1. */
   readonly attempt: number;
   readonly delayMs: number;
@@ -43,12 +45,12 @@ export interface ServiceDependencies {
   readonly secrets?: Secrets;
   /** Waits `delayMs`. Rejects when the signal aborts. */
   readonly sleep?: (delayMs: number, signal: AbortSignal) => Promise<unknown>;
-  /** Called before each pause. */
-  readonly onRetry?: (retry: Retry) => void;
+  /** Called before each pause, with the log of the work that the call is for. */
+  readonly onRetry?: (retry: Retry, log: Logger | undefined) => void;
   /** Called for each request once it has ended. */
   readonly onSent?: (sent: SentRequest) => void;
   /** Called for each accepted answer with another 2xx than the declared 200. */
-  readonly onUndeclaredStatus?: (request: string, status: number) => void;
+  readonly onUndeclaredStatus?: (request: string, status: number, log: Logger | undefined) => void;
 }
 
 export interface RequestOptions extends CallOptions {
@@ -56,6 +58,8 @@ export interface RequestOptions extends CallOptions {
   readonly onAnswer?: (status: number) => void;
   /** The run whose share of the limits it uses. */
   readonly runId?: string | undefined;
+  /** That of the work that it is for. */
+  readonly log?: Logger | undefined;
 }
 
 /** Reads the value of a call from an accepted answer, whose place is closed behind it. Throws when it holds none. */
@@ -110,7 +114,8 @@ export class RequestLayer {
         }
         const delayMs = this.#delayBeforeNext(error, attempt, budget);
         if (delayMs === undefined || !(error instanceof TransientError)) throw error;
-        this.#dependencies.onRetry?.({ request: labelOf(request), attempt, delayMs, error });
+        const { about } = request;
+        this.#dependencies.onRetry?.({ request: labelOf(request), about, attempt, delayMs, error }, options.log);
         options.onRetry?.(error);
         await this.#waitBefore(delayMs, signal);
         budget.elapsedMs += delayMs;
@@ -129,7 +134,8 @@ export class RequestLayer {
     try {
       const sent = await this.#sendWithToken(place, request, budget, options);
       if (sent.error !== undefined) throw sent.error;
-      if (sent.answer.status !== 200) this.#dependencies.onUndeclaredStatus?.(sent.context.label, sent.answer.status);
+      const { status } = sent.answer;
+      if (status !== 200) this.#dependencies.onUndeclaredStatus?.(sent.context.label, status, options.log);
       if (request.keepsArray === true) await this.#pageTurn();
       return read(sent.answer, sent.context);
     } finally {
