@@ -1,5 +1,6 @@
 /** How a server stands to the workers of its warehouse (docs/design.md section 11). */
-import type { App } from './app.ts';
+import type { Config } from '../../config/schema.ts';
+import { type App, type AppOptions, createApp } from './app.ts';
 import { directReader, type LedgerReader, RationedReader } from './ledger-reader.ts';
 
 export interface Serving {
@@ -18,6 +19,14 @@ export async function servingOf(app: App, { mayWork }: { readonly mayWork: boole
   const listeners = mayWork ? await (await app.queue('prompt')).workers() : [];
   const works = mayWork && listeners.every(({ workers }) => workers === 0);
   return { works, isBesideWorker: !works };
+}
+
+/** A client waits no longer than this for a warehouse that another process holds, or that is down. */
+const mostWaitMs = 5_000;
+
+/** For the requests of a server: they fail soon where a part is away, and say which. */
+export function createServingApp(config: Config, options: Omit<AppOptions, 'lockWaitMs'> = {}): App {
+  return createApp(config, { ...options, lockWaitMs: Math.min(config.warehouse.lockWaitMs, mostWaitMs) });
 }
 
 export function readerFor({ isBesideWorker }: Serving): LedgerReader {

@@ -116,7 +116,7 @@ describe('no face knows a job by name', () => {
 
 describe('nothing below the faces names a command or a flag', () => {
   // They check flags of the command line, and name them: no face has given them other names yet.
-  const requests = /^src\/app\/requests\/(?:audit|cleanup|pipes|push|rejects)/;
+  const requests = /^src\/app\/requests\/(?:audit|cleanup-plan|cleanup-targets)\.ts$/;
 
   test('but gives an action, which each face words', () => {
     const below = filesOf(

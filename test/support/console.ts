@@ -7,6 +7,7 @@ import { Access } from '../../src/app/access/access.ts';
 import { hashOfToken } from '../../src/app/access/token.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { checkBeforeWorking } from '../../src/app/preflight.ts';
+import { createServingApp } from '../../src/app/serving.ts';
 import { directReader, type LedgerReader } from '../../src/app/ledger-reader.ts';
 import { workHere } from '../../src/app/worker-host.ts';
 import { type RunningConsole, startConsole } from '../../src/console/server.ts';
@@ -55,7 +56,7 @@ export async function startConsoleOf(
   const config = loadConfig({ environment: home.env });
   let settings: HttpSettings = { ...config.http, ...options.http };
   let passedMs = 0;
-  const app = createApp({ ...config, http: settings });
+  const app = createServingApp({ ...config, http: settings });
   await checkBeforeWorking(app);
   const access = new Access(
     () => settings,

@@ -23,7 +23,8 @@ export async function rejectsOfRun(
   const place = jobs.find((job) => job.name === name)?.rejectsPlace?.(params, runId);
   if (place === undefined) {
     throw new UsageError(`run ${runId} is no push: it has no rejects`, {
-      hint: `wellsync runs show ${runId} tells what became of its records.`,
+      hint: 'Its report tells what became of its records.',
+      action: { kind: 'show-run', runId },
     });
   }
   const log = await pipeFiles.rejects(place);

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
+import type { Config } from '../../../config/schema.ts';
 import { Access } from '../../app/access/access.ts';
-import { type App, createApp } from '../../app/app.ts';
+import { type App, type AppOptions, createApp } from '../../app/app.ts';
 import { chunkQueues } from '../../app/chunk-queues.ts';
 import { checkBeforeWorking } from '../../app/preflight.ts';
 import { watchSchedules } from '../../app/schedules/watch-schedules.ts';
-import { readerFor, type Serving, servingOf } from '../../app/serving.ts';
+import { createServingApp, readerFor, type Serving, servingOf } from '../../app/serving.ts';
 import { workerReport } from '../../app/views/worker-report.ts';
 import { workHere } from '../../app/worker-host.ts';
 import { startConsole } from '../../console/server.ts';
@@ -33,9 +34,9 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
   const access = new Access(() => ({ ...configOf(invocation).http, host: listenAt.host }));
   const log = createWorkerLog(config, output);
   const appOptions = { log, ...attendanceOf(output), tell: (message: string) => log.warn(message) };
-  // Requests fail at once where Redis is away; the workers beside them, with an app of their own, wait for it.
-  await using app = createApp(config, appOptions);
-  await checkBeforeWorking(app);
+  await checkParts(config, appOptions);
+  // Requests fail soon where a part is away; the workers beside them, with an app of their own, wait for it.
+  await using app = createServingApp(config, appOptions);
   using stop = listenForStop(exitCodes.failed);
   const serving = await servingOf(app, { mayWork: options.work });
   const serveUntil = async (lost: AbortSignal): Promise<void> => {
@@ -60,6 +61,12 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
     await serveUntil(new AbortController().signal).finally(() => ending.abort());
   }
   return exitCodes.done;
+}
+
+/** A server that starts with its host waits for its warehouse, as a worker does. */
+async function checkParts(config: Config, options: AppOptions): Promise<void> {
+  await using app = createApp(config, options);
+  await checkBeforeWorking(app);
 }
 
 /** As a worker does it: where the log is JSON lines, the announcement is one of them. */
