@@ -1,5 +1,6 @@
 /** The questions of a process to Redis for leave to send requests, and their answers. */
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { blockingCopy, type RedisHandle } from '../redis/connection.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceOutage } from '../../core/run/service-outage.ts';
@@ -144,6 +145,17 @@ export class Admission {
   /** Extends leases: `sure` ones, which cannot have expired, are added again where Redis has lost them. */
   async renew(sure: readonly string[], others: readonly string[]): Promise<void> {
     await this.#run(renew, [this.#keys.leases], [this.#limits.leaseMs, sure.length, ...sure, ...others]);
+  }
+
+  /**
+   * The leases of this process that Redis has and nobody here knows: a failover may lose that one was given back, and a
+   * question that is sent again over a new connection is answered without those that it was given at first.
+   */
+  async unknownLeases(isKnown: (token: string) => boolean): Promise<readonly string[]> {
+    const tokens = await this.#redis.zrange(this.#keys.leases, '0', '-1');
+    // Whoever was given one of them has it by now.
+    await nextTurn();
+    return tokens.filter((token) => token.startsWith(`${this.#process}.`) && !isKnown(token));
   }
 
   /** Records a Retry-After. Returns the hold that all workers are under now. */

@@ -98,10 +98,10 @@ export class SharedLimiter {
       onUp: () => this.#up(),
       stopping,
     });
-    this.#renewal = setInterval(() => this.#renew(), leaseMs / 3);
+    this.#renewal = setInterval(() => this.#reconcile(), leaseMs / 3);
     this.#renewal.unref();
-    // A failover of Redis may have lost the leases of requests that are under way.
-    redis.on('ready', () => this.#renew());
+    // A failover of Redis may have lost the leases of requests that are under way, and that others were given back.
+    redis.on('ready', () => this.#reconcile());
   }
 
   /**
@@ -208,6 +208,20 @@ export class SharedLimiter {
   #release(token: string): void {
     this.#leases.delete(token);
     this.#turnstile.release(token);
+  }
+
+  /** Makes the leases in Redis those of this process's requests. What does not reach Redis is done the next time. */
+  #reconcile(): void {
+    this.#renew();
+    if (this.#leases.size === 0 && !this.#turnstile.isWaiting) return;
+    this.#admission
+      .unknownLeases((token) => this.#leases.has(token))
+      .then(
+        (tokens) => {
+          for (const token of tokens) this.#turnstile.release(token);
+        },
+        () => undefined,
+      );
   }
 
   #renew(): void {

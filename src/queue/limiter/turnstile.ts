@@ -67,6 +67,10 @@ export class Turnstile {
     this.#events = events;
   }
 
+  get isWaiting(): boolean {
+    return this.#callers.size > 0;
+  }
+
   /** Takes a lease for a request of a run. Throws AbortedError when the signal aborts. */
   pass(runId: string, signal: AbortSignal): Promise<Leave> {
     if (signal.aborted) return Promise.reject(new AbortedError());

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
 import { createLimiter, type SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import { limitsKey } from '../../../src/queue/queue-names.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { limiterScene, never } from '../../support/limiters.ts';
 import { privateRedisLack, startPrivateRedis } from '../../support/redis.ts';
@@ -51,6 +52,28 @@ describe('leave to send a request', () => {
     await dead.close();
     (await alive.enter(never))();
     expect((await scene.nowMs()) - leasedAtMs).toBeGreaterThanOrEqual(300);
+  });
+
+  it('G7: the limiter frees a place again whose return a failover has lost, and no other', async () => {
+    await using scene = await limiterScene();
+    const [mine, other] = (await scene.limiters(2, { concurrency: 2, leaseMs: 1_500 })) as [
+      SharedLimiter,
+      SharedLimiter,
+    ];
+    const leaveOther = await other.enter(never);
+    const leave = await mine.enter(never);
+    const key = `${limitsKey(scene.address)}:leases`;
+    const before = await scene.redis.zrange(key, '0', '-1');
+    leave();
+    await expect.poll(() => scene.redis.zcard(key)).toBe(1);
+    // The next primary has the lease still.
+    const kept = new Set(await scene.redis.zrange(key, '0', '-1'));
+    const lost = before.filter((token) => !kept.has(token));
+    expect(lost).toHaveLength(1);
+    await scene.redis.zadd(key, (await scene.nowMs()) + 3_600_000, lost[0] ?? '');
+    (await mine.enter(never))();
+    await expect.poll(() => scene.redis.zrange(key, '0', '-1')).toEqual([...kept]);
+    leaveOther();
   });
 
   it('G9: a request longer than a lease keeps its place in the limiter', async () => {
