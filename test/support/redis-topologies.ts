@@ -33,7 +33,7 @@ class Started {
 }
 
 /** Asks until the answer is the one that is waited for. */
-async function until<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean, limitMs = 300_000): Promise<T> {
+export async function until<T>(ask: () => Promise<T>, isIt: (answer: T) => boolean, limitMs = 300_000): Promise<T> {
   const endMs = performance.now() + limitMs;
   for (;;) {
     const answer = await ask().catch((error: unknown) => {
@@ -72,7 +72,8 @@ async function startSentinel(primary: RedisNode, name: string): Promise<Sentinel
     `dir ${folder}`,
     `sentinel monitor ${name} ${primary.host} ${primary.port} 2`,
     `sentinel down-after-milliseconds ${name} 2000`,
-    `sentinel failover-timeout ${name} 10000`,
+    // A failover begins no earlier than twice this after the one before.
+    `sentinel failover-timeout ${name} 2000`,
     `sentinel parallel-syncs ${name} 1`,
   ];
   await writeFile(file, `${lines.join('\n')}\n`);

@@ -1,6 +1,6 @@
 /** Connections to Redis, of one kind whatever the topology. */
 import { UnreachableError } from '../../core/base/errors.ts';
-import { sleep } from '../../timers/sleep.ts';
+import { after, sleep } from '../../timers/sleep.ts';
 import { connectionFault, mayPassSoon } from './fault.ts';
 import { createClient, type RedisHandle, type RedisKind } from './options.ts';
 import { type RedisSettings, shownAddress } from './settings.ts';
@@ -10,6 +10,9 @@ export type { RedisHandle } from './options.ts';
 /** How long a command waits for a failover to end: that of Sentinel or of a cluster takes about five seconds. */
 const failoverMs = 10_000;
 const tryEveryMs = 250;
+
+/** A primary that hangs takes connections and says nothing: after this, whoever is the primary then is asked. */
+const greetingMs = 3_000;
 
 /**
  * Connects, or throws with the reason in one sentence. The connection of a command ends with its first fault; that of a
@@ -26,9 +29,11 @@ export async function connectRedis(settings: RedisSettings, kind: RedisKind): Pr
 }
 
 async function connectPrompt(settings: RedisSettings): Promise<RedisHandle> {
-  const untilMs = performance.now() + ('url' in settings ? 0 : failoverMs);
+  const mayFailOver = !('url' in settings);
+  const untilMs = performance.now() + (mayFailOver ? failoverMs : 0);
   for (;;) {
     const client = createClient(settings, 'prompt');
+    const limit = mayFailOver ? after(greetingMs, () => client.disconnect()) : undefined;
     // Without a listener ioredis prints the fault, which connect() also throws.
     let fault: unknown;
     const note = (error: unknown): unknown => (fault = error);
@@ -42,6 +47,8 @@ async function connectPrompt(settings: RedisSettings): Promise<RedisHandle> {
       const cause = fault ?? error;
       if (performance.now() >= untilMs || !mayPassSoon(cause)) throw unreachable(settings, cause);
       await sleep(tryEveryMs);
+    } finally {
+      limit?.cancel();
     }
   }
 }

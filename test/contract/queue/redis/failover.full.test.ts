@@ -1,24 +1,14 @@
 /** A queue whose Redis fails over: calls wait, and go on at the new primary, for the users of docs/redis.md. */
-import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
+import { connectRedis } from '../../../../src/queue/redis/connection.ts';
 import type { RedisSettings } from '../../../../src/queue/redis/settings.ts';
 import { createRunQueue } from '../../../../src/queue/run-queue.ts';
 import { privateRedisLack } from '../../../support/redis.ts';
-import { atNode, startClusterRedis, startSentinelRedis } from '../../../support/redis-topologies.ts';
+import { giveRights, redisPrefix as prefix, redisUser as user } from '../../../support/redis-rights.ts';
+import { startClusterRedis, startSentinelRedis } from '../../../support/redis-topologies.ts';
 
 const lack = privateRedisLack();
-const prefix = 'wellsync';
-const user = { username: 'wellsync', password: 'right-and-long' } as const;
-
-/** Gives servers the rights of docs/redis.md in the line that holds these words. */
-async function giveRights(urls: readonly string[], words: string): Promise<void> {
-  const lines = readFileSync('docs/redis.md', 'utf8').split('\n');
-  const line = lines.find((each) => each.startsWith('ACL SETUSER') && each.includes(words)) ?? '';
-  const [, ...rights] = line.replace('PASSWORD', user.password).split(' ');
-  for (const url of urls) await atNode({ url }, (redis) => redis.call('ACL', ...rights));
-}
-
 /** What a run leaves in Redis before and after `fail`: its item, and the units that were settled. */
 async function acrossFailover(redis: RedisSettings, fail: () => Promise<unknown>) {
   const queue = await createRunQueue({ redis, prefix, service: 's' }, 'lasting');
@@ -52,6 +42,9 @@ describe.skipIf(lack !== undefined)(`a queue${lack === undefined ? '' : ` (skipp
     const fail = async (): Promise<void> => {
       if (how === 'dies') await before.kill();
       else before.hang();
+      // As a command does that is called meanwhile.
+      const prompt = await connectRedis(redis, 'prompt');
+      prompt.disconnect();
       await sentinel.primaryAfter(before);
     };
     const atMs = performance.now();
