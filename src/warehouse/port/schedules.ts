@@ -59,7 +59,8 @@ export interface ScheduleStore {
   read(): Promise<StoredSchedules>;
   /**
    * Replaces the schedules, in one transaction: of two processes the higher revision stays. A schedule that keeps its name
-   * keeps pause and last tick; one that changes counts its ticks from `atMs`.
+   * keeps pause and last tick; one that changes counts its ticks from `atMs`. The first one makes the warehouse that of its
+   * service; throws UsageError for another one (G11).
    */
   apply(set: ScheduleSet, atMs: number): Promise<ScheduleApplication>;
   /** Pauses a schedule, or with `undefined` resumes it. Returns false for an unknown name. */

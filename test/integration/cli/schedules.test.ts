@@ -83,6 +83,16 @@ describe('wellsync schedules', () => {
     expect((await listed(home)).schedules[0]?.paused).toBeNull();
   });
 
+  test('G11: are bound to the service that they were applied for', async () => {
+    await using home = await cliHome('http://one.example', { config: configOf(1, { nightly: exported() }) });
+    expect((await home.here(['schedules', 'apply'])).code).toBe(0);
+    await home.write('wellsync.yaml', `service: { url: http://other.example }\n${configOf(2, { weekly: exported() })}`);
+    const env = { WELLSYNC_SERVICE_URL: 'http://other.example' };
+    const refused = await home.run(['schedules', 'apply'], { env });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(/one\.example.*other\.example/) });
+    expect(await listed(home)).toMatchObject({ revision: 1, schedules: [{ name: 'nightly' }] });
+  });
+
   test('refuses crons and zones that nobody means, and a cleanup that is no saved selection', async () => {
     const faults: readonly (readonly [entry: string, words: string])[] = [
       [exported('* 15 2 * * *'), 'must have five fields'],

@@ -1,5 +1,5 @@
 /**
- * Keeps a warehouse to its service, in the transactions that create a run, save a profile or save a plan (G11).
+ * Keeps a warehouse to its service, in the transactions that create a run, save a profile, a plan or schedules (G11).
  */
 import { UsageError } from '../../../core/base/errors.ts';
 import { normalAddress, shownService, type ServiceIdentity } from '../../../core/base/service-key.ts';

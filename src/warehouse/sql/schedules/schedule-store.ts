@@ -6,6 +6,7 @@ import type {
   TakenTick,
   TickOutcome,
 } from '../../port/schedules.ts';
+import { claimForService } from '../ownership/service-claim.ts';
 import { epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
 import { takeTurn } from '../writer-turn.ts';
 
@@ -19,6 +20,7 @@ export function createScheduleStore(database: SqlDatabase): ScheduleStore {
     apply: (set, atMs) =>
       database.transact(async (session) => {
         await takeTurn(session, 'request');
+        if (database.service !== undefined) await claimForService(session, database.service);
         return applySet(session, set, atMs);
       }),
     pause: (name, paused) =>

@@ -1,5 +1,6 @@
 /** Schedules by the port: revisions, pauses, and ticks that one process takes. */
 import { describe, expect, it } from 'vitest';
+import { serviceIdentity } from '../../../../src/core/base/service-key.ts';
 import type { ScheduleSet, TakenTick } from '../../../../src/warehouse/port/schedules.ts';
 import { committedAtMs } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
@@ -42,6 +43,18 @@ export function describeSchedules(open: OpenWarehouse): void {
         one.ledger.schedules.apply(set(2, nightly), at(0)),
       ]);
       expect(await store().read()).toMatchObject({ revision: 2, schedules: [{ name: 'nightly' }] });
+    });
+
+    it('G11: belong to the service of the first application, and those of another one change nothing', async () => {
+      const [one, other] = ['https://one.example', 'https://other.example'].map((address) =>
+        serviceIdentity(address, undefined),
+      );
+      const { ledger } = test().another(one);
+      expect(await ledger.schedules.apply(set(1, nightly), at(0))).toMatchObject({ kind: 'applied' });
+      expect((await ledger.ownership.read()).service).toBe('https://one.example');
+      const refused = test().another(other).ledger.schedules.apply(set(2, weekly), at(1));
+      await expect(refused).rejects.toThrow(/one\.example.*other\.example/);
+      expect(await store().read()).toMatchObject({ revision: 1, schedules: [nightly] });
     });
 
     it('keep their pause and their last tick, and count from now on where they changed', async () => {
