@@ -282,6 +282,7 @@ export const configSchema = z
         unitDays: keptDays.default(30),
         runDays: keptDays.default(400),
         rejectsDays: keptDays.default(90),
+        inboxDays: keptDays.default(90),
         historyDays: keptDays.optional(),
       })
       .prefault({}),

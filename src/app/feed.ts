@@ -1,8 +1,10 @@
 /** The feed: what it stands on by the configuration, and when it is published (docs/feed.md). */
 import path from 'node:path';
 import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
 import { AbortedError, TakenOverError, UsageError } from '../core/base/errors.ts';
 import { copyPrefix, removeLeftCopies } from '../files/left-copies.ts';
+import type { FileStore } from '../files/port.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { Published, PublisherParts } from '../warehouse/feed/publisher.ts';
 import type { VerifiedFeed } from '../warehouse/feed/verify.ts';
@@ -49,21 +51,13 @@ async function withParts<T>(
   signal: AbortSignal,
   work: (parts: PublisherParts) => Promise<T>,
 ): Promise<T> {
-  const { url, endpoint, region, pathStyle, format, maxMonths, keepHours } = config.feed;
-  if (url === undefined) {
-    throw new UsageError('feed.url is not set: there is no place for a feed', {
-      hint: 'Set feed.url or WELLSYNC_FEED_URL to a folder, or to s3://BUCKET/PREFIX.',
-    });
-  }
-  const { openStore } = await import('../files/open-store.ts');
+  const { format, maxMonths, keepHours } = config.feed;
   const { readFeedFile } = await import('../warehouse/duckdb/feed/feed-file.ts');
-  const folder = path.join(config.dataDir, 'spool');
-  await removeLeftCopies(folder, Date.now());
-  const { warehouseId, service } = await ledger.ownership.read();
-  const store = await openStore({ url, endpoint, region, pathStyle, setting: 'feed' }, (secret) =>
-    knownSecrets.addToken(secret),
-  );
+  const store = await openPlace(config);
   try {
+    const folder = path.join(config.dataDir, 'spool');
+    await removeLeftCopies(folder, Date.now());
+    const { warehouseId, service } = await ledger.ownership.read();
     return await work({
       place: store.under(signal),
       ledger: ledger.feed,
@@ -73,6 +67,29 @@ async function withParts<T>(
       settings: { format, maxMonths, keepHours, folder, filePrefix: copyPrefix, leaseMs, waitMs },
       now: Date.now,
     });
+  } finally {
+    store.close();
+  }
+}
+
+/** Throws UsageError without feed.url. */
+async function openPlace({ feed }: Pick<Config, 'feed'>): Promise<FileStore> {
+  const { url, endpoint, region, pathStyle } = feed;
+  if (url === undefined) {
+    throw new UsageError('feed.url is not set: there is no place for a feed', {
+      hint: 'Set feed.url or WELLSYNC_FEED_URL to a folder, or to s3://BUCKET/PREFIX.',
+    });
+  }
+  const { openStore } = await import('../files/open-store.ts');
+  return openStore({ url, endpoint, region, pathStyle, setting: 'feed' }, (secret) => knownSecrets.addToken(secret));
+}
+
+/** Writes, reads and removes a file where the feed lies; returns the address. Throws as the calls of FileStore do. */
+export async function checkFeedPlace(config: Pick<Config, 'feed'>): Promise<string> {
+  const { checkStore } = await import('../files/check-store.ts');
+  const store = await openPlace(config);
+  try {
+    return await checkStore(store);
   } finally {
     store.close();
   }

@@ -1,4 +1,4 @@
-/** Removes what was kept long enough: rows of the warehouse, files with rejected rows, and shared files (docs/retention.md). */
+/** Removes what was kept long enough: rows of the warehouse, and files with rejected rows, of the inbox and shared (docs/retention.md). */
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
@@ -6,12 +6,14 @@ import type { Config } from '../../config/schema.ts';
 import { networkPipesJobName, sharedFileOfPush } from '../../jobs/network-pipes/job.ts';
 import { AbortedError, TakenOverError } from '../core/base/errors.ts';
 import { DAY_MS } from '../core/time/window.ts';
+import { oldArrivals, removeArrival } from '../files/inbox/old-arrivals.ts';
 import type { NeededFiles } from '../files/shared-files.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { Pruned, RetentionBounds } from '../warehouse/port/retention.ts';
 import type { RunFilter } from '../warehouse/port/runs.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { App } from './app.ts';
+import { inboxFoldersOf } from './inbox/inbox-folders.ts';
 import { listedRuns } from './listed-runs.ts';
 
 /** How often a worker looks whether a day has passed since the last time. */
@@ -20,11 +22,22 @@ const lookEveryMs = 600_000;
 /** Numbers of what was, or would be, removed. */
 export interface PrunedAll extends Pruned {
   readonly rejectsFiles: number;
+  /** In `done/` of the inbox of this host. */
+  readonly inboxFiles: number;
   /** Of the files that several hosts share. */
   readonly sharedFiles: number;
 }
 
-const nothing: PrunedAll = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0, sharedFiles: 0 };
+const nothing: PrunedAll = {
+  units: 0,
+  plans: 0,
+  runs: 0,
+  pushes: 0,
+  history: 0,
+  rejectsFiles: 0,
+  inboxFiles: 0,
+  sharedFiles: 0,
+};
 
 function retentionBounds({ retention, push }: Config, nowMs: number): RetentionBounds {
   const before = (days: number): number => nowMs - days * DAY_MS;
@@ -40,8 +53,9 @@ function retentionBounds({ retention, push }: Config, nowMs: number): RetentionB
 export async function countPrunable(app: App, nowMs: number): Promise<PrunedAll> {
   const { config, ledger } = app;
   const rejectsFiles = (await oldRejects(config, nowMs)).length;
+  const inboxFiles = (await oldInboxFiles(config, nowMs)).length;
   const sharedFiles = (await removableShared(app, nowMs)).length;
-  return { ...(await ledger.retention.count(retentionBounds(config, nowMs))), rejectsFiles, sharedFiles };
+  return { ...(await ledger.retention.count(retentionBounds(config, nowMs))), rejectsFiles, inboxFiles, sharedFiles };
 }
 
 /** Removes it step by step, each in a short transaction, until nothing is left or the signal aborts. */
@@ -56,10 +70,11 @@ export async function prune(app: App, nowMs: number, signal?: AbortSignal): Prom
     const removed = await retention.step(bounds);
     if (removed === undefined) {
       const rejectsFiles = await removeRejects(config, nowMs);
+      const inboxFiles = await removeInboxFiles(config, nowMs, signal);
       const sharedFiles = await removeShared(app, nowMs, signal).catch(noneIfStopped);
-      if (sharedFiles === undefined) return { ...total, rejectsFiles };
+      if (sharedFiles === undefined) return { ...total, rejectsFiles, inboxFiles };
       await retention.notePruned(nowMs);
-      return { ...total, rejectsFiles, sharedFiles };
+      return { ...total, rejectsFiles, inboxFiles, sharedFiles };
     }
     total = sumOf(total, removed);
   }
@@ -149,6 +164,22 @@ async function oldRejects(config: Config, nowMs: number): Promise<readonly strin
     if (isOld) old.push(file);
   }
   return old;
+}
+
+async function removeInboxFiles(config: Config, nowMs: number, signal: AbortSignal | undefined): Promise<number> {
+  let removed = 0;
+  for (const folder of await oldInboxFiles(config, nowMs)) {
+    if (signal?.aborted === true) break;
+    await removeArrival(folder);
+    removed += 1;
+  }
+  return removed;
+}
+
+async function oldInboxFiles(config: Config, nowMs: number): Promise<readonly string[]> {
+  const beforeMs = nowMs - config.retention.inboxDays * DAY_MS;
+  const old = await Promise.all(inboxFoldersOf(config).map(({ root }) => oldArrivals(root, beforeMs)));
+  return old.flat();
 }
 
 export function rejectsFolderOf({ dataDir }: Pick<Config, 'dataDir'>): string {

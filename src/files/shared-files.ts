@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { BlockedError, PermanentError } from '../core/base/errors.ts';
 import type { SharedPlace } from '../core/base/shared-place.ts';
 import { DAY_MS } from '../core/time/window.ts';
+import { checkStore } from './check-store.ts';
 import { noneIfDamaged } from './file-faults.ts';
 import { removeLeftCopies } from './left-copies.ts';
 import { PartLog } from './part-log.ts';
@@ -88,18 +89,7 @@ export class SharedFiles {
   async check(): Promise<string> {
     const store = await this.#open();
     if ((await store.stat(placeName)) !== undefined && (await readPlaceId(store)) === undefined) throw damagedId(store);
-    const [name, text] = [`check/${randomUUID()}`, 'wellsync doctor'];
-    await store.write(name, Buffer.from(text));
-    const found = await store.read(name, text.length);
-    await store.remove(name);
-    if (String(found) === text && (await store.stat(name)) === undefined) return store.address;
-    throw new PermanentError(
-      'files-check',
-      `${store.address} does not give back what was written, or does not remove it`,
-      {
-        hint: 'wellsync needs a store in which a read sees the last write at once.',
-      },
-    );
+    return checkStore(store);
   }
 
   /**

@@ -1,16 +1,29 @@
-/** The place of the files that several hosts share, by writing, reading and removing one. */
+/** The places of the files that several hosts share, and of the feed, by writing, reading and removing one. */
 import type { Config } from '../../../config/schema.ts';
 import { createApp } from '../app.ts';
+import { checkFeedPlace } from '../feed.ts';
 import { checked, type Finding, ok } from './finding.ts';
 
 const lookAtFiles = { hint: 'See WELLSYNC_FILES_URL (or files.url), files.endpoint and the credentials.' };
 
-/** None without files.url. */
+const lookAtFeed = { hint: 'See WELLSYNC_FEED_URL (or feed.url), feed.endpoint and the credentials.' };
+
+/** One for files.url and one for feed.url, where they are set. */
 export async function checkFiles(config: Config): Promise<readonly Finding[]> {
-  if (config.files.url === undefined) return [];
-  const finding = await checked('files', lookAtFiles, async () => {
-    await using app = createApp(config);
-    return ok('files', `${await app.sharedFiles?.check()}: written, read and removed`);
-  });
-  return [finding];
+  const findings: Finding[] = [];
+  if (config.files.url !== undefined) {
+    const finding = await checked('files', lookAtFiles, async () => {
+      await using app = createApp(config);
+      return used('files', `${await app.sharedFiles?.check()}`);
+    });
+    findings.push(finding);
+  }
+  if (config.feed.url !== undefined) {
+    findings.push(await checked('feed', lookAtFeed, async () => used('feed', await checkFeedPlace(config))));
+  }
+  return findings;
+}
+
+function used(part: string, address: string): Finding {
+  return ok(part, `${address}: written, read and removed`);
 }

@@ -1,10 +1,10 @@
 /** The inbox of a worker, by the configuration. */
 import { hostname } from 'node:os';
-import path from 'node:path';
 import type { Logger } from 'pino';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { InboxFolder } from '../../files/inbox/inbox-folder.ts';
 import type { App } from '../app.ts';
+import { inboxFoldersOf } from './inbox-folders.ts';
 import { InboxWorker } from './inbox-worker.ts';
 
 /** The longest pause between two looks at a folder. */
@@ -15,15 +15,12 @@ const longestLookMs = 2_000;
  * Resolves when the work on files has been handed back.
  */
 export async function keepTaking(app: App, log: Logger, outages: OutageRecord, signal: AbortSignal): Promise<void> {
-  const { inbox, folder } = app.config;
-  if (inbox.folder === undefined) return;
-  const root = path.resolve(folder, inbox.folder);
-  const lookEveryMs = Math.min(longestLookMs, Math.max(50, inbox.settleMs / 2));
-  const workers = inbox.kinds.map(
-    (kind) =>
+  const lookEveryMs = Math.min(longestLookMs, Math.max(50, app.config.inbox.settleMs / 2));
+  const workers = inboxFoldersOf(app.config).map(
+    ({ kind, root }) =>
       new InboxWorker({
         app,
-        inbox: new InboxFolder(path.join(root, kind)),
+        inbox: new InboxFolder(root),
         actor: `inbox/${kind}@${hostname()}`,
         kind,
         log,

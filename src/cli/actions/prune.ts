@@ -30,6 +30,7 @@ const names: Readonly<Record<keyof PrunedAll, string>> = {
   pushes: 'rows of pushes',
   history: 'versions in the history',
   rejectsFiles: 'files with rejected rows',
+  inboxFiles: 'files of the inbox that are done',
   sharedFiles: 'shared files that no run needs',
 };
 

@@ -1,4 +1,5 @@
 /** `wellsync doctor`: each part is used, and every failed finding says what to do. */
+import { mkdir, readdir } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
@@ -133,6 +134,20 @@ describe('doctor', () => {
       status: 'failed',
       message: expect.stringContaining('cannot be written to'),
     });
+  });
+
+  test('uses the place of the feed, and tells one that takes no files', async () => {
+    await using home = await cliHome('http://127.0.0.1:1');
+    const feed = `${home.folder}/feed`;
+    await mkdir(feed);
+    const used = await examined(withEnv(home, { WELLSYNC_FEED_URL: feed }));
+    expect(used.of('feed')).toMatchObject({ status: 'ok', message: `${feed}: written, read and removed` });
+    const left = await readdir(feed, { recursive: true, withFileTypes: true });
+    expect(left.filter((entry) => entry.isFile())).toEqual([]);
+    const file = await home.write('no-folder', '');
+    const unusable = await examined(withEnv(home, { WELLSYNC_FEED_URL: file }));
+    expect(unusable.of('feed')).toMatchObject({ status: 'failed', message: expect.stringContaining(file) });
+    expect(unusable.code).toBe(5);
   });
 
   test('tells a configuration file that is missing, and the faults of one', async () => {

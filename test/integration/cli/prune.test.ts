@@ -10,7 +10,7 @@ import { januaryRows } from '../../support/testing-server-requests.ts';
 
 const uwi = 'W 1';
 const dayMs = 86_400_000;
-const nothing = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0, sharedFiles: 0 };
+const nothing = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0, inboxFiles: 0, sharedFiles: 0 };
 
 /** Makes the warehouse older, with everything in it, by statements of another program. */
 async function withFile(home: CliHome, ...statements: readonly string[]): Promise<void> {
@@ -93,4 +93,34 @@ test('is done once a day by itself, after a run', async () => {
   expect((await run()).code).toBe(0);
   const runs: unknown = JSON.parse((await home.here(['runs', 'list', '--json'])).stdout);
   expect(runs).toHaveLength(1);
+});
+
+test('removes files of the inbox that are done for long, and none that failed, is young or is not its own', async () => {
+  const config = 'inbox: { folder: inbox }\nretention: { inboxDays: 30 }\n';
+  await using server = await startTestingServer({ data: givenDaily([]) });
+  await using home = await cliHome(server.url, { config });
+  await home.here(['export', 'daily-production', '--uwi', uwi, '--inline']);
+  const arrived = async (folder: string, days: number): Promise<string> => {
+    await mkdir(`${home.folder}/inbox/${folder}`, { recursive: true });
+    await home.write(`inbox/${folder}/pipes.csv`, 'sourceId');
+    const report = await home.write(`inbox/${folder}/report.json`, '{}');
+    const then = (Date.now() - days * dayMs) / 1_000;
+    await utimes(report, then, then);
+    return `${home.folder}/inbox/${folder}`;
+  };
+  const old = await arrived('network-pipes/done/20260101000000000-0a1b2c3d', 31);
+  const kept = [
+    await arrived('network-pipes/done/20260102000000000-0a1b2c3d', 29),
+    await arrived('network-pipes/done/by hand', 31),
+    await arrived('network-pipes/failed/20260101000000000-0a1b2c3d', 31),
+    await arrived('network-pipes/working/20260101000000000-0a1b2c3d', 31),
+  ];
+  const plan = await arrived('cleanup/done/20260101000000000-0a1b2c3d', 31);
+  const json = async (...args: readonly string[]): Promise<unknown> =>
+    JSON.parse((await home.here([...args, '--json'])).stdout);
+  expect(await json('prune', '--dry-run')).toEqual({ ...nothing, inboxFiles: 2, dryRun: true });
+  expect(existsSync(old)).toBe(true);
+  expect(await json('prune')).toEqual({ ...nothing, inboxFiles: 2, dryRun: false });
+  expect([old, plan].map((folder) => existsSync(folder))).toEqual([false, false]);
+  expect(kept.map((folder) => existsSync(`${folder}/pipes.csv`))).toEqual(kept.map(() => true));
 });

@@ -1,0 +1,14 @@
+/** The folders of the inbox, by the configuration. */
+import path from 'node:path';
+import type { Config } from '../../../config/schema.ts';
+import type { InboxKind } from '../../core/inbox/arrival.ts';
+
+/** One for each kind, with its absolute path; none where the configuration names no folder. */
+export function inboxFoldersOf({
+  inbox,
+  folder,
+}: Pick<Config, 'inbox' | 'folder'>): ReadonlyArray<{ readonly kind: InboxKind; readonly root: string }> {
+  const root = inbox.folder;
+  if (root === undefined) return [];
+  return inbox.kinds.map((kind) => ({ kind, root: path.join(path.resolve(folder, root), kind) }));
+}
