@@ -65,9 +65,10 @@ async function endedFile(folder: string): Promise<EndedFile> {
   return { folder, names: names.filter((name) => name !== 'report.json'), report };
 }
 
-/** A home whose configuration names an inbox. */
-export function inboxHome(serviceUrl: string, settings = ''): Promise<CliHome> {
-  return cliHome(serviceUrl, { config: `inbox: { folder: inbox, settleMs: 100 }\n${settings}` });
+/** A home whose configuration names an inbox; `warehouseUrl` as in {@link cliHome}. */
+export function inboxHome(serviceUrl: string, warehouseUrl?: string): Promise<CliHome> {
+  const config = 'inbox: { folder: inbox, settleMs: 100 }\n';
+  return cliHome(serviceUrl, { config, ...(warehouseUrl === undefined ? {} : { warehouseUrl }) });
 }
 
 /** Works a home as `wellsync worker` does, until disposed. `lines`: what it logs. */
