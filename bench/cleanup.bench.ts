@@ -2,8 +2,9 @@
  * The cleanup of 10,000 time series records against a bare loop of DELETEs that also looks whether they are gone, with as
  * many requests at one time and one read of each piece of equipment. `wellsync cleanup --apply --inline` reads each piece
  * once before as well, asks the shared limits for every request, and adds the audit: each intent durable before its
- * request, each outcome after. The plan is made beforehand. Both sides count as whole commands.
- * WELLSYNC_BENCH_TARGETS sets the number of records.
+ * request, each outcome after. The plan is made beforehand. Both sides count as whole commands: at a service that answers
+ * at once, where only the work of the two counts, and at one that takes 5 ms. WELLSYNC_BENCH_TARGETS sets the number of
+ * records.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,11 @@ import { startService } from './support/service-process.ts';
 const targetCount = Number(process.env['WELLSYNC_BENCH_TARGETS'] ?? 10_000);
 const recordsEach = 10;
 const concurrency = 8;
-const field: AssetOrder = { equipment: targetCount / recordsEach, recordsEach };
+const equipment = targetCount / recordsEach;
+const services = [
+  { subject: 'cleanup', latencyMs: 0 },
+  { subject: 'cleanup, 5 ms', latencyMs: 5 },
+];
 
 const redisUrl = benchRedis();
 const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-bench-'));
@@ -29,13 +34,16 @@ try {
   await writeFile(targets, ['kind,well,equipment,source_id', ...targetLines()].join('\n'));
   const recorder = new Recorder();
   for (let round = 0; round < rounds; round += 1) {
-    const baseline = await bareLoop();
-    const subject = await cleanup(config, targets);
-    recorder.add(
-      'cleanup',
-      { unit: 'targets', baseline: 'DELETE and look' },
-      { baseline: { amount: targetCount, ...baseline }, subject: { amount: targetCount, ...subject } },
-    );
+    for (const { subject, latencyMs } of services) {
+      const field: AssetOrder = { equipment, recordsEach, latencyMs };
+      const bare = await bareLoop(field);
+      const ours = await cleanup(field, config, targets);
+      recorder.add(
+        subject,
+        { unit: 'targets', baseline: 'DELETE and look' },
+        { baseline: { amount: targetCount, ...bare }, subject: { amount: targetCount, ...ours } },
+      );
+    }
   }
   recorder.finish();
 } finally {
@@ -44,19 +52,19 @@ try {
 
 function targetLines(): readonly string[] {
   return Array.from({ length: targetCount }, (_, target) => {
-    const equipment = equipmentId(Math.floor(target / recordsEach));
-    return `time-series,,"${equipment}",${sourceId(target % recordsEach)}`;
+    const owner = equipmentId(Math.floor(target / recordsEach));
+    return `time-series,,"${owner}",${sourceId(target % recordsEach)}`;
   });
 }
 
-async function bareLoop(): Promise<CommandRun> {
+async function bareLoop(field: AssetOrder): Promise<CommandRun> {
   await service.tell(field);
-  const run = await runBare('bare-cleanup', [service.url, ...[field.equipment, recordsEach, concurrency].map(String)]);
+  const run = await runBare('bare-cleanup', [service.url, ...[equipment, recordsEach, concurrency].map(String)]);
   z.object({ deleted: z.literal(targetCount), left: z.literal(0) }).parse(JSON.parse(run.stdout));
   return run;
 }
 
-async function cleanup(config: string, targets: string): Promise<CommandRun> {
+async function cleanup(field: AssetOrder, config: string, targets: string): Promise<CommandRun> {
   await service.tell(field);
   const env = {
     WELLSYNC_CONFIG: config,

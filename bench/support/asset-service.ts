@@ -5,6 +5,8 @@ import { addressOf, answerJson, serve } from './service-process.ts';
 export interface AssetOrder {
   readonly equipment: number;
   readonly recordsEach: number;
+  /** How long each answer waits. */
+  readonly latencyMs: number;
 }
 
 export function equipmentId(index: number): string {
@@ -17,8 +19,10 @@ export function sourceId(record: number): string {
 
 /** Records by equipment, and in it by source id. */
 const records = new Map<string, Map<string, object>>();
+let latency = 0;
 
-function fill({ equipment, recordsEach }: AssetOrder): void {
+function fill({ equipment, recordsEach, latencyMs }: AssetOrder): void {
+  latency = latencyMs;
   records.clear();
   for (let index = 0; index < equipment; index += 1) {
     const of = Array.from({ length: recordsEach }, (_, record) => [sourceId(record), recordOf(index, record)] as const);
@@ -42,8 +46,12 @@ if (process.send !== undefined) {
     const [, , id = '', , record = ''] = addressOf(request).segments;
     const found = records.get(id);
     request.resume();
-    if (request.method === 'GET') answerJson(response, JSON.stringify([...(found?.values() ?? [])]));
-    else answerJson(response, found?.delete(record) === true ? '1' : '0');
+    const answer = (): void => {
+      if (request.method === 'GET') answerJson(response, JSON.stringify([...(found?.values() ?? [])]));
+      else answerJson(response, found?.delete(record) === true ? '1' : '0');
+    };
+    if (latency === 0) answer();
+    else setTimeout(answer, latency);
   });
   serve(server, fill);
 }
