@@ -19,11 +19,11 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/config ./config
 RUN ln -s /app/dist/src/cli/main.js /usr/local/bin/wellsync \
-  && install --directory --owner=node --group=node /data /files
+  && install --directory --owner=node --group=node /data /files /feed
 # By number, so that Kubernetes can see that it is not root.
 USER 1000
 ENV WELLSYNC_DATA_DIR=/data
-# All that is written lies in /data, /files and /tmp: the rest may be mounted read-only.
+# All that is written lies in /data, /files, /feed and /tmp: the rest may be mounted read-only.
 VOLUME /data
 ENTRYPOINT ["wellsync"]
 CMD ["worker"]
