@@ -10,6 +10,7 @@ import { type ServedInstallation, serveInstallation } from '../support/served-in
 import { UWI } from '../support/testing-server-requests.ts';
 
 const started = z.object({ runId: z.string(), isRepeat: z.boolean() });
+const commandOrFlag = /wellsync [a-z]|--[a-z]/;
 const waitForWork = { timeout: 60_000 };
 const token = 'operate';
 
@@ -88,9 +89,11 @@ describe('POST /api/v1/runs', () => {
     expect(JSON.stringify(problem)).toContain(place);
   });
 
-  test('a request that can only be a mistake is refused in the words of the command line', async () => {
+  test('a request that can only be a mistake is refused in words that name no command and no flag', async () => {
     for (const bounds of [{ from: 'yesterday' }, { from: '2024-02-01', to: '2024-01-01' }, { from: '2999-01-01' }]) {
-      expect(await answerOf(await start({ ...nightly, ...bounds }))).toMatchObject([400, { code: 'usage' }]);
+      const refused = await answerOf(await start({ ...nightly, ...bounds }));
+      expect(refused).toMatchObject([400, { code: 'usage' }]);
+      expect(JSON.stringify(refused)).not.toMatch(commandOrFlag);
     }
     expect(await answerOf(await start({ export: 'wells' }))).toMatchObject([
       400,
