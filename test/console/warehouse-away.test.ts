@@ -5,7 +5,7 @@ import { UWI } from '../support/testing-server-requests.ts';
 import { startHolder } from '../support/warehouse-processes.ts';
 
 test('G1: a DuckDB file that another program holds is 503 with its name, and what is sent again is done once', async () => {
-  await using served = await serveInstallation({ works: false, config: 'warehouse: { lockWaitMs: 300 }\n' });
+  await using served = await serveInstallation({ works: false, config: 'warehouse: { lockWaitMs: 50 }\n' });
   const { server, home } = served;
   const answerOf = async (path: string, how: Parameters<typeof server.ask>[1] = {}) => {
     const response = await server.ask(path, { token: 'operate', ...how });
