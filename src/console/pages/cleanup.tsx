@@ -1,0 +1,208 @@
+/** Cleanups: plans, their warnings, and the typed confirmation without which nothing is deleted (G6). */
+import type { JSX } from 'preact';
+import { targetText } from '../../core/cleanup/target.ts';
+import type { CleanupPlan } from '../../core/cleanup/plan.ts';
+import { counted, figure } from '../../core/base/text.ts';
+import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
+import { ActionForm, Choice, Field, type FormKeys } from './forms.tsx';
+import { type Frame, Page } from './frame.tsx';
+import { Empty, Facts, Figures, Name, Note, Panel, State, Table, Time } from './parts.tsx';
+
+interface CleanupProps {
+  readonly frame: Frame;
+  /** The newest first. */
+  readonly plans: readonly CleanupPlan[];
+  /** Undefined where the reader may not plan. */
+  readonly keys: FormKeys | undefined;
+}
+
+export function CleanupPage({ frame, plans, keys }: CleanupProps): JSX.Element {
+  return (
+    <Page {...frame} title="Cleanup" section="Cleanup">
+      <h1>Cleanup</h1>
+      {keys === undefined ? null : (
+        <Panel title="A new plan">
+          <p class="muted">
+            A plan reads what the service has of each target. Nothing is deleted before somebody with the role delete has
+            typed the number of targets.
+          </p>
+          <ActionForm action="/cleanup" keys={keys} layout="stack" isUpload>
+            <Field label="Targets: CSV with the header kind,well,equipment,source_id">
+              <input type="file" name="file" accept=".csv,text/csv" />
+            </Field>
+            <p class="muted">or</p>
+            <div class="actions">
+              <Choice
+                label="Kind"
+                name="kind"
+                value="time-series"
+                choices={[
+                  ['time-series', 'time series'],
+                  ['micro-strings', 'micro strings'],
+                  ['wellbores', 'wellbores'],
+                ]}
+              />
+              <Field label="Well or equipment id">
+                <input name="owner" autocomplete="off" />
+              </Field>
+              <Field label="Source id (of a time series)">
+                <input name="sourceId" autocomplete="off" />
+              </Field>
+            </div>
+            <button type="submit" class="first">
+              Make a plan
+            </button>
+          </ActionForm>
+        </Panel>
+      )}
+      <Panel title="Plans">
+        {plans.length === 0 ? (
+          <Empty title="No plan yet" />
+        ) : (
+          <Table
+            caption="Plans, the newest first"
+            columns={[
+              { title: 'Plan' },
+              { title: 'State' },
+              { title: 'Made' },
+              { title: 'Targets', isNumber: true },
+              { title: 'By', isWideOnly: true },
+            ]}
+            rows={plans.map((plan) => ({
+              key: plan.planId,
+              cells: [
+                <a class="id" href={`/cleanup/${encodeURIComponent(plan.planId)}`}>
+                  {plan.planId}
+                </a>,
+                <PlanStateMark plan={plan} />,
+                <Time ms={plan.createdAtMs} />,
+                figure(plan.counts.targets),
+                <Name>{plan.createdBy}</Name>,
+              ],
+            }))}
+          />
+        )}
+      </Panel>
+    </Page>
+  );
+}
+
+function PlanStateMark({ plan, isBadge = false }: { plan: CleanupPlan; isBadge?: boolean }): JSX.Element {
+  const state = planState(plan);
+  return <State tone={state === 'applied' ? 'good' : 'idle'} word={state} isBadge={isBadge} />;
+}
+
+interface PlanProps {
+  readonly frame: Frame;
+  readonly shown: ShownPlan;
+  /** What keeps the plan from being applied: it is old, over its limits, or made for another service. */
+  readonly refusal: string | undefined;
+  readonly warnings: readonly string[];
+  /** Undefined where the reader may not delete. */
+  readonly keys: FormKeys | undefined;
+}
+
+export function PlanPage({ frame, shown, refusal, warnings, keys }: PlanProps): JSX.Element {
+  const { plan, warned } = shown;
+  const { counts } = plan;
+  return (
+    <Page {...frame} title={`Plan ${plan.planId}`} section="Cleanup">
+      <div class="title">
+        <h1>Delete {counted(counts.targets, 'target')}</h1>
+        <PlanStateMark plan={plan} isBadge />
+      </div>
+      <Panel title="What would be deleted">
+        <Figures
+          figures={[
+            { name: 'time series', value: counts.timeSeries, remark: `of ${counted(counts.equipment, 'equipment id')}` },
+            { name: 'micro strings', value: counts.microStrings, remark: 'all of each well' },
+            { name: 'wellbores', value: counts.wellbores, remark: 'all of each well' },
+            { name: 'wells', value: counts.wells, remark: `of ${figure(counts.knownWells)} in the warehouse` },
+          ]}
+        />
+      </Panel>
+      {warnings.length === 0 ? null : (
+        <Note tone="warn" title="Warnings">
+          <ul class="list">
+            {warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </Note>
+      )}
+      {warned.length === 0 ? null : (
+        <Panel title="Targets that deserve a look">
+          <Table
+            caption="Targets with a warning"
+            columns={[{ title: 'Target' }, { title: 'At the service' }, { title: 'Produced on' }]}
+            rows={warned.map((target) => ({
+              key: String(target.ordinal),
+              cells: [<Name>{targetText(target)}</Name>, target.snapshot.state, target.producedOn ?? ''],
+            }))}
+          />
+        </Panel>
+      )}
+      <Apply plan={plan} refusal={refusal} keys={keys} />
+      <Panel title="About this plan">
+        <Facts
+          facts={[
+            ['Plan', <code>{plan.planId}</code>],
+            ['Service', <Name>{plan.serviceUrl}</Name>],
+            ['Made', [<Time ms={plan.createdAtMs} />, ' by ', <Name>{plan.createdBy}</Name>]],
+            ...(plan.selection === null ? [] : [['Selection', <Name>{plan.selection}</Name>] as const]),
+            [
+              'Every target',
+              <a href={`/cleanup/${encodeURIComponent(plan.planId)}/targets.csv`} download>
+                Download as CSV
+              </a>,
+            ],
+          ]}
+        />
+      </Panel>
+    </Page>
+  );
+}
+
+function Apply({ plan, refusal, keys }: Pick<PlanProps, 'refusal' | 'keys'> & { plan: CleanupPlan }): JSX.Element {
+  const { applied, counts, planId } = plan;
+  if (applied !== undefined) {
+    return (
+      <Note tone="good" title="Applied">
+        <p>
+          By <Name>{applied.by}</Name> at <Time ms={applied.atMs} />, in run{' '}
+          <a class="id" href={`/runs/${encodeURIComponent(applied.runId)}`}>
+            {applied.runId}
+          </a>
+          .
+        </p>
+      </Note>
+    );
+  }
+  if (refusal !== undefined) {
+    return (
+      <Note tone="bad" title="This plan cannot be applied">
+        <p>{refusal}</p>
+      </Note>
+    );
+  }
+  if (keys === undefined) {
+    return (
+      <Note tone="idle" title="Your role may not delete">
+        <p>Somebody with the role delete can apply this plan here.</p>
+      </Note>
+    );
+  }
+  return (
+    <Panel title="Delete them">
+      <p>A deletion cannot be undone at the service. Type the number of targets to confirm.</p>
+      <ActionForm action={`/cleanup/${encodeURIComponent(planId)}/apply`} keys={keys}>
+        <Field label={`Number of targets (${figure(counts.targets)})`}>
+          <input name="targets" inputMode="numeric" pattern="[0-9]+" required autocomplete="off" />
+        </Field>
+        <button type="submit" class="danger">
+          Delete {counted(counts.targets, 'target')}
+        </button>
+      </ActionForm>
+    </Panel>
+  );
+}

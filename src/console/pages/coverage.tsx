@@ -1,0 +1,224 @@
+/** How complete the warehouse is: a map of all wells by month, and the lists of wells that need a look. */
+import type { ComponentChildren, JSX } from 'preact';
+import { counted, figure } from '../../core/base/text.ts';
+import type { CoverageMap } from '../../app/coverage-map.ts';
+import type { StaleWell, UnknownWell } from '../../app/requests/well-states.ts';
+import { ActionButton, Field, type FormKeys } from './forms.tsx';
+import { type Frame, Page } from './frame.tsx';
+import { Empty, Figures, Name, Table, Time } from './parts.tsx';
+
+interface CoverageProps {
+  readonly frame: Frame;
+  readonly map: CoverageMap;
+  /** Undefined where the reader may not start runs. */
+  readonly keys: FormKeys | undefined;
+}
+
+export function CoveragePage({ frame, map, keys }: CoverageProps): JSX.Element {
+  const { wells, wellsWithHoles, days, firstMonth, lastMonth } = map;
+  if (firstMonth === undefined || lastMonth === undefined) {
+    return (
+      <Page {...frame} title="Coverage" section="Coverage">
+        <h1>Coverage</h1>
+        <section class="panel">
+          <Empty title="The warehouse knows no day of any well yet">
+            <p>
+              Export the first wells: <code>wellsync export daily-production --wells wells.csv</code>
+            </p>
+          </Empty>
+        </section>
+      </Page>
+    );
+  }
+  const asked = days.present + days.quarantined + days.missing + days.neverRead;
+  return (
+    <Page {...frame} title="Coverage" section="Coverage" scripts={['coverage.js']}>
+      <div class="title">
+        <h1>{headline(map, asked)}</h1>
+        <div class="actions">
+          {keys !== undefined && wellsWithHoles > 0 ? (
+            <ActionButton action="/coverage/gaps" keys={keys} label="Read just the gaps" kind="first" />
+          ) : null}
+          <a class="button" href="/coverage/stale">
+            Stale wells
+          </a>
+          <a class="button" href="/coverage/unknown">
+            Unknown wells
+          </a>
+        </div>
+      </div>
+      <section class="panel">
+        <Figures
+          figures={[
+            { name: 'days present', value: days.present, remark: shareText(days.present, asked) },
+            { name: 'missing in a read', value: days.missing, remark: shareText(days.missing, asked) },
+            { name: 'quarantined', value: days.quarantined, remark: shareText(days.quarantined, asked) },
+            { name: 'never read', value: days.neverRead, remark: shareText(days.neverRead, asked) },
+          ]}
+        />
+      </section>
+      <section class="panel">
+        <div class="panel-head">
+          <h2>Wells by month</h2>
+          <Legend />
+        </div>
+        <form method="get" action="/coverage/well" class="row">
+          <Field label="Go to a well">
+            <input name="uwi" placeholder="uwi" required autocomplete="off" />
+          </Field>
+          <button type="submit">Open</button>
+        </form>
+        <div
+          class="map"
+          id="map"
+          tabIndex={0}
+          role="application"
+          aria-label="Map of coverage: arrows move by month and well, Enter opens the well"
+          aria-describedby="cell"
+          data-wells={wells}
+          data-first={firstMonth.slice(0, 7)}
+          data-last={lastMonth.slice(0, 7)}
+        >
+          <canvas />
+          <div class="extent" />
+        </div>
+        <p id="cell" class="small muted" role="status">
+          Point at a month, or use the arrow keys, to see its days.
+        </p>
+      </section>
+    </Page>
+  );
+}
+
+function headline({ wells, wellsWithHoles }: CoverageMap, asked: number): string {
+  if (wellsWithHoles === 0) return `${counted(wells, 'well')}, ${counted(asked, 'day')}, no gap`;
+  return `${figure(wellsWithHoles)} of ${counted(wells, 'well')} have days that need a look`;
+}
+
+function shareText(days: number, asked: number): string {
+  if (asked === 0) return '';
+  const share = (100 * days) / asked;
+  return days > 0 && share < 0.1 ? 'less than 0.1 %' : `${share.toFixed(1)} %`;
+}
+
+/** The probes of the script for the colours of the map as well. */
+function Legend(): JSX.Element {
+  return (
+    <div class="legend" id="legend">
+      <span>
+        <i class="present" /> present
+      </span>
+      <span>
+        <i class="missing" /> missing in a read
+      </span>
+      <span>
+        <i class="quarantined" /> quarantined
+      </span>
+      <span>
+        <i class="never-read" /> never read
+      </span>
+    </div>
+  );
+}
+
+interface WellListProps {
+  readonly frame: Frame;
+  readonly title: string;
+  readonly explanation: string;
+  readonly children: ComponentChildren;
+}
+
+function WellList({ frame, title, explanation, children }: WellListProps): JSX.Element {
+  return (
+    <Page {...frame} title={title} section="Coverage">
+      <div class="title">
+        <h1>{title}</h1>
+        <div class="actions">
+          <a class="button" href="/coverage">
+            Map of all wells
+          </a>
+        </div>
+      </div>
+      <p class="muted">{explanation}</p>
+      <section class="panel">{children}</section>
+    </Page>
+  );
+}
+
+export function WellLink({ uwi }: { readonly uwi: string }): JSX.Element {
+  return (
+    <a href={`/wells/${encodeURIComponent(uwi)}`}>
+      <Name>{uwi}</Name>
+    </a>
+  );
+}
+
+export function StalePage(props: {
+  readonly frame: Frame;
+  readonly wells: readonly StaleWell[];
+  readonly warnAfterDays: number;
+}): JSX.Element {
+  const { frame, wells, warnAfterDays } = props;
+  return (
+    <WellList
+      frame={frame}
+      title={wells.length === 0 ? 'No stale well' : counted(wells.length, 'stale well')}
+      explanation={`Wells that were read and have no new day for ${warnAfterDays} days or more; plugged wells are left out.`}
+    >
+      {wells.length === 0 ? (
+        <Empty title="Every well delivers" />
+      ) : (
+        <Table
+          caption="Stale wells, the latest first"
+          columns={[
+            { title: 'Well' },
+            { title: 'Last day' },
+            { title: 'Silent days', isNumber: true },
+            { title: 'Quarantined since', isNumber: true },
+            { title: 'Unknown to the service since' },
+          ]}
+          rows={wells.map(({ uwi, lastDay, silentDays, quarantined, unknownSince }) => ({
+            key: uwi,
+            cells: [
+              <WellLink uwi={uwi} />,
+              lastDay,
+              figure(silentDays),
+              quarantined === 0 ? '' : figure(quarantined),
+              unknownSince === null ? '' : <Time ms={Date.parse(unknownSince)} />,
+            ],
+          }))}
+        />
+      )}
+    </WellList>
+  );
+}
+
+export function UnknownPage({ frame, wells }: { frame: Frame; wells: readonly UnknownWell[] }): JSX.Element {
+  return (
+    <WellList
+      frame={frame}
+      title={wells.length === 0 ? 'No unknown well' : counted(wells.length, 'unknown well')}
+      explanation="Wells that the service answered with 404 when they were last read. Their rows stay."
+    >
+      {wells.length === 0 ? (
+        <Empty title="The service knows every well that it was asked for" />
+      ) : (
+        <Table
+          caption="Unknown wells, the latest first"
+          columns={[{ title: 'Well' }, { title: 'Unknown since' }, { title: 'Last day' }, { title: 'Run' }]}
+          rows={wells.map(({ uwi, since, lastDay, runId }) => ({
+            key: uwi,
+            cells: [
+              <WellLink uwi={uwi} />,
+              <Time ms={Date.parse(since)} />,
+              lastDay ?? 'none',
+              <a class="id" href={`/runs/${encodeURIComponent(runId)}`}>
+                {runId}
+              </a>,
+            ],
+          }))}
+        />
+      )}
+    </WellList>
+  );
+}

@@ -1,0 +1,132 @@
+/** The frame of every page: head, navigation, and where the data comes from and goes to (G11). */
+import type { ComponentChildren, JSX } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import { Name, Time } from './parts.tsx';
+
+/** The sections of the console, in the order of the navigation. */
+const sections = [
+  { name: 'Overview', path: '/' },
+  { name: 'Runs', path: '/runs' },
+  { name: 'Coverage', path: '/coverage' },
+  { name: 'Push', path: '/push' },
+  { name: 'Cleanup', path: '/cleanup' },
+  { name: 'Schedules', path: '/schedules' },
+  { name: 'Service', path: '/service' },
+] as const;
+
+export type SectionName = (typeof sections)[number]['name'];
+
+/** What a page shows beside its own content. */
+export interface Frame {
+  /** Addresses without secrets; undefined before the first run. */
+  readonly service: string | undefined;
+  readonly warehouse: string;
+  /** The name of the token or user, and its role; undefined where everyone may operate. */
+  readonly user?: { readonly name: string; readonly role: string } | undefined;
+  readonly version: string;
+  readonly nowMs: number;
+  /** Scripts of the page beside console.js, by name below /static. */
+  readonly scripts?: readonly string[];
+  /** Style sheets of the page beside console.css. */
+  readonly styles?: readonly string[];
+}
+
+interface PageProps extends Frame {
+  readonly title: string;
+  /** Undefined for a page of none, such as an error. */
+  readonly section: SectionName | undefined;
+  readonly children?: ComponentChildren;
+}
+
+/** The HTML of a whole page. */
+export function pageOf(page: JSX.Element): string {
+  return `<!doctype html>${renderToString(page)}`;
+}
+
+/** The HTML of a part of a page, which its script replaces. */
+export function partOf(part: JSX.Element): string {
+  return renderToString(part);
+}
+
+export function Page(props: PageProps): JSX.Element {
+  const { title, section, children, scripts = [], styles = [] } = props;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · wellsync`}</title>
+        <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
+        {['console.css', ...styles].map((name) => (
+          <link key={name} rel="stylesheet" href={`/static/${name}`} />
+        ))}
+        {['console.js', ...scripts].map((name) => (
+          <script key={name} type={name.endsWith('.iife.min.js') ? undefined : 'module'} defer src={`/static/${name}`} />
+        ))}
+      </head>
+      <body>
+        <a class="skip" href="#content">
+          Skip to the content
+        </a>
+        <Top {...props} section={section} />
+        <main id="content">{children}</main>
+        <Foot {...props} />
+      </body>
+    </html>
+  );
+}
+
+function Top({ section, service, warehouse, user }: PageProps): JSX.Element {
+  return (
+    <header class="top">
+      <div class="top-in">
+        <a class="brand" href="/">
+          <Mark />
+          wellsync
+        </a>
+        <nav class="nav" aria-label="Sections">
+          {sections.map(({ name, path }) => (
+            <a key={name} href={path} aria-current={name === section ? 'page' : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+        {user === undefined ? null : (
+          <span class="user">
+            <Name>{user.name}</Name> ({user.role})
+          </span>
+        )}
+      </div>
+      <div class="top-in place">
+        <span>
+          From <Name>{service ?? 'no service yet'}</Name>
+        </span>
+        <span>
+          to <Name>{warehouse}</Name>
+        </span>
+      </div>
+    </header>
+  );
+}
+
+function Mark(): JSX.Element {
+  return (
+    <svg viewBox="0 0 24 24" aria-hidden="true" fill="currentColor">
+      <path d="M12 1.5c4 5 7 8.6 7 12.6a7 7 0 0 1-14 0c0-4 3-7.6 7-12.6Zm-3.4 14h1.9v-3.2H8.6v3.2Zm2.5 0H13v-5.6h-1.9v5.6Zm2.5 0h1.9v-2h-1.9v2Z" />
+    </svg>
+  );
+}
+
+function Foot({ version, nowMs }: PageProps): JSX.Element {
+  return (
+    <footer class="foot">
+      <span>wellsync {version}</span>
+      <span>
+        Shown at <Time ms={nowMs} />
+      </span>
+      <span id="zone">Times are UTC.</span>
+      <span class="muted" id="link-state" role="status" />
+    </footer>
+  );
+}

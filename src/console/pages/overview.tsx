@@ -1,0 +1,230 @@
+/** The first page: what ran, what failed, what is stale, what comes next. */
+import type { ComponentChildren, JSX } from 'preact';
+import type { JobDescription } from '../../core/run/job-description.ts';
+import { counted, listed, roughDurationText } from '../../core/base/text.ts';
+import type { Overview } from '../../app/overview.ts';
+import { type Frame, Page } from './frame.tsx';
+import { Empty, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
+import { LiveFault, RunTable } from './runs.tsx';
+
+interface OverviewProps {
+  readonly frame: Frame;
+  readonly overview: Overview;
+  readonly jobs: readonly JobDescription[];
+}
+
+export function OverviewPage({ frame, overview, jobs }: OverviewProps): JSX.Element {
+  const { list } = overview;
+  return (
+    <Page {...frame} title="Overview" section="Overview">
+      <div id="live" data-live="/live">
+        <OverviewBody overview={overview} jobs={jobs} />
+      </div>
+      {list.runs.length === 0 ? <FirstSteps /> : null}
+    </Page>
+  );
+}
+
+/** The part that the script renews. */
+export function OverviewBody({ overview, jobs }: Omit<OverviewProps, 'frame'>): JSX.Element {
+  const { list } = overview;
+  return (
+    <div class="body">
+      <h1>{nightText(overview)}</h1>
+      <LiveFault list={list} />
+      <div class="columns wide-first">
+        <div class="body">
+          <Attention overview={overview} />
+          {list.runs.length === 0 ? null : (
+            <Panel title="Latest runs" aside={<a href="/runs">All runs</a>}>
+              <RunTable runs={list.runs} jobs={jobs} isShort />
+            </Panel>
+          )}
+        </div>
+        <div class="body">
+          <Next overview={overview} />
+          <Workers overview={overview} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** One sentence on the last 24 hours. */
+function nightText({ night, list }: Overview): string {
+  const { done, exceptions, failed, running } = night;
+  const total = done + exceptions + failed + running + night.cancelled;
+  if (list.runs.length === 0) return 'Nothing has run yet';
+  if (total === 0) return 'Nothing ran in the last 24 hours';
+  const parts = [
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(exceptions > 0 ? [`${exceptions} done with exceptions`] : []),
+    ...(done > 0 ? [`${done} done`] : []),
+    ...(running > 0 ? [`${running} under way`] : []),
+    ...(night.cancelled > 0 ? [`${night.cancelled} cancelled`] : []),
+  ];
+  return `${counted(total, 'run')} in the last 24 hours: ${listed(parts)}`;
+}
+
+interface Item {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly text: ComponentChildren;
+  readonly href: string;
+  readonly link: string;
+}
+
+function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
+  const items = itemsOf(overview);
+  if (items.length === 0) {
+    return (
+      <Note tone="good" title="Nothing needs you">
+        <p>No failed run, no stale well and no hold in the last 24 hours.</p>
+      </Note>
+    );
+  }
+  return (
+    <Panel title="Needs a look">
+      <ul class="list">
+        {items.map(({ tone, word, text, href, link }) => (
+          <li key={href}>
+            <span>
+              <State tone={tone} word={word} /> {text}
+            </span>
+            <a href={href}>{link}</a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function itemsOf({ troubled, stale, unknown, hold }: Overview): readonly Item[] {
+  return [
+    ...(hold === undefined
+      ? []
+      : [
+          {
+            tone: 'warn' as const,
+            word: 'on hold',
+            text: (
+              <>
+                The service asked all to wait until <Time ms={hold.untilMs} />.
+              </>
+            ),
+            href: '/service',
+            link: 'See the service',
+          },
+        ]),
+    ...troubled.map(({ runId, job, state, sentence }) => ({
+      tone: state === 'failed' ? ('bad' as const) : ('warn' as const),
+      word: state === 'failed' ? 'failed' : 'exceptions',
+      text: (
+        <>
+          {job}: <Name>{sentence}</Name>
+        </>
+      ),
+      href: `/runs/${encodeURIComponent(runId)}`,
+      link: `Run ${runId}`,
+    })),
+    ...(stale.wells === 0
+      ? []
+      : [
+          {
+            tone: 'warn' as const,
+            word: 'stale',
+            text: `${counted(stale.wells, 'well has', 'wells have')} no new day for ${stale.warnAfterDays} days or more.`,
+            href: '/coverage/stale',
+            link: 'Show them',
+          },
+        ]),
+    ...(unknown === 0
+      ? []
+      : [
+          {
+            tone: 'warn' as const,
+            word: 'unknown',
+            text: `The service does not know ${counted(unknown, 'well')} that it was asked for.`,
+            href: '/coverage/unknown',
+            link: 'Show them',
+          },
+        ]),
+  ];
+}
+
+function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): JSX.Element {
+  if (next.length === 0) {
+    return (
+      <Panel title="What comes next">
+        <Empty title="No schedule">
+          <p>
+            Write schedules into the configuration, then <code>wellsync schedules apply</code>. Runs that cron starts
+            need none.
+          </p>
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="What comes next" aside={<a href="/schedules">Schedules</a>}>
+      <ul class="list">
+        {next.map(({ name, job, nextAtMs, isPaused }) => (
+          <li key={name}>
+            <span>
+              <Name>{name}</Name> <span class="muted">{job}</span>
+            </span>
+            {isPaused || nextAtMs === undefined ? (
+              <State tone="idle" word={isPaused ? 'paused' : 'not planned'} />
+            ) : (
+              <span>
+                <Time ms={nextAtMs} /> <span class="muted">in {roughDurationText(Math.max(0, nextAtMs - nowMs))}</span>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Workers({ overview: { workers } }: { readonly overview: Overview }): JSX.Element {
+  return (
+    <Panel title="Workers">
+      {workers === undefined ? (
+        <p class="muted">Not known: Redis does not answer.</p>
+      ) : (
+        <ul class="list">
+          {workers.map(({ queue, workers: count }) => (
+            <li key={queue}>
+              <span>
+                {count > 0 ? <State tone="good" word={counted(count, 'worker')} /> : <State tone="warn" word="none" />}{' '}
+                <span class="muted">for {queue}</span>
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function FirstSteps(): JSX.Element {
+  return (
+    <Panel title="Start here">
+      <ol class="list">
+        <li>
+          <span>Look whether every part is reached, and what to do where one is not:</span>
+          <code>wellsync doctor</code>
+        </li>
+        <li>
+          <span>Read one well, to see that it is right:</span>
+          <code>wellsync export daily-production --uwi UWI --wait</code>
+        </li>
+        <li>
+          <span>Read all of them, every night:</span>
+          <code>wellsync export daily-production --wells wells.csv</code>
+        </li>
+      </ol>
+    </Panel>
+  );
+}

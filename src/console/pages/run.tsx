@@ -1,0 +1,321 @@
+/** One run: what it is, how far it is, what came of it, and what can be done now. */
+import type { JSX } from 'preact';
+import type { NextAction } from '../../core/base/action.ts';
+import type { Fault } from '../../core/base/errors.ts';
+import { counted, durationText, figure, roughDurationText } from '../../core/base/text.ts';
+import type { JobDescription } from '../../core/run/job-description.ts';
+import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
+import type { LiveRunStatus } from '../../app/run-status.ts';
+import { shownCounts } from '../../app/views/run-counts.ts';
+import { isUnplanned, nextSteps, outcomeSentence, wholeFault } from '../../app/views/run-outcome.ts';
+import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
+import { ActionButton, type FormKeys } from './forms.tsx';
+import { type Frame, Page } from './frame.tsx';
+import { Empty, Facts, Figures, Name, Note, Panel, Progress, RunStateMark, Table, Time } from './parts.tsx';
+import { hasExceptions } from './runs.tsx';
+
+export interface ShownRun {
+  readonly run: RunRecord;
+  readonly job: JobDescription;
+  /** Of a run that has not ended; undefined where Redis does not answer. */
+  readonly live: LiveRunStatus | undefined;
+  /** Why live figures are missing. */
+  readonly liveFault?: string | undefined;
+  /** The text of a fault's remedy, in the console's words. */
+  readonly adviceOf: (fault: Fault) => string | undefined;
+  /** Whether the reader may operate runs. */
+  readonly mayOperate: boolean;
+  readonly keys: FormKeys;
+  readonly nowMs: number;
+}
+
+export function RunPage({ frame, shown }: { readonly frame: Frame; readonly shown: ShownRun }): JSX.Element {
+  const { run } = shown;
+  return (
+    <Page {...frame} title={`Run ${run.runId}`} section="Runs">
+      <div id="live" data-live={`/runs/${encodeURIComponent(run.runId)}/live`} data-ended={String(isEnded(run))}>
+        <RunBody {...shown} />
+      </div>
+    </Page>
+  );
+}
+
+function isEnded({ state }: Pick<RunRecord, 'state'>): boolean {
+  return state !== 'queued' && state !== 'running';
+}
+
+/** The part that the script replaces while the run goes on. */
+export function RunBody(shown: ShownRun): JSX.Element {
+  const { run, job } = shown;
+  const { report } = run;
+  return (
+    <div class="body">
+      <div class="title">
+        <h1>{run.job}</h1>
+        <RunStateMark state={run.state} hasExceptions={hasExceptions(run.settled, job)} isBadge />
+        <div class="actions">{shown.mayOperate ? <Actions {...shown} /> : null}</div>
+      </div>
+      {report === undefined ? <Going {...shown} /> : <Outcome {...shown} report={report} />}
+      <Panel title="About this run">
+        <Facts facts={factsOf(run)} />
+        <details>
+          <summary>Parameters</summary>
+          <pre>{JSON.stringify(run.params, undefined, 2)}</pre>
+        </details>
+      </Panel>
+    </div>
+  );
+}
+
+function factsOf(run: RunRecord) {
+  const { report, generation } = run;
+  return [
+    ['Run', <code>{run.runId}</code>],
+    ['Requested', [<Time ms={run.requestedAtMs} />, ...(run.actor === undefined ? [] : [' by ', <Name>{run.actor}</Name>])]],
+    ['Started', <Time ms={run.startedAtMs} empty="not yet" />],
+    ['Ended', <Time ms={run.finishedAtMs} empty="not yet" />],
+    ...(generation === 0 ? [] : [['Retried', counted(generation, 'time')] as const]),
+    ['Service', <Name>{report?.service ?? run.service ?? 'not known'}</Name>],
+    ...(report?.warehouse === undefined ? [] : [['Warehouse', <Name>{report.warehouse}</Name>] as const]),
+  ] as const;
+}
+
+function Actions({ run, job, keys }: ShownRun): JSX.Element {
+  const path = `/runs/${encodeURIComponent(run.runId)}`;
+  if (!isEnded(run)) return <ActionButton action={`${path}/cancel`} keys={keys} label="Cancel" kind="danger" />;
+  const steps = run.report === undefined ? [] : nextSteps(run.report, job);
+  return (
+    <>
+      {steps.map((step) => (
+        <Step key={step.kind} step={step} path={path} keys={keys} />
+      ))}
+    </>
+  );
+}
+
+interface StepProps {
+  readonly step: NextAction;
+  readonly path: string;
+  readonly keys: FormKeys;
+}
+
+function Step({ step, path, keys }: StepProps): JSX.Element | null {
+  switch (step.kind) {
+    case 'retry-run':
+      return <ActionButton action={`${path}/retry`} keys={keys} label="Retry what is not done" kind="first" />;
+    case 'get-rejects':
+      return (
+        <a class="button" href={`${path}/rejects`} download>
+          Download the rejected rows
+        </a>
+      );
+    case 'allow-shrink':
+      return <ActionButton action={`${path}/allow-shrink`} keys={keys} label="Export again and let rows go" />;
+    case 'show-quarantine':
+      return (
+        <a class="button" href={`${path}/quarantine`}>
+          Show quarantined records
+        </a>
+      );
+    case 'show-unknown':
+    case 'show-unknown-definitions':
+      return (
+        <a class="button" href="/coverage/unknown">
+          Show unknown wells
+        </a>
+      );
+    case 'show-stale':
+      return (
+        <a class="button" href="/coverage/stale">
+          Show stale wells
+        </a>
+      );
+    case 'audit-run':
+      return (
+        <a class="button" href={`${path}/audit`}>
+          Show every target
+        </a>
+      );
+    case 'plan-cleanup':
+      return (
+        <a class="button" href="/cleanup">
+          Make a new plan
+        </a>
+      );
+  }
+}
+
+function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
+  const units = live?.progress?.units ?? run.unitCount;
+  const settled = live?.progress?.settledUnits ?? 0;
+  const counts = live?.progress?.counts ?? {};
+  return (
+    <>
+      {liveFault === undefined ? null : (
+        <Note tone="warn" title="Live figures are missing">
+          <p>{liveFault}. The run itself goes on; this page looks again by itself.</p>
+        </Note>
+      )}
+      {live?.isUnattended === true ? (
+        <Note tone="warn" title="No worker is running">
+          <p>
+            The run waits for one. Start it with <code>wellsync worker</code>.
+          </p>
+        </Note>
+      ) : null}
+      {live?.hold === undefined ? null : (
+        <Note tone="warn" title="The service asked all to wait">
+          <p>
+            Requests go on at <Time ms={live.hold.untilMs} />. <a href="/service">See the service</a>.
+          </p>
+        </Note>
+      )}
+      <Panel title="Progress">
+        {units === undefined || units === 0 ? (
+          <p class="muted">{run.state === 'queued' ? 'Waiting for a worker to plan it.' : 'Not planned yet.'}</p>
+        ) : (
+          <>
+            <Progress done={settled} whole={units} label={`${figure(settled)} of ${figure(units)} ${job.units.many}`} />
+            <Figures
+              figures={[
+                {
+                  name: job.units.many,
+                  value: figure(settled),
+                  remark: `of ${figure(units)}, ${Math.floor((100 * settled) / units)} %`,
+                },
+                ...shownCounts(counts, job).map(({ name, count, remark }) => ({ name, value: count, remark })),
+                ...(run.startedAtMs === undefined
+                  ? []
+                  : [{ name: 'since its start', value: roughDurationText(nowMs - run.startedAtMs) }]),
+              ]}
+            />
+          </>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Outcome({ report, job, adviceOf }: ShownRun & { readonly report: RunReport }): JSX.Element {
+  const fault = wholeFault(report, job);
+  const advice = fault === undefined ? undefined : adviceOf(fault);
+  const tone = report.state === 'failed' ? 'bad' : hasExceptions(report, job) ? 'warn' : 'good';
+  return (
+    <>
+      <Note tone={report.state === 'done' || report.state === 'failed' ? tone : 'idle'}>
+        <p class="lead">{outcomeSentence(report, job)}</p>
+        {advice === undefined ? null : <p>{advice}</p>}
+      </Note>
+      {isUnplanned(report) ? null : <Counted report={report} job={job} />}
+      {report.notices.length === 0 ? null : (
+        <Panel title="Notices">
+          <ul class="list">
+            {report.notices.map((notice) => (
+              <li key={notice}>{notice}</li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+      <Failures report={report} job={job} adviceOf={adviceOf} />
+    </>
+  );
+}
+
+function Counted({ report, job }: { readonly report: RunReport; readonly job: JobDescription }): JSX.Element {
+  const durationMs = report.finishedAtMs - report.startedAtMs;
+  const pace = paceOf(rowsOf(report, job), durationMs);
+  return (
+    <Panel title="Counts" aside={<Balance report={report} />}>
+      <Figures
+        figures={[
+          ...(job.units.isSingle
+            ? []
+            : [{ name: job.units.many, value: report.units.total, remark: unitsInWords(report, job) }]),
+          ...shownCounts(report.counts, job).map(({ name, count, remark }) => ({ name, value: count, remark })),
+          {
+            name: 'duration',
+            value: durationText(durationMs),
+            ...(pace === undefined ? {} : { remark: `${figure(pace)} rows/s` }),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Every record is accounted for (G2): the sum, with its figures. */
+function Balance({ report: { balance } }: { readonly report: RunReport }): JSX.Element {
+  return (
+    <span class={`balance ${balance.balanced ? 'good' : 'bad'}`}>
+      {balance.balanced ? 'Reconciled' : 'Not reconciled'}: {balance.statement}
+    </span>
+  );
+}
+
+function unitsInWords({ units }: RunReport, { units: { held } }: JobDescription): string {
+  return (['done', 'held', 'unknown', 'failed', 'cancelled'] as const)
+    .filter((state) => (units[state] ?? 0) > 0)
+    .map((state) => `${figure(units[state] ?? 0)} ${state === 'held' ? held : state}`)
+    .join(', ');
+}
+
+function Failures(props: {
+  readonly report: RunReport;
+  readonly job: JobDescription;
+  readonly adviceOf: (fault: Fault) => string | undefined;
+}): JSX.Element | null {
+  const { report, job, adviceOf } = props;
+  const failures = report.failures.filter(({ message }) => message !== wholeFault(report, job)?.message);
+  if (failures.length === 0) return null;
+  const { one, many, held } = job.units;
+  const more = report.units.failed + report.units.held - failures.length;
+  return (
+    <Panel title={`${many.replace(/^./, (letter) => letter.toUpperCase())} that failed or are ${held}`}>
+      <Table
+        caption="Failures"
+        columns={[{ title: one }, { title: 'State' }, { title: 'Reason' }]}
+        rows={failures.map((failure) => ({
+          key: failure.target,
+          cells: [<Name>{failure.target}</Name>, stateOf(failure, held), <Reason failure={failure} adviceOf={adviceOf} />],
+        }))}
+      />
+      {more > 0 ? <p class="muted">and {counted(more, one, many)} more</p> : null}
+    </Panel>
+  );
+}
+
+function stateOf({ state }: RunFailure, held: string): string {
+  return state === 'held' ? held : state;
+}
+
+function Reason({
+  failure,
+  adviceOf,
+}: {
+  readonly failure: RunFailure;
+  readonly adviceOf: (fault: Fault) => string | undefined;
+}): JSX.Element {
+  const { target, message } = failure;
+  const advice = adviceOf(failure);
+  return (
+    <span class="name">
+      {message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message}
+      {advice === undefined ? null : <span class="muted"> {advice}</span>}
+    </span>
+  );
+}
+
+export function NoSuchRun({ frame, runId }: { readonly frame: Frame; readonly runId: string }): JSX.Element {
+  return (
+    <Page {...frame} title="No such run" section="Runs">
+      <section class="panel">
+        <Empty title="No such run">
+          <p>
+            The warehouse has no run <Name>{runId}</Name>.
+          </p>
+          <a href="/runs">Show all runs</a>
+        </Empty>
+      </section>
+    </Page>
+  );
+}

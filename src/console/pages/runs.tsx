@@ -1,0 +1,190 @@
+/** The list of runs, with filters. */
+import type { ComponentChildren, JSX } from 'preact';
+import { counted, durationText, figure } from '../../core/base/text.ts';
+import { exceptionsOf, isCounted, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
+import type { RunReport } from '../../core/run/run.ts';
+import type { RunList, RunStatus } from '../../app/run-status.ts';
+import { settledUnitsOf } from '../../app/views/run-document.ts';
+import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
+import { Choice, Field } from './forms.tsx';
+import { type Frame, Page } from './frame.tsx';
+import { type Column, Empty, Name, Note, Progress, RunStateMark, Table, Time } from './parts.tsx';
+
+/** The filters as they were asked for; empty for none. */
+export interface RunFilterFields {
+  readonly state: string;
+  readonly job: string;
+  readonly since: string;
+}
+
+interface RunsProps {
+  readonly frame: Frame;
+  readonly list: RunList;
+  readonly jobs: readonly JobDescription[];
+  readonly filter: RunFilterFields;
+}
+
+const states = ['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted'] as const;
+
+export function RunsPage({ frame, list, jobs, filter }: RunsProps): JSX.Element {
+  const isFiltered = Object.values(filter).some((value) => value !== '');
+  return (
+    <Page {...frame} title="Runs" section="Runs">
+      <div class="title">
+        <h1>Runs</h1>
+      </div>
+      <form method="get" action="/runs" class="row">
+        <Choice label="State" name="state" value={filter.state} choices={[['', 'any'], ...pairs(states)]} />
+        <Choice
+          label="Job"
+          name="job"
+          value={filter.job}
+          choices={[['', 'any'], ...pairs(jobs.map(({ name }) => name))]}
+        />
+        <Field label="Requested since">
+          <input type="date" name="since" value={filter.since} />
+        </Field>
+        <button type="submit">Filter</button>
+        {isFiltered ? (
+          <a class="button" href="/runs">
+            Clear
+          </a>
+        ) : null}
+      </form>
+      <LiveFault list={list} />
+      <section class="panel">
+        {list.runs.length === 0 ? <NoRuns isFiltered={isFiltered} /> : <RunTable runs={list.runs} jobs={jobs} />}
+        {list.cursor === undefined ? null : (
+          <a class="button" href={`/runs?${new URLSearchParams({ ...filter, cursor: list.cursor }).toString()}`}>
+            Older runs
+          </a>
+        )}
+      </section>
+    </Page>
+  );
+}
+
+function pairs(values: readonly string[]): ReadonlyArray<readonly [string, string]> {
+  return values.map((value) => [value, value]);
+}
+
+function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
+  if (isFiltered) {
+    return (
+      <Empty title="No run fits these filters">
+        <a href="/runs">Show all runs</a>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No run yet">
+      <p>
+        Start the first one with <code>wellsync export daily-production --uwi UWI --wait</code>, or{' '}
+        <a href="/push">push a file</a>.
+      </p>
+    </Empty>
+  );
+}
+
+export function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly list: RunList }): JSX.Element | null {
+  if (liveFault !== undefined) {
+    return (
+      <Note tone="warn" title="Live figures are missing">
+        <p>{liveFault}. The figures of running runs are those of the warehouse. This page looks again by itself.</p>
+      </Note>
+    );
+  }
+  if (unattendedJobs.length === 0) return null;
+  return (
+    <Note tone="warn" title="No worker is running">
+      <p>
+        Runs of {unattendedJobs.join(', ')} wait for one. Start it with <code>wellsync worker</code>.
+      </p>
+    </Note>
+  );
+}
+
+interface RunTableProps {
+  /** Without the columns that a glance does without. */
+  readonly isShort?: boolean;
+  readonly runs: readonly RunStatus[];
+  readonly jobs: readonly JobDescription[];
+}
+
+export function RunTable({ runs, jobs, isShort = false }: RunTableProps): JSX.Element {
+  const columns = runColumns.filter(({ isDetail }) => !(isShort && isDetail === true));
+  return (
+    <Table
+      caption="Runs, the newest first"
+      columns={columns}
+      rows={runs.map((status) => {
+        const shown = { status, job: jobDescriptionOf(status.run.job, jobs) };
+        return { key: status.run.runId, cells: columns.map(({ cell }) => cell(shown)) };
+      })}
+    />
+  );
+}
+
+interface ShownStatus {
+  readonly status: RunStatus;
+  readonly job: JobDescription;
+}
+
+interface RunColumn extends Column {
+  readonly isDetail?: boolean;
+  readonly cell: (shown: ShownStatus) => ComponentChildren;
+}
+
+const runColumns: readonly RunColumn[] = [
+  {
+    title: 'Run',
+    cell: ({ status: { run } }) => (
+      <a class="id" href={`/runs/${encodeURIComponent(run.runId)}`}>
+        {run.runId}
+      </a>
+    ),
+  },
+  {
+    title: 'State',
+    cell: ({ status: { run }, job }) => (
+      <RunStateMark state={run.state} hasExceptions={hasExceptions(run.settled, job)} />
+    ),
+  },
+  { title: 'Job', cell: ({ status: { run } }) => run.job },
+  { title: 'Requested', cell: ({ status: { run } }) => <Time ms={run.requestedAtMs} /> },
+  { title: 'Took', isNumber: true, isDetail: true, cell: ({ status: { run } }) => tookText(run) },
+  { title: 'Units', isNumber: true, isDetail: true, cell: ({ status, job }) => <UnitsCell status={status} job={job} /> },
+  { title: 'Rows', isNumber: true, isDetail: true, cell: ({ status, job }) => rowsText(status, job) },
+  {
+    title: 'By',
+    isWideOnly: true,
+    isDetail: true,
+    cell: ({ status: { run } }) => (run.actor === undefined ? '' : <Name>{run.actor}</Name>),
+  },
+];
+
+function tookText({ startedAtMs, finishedAtMs }: RunStatus['run']): string {
+  return startedAtMs === undefined || finishedAtMs === undefined ? '' : durationText(finishedAtMs - startedAtMs);
+}
+
+function rowsText({ run, progress }: RunStatus, job: JobDescription): string {
+  const rows = (run.settled?.counts ?? progress?.counts ?? {})[wholeOf(job) ?? ''];
+  return job.record === undefined || rows === undefined ? '' : figure(rows);
+}
+
+function UnitsCell({ status, job }: { readonly status: RunStatus; readonly job: JobDescription }): JSX.Element {
+  const { run, progress } = status;
+  const settled = settledUnitsOf(status);
+  const whole = run.settled?.units.total ?? progress?.units ?? run.unitCount ?? run.targetCount;
+  if (whole === undefined) return <span class="muted">–</span>;
+  if (run.state === 'running' && settled !== undefined && whole > 0) {
+    return <Progress done={settled} whole={whole} label={`${figure(settled)} of ${figure(whole)}`} />;
+  }
+  return <span>{counted(whole, job.units.one, job.units.many)}</span>;
+}
+
+/** Whether the ended run has held units, or counts that ask for attention. */
+export function hasExceptions(settled: Pick<RunReport, 'units' | 'counts'> | undefined, job: JobDescription): boolean {
+  if (settled === undefined) return false;
+  return settled.units.held > 0 || exceptionsOf(job).some(({ name }) => isCounted(settled.counts, name));
+}

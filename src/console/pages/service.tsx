@@ -1,0 +1,115 @@
+/** The service: its profile, its limits, its holds, and whether every part is reached. */
+import type { ComponentChildren, JSX } from 'preact';
+import type { Fault } from '../../core/base/errors.ts';
+import type { ServiceHold } from '../../core/run/service-hold.ts';
+import type { Finding } from '../../app/health/finding.ts';
+import { ActionButton, type FormKeys } from './forms.tsx';
+import { type Frame, Page } from './frame.tsx';
+import { Empty, Facts, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
+
+export interface ShownService {
+  readonly hold: ServiceHold | undefined;
+  /** Named facts of the profile; undefined before the first probe. */
+  readonly profile: ReadonlyArray<readonly [string, ComponentChildren]> | undefined;
+  readonly limits: ReadonlyArray<readonly [string, ComponentChildren]>;
+  /** Undefined until the checks were asked for: they send requests. */
+  readonly findings: readonly Finding[] | undefined;
+}
+
+interface ServiceProps {
+  readonly frame: Frame;
+  readonly shown: ShownService;
+  readonly adviceOf: (fault: Pick<Fault, 'hint' | 'action'>) => string | undefined;
+  readonly keys: FormKeys | undefined;
+}
+
+export function ServicePage({ frame, shown, adviceOf, keys }: ServiceProps): JSX.Element {
+  const { hold, profile, limits, findings } = shown;
+  return (
+    <Page {...frame} title="Service" section="Service">
+      <div class="title">
+        <h1>
+          <Name>{frame.service ?? 'No service yet'}</Name>
+        </h1>
+        <div class="actions">
+          {keys === undefined ? null : <ActionButton action="/service/check" keys={keys} label="Check every part" kind="first" />}
+        </div>
+      </div>
+      <Hold hold={hold} keys={keys} />
+      {findings === undefined ? null : <Findings findings={findings} adviceOf={adviceOf} />}
+      <div class="columns">
+        <Panel title="Profile">
+          {profile === undefined ? (
+            <Empty title="Not probed yet">
+              <p>
+                The first export probes by itself, or <code>wellsync probe</code>.
+              </p>
+            </Empty>
+          ) : (
+            <Facts facts={profile} />
+          )}
+        </Panel>
+        <Panel title="Limits">
+          <Facts facts={limits} />
+        </Panel>
+      </div>
+    </Page>
+  );
+}
+
+function Hold({ hold, keys }: { hold: ServiceHold | undefined; keys: FormKeys | undefined }): JSX.Element {
+  if (hold === undefined) {
+    return (
+      <Note tone="good">
+        <p>Requests may be sent: the service asks nobody to wait.</p>
+      </Note>
+    );
+  }
+  return (
+    <Note tone="warn" title="The service asked all to wait">
+      <p>
+        Requests go on at <Time ms={hold.untilMs} />
+        {hold.isTooLong ? (
+          <>
+            ; it asked for a wait until <Time ms={hold.askedUntilMs} />, which is longer than the configuration allows.
+          </>
+        ) : (
+          '.'
+        )}
+      </p>
+      {keys === undefined ? null : (
+        <ActionButton action="/service/release" keys={keys} label="Send requests now" kind="danger" />
+      )}
+    </Note>
+  );
+}
+
+const findingTones: Readonly<Record<Finding['status'], Tone>> = { ok: 'good', warning: 'warn', failed: 'bad' };
+
+function Findings({
+  findings,
+  adviceOf,
+}: {
+  readonly findings: readonly Finding[];
+  readonly adviceOf: ServiceProps['adviceOf'];
+}): JSX.Element {
+  return (
+    <Panel title="Checks">
+      <ul class="list">
+        {findings.map(({ part, status, message, hint, action }) => (
+          <li key={`${part} ${message}`}>
+            <span>
+              <State tone={findingTones[status]} word={status} /> <strong>{part}</strong>
+            </span>
+            <span class="name">{message}</span>
+            {status === 'ok' ? null : (
+              <span class="muted">
+                {adviceOf({ ...(hint === null ? {} : { hint }), ...(action === null ? {} : { action }) })}
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
