@@ -54,6 +54,7 @@ function plotIn(place, columns, series) {
   const style = getComputedStyle(place);
   const muted = colourOf(place, 'probe-muted');
   const rule = colourOf(place, 'probe-rule');
+  const ink = colourOf(place, 'probe-ink');
   const days = series.days.map((day) => day * daySeconds);
   const restatedOf = new Map(
     columns.map(({ column }) => [
@@ -70,7 +71,11 @@ function plotIn(place, columns, series) {
     height: isDowntime ? 150 : 260,
     tzDate: (/** @type {number} */ seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'Etc/UTC'),
     cursor: { sync: { key: 'well' }, drag: { x: true, y: false }, focus: { prox: 24 } },
-    scales: { x: { time: true } },
+    scales: {
+      x: { time: true },
+      // From zero, so that the zeros of all scales are one line.
+      ...Object.fromEntries(scales.map((scale) => [scale, { range: (/** @type {any} */ _plot, /** @type {number} */ least, /** @type {number} */ most) => [Math.min(0, least ?? 0), (most ?? 1) * 1.05 || 1] }])),
+    },
     axes: [
       axis,
       ...[...new Set(scales)].map((scale, index) => ({ ...axis, scale, side: index === 0 ? 3 : 1, size: 64, grid: index === 0 ? axis.grid : { show: false } })),
@@ -100,15 +105,16 @@ function plotIn(place, columns, series) {
           const { ctx } = plot;
           ctx.save();
           ctx.lineWidth = 2 * devicePixelRatio;
+          ctx.setLineDash([]);
+          ctx.strokeStyle = ink;
           for (const [index, { column }] of columns.entries()) {
-            ctx.strokeStyle = strokes[index];
             for (const { day, after } of restatedOf.get(column)?.values() ?? []) {
               if (after === null) continue;
               const x = plot.valToPos(day * daySeconds, 'x', true);
               const y = plot.valToPos(after, scales[index], true);
               if (x < plot.bbox.left || x > plot.bbox.left + plot.bbox.width) continue;
               ctx.beginPath();
-              ctx.arc(x, y, 5 * devicePixelRatio, 0, 2 * Math.PI);
+              ctx.arc(x, y, 6 * devicePixelRatio, 0, 2 * Math.PI);
               ctx.stroke();
             }
           }
