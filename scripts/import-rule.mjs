@@ -146,7 +146,7 @@ function importsOf(file, source) {
 function sourceFiles(root) {
   return ['src', 'jobs', 'config'].flatMap((folder) =>
     readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => /\.tsx?$/.test(name))
       .map((name) => path.posix.join(folder, name.replaceAll(path.sep, '/'))),
   );
 }

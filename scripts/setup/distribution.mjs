@@ -13,7 +13,7 @@ function sourceFiles() {
   const folders = ['src', 'jobs', 'config', 'bench'].filter((folder) => existsSync(folder));
   const sources = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+      .filter((entry) => entry.isFile())
       .map((entry) => path.join(entry.parentPath, entry.name)),
   );
   return [

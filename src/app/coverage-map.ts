@@ -58,7 +58,7 @@ export async function coverageBlockOf(
       place += 1;
       if (uwis.length === blockWells) break;
     }
-    const months = new Map(uwis.map((uwi) => [uwi, {} as Record<string, MonthDays>]));
+    const months = new Map<string, Record<string, MonthDays>>(uwis.map((uwi) => [uwi, {}]));
     for (const { uwi, month, present, quarantined, missing, neverRead } of await survey.cells(uwis)) {
       const ofWell = months.get(uwi);
       if (ofWell !== undefined) ofWell[month.slice(0, 7)] = [present, quarantined, missing, neverRead];

@@ -55,7 +55,8 @@ export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
   for (const { runId, state, job: name, settled } of runs) {
     const job = jobDescriptionOf(name, app.jobs);
     const exceptions = exceptionsOf(job).map((each) => each.name);
-    const hasExceptions = settled !== undefined && exitCodeOfReport({ state, ...settled } as RunReport, exceptions) === 3;
+    const hasExceptions =
+      settled !== undefined && exitCodeOfReport({ state, ...settled } as RunReport, exceptions) === 3;
     const kind = kindOf(state, hasExceptions);
     night[kind] += 1;
     if ((kind !== 'failed' && kind !== 'exceptions') || troubled.length === mostTroubled) continue;

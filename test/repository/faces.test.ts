@@ -31,7 +31,7 @@ const countNames = new Set(described.flatMap(({ counts }) => counts).map(({ name
 function filesOf(...folders: readonly string[]): readonly string[] {
   return folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => /\.tsx?$/.test(name))
       .map((name) => path.posix.join(folder, name)),
   );
 }

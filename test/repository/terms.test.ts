@@ -34,7 +34,8 @@ function* nodesOf(value: unknown): Generator<Node> {
 /** Each string, and each template with its gaps as `…`, so that a phrase may hold a figure. */
 function textsOf(file: string, source: string): readonly string[] {
   return [...nodesOf(parseSync(file, source).program)].flatMap((node) => {
-    if (node['type'] === 'Literal' && typeof node['value'] === 'string') return [node['value']];
+    const isText = node['type'] === 'Literal' || node['type'] === 'JSXText';
+    if (isText && typeof node['value'] === 'string') return [node['value']];
     if (node['type'] !== 'TemplateLiteral') return [];
     const parts = node['quasis'] as readonly { readonly value: { readonly cooked: string } }[];
     return [parts.map(({ value }) => value.cooked).join('…')];
@@ -64,7 +65,7 @@ test('the list of words that are not used is read', () => {
 });
 
 test('no text of the program or its configuration has one of them', () => {
-  const files = programs.flatMap((folder) => filesOf(folder, '.ts'));
+  const files = programs.flatMap((folder) => [...filesOf(folder, '.ts'), ...filesOf(folder, '.tsx')]);
   expect(files).toContain('src/cli/text/report.ts');
   const found = files.flatMap((file) =>
     textsOf(file, readFileSync(file, 'utf8')).flatMap((text) => unusedIn(file, text)),

@@ -23,8 +23,8 @@ export function CleanupPage({ frame, plans, keys }: CleanupProps): JSX.Element {
       {keys === undefined ? null : (
         <Panel title="A new plan">
           <p class="muted">
-            A plan reads what the service has of each target. Nothing is deleted before somebody with the role delete has
-            typed the number of targets.
+            A plan reads what the service has of each target. Nothing is deleted before somebody with the role delete
+            has typed the number of targets.
           </p>
           <ActionForm action="/cleanup" keys={keys} layout="stack" isUpload>
             <Field label="Targets: CSV with the header kind,well,equipment,source_id">
@@ -114,7 +114,11 @@ export function PlanPage({ frame, shown, refusal, warnings, keys }: PlanProps): 
       <Panel title="What would be deleted">
         <Figures
           figures={[
-            { name: 'time series', value: counts.timeSeries, remark: `of ${counted(counts.equipment, 'equipment id')}` },
+            {
+              name: 'time series',
+              value: counts.timeSeries,
+              remark: `of ${counted(counts.equipment, 'equipment id')}`,
+            },
             { name: 'micro strings', value: counts.microStrings, remark: 'all of each well' },
             { name: 'wellbores', value: counts.wellbores, remark: 'all of each well' },
             { name: 'wells', value: counts.wells, remark: `of ${figure(counts.knownWells)} in the warehouse` },

@@ -62,7 +62,12 @@ export function Page(props: PageProps): JSX.Element {
           <link key={name} rel="stylesheet" href={`/static/${name}`} />
         ))}
         {['console.js', ...scripts].map((name) => (
-          <script key={name} type={name.endsWith('.iife.min.js') ? undefined : 'module'} defer src={`/static/${name}`} />
+          <script
+            key={name}
+            type={name.endsWith('.iife.min.js') ? undefined : 'module'}
+            defer
+            src={`/static/${name}`}
+          />
         ))}
       </head>
       <body>

@@ -29,8 +29,8 @@ export function PushPage({ frame, pushes, jobs, maxBytes, keys }: PushProps): JS
       ) : (
         <Panel title="A file">
           <p class="muted">
-            CSV with a header of the ten field names, plain or gzip, up to {bytesText(maxBytes)}. It is checked first, and
-            nothing is sent before you say so.
+            CSV with a header of the ten field names, plain or gzip, up to {bytesText(maxBytes)}. It is checked first,
+            and nothing is sent before you say so.
           </p>
           <ActionForm action="/push" keys={keys} layout="stack" isUpload>
             <Field label="CSV file">
@@ -130,7 +130,9 @@ export function LookPage({ frame, look, keys }: { frame: Frame; look: ShownLook;
 
 function lookText({ rejected, acceptable }: ShownLook): string {
   if (acceptable === 0) return 'No row can be sent.';
-  return rejected === 0 ? 'Every row can be sent.' : 'Some rows break the rules and would be rejected; the others can be sent.';
+  return rejected === 0
+    ? 'Every row can be sent.'
+    : 'Some rows break the rules and would be rejected; the others can be sent.';
 }
 
 function Sentences({ title, sentences }: { title: string; sentences: readonly string[] }): JSX.Element | null {

@@ -71,7 +71,10 @@ function factsOf(run: RunRecord) {
   const { report, generation } = run;
   return [
     ['Run', <code>{run.runId}</code>],
-    ['Requested', [<Time ms={run.requestedAtMs} />, ...(run.actor === undefined ? [] : [' by ', <Name>{run.actor}</Name>])]],
+    [
+      'Requested',
+      [<Time ms={run.requestedAtMs} />, ...(run.actor === undefined ? [] : [' by ', <Name>{run.actor}</Name>])],
+    ],
     ['Started', <Time ms={run.startedAtMs} empty="not yet" />],
     ['Ended', <Time ms={run.finishedAtMs} empty="not yet" />],
     ...(generation === 0 ? [] : [['Retried', counted(generation, 'time')] as const]),
@@ -276,7 +279,11 @@ function Failures(props: {
         columns={[{ title: one }, { title: 'State' }, { title: 'Reason' }]}
         rows={failures.map((failure) => ({
           key: failure.target,
-          cells: [<Name>{failure.target}</Name>, stateOf(failure, held), <Reason failure={failure} adviceOf={adviceOf} />],
+          cells: [
+            <Name>{failure.target}</Name>,
+            stateOf(failure, held),
+            <Reason failure={failure} adviceOf={adviceOf} />,
+          ],
         }))}
       />
       {more > 0 ? <p class="muted">and {counted(more, one, many)} more</p> : null}

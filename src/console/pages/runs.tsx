@@ -153,7 +153,12 @@ const runColumns: readonly RunColumn[] = [
   { title: 'Job', cell: ({ status: { run } }) => run.job },
   { title: 'Requested', cell: ({ status: { run } }) => <Time ms={run.requestedAtMs} /> },
   { title: 'Took', isNumber: true, isDetail: true, cell: ({ status: { run } }) => tookText(run) },
-  { title: 'Units', isNumber: true, isDetail: true, cell: ({ status, job }) => <UnitsCell status={status} job={job} /> },
+  {
+    title: 'Units',
+    isNumber: true,
+    isDetail: true,
+    cell: ({ status, job }) => <UnitsCell status={status} job={job} />,
+  },
   { title: 'Rows', isNumber: true, isDetail: true, cell: ({ status, job }) => rowsText(status, job) },
   {
     title: 'By',

@@ -11,7 +11,9 @@ export interface ShownSchedule {
   readonly job: string;
   readonly isPaused: boolean;
   readonly nextAtMs: number | undefined;
-  readonly lastRun: { readonly runId: string; readonly state: string; readonly startedAtMs: number | undefined } | undefined;
+  readonly lastRun:
+    | { readonly runId: string; readonly state: string; readonly startedAtMs: number | undefined }
+    | undefined;
 }
 
 interface SchedulesProps {

@@ -32,7 +32,9 @@ export function ServicePage({ frame, shown, adviceOf, keys }: ServiceProps): JSX
           <Name>{frame.service ?? 'No service yet'}</Name>
         </h1>
         <div class="actions">
-          {keys === undefined ? null : <ActionButton action="/service/check" keys={keys} label="Check every part" kind="first" />}
+          {keys === undefined ? null : (
+            <ActionButton action="/service/check" keys={keys} label="Check every part" kind="first" />
+          )}
         </div>
       </div>
       <Hold hold={hold} keys={keys} />

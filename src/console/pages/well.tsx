@@ -54,7 +54,9 @@ export function WellPage({ frame, well, proposed, keys }: WellProps): JSX.Elemen
         <section class="panel">
           <Empty title="The warehouse has no row of this well">
             <p>
-              {well.unknownSince === null ? 'It was never read, or has no production.' : 'The service does not know it.'}
+              {well.unknownSince === null
+                ? 'It was never read, or has no production.'
+                : 'The service does not know it.'}
             </p>
           </Empty>
         </section>
@@ -145,7 +147,10 @@ function Restated({ restated }: { readonly restated: readonly RestatedValue[] })
   if (restated.length === 0) return null;
   const titles = new Map<string, string>(plottedColumns.map(({ column, title }) => [column, title]));
   return (
-    <Panel title="Restated" aside={<span class="small muted">{counted(restated.length, 'value')}, the latest first</span>}>
+    <Panel
+      title="Restated"
+      aside={<span class="small muted">{counted(restated.length, 'value')}, the latest first</span>}
+    >
       <Table
         caption="Restated values"
         columns={[

@@ -53,8 +53,8 @@ window.addEventListener('pageshow', ({ persisted }) => {
   if (persisted) for (const button of document.querySelectorAll('button[disabled]')) button.removeAttribute('disabled');
 });
 
-const live = /** @type {HTMLElement | null} */ (document.querySelector('[data-live]'));
-if (live !== null && live.dataset['ended'] !== 'true') follow(live);
+const live = document.querySelector('[data-live]');
+if (live instanceof HTMLElement && live.dataset['ended'] !== 'true') follow(live);
 
 /** Replaces the live part of the page as long as it changes. @param {HTMLElement} part */
 function follow(part) {
@@ -66,7 +66,8 @@ function follow(part) {
     if (document.hidden) return schedule(2_000);
     try {
       const answer = await fetch(address, { headers: etag === '' ? {} : { 'if-none-match': etag } });
-      if (answer.status === 401 || answer.status === 403) return say('You are no longer signed in: load the page again.');
+      if (answer.status === 401 || answer.status === 403)
+        return say('You are no longer signed in: load the page again.');
       if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
       failures = 0;
       say('');
@@ -95,5 +96,5 @@ function follow(part) {
   schedule(2_000);
 }
 
-const again = /** @type {HTMLElement | null} */ (document.querySelector('[data-again]'));
-if (again !== null) setTimeout(() => location.reload(), Number(again.dataset['again']) * 1_000);
+const again = document.querySelector('[data-again]');
+if (again instanceof HTMLElement) setTimeout(() => location.reload(), Number(again.dataset['again']) * 1_000);

@@ -75,7 +75,8 @@ async function load(number) {
     if (!answer.ok) throw new Error(String(answer.status));
     blocks.set(number, (await answer.json()).wells);
     // Far blocks are forgotten: a map of a hundred thousand wells must not fill the memory.
-    if (blocks.size > 60) for (const far of [...blocks.keys()].slice(0, 20)) if (Math.abs(far - number) > 10) blocks.delete(far);
+    if (blocks.size > 60)
+      for (const far of [...blocks.keys()].slice(0, 20)) if (Math.abs(far - number) > 10) blocks.delete(far);
   } catch {
     cellText.textContent = 'No answer from wellsync: the map goes on as soon as it answers.';
     setTimeout(() => {

@@ -33,7 +33,9 @@ async function show(part) {
   /** @type {Column[]} */
   const columns = JSON.parse(part.dataset['columns'] ?? '[]');
   const plots = [...part.querySelectorAll('.plot')].flatMap((place) => {
-    const shown = columns.filter(({ column, group }) => group === place.getAttribute('data-group') && series.values[column]);
+    const shown = columns.filter(
+      ({ column, group }) => group === place.getAttribute('data-group') && series.values[column],
+    );
     if (shown.length === 0) {
       place.remove();
       return [];
@@ -63,7 +65,12 @@ function plotIn(place, columns, series) {
     ]),
   );
   const isDowntime = columns[0]?.group === 'downtime';
-  const axis = { stroke: muted, grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1 }, font: `12px ${style.fontFamily}` };
+  const axis = {
+    stroke: muted,
+    grid: { stroke: rule, width: 1 },
+    ticks: { stroke: rule, width: 1 },
+    font: `12px ${style.fontFamily}`,
+  };
   // Gas is a thousand times oil: each of very different size gets a scale of its own.
   const scales = scalesOf(columns, series);
   const options = {
@@ -74,11 +81,27 @@ function plotIn(place, columns, series) {
     scales: {
       x: { time: true },
       // From zero, so that the zeros of all scales are one line.
-      ...Object.fromEntries(scales.map((scale) => [scale, { range: (/** @type {any} */ _plot, /** @type {number} */ least, /** @type {number} */ most) => [Math.min(0, least ?? 0), (most ?? 1) * 1.05 || 1] }])),
+      ...Object.fromEntries(
+        scales.map((scale) => [
+          scale,
+          {
+            range: (/** @type {any} */ _plot, /** @type {number} */ least, /** @type {number} */ most) => [
+              Math.min(0, least ?? 0),
+              (most ?? 1) * 1.05 || 1,
+            ],
+          },
+        ]),
+      ),
     },
     axes: [
       axis,
-      ...[...new Set(scales)].map((scale, index) => ({ ...axis, scale, side: index === 0 ? 3 : 1, size: 64, grid: index === 0 ? axis.grid : { show: false } })),
+      ...[...new Set(scales)].map((scale, index) => ({
+        ...axis,
+        scale,
+        side: index === 0 ? 3 : 1,
+        size: 64,
+        grid: index === 0 ? axis.grid : { show: false },
+      })),
     ],
     series: [
       { label: 'Day', value: '{YYYY}-{MM}-{DD}' },
@@ -91,11 +114,19 @@ function plotIn(place, columns, series) {
         spanGaps: false,
         points: { show: false },
         ...(isDowntime ? { paths: uPlot.paths.bars({ size: [0.9, 40] }), fill: strokes[index] } : {}),
-        value: (/** @type {any} */ _plot, /** @type {number | null} */ value, /** @type {number} */ _series, /** @type {number | null} */ index) => {
+        value: (
+          /** @type {any} */ _plot,
+          /** @type {number | null} */ value,
+          /** @type {number} */ _series,
+          /** @type {number | null} */ at,
+        ) => {
           if (value === null || value === undefined) return '–';
-          const before = index === null || index === undefined ? undefined : restatedOf.get(column)?.get(series.days[index] ?? NaN);
+          const before =
+            at === null || at === undefined ? undefined : restatedOf.get(column)?.get(series.days[at] ?? NaN);
           const text = value.toLocaleString('en-GB', { maximumFractionDigits: 3 });
-          return before === undefined ? text : `${text} (was ${before.before?.toLocaleString('en-GB') ?? 'none'} until ${before.noticedAt})`;
+          return before === undefined
+            ? text
+            : `${text} (was ${before.before?.toLocaleString('en-GB') ?? 'none'} until ${before.noticedAt})`;
         },
       })),
     ],
