@@ -4,7 +4,7 @@ import { targetText } from '../../core/cleanup/target.ts';
 import type { CleanupPlan } from '../../core/cleanup/plan.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
-import { ActionForm, Choice, Field, type FormKeys } from './forms.tsx';
+import { ActionForm, Choice, Field, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Figures, Name, Note, Panel, State, Table, Time } from './parts.tsx';
 
@@ -12,29 +12,24 @@ interface CleanupProps {
   readonly frame: Frame;
   /** The newest first. */
   readonly plans: readonly CleanupPlan[];
-  /** Undefined where the reader may not plan. */
-  readonly keys: FormKeys | undefined;
+  readonly pageKey: PageKey;
 }
 
-export function CleanupPage({ frame, plans, keys }: CleanupProps): JSX.Element {
+export function CleanupPage({ frame, plans, pageKey }: CleanupProps): JSX.Element {
   return (
     <Page {...frame} title="Cleanup" section="Cleanup">
       <h1>Cleanup</h1>
-      {keys === undefined ? null : (
+      {pageKey === undefined ? null : (
         <Panel title="A new plan">
           <p class="muted">
             A plan reads what the service has of each target. Nothing is deleted before somebody with the role delete
             has typed the number of targets.
           </p>
-          <ActionForm action="/cleanup" keys={keys} layout="stack" isUpload>
-            <Field label="Targets: CSV with the header kind,well,equipment,source_id">
-              <input type="file" name="file" accept=".csv,text/csv" />
-            </Field>
-            <p class="muted">or</p>
+          <ActionForm asks="POST /api/v1/plans" pageKey={pageKey} layout="stack" then="/cleanup/{planId}">
             <div class="actions">
               <Choice
                 label="Kind"
-                name="kind"
+                name="targets.0.kind"
                 value="time-series"
                 choices={[
                   ['time-series', 'time series'],
@@ -42,13 +37,19 @@ export function CleanupPage({ frame, plans, keys }: CleanupProps): JSX.Element {
                   ['wellbores', 'wellbores'],
                 ]}
               />
-              <Field label="Well or equipment id">
-                <input name="owner" autocomplete="off" />
+              <Field label="Well (of micro strings and wellbores)">
+                <input name="targets.0.well" autocomplete="off" />
+              </Field>
+              <Field label="Equipment (of a time series)">
+                <input name="targets.0.equipment" autocomplete="off" />
               </Field>
               <Field label="Source id (of a time series)">
-                <input name="sourceId" autocomplete="off" />
+                <input name="targets.0.sourceId" autocomplete="off" />
               </Field>
             </div>
+            <p class="muted small">
+              For many targets: <code>wellsync cleanup --file targets.csv</code>, or a file in inbox/cleanup.
+            </p>
             <button type="submit" class="first">
               Make a plan
             </button>
@@ -99,10 +100,10 @@ interface PlanProps {
   readonly refusal: string | undefined;
   readonly warnings: readonly string[];
   /** Undefined where the reader may not delete. */
-  readonly keys: FormKeys | undefined;
+  readonly pageKey: PageKey;
 }
 
-export function PlanPage({ frame, shown, refusal, warnings, keys }: PlanProps): JSX.Element {
+export function PlanPage({ frame, shown, refusal, warnings, pageKey }: PlanProps): JSX.Element {
   const { plan, warned } = shown;
   const { counts } = plan;
   return (
@@ -146,7 +147,7 @@ export function PlanPage({ frame, shown, refusal, warnings, keys }: PlanProps): 
           />
         </Panel>
       )}
-      <Apply plan={plan} refusal={refusal} keys={keys} />
+      <Apply plan={plan} refusal={refusal} pageKey={pageKey} />
       <Panel title="About this plan">
         <Facts
           facts={[
@@ -154,12 +155,6 @@ export function PlanPage({ frame, shown, refusal, warnings, keys }: PlanProps): 
             ['Service', <Name>{plan.serviceUrl}</Name>],
             ['Made', [<Time ms={plan.createdAtMs} />, ' by ', <Name>{plan.createdBy}</Name>]],
             ...(plan.selection === null ? [] : [['Selection', <Name>{plan.selection}</Name>] as const]),
-            [
-              'Every target',
-              <a href={`/cleanup/${encodeURIComponent(plan.planId)}/targets.csv`} download>
-                Download as CSV
-              </a>,
-            ],
           ]}
         />
       </Panel>
@@ -167,7 +162,7 @@ export function PlanPage({ frame, shown, refusal, warnings, keys }: PlanProps): 
   );
 }
 
-function Apply({ plan, refusal, keys }: Pick<PlanProps, 'refusal' | 'keys'> & { plan: CleanupPlan }): JSX.Element {
+function Apply({ plan, refusal, pageKey }: Pick<PlanProps, 'refusal' | 'pageKey'> & { plan: CleanupPlan }): JSX.Element {
   const { applied, counts, planId } = plan;
   if (applied !== undefined) {
     return (
@@ -189,7 +184,7 @@ function Apply({ plan, refusal, keys }: Pick<PlanProps, 'refusal' | 'keys'> & { 
       </Note>
     );
   }
-  if (keys === undefined) {
+  if (pageKey === undefined) {
     return (
       <Note tone="idle" title="Your role may not delete">
         <p>Somebody with the role delete can apply this plan here.</p>
@@ -199,9 +194,9 @@ function Apply({ plan, refusal, keys }: Pick<PlanProps, 'refusal' | 'keys'> & { 
   return (
     <Panel title="Delete them">
       <p>A deletion cannot be undone at the service. Type the number of targets to confirm.</p>
-      <ActionForm action={`/cleanup/${encodeURIComponent(planId)}/apply`} keys={keys}>
+      <ActionForm asks={`POST /api/v1/plans/${encodeURIComponent(planId)}/apply`} pageKey={pageKey}>
         <Field label={`Number of targets (${figure(counts.targets)})`}>
-          <input name="targets" inputMode="numeric" pattern="[0-9]+" required autocomplete="off" />
+          <input name="targets" data-type="number" inputMode="numeric" pattern="[0-9]+" required autocomplete="off" />
         </Field>
         <button type="submit" class="danger">
           Delete {counted(counts.targets, 'target')}

@@ -3,18 +3,17 @@ import type { ComponentChildren, JSX } from 'preact';
 import { counted, figure } from '../../core/base/text.ts';
 import type { CoverageMap } from '../../app/coverage-map.ts';
 import type { StaleWell, UnknownWell } from '../../app/requests/well-states.ts';
-import { ActionButton, Field, type FormKeys } from './forms.tsx';
+import { ActionButton, Field, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Figures, Name, Table, Time } from './parts.tsx';
 
 interface CoverageProps {
   readonly frame: Frame;
   readonly map: CoverageMap;
-  /** Undefined where the reader may not start runs. */
-  readonly keys: FormKeys | undefined;
+  readonly pageKey: PageKey;
 }
 
-export function CoveragePage({ frame, map, keys }: CoverageProps): JSX.Element {
+export function CoveragePage({ frame, map, pageKey }: CoverageProps): JSX.Element {
   const { wells, wellsWithHoles, days, firstMonth, lastMonth } = map;
   if (firstMonth === undefined || lastMonth === undefined) {
     return (
@@ -36,8 +35,14 @@ export function CoveragePage({ frame, map, keys }: CoverageProps): JSX.Element {
       <div class="title">
         <h1>{headline(map, asked)}</h1>
         <div class="actions">
-          {keys !== undefined && wellsWithHoles > 0 ? (
-            <ActionButton action="/coverage/gaps" keys={keys} label="Read just the gaps" kind="first" />
+          {pageKey !== undefined && wellsWithHoles > 0 ? (
+            <ActionButton
+              asks="POST /api/v1/runs"
+              pageKey={pageKey}
+              body={{ export: 'daily-production', gaps: true, fromWarehouse: true }}
+              label="Read just the gaps"
+              kind="first"
+            />
           ) : null}
           <a class="button" href="/coverage/stale">
             Stale wells

@@ -1,48 +1,53 @@
-/** Forms that change something: each carries the token of the page and a key, so that a form sent twice acts once. */
+/**
+ * What a reader can do on a page. Every change goes through the HTTP API, which the script of the page asks with the key of
+ * the page as Idempotency-Key: a click that comes twice does one thing (docs/design.md section 11).
+ */
 import type { ComponentChildren, JSX } from 'preact';
 
-export interface FormKeys {
-  /** Proves that the form is of this console (same origin); bound to the session. */
-  readonly formToken: string;
-  /** Made with the page: the Idempotency-Key of what the form starts. */
-  readonly key: string;
-}
+/** Of one delivery of a page. Undefined where the reader's role may change nothing. */
+export type PageKey = string | undefined;
 
 interface FormProps {
-  readonly action: string;
-  readonly keys: FormKeys;
+  /** Method and path of the API: `POST /api/v1/runs`. */
+  readonly asks: string;
+  readonly pageKey: string;
+  /** Members of the body beside the fields. */
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** The page to go on to; by default that of the run which was started, else this one. */
+  readonly then?: string;
   readonly layout?: 'row' | 'stack';
-  /** With a file. */
-  readonly isUpload?: boolean;
   readonly children: ComponentChildren;
 }
 
-export function ActionForm({ action, keys, layout = 'row', isUpload = false, children }: FormProps): JSX.Element {
-  const encoding = isUpload ? { encType: 'multipart/form-data' } : {};
+export function ActionForm({ asks, pageKey, body = {}, then, layout = 'row', children }: FormProps): JSX.Element {
   return (
-    <form method="post" action={action} class={layout} {...encoding}>
-      <input type="hidden" name="formToken" value={keys.formToken} />
-      <input type="hidden" name="key" value={keys.key} />
+    <form
+      class={layout}
+      method="post"
+      data-asks={asks}
+      data-key={pageKey}
+      data-body={JSON.stringify(body)}
+      {...(then === undefined ? {} : { 'data-then': then })}
+    >
       {children}
+      <output class="form-state" />
     </form>
   );
 }
 
 interface ButtonProps {
-  readonly action: string;
-  readonly keys: FormKeys;
+  readonly asks: string;
+  readonly pageKey: string;
   readonly label: string;
   readonly kind?: 'first' | 'danger';
-  readonly fields?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly then?: string;
 }
 
 /** A button that acts at once. */
-export function ActionButton({ action, keys, label, kind, fields = {} }: ButtonProps): JSX.Element {
+export function ActionButton({ label, kind, ...form }: ButtonProps): JSX.Element {
   return (
-    <ActionForm action={action} keys={keys}>
-      {Object.entries(fields).map(([name, value]) => (
-        <input key={name} type="hidden" name={name} value={value} />
-      ))}
+    <ActionForm {...form}>
       <button type="submit" class={kind}>
         {label}
       </button>

@@ -9,7 +9,7 @@ import type { LiveRunStatus } from '../../app/run-status.ts';
 import { shownCounts } from '../../app/views/run-counts.ts';
 import { isUnplanned, nextSteps, outcomeSentence, wholeFault } from '../../app/views/run-outcome.ts';
 import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
-import { ActionButton, type FormKeys } from './forms.tsx';
+import { ActionButton, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Figures, Name, Note, Panel, Progress, RunStateMark, Table, Time } from './parts.tsx';
 import { hasExceptions } from './runs.tsx';
@@ -23,9 +23,7 @@ export interface ShownRun {
   readonly liveFault?: string | undefined;
   /** The text of a fault's remedy, in the console's words. */
   readonly adviceOf: (fault: Fault) => string | undefined;
-  /** Whether the reader may operate runs. */
-  readonly mayOperate: boolean;
-  readonly keys: FormKeys;
+  readonly pageKey: PageKey;
   readonly nowMs: number;
 }
 
@@ -53,7 +51,9 @@ export function RunBody(shown: ShownRun): JSX.Element {
       <div class="title">
         <h1>{run.job}</h1>
         <RunStateMark state={run.state} hasExceptions={hasExceptions(run.settled, job)} isBadge />
-        <div class="actions">{shown.mayOperate ? <Actions {...shown} /> : null}</div>
+        <div class="actions">
+          <Actions {...shown} />
+        </div>
       </div>
       {report === undefined ? <Going {...shown} /> : <Outcome {...shown} report={report} />}
       <Panel title="About this run">
@@ -83,14 +83,18 @@ function factsOf(run: RunRecord) {
   ] as const;
 }
 
-function Actions({ run, job, keys }: ShownRun): JSX.Element {
-  const path = `/runs/${encodeURIComponent(run.runId)}`;
-  if (!isEnded(run)) return <ActionButton action={`${path}/cancel`} keys={keys} label="Cancel" kind="danger" />;
+function Actions({ run, job, pageKey }: ShownRun): JSX.Element | null {
+  const asks = `POST /api/v1/runs/${encodeURIComponent(run.runId)}`;
+  if (!isEnded(run)) {
+    return pageKey === undefined ? null : (
+      <ActionButton asks={`${asks}/cancel`} pageKey={pageKey} label="Cancel" kind="danger" />
+    );
+  }
   const steps = run.report === undefined ? [] : nextSteps(run.report, job);
   return (
     <>
       {steps.map((step) => (
-        <Step key={step.kind} step={step} path={path} keys={keys} />
+        <Step key={step.kind} step={step} run={run} pageKey={pageKey} />
       ))}
     </>
   );
@@ -98,54 +102,63 @@ function Actions({ run, job, keys }: ShownRun): JSX.Element {
 
 interface StepProps {
   readonly step: NextAction;
-  readonly path: string;
-  readonly keys: FormKeys;
+  readonly run: RunRecord;
+  readonly pageKey: PageKey;
 }
 
-function Step({ step, path, keys }: StepProps): JSX.Element | null {
+/** A link to see more, or a button where the reader may act. */
+function Step({ step, run, pageKey }: StepProps): JSX.Element | null {
+  const path = `/api/v1/runs/${encodeURIComponent(run.runId)}`;
   switch (step.kind) {
     case 'retry-run':
-      return <ActionButton action={`${path}/retry`} keys={keys} label="Retry what is not done" kind="first" />;
+      return pageKey === undefined ? null : (
+        <ActionButton asks={`POST ${path}/retry`} pageKey={pageKey} label="Retry what is not done" kind="first" />
+      );
     case 'get-rejects':
-      return (
-        <a class="button" href={`${path}/rejects`} download>
-          Download the rejected rows
-        </a>
-      );
+      return <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />;
     case 'allow-shrink':
-      return <ActionButton action={`${path}/allow-shrink`} keys={keys} label="Export again and let rows go" />;
-    case 'show-quarantine':
-      return (
-        <a class="button" href={`${path}/quarantine`}>
-          Show quarantined records
-        </a>
+      return pageKey === undefined ? null : (
+        <ActionButton
+          asks="POST /api/v1/runs"
+          pageKey={pageKey}
+          body={againWithShrink(run)}
+          label="Export held wells again and let rows go"
+        />
       );
+    case 'show-quarantine':
+      return <Link href="/coverage" label="Show the coverage" />;
     case 'show-unknown':
     case 'show-unknown-definitions':
-      return (
-        <a class="button" href="/coverage/unknown">
-          Show unknown wells
-        </a>
-      );
+      return <Link href="/coverage/unknown" label="Show unknown wells" />;
     case 'show-stale':
-      return (
-        <a class="button" href="/coverage/stale">
-          Show stale wells
-        </a>
-      );
+      return <Link href="/coverage/stale" label="Show stale wells" />;
     case 'audit-run':
-      return (
-        <a class="button" href={`${path}/audit`}>
-          Show every target
-        </a>
-      );
+      return null;
     case 'plan-cleanup':
-      return (
-        <a class="button" href="/cleanup">
-          Make a new plan
-        </a>
-      );
+      return <Link href="/cleanup" label="Make a new plan" />;
   }
+}
+
+/** The held wells, over the days of the run. */
+function againWithShrink({ report, params }: RunRecord): Readonly<Record<string, unknown>> {
+  const held = (report?.failures ?? []).filter(({ state }) => state === 'held').map(({ target }) => target);
+  const { fromMs, toMs } = params as { readonly fromMs?: number; readonly toMs?: number };
+  const instant = (ms: number): string => new Date(ms).toISOString();
+  return {
+    export: 'daily-production',
+    uwis: held,
+    allowShrink: true,
+    ...(fromMs === undefined ? {} : { from: instant(fromMs) }),
+    ...(toMs === undefined ? {} : { to: instant(toMs) }),
+  };
+}
+
+function Link({ href, label, isDownload = false }: { href: string; label: string; isDownload?: boolean }): JSX.Element {
+  return (
+    <a class="button" href={href} download={isDownload}>
+      {label}
+    </a>
+  );
 }
 
 function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {

@@ -1,6 +1,6 @@
 /** Schedules: what runs by itself, when it last did, and when it will. */
 import type { JSX } from 'preact';
-import { ActionButton, type FormKeys } from './forms.tsx';
+import { ActionButton, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Panel, State, Table, Time } from './parts.tsx';
 
@@ -19,11 +19,10 @@ export interface ShownSchedule {
 interface SchedulesProps {
   readonly frame: Frame;
   readonly schedules: readonly ShownSchedule[];
-  /** Undefined where the reader may not operate. */
-  readonly keys: FormKeys | undefined;
+  readonly pageKey: PageKey;
 }
 
-export function SchedulesPage({ frame, schedules, keys }: SchedulesProps): JSX.Element {
+export function SchedulesPage({ frame, schedules, pageKey }: SchedulesProps): JSX.Element {
   return (
     <Page {...frame} title="Schedules" section="Schedules">
       <h1>Schedules</h1>
@@ -45,7 +44,7 @@ export function SchedulesPage({ frame, schedules, keys }: SchedulesProps): JSX.E
               { title: 'Next run' },
               { title: '' },
             ]}
-            rows={schedules.map((schedule) => ({ key: schedule.name, cells: cellsOf(schedule, keys) }))}
+            rows={schedules.map((schedule) => ({ key: schedule.name, cells: cellsOf(schedule, pageKey) }))}
           />
         )}
       </Panel>
@@ -53,9 +52,9 @@ export function SchedulesPage({ frame, schedules, keys }: SchedulesProps): JSX.E
   );
 }
 
-function cellsOf(schedule: ShownSchedule, keys: FormKeys | undefined) {
+function cellsOf(schedule: ShownSchedule, pageKey: PageKey) {
   const { name, cron, timeZone, job, isPaused, nextAtMs, lastRun } = schedule;
-  const path = `/schedules/${encodeURIComponent(name)}`;
+  const asks = `POST /api/v1/schedules/${encodeURIComponent(name)}`;
   return [
     <Name>{name}</Name>,
     job,
@@ -70,14 +69,14 @@ function cellsOf(schedule: ShownSchedule, keys: FormKeys | undefined) {
       </a>
     ),
     isPaused ? <State tone="idle" word="paused" /> : <Time ms={nextAtMs} empty="not planned" />,
-    keys === undefined ? (
+    pageKey === undefined ? (
       ''
     ) : (
       <span class="actions">
-        <ActionButton action={`${path}/trigger`} keys={keys} label="Run now" />
+        <ActionButton asks={`${asks}/trigger`} pageKey={pageKey} label="Run now" />
         <ActionButton
-          action={`${path}/${isPaused ? 'resume' : 'pause'}`}
-          keys={keys}
+          asks={`${asks}/${isPaused ? 'resume' : 'pause'}`}
+          pageKey={pageKey}
           label={isPaused ? 'Resume' : 'Pause'}
         />
       </span>

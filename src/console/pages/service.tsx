@@ -3,7 +3,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { Fault } from '../../core/base/errors.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { Finding } from '../../app/health/finding.ts';
-import { ActionButton, type FormKeys } from './forms.tsx';
+import { ActionButton, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
 
@@ -20,10 +20,10 @@ interface ServiceProps {
   readonly frame: Frame;
   readonly shown: ShownService;
   readonly adviceOf: (fault: Pick<Fault, 'hint' | 'action'>) => string | undefined;
-  readonly keys: FormKeys | undefined;
+  readonly pageKey: PageKey;
 }
 
-export function ServicePage({ frame, shown, adviceOf, keys }: ServiceProps): JSX.Element {
+export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): JSX.Element {
   const { hold, profile, limits, findings } = shown;
   return (
     <Page {...frame} title="Service" section="Service">
@@ -37,7 +37,7 @@ export function ServicePage({ frame, shown, adviceOf, keys }: ServiceProps): JSX
           )}
         </div>
       </div>
-      <Hold hold={hold} keys={keys} />
+      <Hold hold={hold} pageKey={pageKey} />
       {findings === undefined ? null : <Findings findings={findings} adviceOf={adviceOf} />}
       <div class="columns">
         <Panel title="Profile">
@@ -59,7 +59,7 @@ export function ServicePage({ frame, shown, adviceOf, keys }: ServiceProps): JSX
   );
 }
 
-function Hold({ hold, keys }: { hold: ServiceHold | undefined; keys: FormKeys | undefined }): JSX.Element {
+function Hold({ hold, pageKey }: { hold: ServiceHold | undefined; pageKey: PageKey }): JSX.Element {
   if (hold === undefined) {
     return (
       <Note tone="good">
@@ -79,8 +79,8 @@ function Hold({ hold, keys }: { hold: ServiceHold | undefined; keys: FormKeys | 
           '.'
         )}
       </p>
-      {keys === undefined ? null : (
-        <ActionButton action="/service/release" keys={keys} label="Send requests now" kind="danger" />
+      {pageKey === undefined ? null : (
+        <ActionButton asks="POST /api/v1/service/release" pageKey={pageKey} label="Send requests now" kind="danger" />
       )}
     </Note>
   );

@@ -3,31 +3,18 @@ import type { JSX } from 'preact';
 import { counted, figure } from '../../core/base/text.ts';
 import { dayText } from '../../core/time/day-number.ts';
 import { plottedColumns, type RestatedValue } from '../../app/well-series.ts';
-import { ActionForm, Field, type FormKeys } from './forms.tsx';
+import type { WellView } from '../../app/well-view.ts';
+import { ActionForm, Field, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Panel, Table } from './parts.tsx';
 
-export interface ShownWell {
-  readonly uwi: string;
-  /** YYYY-MM-DD; undefined for a well without a row. */
-  readonly firstDay: string | undefined;
-  readonly lastDay: string | undefined;
-  /** Null before its first read. */
-  readonly readUpTo: string | null;
-  readonly unknownSince: string | null;
-  readonly days: Readonly<Record<'present' | 'quarantined' | 'missing' | 'neverRead', number>>;
-  /** Half-open, day numbers, the latest first: days that need a look. */
-  readonly gaps: ReadonlyArray<{ readonly fromDay: number; readonly toDay: number }>;
-  readonly restated: readonly RestatedValue[];
-}
 
 interface WellProps {
   readonly frame: Frame;
-  readonly well: ShownWell;
+  readonly well: WellView;
   /** The days that a backfill is proposed for, YYYY-MM-DD, `to` exclusive. */
   readonly proposed: { readonly from: string; readonly to: string } | undefined;
-  /** Undefined where the reader may not start runs. */
-  readonly keys: FormKeys | undefined;
+  readonly pageKey: PageKey;
 }
 
 const groups = [
@@ -36,7 +23,7 @@ const groups = [
   { group: 'downtime', title: 'Downtime' },
 ] as const;
 
-export function WellPage({ frame, well, proposed, keys }: WellProps): JSX.Element {
+export function WellPage({ frame, well, proposed, pageKey }: WellProps): JSX.Element {
   const { uwi, firstDay, lastDay } = well;
   return (
     <Page {...frame} title={uwi} section="Coverage" scripts={['well.js']} styles={['uPlot.min.css']}>
@@ -85,14 +72,14 @@ export function WellPage({ frame, well, proposed, keys }: WellProps): JSX.Elemen
         <Panel title="What is known">
           <Facts facts={factsOf(well)} />
         </Panel>
-        <Gaps well={well} proposed={proposed} keys={keys} />
+        <Gaps well={well} proposed={proposed} pageKey={pageKey} />
       </div>
       <Restated restated={well.restated} />
     </Page>
   );
 }
 
-function factsOf({ days, readUpTo, unknownSince, lastDay }: ShownWell) {
+function factsOf({ days, readUpTo, unknownSince, lastDay }: WellView) {
   return [
     ['Last day', lastDay ?? 'none'],
     ['Read up to', readUpTo?.slice(0, 10) ?? 'never read'],
@@ -106,7 +93,7 @@ function factsOf({ days, readUpTo, unknownSince, lastDay }: ShownWell) {
 
 const mostGapsShown = 8;
 
-function Gaps({ well: { uwi, gaps }, proposed, keys }: Pick<WellProps, 'well' | 'proposed' | 'keys'>): JSX.Element {
+function Gaps({ well: { uwi, gaps }, proposed, pageKey }: Pick<WellProps, 'well' | 'proposed' | 'pageKey'>): JSX.Element {
   const path = `/wells/${encodeURIComponent(uwi)}`;
   return (
     <Panel title={gaps.length === 0 ? 'No gap' : counted(gaps.length, 'gap')}>
@@ -122,9 +109,13 @@ function Gaps({ well: { uwi, gaps }, proposed, keys }: Pick<WellProps, 'well' | 
           {gaps.length > mostGapsShown ? <li class="muted">and {figure(gaps.length - mostGapsShown)} more</li> : null}
         </ul>
       )}
-      {keys === undefined ? null : (
+      {pageKey === undefined ? null : (
         <div id="backfill">
-          <ActionForm action={`${path}/backfill`} keys={keys}>
+          <ActionForm
+            asks="POST /api/v1/runs"
+            pageKey={pageKey}
+            body={{ export: 'daily-production', uwis: [uwi] }}
+          >
             <Field label="Read again from">
               <input type="date" name="from" required value={proposed?.from} />
             </Field>

@@ -40,18 +40,98 @@ showTimes(document);
 const zoneText = document.querySelector('#zone');
 if (zoneText !== null) zoneText.textContent = `Times are those of ${zone}; point at one for UTC.`;
 
-// A form that is sent twice acts once: its key says so to the server, and the button to the reader.
+// What changes something goes to the HTTP API. The key of the page, with what is asked for, makes a click that comes twice
+// one request.
 document.addEventListener('submit', (event) => {
   const form = /** @type {HTMLFormElement} */ (event.target);
-  if (form.method !== 'post') return;
-  const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
-  // After the form was read, or the button's own value would be missing.
-  queueMicrotask(() => button?.setAttribute('disabled', ''));
+  if (form.dataset['asks'] === undefined) return;
+  event.preventDefault();
+  void ask(form, event.submitter);
 });
-// A page that comes back out of the browser's cache may be used again.
-window.addEventListener('pageshow', ({ persisted }) => {
-  if (persisted) for (const button of document.querySelectorAll('button[disabled]')) button.removeAttribute('disabled');
-});
+
+/** @param {HTMLFormElement} form @param {HTMLElement | null} submitter */
+async function ask(form, submitter) {
+  const output = form.querySelector('output.form-state');
+  /** @param {string} text */
+  const say = (text) => {
+    if (output !== null) output.textContent = text;
+  };
+  const buttons = [...form.querySelectorAll('button')];
+  for (const button of buttons) button.disabled = true;
+  say('');
+  try {
+    const answer = await fetch(...requestOf(form, submitter));
+    const text = await answer.text();
+    if (!answer.ok) return say(problemText(text, answer.status));
+    const document_ = text === '' ? {} : JSON.parse(text);
+    const next = nextPage(form, document_);
+    if (next === undefined) location.reload();
+    else location.assign(next);
+  } catch {
+    say('No answer from wellsync. Send it again: it is done once.');
+  } finally {
+    for (const button of buttons) button.disabled = false;
+  }
+}
+
+/** @param {HTMLFormElement} form @param {HTMLElement | null} submitter @returns {[string, RequestInit]} */
+function requestOf(form, submitter) {
+  const [method = 'POST', path = ''] = (form.dataset['asks'] ?? '').split(' ');
+  const fields = new FormData(form, submitter);
+  const file = fields.get('file');
+  if (file instanceof File) {
+    fields.delete('file');
+    const query = new URLSearchParams({ name: file.name });
+    for (const [name, value] of fields) query.set(name, String(value));
+    const type = file.name.endsWith('.gz') ? 'application/gzip' : 'text/csv';
+    const key = keyOf(form, `${query.toString()} ${file.size} ${file.lastModified}`);
+    return [`${path}?${query.toString()}`, { method, body: file, headers: { 'content-type': type, ...key } }];
+  }
+  const body = JSON.parse(form.dataset['body'] ?? '{}');
+  for (const [name, value] of fields) setAt(body, name.split('.'), typed(form, name, String(value)));
+  const text = JSON.stringify(body);
+  const isEmpty = text === '{}';
+  const type = isEmpty ? {} : { 'content-type': 'application/json' };
+  return [path, { method, headers: { ...type, ...keyOf(form, text) }, ...(isEmpty ? {} : { body: text }) }];
+}
+
+/** @param {HTMLFormElement} form @param {string} asked */
+function keyOf(form, asked) {
+  let hash = 0;
+  for (const letter of asked) hash = (Math.imul(hash, 31) + (letter.codePointAt(0) ?? 0)) | 0;
+  return { 'idempotency-key': `${form.dataset['key']}.${(hash >>> 0).toString(36)}` };
+}
+
+/** `targets.0.kind`: a member of the first item of a list. @param {any} whole @param {string[]} names @param {unknown} value */
+function setAt(whole, [name = '', ...rest], value) {
+  if (rest.length === 0) whole[name] = value;
+  else setAt((whole[name] ??= /^\d+$/.test(rest[0] ?? '') ? [] : {}), rest, value);
+}
+
+/** @param {HTMLFormElement} form @param {string} name @param {string} value */
+function typed(form, name, value) {
+  const field = form.elements.namedItem(name);
+  return field instanceof HTMLInputElement && field.dataset['type'] === 'number' ? Number(value) : value;
+}
+
+/** @param {HTMLFormElement} form @param {Record<string, unknown>} answer @returns {string | undefined} */
+function nextPage(form, answer) {
+  const then = form.dataset['then'];
+  if (then !== undefined) return then.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(answer[name] ?? '')));
+  const { runId } = answer;
+  if (typeof runId !== 'string' || location.pathname === `/runs/${runId}`) return undefined;
+  return `/runs/${encodeURIComponent(runId)}`;
+}
+
+/** What happened, and what to do next, of a problem document. @param {string} text @param {number} status */
+function problemText(text, status) {
+  try {
+    const { detail, hint, issues = [] } = JSON.parse(text);
+    return [detail, ...issues, hint].filter((part) => typeof part === 'string').join(' ');
+  } catch {
+    return `wellsync answered ${status}.`;
+  }
+}
 
 const live = document.querySelector('[data-live]');
 if (live instanceof HTMLElement && live.dataset['ended'] !== 'true') follow(live);

@@ -1,0 +1,328 @@
+/** The pages of the console: each reads, and asks the HTTP API for what changes something. */
+import { randomUUID } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { JSX } from 'preact';
+import { z } from 'zod';
+import { coverageBlockOf, coverageMapOf } from '../../app/coverage-map.ts';
+import { checksOfParts } from '../../app/health.ts';
+import { overviewOf } from '../../app/overview.ts';
+import { listPlans } from '../../app/requests/list-plans.ts';
+import { requestRunList } from '../../app/requests/list-runs.ts';
+import { refusalOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
+import { withWarnings } from '../../app/requests/cleanup-plan.ts';
+import { staleWells, unknownWells } from '../../app/requests/well-states.ts';
+import { readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
+import { serviceViewOf } from '../../app/service-view.ts';
+import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
+import { version } from '../../app/version.ts';
+import { wellSeriesOf } from '../../app/well-series.ts';
+import { wellViewOf } from '../../app/well-view.ts';
+import { mayActAs } from '../../core/access/role.ts';
+import type { Fault } from '../../core/base/errors.ts';
+import type { ApiServer, ConsoleContext } from '../context.ts';
+import { callerOf } from '../admission.ts';
+import { RequestProblem } from '../problem.ts';
+import { CleanupPage, PlanPage } from './cleanup.tsx';
+import { CoveragePage, StalePage, UnknownPage } from './coverage.tsx';
+import { type Frame, pageOf, partOf } from './frame.tsx';
+import { OverviewBody, OverviewPage } from './overview.tsx';
+import { replyWithPage } from './problem-page.tsx';
+import { PushPage } from './push.tsx';
+import { NoSuchRun, RunBody, RunPage, type ShownRun } from './run.tsx';
+import { RunsPage } from './runs.tsx';
+import { SchedulesPage } from './schedules.tsx';
+import { ServicePage } from './service.tsx';
+import { WellPage } from './well.tsx';
+
+/** What a page is made of: the frame, and the key that its forms send. */
+interface Shown {
+  readonly frame: Frame;
+  readonly pageKey: string | undefined;
+  readonly nowMs: number;
+}
+
+interface PageRoute<Params, Query> {
+  readonly url: string;
+  readonly params?: z.ZodType<Params>;
+  readonly query?: z.ZodType<Query>;
+  readonly page: (
+    shown: Shown,
+    asked: { readonly params: Params; readonly query: Query; readonly request: FastifyRequest },
+    reply: FastifyReply,
+  ) => Promise<JSX.Element>;
+}
+
+export class Pages {
+  readonly #server: ApiServer;
+  readonly #context: ConsoleContext;
+
+  constructor(server: ApiServer, context: ConsoleContext) {
+    this.#server = server;
+    this.#context = context;
+  }
+
+  addAll(): void {
+    this.#addOverview();
+    this.#addRuns();
+    this.#addRun();
+    this.#addCoverage();
+    this.#addWell();
+    this.#addPush();
+    this.#addCleanup();
+    this.#addServiceAndSchedules();
+  }
+
+  #add<Params = unknown, Query = unknown>({ url, params, query, page }: PageRoute<Params, Query>): void {
+    this.#server.route({
+      method: 'GET',
+      url,
+      config: { access: 'read' },
+      schema: {
+        hide: true,
+        ...(params === undefined ? {} : { params }),
+        ...(query === undefined ? {} : { querystring: query }),
+      },
+      errorHandler: (error, request, reply) => replyWithPage(error, { request, reply, context: this.#context }),
+      handler: async (request, reply) => {
+        const asked = { params: request.params as Params, query: request.query as Query, request };
+        const made = await page(await this.#shown(request), asked, reply);
+        return reply.type('text/html; charset=utf-8').send(pageOf(made));
+      },
+    });
+  }
+
+  async #shown(request: FastifyRequest): Promise<Shown> {
+    const frame = await frameOf(this.#context, request);
+    const mayOperate = mayActAs(callerOf(request).role, 'operate');
+    return { frame, pageKey: mayOperate ? randomUUID() : undefined, nowMs: Date.now() };
+  }
+
+  /** A part of a page, which its script asks for again and again. */
+  #addPart(url: string, part: (request: FastifyRequest) => Promise<{ element: JSX.Element; isEnded: boolean }>): void {
+    this.#server.route({
+      method: 'GET',
+      url,
+      config: { access: 'read' },
+      schema: { hide: true },
+      handler: async (request, reply) => {
+        const { element, isEnded } = await part(request);
+        return reply
+          .type('text/html; charset=utf-8')
+          .header('x-ended', String(isEnded))
+          .send(partOf(element));
+      },
+    });
+  }
+
+  #addOverview(): void {
+    const { app, reader } = this.#context;
+    const read = async () => (await reader.read('overview', () => overviewOf(app, Date.now()))).value;
+    this.#add({
+      url: '/',
+      page: async ({ frame }) => <OverviewPage frame={frame} overview={await read()} jobs={app.jobs} />,
+    });
+    this.#addPart('/live', async () => ({
+      element: <OverviewBody overview={await read()} jobs={app.jobs} />,
+      isEnded: false,
+    }));
+  }
+
+  #addRuns(): void {
+    const { app, reader } = this.#context;
+    const text = z.string().max(500).default('');
+    this.#add({
+      url: '/runs',
+      query: z.object({ state: text, job: text, since: text, cursor: text }),
+      page: async ({ frame }, { query }) => {
+        const filter = { state: query.state, job: query.job, since: query.since };
+        const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
+        const asked = requestRunList({ limit: 50, ...given }, { timeZone: app.config.timeZone });
+        const { value } = await reader.read(`runs ${JSON.stringify(asked)}`, () => readKeptRuns(app, asked));
+        return <RunsPage frame={frame} list={await withLiveFigures(app, value)} jobs={app.jobs} filter={filter} />;
+      },
+    });
+  }
+
+  #addRun(): void {
+    const params = z.object({ runId: z.string().max(60) });
+    this.#add({
+      url: '/runs/:runId',
+      params,
+      page: async ({ frame, pageKey }, { params: { runId } }, reply) => {
+        const shown = await this.#runOf(runId, pageKey);
+        if (shown !== undefined) return <RunPage frame={frame} shown={shown} />;
+        void reply.code(404);
+        return <NoSuchRun frame={frame} runId={runId} />;
+      },
+    });
+    this.#addPart('/runs/:runId/live', async (request) => {
+      const { runId } = request.params as z.output<typeof params>;
+      const { pageKey } = await this.#shown(request);
+      const shown = await this.#runOf(runId, pageKey);
+      if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
+      return { element: <RunBody {...shown} />, isEnded: shown.run.report !== undefined };
+    });
+  }
+
+  async #runOf(runId: string, pageKey: string | undefined): Promise<ShownRun | undefined> {
+    const { app, reader } = this.#context;
+    const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
+    if (run === undefined) return undefined;
+    const { status, isUnattended, hold, liveFault } = await viewOf(app, run);
+    const job = jobDescriptionOf(run.job, app.jobs);
+    const live = { ...status, isUnattended: isUnattended ?? false, hold };
+    return { run, job, live, liveFault, adviceOf, pageKey, nowMs: Date.now() };
+  }
+
+  #addCoverage(): void {
+    const { app, reader } = this.#context;
+    this.#add({
+      url: '/coverage',
+      page: async ({ frame, pageKey, nowMs }) => {
+        const { value } = await reader.read('coverage', () => coverageMapOf(app, nowMs));
+        return <CoveragePage frame={frame} map={value} pageKey={pageKey} />;
+      },
+    });
+    this.#server.route({
+      method: 'GET',
+      url: '/coverage/block',
+      config: { access: 'read' },
+      schema: { hide: true, querystring: z.object({ from: z.coerce.number().int().min(0) }) },
+      handler: async ({ query: { from } }) => {
+        const question = { from, nowMs: Date.now() };
+        return (await reader.read(`coverage from ${from}`, () => coverageBlockOf(app, question))).value;
+      },
+    });
+    this.#add({
+      url: '/coverage/stale',
+      page: async ({ frame, nowMs }) => {
+        const { value } = await reader.read('stale', () => staleWells(app, { nowMs }));
+        return <StalePage frame={frame} wells={value} warnAfterDays={app.config.freshness.warnAfterDays} />;
+      },
+    });
+    this.#add({
+      url: '/coverage/unknown',
+      page: async ({ frame }) => {
+        const { value } = await reader.read('unknown', () => unknownWells(app, {}));
+        return <UnknownPage frame={frame} wells={value} />;
+      },
+    });
+  }
+
+  #addWell(): void {
+    const { app, reader } = this.#context;
+    const params = z.object({ uwi: z.string().max(1_000) });
+    const day = z.iso.date().optional();
+    this.#server.route({
+      method: 'GET',
+      url: '/coverage/well',
+      config: { access: 'read' },
+      schema: { hide: true, querystring: z.object({ uwi: z.string().min(1).max(1_000) }) },
+      handler: async ({ query: { uwi } }, reply) => reply.redirect(`/wells/${encodeURIComponent(uwi)}`, 303),
+    });
+    this.#add({
+      url: '/wells/:uwi',
+      params,
+      query: z.object({ from: day, to: day, month: z.string().regex(/^\d{4}-\d{2}$/).optional() }),
+      page: async ({ frame, pageKey, nowMs }, { params: { uwi }, query }) => {
+        const { value } = await reader.read(`well ${uwi}`, () => wellViewOf(app, uwi, nowMs));
+        return <WellPage frame={frame} well={value} proposed={proposedOf(query)} pageKey={pageKey} />;
+      },
+    });
+    this.#server.route({
+      method: 'GET',
+      url: '/wells/:uwi/series',
+      config: { access: 'read' },
+      schema: { hide: true, params },
+      handler: async ({ params: { uwi } }) => (await reader.read(`series ${uwi}`, () => wellSeriesOf(app, uwi))).value,
+    });
+  }
+
+  #addPush(): void {
+    const { app, reader } = this.#context;
+    this.#add({
+      url: '/push',
+      page: async ({ frame, pageKey }) => {
+        const { value } = await reader.read('pushes', () => readKeptRuns(app, { limit: 10, job: 'push network-pipes' }));
+        const pushes = await withLiveFigures(app, value);
+        const maxBytes = app.config.http.maxUploadMb * 1_000_000;
+        return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} pageKey={pageKey} />;
+      },
+    });
+  }
+
+  #addCleanup(): void {
+    const { app, reader } = this.#context;
+    const { cleanupPlans } = app.ledger;
+    this.#add({
+      url: '/cleanup',
+      page: async ({ frame, pageKey }) => {
+        const { value } = await reader.read('plans', () => listPlans(cleanupPlans, { limit: 50 }));
+        return <CleanupPage frame={frame} plans={value.plans} pageKey={pageKey} />;
+      },
+    });
+    this.#add({
+      url: '/cleanup/:planId',
+      params: z.object({ planId: z.string().max(60) }),
+      page: async ({ frame, pageKey, nowMs }, { params: { planId }, request }) => {
+        const { value } = await reader.read(`plan page ${planId}`, async () => {
+          const plan = await cleanupPlans.read(planId);
+          return plan && withWarnings(plan, cleanupPlans);
+        });
+        if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
+        const { plan } = value;
+        const mayDelete = mayActAs(callerOf(request).role, 'delete');
+        const refusal = refusalOf(plan, { nowMs, maxAgeMs: app.config.cleanup.planMaxAgeMs });
+        return (
+          <PlanPage
+            frame={frame}
+            shown={value}
+            refusal={refusal}
+            warnings={warningsOf(plan)}
+            pageKey={mayDelete ? pageKey : undefined}
+          />
+        );
+      },
+    });
+  }
+
+  #addServiceAndSchedules(): void {
+    const { app } = this.#context;
+    this.#add({
+      url: '/service',
+      query: z.object({ check: z.literal('yes').optional() }),
+      page: async ({ frame, pageKey }, { query }) => {
+        const findings = query.check === undefined ? undefined : await checksOfParts(app.config, undefined);
+        const shown = { ...(await serviceViewOf(app)), findings };
+        return <ServicePage frame={frame} shown={shown} adviceOf={adviceOf} pageKey={pageKey} />;
+      },
+    });
+    this.#add({
+      url: '/schedules',
+      page: async ({ frame, pageKey }) => <SchedulesPage frame={frame} schedules={[]} pageKey={pageKey} />,
+    });
+  }
+}
+
+function adviceOf({ hint }: Pick<Fault, 'hint'>): string | undefined {
+  return hint;
+}
+
+function proposedOf({
+  from,
+  to,
+  month,
+}: Readonly<Record<'from' | 'to' | 'month', string | undefined>>): { readonly from: string; readonly to: string } | undefined {
+  if (from !== undefined && to !== undefined) return { from, to };
+  if (month === undefined) return undefined;
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return { from: `${month}-01`, to: new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 10) };
+}
+
+/** Where the data comes from and goes to, and who looks. */
+export async function frameOf({ app, reader }: ConsoleContext, request: FastifyRequest): Promise<Frame> {
+  const { value } = await reader.read('service', () => app.ledger.ownership.read());
+  const { identity } = request;
+  const user = identity === null || identity.kind === 'loopback' ? undefined : { name: identity.name, role: identity.role };
+  return { service: value.service, warehouse: app.warehouse.location, version, nowMs: Date.now(), user };
+}
