@@ -42,7 +42,16 @@ const drivers = {
   'src/files': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
   'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings', 'pg', 'pg-copy-streams'],
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
-  'src/console': ['fastify', 'fastify-type-provider-zod', '@fastify/helmet', '@fastify/rate-limit', '@fastify/swagger'],
+  'src/console': [
+    'fastify',
+    'fastify-type-provider-zod',
+    '@fastify/helmet',
+    '@fastify/rate-limit',
+    '@fastify/swagger',
+    'preact',
+    'preact-render-to-string',
+    'uplot',
+  ],
   config: ['yaml', 'cron-parser'],
   'src/app': ['prom-client'],
 };

@@ -164,7 +164,8 @@ export class ProfileInUse {
   }
 }
 
-async function keptProfile(
+/** The profile of a service that was probed; undefined before. */
+export async function keptProfile(
   baseUrl: string,
   { ledger }: Pick<ProfileContext, 'ledger'>,
 ): Promise<ServiceProfile | undefined> {

@@ -2,7 +2,7 @@
  * Bundles the compiled program, with the packages that it uses, into a few files. Node otherwise looks for, reads and
  * links 600 modules before an export begins, and again in the process with memory limits.
  */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -121,6 +121,8 @@ export async function bundle(dist) {
   });
   await bundled.close();
   requireWhole(output);
+  // Found beside the program, as beside its module in the sources (src/console/static-files.ts).
+  cpSync('src/console/static', path.join(dir, 'static'), { recursive: true });
   writeFileSync(path.join(dir, 'packages.json'), `${JSON.stringify(packagesIn(output), undefined, 2)}\n`);
   const main = path.join(dist, entries.main);
   writeFileSync(main, "#!/usr/bin/env node\nimport '../../program/main.js';\n");

@@ -27,7 +27,7 @@ export interface CoverageBlock {
 }
 
 /** Wells of a block. */
-export const blockWells = 50;
+const blockWells = 50;
 
 export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMap> {
   return app.warehouse.coverage.survey({ toDay: today(app, nowMs) }, async (survey) => {

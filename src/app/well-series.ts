@@ -18,8 +18,6 @@ export const plottedColumns = [
   { column: 'downtime_hours', title: 'Downtime (hours)', group: 'downtime' },
 ] as const;
 
-export type PlotGroup = (typeof plottedColumns)[number]['group'];
-
 export interface WellSeries {
   readonly uwi: string;
   /** Day numbers, ascending; a day of several records stands several times. */
@@ -42,7 +40,7 @@ export interface RestatedValue {
   readonly runId: string;
 }
 
-export const mostRestatements = 5_000;
+const mostRestatements = 5_000;
 
 /** An unknown well has no day. */
 export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {

@@ -104,7 +104,8 @@ function codeOfFastify({ code }: FastifyError): string {
     .replaceAll('_', '-');
 }
 
-function documentOf(error: unknown, log: Logger): ProblemDocument {
+/** The problem document of an error. */
+export function documentOf(error: unknown, log: Logger): ProblemDocument {
   if (error instanceof WellsyncError) {
     const status = statusOf(error);
     const { code, hint, action } = error;
@@ -126,7 +127,7 @@ function documentOf(error: unknown, log: Logger): ProblemDocument {
   return problemOf(500, 'bug', 'this is a fault of wellsync itself: its log has the details');
 }
 
-export function problemOf(status: number, code: string, detail: string): ProblemDocument {
+function problemOf(status: number, code: string, detail: string): ProblemDocument {
   return { type: 'about:blank', title: titles[status] ?? 'Error', status, detail, code };
 }
 

@@ -17,7 +17,11 @@ import { addScheduleRoutes } from './api/schedules.ts';
 import { addStartRoutes } from './api/starts.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
 import { addOpenApi } from './openapi.ts';
-import { problemOf, replyWithProblem } from './problem.ts';
+import { isPageRequest, replyWithPage } from './pages/problem-page.tsx';
+import { Pages } from './pages/routes.tsx';
+import { addSignIn } from './pages/sign-in.tsx';
+import { RequestProblem, replyWithProblem } from './problem.ts';
+import { addStaticFiles } from './static-files.ts';
 
 const megabyte = 1_000_000;
 
@@ -89,13 +93,15 @@ async function createServer(
   await server.register(helmet, headerPolicy);
   await server.register(rateLimit, { global: false });
   const routes = admitCallers(server, context);
-  server.setNotFoundHandler(async (_request, reply) =>
-    reply
-      .code(404)
-      .type('application/problem+json')
-      .send(problemOf(404, 'no-such-route', 'there is no such route')),
-  );
-  server.addHook('onSend', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+  server.setNotFoundHandler((request, reply) => {
+    const error = new RequestProblem(404, 'no-such-route', 'there is no such route');
+    return isPageRequest(request)
+      ? replyWithPage(error, { request, reply, context })
+      : replyWithProblem(error, request, reply, log);
+  });
+  server.addHook('onSend', async (_request, reply) => {
+    if (reply.getHeader('cache-control') === undefined) void reply.header('cache-control', 'no-store');
+  });
   logChanges(server, context);
   await addOpenApi(server);
   addHealthRoutes(server, context);
@@ -106,6 +112,9 @@ async function createServer(
   addHoldingRoutes(server, context);
   addScheduleRoutes(server, context);
   addEventRoute(server, context);
+  await addStaticFiles(server);
+  addSignIn(server, context);
+  new Pages(server, context).addAll();
   return { server, routes };
 }
 

@@ -72,9 +72,10 @@ export class Access {
     const settings = this.#current();
     const authorization = headerOf(caller, 'authorization');
     if (authorization !== undefined) return identityOfToken(authorization, settings);
-    const user = userOf(caller, settings);
-    const identity = user ?? this.#identityHere(caller, settings);
-    // What a browser sends by itself must not let a page of another host act (tokens are never sent by themselves).
+    const cookie = tokenInCookie(caller);
+    const signedIn = cookie === undefined ? undefined : identityOfToken(`Bearer ${cookie}`, settings);
+    const identity = signedIn ?? userOf(caller, settings) ?? this.#identityHere(caller, settings);
+    // What a browser sends by itself must not let a page of another host act (a header with a token is never sent by itself, a cookie is).
     if (caller.isChange && isFromElsewhere(caller)) {
       throw new ForbiddenError('foreign-origin', 'a page of another host asks for this: nothing was changed');
     }
@@ -131,6 +132,14 @@ function identityOfToken(authorization: string, { tokens }: HttpSettings): Ident
   }
   const { name, role } = known;
   return { kind: 'token', name, actor: `${name} (token)`, role, sha256: known.sha256 };
+}
+
+/** The cookie of a reader who signed in to the console. */
+export const tokenCookie = 'wellsync_token';
+
+function tokenInCookie(caller: Caller): string | undefined {
+  const pairs = (headerOf(caller, 'cookie') ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${tokenCookie}=`))?.slice(tokenCookie.length + 1);
 }
 
 /** Undefined where no trusted proxy names a user. */

@@ -10,6 +10,7 @@ import type { ProductionDoubt } from '../../core/cleanup/producing.ts';
 import { isFinished } from '../../core/run/run.ts';
 import { targetText } from '../../core/cleanup/target.ts';
 import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
+import { warningsOf } from '../../app/views/cleanup-warnings.ts';
 import { tableText } from './table.ts';
 import { counted, figure, instantText, printable, roughDurationText } from '../../core/base/text.ts';
 
@@ -53,31 +54,12 @@ function wells(count: number): string {
   return count === 1 ? 'the well has' : 'the wells have';
 }
 
-function warningsText({ counts, selection, includesProducing }: CleanupPlan, warned: readonly PlannedTarget[]): string {
-  const fate = includesProducing ? 'deleted all the same' : 'refused';
-  const unmappedFate = selection === null ? '' : `: ${fate}`;
-  const { producing, unread = 0, unmapped = 0 } = counts;
-  const lines = [
-    ...warning(producing, 'belongs', 'belong', `to a well that produced lately: ${fate}`),
-    ...warning(unread, 'belongs', 'belong', `to a well whose latest production is not known: ${fate}`),
-    ...warning(unmapped, 'belongs', 'belong', `to a well that the warehouse knows no production of${unmappedFate}`),
-    ...warning(counts.unknown, 'is', 'are', 'not known to the service'),
-    ...warning(counts.unreadable, 'is', 'are', 'shown by the service in a form that breaks its contract'),
-    ...shareWarning(counts),
-  ];
+function warningsText(plan: CleanupPlan, warned: readonly PlannedTarget[]): string {
+  const lines = warningsOf(plan);
   if (lines.length === 0) return '';
   const shown = warned.slice(0, mostWarningsShown).map((target) => `      ${targetWarning(target)}`);
   const more = warned.length > shown.length ? ['      and more'] : [];
   return ['Warnings', ...lines.map((line) => `  ! ${line}`), ...shown, ...more].join('\n');
-}
-
-function warning(count: number, one: string, many: string, what: string): readonly string[] {
-  return count === 0 ? [] : [`${counted(count, `target ${one}`, `targets ${many}`)} ${what}`];
-}
-
-function shareWarning({ wells: count, knownWells }: PlanCounts): readonly string[] {
-  if (count === 0 || knownWells > 0) return [];
-  return ['the warehouse knows no wells: nobody can say which share of them this is'];
 }
 
 function targetWarning(target: PlannedTarget): string {

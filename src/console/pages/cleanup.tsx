@@ -162,7 +162,11 @@ export function PlanPage({ frame, shown, refusal, warnings, pageKey }: PlanProps
   );
 }
 
-function Apply({ plan, refusal, pageKey }: Pick<PlanProps, 'refusal' | 'pageKey'> & { plan: CleanupPlan }): JSX.Element {
+function Apply({
+  plan,
+  refusal,
+  pageKey,
+}: Pick<PlanProps, 'refusal' | 'pageKey'> & { plan: CleanupPlan }): JSX.Element {
   const { applied, counts, planId } = plan;
   if (applied !== undefined) {
     return (

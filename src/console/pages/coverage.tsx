@@ -150,7 +150,7 @@ function WellList({ frame, title, explanation, children }: WellListProps): JSX.E
   );
 }
 
-export function WellLink({ uwi }: { readonly uwi: string }): JSX.Element {
+function WellLink({ uwi }: { readonly uwi: string }): JSX.Element {
   return (
     <a href={`/wells/${encodeURIComponent(uwi)}`}>
       <Name>{uwi}</Name>

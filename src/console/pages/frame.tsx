@@ -49,7 +49,47 @@ export function partOf(part: JSX.Element): string {
 }
 
 export function Page(props: PageProps): JSX.Element {
-  const { title, section, children, scripts = [], styles = [] } = props;
+  const { title, section, children, scripts, styles } = props;
+  return (
+    <Html title={title} scripts={scripts} styles={styles}>
+      <Top {...props} section={section} />
+      <main id="content">{children}</main>
+      <Foot {...props} />
+    </Html>
+  );
+}
+
+/** A page for a stranger: without navigation, and without a word of where the data is. */
+export function Bare({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <Html title={title}>
+      <header class="top">
+        <div class="top-in">
+          <span class="brand">
+            <Mark />
+            wellsync
+          </span>
+        </div>
+      </header>
+      <main id="content">{children}</main>
+    </Html>
+  );
+}
+
+interface HtmlProps {
+  readonly title: string;
+  readonly scripts?: readonly string[] | undefined;
+  readonly styles?: readonly string[] | undefined;
+  readonly children: ComponentChildren;
+}
+
+function Html({ title, scripts = [], styles = [], children }: HtmlProps): JSX.Element {
   return (
     <html lang="en">
       <head>
@@ -62,21 +102,14 @@ export function Page(props: PageProps): JSX.Element {
           <link key={name} rel="stylesheet" href={`/static/${name}`} />
         ))}
         {['console.js', ...scripts].map((name) => (
-          <script
-            key={name}
-            type={name.endsWith('.iife.min.js') ? undefined : 'module'}
-            defer
-            src={`/static/${name}`}
-          />
+          <script key={name} type="module" src={`/static/${name}`} />
         ))}
       </head>
       <body>
         <a class="skip" href="#content">
           Skip to the content
         </a>
-        <Top {...props} section={section} />
-        <main id="content">{children}</main>
-        <Foot {...props} />
+        {children}
       </body>
     </html>
   );

@@ -27,8 +27,8 @@ export function PushPage({ frame, pushes, jobs, maxBytes, pageKey }: PushProps):
       ) : (
         <Panel title="A file">
           <p class="muted">
-            CSV with a header of the ten field names, plain or gzip, up to {bytesText(maxBytes)}. Check it first: that sends
-            nothing to the service.
+            CSV with a header of the ten field names, plain or gzip, up to {bytesText(maxBytes)}. Check it first: that
+            sends nothing to the service.
           </p>
           <ActionForm asks="POST /api/v1/pushes" pageKey={pageKey} layout="stack">
             <Field label="CSV file">

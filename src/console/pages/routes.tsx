@@ -9,12 +9,12 @@ import { overviewOf } from '../../app/overview.ts';
 import { listPlans } from '../../app/requests/list-plans.ts';
 import { requestRunList } from '../../app/requests/list-runs.ts';
 import { refusalOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
-import { withWarnings } from '../../app/requests/cleanup-plan.ts';
+import { planMaxAgeMs, withWarnings } from '../../app/requests/cleanup-plan.ts';
 import { staleWells, unknownWells } from '../../app/requests/well-states.ts';
 import { readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { serviceViewOf } from '../../app/service-view.ts';
 import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
-import { version } from '../../app/version.ts';
+import { versionOfPackage } from '../../app/version.ts';
 import { wellSeriesOf } from '../../app/well-series.ts';
 import { wellViewOf } from '../../app/well-view.ts';
 import { mayActAs } from '../../core/access/role.ts';
@@ -106,10 +106,7 @@ export class Pages {
       schema: { hide: true },
       handler: async (request, reply) => {
         const { element, isEnded } = await part(request);
-        return reply
-          .type('text/html; charset=utf-8')
-          .header('x-ended', String(isEnded))
-          .send(partOf(element));
+        return reply.type('text/html; charset=utf-8').header('x-ended', String(isEnded)).send(partOf(element));
       },
     });
   }
@@ -223,7 +220,14 @@ export class Pages {
     this.#add({
       url: '/wells/:uwi',
       params,
-      query: z.object({ from: day, to: day, month: z.string().regex(/^\d{4}-\d{2}$/).optional() }),
+      query: z.object({
+        from: day,
+        to: day,
+        month: z
+          .string()
+          .regex(/^\d{4}-\d{2}$/)
+          .optional(),
+      }),
       page: async ({ frame, pageKey, nowMs }, { params: { uwi }, query }) => {
         const { value } = await reader.read(`well ${uwi}`, () => wellViewOf(app, uwi, nowMs));
         return <WellPage frame={frame} well={value} proposed={proposedOf(query)} pageKey={pageKey} />;
@@ -243,7 +247,9 @@ export class Pages {
     this.#add({
       url: '/push',
       page: async ({ frame, pageKey }) => {
-        const { value } = await reader.read('pushes', () => readKeptRuns(app, { limit: 10, job: 'push network-pipes' }));
+        const { value } = await reader.read('pushes', () =>
+          readKeptRuns(app, { limit: 10, job: 'push network-pipes' }),
+        );
         const pushes = await withLiveFigures(app, value);
         const maxBytes = app.config.http.maxUploadMb * 1_000_000;
         return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} pageKey={pageKey} />;
@@ -272,7 +278,7 @@ export class Pages {
         if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
         const { plan } = value;
         const mayDelete = mayActAs(callerOf(request).role, 'delete');
-        const refusal = refusalOf(plan, { nowMs, maxAgeMs: app.config.cleanup.planMaxAgeMs });
+        const refusal = refusalOf(plan, { nowMs, maxAgeMs: planMaxAgeMs(app.config) });
         return (
           <PlanPage
             frame={frame}
@@ -308,11 +314,13 @@ function adviceOf({ hint }: Pick<Fault, 'hint'>): string | undefined {
   return hint;
 }
 
-function proposedOf({
-  from,
-  to,
-  month,
-}: Readonly<Record<'from' | 'to' | 'month', string | undefined>>): { readonly from: string; readonly to: string } | undefined {
+interface Proposed {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly month?: string | undefined;
+}
+
+function proposedOf({ from, to, month }: Proposed): { readonly from: string; readonly to: string } | undefined {
   if (from !== undefined && to !== undefined) return { from, to };
   if (month === undefined) return undefined;
   const [year = 0, number = 1] = month.split('-').map(Number);
@@ -320,9 +328,12 @@ function proposedOf({
 }
 
 /** Where the data comes from and goes to, and who looks. */
-export async function frameOf({ app, reader }: ConsoleContext, request: FastifyRequest): Promise<Frame> {
+const version = versionOfPackage();
+
+async function frameOf({ app, reader }: ConsoleContext, request: FastifyRequest): Promise<Frame> {
   const { value } = await reader.read('service', () => app.ledger.ownership.read());
   const { identity } = request;
-  const user = identity === null || identity.kind === 'loopback' ? undefined : { name: identity.name, role: identity.role };
+  const user =
+    identity === null || identity.kind === 'loopback' ? undefined : { name: identity.name, role: identity.role };
   return { service: value.service, warehouse: app.warehouse.location, version, nowMs: Date.now(), user };
 }

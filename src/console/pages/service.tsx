@@ -1,17 +1,15 @@
 /** The service: its profile, its limits, its holds, and whether every part is reached. */
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import type { Fault } from '../../core/base/errors.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
+import type { ServiceProfile } from '../../core/paging/service-profile.ts';
+import type { ServiceView } from '../../app/service-view.ts';
 import type { Finding } from '../../app/health/finding.ts';
 import { ActionButton, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
 
-export interface ShownService {
-  readonly hold: ServiceHold | undefined;
-  /** Named facts of the profile; undefined before the first probe. */
-  readonly profile: ReadonlyArray<readonly [string, ComponentChildren]> | undefined;
-  readonly limits: ReadonlyArray<readonly [string, ComponentChildren]>;
+interface ShownService extends ServiceView {
   /** Undefined until the checks were asked for: they send requests. */
   readonly findings: readonly Finding[] | undefined;
 }
@@ -32,9 +30,9 @@ export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): 
           <Name>{frame.service ?? 'No service yet'}</Name>
         </h1>
         <div class="actions">
-          {keys === undefined ? null : (
-            <ActionButton action="/service/check" keys={keys} label="Check every part" kind="first" />
-          )}
+          <a class="button" href="/service?check=yes">
+            Check every part
+          </a>
         </div>
       </div>
       <Hold hold={hold} pageKey={pageKey} />
@@ -48,7 +46,7 @@ export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): 
               </p>
             </Empty>
           ) : (
-            <Facts facts={profile} />
+            <Facts facts={factsOf(profile)} />
           )}
         </Panel>
         <Panel title="Limits">
@@ -57,6 +55,13 @@ export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): 
       </div>
     </Page>
   );
+}
+
+function factsOf({ uwi, probedAtMs, evidence }: ServiceProfile) {
+  return [
+    ['Probed', [<Time ms={probedAtMs} />, ' on ', <Name>{uwi}</Name>]],
+    ...evidence.map(({ finding, value }) => [finding, value] as const),
+  ] as const;
 }
 
 function Hold({ hold, pageKey }: { hold: ServiceHold | undefined; pageKey: PageKey }): JSX.Element {

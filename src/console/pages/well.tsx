@@ -8,7 +8,6 @@ import { ActionForm, Field, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Panel, Table } from './parts.tsx';
 
-
 interface WellProps {
   readonly frame: Frame;
   readonly well: WellView;
@@ -93,7 +92,11 @@ function factsOf({ days, readUpTo, unknownSince, lastDay }: WellView) {
 
 const mostGapsShown = 8;
 
-function Gaps({ well: { uwi, gaps }, proposed, pageKey }: Pick<WellProps, 'well' | 'proposed' | 'pageKey'>): JSX.Element {
+function Gaps({
+  well: { uwi, gaps },
+  proposed,
+  pageKey,
+}: Pick<WellProps, 'well' | 'proposed' | 'pageKey'>): JSX.Element {
   const path = `/wells/${encodeURIComponent(uwi)}`;
   return (
     <Panel title={gaps.length === 0 ? 'No gap' : counted(gaps.length, 'gap')}>
@@ -111,11 +114,7 @@ function Gaps({ well: { uwi, gaps }, proposed, pageKey }: Pick<WellProps, 'well'
       )}
       {pageKey === undefined ? null : (
         <div id="backfill">
-          <ActionForm
-            asks="POST /api/v1/runs"
-            pageKey={pageKey}
-            body={{ export: 'daily-production', uwis: [uwi] }}
-          >
+          <ActionForm asks="POST /api/v1/runs" pageKey={pageKey} body={{ export: 'daily-production', uwis: [uwi] }}>
             <Field label="Read again from">
               <input type="date" name="from" required value={proposed?.from} />
             </Field>

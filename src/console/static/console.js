@@ -10,7 +10,7 @@ const dayAndClock = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
   hour12: false,
 });
-const whole = new Intl.DateTimeFormat(undefined, {
+const dated = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   month: 'short',
   day: 'numeric',
@@ -23,7 +23,7 @@ const whole = new Intl.DateTimeFormat(undefined, {
 function shortText(instant) {
   const now = new Date();
   if (instant.toDateString() === now.toDateString()) return `today ${clock.format(instant)}`;
-  return instant.getFullYear() === now.getFullYear() ? dayAndClock.format(instant) : whole.format(instant);
+  return instant.getFullYear() === now.getFullYear() ? dayAndClock.format(instant) : dated.format(instant);
 }
 
 /** Shows the times below an element in the reader's zone; the title keeps UTC. @param {ParentNode} root */
@@ -63,8 +63,8 @@ async function ask(form, submitter) {
     const answer = await fetch(...requestOf(form, submitter));
     const text = await answer.text();
     if (!answer.ok) return say(problemText(text, answer.status));
-    const document_ = text === '' ? {} : JSON.parse(text);
-    const next = nextPage(form, document_);
+    const body = text === '' ? {} : JSON.parse(text);
+    const next = nextPage(form, body);
     if (next === undefined) location.reload();
     else location.assign(next);
   } catch {
@@ -82,13 +82,14 @@ function requestOf(form, submitter) {
   if (file instanceof File) {
     fields.delete('file');
     const query = new URLSearchParams({ name: file.name });
-    for (const [name, value] of fields) query.set(name, String(value));
+    for (const [name, value] of fields) if (typeof value === 'string') query.set(name, value);
     const type = file.name.endsWith('.gz') ? 'application/gzip' : 'text/csv';
     const key = keyOf(form, `${query.toString()} ${file.size} ${file.lastModified}`);
     return [`${path}?${query.toString()}`, { method, body: file, headers: { 'content-type': type, ...key } }];
   }
   const body = JSON.parse(form.dataset['body'] ?? '{}');
-  for (const [name, value] of fields) setAt(body, name.split('.'), typed(form, name, String(value)));
+  for (const [name, value] of fields)
+    if (typeof value === 'string') setAt(body, name.split('.'), typed(form, name, value));
   const text = JSON.stringify(body);
   const isEmpty = text === '{}';
   const type = isEmpty ? {} : { 'content-type': 'application/json' };
@@ -114,10 +115,11 @@ function typed(form, name, value) {
   return field instanceof HTMLInputElement && field.dataset['type'] === 'number' ? Number(value) : value;
 }
 
-/** @param {HTMLFormElement} form @param {Record<string, unknown>} answer @returns {string | undefined} */
+/** @param {HTMLFormElement} form @param {Record<string, string | undefined>} answer @returns {string | undefined} */
 function nextPage(form, answer) {
   const then = form.dataset['then'];
-  if (then !== undefined) return then.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(answer[name] ?? '')));
+  if (then !== undefined)
+    return then.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name] ?? ''));
   const { runId } = answer;
   if (typeof runId !== 'string' || location.pathname === `/runs/${runId}`) return undefined;
   return `/runs/${encodeURIComponent(runId)}`;

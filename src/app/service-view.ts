@@ -1,0 +1,36 @@
+/** What is known of the service without asking it: its profile, its limits, and whether it asked all to wait. */
+import { keptProfile } from '../../jobs/daily-production/profile.ts';
+import { roughDurationText } from '../core/base/text.ts';
+import type { ServiceProfile } from '../core/paging/service-profile.ts';
+import type { ServiceHold } from '../core/run/service-hold.ts';
+import { shownBaseUrl } from '../service/settings.ts';
+import type { App } from './app.ts';
+
+export interface ServiceView {
+  readonly hold: ServiceHold | undefined;
+  /** Undefined before the first probe. */
+  readonly profile: ServiceProfile | undefined;
+  /** Names and values, by the configuration. */
+  readonly limits: ReadonlyArray<readonly [name: string, value: string]>;
+}
+
+/** Does without Redis. */
+export async function serviceViewOf(app: App): Promise<ServiceView> {
+  const { url, concurrency, requestsPerSecond } = app.config.service;
+  const profile = url === undefined ? undefined : await keptProfile(shownBaseUrl(url), app);
+  const limits = [
+    ['Requests at one time', String(concurrency)],
+    ['Requests a second', requestsPerSecond === undefined ? 'no limit' : String(requestsPerSecond)],
+    ['Longest wait that it may ask for', roughDurationText(app.config.queue.maxHoldMs)],
+  ] as const;
+  return { hold: await holdOf(app), profile, limits };
+}
+
+async function holdOf(app: App): Promise<ServiceHold | undefined> {
+  try {
+    return await (await app.queue('prompt')).serviceHold.read();
+  } catch {
+    // The checks of the page say that Redis does not answer.
+    return undefined;
+  }
+}

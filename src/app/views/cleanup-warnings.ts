@@ -1,0 +1,45 @@
+/** What deserves a look in the plan of a cleanup, as sentences for every face. Pure. */
+import { UsageError } from '../../core/base/errors.ts';
+import { counted } from '../../core/base/text.ts';
+import { type CleanupPlan, type PlanCounts, refuseStale } from '../../core/cleanup/plan.ts';
+
+export function warningsOf({
+  counts,
+  selection,
+  includesProducing,
+}: Pick<CleanupPlan, 'counts' | 'selection' | 'includesProducing'>): readonly string[] {
+  const fate = includesProducing ? 'deleted all the same' : 'refused';
+  const unmappedFate = selection === null ? '' : `: ${fate}`;
+  const { producing, unread = 0, unmapped = 0 } = counts;
+  return [
+    ...warning(producing, 'belongs', 'belong', `to a well that produced lately: ${fate}`),
+    ...warning(unread, 'belongs', 'belong', `to a well whose latest production is not known: ${fate}`),
+    ...warning(unmapped, 'belongs', 'belong', `to a well that the warehouse knows no production of${unmappedFate}`),
+    ...warning(counts.unknown, 'is', 'are', 'not known to the service'),
+    ...warning(counts.unreadable, 'is', 'are', 'shown by the service in a form that breaks its contract'),
+    ...shareWarning(counts),
+  ];
+}
+
+function warning(count: number, one: string, many: string, what: string): readonly string[] {
+  return count === 0 ? [] : [`${counted(count, `target ${one}`, `targets ${many}`)} ${what}`];
+}
+
+function shareWarning({ wells: count, knownWells }: PlanCounts): readonly string[] {
+  if (count === 0 || knownWells > 0) return [];
+  return ['the warehouse knows no wells: nobody can say which share of them this is'];
+}
+
+/** Why a plan that no run has claimed cannot be applied any more. */
+export function refusalOf(
+  plan: CleanupPlan,
+  at: { readonly nowMs: number; readonly maxAgeMs: number },
+): string | undefined {
+  try {
+    refuseStale(plan, { atMs: at.nowMs, maxAgeMs: at.maxAgeMs });
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+}

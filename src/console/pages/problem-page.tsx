@@ -1,0 +1,40 @@
+/** Answers a page's request with its error: as a page, or with the way to sign in. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { versionOfPackage } from '../../app/version.ts';
+import { NotAdmittedError } from '../../app/access/access.ts';
+import type { ConsoleContext } from '../context.ts';
+import { documentOf } from '../problem.ts';
+import { type Frame, pageOf } from './frame.tsx';
+import { ProblemPage } from './problem.tsx';
+
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly context: ConsoleContext;
+}
+
+/** Whether a browser asks for a page, by its path and what it takes. */
+export function isPageRequest({ url, headers, method }: FastifyRequest): boolean {
+  return method === 'GET' && !url.startsWith('/api/') && (headers.accept ?? '').includes('text/html');
+}
+
+/** A stranger is led to the page where one signs in. */
+export function replyWithPage(error: unknown, { request, reply, context }: Asked): void {
+  if (error instanceof NotAdmittedError) {
+    const to = new URLSearchParams({ to: request.url });
+    void reply.redirect(`/sign-in?${to.toString()}`, 303);
+    return;
+  }
+  const { status, title, detail, hint } = documentOf(error, context.log);
+  const problem = { status, title, message: detail, advice: hint, isPassing: status === 503 };
+  void reply
+    .code(status)
+    .type('text/html; charset=utf-8')
+    .send(pageOf(<ProblemPage frame={frameWithout(context)} problem={problem} />));
+}
+
+/** The frame of a page for which the warehouse need not answer. */
+function frameWithout({ app }: ConsoleContext): Frame {
+  const { config, warehouse } = app;
+  return { service: config.service.id, warehouse: warehouse.location, version: versionOfPackage(), nowMs: Date.now() };
+}
