@@ -125,7 +125,7 @@ describe.skipIf(privateRedisLack() !== undefined)('an outage of Redis', () => {
     await using server = await startConsoleOf(home);
     const { stdout } = await home.here(['export', 'daily-production', '--uwi', UWI, '--json']);
     const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(stdout));
-    const show = async () => (await server.ask(`/api/v1/runs/${runId}`)).json();
+    const show = async (): Promise<unknown> => (await server.ask(`/api/v1/runs/${runId}`)).json();
     expect(await show()).toMatchObject({ isUnattended: true, liveFault: null });
     await redis.stop();
     expect(await show()).toMatchObject({

@@ -118,8 +118,7 @@ function typed(form, name, value) {
 /** @param {HTMLFormElement} form @param {Record<string, string | undefined>} answer @returns {string | undefined} */
 function nextPage(form, answer) {
   const then = form.dataset['then'];
-  if (then !== undefined)
-    return then.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name] ?? ''));
+  if (then !== undefined) return then.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(answer[name] ?? ''));
   const { runId } = answer;
   if (typeof runId !== 'string' || location.pathname === `/runs/${runId}`) return undefined;
   return `/runs/${encodeURIComponent(runId)}`;
