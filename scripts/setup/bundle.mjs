@@ -12,6 +12,9 @@ const entries = { main: 'src/cli/main.js', 'parent-watch': 'src/cli/process/pare
 /** Native code, which its package finds beside itself. */
 const native = [/^@duckdb\/node-bindings/, 'msgpackr-extract'];
 
+/** Finds its pages in its own package, and is loaded by `wellsync serve` alone. */
+const board = /^@bull-board\//;
+
 const define = {
   // Payloads of the queue are small: their reader needs no native code of its own, which takes ten files to find.
   'process.env.MSGPACKR_NATIVE_ACCELERATION_DISABLED': '"true"',
@@ -108,7 +111,7 @@ export async function bundle(dist) {
     platform: 'node',
     // Of an ECMAScript module only what is used is kept, and it looks for none of its parts at run time.
     resolve: { mainFields: ['module', 'main'] },
-    external: native,
+    external: [...native, board],
     plugins: [engineRequire, clientParts],
     transform: { define },
   });

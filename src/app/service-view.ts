@@ -5,6 +5,7 @@ import type { ServiceProfile } from '../core/paging/service-profile.ts';
 import type { ServiceHold } from '../core/run/service-hold.ts';
 import { shownBaseUrl } from '../service/settings.ts';
 import type { App } from './app.ts';
+import type { LedgerReader } from './ledger-reader.ts';
 
 export interface ServiceView {
   readonly hold: ServiceHold | undefined;
@@ -15,9 +16,10 @@ export interface ServiceView {
 }
 
 /** Does without Redis. */
-export async function serviceViewOf(app: App): Promise<ServiceView> {
+export async function serviceViewOf(app: App, reader: LedgerReader): Promise<ServiceView> {
   const { url, concurrency, requestsPerSecond } = app.config.service;
-  const profile = url === undefined ? undefined : await keptProfile(shownBaseUrl(url), app);
+  const { value: profile } =
+    url === undefined ? { value: undefined } : await reader.read('profile', () => keptProfile(shownBaseUrl(url), app));
   const limits = [
     ['Requests at one time', String(concurrency)],
     ['Requests a second', requestsPerSecond === undefined ? 'no limit' : String(requestsPerSecond)],

@@ -23,8 +23,15 @@ export interface RouteRule {
 
 type Limit = ReturnType<ApiServer['createRateLimit']>;
 
-/** Adds the rule to a server without routes; returns the list that its routes enter as they are added. */
-export function admitCallers(server: ApiServer, context: ConsoleContext): readonly RouteRule[] {
+/**
+ * Adds the rule to a server without routes; returns the list that its routes enter as they are added. `ofPlugins`: whom
+ * the routes under a path answer that are not ours.
+ */
+export function admitCallers(
+  server: ApiServer,
+  context: ConsoleContext,
+  ofPlugins: Readonly<Record<string, RouteAccess>>,
+): readonly RouteRule[] {
   const rules: RouteRule[] = [];
   const { requestsPerMinute } = context.app.config.http;
   const timeWindow = 60_000;
@@ -38,8 +45,11 @@ export function admitCallers(server: ApiServer, context: ConsoleContext): readon
     timeWindow,
     keyGenerator: ({ identity }: FastifyRequest) => identity?.actor ?? '',
   });
-  server.addHook('onRoute', ({ method, url, config }) => {
-    const access = config?.access;
+  server.addHook('onRoute', (route) => {
+    const { method, url } = route;
+    const [, ofPlugin] = Object.entries(ofPlugins).find(([path]) => url === path || url.startsWith(`${path}/`)) ?? [];
+    if (ofPlugin !== undefined) route.config = { ...route.config, access: ofPlugin };
+    const access = route.config?.access;
     if (access === undefined) throw new Error(`the route ${String(method)} ${url} does not say whom it answers`);
     for (const each of [method].flat()) rules.push({ method: each, url, access });
   });

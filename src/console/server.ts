@@ -14,6 +14,7 @@ import { addPlanRoutes } from './api/plans.ts';
 import { addPushRoutes } from './api/pushes.ts';
 import { addRunRoutes } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
+import { addServiceRoutes } from './api/service.ts';
 import { addStartRoutes } from './api/starts.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
 import { addOpenApi } from './openapi.ts';
@@ -21,6 +22,7 @@ import { isPageRequest, replyWithPage } from './pages/problem-page.tsx';
 import { Pages } from './pages/routes.tsx';
 import { addSignIn } from './pages/sign-in.tsx';
 import { RequestProblem, replyWithProblem } from './problem.ts';
+import { addQueueBoard, queueBoardPath } from './queue-board.ts';
 import { addStaticFiles } from './static-files.ts';
 
 const megabyte = 1_000_000;
@@ -92,7 +94,7 @@ async function createServer(
   server.setErrorHandler((error, request, reply) => replyWithProblem(error, request, reply, log));
   await server.register(helmet, headerPolicy);
   await server.register(rateLimit, { global: false });
-  const routes = admitCallers(server, context);
+  const routes = admitCallers(server, context, { [queueBoardPath]: 'operate' });
   server.setNotFoundHandler((request, reply) => {
     const error = new RequestProblem(404, 'no-such-route', 'there is no such route');
     return isPageRequest(request)
@@ -112,6 +114,8 @@ async function createServer(
   addHoldingRoutes(server, context);
   addScheduleRoutes(server, context);
   addEventRoute(server, context);
+  addServiceRoutes(server, context);
+  await addQueueBoard(server, context);
   await addStaticFiles(server);
   addSignIn(server, context);
   new Pages(server, context).addAll();

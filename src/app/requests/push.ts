@@ -15,7 +15,7 @@ import type { StartedOnce } from '../start-once.ts';
 import { topologySentences } from '../views/topology.ts';
 import { EmptyListError } from './empty-list.ts';
 import { rejectsFolderOf } from '../retention.ts';
-import { lookThroughPipes, type PipesLook } from './pipes-dry-run.ts';
+import { lookThroughPipes, type LookOptions, type PipesLook } from './pipes-dry-run.ts';
 import { dropSource, pushSource, standardInput, type PushedFile, type PushSource } from './pipes-source.ts';
 
 export interface PushRequest extends PushedFile {
@@ -89,6 +89,12 @@ export class PreparedPush implements AsyncDisposable {
     return topologySentences(topology.report());
   }
 
+  /** Reads the whole file as its run would, and sends nothing. The rejected rows are in the look's file. */
+  async look(): Promise<PipesLook> {
+    const { file, name } = this.#source;
+    return lookThroughPipes({ path: file, name }, lookOptions(this.#request, this.#config));
+  }
+
   /**
    * Puts the file where every host finds it, if the configuration names such a place, and starts the run; `start` queues
    * it, or finds an unfinished one of the same content, which has a copy of its own.
@@ -150,16 +156,20 @@ export async function dryRunPush(
   config: Config,
 ): Promise<{ readonly name: string; readonly look: PipesLook }> {
   const source: PipeSource = request.file === '-' ? { stream: stdin, name: standardInput } : { path: request.file };
-  const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 14);
-  const look = await lookThroughPipes(source, {
+  const look = await lookThroughPipes(source, lookOptions(request, config));
+  if (look.rows === 0 && !request.allowsEmpty) throw noRow(sourceName(source));
+  return { name: sourceName(source), look };
+}
+
+function lookOptions(request: PushRequest, config: Config): LookOptions {
+  const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 17);
+  return {
     reading: readingOf(request, config),
     chunkItems: chunkItemsOf(request, config),
     chunkBytes: config.push.chunkBytes,
     rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
     withTopology: request.withTopology,
-  });
-  if (look.rows === 0 && !request.allowsEmpty) throw noRow(sourceName(source));
-  return { name: sourceName(source), look };
+  };
 }
 
 function readingOf(request: PushRequest, config: Config): NetworkPipesParams['reading'] {

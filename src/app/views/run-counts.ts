@@ -1,6 +1,7 @@
 /** The shown counts of a run, in order: those that its job describes, then any others by name. Pure. */
 import type { CountDescription, JobDescription } from '../../core/run/job-description.ts';
-import type { Counts } from '../../core/run/run.ts';
+import { figure, spacedName } from '../../core/base/text.ts';
+import type { Balance, Counts } from '../../core/run/run.ts';
 
 export interface ShownCount {
   readonly name: string;
@@ -23,4 +24,10 @@ export function shownCounts(
     const isShown = count !== undefined && !isHidden && (count !== 0 || isAlwaysShown);
     return isShown ? [{ name, count, remark }] : [];
   });
+}
+
+/** Every record is accounted for, or not (G2): the sum in words, with the figures and the names of the counts. */
+export function balanceSentence({ balanced, statement }: Balance): string {
+  const readable = spacedName(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
+  return `${balanced ? 'Reconciled' : 'Not reconciled'}: ${readable}`;
 }

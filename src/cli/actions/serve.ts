@@ -81,7 +81,7 @@ async function announce(
   if (output.json) return output.document({ url, works, redis, prefix, service, warehouse });
   const whoWorks = works ? ' It works the queues as well.' : '';
   const grace = roughDurationText(app.config.worker.graceMs);
-  const text = `Serving ${url}/api/v1 for ${service} to ${warehouse}.${whoWorks} Ctrl-C stops, within ${grace}.`;
+  const text = `Serving ${url} for ${service} to ${warehouse}.${whoWorks} Ctrl-C stops, within ${grace}.`;
   if (output.stderr.isTTY === true) return output.report(text);
   log.info(text);
 }

@@ -1,5 +1,5 @@
 /** The text of the counts, the balance and the notices of a report. Pure. */
-import type { ShownCount } from '../../app/views/run-counts.ts';
+import { balanceSentence, type ShownCount } from '../../app/views/run-counts.ts';
 import type { Balance } from '../../core/run/run.ts';
 import { folded } from './folded-text.ts';
 import { figure, printable, spacedName } from '../../core/base/text.ts';
@@ -10,9 +10,8 @@ export function countRows(counts: readonly ShownCount[]): ReadonlyArray<readonly
 }
 
 /** The statement with the figures and the names of the table above it. */
-export function balanceText({ balanced, statement }: Balance, width: number): string {
-  const readable = spacedName(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
-  return folded(`  ${balanced ? 'Reconciled' : 'Not reconciled'}: ${readable}`, width, '    ');
+export function balanceText(balance: Balance, width: number): string {
+  return folded(`  ${balanceSentence(balance)}`, width, '    ');
 }
 
 /** Empty without notices. */

@@ -17,7 +17,7 @@ const fault = z.object({
   action: action.exactOptional(),
 });
 
-const hold = z
+export const holdShown = z
   .object({ until: instant, askedUntil: instant, isTooLong: z.boolean() })
   .nullable()
   .describe('Until when the service asked all to wait');
@@ -58,7 +58,7 @@ export const runListDocument = z.object({
 
 export const liveRunDocument = runDocument.extend({
   isUnattended: z.boolean().nullable().describe('Whether no worker has its queue; null where Redis does not answer'),
-  hold,
+  hold: holdShown,
   liveFault,
   asOf,
 });

@@ -1,4 +1,5 @@
 /** The upload of a file of network pipes: kept by its content, then pushed by a run. */
+import { rm } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -32,6 +33,7 @@ const pushQuery = z.strictObject({
   ignoreUnknownColumns: flag,
   again: flag.describe('Pushes a content that has been pushed before'),
   allowEmpty: flag.describe('Whether the file may hold its header alone'),
+  dryRun: flag.describe('Checks the whole file, and sends and keeps nothing'),
 });
 type PushQuery = z.output<typeof pushQuery>;
 
@@ -39,6 +41,15 @@ const pushedDocument = z.object({
   runId: z.string(),
   state: z.literal('already-pushed'),
   at: z.string(),
+  sha256: z.string(),
+});
+
+const lookedDocument = z.object({
+  file: z.string(),
+  dryRun: z.literal(true),
+  counts: z.record(z.string(), z.number()),
+  balance: z.object({ balanced: z.boolean(), statement: z.string() }),
+  notices: z.array(z.string()).readonly(),
   sha256: z.string(),
 });
 
@@ -55,7 +66,7 @@ export function addPushRoutes(server: ApiServer, context: ConsoleContext): void 
       headers: keyHeaders,
       querystring: pushQuery,
       response: {
-        200: pushedDocument,
+        200: z.union([pushedDocument, lookedDocument]),
         202: startedDocument.extend({ sha256: z.string() }),
         400: problemDocument,
         413: problemDocument,
@@ -70,6 +81,7 @@ export function addPushRoutes(server: ApiServer, context: ConsoleContext): void 
       uploads += 1;
       try {
         await using push = await received(request, context);
+        if (request.query.dryRun) return await reply.code(200).send(await lookedThrough(push));
         const answer = await startPush(push, request, context);
         if (answer.state !== undefined) return await reply.code(200).send(answer);
         return await reply.code(202).header('location', `/api/v1/runs/${answer.runId}`).send(answer);
@@ -118,6 +130,13 @@ async function received(request: Upload, { app: { config } }: ConsoleContext): P
   } finally {
     meter.destroy();
   }
+}
+
+/** The rejected rows are in the notices: the copy is gone with the answer. */
+async function lookedThrough(push: PreparedPush): Promise<z.output<typeof lookedDocument>> {
+  const { counts, balance, notices, rejectsFile } = await push.look();
+  if (rejectsFile !== undefined) await rm(rejectsFile, { force: true });
+  return { file: push.name, dryRun: true, counts, balance, notices, sha256: push.sha256 };
 }
 
 async function startPush(push: PreparedPush, request: Upload, { app }: ConsoleContext) {

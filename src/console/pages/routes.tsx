@@ -1,5 +1,5 @@
 /** The pages of the console: each reads, and asks the HTTP API for what changes something. */
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JSX } from 'preact';
 import { z } from 'zod';
@@ -94,19 +94,24 @@ export class Pages {
   async #shown(request: FastifyRequest): Promise<Shown> {
     const frame = await frameOf(this.#context, request);
     const mayOperate = mayActAs(callerOf(request).role, 'operate');
-    return { frame, pageKey: mayOperate ? randomUUID() : undefined, nowMs: Date.now() };
+    const { key = randomUUID() } = request.query as { readonly key?: string };
+    return { frame, pageKey: mayOperate ? key : undefined, nowMs: Date.now() };
   }
 
-  /** A part of a page, which its script asks for again and again. */
+  /** A part of a page, which its script asks for again and again, with the key of the page: its forms keep that key. */
   #addPart(url: string, part: (request: FastifyRequest) => Promise<{ element: JSX.Element; isEnded: boolean }>): void {
     this.#server.route({
       method: 'GET',
       url,
       config: { access: 'read' },
-      schema: { hide: true },
+      schema: { hide: true, querystring: z.object({ key: z.uuid().optional() }) },
       handler: async (request, reply) => {
         const { element, isEnded } = await part(request);
-        return reply.type('text/html; charset=utf-8').header('x-ended', String(isEnded)).send(partOf(element));
+        const html = partOf(element);
+        const etag = `"${createHash('sha256').update(html).digest('base64url').slice(0, 22)}"`;
+        void reply.header('etag', etag).header('x-ended', String(isEnded));
+        if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+        return reply.type('text/html; charset=utf-8').send(html);
       },
     });
   }
@@ -293,13 +298,13 @@ export class Pages {
   }
 
   #addServiceAndSchedules(): void {
-    const { app } = this.#context;
+    const { app, reader } = this.#context;
     this.#add({
       url: '/service',
       query: z.object({ check: z.literal('yes').optional() }),
       page: async ({ frame, pageKey }, { query }) => {
         const findings = query.check === undefined ? undefined : await checksOfParts(app.config, undefined);
-        const shown = { ...(await serviceViewOf(app)), findings };
+        const shown = { ...(await serviceViewOf(app, reader)), findings };
         return <ServicePage frame={frame} shown={shown} adviceOf={adviceOf} pageKey={pageKey} />;
       },
     });

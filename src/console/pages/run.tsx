@@ -2,11 +2,11 @@
 import type { JSX } from 'preact';
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
-import { counted, durationText, figure, roughDurationText } from '../../core/base/text.ts';
+import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
 import type { LiveRunStatus } from '../../app/run-status.ts';
-import { shownCounts } from '../../app/views/run-counts.ts';
+import { balanceSentence, shownCounts } from '../../app/views/run-counts.ts';
 import { isUnplanned, nextSteps, outcomeSentence, wholeFault } from '../../app/views/run-outcome.ts';
 import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
 import { ActionButton, type PageKey } from './forms.tsx';
@@ -199,7 +199,11 @@ function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
                   value: figure(settled),
                   remark: `of ${figure(units)}, ${Math.floor((100 * settled) / units)} %`,
                 },
-                ...shownCounts(counts, job).map(({ name, count, remark }) => ({ name, value: count, remark })),
+                ...shownCounts(counts, job).map(({ name, count, remark }) => ({
+                  name: spacedName(name),
+                  value: count,
+                  remark,
+                })),
                 ...(run.startedAtMs === undefined
                   ? []
                   : [{ name: 'since its start', value: roughDurationText(nowMs - run.startedAtMs) }]),
@@ -261,11 +265,7 @@ function Counted({ report, job }: { readonly report: RunReport; readonly job: Jo
 
 /** Every record is accounted for (G2): the sum, with its figures. */
 function Balance({ report: { balance } }: { readonly report: RunReport }): JSX.Element {
-  return (
-    <span class={`balance ${balance.balanced ? 'good' : 'bad'}`}>
-      {balance.balanced ? 'Reconciled' : 'Not reconciled'}: {balance.statement}
-    </span>
-  );
+  return <span class={`balance ${balance.balanced ? 'good' : 'bad'}`}>{balanceSentence(balance)}</span>;
 }
 
 function unitsInWords({ units }: RunReport, { units: { held } }: JobDescription): string {

@@ -64,6 +64,7 @@ async function ask(form, submitter) {
     const text = await answer.text();
     if (!answer.ok) return say(problemText(text, answer.status));
     const body = text === '' ? {} : JSON.parse(text);
+    if (body.dryRun === true) return showLook(body);
     const next = nextPage(form, body);
     if (next === undefined) location.reload();
     else location.assign(next);
@@ -124,6 +125,40 @@ function nextPage(form, answer) {
   return `/runs/${encodeURIComponent(runId)}`;
 }
 
+/**
+ * What a check of a file has found.
+ * @param {{ file: string, counts: Record<string, number>, balance: { balanced: boolean }, notices: string[] }} look
+ */
+function showLook({ file, counts, balance, notices }) {
+  const place = document.querySelector('#look');
+  if (place === null) return;
+  /** @param {string} name @param {string} text @param {Element[]} children */
+  const make = (name, text = '', ...children) => {
+    const element = document.createElement(name);
+    element.textContent = text;
+    element.append(...children);
+    return element;
+  };
+  const { rejectedByUs = 0 } = counts;
+  const found =
+    rejectedByUs === 0 ? 'Every row can be sent.' : 'Rows that cannot be sent would be rejected, with their reason.';
+  const figures = make('dl');
+  figures.className = 'figures';
+  for (const [name, count] of Object.entries(counts)) {
+    const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    const pair = make('div', '', make('dt', words), make('dd', count.toLocaleString('en-US')));
+    pair.className = 'figure';
+    figures.append(pair);
+  }
+  const list = make('ul', '', ...notices.map((notice) => make('li', notice)));
+  list.className = 'list';
+  const title = make('h3', '');
+  const name = make('bdi', file);
+  title.append(name, ' was checked, and nothing was sent.');
+  place.replaceChildren(title, make('p', found), figures, list);
+  place.className = `note ${rejectedByUs === 0 && balance.balanced ? 'good' : 'warn'}`;
+}
+
 /** What happened, and what to do next, of a problem document. @param {string} text @param {number} status */
 function problemText(text, status) {
   try {
@@ -139,7 +174,8 @@ if (live instanceof HTMLElement && live.dataset['ended'] !== 'true') follow(live
 
 /** Replaces the live part of the page as long as it changes. @param {HTMLElement} part */
 function follow(part) {
-  const address = part.dataset['live'] ?? '';
+  const key = part.querySelector('form[data-key]')?.getAttribute('data-key');
+  const address = `${part.dataset['live'] ?? ''}${key == null ? '' : `?key=${key}`}`;
   const linkState = document.querySelector('#link-state');
   let [etag, failures] = ['', 0];
 

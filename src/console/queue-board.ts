@@ -1,0 +1,62 @@
+/**
+ * Bull Board under /queues: the raw queues, to look at. It changes nothing, for anybody: an item that is removed or tried
+ * again behind the ledger's back would not be accounted for (G2). Runs are cancelled and retried on their own pages.
+ */
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import { rawQueuesOf } from '../app/raw-queues.ts';
+import type { ApiServer, ConsoleContext } from './context.ts';
+import { RequestProblem, replyWithProblem } from './problem.ts';
+
+export const queueBoardPath = '/queues';
+
+/** Its styles are written into its elements. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'self'",
+  "frame-ancestors 'none'",
+].join(';');
+
+/** Fonts from elsewhere: the browser has its own. */
+const foreignLinks = /<link[^>]+href="https?:[^>]*>/g;
+
+/** Throws UnreachableError('redis'). */
+export async function addQueueBoard(server: ApiServer, { app, log }: ConsoleContext): Promise<void> {
+  const raw = await rawQueuesOf(app.config);
+  server.addHook('onClose', async () => raw.close());
+  const board = new FastifyAdapter();
+  board.setBasePath(queueBoardPath);
+  createBullBoard({
+    queues: raw.queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true, allowRetries: false })),
+    serverAdapter: board,
+    options: {
+      uiBasePath: path.dirname(createRequire(import.meta.url).resolve('@bull-board/ui/package.json')),
+      uiConfig: { boardTitle: 'wellsync queues', boardLogo: { path: '/static/icon.svg' } },
+    },
+  });
+  await server.register(
+    async (scope) => {
+      scope.addHook('preHandler', async ({ method }) => {
+        if (method === 'GET') return;
+        throw new RequestProblem(405, 'read-only', 'the queues are shown, and not changed here', {
+          hint: 'Cancel or retry the run on its own page.',
+        });
+      });
+      scope.addHook('onSend', async (_request, reply, payload) => {
+        void reply.header('content-security-policy', contentSecurityPolicy);
+        return typeof payload === 'string' ? payload.replaceAll(foreignLinks, '') : payload;
+      });
+      await scope.register(board.registerPlugin());
+      scope.setErrorHandler((error, request, reply) => replyWithProblem(error, request, reply, log));
+    },
+    { prefix: queueBoardPath },
+  );
+}

@@ -1,0 +1,35 @@
+/** The queues themselves, for a view of their raw items. */
+import { Queue } from 'bullmq';
+import { chunkQueues, runsQueueName } from './port.ts';
+import { queueName, type QueueAddress } from './queue-names.ts';
+import { connectRedis, impatientCopy } from './redis/connection.ts';
+import { keyPrefix } from './redis/settings.ts';
+
+/** A view that waits for Redis says so within this time. */
+const commandTimeoutMs = 5_000;
+
+export interface RawQueues {
+  readonly queues: readonly Queue[];
+  close(): Promise<void>;
+}
+
+/** Reconnects by itself; a call fails while there is no connection. Throws UnreachableError('redis'). */
+export async function openRawQueues(address: QueueAddress): Promise<RawQueues> {
+  const first = await connectRedis(address.redis, 'lasting');
+  const connection = impatientCopy(first, commandTimeoutMs);
+  first.disconnect();
+  connection.on('error', () => undefined);
+  const queues = ([runsQueueName, ...chunkQueues] as const).map((name) => {
+    const queue = new Queue(queueName(name, address.service), { connection, prefix: keyPrefix(address) });
+    // A fault of the connection reaches the caller through its failed call.
+    queue.on('error', () => undefined);
+    return queue;
+  });
+  return {
+    queues,
+    async close() {
+      await Promise.all(queues.map((queue) => queue.close().catch(() => undefined)));
+      connection.disconnect();
+    },
+  };
+}
