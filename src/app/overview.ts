@@ -2,12 +2,13 @@
 import { exitCodeOfReport } from '../core/run/exit-code.ts';
 import { exceptionsOf } from '../core/run/job-description.ts';
 import { isFinished, type RunReport, type RunState } from '../core/run/run.ts';
-import type { ServiceHold } from '../core/run/service-hold.ts';
 import { DAY_MS } from '../core/time/window.ts';
 import type { WorkerCount } from '../queue/port.ts';
 import type { App } from './app.ts';
+import { type HeldBack, notHeldBack, readHeldBack } from './held-back.ts';
 import { staleWells, unknownWells } from './requests/well-states.ts';
 import { listRuns, type RunList } from './run-status.ts';
+import { listSchedules } from './schedules/schedule-views.ts';
 import { jobDescriptionOf, outcomeSentence } from './views/run-outcome.ts';
 
 /** A run of the last day that failed, or is done with exceptions. */
@@ -25,6 +26,8 @@ interface NextRun {
   readonly isPaused: boolean;
 }
 
+const mostNext = 8;
+
 export interface Overview {
   readonly nowMs: number;
   /** The latest runs. */
@@ -35,7 +38,7 @@ export interface Overview {
   readonly stale: { readonly wells: number; readonly warnAfterDays: number };
   /** Wells that the service does not know. */
   readonly unknown: number;
-  readonly hold: ServiceHold | undefined;
+  readonly heldBack: HeldBack;
   readonly next: readonly NextRun[];
   /** Undefined where Redis does not answer. */
   readonly workers: readonly WorkerCount[] | undefined;
@@ -63,7 +66,7 @@ export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
     const report = (await app.ledger.runs.read(runId))?.report;
     troubled.push({ runId, job: name, state, sentence: report === undefined ? '' : outcomeSentence(report, job) });
   }
-  const { hold, workers } = await liveOf(app);
+  const { heldBack, workers } = await liveOf(app);
   return {
     nowMs,
     list,
@@ -71,8 +74,8 @@ export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
     troubled,
     stale: { wells: (await staleWells(app, { nowMs })).length, warnAfterDays: app.config.freshness.warnAfterDays },
     unknown: (await unknownWells(app, {})).length,
-    hold,
-    next: [],
+    heldBack,
+    next: await nextOf(app, nowMs),
     workers,
   };
 }
@@ -84,12 +87,25 @@ function kindOf(state: RunState, hasExceptions: boolean): keyof Overview['night'
   return hasExceptions ? 'exceptions' : 'done';
 }
 
-async function liveOf(app: App): Promise<Pick<Overview, 'hold' | 'workers'>> {
+/** The schedules whose ticks come first. */
+async function nextOf(app: App, nowMs: number): Promise<readonly NextRun[]> {
+  const { schedules } = await listSchedules(app, nowMs);
+  return schedules
+    .map(({ name, job, next, paused }) => ({
+      name,
+      job,
+      nextAtMs: next === null ? undefined : Date.parse(next),
+      isPaused: paused !== null,
+    }))
+    .toSorted((left, right) => (left.nextAtMs ?? Infinity) - (right.nextAtMs ?? Infinity))
+    .slice(0, mostNext);
+}
+
+async function liveOf(app: App): Promise<Pick<Overview, 'heldBack' | 'workers'>> {
   try {
-    const queue = await app.queue('prompt');
-    return { hold: await queue.serviceHold.read(), workers: await queue.workers() };
+    return { heldBack: await readHeldBack(app), workers: await (await app.queue('prompt')).workers() };
   } catch {
     // The list says that Redis does not answer.
-    return { hold: undefined, workers: undefined };
+    return { heldBack: notHeldBack, workers: undefined };
   }
 }

@@ -2,12 +2,11 @@
 import { type ExitCode, exitCodeOfReport } from '../core/run/exit-code.ts';
 import { exceptionsOf, type JobDescription } from '../core/run/job-description.ts';
 import { isFinished, type RunReport, type RunSummary } from '../core/run/run.ts';
-import type { ServiceHold } from '../core/run/service-hold.ts';
-import type { ServiceOutage } from '../core/run/service-outage.ts';
 import type { RunProgress } from '../queue/port.ts';
 import type { RunFilter } from '../warehouse/port/runs.ts';
 import type { App } from './app.ts';
 import { isUnattended } from './follow-run.ts';
+import { type HeldBack, notHeldBack, readHeldBack } from './held-back.ts';
 import { jobDescriptionOf } from './views/run-outcome.ts';
 
 /** What a run that has not ended has done so far, earlier attempts included. */
@@ -22,13 +21,9 @@ export interface RunStatus {
 }
 
 /** A run that has not ended. */
-export interface LiveRunStatus extends RunStatus {
+export interface LiveRunStatus extends RunStatus, HeldBack {
   /** Whether no worker has its queue. */
   readonly isUnattended: boolean;
-  /** Undefined if the service lets requests be sent. */
-  readonly hold: ServiceHold | undefined;
-  /** Undefined while the service is answering, as far as anybody knows. */
-  readonly outage: ServiceOutage | undefined;
 }
 
 export interface RunList {
@@ -97,32 +92,29 @@ function unfinishedOf(runs: readonly RunSummary[]): readonly RunSummary[] {
 /** Throws UnreachableError('redis'). */
 export async function statusOf(app: App, run: RunSummary): Promise<LiveRunStatus> {
   const progress = (await readLiveFigures(app, run)) ?? (await readKeptFigures(app, run));
-  const { serviceHold } = await app.queue('prompt');
-  const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
   const { location: warehouse } = app.warehouse;
-  return { run, progress, warehouse, isUnattended: await isUnattended(app, run.job), hold, outage };
+  return { run, progress, warehouse, isUnattended: await isUnattended(app, run.job), ...(await readHeldBack(app)) };
 }
 
 /** A run in any state, also while Redis is away. */
-export interface RunView {
+export interface RunView extends HeldBack {
   readonly status: RunStatus;
   /** Undefined where Redis does not answer. */
   readonly isUnattended: boolean | undefined;
-  readonly hold: ServiceHold | undefined;
   /** Why live figures are missing; undefined if Redis answered, or the run has ended. */
   readonly liveFault: string | undefined;
 }
 
 export async function viewOf(app: App, run: RunSummary): Promise<RunView> {
   const { location: warehouse } = app.warehouse;
-  const nothing = { isUnattended: false, hold: undefined, liveFault: undefined };
+  const nothing = { isUnattended: false, ...notHeldBack, liveFault: undefined };
   if (isFinished(run.state)) return { status: { run, progress: undefined, warehouse }, ...nothing };
   try {
-    const { isUnattended: isLeft, hold, ...status } = await statusOf(app, run);
-    return { status, isUnattended: isLeft, hold, liveFault: undefined };
+    const { isUnattended: isLeft, hold, outage, ...status } = await statusOf(app, run);
+    return { status, isUnattended: isLeft, hold, outage, liveFault: undefined };
   } catch (error) {
     const liveFault = error instanceof Error ? error.message : String(error);
-    return { status: { run, progress: undefined, warehouse }, isUnattended: undefined, hold: undefined, liveFault };
+    return { status: { run, progress: undefined, warehouse }, isUnattended: undefined, ...notHeldBack, liveFault };
   }
 }
 

@@ -1,14 +1,13 @@
-/** What is known of the service without asking it: its profile, its limits, and whether it asked all to wait. */
+/** What is known of the service without asking it: its profile, its limits, and what holds requests back. */
 import { keptProfile } from '../../jobs/daily-production/profile.ts';
 import { roughDurationText } from '../core/base/text.ts';
 import type { ServiceProfile } from '../core/paging/service-profile.ts';
-import type { ServiceHold } from '../core/run/service-hold.ts';
 import { shownBaseUrl } from '../service/settings.ts';
 import type { App } from './app.ts';
+import { type HeldBack, notHeldBack, readHeldBack } from './held-back.ts';
 import type { LedgerReader } from './ledger-reader.ts';
 
-export interface ServiceView {
-  readonly hold: ServiceHold | undefined;
+export interface ServiceView extends HeldBack {
   /** Undefined before the first probe. */
   readonly profile: ServiceProfile | undefined;
   /** Names and values, by the configuration. */
@@ -25,14 +24,14 @@ export async function serviceViewOf(app: App, reader: LedgerReader): Promise<Ser
     ['Requests a second', requestsPerSecond === undefined ? 'no limit' : String(requestsPerSecond)],
     ['Longest wait that it may ask for', roughDurationText(app.config.queue.maxHoldMs)],
   ] as const;
-  return { hold: await holdOf(app), profile, limits };
+  return { ...(await heldBackOf(app)), profile, limits };
 }
 
-async function holdOf(app: App): Promise<ServiceHold | undefined> {
+async function heldBackOf(app: App): Promise<HeldBack> {
   try {
-    return await (await app.queue('prompt')).serviceHold.read();
+    return await readHeldBack(app);
   } catch {
     // The checks of the page say that Redis does not answer.
-    return undefined;
+    return notHeldBack;
   }
 }

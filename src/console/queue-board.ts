@@ -9,7 +9,8 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import { rawQueuesOf } from '../app/raw-queues.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
-import { RequestProblem, replyWithProblem } from './problem.ts';
+import { replyWithError } from './pages/problem-page.tsx';
+import { RequestProblem } from './problem.ts';
 
 export const queueBoardPath = '/queues';
 
@@ -29,8 +30,8 @@ const contentSecurityPolicy = [
 const foreignLinks = /<link[^>]+href="https?:[^>]*>/g;
 
 /** Throws UnreachableError('redis'). */
-export async function addQueueBoard(server: ApiServer, { app, log }: ConsoleContext): Promise<void> {
-  const raw = await rawQueuesOf(app.config);
+export async function addQueueBoard(server: ApiServer, context: ConsoleContext): Promise<void> {
+  const raw = await rawQueuesOf(context.app.config);
   server.addHook('onClose', async () => raw.close());
   const board = new FastifyAdapter();
   board.setBasePath(queueBoardPath);
@@ -54,8 +55,11 @@ export async function addQueueBoard(server: ApiServer, { app, log }: ConsoleCont
         void reply.header('content-security-policy', contentSecurityPolicy);
         return typeof payload === 'string' ? payload.replaceAll(foreignLinks, '') : payload;
       });
+      scope.addHook('onRoute', (route) => {
+        // The board's own would answer 500 to a stranger.
+        route.errorHandler = (error, request, reply) => replyWithError(error, { request, reply, context });
+      });
       await scope.register(board.registerPlugin());
-      scope.setErrorHandler((error, request, reply) => replyWithProblem(error, request, reply, log));
     },
     { prefix: queueBoardPath },
   );

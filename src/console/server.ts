@@ -18,7 +18,7 @@ import { addServiceRoutes } from './api/service.ts';
 import { addStartRoutes } from './api/starts.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
 import { addOpenApi } from './openapi.ts';
-import { isPageRequest, replyWithPage } from './pages/problem-page.tsx';
+import { replyWithError } from './pages/problem-page.tsx';
 import { Pages } from './pages/routes.tsx';
 import { addSignIn } from './pages/sign-in.tsx';
 import { RequestProblem, replyWithProblem } from './problem.ts';
@@ -97,9 +97,7 @@ async function createServer(
   const routes = admitCallers(server, context, { [queueBoardPath]: 'operate' });
   server.setNotFoundHandler((request, reply) => {
     const error = new RequestProblem(404, 'no-such-route', 'there is no such route');
-    return isPageRequest(request)
-      ? replyWithPage(error, { request, reply, context })
-      : replyWithProblem(error, request, reply, log);
+    replyWithError(error, { request, reply, context });
   });
   server.addHook('onSend', async (_request, reply) => {
     if (reply.getHeader('cache-control') === undefined) void reply.header('cache-control', 'no-store');
@@ -117,7 +115,7 @@ async function createServer(
   addServiceRoutes(server, context);
   await addQueueBoard(server, context);
   await addStaticFiles(server);
-  addSignIn(server, context);
+  await addSignIn(server, context);
   new Pages(server, context).addAll();
   return { server, routes };
 }

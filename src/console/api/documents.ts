@@ -22,6 +22,11 @@ export const holdShown = z
   .nullable()
   .describe('Until when the service asked all to wait');
 
+export const outageShown = z
+  .object({ since: instant, fault: z.string() })
+  .nullable()
+  .describe('Since when the service is down, and all requests wait');
+
 export const runState = z.enum(['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted']);
 
 const runDocument = z.object({
@@ -59,6 +64,7 @@ export const runListDocument = z.object({
 export const liveRunDocument = runDocument.extend({
   isUnattended: z.boolean().nullable().describe('Whether no worker has its queue; null where Redis does not answer'),
   hold: holdShown,
+  outage: outageShown,
   liveFault,
   asOf,
 });

@@ -6,7 +6,7 @@ import { requestRunList } from '../../app/requests/list-runs.ts';
 import { rejectsOfRun } from '../../app/requests/rejects.ts';
 import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { retryRun } from '../../app/start-run.ts';
-import { holdDocument, reportDocument, statusDocument } from '../../app/views/run-document.ts';
+import { holdDocument, outageDocument, reportDocument, statusDocument } from '../../app/views/run-document.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
@@ -71,11 +71,12 @@ function addOneRun(server: ApiServer, context: ConsoleContext): void {
     schema: { summary: 'A run', params: runPath, response: { 200: liveRunDocument, 404: problemDocument } },
     handler: async ({ params }) => {
       const { run, atMs } = await knownRun(params.runId, context);
-      const { status, isUnattended, hold, liveFault } = await viewOf(app, run);
+      const { status, isUnattended, hold, outage, liveFault } = await viewOf(app, run);
       return {
         ...statusDocument(status),
         isUnattended: isUnattended ?? null,
         hold: holdDocument(hold),
+        outage: outageDocument(outage),
         liveFault: liveFault ?? null,
         asOf: iso(atMs),
       };

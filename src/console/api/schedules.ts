@@ -31,15 +31,18 @@ export function addScheduleRoutes(server: ApiServer, context: ConsoleContext): v
   addPauses(server, context);
 }
 
-function addListOfSchedules(server: ApiServer, { app, reader, readConfig }: ConsoleContext): void {
-  const configNow = (): Config => {
-    try {
-      return readConfig();
-    } catch {
-      // Being written, or faulty: the list is of the warehouse.
-      return app.config;
-    }
-  };
+/** The configuration as it stands in its file. */
+export function configNow({ app, readConfig }: Pick<ConsoleContext, 'app' | 'readConfig'>): Config {
+  try {
+    return readConfig();
+  } catch {
+    // Being written, or faulty: the list is of the warehouse.
+    return app.config;
+  }
+}
+
+function addListOfSchedules(server: ApiServer, context: ConsoleContext): void {
+  const { app, reader } = context;
   server.route({
     method: 'GET',
     url: '/api/v1/schedules',
@@ -49,7 +52,7 @@ function addListOfSchedules(server: ApiServer, { app, reader, readConfig }: Cons
       response: { 200: scheduleListDocument },
     },
     handler: async () => {
-      const { value, atMs } = await reader.read('schedules', () => listSchedules(app, Date.now(), configNow()));
+      const { value, atMs } = await reader.read('schedules', () => listSchedules(app, Date.now(), configNow(context)));
       return { ...value, asOf: new Date(atMs).toISOString() };
     },
   });

@@ -1,11 +1,11 @@
-/** The service: its profile, its limits, the hold that it asked for, and the release of that hold. */
+/** The service: its profile, what holds requests to it back, and the release of that. */
 import { z } from 'zod';
 import { releaseService } from '../../app/requests/service-hold.ts';
 import { serviceViewOf } from '../../app/service-view.ts';
-import { holdDocument } from '../../app/views/run-document.ts';
+import { holdDocument, outageDocument } from '../../app/views/run-document.ts';
 import { profileDocument } from '../../app/views/profile.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
-import { holdShown, problemDocument } from './documents.ts';
+import { holdShown, outageShown, problemDocument } from './documents.ts';
 
 export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleContext): void {
   server.route({
@@ -18,16 +18,18 @@ export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleCont
         200: z.object({
           service: z.string().nullable(),
           hold: holdShown,
+          outage: outageShown,
           profile: z.unknown().describe('As `wellsync probe --json` gives it; null before the first probe'),
         }),
       },
     },
     handler: async () => {
       const { value: owner } = await reader.read('service', () => app.ledger.ownership.read());
-      const { hold, profile } = await serviceViewOf(app, reader);
+      const { hold, outage, profile } = await serviceViewOf(app, reader);
       return {
         service: owner.service ?? null,
         hold: holdDocument(hold),
+        outage: outageDocument(outage),
         profile: profile === undefined ? null : profileDocument(profile),
       };
     },
@@ -37,12 +39,18 @@ export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleCont
     url: '/api/v1/service/release',
     config: { access: 'operate' },
     schema: {
-      summary: 'Lifts the hold that the service asked for: requests are sent at once',
+      summary: 'Lifts what holds requests back: they are sent at once',
       response: {
-        200: z.object({ released: holdShown.describe('The hold that was lifted; null if there was none') }),
+        200: z.object({
+          hold: holdShown.describe('The one that was lifted; null if there was none'),
+          outage: outageShown.describe('The one that requests no longer wait for; null if there was none'),
+        }),
         503: problemDocument,
       },
     },
-    handler: async () => ({ released: holdDocument(await releaseService(app, { dryRun: false })) }),
+    handler: async () => {
+      const { hold, outage } = await releaseService(app, { dryRun: false });
+      return { hold: holdDocument(hold), outage: outageDocument(outage) };
+    },
   });
 }

@@ -99,8 +99,23 @@ function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
   );
 }
 
-function itemsOf({ troubled, stale, unknown, hold }: Overview): readonly Item[] {
+function itemsOf({ troubled, stale, unknown, heldBack: { hold, outage } }: Overview): readonly Item[] {
   return [
+    ...(outage === undefined
+      ? []
+      : [
+          {
+            tone: 'bad' as const,
+            word: 'down',
+            text: (
+              <>
+                The service is down since <Time ms={outage.sinceMs} />: all requests wait.
+              </>
+            ),
+            href: '/service',
+            link: 'See the service',
+          },
+        ]),
     ...(hold === undefined
       ? []
       : [

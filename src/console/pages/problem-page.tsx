@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { versionOfPackage } from '../../app/version.ts';
 import { NotAdmittedError } from '../../app/access/access.ts';
 import type { ConsoleContext } from '../context.ts';
-import { documentOf } from '../problem.ts';
+import { documentOf, replyWithProblem } from '../problem.ts';
 import { type Frame, pageOf } from './frame.tsx';
 import { ProblemPage } from './problem.tsx';
 
@@ -13,13 +13,20 @@ interface Asked {
   readonly context: ConsoleContext;
 }
 
+/** Answers a browser that asks for a page with one, and a program with a problem document. */
+export function replyWithError(error: unknown, asked: Asked): void {
+  const { request, reply, context } = asked;
+  if (isPageRequest(request)) replyWithPage(error, asked);
+  else replyWithProblem(error, request, reply, context.log);
+}
+
 /** Whether a browser asks for a page, by its path and what it takes. */
-export function isPageRequest({ url, headers, method }: FastifyRequest): boolean {
+function isPageRequest({ url, headers, method }: FastifyRequest): boolean {
   return method === 'GET' && !url.startsWith('/api/') && (headers.accept ?? '').includes('text/html');
 }
 
 /** A stranger is led to the page where one signs in. */
-export function replyWithPage(error: unknown, { request, reply, context }: Asked): void {
+function replyWithPage(error: unknown, { request, reply, context }: Asked): void {
   if (error instanceof NotAdmittedError) {
     const to = new URLSearchParams({ to: request.url });
     void reply.redirect(`/sign-in?${to.toString()}`, 303);

@@ -12,6 +12,7 @@ import { refusalOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
 import { planMaxAgeMs, withWarnings } from '../../app/requests/cleanup-plan.ts';
 import { staleWells, unknownWells } from '../../app/requests/well-states.ts';
 import { readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
+import { listSchedules } from '../../app/schedules/schedule-views.ts';
 import { serviceViewOf } from '../../app/service-view.ts';
 import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
 import { versionOfPackage } from '../../app/version.ts';
@@ -21,12 +22,13 @@ import { mayActAs } from '../../core/access/role.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { callerOf } from '../admission.ts';
+import { configNow } from '../api/schedules.ts';
 import { RequestProblem } from '../problem.ts';
 import { CleanupPage, PlanPage } from './cleanup.tsx';
 import { CoveragePage, StalePage, UnknownPage } from './coverage.tsx';
 import { type Frame, pageOf, partOf } from './frame.tsx';
 import { OverviewBody, OverviewPage } from './overview.tsx';
-import { replyWithPage } from './problem-page.tsx';
+import { replyWithError } from './problem-page.tsx';
 import { PushPage } from './push.tsx';
 import { NoSuchRun, RunBody, RunPage, type ShownRun } from './run.tsx';
 import { RunsPage } from './runs.tsx';
@@ -82,7 +84,7 @@ export class Pages {
         ...(params === undefined ? {} : { params }),
         ...(query === undefined ? {} : { querystring: query }),
       },
-      errorHandler: (error, request, reply) => replyWithPage(error, { request, reply, context: this.#context }),
+      errorHandler: (error, request, reply) => replyWithError(error, { request, reply, context: this.#context }),
       handler: async (request, reply) => {
         const asked = { params: request.params as Params, query: request.query as Query, request };
         const made = await page(await this.#shown(request), asked, reply);
@@ -170,9 +172,9 @@ export class Pages {
     const { app, reader } = this.#context;
     const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
     if (run === undefined) return undefined;
-    const { status, isUnattended, hold, liveFault } = await viewOf(app, run);
+    const { status, isUnattended, hold, outage, liveFault } = await viewOf(app, run);
     const job = jobDescriptionOf(run.job, app.jobs);
-    const live = { ...status, isUnattended: isUnattended ?? false, hold };
+    const live = { ...status, isUnattended: isUnattended ?? false, hold, outage };
     return { run, job, live, liveFault, adviceOf, pageKey, nowMs: Date.now() };
   }
 
@@ -310,7 +312,10 @@ export class Pages {
     });
     this.#add({
       url: '/schedules',
-      page: async ({ frame, pageKey }) => <SchedulesPage frame={frame} schedules={[]} pageKey={pageKey} />,
+      page: async ({ frame, pageKey, nowMs }) => {
+        const { value } = await reader.read('schedules', () => listSchedules(app, nowMs, configNow(this.#context)));
+        return <SchedulesPage frame={frame} list={value} pageKey={pageKey} />;
+      },
     });
   }
 }

@@ -186,6 +186,14 @@ function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
           </p>
         </Note>
       )}
+      {live?.outage === undefined ? null : (
+        <Note tone="warn" title="The service is down">
+          <p>
+            Since <Time ms={live.outage.sinceMs} />: <Name>{live.outage.fault}</Name>. The run goes on by itself at its
+            first answer. <a href="/service">See the service</a>.
+          </p>
+        </Note>
+      )}
       <Panel title="Progress">
         {units === undefined || units === 0 ? (
           <p class="muted">{run.state === 'queued' ? 'Waiting for a worker to plan it.' : 'Not planned yet.'}</p>

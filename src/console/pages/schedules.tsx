@@ -1,31 +1,22 @@
 /** Schedules: what runs by itself, when it last did, and when it will. */
 import type { JSX } from 'preact';
+import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule-views.ts';
 import { ActionButton, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Name, Panel, State, Table, Time } from './parts.tsx';
-
-export interface ShownSchedule {
-  readonly name: string;
-  readonly cron: string;
-  readonly timeZone: string;
-  readonly job: string;
-  readonly isPaused: boolean;
-  readonly nextAtMs: number | undefined;
-  readonly lastRun:
-    | { readonly runId: string; readonly state: string; readonly startedAtMs: number | undefined }
-    | undefined;
-}
+import { Empty, Name, Note, Panel, State, Table, Time } from './parts.tsx';
 
 interface SchedulesProps {
   readonly frame: Frame;
-  readonly schedules: readonly ShownSchedule[];
+  readonly list: ScheduleList;
   readonly pageKey: PageKey;
 }
 
-export function SchedulesPage({ frame, schedules, pageKey }: SchedulesProps): JSX.Element {
+export function SchedulesPage({ frame, list, pageKey }: SchedulesProps): JSX.Element {
+  const { schedules } = list;
   return (
     <Page {...frame} title="Schedules" section="Schedules">
       <h1>Schedules</h1>
+      <Revision list={list} pageKey={pageKey} />
       <Panel title={schedules.length === 0 ? 'None yet' : 'By name'}>
         {schedules.length === 0 ? (
           <Empty title="Nothing runs by itself">
@@ -40,6 +31,7 @@ export function SchedulesPage({ frame, schedules, pageKey }: SchedulesProps): JS
               { title: 'Name' },
               { title: 'Job' },
               { title: 'When' },
+              { title: 'Last tick' },
               { title: 'Last run' },
               { title: 'Next run' },
               { title: '' },
@@ -52,8 +44,43 @@ export function SchedulesPage({ frame, schedules, pageKey }: SchedulesProps): JS
   );
 }
 
-function cellsOf(schedule: ShownSchedule, pageKey: PageKey) {
-  const { name, cron, timeZone, job, isPaused, nextAtMs, lastRun } = schedule;
+/** Where the configuration has a higher revision than the warehouse. */
+function Revision({
+  list: { revision, configuredRevision },
+  pageKey,
+}: Omit<SchedulesProps, 'frame'>): JSX.Element | null {
+  if (configuredRevision === null || (revision !== null && configuredRevision <= revision)) return null;
+  return (
+    <Note tone="warn" title="The configuration has schedules that are not applied">
+      <p>
+        Revision {configuredRevision} is in the configuration, {revision ?? 'none'} in the warehouse.
+      </p>
+      {pageKey === undefined ? null : (
+        <ActionButton asks="POST /api/v1/schedules/apply" pageKey={pageKey} label="Apply them" kind="first" />
+      )}
+    </Note>
+  );
+}
+
+/** The outcome of the last tick that needs a look. */
+function tickOf(lastTick: ScheduleDocument['lastTick']): JSX.Element {
+  if (lastTick === null) return <span class="muted">none</span>;
+  const { due, outcome, because } = lastTick;
+  const tone = outcome === 'failed' || outcome === 'missed' ? 'bad' : outcome === 'skipped' ? 'idle' : 'good';
+  return (
+    <span>
+      <State tone={tone} word={outcome} /> <Time ms={instantOf(due)} />
+      {because === null ? null : <span class="muted small"> {because}</span>}
+    </span>
+  );
+}
+
+function instantOf(iso: string | null): number | undefined {
+  return iso === null ? undefined : Date.parse(iso);
+}
+
+function cellsOf(schedule: ScheduleDocument, pageKey: PageKey) {
+  const { name, cron, timeZone, job, paused, next, lastTick, lastRun } = schedule;
   const asks = `POST /api/v1/schedules/${encodeURIComponent(name)}`;
   return [
     <Name>{name}</Name>,
@@ -61,23 +88,30 @@ function cellsOf(schedule: ShownSchedule, pageKey: PageKey) {
     <span>
       <code>{cron}</code> <span class="muted small">{timeZone}</span>
     </span>,
-    lastRun === undefined ? (
+    tickOf(lastTick),
+    lastRun === null ? (
       <span class="muted">never</span>
     ) : (
       <a href={`/runs/${encodeURIComponent(lastRun.runId)}`}>
-        {lastRun.state} <Time ms={lastRun.startedAtMs} empty="" />
+        {lastRun.state ?? 'pruned'} <Time ms={instantOf(lastRun.startedAt)} empty="" />
       </a>
     ),
-    isPaused ? <State tone="idle" word="paused" /> : <Time ms={nextAtMs} empty="not planned" />,
+    paused === null ? (
+      <Time ms={instantOf(next)} empty="not planned" />
+    ) : (
+      <span>
+        <State tone="idle" word="paused" /> <span class="muted small">by {paused.by}</span>
+      </span>
+    ),
     pageKey === undefined ? (
       ''
     ) : (
       <span class="actions">
         <ActionButton asks={`${asks}/trigger`} pageKey={pageKey} label="Run now" />
         <ActionButton
-          asks={`${asks}/${isPaused ? 'resume' : 'pause'}`}
+          asks={`${asks}/${paused === null ? 'pause' : 'resume'}`}
           pageKey={pageKey}
-          label={isPaused ? 'Resume' : 'Pause'}
+          label={paused === null ? 'Pause' : 'Resume'}
         />
       </span>
     ),

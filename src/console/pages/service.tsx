@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import type { Fault } from '../../core/base/errors.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceProfile } from '../../core/paging/service-profile.ts';
+import type { HeldBack } from '../../app/held-back.ts';
 import type { ServiceView } from '../../app/service-view.ts';
 import type { Finding } from '../../app/health/finding.ts';
 import { ActionButton, type PageKey } from './forms.tsx';
@@ -22,7 +23,7 @@ interface ServiceProps {
 }
 
 export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): JSX.Element {
-  const { hold, profile, limits, findings } = shown;
+  const { profile, limits, findings } = shown;
   return (
     <Page {...frame} title="Service" section="Service">
       <div class="title">
@@ -35,7 +36,7 @@ export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): 
           </a>
         </div>
       </div>
-      <Hold hold={hold} pageKey={pageKey} />
+      <HeldBackNote heldBack={shown} pageKey={pageKey} />
       {findings === undefined ? null : <Findings findings={findings} adviceOf={adviceOf} />}
       <div class="columns">
         <Panel title="Profile">
@@ -64,30 +65,42 @@ function factsOf({ uwi, probedAtMs, evidence }: ServiceProfile) {
   ] as const;
 }
 
-function Hold({ hold, pageKey }: { hold: ServiceHold | undefined; pageKey: PageKey }): JSX.Element {
-  if (hold === undefined) {
+function HeldBackNote({ heldBack: { hold, outage }, pageKey }: { heldBack: HeldBack; pageKey: PageKey }): JSX.Element {
+  if (hold === undefined && outage === undefined) {
     return (
       <Note tone="good">
-        <p>Requests may be sent: the service asks nobody to wait.</p>
+        <p>Requests may be sent: nothing holds them back.</p>
       </Note>
     );
   }
   return (
-    <Note tone="warn" title="The service asked all to wait">
-      <p>
-        Requests go on at <Time ms={hold.untilMs} />
-        {hold.isTooLong ? (
-          <>
-            ; it asked for a wait until <Time ms={hold.askedUntilMs} />, which is longer than the configuration allows.
-          </>
-        ) : (
-          '.'
-        )}
-      </p>
+    <Note tone="warn" title={outage === undefined ? 'The service asked all to wait' : 'The service is down'}>
+      {outage === undefined ? null : (
+        <p>
+          Since <Time ms={outage.sinceMs} />: <Name>{outage.fault}</Name>. One request after another tries, and work
+          goes on at its first answer.
+        </p>
+      )}
+      {hold === undefined ? null : <HoldText hold={hold} />}
       {pageKey === undefined ? null : (
         <ActionButton asks="POST /api/v1/service/release" pageKey={pageKey} label="Send requests now" kind="danger" />
       )}
     </Note>
+  );
+}
+
+function HoldText({ hold }: { readonly hold: ServiceHold }): JSX.Element {
+  return (
+    <p>
+      Requests go on at <Time ms={hold.untilMs} />
+      {hold.isTooLong ? (
+        <>
+          ; it asked for a wait until <Time ms={hold.askedUntilMs} />, which is longer than the configuration allows.
+        </>
+      ) : (
+        '.'
+      )}
+    </p>
   );
 }
 

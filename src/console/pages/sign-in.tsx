@@ -1,5 +1,6 @@
 /** Signing in: a token, as `wellsync token create` shows it, becomes a cookie that no script reads. */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { JSX } from 'preact';
 import { z } from 'zod';
 import { tokenCookie } from '../../app/access/access.ts';
@@ -10,6 +11,9 @@ import { Note, Panel } from './parts.tsx';
 
 /** A working day, with the night before it. */
 const cookieSeconds = 14 * 3_600;
+
+/** Of an address, right ones and wrong ones: a guess at a token is one of 2^256. */
+const attemptsPerMinute = 30;
 
 interface SignInProps {
   readonly to: string;
@@ -45,7 +49,12 @@ function SignInPage({ to, fault }: SignInProps): JSX.Element {
 
 const fields = z.object({ to: z.string().max(4_000).default('/'), token: z.string().max(500) });
 
-export function addSignIn(server: ApiServer, context: ConsoleContext): void {
+export async function addSignIn(server: ApiServer, context: ConsoleContext): Promise<void> {
+  // Only here a body is a form: a page of another site can send one without asking.
+  await server.register(async (scope) => addRoutes(scope.withTypeProvider<ZodTypeProvider>(), context));
+}
+
+function addRoutes(server: ApiServer, context: ConsoleContext): void {
   server.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: 10_000 },
@@ -56,13 +65,12 @@ export function addSignIn(server: ApiServer, context: ConsoleContext): void {
     url: '/sign-in',
     config: { access: 'anybody' },
     schema: { hide: true, querystring: z.object({ to: z.string().max(4_000).default('/') }) },
-    handler: async ({ query: { to } }, reply) =>
-      reply.type('text/html; charset=utf-8').send(pageOf(<SignInPage to={pathOf(to)} fault={undefined} />)),
+    handler: async ({ query: { to } }, reply) => replyWithSignIn(reply, to),
   });
   server.route({
     method: 'POST',
     url: '/sign-in',
-    config: { access: 'anybody' },
+    config: { access: 'anybody', rateLimit: { max: attemptsPerMinute, timeWindow: 60_000 } },
     schema: { hide: true, body: fields },
     handler: async (request, reply) => {
       const { token, to } = request.body;
@@ -70,8 +78,8 @@ export function addSignIn(server: ApiServer, context: ConsoleContext): void {
       try {
         context.access.identify({ headers, remoteAddress: request.socket.remoteAddress, isChange: false });
       } catch {
-        const page = <SignInPage to={pathOf(to)} fault="This token is not known: it may have been removed, or cut." />;
-        return reply.code(401).type('text/html; charset=utf-8').send(pageOf(page));
+        void reply.code(401);
+        return replyWithSignIn(reply, to, 'This token is not known: it may have been removed, or cut.');
       }
       void reply.header('set-cookie', cookieOf(token.trim(), cookieSeconds, request));
       return reply.redirect(pathOf(to), 303);
@@ -87,6 +95,10 @@ export function addSignIn(server: ApiServer, context: ConsoleContext): void {
       return reply.redirect('/sign-in', 303);
     },
   });
+}
+
+async function replyWithSignIn(reply: FastifyReply, to: string, fault?: string): Promise<FastifyReply> {
+  return reply.type('text/html; charset=utf-8').send(pageOf(<SignInPage to={pathOf(to)} fault={fault} />));
 }
 
 /** A path of this server: nobody is led elsewhere after signing in. */
