@@ -2,8 +2,7 @@
  * A Redis for the scripts, in this order: the one that WELLSYNC_REDIS_URL names; one on the default port; a private one
  * from a program on this machine; a private one from a package that root may install on Debian.
  */
-import { existsSync } from 'node:fs';
-import { runLeashed } from './leash.mjs';
+import { installPackage, mayInstall } from './debian.mjs';
 import { redisProgram, startRedis } from './private-redis.mjs';
 import { SetupError } from './setup-error.mjs';
 
@@ -75,22 +74,10 @@ async function takeUsual() {
   }
 }
 
-function mayInstall() {
-  return process.getuid?.() === 0 && existsSync('/etc/debian_version') && existsSync('/usr/bin/apt-get');
-}
-
-/**
- * Installs only the program: SYSTEMD_OFFLINE and RUNLEVEL keep the package from starting a service on the default port.
- */
 async function installFromDebian() {
-  console.log('Installing redis-server (apt-get), since none is here and this is root on Debian …');
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', SYSTEMD_OFFLINE: '1', RUNLEVEL: '1' };
-  const updated = await runLeashed('apt-get', ['-qq', 'update'], { env });
-  const install = ['-qq', '-y', '--no-install-recommends', '-o', 'Dpkg::Use-Pty=0', 'install', 'redis-server'];
-  const installed = await runLeashed('apt-get', install, { env });
-  if (installed === 0) return;
-  const step = updated === 0 ? 'install' : 'update';
-  throw new SetupError(`apt-get ${step} failed; its words are above.\n${waysToGetOne}`);
+  const failedStep = await installPackage('redis-server');
+  if (failedStep === undefined) return;
+  throw new SetupError(`apt-get ${failedStep} failed; its words are above.\n${waysToGetOne}`);
 }
 
 /**

@@ -76,7 +76,8 @@ async function identityOf(request: FastifyRequest, { access }: ConsoleContext, l
   }
 }
 
-async function requireWithin(limit: Limit, request: FastifyRequest): Promise<void> {
+/** Throws RequestProblem 429. */
+export async function requireWithin(limit: Limit, request: FastifyRequest): Promise<void> {
   const verdict = await limit(request);
   if (verdict.isAllowed || !verdict.isExceeded) return;
   throw new RequestProblem(429, 'too-many-requests', 'too many requests in a minute', {

@@ -47,6 +47,10 @@ export function CleanupPage({ frame, plans, pageKey }: CleanupProps): JSX.Elemen
                 <input name="targets.0.sourceId" autocomplete="off" />
               </Field>
             </div>
+            <label class="check">
+              <input type="checkbox" name="includeProducing" data-type="boolean" value="yes" /> Take a well that
+              produces as well
+            </label>
             <p class="muted small">
               For many targets: <code>wellsync cleanup --file targets.csv</code>, or a file in inbox/cleanup.
             </p>

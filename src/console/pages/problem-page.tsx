@@ -21,8 +21,8 @@ export function replyWithError(error: unknown, asked: Asked): void {
 }
 
 /** Whether a browser asks for a page, by its path and what it takes. */
-function isPageRequest({ url, headers, method }: FastifyRequest): boolean {
-  return method === 'GET' && !url.startsWith('/api/') && (headers.accept ?? '').includes('text/html');
+function isPageRequest({ url, headers }: FastifyRequest): boolean {
+  return !url.startsWith('/api/') && (headers.accept ?? '').includes('text/html');
 }
 
 /** A stranger is led to the page where one signs in. */

@@ -4,10 +4,12 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { JSX } from 'preact';
 import { z } from 'zod';
 import { tokenCookie } from '../../app/access/access.ts';
+import { requireWithin } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { Field } from './forms.tsx';
 import { Bare, pageOf } from './frame.tsx';
 import { Note, Panel } from './parts.tsx';
+import { replyWithError } from './problem-page.tsx';
 
 /** A working day, with the night before it. */
 const cookieSeconds = 14 * 3_600;
@@ -60,6 +62,11 @@ function addRoutes(server: ApiServer, context: ConsoleContext): void {
     { parseAs: 'string', bodyLimit: 10_000 },
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
+  const limitAttempts = server.createRateLimit({
+    max: attemptsPerMinute,
+    timeWindow: 60_000,
+    keyGenerator: ({ socket }: FastifyRequest) => socket.remoteAddress ?? '',
+  });
   server.route({
     method: 'GET',
     url: '/sign-in',
@@ -70,9 +77,11 @@ function addRoutes(server: ApiServer, context: ConsoleContext): void {
   server.route({
     method: 'POST',
     url: '/sign-in',
-    config: { access: 'anybody', rateLimit: { max: attemptsPerMinute, timeWindow: 60_000 } },
+    config: { access: 'anybody' },
+    errorHandler: (error, request, reply) => replyWithError(error, { request, reply, context }),
     schema: { hide: true, body: fields },
     handler: async (request, reply) => {
+      await requireWithin(limitAttempts, request);
       const { token, to } = request.body;
       const headers = { authorization: `Bearer ${token.trim()}` };
       try {

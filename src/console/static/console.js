@@ -90,7 +90,7 @@ function requestOf(form, submitter) {
   }
   const body = JSON.parse(form.dataset['body'] ?? '{}');
   for (const [name, value] of fields)
-    if (typeof value === 'string') setAt(body, name.split('.'), typed(form, name, value));
+    if (typeof value === 'string' && value !== '') setAt(body, name.split('.'), typed(form, name, value));
   const text = JSON.stringify(body);
   const isEmpty = text === '{}';
   const type = isEmpty ? {} : { 'content-type': 'application/json' };
@@ -113,7 +113,9 @@ function setAt(whole, [name = '', ...rest], value) {
 /** @param {HTMLFormElement} form @param {string} name @param {string} value */
 function typed(form, name, value) {
   const field = form.elements.namedItem(name);
-  return field instanceof HTMLInputElement && field.dataset['type'] === 'number' ? Number(value) : value;
+  const type = field instanceof HTMLInputElement ? field.dataset['type'] : undefined;
+  if (type === 'boolean') return true;
+  return type === 'number' ? Number(value) : value;
 }
 
 /** @param {HTMLFormElement} form @param {Record<string, string | undefined>} answer @returns {string | undefined} */
