@@ -56,11 +56,13 @@ async function ask(form, submitter) {
   const say = (text) => {
     if (output !== null) output.textContent = text;
   };
+  // Before its button is disabled, which would take what the button says out of the form.
+  const request = requestOf(form, submitter);
   const buttons = [...form.querySelectorAll('button')];
   for (const button of buttons) button.disabled = true;
   say('');
   try {
-    const answer = await fetch(...requestOf(form, submitter));
+    const answer = await fetch(...request);
     const text = await answer.text();
     if (!answer.ok) return say(problemText(text, answer.status));
     const body = text === '' ? {} : JSON.parse(text);

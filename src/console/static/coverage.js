@@ -61,6 +61,7 @@ function colours() {
 
 /** @param {number} place @returns {Well | undefined} */
 function wellAt(place) {
+  if (place < 0 || place >= wells) return undefined;
   const number = Math.floor(place / blockWells);
   const block = blocks.get(number);
   if (block === undefined) void load(number);
@@ -85,6 +86,7 @@ async function load(number) {
     }, 5_000);
     return;
   }
+  tell();
   drawSoon();
 }
 

@@ -1,0 +1,233 @@
+/** What readers do on the pages, in a real browser: see a gap and fill it, mend rejected rows, apply a plan, read a plot. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
+import { loadDailyFile } from '../../src/testing-server/data/daily-file.ts';
+import { browserLack, desktop, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
+import { smallField, well as fieldWell } from '../support/cleanup-cli.ts';
+import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
+import { januaryRows, UWI } from '../support/testing-server-requests.ts';
+
+const lack = browserLack();
+const volveFile = path.resolve('../shared/data/volve_daily_production.ndjson');
+const waitMs = { timeout: 60_000 };
+const hostile = `"><script>alert(1)</script>' \u202Enihton`;
+const long = 'x'.repeat(300);
+
+describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (skipped: ${lack})`}`, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  const readerOf = (served: ServedInstallation, options: Parameters<typeof openReader>[2] = {}): Promise<Reader> =>
+    openReader(browser, served.server.url, { token: 'delete', ...options });
+
+  async function runOf(served: ServedInstallation, args: object): Promise<void> {
+    const answer = await served.server.ask('/api/v1/runs', { token: 'operate', json: args });
+    const { runId } = (await answer.json()) as { runId: string };
+    await expect
+      .poll(async () => (await served.server.ask(`/api/v1/runs/${runId}`, { token: 'read' })).json(), waitMs)
+      .toMatchObject({ state: 'done' });
+  }
+
+  test('a click on a gap of the map leads to its backfill, which is watched to its end', async () => {
+    await using served = await serveInstallation({ setup: { data: givenDaily(januaryRows(31)) } });
+    await runOf(served, { export: 'daily-production', uwis: [UWI], from: '2024-01-01', to: '2024-01-08' });
+    await runOf(served, { export: 'daily-production', uwis: [UWI], from: '2024-01-20', to: '2024-02-01' });
+    await using reader = await readerOf(served);
+    const { page } = reader;
+    await page.goto('/coverage');
+    await page.locator('#map').focus();
+    await page.keyboard.press('Home');
+    await expect.poll(async () => page.locator('#cell').textContent()).toMatch(/2024-01: .*19 present, 12 never read/);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/wells\//);
+    await page.getByRole('link', { name: '2024-01-08 to 2024-01-19' }).click();
+    await page.getByRole('button', { name: 'Backfill' }).click();
+    await page.waitForURL(/\/runs\//);
+    await page.getByText(/Reconciled: \d+ read = 12 inserted/).waitFor(waitMs);
+    await page.goto('/coverage');
+    await page.getByRole('heading', { name: '1 well, 31 days, no gap' }).waitFor(waitMs);
+    expect(reader.troubles).toEqual([]);
+  });
+
+  test('a run is cancelled in place, and a click that comes twice does one thing', async () => {
+    await using served = await serveInstallation({ setup: { data: givenDaily(januaryRows(31)), latencyMs: 1_500 } });
+    await using reader = await readerOf(served);
+    const { page } = reader;
+    await page.goto(`/wells/${encodeURIComponent(UWI)}?from=2024-01-01&to=2024-02-01`);
+    await page.getByRole('button', { name: 'Backfill' }).dblclick();
+    await page.waitForURL(/\/runs\//);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('cancelled').first().waitFor(waitMs);
+    await page.goto('/runs');
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    expect(reader.troubles).toEqual([]);
+  });
+
+  test('a file with bad rows is checked and pushed; its rejects are downloaded, mended and pushed', async () => {
+    await using served = await serveInstallation();
+    await using reader = await readerOf(served);
+    const { page } = reader;
+    const file = 'sourceNetworkId,sourceId,enabled\nN,P1,true\nN,P2,perhaps\n';
+    const choose = (name: string, text: string) =>
+      page.getByLabel('CSV file').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) });
+    await page.goto('/push');
+    await choose('pipes.csv', file);
+    await page.getByRole('button', { name: 'Check the file' }).click();
+    await page.getByText('was checked, and nothing was sent').waitFor(waitMs);
+    expect(await page.locator('#look').textContent()).toContain('"perhaps" is neither true nor false');
+    expect(served.service.state.pipes()).toEqual([]);
+    await page.getByRole('button', { name: 'Push it' }).click();
+    await page.waitForURL(/\/runs\//);
+    const download = page.waitForEvent('download', waitMs);
+    await page.getByRole('link', { name: 'Download the rejected rows' }).click(waitMs);
+    const rejects = await readFile(await (await download).path(), 'utf8');
+    expect(rejects).toContain('perhaps');
+    await page.goto('/push');
+    await choose('mended.csv', rejects.replaceAll('perhaps', 'false'));
+    await page.getByRole('button', { name: 'Push it' }).click();
+    await page.getByText('Reconciled: 1 row = 1 accepted').waitFor(waitMs);
+    expect(
+      served.service.state
+        .pipes()
+        .map(({ sourceId }) => sourceId)
+        .toSorted(),
+    ).toEqual(['P1', 'P2']);
+    expect(reader.troubles).toEqual([]);
+  });
+
+  test('a cleanup is planned, and applied by its typed number of targets', async () => {
+    await using served = await serveInstallation({
+      setup: { assets: smallField() },
+      config: 'cleanup: { maxShareOfWellsPercent: 100 }\n',
+    });
+    await using reader = await readerOf(served);
+    const { page } = reader;
+    await page.goto('/cleanup');
+    await page.getByLabel('Kind').selectOption('wellbores');
+    await page.getByLabel('Well (of micro strings and wellbores)').fill(fieldWell);
+    await page.getByRole('button', { name: 'Make a plan' }).click();
+    await page.waitForURL(/\/cleanup\/./);
+    await page.getByLabel('Number of targets').fill('2');
+    await page.getByRole('button', { name: 'Delete 1 target' }).click();
+    await page
+      .getByText(/plan .* has 1 target|1 target/)
+      .first()
+      .waitFor(waitMs);
+    expect(served.service.state.deletions()).toEqual([]);
+    await page.getByLabel('Number of targets').fill('1');
+    await page.getByRole('button', { name: 'Delete 1 target' }).click();
+    await page.waitForURL(/\/runs\//);
+    await page.getByText(/Reconciled: 1 target/).waitFor(waitMs);
+    expect(served.service.state.deletions()).toHaveLength(1);
+    expect(reader.troubles.filter((trouble) => !trouble.includes('409'))).toEqual([]);
+  });
+
+  test('the plot of a well shows the numbers of Volve, and what a restated day was before', async ({ skip }) => {
+    skip(!existsSync(volveFile), 'the Volve data is not beside this checkout (../shared/data)');
+    const well = '15/9-F-14';
+    const records = (await readFile(volveFile, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { uwi: string; date: string; oilRate: number });
+    const day = records.find(({ uwi, oilRate }) => uwi === well && oilRate > 100);
+    if (day === undefined) throw new Error(`the data has no ${well}`);
+    await using served = await serveInstallation({ setup: { data: await loadDailyFile(volveFile), maxLimit: 500 } });
+    await runOf(served, { export: 'daily-production', uwis: [well], from: '2007-01-01', to: '2017-01-01' });
+    await using reader = await readerOf(served);
+    const { page } = reader;
+    const series = page.waitForResponse(/\/series$/);
+    await page.goto(`/wells/${encodeURIComponent(well)}`);
+    await page.locator('.u-over').first().waitFor(waitMs);
+    const shown = (await (await series).json()) as { days: number[]; values: Record<string, number[]> };
+    const expected = records.filter(({ uwi }) => uwi === well).toSorted((a, b) => a.date.localeCompare(b.date));
+    expect(shown.values['oil_rate']).toEqual(expected.map(({ oilRate }) => oilRate));
+    const legend = page.locator('.u-legend').first();
+    const over = await page.locator('.u-over').first().boundingBox();
+    if (over === null) throw new Error('the plot is not there');
+    await page.mouse.move(over.x + over.width / 2, over.y + over.height / 2);
+    await expect.poll(async () => legend.textContent()).toMatch(/20\d\d-\d\d-\d\d.*Oil rate/);
+    const [, told = ''] = /Day:\s*(\d{4}-\d\d-\d\d)/.exec((await legend.textContent()) ?? '') ?? [];
+    const row = expected.find(({ date }) => date.startsWith(told));
+    const rate = row?.oilRate.toLocaleString('en-GB', { maximumFractionDigits: 3 }) ?? 'none';
+    expect(await legend.textContent()).toContain(rate);
+    // Zooms by dragging.
+    await page.mouse.down();
+    await page.mouse.move(over.x + over.width * 0.7, over.y + over.height / 2, { steps: 4 });
+    await page.mouse.up();
+    expect(reader.troubles).toEqual([]);
+  });
+
+  test('a page that is left open says that nobody answers, and comes back by itself', async () => {
+    await using served = await serveInstallation({ works: false });
+    await using reader = await readerOf(served);
+    const { page, context } = reader;
+    await page.goto('/');
+    await context.setOffline(true);
+    await page.getByText('No answer from wellsync').waitFor(waitMs);
+    await context.setOffline(false);
+    await expect.poll(async () => page.locator('#link-state').textContent(), waitMs).toBe('');
+    served.server.setAccess({ tokens: [] });
+    served.server.pass(10_000);
+    await page.getByText('no longer signed in').waitFor(waitMs);
+  });
+
+  test('every page is readable: no finding of axe, no overflow, nothing from elsewhere, at desktop and phone width', async () => {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    const uwis = [UWI, hostile, long];
+    await using served = await serveInstallation({
+      setup: { data: givenDaily(uwis.flatMap((uwi) => januaryRows(10, uwi))) },
+      config: 'cleanup: { maxShareOfWellsPercent: 100 }\n',
+    });
+    const paths = async (page: Page): Promise<readonly string[]> => {
+      await page.goto('/runs');
+      const runs = await page
+        .locator('tbody a.id')
+        .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+      const named = uwis.map((uwi) => `/wells/${encodeURIComponent(uwi)}`);
+      const fixed = ['/', '/runs', '/coverage', '/coverage/stale', '/coverage/unknown', '/push', '/cleanup'];
+      return [...fixed, '/schedules', '/service', '/nowhere', ...named, ...runs.flatMap((href) => href ?? [])];
+    };
+    const look = async (viewport: typeof desktop, colorScheme: 'light' | 'dark'): Promise<void> => {
+      await using reader = await readerOf(served, { viewport, colorScheme });
+      const { page } = reader;
+      for (const each of await paths(page)) {
+        await page.goto(each);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        expect([each, colorScheme, width]).toEqual([each, colorScheme, 0]);
+        await page.evaluate(axe);
+        const findings = await page.evaluate(axeFindings);
+        expect([each, colorScheme, findings]).toEqual([each, colorScheme, []]);
+      }
+      expect(reader.troubles.filter((trouble) => !trouble.includes('404'))).toEqual([]);
+    };
+    // With nothing, then with runs of each kind.
+    await look(desktop, 'light');
+    await runOf(served, { export: 'daily-production', uwis: [...uwis, 'none'] });
+    await look(desktop, 'light');
+    await look(desktop, 'dark');
+    await look(phone, 'light');
+    await look(phone, 'dark');
+  });
+});
+
+/** Runs in the browser: the rules of WCAG that the page breaks, with the elements. */
+async function axeFindings(): Promise<readonly string[]> {
+  interface Axe {
+    run(options: object): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+  }
+  const { axe } = globalThis as unknown as { axe: Axe };
+  const { violations } = await axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] });
+  return violations.map(({ id, impact, nodes }) =>
+    `${impact} ${id}: ${nodes.map(({ html }) => html).join(' | ')}`.slice(0, 600),
+  );
+}
