@@ -97,7 +97,7 @@ export function CoveragePage({ frame, map, pageKey }: CoverageProps): JSX.Elemen
 
 function headline({ wells, wellsWithHoles }: CoverageMap, asked: number): string {
   if (wellsWithHoles === 0) return `${counted(wells, 'well')}, ${counted(asked, 'day')}, no gap`;
-  return `${figure(wellsWithHoles)} of ${counted(wells, 'well')} have days that need a look`;
+  return `${figure(wellsWithHoles)} of ${counted(wells, 'well')} ${wellsWithHoles === 1 ? 'has' : 'have'} days that need a look`;
 }
 
 function shareText(days: number, asked: number): string {
