@@ -1,6 +1,7 @@
 /**
  * `npm run quickstart`: runs every job on the data of a local testing server. Sets up what it needs, leaves three years
- * of production of 24 generated wells in a DuckDB file, and leaves no process behind.
+ * of production of 24 generated wells in a DuckDB file, and leaves no process behind. `npm run quickstart -- --stay` then
+ * shows it all on the pages of the console until Ctrl-C.
  */
 import './setup/node-version.mjs';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,6 +32,9 @@ const question =
   'SELECT uwi, round(sum(downtime_hours) / 24) AS days_down, round(sum(downtime_hours / 24 * usual_rate)) AS oil_lost, ' +
   'mode(downtime_code) AS main_cause FROM (SELECT *, avg(oil_rate) FILTER (WHERE downtime_hours = 0) OVER (PARTITION BY uwi) ' +
   'AS usual_rate FROM daily_production) GROUP BY uwi ORDER BY oil_lost DESC LIMIT 5';
+
+/** Whether the console is served at the end. */
+const isStaying = process.argv.includes('--stay');
 
 /** @typedef {{ rows: number, wells: number, days: number, first_day: string, last_day: string }} Summary */
 
@@ -195,7 +199,7 @@ The production of ${wells} wells is in the warehouse.
   time          ${exportSeconds.toFixed(1)} s from start to end
   warehouse     ${warehouseFile}
 
-Three commands to try next:
+${isStaying ? '' : `To see it in a browser:  npm run quickstart -- --stay\n\n`}Three commands to try next:
 
   # ${questionInWords}
   node ${program} query --warehouse ${warehouse} "${question}"
@@ -235,10 +239,21 @@ async function runEveryJob(redisUrl) {
     const exportSeconds = (performance.now() - startedAtMs) / 1000;
     if (code !== 0) return code;
     console.log(summaryText(await readSummary(env), exportSeconds));
-    return 0;
+    return isStaying ? await stay(env) : 0;
   } finally {
     await server.stop();
   }
+}
+
+/**
+ * Serves the console until Ctrl-C, which is its usual end.
+ *
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function stay(env) {
+  console.log('Open the address below in a browser.\n');
+  const code = await runLeashed(process.execPath, [program, 'serve', '--port', '0'], { env });
+  return code === 130 || code === 143 ? 0 : code;
 }
 
 await runScript(async () => {

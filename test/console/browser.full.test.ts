@@ -34,7 +34,10 @@ describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (s
     const answer = await served.server.ask('/api/v1/runs', { token: 'operate', json: args });
     const { runId } = (await answer.json()) as { runId: string };
     await expect
-      .poll(async () => (await served.server.ask(`/api/v1/runs/${runId}`, { token: 'read' })).json(), waitMs)
+      .poll(
+        async (): Promise<unknown> => (await served.server.ask(`/api/v1/runs/${runId}`, { token: 'read' })).json(),
+        waitMs,
+      )
       .toMatchObject({ state: 'done' });
   }
 

@@ -153,6 +153,21 @@ describe('a page', () => {
   });
 });
 
+test('a change by cookie is taken from the pages of this server alone', async () => {
+  const { url } = served.server;
+  const release = async (headers: Readonly<Record<string, string>>): Promise<number> => {
+    const answer = await fetch(`${url}/api/v1/service/release`, {
+      method: 'POST',
+      headers: { cookie: 'wellsync_token=operate', ...headers },
+    });
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  expect(await release({ origin: url, 'sec-fetch-site': 'same-origin' })).toBe(200);
+  expect(await release({ origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' })).toBe(403);
+  expect(await release({ origin: 'null' })).toBe(403);
+});
+
 test('what pages load comes from this server, and is asked for again only when it has changed', async () => {
   for (const name of [
     'console.css',

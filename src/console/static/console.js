@@ -178,8 +178,8 @@ if (live instanceof HTMLElement && live.dataset['ended'] !== 'true') follow(live
 
 /** Replaces the live part of the page as long as it changes. @param {HTMLElement} part */
 function follow(part) {
-  const key = part.querySelector('form[data-key]')?.getAttribute('data-key');
-  const address = `${part.dataset['live'] ?? ''}${key == null ? '' : `?key=${key}`}`;
+  const key = part.querySelector('form[data-key]')?.getAttribute('data-key') ?? '';
+  const address = `${part.dataset['live'] ?? ''}${key === '' ? '' : `?key=${key}`}`;
   const linkState = document.querySelector('#link-state');
   let [etag, failures] = ['', 0];
 
