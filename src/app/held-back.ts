@@ -1,4 +1,4 @@
-/** What holds back the requests of all workers to the service: a wait that it asked for, and that it was down (G9). */
+/** What holds back the requests of all workers to the service: a wait that it requested, and that it was down (G9). */
 import type { ServiceHold } from '../core/run/service-hold.ts';
 import type { ServiceOutage } from '../core/run/service-outage.ts';
 import type { App } from './app.ts';

@@ -96,10 +96,16 @@ describe('the command line', () => {
     expect(packages.filter((name) => !foldingPackages.includes(name))).toEqual(['commander']);
   });
 
-  test('loads every package as a part of the bundle, but for native code', async () => {
+  test('loads every package as a part of the bundle, but for native code and what a browser loads', async () => {
     const held = Object.values(bundled).flat();
     const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as { dependencies: object };
-    expect(Object.keys(dependencies).filter((name) => !held.includes(name))).toEqual(['@duckdb/node-bindings']);
+    expect(Object.keys(dependencies).filter((name) => !held.includes(name))).toEqual([
+      '@bull-board/api',
+      '@bull-board/fastify',
+      '@bull-board/ui',
+      '@duckdb/node-bindings',
+      'uplot',
+    ]);
   });
 
   test('loads no queue, log, bar or client for wellsync runs list', async () => {

@@ -206,7 +206,7 @@ export function UnknownPage({ frame, wells }: { frame: Frame; wells: readonly Un
       explanation="Wells that the service answered with 404 when they were last read. Their rows stay."
     >
       {wells.length === 0 ? (
-        <Empty title="The service knows every well that it was asked for" />
+        <Empty title="The service knows every well that an export named" />
       ) : (
         <Table
           caption="Unknown wells, the latest first"

@@ -159,7 +159,7 @@ function itemsOf({ troubled, stale, unknown, heldBack: { hold, outage } }: Overv
           {
             tone: 'warn' as const,
             word: 'unknown',
-            text: `The service does not know ${counted(unknown, 'well')} that it was asked for.`,
+            text: `The service does not know ${counted(unknown, 'well')} that an export named.`,
             href: '/coverage/unknown',
             link: 'Show them',
           },

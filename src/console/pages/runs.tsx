@@ -10,7 +10,7 @@ import { Choice, Field } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { type Column, Empty, Name, Note, Progress, RunStateMark, Table, Time } from './parts.tsx';
 
-/** The filters as they were asked for; empty for none. */
+/** The filters as they were requested; empty for none. */
 export interface RunFilterFields {
   readonly state: string;
   readonly job: string;

@@ -11,7 +11,7 @@ import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
 
 interface ShownService extends ServiceView {
-  /** Undefined until the checks were asked for: they send requests. */
+  /** Undefined until the checks are requested: they send requests. */
   readonly findings: readonly Finding[] | undefined;
 }
 
@@ -95,7 +95,7 @@ function HoldText({ hold }: { readonly hold: ServiceHold }): JSX.Element {
       Requests go on at <Time ms={hold.untilMs} />
       {hold.isTooLong ? (
         <>
-          ; it asked for a wait until <Time ms={hold.askedUntilMs} />, which is longer than the configuration allows.
+          ; it requested a wait until <Time ms={hold.askedUntilMs} />, which is longer than the configuration allows.
         </>
       ) : (
         '.'
