@@ -53,7 +53,7 @@ export interface BegunDeletion extends DeletionTarget {
   readonly unit: number;
   /** An earlier request of this run may have taken effect: its answer never came. */
   readonly isRepeat: boolean;
-  /** Another run found the target deleted, or deleted it. */
+  /** Another run found the target deleted, or deleted it, since the plan was made or up to a day before. */
   readonly wasDeleted: boolean;
 }
 

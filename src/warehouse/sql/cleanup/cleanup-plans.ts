@@ -149,14 +149,14 @@ async function planOfRun(session: SqlSession, runId: string): Promise<CleanupPla
   return (await readPlans(session, 'run_id = $1', [runId]))[0];
 }
 
-/** What the audit says of a plan with each of its deletions. */
-export type PlanOfAudit = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy'>;
+/** What the audit says of a plan with each of its deletions, and when the plan was made. */
+export type PlanOfAudit = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy'> & { readonly createdAtMs: number };
 
 /** The plan that the run has claimed. */
 export async function planOfAudit(session: SqlSession, runId: string): Promise<PlanOfAudit | undefined> {
   const [plan] = await session.rows<PlanOfAudit>(
-    `SELECT plan_id AS "planId", service_url AS "serviceUrl", coalesce(applied_by, '') AS "requestedBy"
-     FROM cleanup_plan WHERE run_id = $1`,
+    `SELECT plan_id AS "planId", service_url AS "serviceUrl", coalesce(applied_by, '') AS "requestedBy",
+       ${epochMs('created_at')} AS "createdAtMs" FROM cleanup_plan WHERE run_id = $1`,
     [runId],
   );
   return plan;

@@ -5,6 +5,7 @@ import type { AuditEntry, AuditEvent } from '../../../core/cleanup/audit-chain.t
 import { endsTimeSeries, unitOutcomeOf } from '../../../core/cleanup/outcome.ts';
 import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts';
 import { AccessError } from '../../../core/base/errors.ts';
+import { DAY_MS } from '../../../core/time/window.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
 import type { QueryResult } from '../../port/query.ts';
@@ -12,7 +13,7 @@ import { planOfAudit, type PlanOfAudit } from './cleanup-plans.ts';
 import { appendEntries, readHead, verifyAudit } from './deletion-audit.ts';
 import { readNames } from '../ownership/service-names.ts';
 import { settleOpen } from '../runs/run-units.ts';
-import type { SqlDatabase, SqlSession } from '../session.ts';
+import { instantAt, type SqlDatabase, type SqlSession } from '../session.ts';
 import { takeTurn } from '../writer-turn.ts';
 import { endDeletedTimeSeries } from '../definitions/time-series-store.ts';
 
@@ -43,8 +44,8 @@ async function begin(
     );
   }
   const open = await readOpenTargets(session, runId, plan.planId, units);
-  const before = await readBefore(session, runId, plan.planId, units);
-  const noting = { ...plan, runId, atMs };
+  const before = await readBefore(session, runId, plan, units);
+  const noting = notingOf(plan, runId, atMs);
   await appendEntries(
     session,
     open.map((target) => entryOf(noting, 'intent', target)),
@@ -106,21 +107,29 @@ function isWithin(column: string, units: readonly number[]): string {
 interface Before {
   /** Units of which an earlier request of the run may have taken effect. */
   readonly begun: ReadonlySet<number>;
-  /** Units whose targets another run deleted, or found deleted. */
+  /** Units whose targets another run deleted, or found deleted, since their plan was made. */
   readonly deleted: ReadonlySet<number>;
 }
 
-/** What the audit holds of units, and of others near them. */
+/** The clocks of hosts differ by far less. */
+const clockSpreadMs = DAY_MS;
+
+/**
+ * What the audit holds of units, and of others near them. What other runs did before the plan was made, the plan has seen:
+ * an audit of years costs no more than one of the last days.
+ */
 async function readBefore(
   session: SqlSession,
   runId: string,
-  planId: string,
+  { planId, createdAtMs }: PlanOfAudit,
   units: readonly number[],
 ): Promise<Before> {
+  const isSincePlan = `noted_at >= ${instantAt(createdAtMs - clockSpreadMs)}`;
   // An outcome `failed` does not show the effect of a request: the event before it counts.
   const events = await session.rows<{ unit: number; event: AuditEvent }>(
     `SELECT unit, event FROM deletion_audit
-     WHERE run_id = $1 AND ${isWithin('unit', units)} AND outcome IS DISTINCT FROM 'failed' ORDER BY seq`,
+     WHERE run_id = $1 AND ${isSincePlan} AND ${isWithin('unit', units)} AND outcome IS DISTINCT FROM 'failed'
+     ORDER BY seq`,
     [runId],
   );
   const last = new Map(events.map(({ unit, event }) => [unit, event]));
@@ -128,6 +137,7 @@ async function readBefore(
     `SELECT DISTINCT t.ordinal AS unit FROM cleanup_target t JOIN deletion_audit a
        ON a.kind = t.kind AND a.owner_id = t.owner_id AND a.source_id IS NOT DISTINCT FROM t.source_id
      WHERE t.plan_id = $2 AND ${isWithin('t.ordinal', units)}
+       AND a.${isSincePlan}
        AND a.run_id <> $1 AND a.outcome IN ('deleted', 'already gone')`,
     [runId, planId],
   );
@@ -158,7 +168,7 @@ async function conclude(
   const gone = open.flatMap(({ target, conclusion }) => (endsTimeSeries(target, conclusion) ? [target] : []));
   await endDeletedTimeSeries(session, gone, { runId, atMs });
   const undone = withdrawn.flatMap((unit) => targets.get(unit) ?? []);
-  const noting = { ...plan, runId, atMs };
+  const noting = notingOf(plan, runId, atMs);
   await appendEntries(session, [
     ...open.map(({ target, conclusion }) => entryOf(noting, 'outcome', target, conclusion)),
     ...undone.map((target) => entryOf(noting, 'withdrawn', target)),
@@ -188,13 +198,17 @@ async function closeFailed(session: SqlSession, runId: string, atMs: number): Pr
   );
   await appendEntries(
     session,
-    rows.map((row) => entryOf({ ...plan, runId, atMs }, 'outcome', row, { outcome: 'failed', words: row.words })),
+    rows.map((row) => entryOf(notingOf(plan, runId, atMs), 'outcome', row, { outcome: 'failed', words: row.words })),
   );
 }
 
 /** What all entries of one transaction have. */
-type Noting = PlanOfAudit & Pick<AuditEntry, 'runId' | 'atMs'>;
+type Noting = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy' | 'runId' | 'atMs'>;
 type Result = Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
+
+function notingOf({ planId, serviceUrl, requestedBy }: PlanOfAudit, runId: string, atMs: number): Noting {
+  return { planId, serviceUrl, requestedBy, runId, atMs };
+}
 
 function entryOf(noting: Noting, event: AuditEvent, target: OpenTarget, result: Result = {}): AuditEntry {
   const { unit, kind, ownerId, sourceId } = target;

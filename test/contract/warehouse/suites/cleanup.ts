@@ -231,6 +231,22 @@ export function describeCleanup(open: OpenWarehouse): void {
       ]);
     });
 
+    it('tells of a target that another run deleted it since the plan was made, and not long before', async () => {
+      const { deletions } = (await begunRun('long ago', 2)).ledger;
+      await begunRun('since', 2);
+      const end = async (runId: string, unit: number, at: number): Promise<void> => {
+        await deletions.begin({ runId, units: [unit], serviceUrl, atMs: at });
+        await deletions.conclude({ runId, conclusions: [{ unit, conclusion: deleted }], withdrawn: [], atMs: at });
+      };
+      await end('long ago', 0, atMs - 3 * 86_400_000);
+      await end('since', 1, atMs + 1_000);
+      await begunRun('r', 2);
+      expect(await deletions.begin({ runId: 'r', units: [0, 1], serviceUrl, atMs: atMs + 2_000 })).toMatchObject([
+        { unit: 0, wasDeleted: false },
+        { unit: 1, wasDeleted: true },
+      ]);
+    });
+
     it('G6: a cleanup begins no target that differs from its plan', async () => {
       const { warehouse } = test();
       await keep('p', [targetOf(0), targetOf(1, { ownerId: 'EQ 2' })]);
