@@ -3,6 +3,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../../config/log-levels.ts';
 import type { Config } from '../../config/schema.ts';
 import { knownSecrets } from './known-secrets.ts';
+import { noteLogLine } from './run-log.ts';
 
 const secretKeys = ['token', 'clientSecret', 'passphrase', 'authorization', 'password', 'headers.authorization'];
 
@@ -20,7 +21,13 @@ export function createLog(options: {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
       redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '[hidden]' },
-      hooks: { streamWrite: (line) => knownSecrets.hideIn(line) },
+      hooks: {
+        streamWrite: (line) => {
+          const shown = knownSecrets.hideIn(line);
+          noteLogLine(shown);
+          return shown;
+        },
+      },
     },
     options.stream ?? standardError(),
   );

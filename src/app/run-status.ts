@@ -10,7 +10,9 @@ import { type HeldBack, notHeldBack, readHeldBack } from './held-back.ts';
 import { jobDescriptionOf } from './views/run-outcome.ts';
 
 /** What a run that has not ended has done so far, earlier attempts included. */
-export type RunFigures = Pick<RunProgress, 'units' | 'settledUnits' | 'counts'>;
+export type RunFigures = Pick<RunProgress, 'units' | 'settledUnits' | 'counts'> &
+  /** Known while Redis has them. */
+  Partial<Pick<RunProgress, 'chunks' | 'chunksEnded' | 'reading'>>;
 
 export interface RunStatus {
   readonly run: RunSummary;

@@ -11,6 +11,7 @@ import { keepPublishing } from './feed.ts';
 import { keepTaking } from './inbox/keep-taking.ts';
 import { FreshnessMeter } from './metrics/freshness.ts';
 import { keepPruning } from './retention.ts';
+import { keepRunLog } from './run-log.ts';
 import { Scheduler } from './schedules/scheduler.ts';
 import { keepInOrder } from './table-order.ts';
 import { sleep } from '../timers/sleep.ts';
@@ -61,6 +62,7 @@ export async function workHere<T>(
   const workers = await app.startWorkers({ ...work, outages, onRunEnded, ...ticks });
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
   void keepPruning(app, log, ended);
+  const copying = keepRunLog(queue.runLog, ended);
   void keepInOrder(app, log, ended);
   void scheduler?.keep(ended);
   const taking = work.isStanding === true ? keepTaking(app, log, outages, ended) : Promise.resolve();
@@ -75,7 +77,7 @@ export async function workHere<T>(
   } finally {
     ending.abort();
     // A Redis that is away must not hold the end of the process up: what is taken lies in the inbox.
-    await Promise.race([taking, sleep(inboxGraceMs, { ref: false })]);
+    await Promise.race([Promise.all([taking, copying]), sleep(inboxGraceMs, { ref: false })]);
     await workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined);
     await alerts.sendLast();
   }

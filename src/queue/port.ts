@@ -187,6 +187,13 @@ export interface MetricStore {
   read(): Promise<{ readonly sums: ReadonlyMap<string, number>; readonly gauges: ReadonlyMap<string, number> }>;
 }
 
+/** The last lines of the log about each run, as JSON text. */
+export interface RunLogStore {
+  append(runId: string, lines: readonly string[]): Promise<void>;
+  /** The latest last. */
+  read(runId: string): Promise<readonly string[]>;
+}
+
 /** A message to the receiver of alerts: a cause was found, or is over. */
 export interface AlertMessage {
   /** The same for both messages of an alert. */
@@ -229,6 +236,7 @@ export interface RunQueue {
   readonly serviceHold: ServiceHoldStore;
   readonly metrics: MetricStore;
   readonly alerts: AlertStore;
+  readonly runLog: RunLogStore;
   /** Adds the coordinator's item of a run. Idempotent: its id is deterministic. */
   submit(runId: string, generation: number): Promise<void>;
   isSubmitted(runId: string, generation: number): Promise<boolean>;

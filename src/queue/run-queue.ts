@@ -22,6 +22,7 @@ import {
 import { mostPayloadBytes } from './item-data.ts';
 import { createAlertStore } from './alert-store.ts';
 import { createMetricStore } from './metric-store.ts';
+import { createRunLogStore } from './run-log.ts';
 import { createQueueIdentity } from './queue-identity.ts';
 import { type Lane, laneName, laneOf, queueName, type QueueAddress } from './queue-names.ts';
 import { sleep } from '../timers/sleep.ts';
@@ -82,6 +83,7 @@ class BullRunQueue implements RunQueue {
   readonly serviceHold;
   readonly metrics;
   readonly alerts;
+  readonly runLog;
   readonly #redis: RedisHandle;
   readonly #prefix: string;
   readonly #runs: Queue;
@@ -100,6 +102,7 @@ class BullRunQueue implements RunQueue {
     this.serviceHold = withOutages(createServiceHoldStore(redis, address));
     this.metrics = withOutages(createMetricStore(redis, address));
     this.alerts = withOutages(createAlertStore(redis, address));
+    this.runLog = withOutages(createRunLogStore(redis, prefix));
     const open = (name: string): Queue => {
       const queue = new Queue(name, { connection: redis, prefix });
       // A fault of the connection reaches the caller through its failed call.

@@ -153,6 +153,21 @@ describe('a page', () => {
   });
 });
 
+test('a run shows the last lines of the log about it', async () => {
+  const { runLog } = await served.server.app.queue('prompt');
+  const line = (msg: string, fields: object = {}): string =>
+    JSON.stringify({ level: 'warn', time: '2026-03-01T02:15:00.000Z', pid: 1, runId: exportId, msg, ...fields });
+  await runLog.append(exportId, [
+    ...Array.from({ length: 205 }, (_, index) => line(`line ${index}.`)),
+    line('<b>last</b>', { well: hostile }),
+  ]);
+  expect(await runLog.read(exportId)).toHaveLength(200);
+  const page = await pageOf(`/runs/${exportId}`);
+  expect(page).toContain('200 lines, the latest first');
+  expect(page).toContain('&lt;b>last&lt;/b>');
+  expect(page).not.toContain('line 5.');
+});
+
 test('a change by cookie is taken from the pages of this server alone', async () => {
   const { url } = served.server;
   const release = async (headers: Readonly<Record<string, string>>): Promise<number> => {

@@ -11,6 +11,7 @@ import { requestRunList } from '../../app/requests/list-runs.ts';
 import { refusalOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
 import { planMaxAgeMs, withWarnings } from '../../app/requests/cleanup-plan.ts';
 import { staleWells, unknownWells } from '../../app/requests/well-states.ts';
+import { readRunLog } from '../../app/run-log.ts';
 import { readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { listSchedules } from '../../app/schedules/schedule-views.ts';
 import { serviceViewOf } from '../../app/service-view.ts';
@@ -175,7 +176,8 @@ export class Pages {
     const { status, isUnattended, hold, outage, liveFault } = await viewOf(app, run);
     const job = jobDescriptionOf(run.job, app.jobs);
     const live = { ...status, isUnattended: isUnattended ?? false, hold, outage };
-    return { run, job, live, liveFault, adviceOf, pageKey, nowMs: Date.now() };
+    const log = await readRunLog(app, runId);
+    return { run, job, live, liveFault, adviceOf, log, pageKey, nowMs: Date.now() };
   }
 
   #addCoverage(): void {

@@ -5,13 +5,28 @@ import type { Fault } from '../../core/base/errors.ts';
 import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
-import type { LiveRunStatus } from '../../app/run-status.ts';
+import type { RunLogLine } from '../../app/run-log.ts';
+import type { LiveRunStatus, RunFigures } from '../../app/run-status.ts';
 import { balanceSentence, shownCounts } from '../../app/views/run-counts.ts';
 import { isUnplanned, nextSteps, outcomeSentence, wholeFault } from '../../app/views/run-outcome.ts';
 import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
 import { ActionButton, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Figures, Name, Note, Panel, Progress, RunStateMark, Table, Time } from './parts.tsx';
+import {
+  Empty,
+  Facts,
+  Figures,
+  Name,
+  Note,
+  Panel,
+  Progress,
+  RunStateMark,
+  State,
+  Table,
+  Time,
+  type ShownFigure,
+  type Tone,
+} from './parts.tsx';
 import { hasExceptions } from './runs.tsx';
 
 export interface ShownRun {
@@ -23,6 +38,8 @@ export interface ShownRun {
   readonly liveFault?: string | undefined;
   /** The text of a fault's remedy, in the console's words. */
   readonly adviceOf: (fault: Fault) => string | undefined;
+  /** The last lines of the log about it, the latest last. */
+  readonly log: readonly RunLogLine[];
   readonly pageKey: PageKey;
   readonly nowMs: number;
 }
@@ -56,6 +73,7 @@ export function RunBody(shown: ShownRun): JSX.Element {
         </div>
       </div>
       {report === undefined ? <Going {...shown} /> : <Outcome {...shown} report={report} />}
+      <Log lines={shown.log} />
       <Panel title="About this run">
         <Facts facts={factsOf(run)} />
         <details>
@@ -212,6 +230,7 @@ function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
                   value: count,
                   remark,
                 })),
+                ...underWay(live?.progress),
                 ...(run.startedAtMs === undefined
                   ? []
                   : [{ name: 'since its start', value: roughDurationText(nowMs - run.startedAtMs) }]),
@@ -222,6 +241,49 @@ function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
       </Panel>
     </>
   );
+}
+
+/** What is known of a run that goes on, beside its counts. */
+function underWay(progress: RunFigures | undefined): readonly ShownFigure[] {
+  const { chunks, chunksEnded, reading = [] } = progress ?? {};
+  const rows = reading.reduce((sum, each) => sum + each.rows, 0);
+  return [
+    ...(chunks === undefined || chunksEnded === undefined
+      ? []
+      : [{ name: 'chunks', value: chunksEnded, remark: `of ${figure(chunks)}` }]),
+    ...(reading.length === 0
+      ? []
+      : [{ name: 'being read', value: reading.length, remark: `${counted(rows, 'row')} so far` }]),
+  ];
+}
+
+function Log({ lines }: { readonly lines: readonly RunLogLine[] }): JSX.Element | null {
+  if (lines.length === 0) return null;
+  return (
+    <Panel title="Log" aside={<span class="small muted">{counted(lines.length, 'line')}, the latest first</span>}>
+      <ul class="list log">
+        {lines.toReversed().map(({ atMs, level, message, about }, index) => (
+          <li key={String(lines.length - index)}>
+            <span>
+              <Time ms={atMs} /> {level === 'info' ? null : <State tone={toneOfLevel(level)} word={level} />}{' '}
+              <Name>{message}</Name>
+            </span>
+            <span class="small muted">
+              {Object.entries(about).map(([name, value]) => (
+                <span key={name}>
+                  {name} <Name>{value}</Name>{' '}
+                </span>
+              ))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function toneOfLevel(level: string): Tone {
+  return level === 'error' || level === 'fatal' ? 'bad' : 'warn';
 }
 
 function Outcome({ report, job, adviceOf }: ShownRun & { readonly report: RunReport }): JSX.Element {
