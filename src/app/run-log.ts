@@ -68,9 +68,10 @@ const usualFields = new Set(['time', 'level', 'msg', 'pid', 'runId', 'job']);
 function lineOf(text: string): readonly RunLogLine[] {
   const fields = JSON.parse(text) as Readonly<Record<string, unknown>>;
   const { time, level, msg } = fields;
-  const about = Object.entries(fields).flatMap(([name, value]) =>
-    usualFields.has(name) || value === null || typeof value === 'object' ? [] : [[name, String(value)] as const],
-  );
+  const about = Object.entries(fields).flatMap(([name, value]) => {
+    const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    return isPlain && !usualFields.has(name) ? [[name, String(value)] as const] : [];
+  });
   return [
     { atMs: Date.parse(String(time)), level: String(level), message: String(msg), about: Object.fromEntries(about) },
   ];
