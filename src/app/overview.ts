@@ -1,7 +1,6 @@
 /** What an operator wants to know first: what ran, what failed, what is stale, what comes next. */
-import { exitCodeOfReport } from '../core/run/exit-code.ts';
-import { exceptionsOf } from '../core/run/job-description.ts';
-import { isFinished, type RunReport, type RunState } from '../core/run/run.ts';
+import { hasExceptions } from '../core/run/job-description.ts';
+import { isFinished, type RunState } from '../core/run/run.ts';
 import { DAY_MS } from '../core/time/window.ts';
 import type { WorkerCount } from '../queue/port.ts';
 import type { App } from './app.ts';
@@ -57,10 +56,7 @@ export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
   const troubled: TroubledRun[] = [];
   for (const { runId, state, job: name, settled } of runs) {
     const job = jobDescriptionOf(name, app.jobs);
-    const exceptions = exceptionsOf(job).map((each) => each.name);
-    const hasExceptions =
-      settled !== undefined && exitCodeOfReport({ state, ...settled } as RunReport, exceptions) === 3;
-    const kind = kindOf(state, hasExceptions);
+    const kind = kindOf(state, settled !== undefined && hasExceptions(settled, job));
     night[kind] += 1;
     if ((kind !== 'failed' && kind !== 'exceptions') || troubled.length === mostTroubled) continue;
     const report = (await app.ledger.runs.read(runId))?.report;
@@ -80,11 +76,11 @@ export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
   };
 }
 
-function kindOf(state: RunState, hasExceptions: boolean): keyof Overview['night'] {
+function kindOf(state: RunState, isDoneWithExceptions: boolean): keyof Overview['night'] {
   if (!isFinished(state)) return 'running';
   if (state === 'failed') return 'failed';
   if (state !== 'done') return 'cancelled';
-  return hasExceptions ? 'exceptions' : 'done';
+  return isDoneWithExceptions ? 'exceptions' : 'done';
 }
 
 /** The schedules whose ticks come first. */

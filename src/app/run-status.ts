@@ -12,7 +12,7 @@ import { jobDescriptionOf } from './views/run-outcome.ts';
 /** What a run that has not ended has done so far, earlier attempts included. */
 export type RunFigures = Pick<RunProgress, 'units' | 'settledUnits' | 'counts'> &
   /** Known while Redis has them. */
-  Partial<Pick<RunProgress, 'chunks' | 'chunksEnded' | 'reading'>>;
+  Partial<Pick<RunProgress, 'chunks' | 'chunksEnded' | 'reading' | 'stopRequest'>>;
 
 export interface RunStatus {
   readonly run: RunSummary;

@@ -8,6 +8,8 @@ import { type HeldBack, notHeldBack, readHeldBack } from './held-back.ts';
 import type { LedgerReader } from './ledger-reader.ts';
 
 export interface ServiceView extends HeldBack {
+  /** Whether hold and outage are known: Redis answers. */
+  readonly isLive: boolean;
   /** Undefined before the first probe. */
   readonly profile: ServiceProfile | undefined;
   /** Names and values, by the configuration. */
@@ -27,11 +29,11 @@ export async function serviceViewOf(app: App, reader: LedgerReader): Promise<Ser
   return { ...(await heldBackOf(app)), profile, limits };
 }
 
-async function heldBackOf(app: App): Promise<HeldBack> {
+async function heldBackOf(app: App): Promise<HeldBack & Pick<ServiceView, 'isLive'>> {
   try {
-    return await readHeldBack(app);
+    return { ...(await readHeldBack(app)), isLive: true };
   } catch {
     // The checks of the page say that Redis does not answer.
-    return notHeldBack;
+    return { ...notHeldBack, isLive: false };
   }
 }

@@ -101,6 +101,10 @@ describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (s
     await choose('mended.csv', rejects.replaceAll('perhaps', 'false'));
     await page.getByRole('button', { name: 'Push it' }).click();
     await page.getByText('Reconciled: 1 row = 1 accepted').waitFor(waitMs);
+    await page.goto('/push');
+    await choose('again.csv', file);
+    await page.getByRole('button', { name: 'Push it' }).click();
+    await page.getByText('Nothing was sent: this content was pushed').waitFor(waitMs);
     expect(
       served.service.state
         .pipes()

@@ -168,6 +168,22 @@ test('a run shows the last lines of the log about it', async () => {
   expect(page).not.toContain('line 5.');
 });
 
+test('the overview names a failed run, and a plan its targets', async () => {
+  await using another = await serveInstallation({ works: true });
+  const start = await another.server.ask('/api/v1/runs', {
+    token: 'operate',
+    json: { export: 'daily-production', uwis: ['..'] },
+  });
+  const { runId } = z.object({ runId: z.string() }).parse(await start.json());
+  const read = async (path: string): Promise<string> =>
+    (await another.server.ask(path, { token: 'read', headers: html })).text();
+  await vi.waitFor(async () => expect(await read('/')).toContain('1 failed'), { timeout: 60_000, interval: 100 });
+  expect(await read('/')).toContain(`/runs/${runId}`);
+  const plan = await pageOf(`/cleanup/${planId}`);
+  expect(plan).toContain('wellbores of well');
+  expect(plan).toContain('are deleted as well');
+});
+
 test('a change by cookie is taken from the pages of this server alone', async () => {
   const { url } = served.server;
   const release = async (headers: Readonly<Record<string, string>>): Promise<number> => {

@@ -1,7 +1,7 @@
 /** Cleanups: plans, their warnings, and the typed confirmation without which nothing is deleted (G6). */
 import type { JSX } from 'preact';
 import { targetText } from '../../core/cleanup/target.ts';
-import type { CleanupPlan } from '../../core/cleanup/plan.ts';
+import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
 import { ActionForm, Choice, Field, type PageKey } from './forms.tsx';
@@ -99,7 +99,7 @@ function PlanStateMark({ plan, isBadge = false }: { plan: CleanupPlan; isBadge?:
 
 interface PlanProps {
   readonly frame: Frame;
-  readonly shown: ShownPlan;
+  readonly shown: ShownPlan & { readonly targets: readonly PlannedTarget[] };
   /** What keeps the plan from being applied: it is old, over its limits, or made for another service. */
   readonly refusal: string | undefined;
   readonly warnings: readonly string[];
@@ -108,7 +108,7 @@ interface PlanProps {
 }
 
 export function PlanPage({ frame, shown, refusal, warnings, pageKey }: PlanProps): JSX.Element {
-  const { plan, warned } = shown;
+  const { plan, warned, targets } = shown;
   const { counts } = plan;
   return (
     <Page {...frame} title={`Plan ${plan.planId}`} section="Cleanup">
@@ -151,12 +151,37 @@ export function PlanPage({ frame, shown, refusal, warnings, pageKey }: PlanProps
           />
         </Panel>
       )}
+      <Panel
+        title="Targets"
+        aside={
+          <span class="small muted">
+            {targets.length < counts.targets
+              ? `the first ${figure(targets.length)} of ${figure(counts.targets)}`
+              : 'all of them'}
+          </span>
+        }
+      >
+        <Table
+          caption="Targets in the order of their deletion"
+          columns={[{ title: 'Target' }, { title: 'At the service' }]}
+          rows={targets.map((target) => ({
+            key: String(target.ordinal),
+            cells: [<Name>{targetText(target)}</Name>, target.snapshot.state],
+          }))}
+        />
+        {targets.length < counts.targets ? (
+          <p class="muted">
+            All of them: <code>wellsync cleanup show {plan.planId}</code>
+          </p>
+        ) : null}
+      </Panel>
       <Apply plan={plan} refusal={refusal} pageKey={pageKey} />
       <Panel title="About this plan">
         <Facts
           facts={[
             ['Plan', <code>{plan.planId}</code>],
             ['Service', <Name>{plan.serviceUrl}</Name>],
+            ['Wells that produce', plan.includesProducing ? 'are deleted as well' : 'are left out'],
             ['Made', [<Time ms={plan.createdAtMs} />, ' by ', <Name>{plan.createdBy}</Name>]],
             ...(plan.selection === null ? [] : [['Selection', <Name>{plan.selection}</Name>] as const]),
           ]}

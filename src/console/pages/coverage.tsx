@@ -171,7 +171,7 @@ export function StalePage(props: {
       explanation={`Wells that were read and have no new day for ${warnAfterDays} days or more; plugged wells are left out.`}
     >
       {wells.length === 0 ? (
-        <Empty title="Every well delivers" />
+        <Empty title="No well is silent for so long" />
       ) : (
         <Table
           caption="Stale wells, the latest first"

@@ -22,7 +22,8 @@ export interface Frame {
   readonly service: string | undefined;
   readonly warehouse: string;
   /** The name of the token or user, and its role; undefined where everyone may operate. */
-  readonly user?: { readonly name: string; readonly role: string } | undefined;
+  /** `mayLeave`: whether the reader signed in by a token. */
+  readonly user?: { readonly name: string; readonly role: string; readonly mayLeave: boolean } | undefined;
   readonly version: string;
   readonly nowMs: number;
   /** Scripts of the page beside console.js, by name below /static. */
@@ -133,6 +134,13 @@ function Top({ section, service, warehouse, user }: PageProps): JSX.Element {
         {user === undefined ? null : (
           <span class="user">
             <Name>{user.name}</Name> ({user.role})
+            {user.mayLeave ? (
+              <form method="post" action="/sign-out">
+                <button type="submit" class="small">
+                  Sign out
+                </button>
+              </form>
+            ) : null}
           </span>
         )}
       </div>
@@ -161,7 +169,7 @@ function Foot({ version, nowMs }: PageProps): JSX.Element {
     <footer class="foot">
       <span>wellsync {version}</span>
       <span>
-        Shown at <Time ms={nowMs} />
+        Shown: <Time ms={nowMs} />
       </span>
       <span id="zone">Times are UTC.</span>
       <span class="muted" id="link-state" role="status" />

@@ -99,8 +99,19 @@ function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
   );
 }
 
-function itemsOf({ troubled, stale, unknown, heldBack: { hold, outage } }: Overview): readonly Item[] {
+function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage } }: Overview): readonly Item[] {
   return [
+    ...(workers === undefined
+      ? [
+          {
+            tone: 'bad' as const,
+            word: 'away',
+            text: 'Redis does not answer: no run starts or goes on until it does.',
+            href: '/service?check=yes',
+            link: 'Check every part',
+          },
+        ]
+      : []),
     ...(outage === undefined
       ? []
       : [

@@ -1,6 +1,6 @@
 /** The parts that every page is made of: states, times, figures, tables, notes. What comes from outside is escaped. */
 import type { ComponentChildren, JSX } from 'preact';
-import { figure } from '../../core/base/text.ts';
+import { figure, printable } from '../../core/base/text.ts';
 import type { RunState } from '../../core/run/run.ts';
 
 type Children = { readonly children?: ComponentChildren };
@@ -78,7 +78,7 @@ export function Time({ ms, empty = '–' }: { readonly ms: number | undefined; r
 export function Name({ children }: Children): JSX.Element {
   return (
     <bdi class="name" dir="auto">
-      {children}
+      {typeof children === 'string' ? printable(children) : children}
     </bdi>
   );
 }

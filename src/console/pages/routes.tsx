@@ -37,6 +37,9 @@ import { SchedulesPage } from './schedules.tsx';
 import { ServicePage } from './service.tsx';
 import { WellPage } from './well.tsx';
 
+/** Of a plan, which the command line shows whole. */
+const mostTargetsShown = 100;
+
 /** What a page is made of: the frame, and the key that its forms send. */
 interface Shown {
   readonly frame: Frame;
@@ -217,7 +220,12 @@ export class Pages {
 
   #addWell(): void {
     const { app, reader } = this.#context;
-    const params = z.object({ uwi: z.string().max(1_000) });
+    const params = z.object({
+      uwi: z
+        .string()
+        .max(1_000)
+        .regex(/^[^\0]*$/, 'holds a NUL'),
+    });
     const day = z.iso.date().optional();
     this.#server.route({
       method: 'GET',
@@ -282,7 +290,9 @@ export class Pages {
       page: async ({ frame, pageKey, nowMs }, { params: { planId }, request }) => {
         const { value } = await reader.read(`plan page ${planId}`, async () => {
           const plan = await cleanupPlans.read(planId);
-          return plan && withWarnings(plan, cleanupPlans);
+          if (plan === undefined) return undefined;
+          const targets = await cleanupPlans.targets(planId, { from: 0, limit: mostTargetsShown });
+          return { ...(await withWarnings(plan, cleanupPlans)), targets };
         });
         if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
         const { plan } = value;
@@ -346,6 +356,8 @@ async function frameOf({ app, reader }: ConsoleContext, request: FastifyRequest)
   const { value } = await reader.read('service', () => app.ledger.ownership.read());
   const { identity } = request;
   const user =
-    identity === null || identity.kind === 'loopback' ? undefined : { name: identity.name, role: identity.role };
+    identity === null || identity.kind === 'loopback'
+      ? undefined
+      : { name: identity.name, role: identity.role, mayLeave: identity.kind === 'token' };
   return { service: value.service, warehouse: app.warehouse.location, version, nowMs: Date.now(), user };
 }

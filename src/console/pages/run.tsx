@@ -3,14 +3,14 @@ import type { JSX } from 'preact';
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
-import type { JobDescription } from '../../core/run/job-description.ts';
+import { hasExceptions, type JobDescription } from '../../core/run/job-description.ts';
 import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
 import type { RunLogLine } from '../../app/run-log.ts';
 import type { LiveRunStatus, RunFigures } from '../../app/run-status.ts';
 import { balanceSentence, shownCounts } from '../../app/views/run-counts.ts';
 import { isUnplanned, nextSteps, outcomeSentence, wholeFault } from '../../app/views/run-outcome.ts';
 import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
-import { ActionButton, type PageKey } from './forms.tsx';
+import { ActionButton, ActionForm, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import {
   Empty,
@@ -27,7 +27,6 @@ import {
   type ShownFigure,
   type Tone,
 } from './parts.tsx';
-import { hasExceptions } from './runs.tsx';
 
 export interface ShownRun {
   readonly run: RunRecord;
@@ -101,9 +100,10 @@ function factsOf(run: RunRecord) {
   ] as const;
 }
 
-function Actions({ run, job, pageKey }: ShownRun): JSX.Element | null {
+function Actions({ run, job, live, pageKey }: ShownRun): JSX.Element | null {
   const asks = `POST /api/v1/runs/${encodeURIComponent(run.runId)}`;
   if (!isEnded(run)) {
+    if (live?.progress?.stopRequest !== undefined) return <State tone="idle" word="stopping" isBadge />;
     return pageKey === undefined ? null : (
       <ActionButton asks={`${asks}/cancel`} pageKey={pageKey} label="Cancel" kind="danger" />
     );
@@ -136,12 +136,14 @@ function Step({ step, run, pageKey }: StepProps): JSX.Element | null {
       return <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />;
     case 'allow-shrink':
       return pageKey === undefined ? null : (
-        <ActionButton
-          asks="POST /api/v1/runs"
-          pageKey={pageKey}
-          body={againWithShrink(run)}
-          label="Export held wells again and let rows go"
-        />
+        <ActionForm asks="POST /api/v1/runs" pageKey={pageKey} body={againWithShrink(run)}>
+          <label class="check">
+            <input type="checkbox" required /> Rows that the service no longer has leave the warehouse
+          </label>
+          <button type="submit" class="danger">
+            Export held wells again and let rows go
+          </button>
+        </ActionForm>
       );
     case 'show-quarantine':
       return <Link href="/coverage" label="Show the coverage" />;
@@ -301,7 +303,9 @@ function Outcome({ report, job, adviceOf }: ShownRun & { readonly report: RunRep
         <Panel title="Notices">
           <ul class="list">
             {report.notices.map((notice) => (
-              <li key={notice}>{notice}</li>
+              <li key={notice}>
+                <Name>{notice}</Name>
+              </li>
             ))}
           </ul>
         </Panel>
@@ -321,7 +325,11 @@ function Counted({ report, job }: { readonly report: RunReport; readonly job: Jo
           ...(job.units.isSingle
             ? []
             : [{ name: job.units.many, value: report.units.total, remark: unitsInWords(report, job) }]),
-          ...shownCounts(report.counts, job).map(({ name, count, remark }) => ({ name, value: count, remark })),
+          ...shownCounts(report.counts, job).map(({ name, count, remark }) => ({
+            name: spacedName(name),
+            value: count,
+            remark,
+          })),
           {
             name: 'duration',
             value: durationText(durationMs),

@@ -1,8 +1,7 @@
 /** The list of runs, with filters. */
 import type { ComponentChildren, JSX } from 'preact';
 import { counted, durationText, figure } from '../../core/base/text.ts';
-import { exceptionsOf, isCounted, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
-import type { RunReport } from '../../core/run/run.ts';
+import { hasExceptions, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import type { RunList, RunStatus } from '../../app/run-status.ts';
 import { settledUnitsOf } from '../../app/views/run-document.ts';
 import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
@@ -186,10 +185,4 @@ function UnitsCell({ status, job }: { readonly status: RunStatus; readonly job: 
     return <Progress done={settled} whole={whole} label={`${figure(settled)} of ${figure(whole)}`} />;
   }
   return <span>{counted(whole, job.units.one, job.units.many)}</span>;
-}
-
-/** Whether the ended run has held units, or counts that ask for attention. */
-export function hasExceptions(settled: Pick<RunReport, 'units' | 'counts'> | undefined, job: JobDescription): boolean {
-  if (settled === undefined) return false;
-  return settled.units.held > 0 || exceptionsOf(job).some(({ name }) => isCounted(settled.counts, name));
 }

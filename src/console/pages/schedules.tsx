@@ -1,7 +1,7 @@
 /** Schedules: what runs by itself, when it last did, and when it will. */
 import type { JSX } from 'preact';
 import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule-views.ts';
-import { ActionButton, type PageKey } from './forms.tsx';
+import { ActionButton, ActionForm, Field, type PageKey } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Note, Panel, State, Table, Time } from './parts.tsx';
 
@@ -32,7 +32,7 @@ export function SchedulesPage({ frame, list, pageKey }: SchedulesProps): JSX.Ele
               { title: 'Job' },
               { title: 'When' },
               { title: 'Last tick' },
-              { title: 'Last run' },
+              { title: 'Its run' },
               { title: 'Next run' },
               { title: '' },
             ]}
@@ -79,6 +79,26 @@ function instantOf(iso: string | null): number | undefined {
   return iso === null ? undefined : Date.parse(iso);
 }
 
+/** A schedule that deletes is started by typing its name. */
+function RunNow(props: {
+  readonly schedule: ScheduleDocument;
+  readonly asks: string;
+  readonly pageKey: string;
+}): JSX.Element {
+  const { schedule, asks, pageKey } = props;
+  if (schedule.job !== 'cleanup') return <ActionButton asks={asks} pageKey={pageKey} label="Run now" />;
+  return (
+    <ActionForm asks={asks} pageKey={pageKey}>
+      <Field label={`It deletes: type ${schedule.name}`}>
+        <input data-typed={schedule.name} required autocomplete="off" />
+      </Field>
+      <button type="submit" class="danger">
+        Run now
+      </button>
+    </ActionForm>
+  );
+}
+
 function cellsOf(schedule: ScheduleDocument, pageKey: PageKey) {
   const { name, cron, timeZone, job, paused, next, lastTick, lastRun } = schedule;
   const asks = `POST /api/v1/schedules/${encodeURIComponent(name)}`;
@@ -107,7 +127,7 @@ function cellsOf(schedule: ScheduleDocument, pageKey: PageKey) {
       ''
     ) : (
       <span class="actions">
-        <ActionButton asks={`${asks}/trigger`} pageKey={pageKey} label="Run now" />
+        <RunNow schedule={schedule} asks={`${asks}/trigger`} pageKey={pageKey} />
         <ActionButton
           asks={`${asks}/${paused === null ? 'pause' : 'resume'}`}
           pageKey={pageKey}

@@ -3,7 +3,6 @@ import type { JSX } from 'preact';
 import type { Fault } from '../../core/base/errors.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceProfile } from '../../core/paging/service-profile.ts';
-import type { HeldBack } from '../../app/held-back.ts';
 import type { ServiceView } from '../../app/service-view.ts';
 import type { Finding } from '../../app/health/finding.ts';
 import { ActionButton, type PageKey } from './forms.tsx';
@@ -65,11 +64,20 @@ function factsOf({ uwi, probedAtMs, evidence }: ServiceProfile) {
   ] as const;
 }
 
-function HeldBackNote({ heldBack: { hold, outage }, pageKey }: { heldBack: HeldBack; pageKey: PageKey }): JSX.Element {
+function HeldBackNote(props: { readonly heldBack: ServiceView; readonly pageKey: PageKey }): JSX.Element {
+  const { heldBack, pageKey } = props;
+  const { hold, outage, isLive } = heldBack;
+  if (!isLive) {
+    return (
+      <Note tone="warn" title="Redis does not answer">
+        <p>It is not known whether requests are held back. This page says so again when it is loaded.</p>
+      </Note>
+    );
+  }
   if (hold === undefined && outage === undefined) {
     return (
       <Note tone="good">
-        <p>Requests may be sent: nothing holds them back.</p>
+        <p>No wait that the service requested, and no outage of it, holds requests back.</p>
       </Note>
     );
   }

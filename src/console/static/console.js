@@ -40,6 +40,9 @@ showTimes(document);
 const zoneText = document.querySelector('#zone');
 if (zoneText !== null) zoneText.textContent = `Times are those of ${zone}; point at one for UTC.`;
 
+// On a phone the sections scroll.
+document.querySelector('.nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 // What changes something goes to the HTTP API. The key of the page, with what is asked for, makes a click that comes twice
 // one request.
 document.addEventListener('submit', (event) => {
@@ -56,6 +59,9 @@ async function ask(form, submitter) {
   const say = (text) => {
     if (output !== null) output.textContent = text;
   };
+  const typedName = form.querySelector('[data-typed]');
+  if (typedName instanceof HTMLInputElement && typedName.value !== typedName.dataset['typed'])
+    return say(`Type ${typedName.dataset['typed']} to confirm.`);
   // Before its button is disabled, which would take what the button says out of the form.
   const request = requestOf(form, submitter);
   const buttons = [...form.querySelectorAll('button')];
@@ -67,6 +73,7 @@ async function ask(form, submitter) {
     if (!answer.ok) return say(problemText(text, answer.status));
     const body = text === '' ? {} : JSON.parse(text);
     if (body.dryRun === true) return showLook(body);
+    if (body.state === 'already-pushed') return say(alreadyPushed(body));
     const next = nextPage(form, body);
     if (next === undefined) location.reload();
     else location.assign(next);
@@ -120,6 +127,11 @@ function typed(form, name, value) {
   return type === 'number' ? Number(value) : value;
 }
 
+/** @param {{ at: string, runId: string }} answer */
+function alreadyPushed({ at, runId }) {
+  return `Nothing was sent: this content was pushed ${shortText(new Date(at))}, by run ${runId}. Tick the box to push it again.`;
+}
+
 /** @param {HTMLFormElement} form @param {Record<string, string | undefined>} answer @returns {string | undefined} */
 function nextPage(form, answer) {
   const then = form.dataset['then'];
@@ -127,6 +139,14 @@ function nextPage(form, answer) {
   const { runId } = answer;
   if (typeof runId !== 'string' || location.pathname === `/runs/${runId}`) return undefined;
   return `/runs/${encodeURIComponent(runId)}`;
+}
+
+/** What turns the direction of writing is shown as its code. @param {string} text */
+function plain(text) {
+  return text.replaceAll(
+    /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16)}`,
+  );
 }
 
 /**
@@ -154,10 +174,10 @@ function showLook({ file, counts, balance, notices }) {
     pair.className = 'figure';
     figures.append(pair);
   }
-  const list = make('ul', '', ...notices.map((notice) => make('li', notice)));
+  const list = make('ul', '', ...notices.map((notice) => make('li', plain(notice))));
   list.className = 'list';
   const title = make('h3', '');
-  const name = make('bdi', file);
+  const name = make('bdi', plain(file));
   title.append(name, ' was checked, and nothing was sent.');
   place.replaceChildren(title, make('p', found), figures, list);
   place.className = `note ${rejectedByUs === 0 && balance.balanced ? 'good' : 'warn'}`;

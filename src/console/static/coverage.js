@@ -165,13 +165,41 @@ function drawMonth(days, left, top, palette) {
     const from = Math.max(top + 2, bottom - part);
     context.fillStyle = colour;
     context.fillRect(left, from, width, bottom - from);
+    if (colour === palette.quarantined) mark(left, from, width, bottom - from, palette.surface);
     bottom = from;
   }
   // What stands at the top may have been pushed out by the least heights.
   if (days[2] > 0) {
+    const missing = Math.max(3, (days[2] / whole) * height);
     context.fillStyle = palette.missing;
-    context.fillRect(left, top + 2, width, Math.max(3, (days[2] / whole) * height));
+    context.fillRect(left, top + 2, width, missing);
+    hatch(left, top + 2, width, missing, palette.ink);
   }
+}
+
+/** A diagonal, as in the legend: colour alone must not tell. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
+function hatch(left, top, width, height, colour) {
+  if (height < 6) return;
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width, height);
+  context.clip();
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let from = left - height; from < left + width; from += 6) {
+    context.moveTo(from, top + height);
+    context.lineTo(from + height, top);
+  }
+  context.stroke();
+  context.restore();
+}
+
+/** A dot. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
+function mark(left, top, width, height, colour) {
+  if (height < 6) return;
+  context.fillStyle = colour;
+  context.fillRect(left + width / 2 - 1.5, top + height / 2 - 1.5, 3, 3);
 }
 
 /**

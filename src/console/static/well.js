@@ -25,7 +25,7 @@ async function show(part) {
   try {
     const answer = await fetch(part.dataset['series'] ?? '');
     if (!answer.ok) throw new Error(String(answer.status));
-    series = await answer.json();
+    series = withBreaks(await answer.json());
   } catch {
     state.textContent = 'No answer from wellsync: load the page again.';
     return;
@@ -49,6 +49,34 @@ async function show(part) {
     for (const plot of plots) plot.setSize({ width: part.clientWidth - 32, height: plot.height });
   }).observe(part);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload());
+}
+
+/**
+ * A day without values after each day that no other follows: a line must not run over days that nobody measured.
+ * @param {Series} series
+ * @returns {Series}
+ */
+function withBreaks(series) {
+  /** @type {number[]} */
+  const days = [];
+  /** @type {(number | undefined)[]} */
+  const places = [];
+  for (const [place, day] of series.days.entries()) {
+    const last = series.days[place - 1];
+    if (last !== undefined && day > last + 1) {
+      days.push(last + 1);
+      places.push(undefined);
+    }
+    days.push(day);
+    places.push(place);
+  }
+  const values = Object.fromEntries(
+    Object.entries(series.values).map(([column, all]) => [
+      column,
+      places.map((place) => (place === undefined ? null : (all[place] ?? null))),
+    ]),
+  );
+  return { ...series, days, values };
 }
 
 /** @param {HTMLElement} place @param {Column[]} columns @param {Series} series */

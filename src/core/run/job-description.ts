@@ -97,3 +97,9 @@ export function rejectedOf(job: Pick<JobDescription, 'counts'>, counts: Counts):
 export function isCounted(counts: Counts, name: string): boolean {
   return (counts[name] ?? 0) > 0;
 }
+
+/** Whether an ended run has held units, or counts that ask for attention. */
+export function hasExceptions(settled: Pick<RunReport, 'units' | 'counts'> | undefined, job: JobDescription): boolean {
+  if (settled === undefined) return false;
+  return settled.units.held > 0 || exceptionsOf(job).some(({ name }) => isCounted(settled.counts, name));
+}
