@@ -3,10 +3,11 @@ import { dayNumber } from '../core/time/day-number.ts';
 import { productionCalendar } from '../core/time/production-day.ts';
 import { UsageError } from '../core/base/errors.ts';
 import type { App } from './app.ts';
+import { pluggedWells } from './requests/well-states.ts';
 
 export interface CoverageMap {
-  /** Number of wells, by uwi. */
-  readonly wells: number;
+  /** All wells, by uwi. */
+  readonly uwis: readonly string[];
   /** First days of the first and the last month, YYYY-MM-DD; undefined for an empty warehouse. */
   readonly firstMonth: string | undefined;
   readonly lastMonth: string | undefined;
@@ -30,12 +31,15 @@ export interface CoverageBlock {
 const blockWells = 50;
 
 export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMap> {
-  return app.warehouse.coverage.survey({ toDay: today(app, nowMs) }, async (survey) => {
-    const { wells, wellsWithHoles, ...totals } = await survey.totals();
+  const question = { toDay: today(app, nowMs), plugged: await pluggedWells(app) };
+  return app.warehouse.coverage.survey(question, async (survey) => {
+    const { wellsWithHoles, ...totals } = await survey.totals();
     const months = await survey.months();
+    const uwis: string[] = [];
+    for await (const { uwi } of survey.wells()) uwis.push(uwi);
     const { present, quarantined, missing, neverRead } = totals;
     return {
-      wells,
+      uwis,
       wellsWithHoles,
       days: { present, quarantined, missing, neverRead },
       firstMonth: months[0]?.month,
@@ -44,20 +48,19 @@ export async function coverageMapOf(app: App, nowMs: number): Promise<CoverageMa
   });
 }
 
-/** The wells `from` to `from + blockWells - 1`, by uwi. Throws UsageError for a place that is none. */
+/**
+ * The wells `from` to `from + blockWells - 1` of the map, whose rows alone are read. Throws UsageError for a place that is
+ * none.
+ */
 export async function coverageBlockOf(
   app: App,
-  { from, nowMs }: { readonly from: number; readonly nowMs: number },
+  { all, from, nowMs }: { readonly all: readonly string[]; readonly from: number; readonly nowMs: number },
 ): Promise<CoverageBlock> {
   if (!Number.isSafeInteger(from) || from < 0) throw new UsageError('the place of the first well is a whole number');
-  return app.warehouse.coverage.survey({ toDay: today(app, nowMs) }, async (survey) => {
-    const uwis: string[] = [];
-    let place = 0;
-    for await (const { uwi } of survey.wells()) {
-      if (place >= from) uwis.push(uwi);
-      place += 1;
-      if (uwis.length === blockWells) break;
-    }
+  const uwis = all.slice(from, from + blockWells);
+  if (uwis.length === 0) return { from, wells: [] };
+  const question = { uwis, toDay: today(app, nowMs), plugged: await pluggedWells(app) };
+  return app.warehouse.coverage.survey(question, async (survey) => {
     const months = new Map<string, Record<string, MonthDays>>(uwis.map((uwi) => [uwi, {}]));
     for (const { uwi, month, present, quarantined, missing, neverRead } of await survey.cells(uwis)) {
       const ofWell = months.get(uwi);

@@ -14,7 +14,7 @@ interface CoverageProps {
 }
 
 export function CoveragePage({ frame, map, pageKey }: CoverageProps): JSX.Element {
-  const { wells, wellsWithHoles, days, firstMonth, lastMonth } = map;
+  const { uwis, wellsWithHoles, days, firstMonth, lastMonth } = map;
   if (firstMonth === undefined || lastMonth === undefined) {
     return (
       <Page {...frame} title="Coverage" section="Coverage">
@@ -80,7 +80,7 @@ export function CoveragePage({ frame, map, pageKey }: CoverageProps): JSX.Elemen
           role="application"
           aria-label="Map of coverage: arrows move by month and well, Enter opens the well"
           aria-describedby="cell"
-          data-wells={wells}
+          data-wells={uwis.length}
           data-first={firstMonth.slice(0, 7)}
           data-last={lastMonth.slice(0, 7)}
         >
@@ -95,7 +95,8 @@ export function CoveragePage({ frame, map, pageKey }: CoverageProps): JSX.Elemen
   );
 }
 
-function headline({ wells, wellsWithHoles }: CoverageMap, asked: number): string {
+function headline({ uwis, wellsWithHoles }: CoverageMap, asked: number): string {
+  const wells = uwis.length;
   if (wellsWithHoles === 0) return `${counted(wells, 'well')}, ${counted(asked, 'day')}, no gap`;
   return `${figure(wellsWithHoles)} of ${counted(wells, 'well')} ${wellsWithHoles === 1 ? 'has' : 'have'} days that need a look`;
 }

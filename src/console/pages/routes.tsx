@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { coverageBlockOf, coverageMapOf } from '../../app/coverage-map.ts';
+import { coverageBlockOf, type CoverageMap, coverageMapOf } from '../../app/coverage-map.ts';
 import { checksOfParts } from '../../app/health.ts';
 import { overviewOf } from '../../app/overview.ts';
 import { listPlans } from '../../app/requests/list-plans.ts';
@@ -37,6 +37,9 @@ import { SchedulesPage } from './schedules.tsx';
 import { ServicePage } from './service.tsx';
 import { WellPage } from './well.tsx';
 
+/** How long the wells of a map are those of its blocks. */
+const mapMs = 300_000;
+
 /** Of a plan, which the command line shows whole. */
 const mostTargetsShown = 100;
 
@@ -61,6 +64,8 @@ interface PageRoute<Params, Query> {
 export class Pages {
   readonly #server: ApiServer;
   readonly #context: ConsoleContext;
+  /** Its blocks are those of these wells, in this order. */
+  #lastMap: { readonly atMs: number; readonly map: CoverageMap } | undefined;
 
   constructor(server: ApiServer, context: ConsoleContext) {
     this.#server = server;
@@ -183,12 +188,19 @@ export class Pages {
     return { run, job, live, liveFault, adviceOf, log, pageKey, nowMs: Date.now() };
   }
 
+  async #readMap(nowMs: number): Promise<CoverageMap> {
+    const { app, reader } = this.#context;
+    const { value: map } = await reader.read('coverage', () => coverageMapOf(app, nowMs));
+    this.#lastMap = { atMs: nowMs, map };
+    return map;
+  }
+
   #addCoverage(): void {
     const { app, reader } = this.#context;
     this.#add({
       url: '/coverage',
       page: async ({ frame, pageKey, nowMs }) => {
-        const { value } = await reader.read('coverage', () => coverageMapOf(app, nowMs));
+        const value = await this.#readMap(nowMs);
         return <CoveragePage frame={frame} map={value} pageKey={pageKey} />;
       },
     });
@@ -198,7 +210,10 @@ export class Pages {
       config: { access: 'read' },
       schema: { hide: true, querystring: z.object({ from: z.coerce.number().int().min(0) }) },
       handler: async ({ query: { from } }) => {
-        const question = { from, nowMs: Date.now() };
+        const nowMs = Date.now();
+        const { atMs, map } = this.#lastMap ?? { atMs: -Infinity, map: undefined };
+        const { uwis: all } = map === undefined || nowMs - atMs > mapMs ? await this.#readMap(nowMs) : map;
+        const question = { all, from, nowMs };
         return (await reader.read(`coverage from ${from}`, () => coverageBlockOf(app, question))).value;
       },
     });
