@@ -203,10 +203,7 @@ describe('without tokens', () => {
   ])('a token that leaves the configuration, or becomes lesser (%s), is refused within 5 s', (role, isStill) => {
     let now = 0;
     let tokens = tokensOfRoles;
-    const access = new Access(
-      () => ({ ...settingsHere, tokens }),
-      () => now,
-    );
+    const access = new Access(() => ({ ...settingsHere, tokens }), { now: () => now });
     const caller = { headers: { authorization: 'Bearer operate' }, remoteAddress: '10.0.0.1', isChange: false };
     const identity = { ...access.identify(caller), role };
     tokens = tokensOfRoles.map((token) => (token.name === 'operate' ? { ...token, role: 'read' } : token));
@@ -220,18 +217,22 @@ describe('without tokens', () => {
     expect(() => access.identify({ ...caller, headers: { host }, remoteAddress: '127.0.0.1' })).toThrow(/token/);
   });
 
-  test('a configuration that cannot be read leaves who was known', () => {
+  test('a configuration that cannot be read leaves who was known, and is told once', () => {
+    const told: string[] = [];
     let [now, isBroken] = [0, false];
     const access = new Access(
       () => {
         if (isBroken) throw new UsageError('the configuration has a fault');
         return { ...settingsHere, tokens: tokensOfRoles };
       },
-      () => now,
+      { now: () => now, onStale: (fault) => told.push(String(fault)) },
     );
     [now, isBroken] = [5_000, true];
     const caller = { headers: { authorization: 'Bearer read' }, remoteAddress: '10.0.0.1', isChange: false };
     expect(access.identify(caller)).toMatchObject({ name: 'read', role: 'read' });
+    now = 10_000;
+    expect(access.identify(caller)).toMatchObject({ name: 'read', role: 'read' });
+    expect(told).toEqual(['UsageError: the configuration has a fault']);
   });
 });
 

@@ -58,10 +58,7 @@ export async function startConsoleOf(
   let passedMs = 0;
   const app = createServingApp({ ...config, http: settings });
   await checkBeforeWorking(app);
-  const access = new Access(
-    () => settings,
-    () => performance.now() + passedMs,
-  );
+  const access = new Access(() => settings, { now: () => performance.now() + passedMs });
   const worker = options.works === true ? await startWorking(home) : undefined;
   const reader = options.reader ?? directReader();
   const beat = options.beatMs === undefined ? {} : { beatMs: options.beatMs };

@@ -47,17 +47,27 @@ const forwardedHeaders = ['forwarded', 'via', 'x-real-ip', 'x-original-host'];
 export class Access {
   readonly #readSettings: () => HttpSettings;
   readonly #now: () => number;
+  readonly #onStale: (fault: unknown) => void;
   readonly #isOpen: boolean;
+  #isStale = false;
   #settings: HttpSettings;
   #readAtMs: number;
 
   /**
    * `readSettings` is called now, and again every few seconds while requests come; where it throws later, the last
-   * settings stay. Throws UsageError for an address that others reach, with nothing to know them by.
+   * settings stay, and `onStale` is called with the first fault. Throws UsageError for an address that others reach, with
+   * nothing to know them by.
    */
-  constructor(readSettings: () => HttpSettings, now: () => number = Date.now) {
+  constructor(
+    readSettings: () => HttpSettings,
+    {
+      now = Date.now,
+      onStale = () => {},
+    }: { readonly now?: () => number; readonly onStale?: (fault: unknown) => void } = {},
+  ) {
     this.#readSettings = readSettings;
     this.#now = now;
+    this.#onStale = onStale;
     this.#settings = readSettings();
     this.#readAtMs = now();
     const isClosed = hasTokens(this.#settings) || hasProxies(this.#settings);
@@ -107,8 +117,11 @@ export class Access {
     this.#readAtMs = this.#now();
     try {
       this.#settings = this.#readSettings();
-    } catch {
+      this.#isStale = false;
+    } catch (error) {
       // A file that is being written, or is faulty: who was known stays known.
+      if (!this.#isStale) this.#onStale(error);
+      this.#isStale = true;
     }
     return this.#settings;
   }

@@ -31,8 +31,13 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
   const config = configOf(invocation);
   const listenAt = { host: options.host ?? config.http.host, port: options.port ?? config.http.port };
   // Read again while it serves: a token that leaves the configuration lets nobody in any more.
-  const access = new Access(() => ({ ...configOf(invocation).http, host: listenAt.host }));
   const log = createWorkerLog(config, output);
+  const onStale = (error: unknown): void =>
+    log.warn(
+      { because: error instanceof Error ? error.message : String(error) },
+      'the configuration cannot be read: tokens stay as they were, also those that have left it',
+    );
+  const access = new Access(() => ({ ...configOf(invocation).http, host: listenAt.host }), { onStale });
   const appOptions = { log, ...attendanceOf(output), tell: (message: string) => log.warn(message) };
   await checkParts(config, appOptions);
   // Requests fail soon where a part is away; the workers beside them, with an app of their own, wait for it.
