@@ -168,10 +168,18 @@ export class Admission {
   }
 
   /** Records what failed, by names that differ for different requests. Returns the outage, if the circuit is open. */
-  async noteFailure(fault: string, failed: readonly string[]): Promise<ServiceOutage | undefined> {
+  async noteFailure(
+    fault: string,
+    longestPause: number,
+    failed: readonly string[],
+  ): Promise<{ readonly outage: ServiceOutage | undefined; readonly hasTried: boolean }> {
     const keys = [this.#keys.circuit, this.#keys.failing];
-    const [nowMs, fields] = (await this.#run(noteFailure, keys, [fault, ...failed])) as [number, CircuitFields];
-    return outageOf(fields, nowMs);
+    const [nowMs, fields, hasTried] = (await this.#run(noteFailure, keys, [fault, longestPause, ...failed])) as [
+      number,
+      CircuitFields,
+      number,
+    ];
+    return { outage: outageOf(fields, nowMs), hasTried: hasTried === 1 };
   }
 
   #admit(tokens: readonly string[], wanted: readonly Wanted[]): Promise<unknown> {

@@ -18,8 +18,15 @@ const differentFailures = 5;
 /** A fault without any connection says the same of every request: it counts as so many, each time. */
 export const failuresWithoutConnection = 2;
 
-/** Pauses before a request tries, in milliseconds. The longest keeps what goes on by itself within a minute (G7). */
-const pauseMs = { first: 500, longest: 30_000 } as const;
+/** The first pause before a request tries, in milliseconds. */
+const firstPauseMs = 500;
+
+/**
+ * The longest pause before a request tries, in milliseconds. It keeps what goes on by itself within a minute (G7). Where
+ * there is a connection it may be what is left of the work that the service cannot answer, and not the service: the circuit
+ * then closes only when all of that has failed by itself.
+ */
+export const longestPauseMs = { withoutConnection: 30_000, withConnection: 5_000 } as const;
 
 /** Failures that are further apart are not in a row. */
 const inARowMs = 600_000;
@@ -28,20 +35,20 @@ const inARowMs = 600_000;
 const forgottenAfterMs = 6 * 3_600_000;
 
 /**
- * KEYS: circuit, failing. ARGV: fault, then what failed. Returns {now, {since, tryAt, fault}} in ms; the fields are null
- * while the circuit is closed. A failure of a request that was sent before the circuit opened says nothing new of it.
+ * KEYS: circuit, failing. ARGV: fault, longest pause in ms, then what failed. Returns {now, {since, tryAt, fault}, whether
+ * it was the request that tried} in ms; the fields are null while the circuit is closed. A failure of a request that was sent before the circuit opened says nothing new of it.
  */
 export const noteFailure = redisScript(`${clock}
 local text = function(ms) return string.format('%.0f', ms) end
 local circuit = redis.call('HMGET', KEYS[1], 'pause', 'trial')
 local pause
 if circuit[1] then
-  if circuit[2] then pause = math.min(${pauseMs.longest}, 2 * circuit[1]) end
+  if circuit[2] then pause = math.min(ARGV[2], 2 * circuit[1]) end
 else
-  for place = 2, #ARGV do redis.call('SADD', KEYS[2], ARGV[place]) end
+  for place = 3, #ARGV do redis.call('SADD', KEYS[2], ARGV[place]) end
   redis.call('PEXPIRE', KEYS[2], ${inARowMs})
   if redis.call('SCARD', KEYS[2]) >= ${differentFailures} then
-    pause = ${pauseMs.first}
+    pause = ${firstPauseMs}
     redis.call('HSET', KEYS[1], 'since', text(now))
     redis.call('DEL', KEYS[2])
   end
@@ -51,8 +58,8 @@ if pause then
   redis.call('HDEL', KEYS[1], 'trial')
   redis.call('PEXPIRE', KEYS[1], ${forgottenAfterMs})
 end
-return {now, redis.call('HMGET', KEYS[1], 'since', 'tryAt', 'fault')}`);
+return {now, redis.call('HMGET', KEYS[1], 'since', 'tryAt', 'fault'), circuit[2] and 1 or 0}`);
 
-/** KEYS: circuit. Returns as {@link noteFailure}. */
+/** KEYS: circuit. Returns {now, {since, tryAt, fault}}, as {@link noteFailure} does. */
 export const readCircuit = redisScript(`${clock}
 return {now, redis.call('HMGET', KEYS[1], 'since', 'tryAt', 'fault')}`);

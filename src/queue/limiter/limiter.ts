@@ -15,7 +15,7 @@ import { connectRedis } from '../redis/connection.ts';
 import { withOutages } from '../redis/fault.ts';
 import { orAbort, pause } from './abortable-wait.ts';
 import { Admission } from './admission.ts';
-import { failuresWithoutConnection } from './circuit-scripts.ts';
+import { failuresWithoutConnection, longestPauseMs } from './circuit-scripts.ts';
 import { limiterKeys, type LimiterKeys } from './limiter-keys.ts';
 import { type Leave, Turnstile } from './turnstile.ts';
 
@@ -145,15 +145,17 @@ export class SharedLimiter {
 
   /**
    * Records a request that failed. Returns whether the service is down for all workers, and this request is to be sent
-   * again when it is up: that it failed says nothing of itself.
+   * again when it is up: that it failed says nothing of itself. Where the service can be reached, it does say something of
+   * the request that tried: what no request gets answered is not waited for without end.
    */
   async noteFailure({ name, fault, hasNoConnection }: FailedRequest): Promise<boolean> {
     this.#metFailure = true;
     const failed = hasNoConnection ? Array.from({ length: failuresWithoutConnection }, () => randomUUID()) : [name];
-    const outage = await this.#admission.noteFailure(fault, failed);
+    const longest = hasNoConnection ? longestPauseMs.withoutConnection : longestPauseMs.withConnection;
+    const { outage, hasTried } = await this.#admission.noteFailure(fault, longest, failed);
     if (outage === undefined) return false;
     this.#noteDown(outage);
-    return this.#settings.maxWaitMs === undefined;
+    return this.#settings.maxWaitMs === undefined && (hasNoConnection || !hasTried);
   }
 
   async close(): Promise<void> {

@@ -53,12 +53,25 @@ describe('the circuit of a service', () => {
     const pausesMs: number[] = [];
     for (let trial = 0; trial < 3; trial += 1) {
       const leave = await pair[0].enter(never);
-      expect(await pair[0].noteFailure(failed('GET /A'))).toBe(true);
+      // Nothing is known of a request without a connection: it is sent again.
+      expect(await pair[0].noteFailure({ ...failed('GET /A'), hasNoConnection: true })).toBe(true);
       pausesMs.push((await stateOf(scene).readOutage())?.nextTryMs ?? 0);
       leave();
     }
     expect(pausesMs).toEqual(pausesMs.toSorted((left, right) => left - right));
     expect(pausesMs[2]).toBeGreaterThan(2_000);
+  });
+
+  it('lets the request that tried fail by itself where it was answered badly: what nobody gets answered ends', async () => {
+    await using scene = await limiterScene();
+    const pair = (await scene.limiters(2, { concurrency: 8 })) as Pair;
+    await breakDown(pair);
+    const leave = await pair[0].enter(never);
+    expect(await pair[0].noteFailure(failed('GET /A'))).toBe(false);
+    leave();
+    expect(await stateOf(scene).readOutage()).toMatchObject({ fault: 'GET /A answered 503' });
+    // Another one that was sent before says nothing of itself.
+    expect(await pair[1].noteFailure(failed('GET /B'))).toBe(true);
   });
 
   it('stays closed however often one request fails, and when another is answered in between', async () => {
