@@ -1,8 +1,10 @@
 /**
  * A process whose callers send requests to URL as fast as the limiter lets them, until SIGTERM: CALLERS, PREFIX, REDIS
- * (its settings, as JSON), CONCURRENCY, RATE. Prints a line when it works.
+ * (its settings, as JSON), CONCURRENCY, RATE. Prints a line when it works. Each request says when it was let
+ * go, in milliseconds since 1970.
  */
 import process from 'node:process';
+import { setTimeout } from 'node:timers/promises';
 
 /** @type {typeof import('../../src/queue/limiter/limiter.ts')} */
 const { createLimiter } = await import(new URL('../../dist/src/queue/limiter/limiter.js', import.meta.url).href);
@@ -20,11 +22,26 @@ const limiter = await createLimiter({
   maxHoldMs: 60_000,
 });
 console.log('Working');
-const callers = Array.from({ length: Number(CALLERS) }, async () => {
-  while (!stop.signal.aborted) {
-    const leave = await limiter.enter(stop.signal);
+
+/** As a worker does: while Redis answers with errors, as after a failover without replicas, it asks again. */
+async function enter() {
+  for (;;) {
     try {
-      const answer = await fetch(url);
+      return await limiter.enter(stop.signal);
+    } catch (error) {
+      if (error.name !== 'OutageError') throw error;
+      await setTimeout(200, undefined, { signal: stop.signal });
+    }
+  }
+}
+
+const callers = Array.from({ length: Number(CALLERS) }, async () => {
+  for (;;) {
+    const leave = await enter();
+    try {
+      const answer = await fetch(url, {
+        headers: { 'x-sent-at-ms': String(performance.timeOrigin + performance.now()) },
+      });
       await answer.text();
       const retryAfter = Number(answer.headers.get('retry-after') ?? 0);
       if (retryAfter > 0) await limiter.pauseAll(retryAfter * 1_000);
@@ -33,5 +50,7 @@ const callers = Array.from({ length: Number(CALLERS) }, async () => {
     }
   }
 });
-await Promise.allSettled(callers);
+await Promise.all(callers).catch((error) => {
+  if (!stop.signal.aborted) throw error;
+});
 await limiter.close();
