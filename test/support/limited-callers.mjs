@@ -29,7 +29,7 @@ async function enter() {
     try {
       return await limiter.enter(stop.signal);
     } catch (error) {
-      if (error.name !== 'OutageError') throw error;
+      if (!(error instanceof Error && error.name === 'OutageError')) throw error;
       await setTimeout(200, undefined, { signal: stop.signal });
     }
   }
