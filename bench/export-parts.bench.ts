@@ -14,6 +14,7 @@ import { productionCalendar } from '../src/core/time/production-day.ts';
 import { DAY_MS } from '../src/core/time/window.ts';
 import { RecordCounter } from '../src/service/record-counter.ts';
 import { recordPage, type RecordPage } from '../src/service/record-page.ts';
+import type { NumberedWindow } from '../src/warehouse/duckdb/daily/row-chunks.ts';
 import { stageRows } from '../src/warehouse/duckdb/daily/staging.ts';
 import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { Sample } from './report/measurement.ts';
@@ -126,12 +127,16 @@ function batchesOf(windows: readonly WindowBatch[]): ReadonlyArray<readonly Wind
   );
 }
 
+function numbered(windows: readonly WindowBatch[]): readonly NumberedWindow[] {
+  return windows.map((window, windowNo) => ({ windowNo, window }));
+}
+
 async function stage(windows: readonly WindowBatch[]): Promise<Sample> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
   await connection.run(`SET TimeZone = 'UTC'`);
   const sample = await measureWork(rowCount, async (counted) => {
-    for (const batch of batchesOf(windows)) await counted(() => stageRows(connection, batch));
+    for (const batch of batchesOf(windows)) await counted(() => stageRows(connection, numbered(batch)));
   });
   connection.closeSync();
   instance.closeSync();

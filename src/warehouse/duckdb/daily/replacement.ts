@@ -7,6 +7,7 @@ import { dayOfNumber } from '../../sql/session.ts';
 import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
 import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
+import { insertFirstRows, isFirst, isInOrder } from './first-rows.ts';
 
 const heldRows = `UPDATE compared SET change = 'kept'
   WHERE change = 'removed' AND stored_no IN (SELECT unnest(from_json($1::JSON, '["INTEGER"]')))`;
@@ -67,7 +68,9 @@ export async function replaceWindows(
   if (updated + removed > 0) await runStatement(connection, history(known), noticed);
   if (removed > 0) await connection.run(removal(known));
   if (updated > 0) await runStatement(connection, update(known), noticed);
-  if (inserted > 0) await runStatement(connection, insertionOf(windows, known.length > 0), noticed);
+  await insertFirstRows(connection, windows, { runId, atMs });
+  const others = windows.filter((window) => !isFirst(window));
+  if (sumOf(others, 'inserted') > 0) await runStatement(connection, insertionOf(others, known.length > 0), noticed);
   if (updated + removed + inserted === 0) return;
   const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;
   const months = monthsOf(windows.filter(({ isNew }) => isNew));
@@ -82,10 +85,6 @@ export async function replaceWindows(
  */
 function insertionOf(windows: readonly CountedWindow[], isCompared: boolean): string {
   return insertion(isCompared ? isFresh : '', windows.every(isInOrder) ? '' : 'ORDER BY w.well_id, s.date');
-}
-
-function isInOrder({ rows }: WellWindow): boolean {
-  return rows.instantsMs.every((instantMs, row) => row === 0 || instantMs >= (rows.instantsMs[row - 1] ?? 0));
 }
 
 const rowsNow = (windows: readonly WellWindow[]): string => `

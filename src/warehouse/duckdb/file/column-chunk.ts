@@ -53,6 +53,15 @@ export class ChunkColumn {
     bindings.vector_assign_string_element(this.#vector, row, text);
   }
 
+  /** Writes one text to `count` rows from `row` on. The rows of a long one share its bytes. */
+  repeatText(text: string, count: number, row: number): void {
+    this.setText(row, text);
+    const written = bindings.vector_get_data(this.#vector, (row + 1) * textBytes).subarray(row * textBytes);
+    const repeated = new Uint8Array(count * textBytes);
+    for (let index = 0; index < count; index += 1) repeated.set(written, index * textBytes);
+    this.copy(repeated, 0, count, row, textBytes);
+  }
+
   /** Hands the nulls to the vector. To be called once the chunk is full. */
   flush(): void {
     if (!this.#hasNulls) return;

@@ -1,0 +1,159 @@
+/** Appends the rows of windows to tables of DuckDB, by copies of slices of their columns (docs/design.md section 7). */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { WindowBatch } from '../../../core/daily/merge.ts';
+import type { RowColumns } from '../../../core/daily/row-columns.ts';
+import { xidBytes } from '../../../core/daily/xid.ts';
+import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
+import { wellFormed } from '../../sql/json-text.ts';
+
+/** Words of an instant in the form of the engine. */
+export const wordsPerInstant = 2;
+const wordRange = 2 ** 32;
+
+/** Whole microseconds as two words, the low one first: most lie beyond what a double holds. */
+export function microseconds(
+  instantsMs: Float64Array,
+  words = new Uint32Array(instantsMs.length * wordsPerInstant),
+): Uint32Array {
+  for (const [index, instantMs] of instantsMs.entries()) {
+    const highMs = Math.floor(instantMs / wordRange);
+    const low = (instantMs - highMs * wordRange) * 1_000;
+    const carried = Math.floor(low / wordRange);
+    words[index * wordsPerInstant] = low - carried * wordRange;
+    words[index * wordsPerInstant + 1] = highMs * 1_000 + carried;
+  }
+  return words;
+}
+
+/** A table that takes the rows of windows. */
+export interface RowTable {
+  readonly name: string;
+  readonly schema: string | null;
+  readonly catalog: string | null;
+  /** Index of `xid`, the first column of a row; the others follow in the order of `rowColumns` (../schema/columns.ts). */
+  readonly xidColumn: number;
+  /** Writes the columns of the table that are not of a row, for a slice that lies at the rows from `row` on. */
+  copyOwn(columns: readonly ChunkColumn[], slice: Slice, row: number): void;
+}
+
+/** `count` rows of a window from `from` on. */
+export interface Slice {
+  readonly windowNo: number;
+  readonly rows: RowColumns;
+  readonly from: number;
+  readonly count: number;
+}
+
+/** A window and its number in the batch. */
+export interface NumberedWindow<Window extends WindowBatch = WindowBatch> {
+  readonly windowNo: number;
+  readonly window: Window;
+}
+
+/** Appends the rows of windows to a table of the transaction, in their order. */
+export async function appendWindows(
+  connection: DuckDBConnection,
+  table: RowTable,
+  windows: readonly NumberedWindow[],
+): Promise<void> {
+  const appender = await connection.createAppender(table.name, table.schema, table.catalog);
+  try {
+    const types = Array.from({ length: appender.columnCount }, (_, index) => appender.columnType(index));
+    const chunk = new RowChunk(new ColumnChunk(types), table);
+    let filled = 0;
+    for (const slice of slicesOf(windows)) {
+      chunk.copy(slice, filled);
+      filled += slice.count;
+      if (filled < rowsPerChunk) continue;
+      chunk.rows.appendTo(appender, filled);
+      filled = 0;
+      // Pages that have come meanwhile are read.
+      await nextTurn();
+    }
+    if (filled > 0) chunk.rows.appendTo(appender, filled);
+    appender.flushSync();
+  } finally {
+    appender.closeSync();
+  }
+}
+
+/** Cuts the rows of all windows where a chunk ends. */
+function* slicesOf(windows: readonly NumberedWindow[]): Iterable<Slice> {
+  let filled = 0;
+  for (const { windowNo, window } of windows) {
+    const { rows } = window;
+    for (let from = 0; from < rows.length;) {
+      const count = Math.min(rows.length - from, rowsPerChunk - filled);
+      yield { windowNo, rows, from, count };
+      from += count;
+      filled = (filled + count) % rowsPerChunk;
+    }
+  }
+}
+
+/** A chunk of a table, and room for the values whose form in the engine is another. */
+class RowChunk {
+  readonly rows: ColumnChunk;
+  readonly #table: RowTable;
+  readonly #uuids = new Uint8Array(rowsPerChunk * xidBytes);
+  readonly #microseconds = new Uint32Array(rowsPerChunk * wordsPerInstant);
+  readonly #texts = new TextSlice();
+
+  constructor(rows: ColumnChunk, table: RowTable) {
+    this.rows = rows;
+    this.#table = table;
+  }
+
+  /** Copies a slice to the rows from `row` on. */
+  copy(slice: Slice, row: number): void {
+    const { rows, from, count } = slice;
+    this.#table.copyOwn(this.rows.columns, slice, row);
+    const [xids, dates, days, ...others] = this.rows.columns.slice(this.#table.xidColumn);
+    xids?.copy(this.#uuidsOf(rows.xids, from, count), 0, count, row, xidBytes);
+    dates?.copy(
+      microseconds(rows.instantsMs.subarray(from, from + count), this.#microseconds),
+      0,
+      count,
+      row,
+      wordsPerInstant,
+    );
+    days?.copy(rows.days, from, count, row);
+    const { measures } = rows;
+    for (const [index, measure] of measures.entries()) {
+      const column = others[index];
+      if (column === undefined) throw new Error(`${this.#table.name} has no column for measure ${index}`);
+      if (measure.kind === 'string') this.#texts.copy(column, measure.values, from, count, row);
+      else {
+        column.copy(measure.values, from, count, row);
+        if (measure.nulls !== undefined) column.copyNulls(measure.nulls, from, count, row);
+      }
+    }
+    const extras = others[measures.length];
+    if (extras !== undefined) copyExtras(extras, rows.extras, from, count, row);
+  }
+
+  /** The engine holds a UUID as a signed integer of 128 bits, last byte first, with the top bit flipped to sort as text. */
+  #uuidsOf(xids: Uint8Array, from: number, count: number): Uint8Array {
+    for (let index = 0; index < count; index += 1) {
+      const [begin, last] = [(from + index) * xidBytes, (index + 1) * xidBytes - 1];
+      for (let byte = 0; byte < xidBytes; byte += 1) this.#uuids[last - byte] = xids[begin + byte] ?? 0;
+      this.#uuids[last] = (this.#uuids[last] ?? 0) ^ 0x80;
+    }
+    return this.#uuids;
+  }
+}
+
+function copyExtras(
+  column: ChunkColumn,
+  extras: ReadonlyMap<number, string>,
+  from: number,
+  count: number,
+  row: number,
+): void {
+  for (let index = 0; index < count; index += 1) {
+    const json = extras.size === 0 ? undefined : extras.get(from + index);
+    if (json === undefined) column.setNull(row + index);
+    else column.setText(row + index, wellFormed(json));
+  }
+}
