@@ -311,6 +311,33 @@ export function describeMerge(open: OpenWarehouse): void {
       expect(second?.counts).toMatchObject({ read: 1, repeated: 0, unchanged: 1 });
     });
 
+    it('stores the first rows of wells in any order, with other fields and without, beside a known well', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, reading([row(1, dayOf(1)), row(2, dayOf(2))], { uwi: 'known' }));
+      const extras = '{"wellTest":true}';
+      const outcomes = await load(warehouse, [
+        reading([row(3, dayOf(1)), row(4, dayOf(2))], { uwi: 'a well whose name is long', unit: 0 }),
+        reading([row(5, dayOf(3)), row(6, dayOf(1)), row(7, dayOf(2))], { uwi: 'out of order', unit: 1 }),
+        reading([row(8, dayOf(1)), { ...row(9, dayOf(2)), extras }], { uwi: 'with extras', unit: 2 }),
+        reading([row(1, dayOf(1)), row(2, dayOf(2), { oilRate: 7 }), row(10, dayOf(3))], { uwi: 'known', unit: 3 }),
+        reading([], { uwi: 'silent', unit: 4 }),
+      ]);
+      expect(outcomes.map(({ counts }) => counts['inserted'] ?? 0)).toEqual([2, 3, 2, 1, 0]);
+      const inserted = 'uwi, CAST(xid AS VARCHAR), CAST(extras AS VARCHAR) IS NULL, inserted_run_id = changed_run_id';
+      expect(await ask(warehouse, `SELECT ${inserted} FROM daily_production ORDER BY uwi, date`)).toEqual([
+        ['a well whose name is long', xidOf(3), true, true],
+        ['a well whose name is long', xidOf(4), true, true],
+        ['known', xidOf(1), true, true],
+        ['known', xidOf(2), true, false],
+        ['known', xidOf(10), true, true],
+        ['out of order', xidOf(6), true, true],
+        ['out of order', xidOf(7), true, true],
+        ['out of order', xidOf(5), true, true],
+        ['with extras', xidOf(8), true, true],
+        ['with extras', xidOf(9), false, true],
+      ]);
+    });
+
     it('refuses windows of one well that overlap', async () => {
       const { warehouse } = test();
       const left = reading([], { from: dayOf(1), to: dayOf(5), unit: 0 });
