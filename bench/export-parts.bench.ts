@@ -128,7 +128,7 @@ function batchesOf(windows: readonly WindowBatch[]): ReadonlyArray<readonly Wind
 }
 
 function numbered(windows: readonly WindowBatch[]): readonly NumberedWindow[] {
-  return windows.map((window, windowNo) => ({ windowNo, window }));
+  return windows.map((each, windowNo) => ({ windowNo, window: each }));
 }
 
 async function stage(windows: readonly WindowBatch[]): Promise<Sample> {

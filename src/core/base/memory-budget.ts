@@ -26,7 +26,7 @@ export const defaultMemoryMb = 512;
  * Programs and libraries of both processes, threads, connections, and memory that allocators retain: it does not grow
  * with the work. 108 MB at the start of a worker, pages that both share counted once (docs/design.md section 8).
  */
-export const fixedMb = 150;
+export const fixedMb = 120;
 
 const mebibyte = 1024 * 1024;
 
@@ -36,11 +36,11 @@ const mebibyte = 1024 * 1024;
  */
 const leastEngineMb = 64;
 
-/** 108 MB of 512. A row of a batch takes 8.0 us of the engine's CPU with 64 MB, 5.6 to 6.1 with 96, no less with 128. */
-const engineShare = 0.3;
+/** 96 MB of 512. A row of a batch takes 8.0 us of the engine's CPU with 64 MB, 5.6 to 6.1 with 96, no less with 128. */
+const engineShare = 0.245;
 
 /** Shares of the memory beyond the fixed part and the engine. The rest is kept free. */
-const shares = { heap: 0.49, bodies: 0.158, youngGeneration: 0.19, rows: 0.16 } as const;
+const shares = { heap: 0.42, bodies: 0.137, youngGeneration: 0.165, rows: 0.26 } as const;
 
 /** All bodies that are received at a time, in lengths of the longest. */
 const bodiesToOne = 5 / 3;

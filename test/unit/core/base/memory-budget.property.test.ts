@@ -37,12 +37,12 @@ test('G8: more memory makes no part of the budget smaller', () => {
 
 test('G8: every part of the least budget is enough to work with', () => {
   expect(memoryBudget(leastMemoryMb)).toEqual({
-    heapMb: 80,
+    heapMb: 84,
     semiSpaceMb: 8,
-    engineMb: 70,
-    rowsInMemory: 68_786,
-    batchRows: 30_953,
-    bodyBytes: 15 * mebibyte,
+    engineMb: 64,
+    rowsInMemory: 136_314,
+    batchRows: 60_000,
+    bodyBytes: 16 * mebibyte,
   });
 });
 
