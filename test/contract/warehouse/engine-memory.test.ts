@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { PermanentError } from '../../../src/core/base/errors.ts';
+import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { shareDatabaseFile, type DatabaseFile } from '../../../src/warehouse/duckdb/file/database-file.ts';
+import { committedAtMs, guard, planned, reading, row } from '../../support/warehouse-batches.ts';
 
 const columns = Array.from({ length: 40 }, (_, place) => `hash(i, ${place})::VARCHAR AS c${place}`).join(', ');
 
@@ -40,3 +42,20 @@ test.each([
     }
   },
 );
+
+test('G8: so does a commit of wells of which nothing is stored, whose rows no statement inserts', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-memory-'));
+  const warehouse = createDuckdbWarehouse({ path: path.join(folder, 'w.duckdb'), memoryLimitMb: 14, now: () => 0 });
+  try {
+    const rows = Array.from({ length: 40_000 }, (_, index) =>
+      row(index, new Date(Date.UTC(1910, 0, 1 + index)).toISOString().slice(0, 10), { downtimeCode: `cause ${index}` }),
+    );
+    const windows = [reading(rows, { from: '1900-01-01', to: '2030-01-01' })];
+    const runId = await planned(warehouse, windows);
+    const commit = warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs });
+    await expect(commit).rejects.toMatchObject({ code: 'warehouse-memory' });
+  } finally {
+    await warehouse.close();
+    await rm(folder, { recursive: true });
+  }
+});

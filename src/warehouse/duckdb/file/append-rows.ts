@@ -1,5 +1,6 @@
 /** Appends records to a table by data chunks, without a statement or text per row. */
 import type { DuckDBConnection, DuckDBType, DuckDBValue, DuckDBDataChunk as DataChunk } from '@duckdb/node-api';
+import { withAppender } from './appender.ts';
 import { rowsPerChunk } from './column-chunk.ts';
 import { DuckDBDataChunk } from './engine.ts';
 
@@ -14,8 +15,7 @@ export async function appendRows<T>(
   columns: ReadonlyArray<ColumnValue<T>>,
   catalog?: 'temp',
 ): Promise<void> {
-  const appender = await connection.createAppender(table, null, catalog ?? null);
-  try {
+  await withAppender(connection, { name: table, schema: null, catalog: catalog ?? null }, async (appender) => {
     const types = columns.map((_, index) => appender.columnType(index));
     // One chunk for all parts: its memory is only freed when it is collected, and the collector does not see its size.
     const chunk = DuckDBDataChunk.create(types);
@@ -23,10 +23,7 @@ export async function appendRows<T>(
       fill(chunk, types, part, columns);
       appender.appendDataChunk(chunk);
     }
-    appender.flushSync();
-  } finally {
-    appender.closeSync();
-  }
+  });
 }
 
 function fill<T>(

@@ -20,9 +20,9 @@ export function lockHolder(error: unknown): LockHolder | undefined {
   return { pid: held?.['pid'] === undefined ? undefined : Number(held['pid']), program: held?.['program'] };
 }
 
-/** A commit or a checkpoint that lacks memory fails with an error of its own, which names the lack only in its text. */
+/** A commit, a checkpoint or an appender that lacks memory fails with an error of its own, which names the lack in its text. */
 const outOfMemory =
-  /^Out of Memory Error|^(?:FATAL|TransactionContext) Error:.*(?:failed to pin block|could not allocate block|out of memory)/is;
+  /^Out of Memory Error|^(?:(?:FATAL|TransactionContext) Error|Failed to append):.*(?:failed to pin block|could not allocate block|out of memory)/is;
 
 /** A state of the disk, which the engine names in errors of several kinds: that of a commit starts as TransactionContext. */
 const diskTrouble =
