@@ -1,6 +1,7 @@
 /**
  * The parts of an export, one after the other in one process: scan (bytes of plain records to the rows of a window), what
- * takes its place on other pages, parse (bytes to records) and check (records to the rows of a window), staging (rows to a temporary table), and commit (staging, merge and COMMIT into an empty warehouse). `CPU us` is
+ * takes its place on other pages, parse (bytes to records) and check (records to the rows of a window), staging (rows to a
+ * temporary table, as those of known wells go), and commit (rows appended, and COMMIT, into an empty warehouse). `CPU us` is
  * what a row costs, with the threads of the engine. Baselines are JSON.parse of the same pages, and a bare INSERT of the
  * same rows, staged before.
  */

@@ -3,10 +3,11 @@
  * steps write temporary tables of the merge's transaction:
  *
  *   merge_window   the windows of the batch, by number, with the integer key of their well
- *   staged_row     the rows that were read (staging.ts), but for the first rows of a well (first-rows.ts); without it
- *                  there are none
+ *   staged_row     the rows that were read (staging.ts), but for those that go straight into the table (direct-rows.ts);
+ *                  not written where all do
  *   compared       for wells that the warehouse knows, each row of the reading and each stored row of the windows, matched
- *                  by well and xid, with what becomes of it; without it nothing is stored of any well
+ *                  by well and xid, with what becomes of it; without it nothing is stored of any well of the
+ *                  batch
  *
  *   change         fresh      read, not stored
  *                  same       stored with equal values
@@ -20,7 +21,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { addTallies, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
 import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { valueColumns } from '../schema/columns.ts';
-import { isFirst } from './first-rows.ts';
+import { partWindows } from './direct-rows.ts';
 import { stageRows } from './staging.ts';
 import { instant, jsonText, readRows, relationOf, runStatement } from '../file/sql.ts';
 import { isAmongKeys, isBetweenInstants } from './bounds.ts';
@@ -110,15 +111,15 @@ const tallyQuery = `
   FROM compared GROUP BY ALL`;
 
 /**
- * Stages the rows that are compared, and returns what replacing each window would do, in the order of the windows. `windows` as core's
- * settleBatch returns them, by their keys, so that rows are inserted in that order.
+ * Stages rows, and returns what replacing each window would do, in the order of the windows. `windows` as core's settleBatch
+ * returns them, by their keys, so that rows go into the table in that order: first those that go there straight.
  */
 export async function compareWindows(
   connection: DuckDBConnection,
   windows: readonly WellWindow[],
 ): Promise<readonly ComparedCounts[]> {
   await runStatement(connection, mergeWindow, [jsonText(windows.map(windowRow))]);
-  const staged = windows.flatMap((window, windowNo) => (isFirst(window) ? [] : [{ windowNo, window }]));
+  const { staged } = partWindows(windows);
   if (staged.length > 0) await stageRows(connection, staged);
   const known = windows.filter(({ isNew }) => !isNew);
   const tallies = known.length === 0 ? [] : await compareKnown(connection, known, quarantinedOf(windows));

@@ -1,4 +1,7 @@
-/** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
+/**
+ * Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change;
+ * the rows of wells of which nothing is stored go another way where they can (direct-rows.ts).
+ */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { named } from '../../sql/daily/row-fields.ts';
 import { rowColumns, valueColumns } from '../schema/columns.ts';
@@ -7,7 +10,7 @@ import { dayOfNumber } from '../../sql/session.ts';
 import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
 import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
-import { insertFirstRows, isFirst, isInOrder } from './first-rows.ts';
+import { insertDirect, isInOrder, partWindows } from './direct-rows.ts';
 
 const heldRows = `UPDATE compared SET change = 'kept'
   WHERE change = 'removed' AND stored_no IN (SELECT unnest(from_json($1::JSON, '["INTEGER"]')))`;
@@ -50,7 +53,7 @@ const touchedMonths = (days: string): string => `
     FROM (SELECT DISTINCT date_trunc('month', day)::DATE AS month FROM (${days}))
   ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at, mark = excluded.mark`;
 
-/** Old values first, then removals, updates, new rows. Removes nothing from held windows. */
+/** Old values first, then removals, updates, rows that go straight in, other new rows. Removes nothing from held windows. */
 export async function replaceWindows(
   connection: DuckDBConnection,
   windows: readonly CountedWindow[],
@@ -68,8 +71,9 @@ export async function replaceWindows(
   if (updated + removed > 0) await runStatement(connection, history(known), noticed);
   if (removed > 0) await connection.run(removal(known));
   if (updated > 0) await runStatement(connection, update(known), noticed);
-  await insertFirstRows(connection, windows, { runId, atMs });
-  const others = windows.filter((window) => !isFirst(window));
+  const { direct, staged } = partWindows(windows);
+  await insertDirect(connection, direct, { runId, atMs });
+  const others = staged.map(({ window }) => window);
   if (sumOf(others, 'inserted') > 0) await runStatement(connection, insertionOf(others, known.length > 0), noticed);
   if (updated + removed + inserted === 0) return;
   const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;

@@ -2,8 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
-import type { RowColumns } from '../../../core/daily/row-columns.ts';
 import { xidBytes } from '../../../core/daily/xid.ts';
+import { type AppendedTable, withAppender } from '../file/appender.ts';
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
 import { wellFormed } from '../../sql/json-text.ts';
 
@@ -27,22 +27,11 @@ export function microseconds(
 }
 
 /** A table that takes the rows of windows. */
-export interface RowTable {
-  readonly name: string;
-  readonly schema: string | null;
-  readonly catalog: string | null;
+export interface RowTable<Window extends WindowBatch> extends AppendedTable {
   /** Index of `xid`, the first column of a row; the others follow in the order of `rowColumns` (../schema/columns.ts). */
   readonly xidColumn: number;
   /** Writes the columns of the table that are not of a row, for a slice that lies at the rows from `row` on. */
-  copyOwn(columns: readonly ChunkColumn[], slice: Slice, row: number): void;
-}
-
-/** `count` rows of a window from `from` on. */
-export interface Slice {
-  readonly windowNo: number;
-  readonly rows: RowColumns;
-  readonly from: number;
-  readonly count: number;
+  copyOwn(columns: readonly ChunkColumn[], slice: Slice<Window>, row: number): void;
 }
 
 /** A window and its number in the batch. */
@@ -51,14 +40,19 @@ export interface NumberedWindow<Window extends WindowBatch = WindowBatch> {
   readonly window: Window;
 }
 
+/** `count` rows of a window from `from` on. */
+export interface Slice<Window extends WindowBatch> extends NumberedWindow<Window> {
+  readonly from: number;
+  readonly count: number;
+}
+
 /** Appends the rows of windows to a table of the transaction, in their order. */
-export async function appendWindows(
+export async function appendWindows<Window extends WindowBatch>(
   connection: DuckDBConnection,
-  table: RowTable,
-  windows: readonly NumberedWindow[],
+  table: RowTable<Window>,
+  windows: readonly NumberedWindow<Window>[],
 ): Promise<void> {
-  const appender = await connection.createAppender(table.name, table.schema, table.catalog);
-  try {
+  await withAppender(connection, table, async (appender) => {
     const types = Array.from({ length: appender.columnCount }, (_, index) => appender.columnType(index));
     const chunk = new RowChunk(new ColumnChunk(types), table);
     let filled = 0;
@@ -72,20 +66,17 @@ export async function appendWindows(
       await nextTurn();
     }
     if (filled > 0) chunk.rows.appendTo(appender, filled);
-    appender.flushSync();
-  } finally {
-    appender.closeSync();
-  }
+  });
 }
 
 /** Cuts the rows of all windows where a chunk ends. */
-function* slicesOf(windows: readonly NumberedWindow[]): Iterable<Slice> {
+function* slicesOf<Window extends WindowBatch>(windows: readonly NumberedWindow<Window>[]): Iterable<Slice<Window>> {
   let filled = 0;
   for (const { windowNo, window } of windows) {
     const { rows } = window;
     for (let from = 0; from < rows.length;) {
       const count = Math.min(rows.length - from, rowsPerChunk - filled);
-      yield { windowNo, rows, from, count };
+      yield { windowNo, window, from, count };
       from += count;
       filled = (filled + count) % rowsPerChunk;
     }
@@ -93,21 +84,22 @@ function* slicesOf(windows: readonly NumberedWindow[]): Iterable<Slice> {
 }
 
 /** A chunk of a table, and room for the values whose form in the engine is another. */
-class RowChunk {
+class RowChunk<Window extends WindowBatch> {
   readonly rows: ColumnChunk;
-  readonly #table: RowTable;
+  readonly #table: RowTable<Window>;
   readonly #uuids = new Uint8Array(rowsPerChunk * xidBytes);
   readonly #microseconds = new Uint32Array(rowsPerChunk * wordsPerInstant);
   readonly #texts = new TextSlice();
 
-  constructor(rows: ColumnChunk, table: RowTable) {
+  constructor(rows: ColumnChunk, table: RowTable<Window>) {
     this.rows = rows;
     this.#table = table;
   }
 
   /** Copies a slice to the rows from `row` on. */
-  copy(slice: Slice, row: number): void {
-    const { rows, from, count } = slice;
+  copy(slice: Slice<Window>, row: number): void {
+    const { from, count } = slice;
+    const { rows } = slice.window;
     this.#table.copyOwn(this.rows.columns, slice, row);
     const [xids, dates, days, ...others] = this.rows.columns.slice(this.#table.xidColumn);
     xids?.copy(this.#uuidsOf(rows.xids, from, count), 0, count, row, xidBytes);

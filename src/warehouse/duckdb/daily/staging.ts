@@ -1,8 +1,9 @@
-/** Loads rows that are compared with the stored ones into a temporary table. */
+/** Loads rows into a temporary table, out of which they are compared with the stored ones and inserted. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { declared } from '../../sql/daily/row-fields.ts';
 import { rowsPerChunk } from '../file/column-chunk.ts';
 import { measureColumns } from '../schema/columns.ts';
+import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { appendWindows, type NumberedWindow, type RowTable } from './row-chunks.ts';
 
 /** The final types: the merge casts nothing. `extras` is JSON text. */
@@ -15,7 +16,7 @@ export async function stageRows(connection: DuckDBConnection, windows: readonly 
   await appendWindows(connection, stagedRows(), windows);
 }
 
-function stagedRows(): RowTable {
+function stagedRows(): RowTable<WindowBatch> {
   const windowNos = new Int32Array(rowsPerChunk);
   return {
     name: 'staged_row',

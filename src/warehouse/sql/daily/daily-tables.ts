@@ -36,8 +36,8 @@ export interface DailyTables {
   takeKeys(uwis: readonly string[]): Promise<BatchKeys>;
   /**
    * What replacing each window would do, in their order. `windows` as core's settleBatch returns them, by their keys, so
-   * that rows are inserted in that order. The windows of known wells and their rows stand in `merge_window` and
-   * `staged_row` then.
+   * that rows are inserted in that order, by the way that each takes. The windows of known wells and their rows stand in
+   * `merge_window` and `staged_row` then.
    */
   compare(windows: readonly WellWindow[]): Promise<readonly ComparedCounts[]>;
   /** Writes what {@link compare} found. Removes nothing from held windows. */

@@ -1,6 +1,8 @@
 /** The merge by the port: the effect of a reading on the rows of its window. */
 import { describe, expect, it } from 'vitest';
 import { measureFields, type Measure } from '../../../../src/core/daily/row.ts';
+import { valueColumns } from '../../../../src/warehouse/duckdb/schema/columns.ts';
+import type { DatedRow } from '../../../support/daily-rows.ts';
 import {
   ask,
   at,
@@ -20,6 +22,18 @@ import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-u
 const storedOil = 'SELECT CAST(xid AS VARCHAR), oil_rate FROM daily_production ORDER BY uwi, date';
 const history =
   'SELECT CAST(xid AS VARCHAR), oil_rate, change, run_id FROM daily_production_history ORDER BY uwi, date';
+
+/** A row of a day from 2010 on; some of its values are null, and some texts are long. */
+function valuedRow(index: number): DatedRow {
+  const day = new Date(Date.UTC(2010, 0, 1 + index)).toISOString().slice(0, 10);
+  const values = {
+    oilRate: index / 8,
+    linePressure: index % 7 === 0 ? null : index / 2,
+    downtimeCode: ['Vedlikehold på brønnen', null, 'NONE'][index % 3] ?? null,
+    isDualFlow: index % 2 === 0,
+  };
+  return row(index + 1, day, values);
+}
 
 export function describeMerge(open: OpenWarehouse): void {
   const test = freshWarehouse(open);
@@ -311,7 +325,7 @@ export function describeMerge(open: OpenWarehouse): void {
       expect(second?.counts).toMatchObject({ read: 1, repeated: 0, unchanged: 1 });
     });
 
-    it('stores the first rows of wells in any order, with other fields and without, beside a known well', async () => {
+    it('stores wells of which nothing is stored, in any order, with other fields and without, beside a known one', async () => {
       const { warehouse } = test();
       await loadOne(warehouse, reading([row(1, dayOf(1)), row(2, dayOf(2))], { uwi: 'known' }));
       const extras = '{"wellTest":true}';
@@ -335,6 +349,54 @@ export function describeMerge(open: OpenWarehouse): void {
         ['out of order', xidOf(5), true, true],
         ['with extras', xidOf(8), true, true],
         ['with extras', xidOf(9), false, true],
+      ]);
+    });
+
+    it('stores the same of rows in the order of time, over data chunks, and in none', async () => {
+      const { warehouse } = test();
+      const rows = Array.from({ length: 3_000 }, (_, index) => valuedRow(index));
+      const [short, long, mixed] = ['A', 'Brønn 34/10-A-12 på Gullfaks sør', 'B'];
+      const whole = { from: '2010-01-01', to: '2024-01-01' };
+      const windows = [
+        reading(rows.slice(0, 1_500), { ...whole, unit: 0, uwi: short }),
+        reading(rows, { ...whole, unit: 1, uwi: long }),
+        reading(rows.toReversed(), { ...whole, unit: 2, uwi: mixed }),
+      ];
+      const runId = await planned(warehouse, windows);
+      await warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs });
+      const columns = [...valueColumns, { name: 'xid' }].map(({ name }) => name).filter((name) => name !== 'extras');
+      const of = (uwi: string): string =>
+        `SELECT ${columns.join(', ')}, inserted_run_id, changed_run_id, changed_at FROM daily_production WHERE uwi = '${uwi}'`;
+      expect(await ask(warehouse, `${of(long)} EXCEPT ${of(mixed)}`)).toEqual([]);
+      expect(await ask(warehouse, `${of(mixed)} EXCEPT ${of(long)}`)).toEqual([]);
+      expect(await ask(warehouse, `${of(short)} EXCEPT ${of(mixed)}`)).toEqual([]);
+      const perWell = `SELECT uwi, CAST(count(*) AS INTEGER), CAST(count(DISTINCT xid) AS INTEGER), min(inserted_run_id),
+        max(changed_run_id), CAST(count(DISTINCT changed_at) AS INTEGER) FROM daily_production GROUP BY uwi ORDER BY 2, 1`;
+      expect(await ask(warehouse, perWell)).toEqual([
+        [short, 1_500, 1_500, runId, runId, 1],
+        [mixed, 3_000, 3_000, runId, runId, 1],
+        [long, 3_000, 3_000, runId, runId, 1],
+      ]);
+      const stored = `SELECT CAST(xid AS VARCHAR), production_day, oil_rate, downtime_code, line_pressure
+        FROM daily_production WHERE uwi = '${long}' ORDER BY date LIMIT 1 OFFSET 2100`;
+      expect(await ask(warehouse, stored)).toEqual([
+        [xidOf(2_101), '2015-10-02', 2_100 / 8, 'Vedlikehold på brønnen', null],
+      ]);
+    });
+
+    it('keeps the windows of a new well, of which one has other fields', async () => {
+      const { warehouse } = test();
+      const extras = '{"wellTest":true}';
+      const early = [{ ...row(1, dayOf(1)), extras }, row(2, dayOf(2))];
+      await load(warehouse, [
+        reading(early, { from: dayOf(1), to: dayOf(5), unit: 0 }),
+        reading([row(3, dayOf(6))], { from: dayOf(5), to: dayOf(9), unit: 1 }),
+        reading([row(1, dayOf(1))], { uwi: 'other', unit: 2 }),
+      ]);
+      const stored = 'SELECT uwi, CAST(xid AS VARCHAR) FROM daily_production ORDER BY uwi, date';
+      expect(await ask(warehouse, stored)).toEqual([
+        ...[1, 2, 3].map((xid) => ['NO 15/9-F-1 C', xidOf(xid)]),
+        ['other', xidOf(1)],
       ]);
     });
 
