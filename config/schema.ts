@@ -1,6 +1,6 @@
 /** The schema of the settings, for the file, the environment and the flags alike. */
 import { z } from 'zod';
-import { defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
+import { defaultMemoryMb, leastMemoryMb, batchRowsOf, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { tierDays, type LookbackTier } from '../src/core/daily/lookback.ts';
 import { inboxKinds } from '../src/core/inbox/arrival.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
@@ -298,7 +298,8 @@ export const configSchema = z
     }
   })
   .transform((config) => {
-    const { engineMb, rowsInMemory, batchRows, bodyBytes } = memoryBudget(config.worker.memoryMb);
+    const { engineMb, bodyBytes, ...budget } = memoryBudget(config.worker.memoryMb);
+    const rowsInMemory = config.export.rowsInMemory ?? budget.rowsInMemory;
     return {
       ...config,
       service: { ...config.service, maxBodyBytes: config.service.maxBodyBytes ?? bodyBytes },
@@ -308,8 +309,8 @@ export const configSchema = z
       },
       export: {
         ...config.export,
-        rowsInMemory: config.export.rowsInMemory ?? rowsInMemory,
-        batchRows: config.export.batchRows ?? batchRows,
+        rowsInMemory,
+        batchRows: config.export.batchRows ?? batchRowsOf(rowsInMemory),
       },
     };
   });

@@ -24,7 +24,8 @@ export const defaultMemoryMb = 512;
 
 /**
  * Programs and libraries of both processes, threads, connections, and memory that allocators retain: it does not grow
- * with the work. 108 MB at the start of a worker, pages that both share counted once (docs/design.md section 8).
+ * with the work. 108 MB at the start of a worker, pages that both share counted once. What exports took at the most tells that
+ * it is enough (docs/design.md section 8).
  */
 export const fixedMb = 120;
 
@@ -48,7 +49,7 @@ const bodiesToOne = 5 / 3;
 /** 340 in the columns of a read (core/daily/row-columns.ts), and those that a page has room for and does not fill. */
 const bytesPerRow = 400;
 
-/** The rest is for what is read while a batch is committed. */
+/** Of the rows in memory; the rest is for what is read while a batch is committed. */
 const batchShare = 0.45;
 
 /** A larger batch takes no less time a row, and longer until its wells are settled. */
@@ -64,9 +65,14 @@ export function memoryBudget(memoryMb: number): MemoryBudget {
     semiSpaceMb: semiSpaceOf(freeMb * shares.youngGeneration),
     engineMb,
     rowsInMemory,
-    batchRows: Math.min(mostBatchRows, Math.floor(rowsInMemory * batchShare)),
+    batchRows: batchRowsOf(rowsInMemory),
     bodyBytes: Math.floor((freeMb * shares.bodies) / bodiesToOne) * mebibyte,
   };
+}
+
+/** The rows of one commit where so many are in memory at the most. */
+export function batchRowsOf(rowsInMemory: number): number {
+  return Math.max(1, Math.min(mostBatchRows, Math.floor(rowsInMemory * batchShare)));
 }
 
 /** Bytes for all bodies that are received beside the oldest one, which may have `bodyBytes` (service/body-budget.ts). */
