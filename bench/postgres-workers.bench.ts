@@ -1,7 +1,7 @@
 /**
  * Two and four workers on one PostgreSQL warehouse against one: where the service is the limit, with 200 ms a page of 100
- * rows and 4 requests under way at a time from each worker; and where these cores are, without latency and with the defaults. `CPU
- * us` has the server and Redis in it.
+ * rows and 4 requests under way at a time from each worker; and where these cores are, without latency and with the
+ * defaults. `CPU us` has the server and Redis in it.
  */
 import { benchPostgres } from './support/bench-postgres.ts';
 import { WorkersBench } from './support/export-workers.ts';

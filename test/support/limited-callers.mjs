@@ -1,7 +1,7 @@
 /**
  * A process whose callers send requests to URL as fast as the limiter lets them, until SIGTERM: CALLERS, PREFIX, REDIS
- * (its settings, as JSON), CONCURRENCY, RATE. Prints a line when it works. Each request says when it was let
- * go, in milliseconds since 1970.
+ * (its settings, as JSON), CONCURRENCY, RATE. Prints a line when it works. Each request tells when it was sent, in
+ * milliseconds since 1970.
  */
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';

@@ -1,5 +1,5 @@
 /** The limit of requests per second, counted where they arrive, from processes of their own. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
@@ -34,18 +34,27 @@ class Traffic {
   }
 
   /**
-   * The requests of the busiest second beyond what it may have. What a busy machine keeps on its way arrives at once: so
-   * much more may arrive as was sent in the longest travel.
+   * The requests of the busiest second beyond what it may have, of those that arrived from `fromMs` on. What a busy machine
+   * keeps on its way arrives at once: so many more may arrive as could be sent in the longest travel of that second.
    */
   burst(what: string, fromMs = -Infinity): { readonly sent: number; readonly arrived: number } {
-    const travelsMs = this.arrivedMs.map((at, place) => at - (this.sentMs[place] ?? NaN));
-    const longestMs = Math.max(...travelsMs);
-    const sent = mostInASecond(this.sentMs.filter((at) => at >= fromMs));
-    const arrived = mostInASecond(this.arrivedMs.filter((at) => at >= fromMs));
-    const travel = `the longest travel took ${Math.round(longestMs)} ms`;
-    console.log(`${what}: at most ${sent} requests sent in any second, ${arrived} arrived; ${travel}`);
-    const mayArrive = mostPerSecond + Math.floor((rate * longestMs) / 1_000);
-    return { sent: Math.max(0, sent - mostPerSecond), arrived: Math.max(0, arrived - mayArrive) };
+    const counted = this.arrivedMs.flatMap((arrivedMs, place) => {
+      const sentMs = this.sentMs[place] ?? NaN;
+      return arrivedMs >= fromMs ? [{ sentMs, arrivedMs, travelMs: arrivedMs - sentMs }] : [];
+    });
+    const bySecond = counted.map(({ arrivedMs: begin }) => {
+      const second = counted.filter(({ arrivedMs }) => arrivedMs >= begin && arrivedMs < begin + 1_000);
+      const longestMs = Math.max(...second.map(({ travelMs }) => travelMs));
+      return { arrived: second.length, mayArrive: mostPerSecond + Math.floor((rate * longestMs) / 1_000) };
+    });
+    const sent = mostInASecond(counted.map(({ sentMs }) => sentMs));
+    const arrived = Math.max(...bySecond.map((second) => second.arrived));
+    const longestMs = Math.round(Math.max(...counted.map(({ travelMs }) => travelMs)));
+    console.log(
+      `${what}: at most ${sent} requests sent in any second, ${arrived} arrived; ${longestMs} ms on their way`,
+    );
+    const beyond = bySecond.map((second) => Math.max(0, second.arrived - second.mayArrive));
+    return { sent: Math.max(0, sent - mostPerSecond), arrived: Math.max(...beyond) };
   }
 }
 
@@ -56,6 +65,10 @@ function longestPauseMs(instantsMs: readonly number[]): number {
 interface Callers extends AsyncDisposable {
   /** Processes that have not ended. */
   living(): number;
+}
+
+function isLiving({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
 }
 
 /** So many processes of eight callers each; they work when it resolves, and end with `await using`. */
@@ -73,9 +86,9 @@ async function callers(
   );
   await Promise.all(children.map((child) => once(child.stdout, 'data')));
   return {
-    living: () => children.filter(({ exitCode }) => exitCode === null).length,
+    living: () => children.filter(isLiving).length,
     [Symbol.asyncDispose]: async () => {
-      const living = children.filter(({ exitCode }) => exitCode === null);
+      const living = children.filter(isLiving);
       const ended = living.map((child) => once(child, 'exit'));
       for (const child of living) child.kill();
       await Promise.all(ended);
