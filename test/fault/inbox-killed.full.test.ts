@@ -49,6 +49,8 @@ test(
       running[victim] = start();
     }
     await expect.poll(() => counted(done), { timeout: 600_000 }).toBe(files);
+    // The claim of a worker that was killed before it had the file is dropped after a minute.
+    await expect.poll(() => counted(path.join(inbox.folder, 'working')), { timeout: 120_000 }).toBe(0);
     for (const worker of running) worker.signal('SIGTERM');
     await Promise.all(running.map(({ ended }) => ended));
 
