@@ -8,8 +8,6 @@ export interface MemoryBudget {
   readonly engineMb: number;
   /** Rows between the service and the warehouse, by columns, outside the heap. */
   readonly rowsInMemory: number;
-  /** Rows of one commit: while it is under way, as many more are read. */
-  readonly batchRows: number;
   /**
    * The longest body of an answer. Its text is in the heap; the received bytes are outside it, and all bodies that are
    * received at a time take `sharedBodyBytes` beside one of this length.
@@ -24,8 +22,8 @@ export const defaultMemoryMb = 512;
 
 /**
  * Programs and libraries of both processes, threads, connections, and memory that allocators retain: it does not grow
- * with the work. 108 MB at the start of a worker, pages that both share counted once. What exports took at the most tells that
- * it is enough (docs/design.md section 8).
+ * with the work. 108 MB at the start of a worker, pages that both share counted once. What exports took at the most tells
+ * that it is enough (docs/design.md section 8).
  */
 export const fixedMb = 120;
 
@@ -65,12 +63,11 @@ export function memoryBudget(memoryMb: number): MemoryBudget {
     semiSpaceMb: semiSpaceOf(freeMb * shares.youngGeneration),
     engineMb,
     rowsInMemory,
-    batchRows: batchRowsOf(rowsInMemory),
     bodyBytes: Math.floor((freeMb * shares.bodies) / bodiesToOne) * mebibyte,
   };
 }
 
-/** The rows of one commit where so many are in memory at the most. */
+/** The rows of one commit where so many are in memory at the most: while it is under way, as many more are read. */
 export function batchRowsOf(rowsInMemory: number): number {
   return Math.max(1, Math.min(mostBatchRows, Math.floor(rowsInMemory * batchShare)));
 }

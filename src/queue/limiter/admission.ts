@@ -167,14 +167,17 @@ export class Admission {
     return held;
   }
 
-  /** Records what failed, by names that differ for different requests. Returns the outage, if the circuit is open. */
+  /**
+   * Records what failed, by names that differ for different requests. Returns the outage, if the circuit is open, and whether
+   * what failed was the request that tried.
+   */
   async noteFailure(
     fault: string,
-    longestPause: number,
+    longestPauseMs: number,
     failed: readonly string[],
   ): Promise<{ readonly outage: ServiceOutage | undefined; readonly hasTried: boolean }> {
     const keys = [this.#keys.circuit, this.#keys.failing];
-    const [nowMs, fields, hasTried] = (await this.#run(noteFailure, keys, [fault, longestPause, ...failed])) as [
+    const [nowMs, fields, hasTried] = (await this.#run(noteFailure, keys, [fault, longestPauseMs, ...failed])) as [
       number,
       CircuitFields,
       number,

@@ -35,8 +35,9 @@ const inARowMs = 600_000;
 const forgottenAfterMs = 6 * 3_600_000;
 
 /**
- * KEYS: circuit, failing. ARGV: fault, longest pause in ms, then what failed. Returns {now, {since, tryAt, fault}, whether
- * it was the request that tried} in ms; the fields are null while the circuit is closed. A failure of a request that was sent before the circuit opened says nothing new of it.
+ * KEYS: circuit, failing. ARGV: fault, longest pause in ms, then what failed. Returns {now, {since, tryAt, fault}, 1 for the
+ * request that tried} in ms; the fields are null while the circuit is closed. A failure of a request that was sent before the
+ * circuit opened says nothing new of it.
  */
 export const noteFailure = redisScript(`${clock}
 local text = function(ms) return string.format('%.0f', ms) end

@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test('G8: so does a commit of wells of which nothing is stored, whose rows no statement inserts', async () => {
+test('G8: an append of first rows that lacks memory fails for good, and says so', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-memory-'));
   const warehouse = createDuckdbWarehouse({ path: path.join(folder, 'w.duckdb'), memoryLimitMb: 14, now: () => 0 });
   try {

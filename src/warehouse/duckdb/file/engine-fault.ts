@@ -20,7 +20,7 @@ export function lockHolder(error: unknown): LockHolder | undefined {
   return { pid: held?.['pid'] === undefined ? undefined : Number(held['pid']), program: held?.['program'] };
 }
 
-/** A commit, a checkpoint or an appender that lacks memory fails with an error of its own, which names the lack in its text. */
+/** A commit, a checkpoint or an appender that lacks memory fails with an error of its own, which names it in its text alone. */
 const outOfMemory =
   /^Out of Memory Error|^(?:(?:FATAL|TransactionContext) Error|Failed to append):.*(?:failed to pin block|could not allocate block|out of memory)/is;
 

@@ -18,10 +18,10 @@ const entryFields = {
 
 /**
  * Deletes the entries that a complete reading covers, in the transaction of the merge (reads `merge_window` and
- * `staged_row`, where all rows of a well with entries stand): entries whose window lies within its own; entries whose day lies inside it in every time zone; and
- * entries of a record that it contains, by xid or verbatim. The last two matter at the edges, where windows of two
- * nights overlap; they are all that an unverified reading deletes. Of a long record the start alone is stored, and the
- * reason has the digest of the whole.
+ * `staged_row`, where all rows of a well with entries stand): entries whose window lies within its own; entries whose day
+ * lies inside it in every time zone; and entries of a record that it contains, by xid or verbatim. The last two matter at
+ * the edges, where windows of two nights overlap; they are all that an unverified reading deletes. Of a long record the
+ * start alone is stored, and the reason has the digest of the whole.
  */
 const forgetSeen = (entries: string, byteLength: (text: string) => string): string => `
   DELETE FROM quarantine AS q USING merge_window AS w WHERE q.uwi = w.uwi AND (
