@@ -57,6 +57,15 @@ export async function atNode<T>(server: { readonly url: string }, during: (redis
   }
 }
 
+/** Resolves when a replica has all that was written to its primary so far; writes `key`, of a slot of that primary. */
+export async function replicated(primary: { readonly url: string }, key: string): Promise<void> {
+  await until(
+    // WAIT is about the writes of its own connection; what others wrote before is in the same stream.
+    () => atNode(primary, async (redis) => [await redis.set(key, ''), await redis.wait(1, 1_000)]),
+    ([, replicas]) => replicas === 1,
+  );
+}
+
 interface Sentinel extends AsyncDisposable {
   readonly url: string;
 }

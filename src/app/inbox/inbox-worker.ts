@@ -165,7 +165,7 @@ function isAtRest({ end, sighting, settled, runId }: Claim): boolean {
   return settled !== undefined && isSameSighting(sighting, settled);
 }
 
-/** Only what the file itself is to blame for ends it; all else passes, or is mended by an operator. */
+/** Only what the file itself is to blame for ends it; all else passes, or is fixed by an operator. */
 function maySucceedLater(error: unknown): boolean {
   if (error instanceof UsageError || error instanceof PermanentError) return false;
   if (error instanceof BlockedError || error instanceof AccessError || error instanceof ServiceHoldError) return true;

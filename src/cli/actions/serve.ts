@@ -35,7 +35,7 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
   const onStale = (error: unknown): void =>
     log.warn(
       { because: error instanceof Error ? error.message : String(error) },
-      'the configuration cannot be read: tokens stay as they were, also those that have left it, until it is mended',
+      'the configuration cannot be read: tokens stay as they were, also those that have left it, until it can be read',
     );
   const access = new Access(() => ({ ...configOf(invocation).http, host: listenAt.host }), { onStale });
   const appOptions = { log, ...attendanceOf(output), tell: (message: string) => log.warn(message) };
