@@ -34,34 +34,33 @@ const number = new Float64Array(1);
 
 /**
  * `bytes`: JSON text in ASCII that begins an array. Writes its records to the places of `rows` behind the last row, takes none of
- * them in, and returns their keys in order: the xids in lower case. Undefined for a page with anything but plain records,
- * or with more than `mostRecords`.
+ * them in, and returns their count. Undefined for a page with anything but plain records, or with more than `mostRecords`.
  */
 export function readPlainPage(
   bytes: Buffer,
   rows: RowColumnsBuilder,
   calendar: ProductionCalendar,
   mostRecords: number,
-): readonly string[] | undefined {
+): number | undefined {
   const reader = new PlainRecordReader(bytes, calendar);
-  const keys: string[] = [];
+  let count = 0;
   const first = rows.next;
   const last = lastOf(bytes);
   // No loop of the scan passes this bracket, so that nothing is read beyond the bytes.
   if (bytes[last] !== closeBracket || bytes[0] !== openBracket) return undefined;
   let at = skipSpace(bytes, 1);
-  if (at === last) return keys;
+  if (at === last) return count;
   for (;;) {
-    if (keys.length >= mostRecords) return undefined;
-    if (first + keys.length >= rows.block.capacity) rows.reserve(keys.length + rowsLeft(bytes, at, keys.length));
-    at = reader.read(at, rows.block, first + keys.length);
+    if (count >= mostRecords) return undefined;
+    if (first + count >= rows.block.capacity) rows.reserve(count + rowsLeft(bytes, at, count));
+    at = reader.read(at, rows.block, first + count);
     if (at === notPlain) return undefined;
-    keys.push(reader.key);
+    count += 1;
     at = skipSpace(bytes, at);
     if (bytes[at] !== comma) break;
     at = skipSpace(bytes, at + 1);
   }
-  return at === last ? keys : undefined;
+  return at === last ? count : undefined;
 }
 
 /** The position of the last byte that is not white space; -1 for none. */
@@ -90,8 +89,6 @@ class PlainRecordReader {
   readonly #seen = new Int32Array(plainFields.length);
   /** The field that last followed each; the last entry is that of the first field. */
   readonly #following = [...plainFields.slice(1), undefined, plainFields[0]];
-  /** Key of the record that was read. */
-  key = '';
 
   constructor(bytes: Buffer, calendar: ProductionCalendar) {
     this.#bytes = bytes;
@@ -214,9 +211,7 @@ class PlainRecordReader {
   #xid(at: number, block: RowBlock): number {
     const [from, end] = [at + 1, at + 1 + xidChars];
     if (this.#bytes[at] !== quote || this.#bytes[end] !== quote) return notPlain;
-    if (!readXidBytes(this.#bytes, from, block.xids, this.#place * xidBytes)) return notPlain;
-    this.key = this.#bytes.toString('latin1', from, end).toLowerCase();
-    return end + 1;
+    return readXidBytes(this.#bytes, from, block.xids, this.#place * xidBytes) ? end + 1 : notPlain;
   }
 
   #date(at: number, block: RowBlock): number {

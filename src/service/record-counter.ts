@@ -3,8 +3,10 @@
  */
 import { checkRecord, isCut, isRecord, type CheckedRecord, type RecordText } from '../core/daily/record-check.ts';
 import { writePlainRecord } from '../core/daily/plain-record.ts';
-import type { PageAnswer } from '../core/paging/page.ts';
+import { readXid, xidBytes } from '../core/daily/xid.ts';
+import type { PageAnswer, RowKey } from '../core/paging/page.ts';
 import { readPlainPage } from './plain-page.ts';
+import { RecordNumbers } from './record-numbers.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { measureFields, type QuarantinedRecord } from '../core/daily/row.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
@@ -23,7 +25,7 @@ const mostReserved = 1_000;
 type Place = number | Quarantined | 'outside';
 
 interface Arrival {
-  readonly key: string;
+  readonly key: RowKey;
   /** Undefined for an unreadable date. */
   readonly instantMs: number | undefined;
 }
@@ -38,8 +40,9 @@ export class RecordCounter {
   readonly #window: Window;
   readonly #secrets: Secrets;
   readonly #calendar: ProductionCalendar;
-  /** One place for each record key, on whatever pages it came; the last arrival wins. */
-  readonly #places = new Map<string, Place>();
+  readonly #numbers = new RecordNumbers();
+  /** One place for each record, by its number, on whatever pages it came; the last arrival wins. */
+  readonly #places: Place[] = [];
   readonly #rows = new RowColumnsBuilder();
   /** Names of the extra fields of rows, by their place. */
   readonly #extraFields = new Map<number, readonly string[]>();
@@ -48,6 +51,8 @@ export class RecordCounter {
   /** Characters of the texts of records, as they came first. */
   #textChars = 0;
   #hasPlainPages = true;
+  /** The xid of the record that is added. */
+  readonly #xid = new Uint8Array(xidBytes);
 
   /** `secrets`: what no notice may show, not even as the name of a field. */
   constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets) {
@@ -58,12 +63,12 @@ export class RecordCounter {
 
   /** Records in memory. */
   get rowCount(): number {
-    return this.#places.size;
+    return this.#places.length;
   }
 
   /** The records in memory and their texts, in rows without a text. */
   get heldRows(): number {
-    return this.#places.size + Math.floor(this.#textChars / charsPerRow);
+    return this.#places.length + Math.floor(this.#textChars / charsPerRow);
   }
 
   /**
@@ -71,11 +76,11 @@ export class RecordCounter {
    * and do not count as read. Returns a key for each record, with its date when that has changed.
    */
   add(page: RecordPage, requested: Window, again: number): PageKeys {
-    const countBefore = this.#places.size;
+    const countBefore = this.#places.length;
     const around = aroundOf(requested);
     let isBeyond = false;
     if (Array.isArray(page.records)) this.#rows.reserve(Math.min(page.records.length, mostReserved));
-    const keys: string[] = [];
+    const keys: RowKey[] = [];
     for (const raw of page.records) {
       const { key, instantMs } = this.#addPlain(raw) ?? this.#addChecked(raw, page.textOf(keys.length));
       isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
@@ -91,83 +96,90 @@ export class RecordCounter {
    */
   addPlainPage(bytes: Buffer, mostRecords: number, requested: Window, again: number): PageKeys | undefined {
     if (!this.#hasPlainPages) return undefined;
-    const countBefore = this.#places.size;
+    const countBefore = this.#places.length;
     const first = this.#rows.next;
-    const xids = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords);
-    this.#hasPlainPages = xids !== undefined;
-    if (xids === undefined) return undefined;
+    const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords);
+    this.#hasPlainPages = count !== undefined;
+    if (count === undefined) return undefined;
+    this.#numbers.reserve(count);
     const around = aroundOf(requested);
     let isBeyond = false;
-    const take = (xid: string, place: number): string => {
-      const instantMs = this.#rows.block.instantsMs[place] ?? 0;
+    const keys: RowKey[] = [];
+    const take = (place: number): void => {
+      const { xids, instantsMs } = this.#rows.block;
+      const instantMs = instantsMs[place] ?? 0;
       isBeyond ||= !isInside(around, instantMs);
-      return this.#takeIn(xid, place, instantMs);
+      keys.push(this.#takeIn(this.#numbers.ofXid(xids, place * xidBytes), place, instantMs));
     };
     // A page begins with rows that came before or lie outside the window: those behind them move up at once.
-    const passed = this.#countWithoutPlace(xids, first);
-    const keys = xids.slice(0, passed).map((xid, index) => take(xid, first + index));
-    const rest = xids.slice(passed);
-    this.#rows.block.moveRows(first + passed, first, rest.length);
-    for (const [index, xid] of rest.entries()) keys.push(take(xid, first + index));
-    this.#countRead(keys.length, countBefore, again);
+    const passed = this.#countWithoutPlace(first, count);
+    for (let place = first; place < first + passed; place += 1) take(place);
+    const rest = count - passed;
+    this.#rows.block.moveRows(first + passed, first, rest);
+    for (let place = first; place < first + rest; place += 1) take(place);
+    this.#countRead(count, countBefore, again);
     return { keys, isBeyond };
   }
 
-  /** Rows at the start of a page that take no new place. */
-  #countWithoutPlace(xids: readonly string[], first: number): number {
-    const { instantsMs } = this.#rows.block;
-    const count = xids.findIndex(
-      (xid, index) =>
-        typeof this.#places.get(xid) !== 'number' && isInside(this.#window, instantsMs[first + index] ?? 0),
-    );
-    return count < 0 ? xids.length : count;
+  /** Rows at the start of a page, of `count` rows from the place `first` on, that take no new place. */
+  #countWithoutPlace(first: number, count: number): number {
+    const { xids, instantsMs } = this.#rows.block;
+    for (let index = 0; index < count; index += 1) {
+      const number = this.#numbers.knownXid(xids, (first + index) * xidBytes);
+      const hasPlace = number !== undefined && typeof this.#places[number] === 'number';
+      if (!hasPlace && isInside(this.#window, instantsMs[first + index] ?? 0)) return index;
+    }
+    return count;
   }
 
   /** Takes in the row that was written to the place `from`, not before the place behind the last row. */
-  #takeIn(key: string, from: number, instantMs: number): string {
-    const before = this.#places.get(key);
+  #takeIn(number: number, from: number, instantMs: number): RowKey {
+    const before = this.#places[number];
     const beforeMs = this.#instantAt(before);
-    if (!isInside(this.#window, instantMs)) return this.#settle(key, before, beforeMs, 'outside');
+    if (!isInside(this.#window, instantMs)) return this.#settle(number, before, beforeMs, 'outside');
     const place = typeof before === 'number' ? before : this.#rows.next;
     if (place !== from) this.#rows.block.copyRow(from, place);
     this.#rows.put(place);
     if (before === undefined) for (const texts of this.#rows.block.texts) this.#textChars += lengthOf(texts[place]);
     if (this.#extraFields.size > 0) this.#extraFields.delete(place);
-    return this.#settle(key, before, beforeMs, place);
+    return this.#settle(number, before, beforeMs, place);
   }
 
   #countRead(records: number, countBefore: number, again: number): void {
-    const repeated = records - (this.#places.size - countBefore);
+    const repeated = records - (this.#places.length - countBefore);
     this.#read += records - Math.min(again, repeated);
   }
 
   /** Undefined for a record that needs the full check, which then takes the same place. */
   #addPlain(raw: unknown): Arrival | undefined {
     if (!isRecord(raw) || typeof raw['xid'] !== 'string') return undefined;
-    const key = raw['xid'].toLowerCase();
-    const before = this.#places.get(key);
+    if (!readXid(raw['xid'], this.#xid, 0)) return undefined;
+    const known = this.#numbers.knownXid(this.#xid, 0);
+    const before = known === undefined ? undefined : this.#places[known];
     const beforeMs = this.#instantAt(before);
     const place = typeof before === 'number' ? before : this.#rows.next;
     const instantMs = writePlainRecord(raw, this.#calendar, this.#rows.block, place);
     if (instantMs === undefined) return undefined;
-    if (!isInside(this.#window, instantMs)) return { key: this.#settle(key, before, beforeMs, 'outside'), instantMs };
+    const number = this.#numbers.ofXid(this.#xid, 0);
+    if (!isInside(this.#window, instantMs))
+      return { key: this.#settle(number, before, beforeMs, 'outside'), instantMs };
     this.#rows.put(place);
     if (before === undefined) for (const name of textFields) this.#textChars += lengthOf(raw[name]);
     if (this.#extraFields.size > 0) this.#extraFields.delete(place);
-    return { key: this.#settle(key, before, beforeMs, place), instantMs };
+    return { key: this.#settle(number, before, beforeMs, place), instantMs };
   }
 
   #addChecked(raw: unknown, text: RecordText): Arrival {
     const checked = checkRecord(raw, this.#calendar, text);
-    const key = keyOf(checked);
-    const before = this.#places.get(key);
+    const number = this.#numbers.ofText(keyOf(checked));
+    const before = this.#places[number];
     const beforeMs = this.#instantAt(before);
     const { instantMs } = checked.kind === 'row' ? checked.row : checked;
     // A record without a readable date counts as inside: it may belong to the window.
     const isIn = instantMs === undefined || isInside(this.#window, instantMs);
     const place = isIn ? this.#placeOf(checked, before) : 'outside';
     if (place !== 'outside' && before === undefined) this.#textChars += textChars(checked);
-    return { key: this.#settle(key, before, beforeMs, place), instantMs };
+    return { key: this.#settle(number, before, beforeMs, place), instantMs };
   }
 
   #placeOf(checked: CheckedRecord, before: Place | undefined): Place {
@@ -186,15 +198,15 @@ export class RecordCounter {
     return this.#lastNames;
   }
 
-  /** Notes the place of a key. Returns the key, with the date when that has changed. */
-  #settle(key: string, before: Place | undefined, beforeMs: number | undefined, place: Place): string {
-    if (before !== place) this.#places.set(key, place);
+  /** Notes the place of a record. Returns its key: its number, with the date when that has changed. */
+  #settle(number: number, before: Place | undefined, beforeMs: number | undefined, place: Place): RowKey {
+    if (before !== place) this.#places[number] = place;
     if (typeof before === 'number' && before !== place) {
       this.#rows.drop(before);
       this.#extraFields.delete(before);
     }
     const afterMs = this.#instantAt(place);
-    return before === undefined || beforeMs === afterMs ? key : `${key} ${afterMs}`;
+    return before === undefined || beforeMs === afterMs ? number : `${number} ${afterMs}`;
   }
 
   /** Instant of a record; undefined outside the window and for an unreadable date. */
@@ -207,13 +219,13 @@ export class RecordCounter {
   reading(requests: number, notices: readonly string[]): Omit<WindowReading, 'paging' | 'isVerified'> {
     const quarantined: QuarantinedRecord[] = [];
     let outsideWindow = 0;
-    for (const place of this.#places.values()) {
+    for (const place of this.#places) {
       if (place === 'outside') outsideWindow += 1;
       else if (typeof place === 'object') quarantined.push(place.record);
     }
     const counts = {
       read: this.#read,
-      repeated: this.#read - this.#places.size,
+      repeated: this.#read - this.#places.length,
       outsideWindow,
       quarantined: quarantined.length,
       defaulted: this.#rows.defaultedCount,

@@ -121,7 +121,7 @@ export function carryOut(paging: Paging<PagesEnd>, answer: (ask: PageAsk, reques
   while (step.done !== true) {
     const reply = answer(step.value, requests);
     requests += 1;
-    for (const key of keysOf(reply)) keys.add(key);
+    for (const key of keysOf(reply)) keys.add(String(key));
     step = paging.next(reply);
   }
   return { keys, end: step.value, requests };

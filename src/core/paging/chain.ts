@@ -11,16 +11,16 @@
  * throughout, in the same place among the others, is on one of the two. The last page proves the end in the same way:
  * it begins with the last known row, is shorter than requested, and has no new row.
  */
-import { keysOf, type PageAnswer, type Paging } from './page.ts';
+import { keysOf, type PageAnswer, type Paging, type RowKey } from './page.ts';
 
 /** The rows read without a gap from the first row on. */
 export interface Reach {
   /** Keys of the last rows, enough to find the start of the next page among them. */
-  readonly tail: readonly string[];
+  readonly tail: readonly RowKey[];
   /** Position after the last row, counted from 0. */
   readonly endsAt: number;
   /** Keys of all rows. Grows with every page that is joined. */
-  readonly seen: Set<string>;
+  readonly seen: Set<RowKey>;
 }
 
 export interface PagePlace {
@@ -35,7 +35,7 @@ const stepsBack = [1, 8, 64, 512] as const;
 const mostMisses = 6;
 
 /** The reach of the first page alone. */
-export function reachOf(keys: readonly string[]): Reach {
+export function reachOf(keys: readonly RowKey[]): Reach {
   return { tail: keys, endsAt: keys.length, seen: new Set(keys) };
 }
 
@@ -63,7 +63,7 @@ function pageOver(endsAt: number, overlap: number, maxLimit: number): PagePlace 
 export function join(
   reach: Reach,
   start: number,
-  keys: readonly string[],
+  keys: readonly RowKey[],
 ): { readonly reach: Reach; readonly fresh: number } | undefined {
   const [first] = keys;
   const at = first === undefined ? -1 : reach.tail.lastIndexOf(first);

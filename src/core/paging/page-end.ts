@@ -29,6 +29,7 @@ import {
   type Paging,
   type PagingEnd,
   type PagingFindings,
+  type RowKey,
 } from './page.ts';
 import { join, reachOf, readChain } from './chain.ts';
 import { withProvenEnd, type KnownEnd } from './proven-end.ts';
@@ -172,7 +173,7 @@ function* readCarefully(limit: PageLimit, options: PagesOptions): Paging<PagingE
 }
 
 /** Page 0 has rows: it is the first page, or the service also answers page 0 with page 1. */
-function* readFromPageZero(first: readonly string[], limit: PageLimit, options: PagesOptions): Paging<PagingEnd> {
+function* readFromPageZero(first: readonly RowKey[], limit: PageLimit, options: PagesOptions): Paging<PagingEnd> {
   if (limit === undefined) return yield* readPasses(limit, options);
   const ask = askPastFirst(1, first);
   const one = yield { ...ask, again: ask.limit };
@@ -193,7 +194,7 @@ function* readFromPageZero(first: readonly string[], limit: PageLimit, options: 
 interface FirstPage extends PagesOptions {
   readonly limit: number;
   readonly pageBase: 0 | 1;
-  readonly first: readonly string[];
+  readonly first: readonly RowKey[];
   /** Position at which the second page was asked to begin, and its limit: rows of the first page from there on come again. */
   readonly start: number;
   /** Whether the second page must begin exactly at the computed row; otherwise any overlap is accepted. */
@@ -232,13 +233,13 @@ function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefi
 }
 
 /** The page that begins with the last row of the first page, or the page after the first when no such page exists. */
-function askPastFirst(page: number, first: readonly string[]): PageAsk & { readonly limit: number } {
+function askPastFirst(page: number, first: readonly RowKey[]): PageAsk & { readonly limit: number } {
   const shared = first.length < leastChained ? 0 : 1;
   return { page, limit: first.length - shared, again: shared };
 }
 
 /** Passes after a failed chain: two equal passes show that moving rows did not cause the failure. */
-function* readPasses(limit: PageLimit, options: PagesOptions, before?: readonly string[]): Paging<PagingEnd> {
+function* readPasses(limit: PageLimit, options: PagesOptions, before?: readonly RowKey[]): Paging<PagingEnd> {
   const result = yield* readInPasses({ ...options, limit, before });
   if (result.kind === 'same-page') return yield* readUnpaged(result.keys, { limitHonoured: false }, limit, options);
   return result.kind === 'end' && limit !== undefined ? endOf({ limitHonoured: false }) : result;
@@ -250,7 +251,7 @@ function* readPasses(limit: PageLimit, options: PagesOptions, before?: readonly 
  * otherwise the read fails.
  */
 function* readUnpaged(
-  keys: readonly string[],
+  keys: readonly RowKey[],
   found: PagingFindings,
   limit: PageLimit,
   options: PagesOptions,

@@ -15,13 +15,16 @@ export interface PageAsk {
   readonly again: number;
 }
 
+/** Stands for a row, and for its date too where that has changed. */
+export type RowKey = number | string;
+
 /**
  * The service's answer. `keys` identifies its rows in order; an unchanged row always has the same key. `isBeyond` means
  * that a row is dated more than a day outside the requested window, so the service ignores one of the dates, whatever
  * its zone and bounds.
  */
 export type PageAnswer =
-  | { readonly kind: 'page'; readonly keys: readonly string[]; readonly isBeyond?: boolean }
+  | { readonly kind: 'page'; readonly keys: readonly RowKey[]; readonly isBeyond?: boolean }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'refused' };
 
@@ -66,10 +69,10 @@ export function failWith(failure: PagingFailure): PagingEnd {
 }
 
 /** Keys of the rows of an answer; none when the answer is not a page. */
-export function keysOf(answer: PageAnswer): readonly string[] {
+export function keysOf(answer: PageAnswer): readonly RowKey[] {
   return answer.kind === 'page' ? answer.keys : [];
 }
 
-export function areSame(left: readonly string[], right: readonly string[]): boolean {
+export function areSame(left: readonly RowKey[], right: readonly RowKey[]): boolean {
   return left.length === right.length && left.every((key, index) => key === right[index]);
 }

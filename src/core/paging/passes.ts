@@ -18,6 +18,7 @@ import {
   type Paging,
   type PagingEnd,
   type PagingFailure,
+  type RowKey,
 } from './page.ts';
 
 const mostPasses = 4;
@@ -26,7 +27,7 @@ export interface PassOptions {
   readonly limit: PageLimit;
   readonly maxPages: number;
   /** Rows of the only page that came before; they count as a pass. */
-  readonly before?: readonly string[] | undefined;
+  readonly before?: readonly RowKey[] | undefined;
   /** Rows on a full page, when known: one page with fewer rows needs no second pass. */
   readonly fullPage?: number | undefined;
 }
@@ -34,11 +35,11 @@ export interface PassOptions {
 export type PassesEnd =
   | PagingEnd
   /** Pages 0 to 3 are all the same page, with these rows: the service may ignore `page`. */
-  | { readonly kind: 'same-page'; readonly keys: readonly string[] };
+  | { readonly kind: 'same-page'; readonly keys: readonly RowKey[] };
 
 type PassEnd =
-  | { readonly kind: 'rows'; readonly keys: readonly string[]; readonly pages: number }
-  | { readonly kind: 'same-page'; readonly keys: readonly string[] }
+  | { readonly kind: 'rows'; readonly keys: readonly RowKey[]; readonly pages: number }
+  | { readonly kind: 'same-page'; readonly keys: readonly RowKey[] }
   | { readonly kind: 'fail'; readonly failure: PagingFailure };
 
 export function* readInPasses(options: PassOptions): Paging<PassesEnd> {
@@ -83,7 +84,7 @@ function* readPass({ limit, maxPages }: PassOptions, again: number): Paging<Pass
   return fail('without-end');
 }
 
-function rows(seen: ReadonlySet<string>, pages: number): PassEnd {
+function rows(seen: ReadonlySet<RowKey>, pages: number): PassEnd {
   return { kind: 'rows', keys: [...seen], pages };
 }
 

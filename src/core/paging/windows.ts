@@ -4,7 +4,7 @@
  * changes. All requests are for page 0, which has rows whenever this rule is used: should rows that move have made a
  * service look as if it ignored `page`, each answer still begins with the first row of its window.
  */
-import { endOf, failWith, keysOf, type PageLimit, type Paging, type PagingEnd } from './page.ts';
+import { endOf, failWith, keysOf, type PageLimit, type Paging, type PagingEnd, type RowKey } from './page.ts';
 import { askedWindow, DAY_MS, halvesOf, type Window } from '../time/window.ts';
 
 /**
@@ -18,11 +18,11 @@ export interface WholeAnswer {
   readonly window: Window;
   readonly limit: PageLimit;
   /** Rows of the answer for the whole window. */
-  readonly keys: readonly string[];
+  readonly keys: readonly RowKey[];
 }
 
 /** Whether the service may have more rows than these. */
-export function mayBeCut(keys: readonly string[]): boolean {
+export function mayBeCut(keys: readonly RowKey[]): boolean {
   return keys.length >= leastCut;
 }
 
@@ -56,7 +56,7 @@ export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<Pag
 
 interface Half {
   readonly window: Window;
-  readonly keys: readonly string[];
+  readonly keys: readonly RowKey[];
   readonly isBeyond: boolean;
 }
 
