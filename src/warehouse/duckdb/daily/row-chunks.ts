@@ -46,6 +46,12 @@ export interface Slice<Window extends WindowBatch> extends NumberedWindow<Window
   readonly count: number;
 }
 
+/**
+ * Chunks that are appended between two turns of the event loop, in about 20 ms. In each turn a page may be read, and the rows
+ * of a batch come before those that are to follow them: a turn for each chunk made an export 5 % slower.
+ */
+const chunksPerTurn = 8;
+
 /** Appends the rows of windows to a table of the transaction, in their order. */
 export async function appendWindows<Window extends WindowBatch>(
   connection: DuckDBConnection,
@@ -55,15 +61,15 @@ export async function appendWindows<Window extends WindowBatch>(
   await withAppender(connection, table, async (appender) => {
     const types = Array.from({ length: appender.columnCount }, (_, index) => appender.columnType(index));
     const chunk = new RowChunk(new ColumnChunk(types), table);
-    let filled = 0;
+    let [filled, chunks] = [0, 0];
     for (const slice of slicesOf(windows)) {
       chunk.copy(slice, filled);
       filled += slice.count;
       if (filled < rowsPerChunk) continue;
       chunk.rows.appendTo(appender, filled);
       filled = 0;
-      // Pages that have come meanwhile are read.
-      await nextTurn();
+      chunks += 1;
+      if (chunks % chunksPerTurn === 0) await nextTurn();
     }
     if (filled > 0) chunk.rows.appendTo(appender, filled);
   });
