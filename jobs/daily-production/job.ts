@@ -11,6 +11,7 @@ import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { ReadingPlaces } from './reading-places.ts';
 import { readWindow } from './read-window.ts';
+import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { RowBudget, type RowReservation } from './row-budget.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { dailyProductionParamsSchema, type DailyProductionParams, type DailyProductionSettings } from './settings.ts';
@@ -22,6 +23,7 @@ export const gapsJobName = dailyProductionGaps.name;
 /** Two jobs, for the windows that are due and for the gaps. They share one row budget, and the places of readings. */
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
+  const blocks = new RowBlocks(() => budget.freeRows);
   const places = new ReadingPlaces(readersOf(settings));
   const profilesByRun = new ProfilesInUse();
   let chunks = 0;
@@ -32,7 +34,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     readsUpToRequest: ({ toMs }) => toMs === undefined,
     takesTargets: true,
     work: (chunk, context) => {
-      const own = { ...context, settings, budget, places, chunkNo: (chunks += 1) };
+      const own = { ...context, settings, budget, blocks, places, chunkNo: (chunks += 1) };
       return profilesByRun.during(chunk.runId, context, (profiles) => workWindows({ ...own, profiles }, chunk));
     },
   } satisfies Partial<Job<DailyProductionParams>>;
@@ -89,6 +91,7 @@ async function workWindows(
 interface ExportContext extends JobContext {
   readonly settings: DailyProductionSettings;
   readonly budget: RowBudget;
+  readonly blocks: RowBlocks;
   readonly places: ReadingPlaces;
   /** Of the chunks of the run. */
   readonly profiles: ProfileInUse;
@@ -118,15 +121,14 @@ async function readWindows(
     room: budget,
     read: (unit) => places.during(reader, () => readHeld(unit, chunk, context)),
     async commit(windows) {
+      const batches = windows.map(({ batch }) => batch);
       try {
-        await commitWindows(
-          windows.map(({ batch }) => batch),
-          chunk,
-          context,
-        );
+        await commitWindows(batches, chunk, context);
       } finally {
         for (const { reservation } of windows) reservation.release();
       }
+      // Not after an error: something may still read them.
+      for (const { rows } of batches) context.blocks.release(rows);
     },
   });
 }

@@ -1,4 +1,5 @@
 /** Reads one window of one well to its end, and judges how fresh the well is after it. */
+import type { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { TransientError } from '../../src/core/base/errors.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
 import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/freshness.ts';
@@ -18,6 +19,8 @@ import type { DailyProductionParams, DailyProductionSettings } from './settings.
 interface ReadingContext extends JobContext {
   readonly profiles: ProfileInUse;
   readonly reservation: RowReservation;
+  /** Where the rows take their room. */
+  readonly blocks: RowBlocks;
   /** Requests of an unverified read of the window that the warehouse gave back: this one is verified. */
   readonly givenBack?: number | undefined;
   /** Called right before each request of the window is sent. */
@@ -39,7 +42,7 @@ export async function readWindow(
   spec: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal, read }: Pick<ChunkOfWork<DailyProductionParams>, 'params' | 'signal' | 'read'>,
-  { service, profiles, reservation, givenBack, onAttempt }: ReadingContext,
+  { service, profiles, reservation, blocks, givenBack, onAttempt }: ReadingContext,
 ): Promise<WindowBatch> {
   const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
   const window = { fromMs, toMs };
@@ -53,7 +56,7 @@ export async function readWindow(
   const daysBefore = reach === 'last-day' ? daysToKnowPageBy : undefined;
   const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);
   const word = givenBack === undefined ? wordFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
-  const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, maxRows, onRows };
+  const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, maxRows, blocks, onRows };
   const readOnce = (how: { readonly word?: ProfileWord | undefined }): Promise<WindowReading> =>
     service.readDailyProduction({ ...request, ...how }, { signal, onAttempt }).catch(async (error: unknown) => {
       if (isUnprovenEnd(error)) await profiles.doubt({ uwi, timeZone }, profile, signal);

@@ -37,7 +37,7 @@ export function createDailyProductionReader(
 
   return async (request, options = {}) => {
     const { uwi, window, timeZone, pageLimit, profile } = request;
-    const counter = new RecordCounter(window, productionCalendar(timeZone), secrets);
+    const counter = new RecordCounter(window, productionCalendar(timeZone), secrets, request.blocks);
     const answers = new AnswerCount();
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);

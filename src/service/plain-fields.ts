@@ -1,5 +1,5 @@
 /** The members of a plain record, found by the bytes of their names. */
-import { positionsOf } from '../core/daily/row-columns.ts';
+import { positionsOf } from '../core/daily/row-block.ts';
 import { measureFields, type FieldKind } from '../core/daily/row.ts';
 
 export interface PlainField {

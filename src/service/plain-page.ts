@@ -4,7 +4,8 @@
  * property tests compare them. For anything else it ends at the first byte that is not plain, and the page is parsed.
  */
 import { mostTextChars } from '../core/daily/record-check.ts';
-import type { RowBlock, RowColumnsBuilder } from '../core/daily/row-columns.ts';
+import type { RowBlock } from '../core/daily/row-block.ts';
+import type { RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { readXidBytes, xidBytes, xidChars } from '../core/daily/xid.ts';
 import { instantOfDateTime, instantOfUtcBytes, type ProductionCalendar } from '../core/time/production-day.ts';
 import { readNumber } from './json-number.ts';

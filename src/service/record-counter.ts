@@ -7,6 +7,7 @@ import { readXid, xidBytes } from '../core/daily/xid.ts';
 import type { PageAnswer, RowKey } from '../core/paging/page.ts';
 import { readPlainPage } from './plain-page.ts';
 import { RecordNumbers } from './record-numbers.ts';
+import type { RowBlocks } from '../core/daily/row-block.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { measureFields, type QuarantinedRecord } from '../core/daily/row.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
@@ -43,7 +44,7 @@ export class RecordCounter {
   readonly #numbers = new RecordNumbers();
   /** One place for each record, by its number, on whatever pages it came; the last arrival wins. */
   readonly #places: Place[] = [];
-  readonly #rows = new RowColumnsBuilder();
+  readonly #rows: RowColumnsBuilder;
   /** Names of the extra fields of rows, by their place. */
   readonly #extraFields = new Map<number, readonly string[]>();
   #lastNames: readonly string[] = [];
@@ -54,11 +55,15 @@ export class RecordCounter {
   /** The xid of the record that is added. */
   readonly #xid = new Uint8Array(xidBytes);
 
-  /** `secrets`: what no notice may show, not even as the name of a field. */
-  constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets) {
+  /**
+   * `secrets`: what no notice may show, not even as the name of a field. `blocks`: where the rows take their room, and to
+   * which they may be released.
+   */
+  constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets, blocks?: RowBlocks) {
     this.#window = window;
     this.#secrets = secrets;
     this.#calendar = calendar;
+    this.#rows = new RowColumnsBuilder(blocks);
   }
 
   /** Records in memory. */

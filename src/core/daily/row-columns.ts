@@ -3,6 +3,7 @@
  * bytes a row (G8).
  */
 import { measureFields, type DailyProductionRow, type FieldKind, type Measure } from './row.ts';
+import { positionsOf, type RowBlock, RowBlocks } from './row-block.ts';
 import { readXid, xidBytes } from './xid.ts';
 
 /** One byte a row, 1 for null; undefined for a column without nulls. */
@@ -30,101 +31,37 @@ export interface RowColumns {
   readonly extras: ReadonlyMap<number, string>;
 }
 
-/** Positions of the measure fields of each kind, in their order. */
-export const positionsOf: Readonly<Record<FieldKind, readonly number[]>> = {
-  double: positionsOfKind('double'),
-  int32: positionsOfKind('int32'),
-  boolean: positionsOfKind('boolean'),
-  string: positionsOfKind('string'),
-};
-
-function positionsOfKind(kind: FieldKind): readonly number[] {
-  return measureFields.flatMap((field, position) => (field.kind === kind ? [position] : []));
-}
-
-type Texts = Array<string | null>;
-
-/**
- * Room for `capacity` rows. The columns of one kind share an array, so that a window of few rows costs few of them: the
- * value of a row in the n-th column of its kind is at `n * capacity + row`.
- */
-export class RowBlock {
-  readonly capacity: number;
-  readonly xids: Uint8Array;
-  readonly instantsMs: Float64Array;
-  readonly days: Int32Array;
-  readonly doubles: Float64Array;
-  readonly int32s: Int32Array;
-  readonly booleans: Uint8Array;
-  /** They have no capacity of their own: a larger block takes them over. */
-  readonly texts: readonly Texts[];
-  /** 1 for null, at `position of the measure field * capacity + row`. */
-  readonly nulls: Uint8Array;
-  /** 1 for a row in which an absent required number took its documented default. */
-  readonly defaulted: Uint8Array;
-
-  constructor(capacity: number, texts: readonly Texts[] = positionsOf.string.map(() => [])) {
-    this.capacity = capacity;
-    this.xids = new Uint8Array(capacity * xidBytes);
-    this.instantsMs = new Float64Array(capacity);
-    this.days = new Int32Array(capacity);
-    this.doubles = new Float64Array(capacity * positionsOf.double.length);
-    this.int32s = new Int32Array(capacity * positionsOf.int32.length);
-    this.booleans = new Uint8Array(capacity * positionsOf.boolean.length);
-    this.texts = texts;
-    this.nulls = new Uint8Array(capacity * measureFields.length);
-    this.defaulted = new Uint8Array(capacity);
-  }
-
-  /** The first `rows` rows in a block of another capacity. This block is not to be used any more. */
-  resized(capacity: number, rows: number): RowBlock {
-    const block = new RowBlock(capacity, this.texts);
-    block.xids.set(this.xids.subarray(0, rows * xidBytes));
-    for (const name of ['instantsMs', 'days', 'defaulted', 'doubles', 'int32s', 'booleans', 'nulls'] as const) {
-      for (let from = 0, to = 0; from < this[name].length; from += this.capacity, to += capacity) {
-        block[name].set(this[name].subarray(from, from + rows), to);
-      }
-    }
-    return block;
-  }
-
-  /** Writes the row of one place to another place as well. */
-  copyRow(from: number, to: number): void {
-    this.moveRows(from, to, 1);
-  }
-
-  /** Writes `count` rows from one place on to the places from another on. */
-  moveRows(from: number, to: number, count: number): void {
-    if (from === to) return;
-    this.xids.copyWithin(to * xidBytes, from * xidBytes, (from + count) * xidBytes);
-    for (const name of ['instantsMs', 'days', 'defaulted', 'doubles', 'int32s', 'booleans', 'nulls'] as const) {
-      const values = this[name];
-      for (let at = 0; at < values.length; at += this.capacity)
-        values.copyWithin(at + to, at + from, at + from + count);
-    }
-    for (const texts of this.texts) {
-      for (let row = 0; row < count; row += 1) texts[to + row] = texts[from + row] ?? null;
-    }
-  }
-}
-
 const leastCapacity = 8;
 /** More room than this for each row that came is given back. */
 const mostRoom = 1.15;
 
 /** Collects the rows of a read while its pages arrive. A row is known by its place, which it keeps. */
 export class RowColumnsBuilder {
-  #block = new RowBlock(leastCapacity);
+  readonly #blocks: RowBlocks;
+  #block: RowBlock;
   #length = 0;
   readonly #extras = new Map<number, string>();
   readonly #dropped = new Set<number>();
 
+  constructor(blocks = new RowBlocks()) {
+    this.#blocks = blocks;
+    this.#block = blocks.take(leastCapacity);
+  }
+
   /** Makes room for `rows` rows behind the last, so that the arrays of a page grow once. What is written there stays. */
   reserve(rows: number): void {
     const needed = this.#length + rows;
-    if (needed <= this.#block.capacity) return;
-    const capacity = this.#length === 0 ? needed : Math.max(needed, this.#block.capacity * 2);
-    this.#block = this.#block.resized(capacity, this.#block.capacity);
+    const { capacity } = this.#block;
+    if (needed <= capacity) return;
+    this.#move(this.#length === 0 ? needed : Math.max(needed, capacity * 2), capacity);
+  }
+
+  /** Moves the first `count` rows to a block for `capacity` of them. */
+  #move(capacity: number, count: number): void {
+    const before = this.#block;
+    this.#block = this.#blocks.take(capacity);
+    this.#block.takeOver(before, count);
+    this.#blocks.giveBack(before);
   }
 
   /** Where the rows are written; replaced when it grows. */
@@ -174,13 +111,20 @@ export class RowColumnsBuilder {
     return count;
   }
 
-  /** The rows that were put and not dropped. Nothing may be put after it. */
+  /**
+   * The rows that were put and not dropped. Nothing may be put after it. They may be released to the blocks that the
+   * builder was given.
+   */
   rows(): RowColumns {
     const isRoomy = this.#block.capacity > this.#length * mostRoom;
-    if (isRoomy) this.#block = this.#block.resized(this.#length, this.#length);
+    if (isRoomy) this.#move(this.#length, this.#length);
     for (const texts of this.#block.texts) texts.length = Math.min(texts.length, this.#length);
     const rows = columnsOf(this.#block, this.#length, this.#extras);
-    return this.#dropped.size === 0 ? rows : rowsWhere(rows, (row) => !this.#dropped.has(row));
+    this.#blocks.note(rows, this.#block);
+    if (this.#dropped.size === 0) return rows;
+    const kept = rowsWhere(rows, (row) => !this.#dropped.has(row));
+    this.#blocks.release(rows);
+    return kept;
   }
 }
 

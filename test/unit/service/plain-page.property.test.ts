@@ -7,6 +7,7 @@ import { readNumber } from '../../../src/service/json-number.ts';
 import { RecordCounter } from '../../../src/service/record-counter.ts';
 import { recordPage } from '../../../src/service/record-page.ts';
 import { someRecordText } from '../../support/raw-records.ts';
+import { usedBlocks } from '../../support/used-blocks.ts';
 import { xidOf } from '../../support/warehouse-batches.ts';
 
 const window = { fromMs: Date.parse('2024-01-03T00:00:00Z'), toMs: Date.parse('2024-01-06T00:00:00Z') };
@@ -20,7 +21,7 @@ function bytesOf(text: string): Buffer {
 
 /** What a read of the pages gives, with the scan or without; the fault of the first page that is none. */
 function readOf(pages: readonly Page[], within: typeof window, timeZone: string, isScanned: boolean) {
-  const counter = new RecordCounter(within, productionCalendar(timeZone), new Secrets());
+  const counter = new RecordCounter(within, productionCalendar(timeZone), new Secrets(), usedBlocks());
   const answers: unknown[] = [];
   let plainPages = 0;
   for (const { bytes, again } of pages) {

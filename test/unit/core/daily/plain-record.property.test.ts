@@ -8,6 +8,7 @@ import { dayText } from '../../../../src/core/time/day-number.ts';
 import { productionCalendar } from '../../../../src/core/time/production-day.ts';
 import { rowsOf } from '../../../support/daily-rows.ts';
 import { someRecordText } from '../../../support/raw-records.ts';
+import { usedBlocks } from '../../../support/used-blocks.ts';
 
 const someZone = fc.constantFrom('UTC', 'Europe/Oslo', 'America/St_Johns', 'Pacific/Apia');
 const noText: RecordText = { whole: () => '', digest: () => '', member: () => 'null' };
@@ -17,7 +18,7 @@ const good = { xid, date };
 /** What the quick check makes of a record, written over another row at the same place. */
 function byQuickCheck(raw: unknown, timeZone: string, former: unknown) {
   const calendar = productionCalendar(timeZone);
-  const builder = new RowColumnsBuilder();
+  const builder = new RowColumnsBuilder(usedBlocks());
   const place = builder.next;
   if (writePlainRecord(former, calendar, builder.block, place) !== undefined) builder.put(place);
   const instantMs = writePlainRecord(raw, calendar, builder.block, place);
