@@ -88,6 +88,8 @@ class PlainRecordReader {
   #record = 0;
   /** The last record that had each field. */
   readonly #seen = new Int32Array(plainFields.length);
+  /** The text that was read last, by the number of the field among those of text. */
+  readonly #textsBefore: string[] = [];
   /** The field that last followed each; the last entry is that of the first field. */
   readonly #following = [...plainFields.slice(1), undefined, plainFields[0]];
 
@@ -198,9 +200,18 @@ class PlainRecordReader {
     }
     const end = textEnd(this.#bytes, at, mostTextChars);
     if (end === notPlain) return notPlain;
-    texts[this.#place] = this.#bytes.toString('latin1', at + 1, end - 1);
+    texts[this.#place] = this.#textBetween(field, at + 1, end - 1);
     block.nulls[field.position * block.capacity + this.#place] = 0;
     return end;
+  }
+
+  /** The text of the record before, where it is the same, as a code often is: making one takes longer than comparing it. */
+  #textBetween({ n }: PlainField, from: number, end: number): string {
+    const before = this.#textsBefore[n];
+    if (before !== undefined && isText(this.#bytes, from, end, before)) return before;
+    const text = this.#bytes.toString('latin1', from, end);
+    this.#textsBefore[n] = text;
+    return text;
   }
 
   #null(field: PlainField, at: number, block: RowBlock): number {
@@ -242,6 +253,15 @@ class PlainRecordReader {
     }
     return true;
   }
+}
+
+/** Whether the bytes from `from` to `end` are a text in ASCII. */
+function isText(bytes: Buffer, from: number, end: number, text: string): boolean {
+  if (end - from !== text.length) return false;
+  for (let place = 0; place < text.length; place += 1) {
+    if (bytes[from + place] !== text.charCodeAt(place)) return false;
+  }
+  return true;
 }
 
 /** The position behind the text of at most `mostChars` printable characters that begins at `start`, or `notPlain`. */

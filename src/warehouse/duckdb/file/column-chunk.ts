@@ -58,7 +58,9 @@ export class ChunkColumn {
     this.setText(row, text);
     const written = bindings.vector_get_data(this.#vector, (row + 1) * textBytes).subarray(row * textBytes);
     const repeated = new Uint8Array(count * textBytes);
-    for (let index = 0; index < count; index += 1) repeated.set(written, index * textBytes);
+    repeated.set(written.subarray(0, textBytes));
+    // What is filled is doubled.
+    for (let filled = textBytes; filled < repeated.length; filled *= 2) repeated.copyWithin(filled, 0, filled);
     this.copy(repeated, 0, count, row, textBytes);
   }
 
