@@ -11,9 +11,9 @@ import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { ReadingPlaces } from './reading-places.ts';
 import { readWindow } from './read-window.ts';
-import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { RowBudget, type RowReservation } from './row-budget.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
+import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { dailyProductionParamsSchema, type DailyProductionParams, type DailyProductionSettings } from './settings.ts';
 import { expectedRows, planGaps, planWindows, windowSpecSchema } from './plan.ts';
 
@@ -127,7 +127,7 @@ async function readWindows(
       } finally {
         for (const { reservation } of windows) reservation.release();
       }
-      // Not after an error: something may still read them.
+      // Not after an error: a COPY that broke off may still read some.
       for (const { rows } of batches) context.blocks.release(rows);
     },
   });

@@ -19,7 +19,7 @@ import type { DailyProductionParams, DailyProductionSettings } from './settings.
 interface ReadingContext extends JobContext {
   readonly profiles: ProfileInUse;
   readonly reservation: RowReservation;
-  /** Where the rows take their room. */
+  /** Where the rows take their room. Those of a read that failed, or did not count, are left to the collector. */
   readonly blocks: RowBlocks;
   /** Requests of an unverified read of the window that the warehouse gave back: this one is verified. */
   readonly givenBack?: number | undefined;

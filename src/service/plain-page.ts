@@ -205,7 +205,7 @@ class PlainRecordReader {
     return end;
   }
 
-  /** The text of the record before, where it is the same, as a code often is: making one takes longer than comparing it. */
+  /** Returns the last text of the field again if it is the same: codes repeat, and comparing is quicker than making one. */
   #textBetween({ n }: PlainField, from: number, end: number): string {
     const before = this.#textsBefore[n];
     if (before !== undefined && isText(this.#bytes, from, end, before)) return before;

@@ -77,8 +77,8 @@ export class RecordCounter {
   }
 
   /**
-   * Adds the page that answers the request for the window `requested`. Up to `again` repeated records were requested again on purpose
-   * and do not count as read. Returns a key for each record, with its date when that has changed.
+   * Adds the page that answers the request for the window `requested`. Up to `again` repeated records were requested again
+   * on purpose and do not count as read. Returns a key for each record, with its date when that has changed.
    */
   add(page: RecordPage, requested: Window, again: number): PageKeys {
     const countBefore = this.#places.length;
@@ -126,13 +126,17 @@ export class RecordCounter {
     return { keys, isBeyond };
   }
 
-  /** Rows at the start of a page, of `count` rows from the place `first` on, that take no new place. */
+  /**
+   * Rows at the start of a page, of `count` rows from the place `first` on, that take no new place: they stay in the place that
+   * they have, or lie outside the window and had none.
+   */
   #countWithoutPlace(first: number, count: number): number {
     const { xids, instantsMs } = this.#rows.block;
     for (let index = 0; index < count; index += 1) {
       const number = this.#numbers.knownXid(xids, (first + index) * xidBytes);
       const hasPlace = number !== undefined && typeof this.#places[number] === 'number';
-      if (!hasPlace && isInside(this.#window, instantsMs[first + index] ?? 0)) return index;
+      // One that leaves its place is none of them: the same record may come back into the window further on.
+      if (hasPlace !== isInside(this.#window, instantsMs[first + index] ?? 0)) return index;
     }
     return count;
   }

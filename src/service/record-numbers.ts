@@ -9,11 +9,11 @@ const leastRecords = 4;
 const slotsPerRecord = 2;
 const unused = -1;
 
-/** Differs by process, so that no service can choose xids that all fall into one slot. */
+/** Differs by process: a service cannot foresee the slots of its xids, though some share one under any seed. */
 const seed = Math.trunc(Math.random() * 2 ** 32);
 
 export class RecordNumbers {
-  /** The xid of each number, as words; 0 for one of a text. */
+  /** The xid of each number, as four words; zeros where the key is a text. */
   #xids = new Int32Array(leastRecords * wordsPerXid);
   /** Open addressing: the number of the xid that fell there, or `unused`. At most half are used. */
   #slots = new Int32Array(leastRecords * slotsPerRecord).fill(unused);

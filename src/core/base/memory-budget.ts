@@ -44,7 +44,10 @@ const shares = { heap: 0.42, bodies: 0.137, youngGeneration: 0.165, rows: 0.26 }
 /** All bodies that are received at a time, in lengths of the longest. */
 const bodiesToOne = 5 / 3;
 
-/** 340 in the columns of a read (core/daily/row-columns.ts), and those that a page has room for and does not fill. */
+/**
+ * 340 in the columns of a read, and an eighth more that its block may have room for (core/daily/row-block.ts). What a read needs
+ * beside them, 24 to 64 for the number of each record, lasts until its end alone.
+ */
 const bytesPerRow = 400;
 
 /** Of the rows in memory; the rest is for what is read while a batch is committed. */

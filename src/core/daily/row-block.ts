@@ -65,7 +65,7 @@ export class RowBlock {
         this[name].set(values.subarray(from, from + count), to);
       }
     }
-    [this.texts, other.texts] = [other.texts, noTexts()];
+    [this.texts, other.texts] = [other.texts, this.texts];
   }
 
   /** Writes the row of one place to another place as well. */
@@ -88,7 +88,7 @@ export class RowBlock {
   }
 }
 
-/** Blocks that windows take and give back. */
+/** The blocks of all windows of a process, used and unused. */
 export class RowBlocks {
   readonly #mostSpareRows: () => number;
   /** By their capacity. */
@@ -96,7 +96,10 @@ export class RowBlocks {
   #spareRows = 0;
   readonly #blocksOfRows = new WeakMap<object, RowBlock>();
 
-  /** `mostSpareRows`: rows that the blocks which nobody has may have room for (G8); by default none is kept. */
+  /**
+   * `mostSpareRows`: rows that unused blocks may have room for (G8), asked for when a block is taken or given back. By default
+   * none is kept.
+   */
   constructor(mostSpareRows: () => number = () => 0) {
     this.#mostSpareRows = mostSpareRows;
   }
@@ -105,12 +108,9 @@ export class RowBlocks {
   take(rows: number): RowBlock {
     const capacity = capacityFor(rows);
     const block = this.#spare.get(capacity)?.pop();
-    if (block === undefined) {
-      this.#limitSpare(0);
-      return new RowBlock(capacity);
-    }
-    this.#spareRows -= capacity;
-    return block;
+    if (block !== undefined) this.#spareRows -= capacity;
+    this.#limitSpare(0);
+    return block ?? new RowBlock(capacity);
   }
 
   /** No part of the block may be read any more. */
@@ -118,7 +118,7 @@ export class RowBlocks {
     const { capacity } = block;
     this.#limitSpare(capacity);
     if (this.#spareRows + capacity > this.#mostSpareRows()) return;
-    // Else it would keep the texts of its rows.
+    // An unused block holds no texts.
     block.texts = noTexts();
     const spare = this.#spare.get(capacity);
     if (spare === undefined) this.#spare.set(capacity, [block]);
@@ -139,11 +139,12 @@ export class RowBlocks {
     this.giveBack(block);
   }
 
-  /** Drops the spare blocks where there are too many for `rows` more: those of other windows are of other lengths. */
+  /** Drops unused blocks until there is room for `rows` more. */
   #limitSpare(rows: number): void {
-    if (this.#spareRows + rows <= this.#mostSpareRows()) return;
-    this.#spare.clear();
-    this.#spareRows = 0;
+    const mostRows = this.#mostSpareRows() - rows;
+    for (const [capacity, blocks] of this.#spare) {
+      while (this.#spareRows > mostRows && blocks.pop() !== undefined) this.#spareRows -= capacity;
+    }
   }
 }
 

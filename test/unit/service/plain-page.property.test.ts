@@ -134,6 +134,32 @@ describe('the scan of a page', () => {
     expect(plain).toBeGreaterThan(50);
   });
 
+  it('G2: ends as parsing does, on a record that leaves the window and comes back on one page', () => {
+    const dated = (xid: number, day: number): string => `{"xid":"${xidOf(xid)}","date":"2024-01-0${day}T00:00:00Z"}`;
+    const pages = [[dated(1, 3)], [dated(1, 2), dated(1, 4), dated(2, 5), dated(3, 3), dated(4, 3)]];
+    expect(
+      expectSame(
+        pages.map((records) => ({ bytes: bytesOf(pageText(records)), again: 0 })),
+        window,
+      ),
+    ).toBe(2);
+  });
+
+  it('G2: ends as parsing does, on pages of few records that move, leave the window and come back', () => {
+    const someRecord = fc.record({ xid: fc.nat(5).map(xidOf), day: fc.integer({ min: 1, max: 8 }) });
+    const somePages = fc.array(fc.array(someRecord, { maxLength: 9 }), { minLength: 1, maxLength: 4 });
+    const property = fc.property(somePages, fc.nat(3), (pages, again) => {
+      const texts = pages.map((records) =>
+        records.map(({ xid, day }) => `{"xid":"${xid}","date":"2024-01-0${day}T00:00:00Z"}`),
+      );
+      expectSame(
+        texts.map((records) => ({ bytes: bytesOf(pageText(records)), again })),
+        window,
+      );
+    });
+    fc.assert(property, { numRuns: 2_000 });
+  });
+
   it('G2: ends as parsing does, on records with faults of every kind', () => {
     let plain = 0;
     const property = fc.property(fc.array(someRecordText, { maxLength: 3 }), someZone, (records, timeZone) => {

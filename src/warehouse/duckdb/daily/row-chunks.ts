@@ -47,8 +47,8 @@ export interface Slice<Window extends WindowBatch> extends NumberedWindow<Window
 }
 
 /**
- * Chunks that are appended between two turns of the event loop, in about 20 ms. In each turn a page may be read, and the rows
- * of a batch come before those that are to follow them: a turn for each chunk made an export 5 % slower.
+ * Chunks that are appended between two turns of the event loop, in about 20 ms. A turn may read a page, and the batch keeps its
+ * rows until it is written: a turn after each chunk made an export 5 % slower.
  */
 const chunksPerTurn = 8;
 

@@ -54,6 +54,13 @@ describe('the blocks of rows', () => {
     blocks.giveBack(third);
     expect(blocks.take(1_024)).toBe(third);
     expect([first, second]).not.toContain(blocks.take(1_024));
+
+    mostSpareRows = 3_072;
+    for (const block of [first, second, third]) blocks.giveBack(block);
+    mostSpareRows = 1_024;
+    // One is taken, one is left, and one is dropped.
+    const left = [blocks.take(1_024), blocks.take(1_024), blocks.take(1_024)];
+    expect(left.filter((block) => [first, second, third].includes(block))).toHaveLength(2);
   });
 
   it('release the rows of a builder, and none that were copied', () => {
