@@ -77,8 +77,8 @@ const compared = (windows: readonly WellWindow[]): string => `
 
 /** (uwi, xid) stays unique: a fresh row whose xid stands elsewhere in its well is that row, moved in time. */
 const moved = (windows: readonly WellWindow[]): string => `
-  UPDATE compared AS c SET row_id = d.row_id, stored_day = d.production_day, change = 'updated'
-  FROM (SELECT rowid AS row_id, well_id, xid, production_day FROM internal.daily_production d WHERE ${isOfWells(windows)}) d
+  UPDATE compared AS c SET row_id = d.row_id, stored_day = d.production_day, stored_at = d.date, change = 'updated'
+  FROM (SELECT rowid AS row_id, well_id, xid, production_day, date FROM internal.daily_production d WHERE ${isOfWells(windows)}) d
   WHERE c.change = 'fresh' AND c.well_id = d.well_id AND c.xid = d.xid`;
 
 const quarantinedRelation = relationOf('$1', { window_no: 'INTEGER', xid: 'VARCHAR', production_day: 'DATE' });

@@ -9,6 +9,7 @@ import { instant, jsonText, readRows, runStatement } from '../file/sql.ts';
 import { dayOfNumber } from '../../sql/session.ts';
 import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
 import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
+import { isBetweenInstants } from './bounds.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 import { insertDirect, isInOrder, partWindows } from './direct-rows.ts';
 
@@ -17,24 +18,28 @@ const heldRows = `UPDATE compared SET change = 'kept'
 
 const ended = `('updated', 'replaced', 'removed')`;
 
-const history = (windows: readonly WellWindow[]): string => `
+const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",
+    epoch_ms(max(stored_at))::DOUBLE AS "lastMs"
+  FROM compared WHERE change IN ${ended}`;
+
+const history = (isAmongChanged: string): string => `
   INSERT INTO daily_production_history
       (${named(rowColumns)}, change, run_id, noticed_at, known_from, known_run_id, next_xid)
     SELECT ${named(rowColumns, 'd')}, c.change, $1, ${instant('$2')}, d.changed_at, d.changed_run_id,
       CASE WHEN c.change <> 'removed' THEN r.xid END
     FROM internal.daily_production d JOIN compared c ON d.rowid = c.row_id LEFT JOIN staged_row r ON r.rowid = c.reading_id
-    WHERE c.change IN ${ended} AND ${isOfWells(windows)} ORDER BY d.uwi, d.date`;
+    WHERE c.change IN ${ended} AND ${isAmongChanged} ORDER BY d.uwi, d.date`;
 
 const removal = (windows: readonly WellWindow[]): string => `
   DELETE FROM internal.daily_production d
   WHERE ${isInWindows(windows)} AND rowid IN (SELECT row_id FROM compared WHERE change = 'removed')`;
 
 /** In place, which keeps the row order that queries by well and day rely on. */
-const update = (windows: readonly WellWindow[]): string => `
+const update = (isAmongChanged: string): string => `
   UPDATE internal.daily_production AS d SET xid = r.xid, ${valueColumns.map(({ name }) => `${name} = r.${name}`).join(', ')},
     changed_run_id = $1, changed_at = ${instant('$2')}
   FROM staged_row r JOIN compared c ON r.rowid = c.reading_id
-  WHERE c.change IN ('updated', 'replaced') AND d.rowid = c.row_id AND ${isOfWells(windows)}`;
+  WHERE c.change IN ('updated', 'replaced') AND d.rowid = c.row_id AND ${isAmongChanged}`;
 
 const insertion = (which: string, order: string): string => `
   INSERT INTO internal.daily_production
@@ -68,9 +73,12 @@ export async function replaceWindows(
     sumOf(windows, 'removed'),
     sumOf(windows, 'inserted'),
   ];
-  if (updated + removed > 0) await runStatement(connection, history(known), noticed);
-  if (removed > 0) await connection.run(removal(known));
-  if (updated > 0) await runStatement(connection, update(known), noticed);
+  if (updated + removed > 0) {
+    const isAmongChanged = await changedBounds(connection, known);
+    await runStatement(connection, history(isAmongChanged), noticed);
+    if (removed > 0) await connection.run(removal(known));
+    if (updated > 0) await runStatement(connection, update(isAmongChanged), noticed);
+  }
   const { direct, staged } = partWindows(windows);
   await insertDirect(connection, direct, { runId, atMs });
   const others = staged.map(({ window }) => window);
@@ -79,6 +87,16 @@ export async function replaceWindows(
   const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;
   const months = monthsOf(windows.filter(({ isNew }) => isNew));
   await runStatement(connection, touchedMonths(days), [BigInt(atMs), jsonText(months)]);
+}
+
+/**
+ * SQL of a condition on `internal.daily_production d` that holds for all stored rows that change. The engine skips the row
+ * groups without such a row: those of the wells go back over years.
+ */
+async function changedBounds(connection: DuckDBConnection, windows: readonly WellWindow[]): Promise<string> {
+  const [range] = await readRows<Record<'firstMs' | 'lastMs', number>>(connection, changedRange);
+  if (range === undefined) throw new Error('a query of two aggregates returned no row');
+  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', range.firstMs, range.lastMs + 1)}`;
 }
 
 /**
