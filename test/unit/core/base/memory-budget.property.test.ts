@@ -38,8 +38,8 @@ test('G8: more memory makes no part of the budget smaller', () => {
 
 test('G8: every part of the least budget is enough to work with', () => {
   expect(memoryBudget(leastMemoryMb)).toEqual({
-    heapMb: 84,
-    semiSpaceMb: 8,
+    heapMb: 100,
+    semiSpaceMb: 4,
     engineMb: 64,
     rowsInMemory: 136_314,
     bodyBytes: 16 * mebibyte,
