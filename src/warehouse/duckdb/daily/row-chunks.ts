@@ -47,7 +47,7 @@ export interface Slice<Window extends WindowBatch> extends NumberedWindow<Window
 }
 
 /**
- * Chunks that are appended between two turns of the event loop, in about 20 ms. A turn may read a page, and the batch keeps its
+ * Chunks that are appended between two turns of the event loop. A turn may read a page, and the batch keeps its
  * rows until it is written: a turn after each chunk made an export 5 % slower.
  */
 const chunksPerTurn = 8;
