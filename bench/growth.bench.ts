@@ -80,7 +80,7 @@ const queries: Readonly<Record<string, Work>> = {
       for await (const version of versions) if (version.uwi === '') throw new Error('a version without a well');
     });
   },
-  'order in storage': async ({ warehouse }) => void (await warehouse.ledger.order.measure()),
+  'tail of nights': async ({ warehouse }) => void (await warehouse.ledger.order.tail()),
 };
 
 const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-bench-'));

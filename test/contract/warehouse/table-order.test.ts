@@ -49,8 +49,31 @@ describe('the order of a DuckDB file', () => {
       expect(await putInOrder(warehouse)).toBe(0);
       for (const day of [20, 21, 22]) await load(warehouse, night(day, day + 1));
       expect(await warehouse.ledger.order.measure()).toMatchObject({ rows: 66, tailNights: 3, looseRows: 66 });
+      expect(await warehouse.ledger.order.tail()).toEqual({ tailNights: 3, isUnderWay: false });
       expect(await putInOrder(warehouse)).toBe(66);
       expect((await warehouse.describe()).order).toEqual({ ...inOrder, rows: 66, wells: 3 });
+    } finally {
+      await dispose();
+    }
+  });
+
+  it('tells the tail of many wells by some of them', async () => {
+    const { path, warehouse, another, dispose } = await openTemporaryDuckdb();
+    try {
+      await warehouse.check();
+      await warehouse.close();
+      await fillByNights(path, { wells: 1_000, days: 20, nights: 5 });
+      const night = reading([row(7, '2026-01-01')], { uwi: 'NO 15/9-F-0500', from: '2026-01-01', to: '2026-01-02' });
+      const open = another();
+      expect(await open.ledger.order.tail()).toEqual({ tailNights: 5, isUnderWay: false });
+      expect((await open.ledger.order.measure()).tailNights).toBe(5);
+      await load(open, [night]);
+      // One of 1,000 wells hardly matters, and less where it is none of those looked at.
+      expect((await open.ledger.order.tail()).tailNights).toBeLessThan(5.01);
+      await open.ledger.order.step();
+      expect((await open.ledger.order.tail()).isUnderWay).toBe(true);
+      await putInOrder(open);
+      expect(await open.ledger.order.tail()).toEqual({ tailNights: 0, isUnderWay: false });
     } finally {
       await dispose();
     }

@@ -18,7 +18,7 @@
  *                  successor  such a fresh row
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { addTallies, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
+import { addTallies, noCounts, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
 import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { valueColumns } from '../schema/columns.ts';
 import { partWindows } from './direct-rows.ts';
@@ -107,7 +107,7 @@ const successors = `
 
 const tallyQuery = `
   SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
-    count(*) FILTER (is_other_day) AS "otherDay"
+    count(*) FILTER (is_other_day) AS "otherDay", max(stored_day) - DATE '1970-01-01' AS "lastDay"
   FROM compared GROUP BY ALL`;
 
 /**
@@ -154,8 +154,7 @@ async function compareKnown(
 
 function countsOf(windows: readonly WellWindow[], tallies: readonly Tally[]): readonly ComparedCounts[] {
   const counts = windows.map(({ isNew, rows }): MutableCounts => {
-    const inserted = isNew ? rows.length : 0;
-    return { stored: 0, inserted, updated: 0, unchanged: 0, leaving: 0, replaced: 0, otherDay: 0, rowsBefore: 0 };
+    return { ...noCounts(), inserted: isNew ? rows.length : 0 };
   });
   addTallies(counts, tallies);
   return counts;

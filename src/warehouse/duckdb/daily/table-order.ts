@@ -4,7 +4,7 @@
  * piece of each well; a step takes wells of several pieces out, and adds them again in order.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { StorageOrder, TableOrder } from '../../port/table-order.ts';
+import type { StorageOrder, StorageTail, TableOrder } from '../../port/table-order.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { readRows, runStatement } from '../file/sql.ts';
 
@@ -14,8 +14,12 @@ const rowsInStep = 40_000;
 /** Rows that one step looks at: some 10 ms. */
 const rowsInLook = 200_000;
 
+/** The wells that tell how long the tail is: so many one after the other, at so many places. */
+const sampled = { places: 8, wells: 32 } as const;
+
 export function createStorageOrder(file: DatabaseFile): StorageOrder {
   return {
+    tail: () => file.transact(measureTail),
     measure: () => file.transact(measureOrder),
     step: () => file.transact(takeStep),
   };
@@ -32,14 +36,32 @@ const wellsOf = (isLookedAt: string): string => `
         FROM internal.daily_production WHERE ${isLookedAt})
   GROUP BY well_id`;
 
+const tailNights = `coalesce(sum(pieces - 1) / count(*), 0)::DOUBLE AS "tailNights"`;
+const isUnderWay = `(SELECT order_place IS NOT NULL FROM warehouse) AS "isUnderWay"`;
+
+async function measureTail(connection: DuckDBConnection): Promise<StorageTail> {
+  const [keys] = await readRows<{ last: number }>(connection, 'SELECT coalesce(max(well_id), 0) AS last FROM well_key');
+  const [row] = await readRows<StorageTail>(
+    connection,
+    `SELECT ${tailNights}, ${isUnderWay} FROM (${wellsOf(isSampled(keys?.last ?? 0))})`,
+  );
+  if (row === undefined) throw new Error('a sum without a row');
+  return row;
+}
+
+/** SQL of a condition that holds for the rows of some of the wells up to a key, or of all where they are few. */
+function isSampled(last: number): string {
+  if (last <= sampled.places * sampled.wells) return 'true';
+  const places = Array.from({ length: sampled.places }, (_, place) => 1 + Math.floor((place * last) / sampled.places));
+  return places.map((first) => `well_id BETWEEN ${first} AND ${first + sampled.wells - 1}`).join(' OR ');
+}
+
 /** Reads well and date of every row. */
 export async function measureOrder(connection: DuckDBConnection): Promise<TableOrder> {
   const [row] = await readRows<TableOrder>(
     connection,
     `SELECT coalesce(sum(rows), 0)::BIGINT AS rows, count(*) AS wells,
-       coalesce(sum(pieces - 1) / count(*), 0)::DOUBLE AS "tailNights",
-       coalesce(sum(rows) FILTER (NOT is_whole), 0)::BIGINT AS "looseRows",
-       (SELECT order_place IS NOT NULL FROM warehouse) AS "isUnderWay"
+       coalesce(sum(rows) FILTER (NOT is_whole), 0)::BIGINT AS "looseRows", ${tailNights}, ${isUnderWay}
      FROM (${wellsOf('true')})`,
   );
   if (row === undefined) throw new Error('a sum without a row');

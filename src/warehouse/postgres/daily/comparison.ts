@@ -15,7 +15,7 @@
  * Each statement leaves the planner one good way: it knows nothing of these tables, and with a choice it reads the whole
  * table of rows as soon as some of them changed.
  */
-import { addTallies, type Change, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
+import { addTallies, noCounts, type Change, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
 import type { ComparedCounts } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/json-text.ts';
 import { valueColumns } from '../schema/daily-columns.ts';
@@ -86,7 +86,7 @@ const successors = `
 
 const tallyQuery = `
   SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
-    count(*) FILTER (WHERE is_other_day) AS "otherDay"
+    count(*) FILTER (WHERE is_other_day) AS "otherDay", max(stored_day) - DATE '1970-01-01' AS "lastDay"
   FROM compared GROUP BY window_no, stored_no, change`;
 
 /** Stages the windows of known wells and returns what replacing each would do, in the order of the windows. */
@@ -138,7 +138,7 @@ function countsOf(
   // What differs is taken off: of a window of which nothing is stored all rows are new but those, of another one unchanged.
   const counts = windows.map(({ rows }, index): MutableCounts => {
     const [inserted, unchanged] = stored.has(index) ? [0, rows.length] : [rows.length, 0];
-    return { stored: 0, inserted, updated: 0, unchanged, leaving: 0, replaced: 0, otherDay: 0, rowsBefore: 0 };
+    return { ...noCounts(), inserted, unchanged };
   });
   addTallies(counts, tallies);
   for (const { windowNo, change, rows } of tallies) {

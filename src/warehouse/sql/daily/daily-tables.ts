@@ -10,6 +10,8 @@ export interface WellWindow extends WindowBatch, BatchWell {}
 export interface ComparedCounts extends WindowCounts {
   /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
   readonly rowsBefore: number;
+  /** The last day of a stored row that leaves or changes, as a day number; -Infinity without one. */
+  readonly lastChangedDay: number;
 }
 
 /** A window with the counts of its merge. */
@@ -19,6 +21,8 @@ export interface CountedWindow extends WellWindow {
   readonly updated: number;
   /** 0 if the window is held. */
   readonly removed: number;
+  /** As in {@link ComparedCounts}. */
+  readonly lastChangedDay: number;
 }
 
 /** The run that notices a change, and when. */

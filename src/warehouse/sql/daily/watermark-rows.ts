@@ -64,8 +64,8 @@ function later(beforeMs: number | undefined, nowMs: number | undefined): number 
 }
 
 /**
- * The last day with a row, by uwi. Looked up in the table only if it is unknown, or if a row of the well has left or
- * changed and the reading has no row as late.
+ * The last day with a row, by uwi. Looked up in the table, through all years of the well, only if it is unknown, or if a
+ * row of the last day has left or changed and the reading has no row as late.
  */
 async function lastDaysAfter(
   tables: DailyTables,
@@ -78,7 +78,7 @@ async function lastDaysAfter(
     const newest = newestDay(window);
     const known = lastDays.get(uwi) ?? watermark?.lastDay;
     lastDays.set(uwi, Math.max(known ?? -Infinity, newest));
-    const isLost = window.updated + window.removed > 0 && newest < (known ?? Infinity);
+    const isLost = known !== undefined && newest < known && window.lastChangedDay >= known;
     if (!isNew && (watermark?.lastDay === undefined || isLost)) unsure.set(wellId, uwi);
   }
   for (const [uwi, day] of lastDays) if (day === -Infinity) lastDays.set(uwi, undefined);
