@@ -24,6 +24,19 @@ describe('a hold of the service', () => {
     expect((await scene.nowMs()) - heldAtMs).toBeGreaterThanOrEqual(400);
   });
 
+  it('G9: a Retry-After holds requests of the same process that wait for a lease, from the moment that it is met', async () => {
+    await using scene = await limiterScene();
+    const [worker] = (await scene.limiters(1, { concurrency: 1 })) as [SharedLimiter];
+    const leave = await worker.enter(never);
+    const waiting = worker.enter(never);
+    const heldAtMs = await scene.nowMs();
+    const held = worker.pauseAll(400);
+    leave();
+    (await waiting)();
+    expect((await scene.nowMs()) - heldAtMs).toBeGreaterThanOrEqual(400);
+    await held;
+  });
+
   it('G9: a Retry-After holds requests that wait for their time of sending already', async () => {
     await using scene = await limiterScene();
     const [told, other] = (await scene.limiters(2, { concurrency: 9, requestsPerSecond: 0.5 })) as Pair;
