@@ -6,6 +6,7 @@ import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { RowColumnsBuilder } from '../../src/core/daily/row-columns.ts';
 import { measureFields, type DailyProductionRow, type Measure } from '../../src/core/daily/row.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
+import { isAmongKeys } from '../../src/warehouse/duckdb/daily/bounds.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
 
 export interface Size {
@@ -83,14 +84,14 @@ const rowGroupRows = 122_880;
 /** Row groups that the engine reads for these wells and days, and all of them. */
 export async function rowGroupsOf(
   path: string,
-  keys: readonly [number, number],
+  keys: readonly number[],
   days: readonly [number, number],
 ): Promise<string> {
   const day = (number: number): string => `DATE '1970-01-01' + ${firstDay + number}`;
   const scanned = (connection: DuckDBConnection, where: string): Promise<number> =>
     scannedRows(connection, `SELECT sum(oil_rate) FROM internal.daily_production WHERE ${where}`);
   return withFile(path, async (connection) => {
-    const own = `well_id BETWEEN ${keys[0]} AND ${keys[1]} AND date >= ${day(days[0])} AND date < ${day(days[1])}`;
+    const own = `${isAmongKeys('well_id', keys)} AND date >= ${day(days[0])} AND date < ${day(days[1])}`;
     const [read, all] = [await scanned(connection, own), await scanned(connection, 'true')];
     return `${Math.ceil(read / rowGroupRows)} of ${Math.ceil(all / rowGroupRows)} row groups`;
   });

@@ -7,6 +7,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { StorageOrder, StorageTail, TableOrder } from '../../port/table-order.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { readRows, runStatement } from '../file/sql.ts';
+import { isAmongKeys } from './bounds.ts';
 
 /** Rows that one step rewrites, unless a single well has more: a row group of them exceeds 64 MB of engine memory. */
 const rowsInStep = 40_000;
@@ -52,8 +53,11 @@ async function measureTail(connection: DuckDBConnection): Promise<StorageTail> {
 /** SQL of a condition that holds for the rows of some of the wells up to a key, or of all where they are few. */
 function isSampled(last: number): string {
   if (last <= sampled.places * sampled.wells) return 'true';
-  const places = Array.from({ length: sampled.places }, (_, place) => 1 + Math.floor((place * last) / sampled.places));
-  return places.map((first) => `well_id BETWEEN ${first} AND ${first + sampled.wells - 1}`).join(' OR ');
+  const keys = Array.from({ length: sampled.places }, (_, place) => 1 + Math.floor((place * last) / sampled.places));
+  return isAmongKeys(
+    'well_id',
+    keys.flatMap((first) => Array.from({ length: sampled.wells }, (_, well) => first + well)),
+  );
 }
 
 /** Reads well and date of every row. */
