@@ -7,7 +7,6 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { StorageOrder, StorageTail, TableOrder } from '../../port/table-order.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { readRows, runStatement } from '../file/sql.ts';
-import { isAmongKeys } from './bounds.ts';
 
 /** Rows that one step rewrites, unless a single well has more: a row group of them exceeds 64 MB of engine memory. */
 const rowsInStep = 40_000;
@@ -44,20 +43,22 @@ async function measureTail(connection: DuckDBConnection): Promise<StorageTail> {
   const [keys] = await readRows<{ last: number }>(connection, 'SELECT coalesce(max(well_id), 0) AS last FROM well_key');
   const [row] = await readRows<StorageTail>(
     connection,
-    `SELECT ${tailNights}, ${isUnderWay} FROM (${wellsOf(isSampled(keys?.last ?? 0))})`,
+    `SELECT ${tailNights}, ${isUnderWay} FROM (${sampleOf(keys?.last ?? 0)})`,
   );
   if (row === undefined) throw new Error('a sum without a row');
   return row;
 }
 
-/** SQL of a condition that holds for the rows of some of the wells up to a key, or of all where they are few. */
-function isSampled(last: number): string {
-  if (last <= sampled.places * sampled.wells) return 'true';
-  const keys = Array.from({ length: sampled.places }, (_, place) => 1 + Math.floor((place * last) / sampled.places));
-  return isAmongKeys(
-    'well_id',
-    keys.flatMap((first) => Array.from({ length: sampled.wells }, (_, well) => first + well)),
-  );
+/**
+ * {@link wellsOf} of some of the wells up to a key, or of all where they are few. Each place is a query of its own: a
+ * condition for all of them is none that the engine prunes by, or a join, and the rows of a join are not in order.
+ */
+function sampleOf(last: number): string {
+  if (last <= sampled.places * sampled.wells) return wellsOf('true');
+  const places = Array.from({ length: sampled.places }, (_, place) => 1 + Math.floor((place * last) / sampled.places));
+  return places
+    .map((first) => `FROM (${wellsOf(`well_id BETWEEN ${first} AND ${first + sampled.wells - 1}`)})`)
+    .join(' UNION ALL ');
 }
 
 /** Reads well and date of every row. */
