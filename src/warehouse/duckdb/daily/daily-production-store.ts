@@ -1,5 +1,6 @@
 /** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch } from '../../sql/daily/daily-commit.ts';
@@ -38,11 +39,17 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
       }),
     settleUnknown: (unknown) => file.transact((connection) => settleUnknown(sessionOf(connection), wellRows, unknown)),
     commit: async (batch) =>
-      batch.windows.length === 0 ? [] : file.transact((connection) => commitBatch(tablesOf(connection), batch), 'long'),
+      batch.windows.length === 0
+        ? []
+        : file.addRows((connection) => commitBatch(tablesOf(connection), batch), insertedBy),
     rows: (question) => file.transact((connection) => readProductionRows(sessionOf(connection), question)),
     restatements: (question, use) =>
       file.transact((connection) => use(readRestatements(sessionOf(connection), question))),
   };
+}
+
+function insertedBy(outcomes: readonly UnitOutcome[]): number {
+  return outcomes.reduce((rows, { counts }) => rows + (counts['inserted'] ?? 0), 0);
 }
 
 function tablesOf(connection: DuckDBConnection): DailyTables {

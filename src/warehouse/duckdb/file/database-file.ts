@@ -19,6 +19,7 @@ import { classified } from './engine-fault.ts';
 import { migrate, schemaVersion } from '../schema/migrations.ts';
 import { fileAt } from './file-identity.ts';
 import { foldLog } from './fold-log.ts';
+import { LoggedRows } from './logged-rows.ts';
 import { openFile, type FileSettings, type OpenFile } from './open-file.ts';
 import { sessionOf } from './session.ts';
 import { inTransaction } from './sql.ts';
@@ -51,6 +52,8 @@ export interface DatabaseFile {
    * work lets short work, the default, go first.
    */
   transact<T>(work: Work<T>, length?: WorkLength): Promise<T>;
+  /** The same for long work that adds rows to the table of daily production: `rowsOf` its result, so many. */
+  addRows<T>(work: Work<T>, rowsOf: (result: T) => number): Promise<T>;
   /**
    * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
    * to another service (G11); such an error is passed to `onTakenOver`, and so is a WarehouseGoneError.
@@ -93,6 +96,19 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     return shared.sessions;
   }
 
+  const transact = async <T>(work: Work<T>, length: WorkLength, rowsOf?: (result: T) => number): Promise<T> => {
+    const fenced: typeof work = async (connection) => {
+      if (fence !== undefined) await requireEpoch(sessionOf(connection), fence, service);
+      return work(connection);
+    };
+    try {
+      return await sessions().transact(fenced, length, rowsOf);
+    } catch (error) {
+      if (error instanceof WarehouseGoneError) fence?.onTakenOver(error);
+      throw error;
+    }
+  };
+
   return {
     location: `duckdb:${path}`,
     path,
@@ -100,18 +116,8 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     fence: (epoch, onTakenOver) => {
       fence = { epoch, onTakenOver };
     },
-    transact: async (work, length = 'short') => {
-      const fenced: typeof work = async (connection) => {
-        if (fence !== undefined) await requireEpoch(sessionOf(connection), fence, service);
-        return work(connection);
-      };
-      try {
-        return await sessions().transact(fenced, length);
-      } catch (error) {
-        if (error instanceof WarehouseGoneError) fence?.onTakenOver(error);
-        throw error;
-      }
-    },
+    transact: async (work, length = 'short') => transact(work, length),
+    addRows: async (work, rowsOf) => transact(work, 'long', rowsOf),
     requireStored: () => requireFile(path),
     read: async (work) => sessions().read(work),
     foldLog: async () => sessions().foldLog(),
@@ -141,7 +147,7 @@ class Sessions {
   readonly #settings: FileSettings;
   #abort = new AbortController();
   readonly #line = new WorkLine();
-  #open: (OpenFile & { readonly sinceMs: number }) | undefined;
+  #open: UsedFile | undefined;
   #idleTimer: Timer | undefined;
   #pauseMs = 0;
   /** The file that was opened for writing first. */
@@ -151,13 +157,14 @@ class Sessions {
     this.#settings = settings;
   }
 
-  async transact<T>(work: Work<T>, length: WorkLength): Promise<T> {
+  async transact<T>(work: Work<T>, length: WorkLength, rowsOf?: (result: T) => number): Promise<T> {
     return this.#inTurn(async () => {
       try {
         this.#requireSameFile();
         const file = (this.#open ??= await this.#openForWriting());
         const result = await file.connected((connection) => inTransaction(connection, () => work(connection)));
         this.#requireSameFile();
+        if (rowsOf !== undefined && file.logged.isFullWith(rowsOf(result))) await bringIn(file);
         return result;
       } catch (error) {
         await this.#close();
@@ -208,7 +215,7 @@ class Sessions {
     if (this.#file !== undefined && fileAt(path) !== this.#file) throw new WarehouseGoneError(path);
   }
 
-  async #openForWriting(): Promise<OpenFile & { readonly sinceMs: number }> {
+  async #openForWriting(): Promise<UsedFile> {
     const { signal } = this.#abort;
     if (this.#pauseMs > 0) await sleep(this.#pauseMs, { signal }).catch(() => undefined);
     this.#pauseMs = 0;
@@ -223,7 +230,7 @@ class Sessions {
         );
       }
       this.#file ??= fileAt(path);
-      return { ...file, sinceMs: performance.now() };
+      return { ...file, sinceMs: performance.now(), logged: new LoggedRows() };
     } catch (error) {
       file.close();
       throw error;
@@ -245,11 +252,22 @@ class Sessions {
   async #close(): Promise<void> {
     const file = this.#open;
     this.#open = undefined;
-    // Closing writes the log into the file, and would do so on the event loop; an explicit CHECKPOINT does it on
-    // another thread. If it fails, committed data stays in the log for the next opening.
-    await file?.connected((connection) => connection.run('CHECKPOINT')).catch(() => undefined);
-    file?.close();
+    if (file === undefined) return;
+    // Closing writes the log into the file, and would do so on the event loop; this does it on another thread.
+    await bringIn(file);
+    file.close();
   }
+}
+
+interface UsedFile extends OpenFile {
+  readonly sinceMs: number;
+  /** Rows of daily production since it was opened or its log was brought in. */
+  readonly logged: LoggedRows;
+}
+
+/** Brings the log into the file. If that fails, committed data stays in the log for the next time. */
+async function bringIn(file: OpenFile): Promise<void> {
+  await file.connected((connection) => connection.run('CHECKPOINT')).catch(() => undefined);
 }
 
 /** What opening the file did to its schema; `found` is 0 for a new file. */
