@@ -3,8 +3,8 @@
  * many requests at one time and one read of each piece of equipment. `wellsync cleanup --apply --inline` reads each piece
  * once before as well, asks the shared limits for every request, and adds the audit: each intent durable before its
  * request, each outcome after. The plan is made beforehand. Both sides count as whole commands: at a service that answers
- * at once, where only the work of the two counts, and at one that takes 5 ms. WELLSYNC_BENCH_TARGETS sets the number of
- * records.
+ * at once, where only the work of the two counts, and at services that take 5 and 20 ms. WELLSYNC_BENCH_TARGETS sets the
+ * number of records.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -22,6 +22,7 @@ const equipment = targetCount / recordsEach;
 const services = [
   { subject: 'cleanup', latencyMs: 0 },
   { subject: 'cleanup, 5 ms', latencyMs: 5 },
+  { subject: 'cleanup, 20 ms', latencyMs: 20 },
 ];
 
 const redisUrl = benchRedis();

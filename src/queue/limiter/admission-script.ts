@@ -42,10 +42,9 @@ const mostFlows = 500;
  * process since it failed one (1 or 0), the number of tokens that may be used, those tokens, the number of flows, for each
  * its run and the number of leases that it wants (0: none any more), then the tokens of leases that are given back first, in any case.
  *
- * Returns {admitted, {position of the flow from 1, microseconds until the request may be sent, …}, reason, ms, 1, 1}, with
- * the tokens used in their order, the reason why not all got a lease, the milliseconds until a reservation may be had if
- * that is `far`, 1 if the circuit is open and the one request tries, and 1 if a lease may pass from one request of this
- * process to the next: nobody else waits, and nothing paces or tries; {held, now in ms, {until, asked, tooLong}}; or {open,
+ * Returns {admitted, {position of the flow from 1, microseconds until the request may be sent, …}, reason, ms, 1}, with the
+ * tokens used in their order, the reason why not all got a lease, the milliseconds until a reservation may be had if that
+ * is `far`, and 1 if the circuit is open and the one request tries; {held, now in ms, {until, asked, tooLong}}; or {open,
  * now in ms, {since, tryAt, fault}}.
  */
 export const admit = redisScript(`${clock}
@@ -157,8 +156,7 @@ for _, flow in ipairs(flows) do
   elseif waits[flow.name] then redis.call('ZREM', waitingKey, flow.name) end
 end
 redis.call('PEXPIRE', waitingKey, ${waitingMs})
-return {${answers.admitted}, granted, reason, delay, isTrial and 1 or 0,
-  (#others == 0 and interval == 0 and not isTrial) and 1 or 0}`);
+return {${answers.admitted}, granted, reason, delay, isTrial and 1 or 0}`);
 
 /**
  * KEYS: hold, circuit, leases. ARGV: token. Returns 1 if the request of a lease may still be sent: nothing holds requests

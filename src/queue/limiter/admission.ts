@@ -41,8 +41,6 @@ export type AdmissionAnswer =
       readonly grants: readonly Grant[];
       /** Whether the service is down, and the one grant is to try it. */
       readonly isTrial: boolean;
-      /** Whether no other process waits and no rate paces the requests: leases may pass on here for a moment. */
-      readonly mayPassOn: boolean;
       /**
        * Why not every request got a lease. `full`: all leases are taken; `turn`: it is the turn of another process;
        * `far`: the rate leaves no time of sending within the longest wait; `none`: no more could be asked for at once.
@@ -88,10 +86,6 @@ export class Admission {
     const { requestsPerSecond, concurrency } = limits;
     this.#interval = requestsPerSecond === undefined ? 0 : Math.ceil(1_000_000 / requestsPerSecond);
     this.#lag = Math.max(2, Math.ceil(concurrency / 2));
-  }
-
-  get leaseMs(): number {
-    return this.#limits.leaseMs;
   }
 
   /** Asks for leases, by one call for all runs, which gives spent leases back as well. */
@@ -219,7 +213,7 @@ const reasonNames = Object.keys(reasons) as readonly (keyof typeof reasons)[];
 
 /** Throws for an answer that the script does not give. */
 function answerOf(
-  [kind, value, detail, delayMs, isTrial, mayPassOn]: readonly unknown[],
+  [kind, value, detail, delayMs, isTrial]: readonly unknown[],
   wanted: readonly Wanted[],
   tokens: readonly string[],
 ): AdmissionAnswer {
@@ -235,14 +229,7 @@ function answerOf(
   if (kind !== answers.admitted || reason === undefined)
     throw new Error('Redis gave an unknown answer to an admission');
   const grants = grantsOf(value as readonly number[], wanted, tokens);
-  return {
-    kind: 'admitted',
-    grants,
-    reason,
-    delayMs: Number(delayMs),
-    isTrial: isTrial === 1,
-    mayPassOn: mayPassOn === 1,
-  };
+  return { kind: 'admitted', grants, reason, delayMs: Number(delayMs), isTrial: isTrial === 1 };
 }
 
 /** `pairs`: position of the flow from 1, and microseconds, for each token in turn. */

@@ -4,8 +4,6 @@
  * back while the service is down.
  *
  *   the run's turn -> lease, and with it a time of sending -> wait for that time -> send
- *
- * What this process meets (a hold, a failure) ends the passing on of leases at once, before Redis hears of it.
  */
 import { randomUUID } from 'node:crypto';
 import type { RedisHandle } from '../redis/connection.ts';
@@ -115,7 +113,7 @@ export class SharedLimiter {
     for (;;) {
       const leave = await this.#turnstile.pass(runId, signal);
       const { token } = leave;
-      this.#leases.set(token, leave.untilMs);
+      this.#leases.set(token, leave.askedAtMs + this.#leaseMs);
       try {
         if (await this.#waitUntilDue(leave, signal)) return () => this.#release(token);
       } catch (error) {
@@ -131,9 +129,7 @@ export class SharedLimiter {
    * ServiceHoldError as `enter` does.
    */
   async pauseAll(askedMs: number): Promise<void> {
-    if (askedMs < 1) return;
-    this.#turnstile.askFirst();
-    this.#meet(await this.#admission.holdAll(Math.ceil(askedMs), this.#settings.maxHoldMs));
+    if (askedMs >= 1) this.#meet(await this.#admission.holdAll(Math.ceil(askedMs), this.#settings.maxHoldMs));
   }
 
   /** The service answered without a Retry-After: a later hold is the first of a new series, and no outage lasts. */
@@ -154,7 +150,6 @@ export class SharedLimiter {
    */
   async noteFailure({ name, fault, hasNoConnection }: FailedRequest): Promise<boolean> {
     this.#metFailure = true;
-    this.#turnstile.askFirst();
     const failed = hasNoConnection ? Array.from({ length: failuresWithoutConnection }, () => randomUUID()) : [name];
     const longest = hasNoConnection ? longestPauseMs.withoutConnection : longestPauseMs.withConnection;
     const { outage, hasTried } = await this.#admission.noteFailure(fault, longest, failed);
@@ -213,9 +208,8 @@ export class SharedLimiter {
   }
 
   #release(token: string): void {
-    const untilMs = this.#leases.get(token) ?? 0;
     this.#leases.delete(token);
-    this.#turnstile.release({ token, untilMs });
+    this.#turnstile.release(token);
   }
 
   /** Makes the leases in Redis those of this process's requests. What does not reach Redis is done the next time. */
@@ -226,7 +220,7 @@ export class SharedLimiter {
       .unknownLeases((token) => this.#leases.has(token))
       .then(
         (tokens) => {
-          for (const token of tokens) this.#turnstile.release({ token, untilMs: 0 });
+          for (const token of tokens) this.#turnstile.release(token);
         },
         () => undefined,
       );

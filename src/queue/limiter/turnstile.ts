@@ -1,8 +1,7 @@
 /**
  * The requests of a process that wait for a lease, of all processes together, and with it for a time of sending. One
  * question at a time asks Redis for all of them, by run. Between two questions it waits until a lease of this process is
- * freed, or until Redis says that it is its turn. For some milliseconds after an answer that nobody else waits, a freed
- * lease passes to the next request of the process without a question (docs/decisions/0022-runs-share-the-requests.md).
+ * freed, or until Redis says that it is its turn.
  */
 import { AbortedError } from '../../core/base/errors.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
@@ -18,24 +17,18 @@ const askAgainMs = 4_000;
 /** How long to wait for another process whose turn it is, before it counts as dead. */
 const turnOfOtherMs = inTheWayMs + 20;
 
-/** How long after a question leases pass on without another: another process that comes, or a hold, waits as long. */
-const passOnMs = 5;
-
 /** How often a process under a hold looks whether it was lifted, and in an outage whether it is over. */
 const lookMs = { hold: 2_000, outage: 1_000 } as const;
 
 /** Processes that wait for the same moment ask within this time after it, not all at once. */
 const spreadMs = 50;
 
-export interface Lease {
-  readonly token: string;
-  /** Until when it cannot have expired, by the clock of performance.now(). */
-  readonly untilMs: number;
-}
-
 /** Leave to send, at a time by the clock of performance.now(). */
-export interface Leave extends Lease {
+export interface Leave {
+  readonly token: string;
   readonly dueAtMs: number;
+  /** When Redis was asked for the lease, which begins no earlier. */
+  readonly askedAtMs: number;
 }
 
 interface Caller {
@@ -66,10 +59,6 @@ export class Turnstile {
   #isWoken = false;
   #isFlushSoon = false;
   #isListening = false;
-  /** Until when leases pass on without a question, by the clock of performance.now(). */
-  #passOnUntilMs = 0;
-  /** Whether something was met since Redis was asked that its answer may not know of. */
-  #isDoubtful = false;
   /** The shortest time in which Redis answered: what an answer takes beyond it is the lateness of this process. */
   #answerMs = Infinity;
 
@@ -105,10 +94,9 @@ export class Turnstile {
     });
   }
 
-  /** Passes a lease on, or gives it back. Whoever waits here asks for it by the same call to Redis. */
-  release(lease: Lease): void {
-    if (this.#passOn(lease)) return;
-    this.#admission.giveBack(lease.token);
+  /** Gives a lease back. Whoever waits here asks for it by the same call to Redis. */
+  release(token: string): void {
+    this.#admission.giveBack(token);
     this.#wake();
     if (this.#isFlushSoon) return;
     this.#isFlushSoon = true;
@@ -116,20 +104,6 @@ export class Turnstile {
       this.#isFlushSoon = false;
       if (!this.#isServing) this.#admission.flush();
     });
-  }
-
-  /** The next request asks Redis: something was met that holds requests back, or may. */
-  askFirst(): void {
-    this.#passOnUntilMs = 0;
-    this.#isDoubtful = true;
-  }
-
-  /** Returns false where Redis has to be asked whose turn it is. */
-  #passOn({ token, untilMs }: Lease): boolean {
-    const nowMs = performance.now();
-    if (nowMs >= Math.min(this.#passOnUntilMs, untilMs) || this.#callers.size !== 1) return false;
-    for (const [runId, line] of this.#callers) this.#admit(runId, line, { token, untilMs, dueAtMs: nowMs });
-    return true;
   }
 
   #wake(): void {
@@ -174,13 +148,10 @@ export class Turnstile {
 
   async #askOnce(): Promise<void> {
     this.#isWoken = false;
-    this.#isDoubtful = false;
     const askedAtMs = performance.now();
     const wanted = [...this.#callers].map(([runId, line]) => ({ runId, requests: line.length }));
     const answer = await this.#admission.ask(wanted);
     this.#answerMs = Math.min(this.#answerMs, performance.now() - askedAtMs);
-    const mayPassOn = answer.kind === 'admitted' && answer.mayPassOn && !this.#isDoubtful;
-    this.#passOnUntilMs = mayPassOn ? askedAtMs + passOnMs : 0;
     if (answer.kind === 'admitted') {
       for (const grant of answer.grants) this.#grant(grant, askedAtMs);
       if (!answer.isTrial) this.#events.onUp();
@@ -188,18 +159,13 @@ export class Turnstile {
     if (this.#callers.size > 0) await this.#waitAfter(answer);
   }
 
-  /** A lease whose request was given up meanwhile, or has another one by now, goes back. */
+  /** A lease whose request was given up meanwhile goes back. */
   #grant({ runId, token, waitMs }: Grant, askedAtMs: number): void {
-    const line = this.#callers.get(runId);
-    const untilMs = askedAtMs + this.#admission.leaseMs;
-    if (line === undefined) this.release({ token, untilMs });
-    else this.#admit(runId, line, { token, untilMs, dueAtMs: askedAtMs + this.#answerMs + waitMs });
-  }
-
-  #admit(runId: string, line: Caller[], leave: Leave): void {
+    const line = this.#callers.get(runId) ?? [];
     const caller = line.shift();
     if (line.length === 0) this.#callers.delete(runId);
-    caller?.resolve(leave);
+    if (caller === undefined) this.release(token);
+    else caller.resolve({ token, dueAtMs: askedAtMs + this.#answerMs + waitMs, askedAtMs });
   }
 
   async #waitAfter(answer: AdmissionAnswer): Promise<void> {
