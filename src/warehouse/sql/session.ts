@@ -58,6 +58,11 @@ export interface SqlDialect {
   /** The statement that makes a table that ends with the transaction. */
   temporaryTable(name: string, columns: string): string;
   /**
+   * A condition beside a join that holds for all rows whose `column` has one of the keys, and perhaps for others: for an
+   * engine that skips rows by constants alone. `keys`: at least one.
+   */
+  amongKeys(column: string, keys: readonly number[]): string;
+  /**
    * The end of a SELECT that locks its rows until the end of the transaction; empty for an engine in which one
    * transaction writes at a time, and undisturbed.
    */

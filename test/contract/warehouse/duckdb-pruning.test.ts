@@ -2,7 +2,7 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { isAmongKeys, isBetweenInstants } from '../../../src/warehouse/duckdb/daily/bounds.ts';
+import { isAmongKeys, isBetweenInstants } from '../../../src/warehouse/duckdb/file/bounds.ts';
 
 /** Rows of a row group of DuckDB. */
 const rowGroupRows = 122_880;

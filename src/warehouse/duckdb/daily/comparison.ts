@@ -24,7 +24,7 @@ import { valueColumns } from '../schema/columns.ts';
 import { partWindows } from './direct-rows.ts';
 import { stageRows } from './staging.ts';
 import { instant, jsonText, readRows, relationOf, runStatement } from '../file/sql.ts';
-import { isAmongKeys, isBetweenInstants } from './bounds.ts';
+import { isAmongKeys, isBetweenInstants } from '../file/bounds.ts';
 
 const windowRelation = relationOf('$1', {
   window_no: 'INTEGER',

@@ -11,7 +11,7 @@ import { settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.t
 import type { DatabaseFile } from '../file/database-file.ts';
 import { sessionOf } from '../file/session.ts';
 import { readRows } from '../file/sql.ts';
-import { isAmongKeys } from './bounds.ts';
+import { isAmongKeys } from '../file/bounds.ts';
 import { compareWindows } from './comparison.ts';
 import { countRows, replaceWindows } from './replacement.ts';
 import { readSoundDays } from './sound-days.ts';

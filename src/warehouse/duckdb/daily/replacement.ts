@@ -9,7 +9,7 @@ import { instant, jsonText, readRows, runStatement } from '../file/sql.ts';
 import { dayOfNumber } from '../../sql/session.ts';
 import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
 import type { CountedWindow, Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
-import { isBetweenInstants } from './bounds.ts';
+import { isBetweenInstants } from '../file/bounds.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 import { insertDirect, isInOrder, partWindows } from './direct-rows.ts';
 

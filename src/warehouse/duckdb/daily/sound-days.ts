@@ -5,7 +5,7 @@ import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { SoundDays } from '../../../core/daily/due-window.ts';
 import { dayOfNumber } from '../../sql/session.ts';
 import { jsonText, readRows } from '../file/sql.ts';
-import { isAmongKeys } from './bounds.ts';
+import { isAmongKeys } from '../file/bounds.ts';
 import { namedUwis } from './well-keys.ts';
 
 const isNamed = `uwi IN (${namedUwis})`;

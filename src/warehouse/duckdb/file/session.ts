@@ -9,6 +9,7 @@ import { dayNumber } from '../../../core/time/day-number.ts';
 import { JsonText } from '../../sql/json-text.ts';
 import type { SqlDialect, SqlSession, SqlValue } from '../../sql/session.ts';
 import { appendRows } from './append-rows.ts';
+import { isAmongKeys } from './bounds.ts';
 import { DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId } from './engine.ts';
 import { readRows, relationOf, runStatement, streamRows } from './sql.ts';
 
@@ -24,6 +25,7 @@ const dialect: SqlDialect = {
   bitCount: (number) => `bit_count(${number})::INTEGER`,
   highestBit: (number) => `floor(log2(${number}))::INTEGER`,
   temporaryTable: (name, columns) => `CREATE OR REPLACE TEMP TABLE ${name} (${columns})`,
+  amongKeys: isAmongKeys,
   rowLock: () => '',
   rowId: 'rowid',
   rowIdType: 'BIGINT',

@@ -28,6 +28,8 @@ export const postgresDialect: SqlDialect = {
   highestBit: (number) => `(64 - position('1' IN CAST(CAST(CAST(${number} AS BIGINT) AS BIT(64)) AS TEXT)))`,
   temporaryTable: (name, columns) =>
     `CREATE TEMP TABLE ${name} (${columns.replaceAll('VARCHAR', typeOf('VARCHAR'))}) ON COMMIT DROP`,
+  // An index finds them.
+  amongKeys: () => 'true',
   rowLock: (mode) => (mode === 'update' ? 'FOR UPDATE' : 'FOR SHARE'),
   rowId: 'ctid',
   rowIdType: 'TID',

@@ -14,7 +14,7 @@ import { grouped } from '../../../core/base/grouped.ts';
 import type { DayInterval, WellCoverage } from '../../../core/daily/coverage.ts';
 import type { CoverageQuestion, CoverageSurvey } from '../../port/coverage.ts';
 import { jsonText } from '../json-text.ts';
-import { dayOfNumber, type SqlDialect, type SqlSession } from '../session.ts';
+import { dayOfNumber, type SqlDialect, type SqlSession, type SqlValue } from '../session.ts';
 
 const daysOfMonth = `(CAST(month + INTERVAL '1 month' AS DATE) - month)`;
 
@@ -42,21 +42,32 @@ interface AskedDays {
   readonly to: string;
 }
 
+/** SQL of a condition on a column of keys, which the rows of some wells meet. */
+type OfWells = (column: string) => string;
+
+/** That of the wells that `isNamed` in `well_key`: beside a join, for the engine to skip the rows of other wells. */
+async function amongWells(session: SqlSession, isNamed: string, values?: readonly SqlValue[]): Promise<OfWells> {
+  const wells = await session.rows<{ key: number }>(`SELECT well_id AS key FROM well_key WHERE ${isNamed}`, values);
+  const keys = wells.map(({ key }) => key);
+  return keys.length === 0 ? () => 'false' : (column) => session.dialect.amongKeys(column, keys);
+}
+
 /** The wells of the question, and what is known of their days. */
-const surveyed = (isAskedAbout: string, { from }: AskedDays): readonly string[] => [
+const surveyed = (isAskedAbout: string, ofWells: OfWells, { from }: AskedDays): readonly string[] => [
   `INSERT INTO coverage_well
      SELECT CAST(row_number() OVER (ORDER BY uwi) AS INTEGER), uwi, well_id FROM (
        SELECT uwi FROM coverage WHERE ${isAskedAbout}
        UNION SELECT uwi FROM well_key WHERE ${isAskedAbout} AND EXISTS (
-         SELECT 1 FROM internal.daily_production stored WHERE stored.well_id = well_key.well_id)
+         SELECT 1 FROM internal.daily_production stored
+         WHERE stored.well_id = well_key.well_id AND ${ofWells('stored.well_id')})
        UNION SELECT uwi FROM quarantine WHERE ${isAskedAbout} UNION SELECT uwi FROM named_well) asked_about
      LEFT JOIN well_key USING (uwi)`,
   // Days after the last asked one are read as well: they show whether a well has fallen silent.
   `INSERT INTO coverage_known
      SELECT well, CAST(date_trunc('month', production_day) AS DATE), bit_or(bit), bit_or(present_bit) & ~bit_or(bit - present_bit)
      FROM (SELECT well, production_day, ${bitOf('production_day')} AS bit, ${bitOf('production_day')} AS present_bit
-           FROM internal.daily_production JOIN coverage_well USING (well_id)
-           WHERE production_day >= coalesce(${from}, production_day)
+           FROM internal.daily_production stored JOIN coverage_well USING (well_id)
+           WHERE production_day >= coalesce(${from}, production_day) AND ${ofWells('stored.well_id')}
            UNION ALL SELECT well, production_day, ${bitOf('production_day')}, 0
            FROM quarantine JOIN coverage_well USING (uwi) WHERE production_day >= coalesce(${from}, production_day)) days
      GROUP BY 1, 2`,
@@ -139,7 +150,8 @@ export async function surveyCoverage(
     to: `(${dayOfNumber(String(toDay))})`,
   };
   const isAskedAbout = uwis === undefined ? 'true' : 'uwi IN (SELECT uwi FROM named_well)';
-  for (const insertion of surveyed(isAskedAbout, days)) await session.run(insertion);
+  const ofWells = uwis === undefined ? () => 'true' : await amongWells(session, isAskedAbout);
+  for (const insertion of surveyed(isAskedAbout, ofWells, days)) await session.run(insertion);
   const [{ wells } = { wells: 0 }] = await session.rows<{ wells: number }>(
     'SELECT count(*) AS wells FROM coverage_well',
   );
@@ -188,12 +200,12 @@ function surveyOf(session: SqlSession, days: AskedDays): CoverageSurvey {
 }
 
 /** Merged intervals of days with a row or a quarantined record. */
-const knownStretches = (dialect: SqlDialect): string => `
+const knownStretches = (dialect: SqlDialect, ofWells: OfWells): string => `
   WITH listed AS (SELECT DISTINCT ${dialect.each('$1', 'VARCHAR')} AS uwi),
        days AS (
          SELECT k.uwi, d.production_day
          FROM internal.daily_production d JOIN (SELECT well_id, uwi FROM well_key WHERE uwi IN (SELECT uwi FROM listed)) k
-           ON k.well_id = d.well_id
+           ON k.well_id = d.well_id AND ${ofWells('d.well_id')}
          UNION ALL SELECT uwi, production_day FROM quarantine
          WHERE production_day IS NOT NULL AND uwi IN (SELECT uwi FROM listed))
   SELECT uwi, min(production_day) - DATE '1970-01-01' AS "fromDay", max(production_day) - DATE '1970-01-01' + 1 AS "toDay"
@@ -205,8 +217,9 @@ export async function readKnownDays(
   session: SqlSession,
   uwis: readonly string[],
 ): Promise<ReadonlyMap<string, readonly DayInterval[]>> {
-  const rows = await session.rows<DayInterval & { readonly uwi: string }>(knownStretches(session.dialect), [
-    jsonText(uwis),
-  ]);
+  const { dialect } = session;
+  const named = [jsonText(uwis)];
+  const ofWells = await amongWells(session, `uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})`, named);
+  const rows = await session.rows<DayInterval & { readonly uwi: string }>(knownStretches(dialect, ofWells), named);
   return grouped(rows, ({ uwi }) => uwi);
 }

@@ -2,7 +2,7 @@
  * Conditions with constants on the rows of a batch, for the engine to prune with: it skips row groups, and parts of
  * them, by the smallest and largest value of a column. A join alone does not make it skip enough.
  */
-import { instant } from '../file/sql.ts';
+import { instant } from './sql.ts';
 
 /** A list costs more than the rows of other wells in between, where the gaps between the keys are no wider. */
 const joinedApart = 16;
