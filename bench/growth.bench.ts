@@ -2,7 +2,8 @@
  * What a night costs by the size of the warehouse: commits of 700 wells with 7 days, and the queries around them, at 10 and
  * 100 million rows (WELLSYNC_BENCH_MILLIONS, separated by commas). The baseline is the same at 1 million rows of 700
  * wells, in the same round: a ratio of 0.5 is twice the time. The wells have long common prefixes, were filled one after
- * the other, and have a tail of 30 nights.
+ * the other, and have a tail of 30 nights. The batch is 690 wells that adjoin and the last ten; at 1 million rows it is all
+ * wells.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

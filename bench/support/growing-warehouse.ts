@@ -1,13 +1,14 @@
 /** Warehouses of any size for bench/growth.bench.ts: filled by statements well by well, with a tail of nights. */
 import { createHash } from 'node:crypto';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import { z } from 'zod';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { RowColumnsBuilder } from '../../src/core/daily/row-columns.ts';
 import { measureFields, type DailyProductionRow, type Measure } from '../../src/core/daily/row.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import { isAmongKeys } from '../../src/warehouse/duckdb/file/bounds.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
+import { rowGroupRows } from '../../src/warehouse/duckdb/file/logged-rows.ts';
+import { scannedRows } from '../../test/support/scanned-rows.ts';
 
 export interface Size {
   readonly wells: number;
@@ -78,9 +79,6 @@ async function withFile<T>(path: string, work: (connection: DuckDBConnection) =>
   }
 }
 
-const planSchema = z.object({ cumulative_rows_scanned: z.number() });
-const rowGroupRows = 122_880;
-
 /** Row groups that the engine reads for these wells and days, and all of them. */
 export async function rowGroupsOf(
   path: string,
@@ -95,12 +93,6 @@ export async function rowGroupsOf(
     const [read, all] = [await scanned(connection, own), await scanned(connection, 'true')];
     return `${Math.ceil(read / rowGroupRows)} of ${Math.ceil(all / rowGroupRows)} row groups`;
   });
-}
-
-async function scannedRows(connection: DuckDBConnection, sql: string): Promise<number> {
-  const result = await connection.run(`EXPLAIN (ANALYZE, FORMAT json) ${sql}`);
-  const [row] = await result.getRows();
-  return planSchema.parse(JSON.parse(String(row?.[1]))).cumulative_rows_scanned;
 }
 
 /** A verified read of some days of a well; `change` is added to the rates of a day. */

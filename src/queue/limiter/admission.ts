@@ -8,7 +8,7 @@ import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission
 import { noteFailure } from './circuit-scripts.ts';
 import { hold } from './hold-scripts.ts';
 import type { LimiterKeys } from './limiter-keys.ts';
-import { type RedisScript, runScript } from './redis-script.ts';
+import { evalScript, type RedisScript, runScript } from './redis-script.ts';
 import { type CircuitFields, outageOf } from './circuit-fields.ts';
 import { type HoldFields, holdOf } from './service-hold-store.ts';
 
@@ -161,7 +161,7 @@ export class Admission {
   /** Records a Retry-After. Returns the hold that all workers are under now. */
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
     const keys = [this.#keys.hold, this.#keys.series];
-    const [nowMs, fields] = (await this.#run(hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
+    const [nowMs, fields] = (await evalScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
     const held = holdOf(fields, nowMs);
     if (held === undefined) throw new Error('a hold that was just recorded is gone');
     return held;
@@ -176,12 +176,15 @@ export class Admission {
     longestPauseMs: number,
     failed: readonly string[],
   ): Promise<{ readonly outage: ServiceOutage | undefined; readonly hasTried: boolean }> {
+    // An answer that came before the failure says nothing after it.
+    if (this.#isAnswered) {
+      this.#isUrgent = true;
+      this.flush();
+    }
     const keys = [this.#keys.circuit, this.#keys.failing];
-    const [nowMs, fields, hasTried] = (await this.#run(noteFailure, keys, [fault, longestPauseMs, ...failed])) as [
-      number,
-      CircuitFields,
-      number,
-    ];
+    const values = [fault, longestPauseMs, ...failed];
+    const answer = await evalScript(this.#redis, noteFailure, keys, values);
+    const [nowMs, fields, hasTried] = answer as [number, CircuitFields, number];
     return { outage: outageOf(fields, nowMs), hasTried: hasTried === 1 };
   }
 

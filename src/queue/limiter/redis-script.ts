@@ -11,6 +11,19 @@ export function redisScript(text: string): RedisScript {
   return { text, digest: createHash('sha1').update(text).digest('hex') };
 }
 
+/**
+ * Sends the text at once: commands that are sent behind it on the connection see what it did, also where Redis does not know
+ * it yet. For what is rare.
+ */
+export async function evalScript(
+  redis: RedisHandle,
+  { text }: RedisScript,
+  keys: readonly string[],
+  values: ReadonlyArray<string | number>,
+): Promise<unknown> {
+  return redis.eval(text, keys.length, ...keys, ...values);
+}
+
 export async function runScript(
   redis: RedisHandle,
   script: RedisScript,

@@ -17,7 +17,7 @@ export interface TableOrder extends StorageTail {
 
 /** Rewrites daily production by well and date. No row, version or coverage changes by it. */
 export interface StorageOrder {
-  /** The tail, by some wells of a large warehouse: the costs grow with the tail, not with the warehouse. Writes nothing. */
+  /** The tail, by some wells of a large warehouse: reads the tail, and beside it the row groups of those wells. Writes nothing. */
   tail(): Promise<StorageTail>;
   /** Reads well and date of every row. Writes nothing. */
   measure(): Promise<TableOrder>;

@@ -46,6 +46,15 @@ describe('the circuit of a service', () => {
     expect(await stateOf(scene).readOutage()).toBeUndefined();
   });
 
+  it('is not closed by an answer of the moment before the failures', async () => {
+    await using scene = await limiterScene();
+    const [worker] = (await scene.limiters(1, { concurrency: 8 })) as [SharedLimiter];
+    worker.noteAnswer();
+    await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(async (well) => worker.noteFailure(failed(`GET /${well}`))));
+    await expect(worker.enter(AbortSignal.timeout(200))).rejects.toBeInstanceOf(AbortedError);
+    expect(await stateOf(scene).readOutage()).toBeDefined();
+  });
+
   it('waits longer after each request that tried and failed', async () => {
     await using scene = await limiterScene();
     const pair = (await scene.limiters(2, { concurrency: 8 })) as Pair;

@@ -30,6 +30,8 @@ describe('a hold of the service', () => {
     const leave = await worker.enter(never);
     const waiting = worker.enter(never);
     const heldAtMs = await scene.nowMs();
+    // As after a restart: no script is known.
+    await scene.redis.script('FLUSH');
     const held = worker.pauseAll(400);
     leave();
     (await waiting)();

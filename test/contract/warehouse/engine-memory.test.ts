@@ -10,8 +10,9 @@ import { committedAtMs, guard, planned, reading, row } from '../../support/wareh
 
 const columns = Array.from({ length: 40 }, (_, place) => `hash(i, ${place})::VARCHAR AS c${place}`).join(', ');
 
-/** Inserts random rows, in one transaction a batch. */
+/** Inserts random rows, in one transaction a batch. The engine brings them into the file by itself, as narrow ones would be. */
 async function fill(file: DatabaseFile, batches: number, rows: number): Promise<void> {
+  await file.transact((connection) => connection.run("SET checkpoint_threshold = '30MB'"));
   await file.transact((connection) => connection.run(`CREATE TABLE wide AS SELECT ${columns} FROM range(0) t(i)`));
   for (let first = 0; first < batches * rows; first += rows) {
     const range = `range(${first}, ${first + rows}) t(i)`;

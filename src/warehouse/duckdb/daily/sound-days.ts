@@ -18,7 +18,7 @@ interface AskedKeys {
 
 const askedKeys = `SELECT min(well_id) AS low, max(well_id) AS high, count(*)::INTEGER AS count FROM well_key WHERE ${isNamed}`;
 
-/** A range with more keys of other wells than this, to one of its own, is cut where they are far apart. */
+/** A range with more keys of other wells than this, to one of its own, gives way to a list. */
 const mostOthers = 3;
 
 /** SQL of a condition for the engine to prune with; undefined if the wells have no keys. Wells of a plan mostly adjoin. */

@@ -51,7 +51,8 @@ async function measureTail(connection: DuckDBConnection): Promise<StorageTail> {
 
 /**
  * {@link wellsOf} of some of the wells up to a key, or of all where they are few. Each place is a query of its own: a
- * condition for all of them is none that the engine prunes by, or a join, and the rows of a join are not in order.
+ * condition for all of them is none that the engine prunes by, or a join, and the rows of a join are not in order. Pieces of
+ * a well between which none of its neighbours in the sample has rows count as one.
  */
 function sampleOf(last: number): string {
   if (last <= sampled.places * sampled.wells) return wellsOf('true');

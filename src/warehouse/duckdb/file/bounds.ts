@@ -4,14 +4,15 @@
  */
 import { instant } from './sql.ts';
 
-/** A list costs more than the rows of other wells in between, where the gaps between the keys are no wider. */
+/** Keys with no wider gaps between them count as a range: their rows lie in the same row groups, or in the next ones. */
 const joinedApart = 16;
 /** Each row group is compared with every key of a list. */
 const mostListed = 4_096;
 
 /**
- * SQL of a condition on `column` that holds for all of `keys`, and for few others; keys are integers, at least one. A list
- * and not ranges with OR, by which the engine skips nothing (DuckDB 1.5).
+ * SQL of a condition on `column` that holds for all of `keys`, and for few others, unless they lie apart and are more than
+ * {@link mostListed}: then for all between the first and the last. Keys are integers, at least one. A list and not ranges
+ * with OR, by which the engine skips nothing (DuckDB 1.5).
  */
 export function isAmongKeys(column: string, keys: Iterable<number>): string {
   const sorted = [...new Set(keys)].toSorted((left, right) => left - right);

@@ -52,7 +52,7 @@ export interface DatabaseFile {
    * work lets short work, the default, go first.
    */
   transact<T>(work: Work<T>, length?: WorkLength): Promise<T>;
-  /** The same for long work that adds rows to the table of daily production: `rowsOf` its result, so many. */
+  /** The same for long work that inserts daily production; `rowsOf` its result gives the number of rows. */
   addRows<T>(work: Work<T>, rowsOf: (result: T) => number): Promise<T>;
   /**
    * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
@@ -164,7 +164,7 @@ class Sessions {
         const file = (this.#open ??= await this.#openForWriting());
         const result = await file.connected((connection) => inTransaction(connection, () => work(connection)));
         this.#requireSameFile();
-        if (rowsOf !== undefined && file.logged.isFullWith(rowsOf(result))) await bringIn(file);
+        if (rowsOf !== undefined && file.logged.takeIn(rowsOf(result))) await this.#bringIn(file);
         return result;
       } catch (error) {
         await this.#close();
@@ -249,25 +249,35 @@ class Sessions {
     this.#pauseMs = pauseMs.min + Math.random() * pauseMs.spread;
   }
 
+  /** The commit before stands, whatever comes of it: a session that it broke is not used again. */
+  async #bringIn(file: UsedFile): Promise<void> {
+    try {
+      await bringIn(file);
+    } catch (error) {
+      this.#settings.log?.info({ err: error }, 'the log of the warehouse was not brought into its file');
+      await this.#close();
+    }
+  }
+
   async #close(): Promise<void> {
     const file = this.#open;
     this.#open = undefined;
     if (file === undefined) return;
-    // Closing writes the log into the file, and would do so on the event loop; this does it on another thread.
-    await bringIn(file);
+    // Closing writes the log into the file, and would do so on the event loop; this does it on another thread. If it
+    // fails, committed data stays in the log for the next opening.
+    await bringIn(file).catch(() => undefined);
     file.close();
   }
 }
 
 interface UsedFile extends OpenFile {
   readonly sinceMs: number;
-  /** Rows of daily production since it was opened or its log was brought in. */
+  /** Since it was opened. */
   readonly logged: LoggedRows;
 }
 
-/** Brings the log into the file. If that fails, committed data stays in the log for the next time. */
 async function bringIn(file: OpenFile): Promise<void> {
-  await file.connected((connection) => connection.run('CHECKPOINT')).catch(() => undefined);
+  await file.connected((connection) => connection.run('CHECKPOINT'));
 }
 
 /** What opening the file did to its schema; `found` is 0 for a new file. */

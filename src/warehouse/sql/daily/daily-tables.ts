@@ -10,7 +10,7 @@ export interface WellWindow extends WindowBatch, BatchWell {}
 export interface ComparedCounts extends WindowCounts {
   /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
   readonly rowsBefore: number;
-  /** The last day of a stored row that leaves or changes, as a day number; -Infinity without one. */
+  /** The last day of a stored row that leaves or changes, or would if the window were not held; -Infinity without one. */
   readonly lastChangedDay: number;
 }
 
