@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: runs every job on the data of a local testing server. Sets up what it needs, leaves three years
- * of production of 24 generated wells in a DuckDB file, and leaves no process behind. `npm run quickstart -- --stay` then
+ * `npm run quickstart`: runs every job on the data of a local testing server. Sets up what it needs, leaves the
+ * production of 24 generated wells since three years ago in a DuckDB file, and leaves no process behind. `npm run quickstart -- --stay` then
  * shows it all on the pages of the console until Ctrl-C.
  */
 import './setup/node-version.mjs';
@@ -232,7 +232,7 @@ async function runEveryJob(redisUrl) {
     }
     const cleanupCode = await cleanUp(first, env);
     if (cleanupCode !== 0) return cleanupCode;
-    console.log(`\nIt offers three years of ${wells.length} wells; exporting them …\n`);
+    console.log(`\nIt offers ${wells.length} wells, from ${field[field.indexOf('--from') + 1]} on; exporting them …\n`);
     const startedAtMs = performance.now();
     const args = [program, 'export', 'daily-production', '--wells', wellsFile, '--inline'];
     const code = await runLeashed(process.execPath, args, { env });

@@ -55,6 +55,12 @@ async function openWarehouse({ warehouse, tell }: App): Promise<void> {
   await warehouse.check();
 }
 
+/** For a plan of work that asks the warehouse alone: it would make one as well. Throws UsageError. */
+export async function checkBeforePlan(app: App): Promise<void> {
+  await checkPlace(app);
+  await openWarehouse(app);
+}
+
 /** As checkBeforeWork, for a run, which needs the queue of the warehouse too. */
 export async function checkBeforeRun(app: App): Promise<void> {
   await checkQueueOfNewWarehouse(app);

@@ -4,6 +4,7 @@ import {
   requestDailyProduction,
 } from '../../app/requests/export-daily-production.ts';
 import type { App } from '../../app/app.ts';
+import { checkBeforePlan } from '../../app/preflight.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import type { EmptyOption } from '../commands/empty-option.ts';
@@ -56,6 +57,7 @@ async function exportOrPlan(invocation: Invocation<DailyProductionOptions>): Pro
 }
 
 async function showPlan(app: App, request: DailyProductionRequest, output: Output): Promise<ExitCode> {
+  await checkBeforePlan(app);
   const plan = await planDailyProduction(app, request);
   if (output.json) await output.document(plan);
   else await output.print(planText(plan));

@@ -69,7 +69,7 @@ function requestOf({ options, args }: Push): PushRequest {
 /** Exit code 0: the content has arrived, whichever run pushed it. */
 async function sayPushed({ runId, atMs }: Known, push: PreparedPush, output: Output): Promise<ExitCode> {
   const { job, name, sha256 } = push;
-  const text = `The content of ${name} has been pushed by run ${runId}, ${instantText(atMs)}. Push it again with --again.`;
+  const text = `The content of ${name} has been pushed by run ${runId}, ${instantText(atMs)}: wellsync runs show ${runId} tells what became of its rows. Push it again with --again.`;
   const at = new Date(atMs).toISOString();
   if (output.json) await output.document({ runId, job, state: 'already-pushed', at, sha256 });
   else await output.report(foldedHint(text, output.width));

@@ -47,6 +47,8 @@ test('without a terminal a relative path without its folder is refused, and noth
   expect(stderr).toContain('WELLSYNC_CONFIG');
   expect(existsSync(`${home.folder}/wellsync-data`)).toBe(false);
   expect((await home.run(['worker'], { env })).code).toBe(2);
+  expect((await home.run([...nightly.filter((word) => word !== '--inline'), '--dry-run'], { env })).code).toBe(2);
+  expect(existsSync(`${home.folder}/wellsync-data`)).toBe(false);
 
   await mkdir(`${home.folder}/wellsync-data`);
   const made = await home.run(nightly, { env });

@@ -52,10 +52,9 @@ function* limitFindings(base: PageBase, rows: readonly ProbeRow[]): Probing<Limi
   }
   const beyond = yield { page: base + count, limit: 1 };
   const isCut = rowsOf(beyond).some(({ key }) => rows.every((row) => row.key !== key));
-  const distinct = new Set(rows.map(({ key }) => key)).size;
-  const because = isCut
-    ? `${counted(count, 'row')} came where ${largeLimit} were requested, and there are more`
-    : `the well has ${counted(distinct, 'row')}, and all came at one time`;
+  const came = `${counted(count, 'row')} came where ${largeLimit} were requested`;
+  // A page that repeats rows may hide that there are more.
+  const because = isCut ? `${came}, and there are more` : `${came}, and no other one was found behind them`;
   if (!isCut) return { maxLimit: unknown(because), largestPage, overMaxLimit: unknown(because) };
   const overMaxLimit = finding<'clamped' | 'refused'>('clamped', because);
   return { maxLimit: finding(count, because), largestPage, overMaxLimit };
