@@ -1,7 +1,7 @@
 /**
- * `npm run quickstart`: runs every job on the data of a local testing server. Sets up what it needs, leaves the
- * production of 24 generated wells since three years ago in a DuckDB file, and leaves no process behind. `npm run quickstart -- --stay` then
- * shows it all on the pages of the console until Ctrl-C.
+ * `npm run quickstart`: runs every job on the data of a local testing server. Sets up what it needs, leaves the production
+ * of 24 generated wells in a DuckDB file, and leaves no process behind. `npm run quickstart -- --stay` then shows it all on
+ * the pages of the console until Ctrl-C.
  */
 import './setup/node-version.mjs';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,8 @@ const queuePrefix = 'wellsync-quickstart';
 const program = 'dist/src/cli/main.js';
 /** To yesterday, from three years before this one: wells whose last day is long ago count as stale. */
 const today = new Date().toISOString().slice(0, 10);
-const field = ['--seed', '7', '--wells', '24', '--from', `${Number(today.slice(0, 4)) - 3}-01-01`, '--to', today];
+const fieldFrom = `${Number(today.slice(0, 4)) - 3}-01-01`;
+const field = ['--seed', '7', '--wells', '24', '--from', fieldFrom, '--to', today];
 
 const summaryQuery = `SELECT count(*)::INTEGER AS "rows", count(DISTINCT uwi)::INTEGER AS wells,
   count(DISTINCT production_day)::INTEGER AS days, min(production_day)::VARCHAR AS first_day,
@@ -232,7 +233,7 @@ async function runEveryJob(redisUrl) {
     }
     const cleanupCode = await cleanUp(first, env);
     if (cleanupCode !== 0) return cleanupCode;
-    console.log(`\nIt offers ${wells.length} wells, from ${field[field.indexOf('--from') + 1]} on; exporting them …\n`);
+    console.log(`\nIt offers ${wells.length} wells, from ${fieldFrom} on; exporting them …\n`);
     const startedAtMs = performance.now();
     const args = [program, 'export', 'daily-production', '--wells', wellsFile, '--inline'];
     const code = await runLeashed(process.execPath, args, { env });

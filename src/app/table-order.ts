@@ -42,12 +42,9 @@ export async function measureOwnOrder(app: App): Promise<TableOrder> {
 /** Rewrites where the tail is long, or where a rewriting was begun. To be called when a run has been reported. */
 export async function orderLongTail(app: App, log: Logger, signal: AbortSignal): Promise<void> {
   try {
-    const { order } = app.ledger;
-    const { tailNights, isUnderWay } = await order.tail();
+    const { tailNights, isUnderWay } = await app.ledger.order.tail();
     if (signal.aborted || (tailNights <= mostTailNights && !isUnderWay)) return;
-    const { looseRows } = await order.measure();
-    if (signal.aborted) return;
-    log.info({ tailNights, looseRows }, 'daily production is rewritten by well and date');
+    log.info({ tailNights }, 'daily production is rewritten by well and date');
     log.info({ rewrittenRows: await optimize(app, signal) }, 'daily production was rewritten');
   } catch (error) {
     // It goes on at its place the next time.

@@ -121,11 +121,10 @@ function wellsOf(
   return targetsFrom(uwiKind, { names: uwis, file, mayBeEmpty, known, calledBy }, configured, stdin);
 }
 
-/** The wells that were read before, and those of the table of wells. */
-async function knownUwis(
-  { dailyProduction, wells }: Warehouse,
-  uwiField: string | undefined,
-): Promise<readonly string[]> {
+/** The wells that were read before, and those of the table of wells. Makes no warehouse where there is none. */
+async function knownUwis(warehouse: Warehouse, uwiField: string | undefined): Promise<readonly string[]> {
+  if (!(await warehouse.isStored())) return [];
+  const { dailyProduction, wells } = warehouse;
   const ofWells = await wells.known(uwiField);
   return [...(await dailyProduction.uwis()), ...ofWells.map(({ uwi }) => uwi)];
 }

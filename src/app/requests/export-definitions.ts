@@ -62,7 +62,7 @@ export function requestTimeSeries(
     job: timeSeriesJobName,
     targetKind: equipmentKind,
     configured: { names: config.export.equipment, file: config.export.equipmentFile },
-    known: () => warehouse.timeSeries.equipment(),
+    known: async () => ((await warehouse.isStored()) ? warehouse.timeSeries.equipment() : []),
   });
 }
 
@@ -83,6 +83,7 @@ export function requestWells(app: App, input: DefinitionInput, context: Definiti
 
 /** The wells of the table of wells, and the wells with daily production as long as the uwi serves as the source id. */
 async function knownSourceIds({ config, warehouse }: App): Promise<readonly string[]> {
+  if (!(await warehouse.isStored())) return [];
   const ofWells = await warehouse.wells.known();
   const ofDailyProduction = config.wells.uwiField === undefined ? await warehouse.dailyProduction.uwis() : [];
   return [...ofWells.map(({ sourceId }) => sourceId), ...ofDailyProduction];
@@ -96,6 +97,7 @@ async function definitionRequest(
     readonly job: string;
     readonly targetKind: TargetInputKind;
     readonly configured: TargetSources;
+    /** Makes no warehouse where there is none. */
     readonly known: () => Promise<readonly string[]>;
   },
 ): Promise<DefinitionRequest> {

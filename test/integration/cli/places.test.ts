@@ -47,7 +47,10 @@ test('without a terminal a relative path without its folder is refused, and noth
   expect(stderr).toContain('WELLSYNC_CONFIG');
   expect(existsSync(`${home.folder}/wellsync-data`)).toBe(false);
   expect((await home.run(['worker'], { env })).code).toBe(2);
-  expect((await home.run([...nightly.filter((word) => word !== '--inline'), '--dry-run'], { env })).code).toBe(2);
+  expect((await home.run(['export', 'daily-production', '--uwi', UWI, '--dry-run'], { env })).code).toBe(2);
+  for (const job of ['daily-production', 'time-series', 'wells']) {
+    expect((await home.run(['export', job, '--from-warehouse', '--inline'], { env })).code).toBe(2);
+  }
   expect(existsSync(`${home.folder}/wellsync-data`)).toBe(false);
 
   await mkdir(`${home.folder}/wellsync-data`);

@@ -254,7 +254,10 @@ class Sessions {
     try {
       await bringIn(file);
     } catch (error) {
-      this.#settings.log?.info({ err: error }, 'the log of the warehouse was not brought into its file');
+      this.#settings.log?.info(
+        { err: error },
+        'the log of the warehouse was not brought into its file: all commits are kept, and it is tried again',
+      );
       await this.#close();
     }
   }
