@@ -233,6 +233,7 @@ export const configSchema = z
           .strictObject({
             maxSharePercent: percent.default(20),
             maxRows: z.number().int().nonnegative().default(3),
+            maxRowsPerRun: z.number().int().nonnegative().default(100),
           })
           .prefault({}),
         chunkWells: count(100),

@@ -2,7 +2,9 @@
 import type { NextAction } from '../src/core/base/action.ts';
 import type { CountDescription, UnitDescription } from '../src/core/run/job-description.ts';
 import { countsOfTargets } from '../src/core/run/unknown-targets.ts';
-import type { RunReport } from '../src/core/run/run.ts';
+import type { Counts, RunReport } from '../src/core/run/run.ts';
+import { figure } from '../src/core/base/text.ts';
+import type { Judgement } from '../src/runs/job.ts';
 
 export function readingUnits(one: string, many: string): UnitDescription {
   return { one, many, failing: 'could not be read to the end', held: 'held' };
@@ -19,6 +21,33 @@ export const newlyUnknown: CountDescription = {
 /** Targets that have rows in the warehouse, unknown ones, and those that are both. */
 export const rowsOfTargets: readonly CountDescription[] = countsOfTargets.map((name) => ({ name, isHidden: true }));
 
-export function shrinkSteps({ units }: RunReport): readonly NextAction[] {
-  return units.held > 0 ? [{ kind: 'allow-shrink' }] : [];
+/** Rows that left the warehouse although nobody released them, where they are more than a run may remove. */
+export const removedUnapproved: CountDescription = { name: 'removedUnapproved', isException: true, isHidden: true };
+
+/**
+ * Tells of a run that removed more rows than `maxRowsPerRun` without leave: each window may be within the guard, and the run
+ * as a whole a loss (G4). `isAllowed`: a person let the rows of the run go.
+ */
+export function judgeRemoved(counts: Counts, isAllowed: boolean, maxRowsPerRun: number): Judgement {
+  const removed = counts['removed'] ?? 0;
+  if (isAllowed || removed <= maxRowsPerRun) return { counts: {}, notices: [] };
+  return {
+    counts: { [removedUnapproved.name]: removed },
+    notices: [
+      `${figure(removed)} rows that the service no longer has were removed, and nobody had released them: more than export.shrink.maxRowsPerRun (${figure(maxRowsPerRun)}); the history keeps them`,
+    ],
+  };
+}
+
+/** The next step where rows are held. */
+export function releaseSteps({ runId, units }: RunReport): readonly NextAction[] {
+  return units.held > 0 ? [{ kind: 'release-rows', runId }] : [];
+}
+
+/** Limits on what the exports remove without leave: of a window or a month (core's ShrinkGuard), and of a run. */
+export interface ShrinkSettings {
+  /** Share of the rows, 0 to 1. */
+  readonly maxShare: number;
+  readonly maxRows: number;
+  readonly maxRowsPerRun: number;
 }

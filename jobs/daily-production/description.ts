@@ -1,6 +1,6 @@
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import { unknownFault } from '../../src/core/run/unknown-targets.ts';
-import { newlyUnknown, readingUnits, rowsOfTargets, shrinkSteps } from '../export-description.ts';
+import { newlyUnknown, readingUnits, releaseSteps, removedUnapproved, rowsOfTargets } from '../export-description.ts';
 
 /** read = inserted + updated + unchanged + repeated + outsideWindow + quarantined (G2). */
 const counts: readonly CountDescription[] = [
@@ -13,7 +13,8 @@ const counts: readonly CountDescription[] = [
   { name: 'quarantined', inSum: 'part', isException: true },
   { name: 'removed', isAlwaysShown: true },
   { name: 'defaulted', remark: 'a required number did not come: its documented default 0 was taken' },
-  { name: 'heldRows', remark: 'kept until you approve their removal' },
+  { name: 'heldRows', remark: 'they stay until they are released' },
+  removedUnapproved,
   newlyUnknown,
   { name: 'stale', isOfUnits: true, remark: 'no new day for long (freshness.warnAfterDays)' },
   // Equal to the number of units.
@@ -30,7 +31,7 @@ const shared: Omit<JobDescription, 'name' | 'units'> = {
   stock: { before: 'rowsBefore', added: 'inserted', removed: 'removed', after: 'rowsAfter', adrift: 'rowsAdrift' },
   failureOf: (report) => unknownFault(report, { one: 'well', many: 'wells' }),
   nextSteps: (report) => [
-    ...shrinkSteps(report),
+    ...releaseSteps(report),
     ...(isCounted(report.counts, 'quarantined') ? [{ kind: 'show-quarantine' } as const] : []),
     ...(isCounted(report.counts, 'newlyUnknown') ? [{ kind: 'show-unknown' } as const] : []),
     ...(isCounted(report.counts, 'stale') ? [{ kind: 'show-stale' } as const] : []),

@@ -3,6 +3,7 @@
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
 import { dailyProduction, dailyProductionGaps } from './description.ts';
+import { judgeRemoved } from '../export-description.ts';
 import { readInBatches } from '../batching-reader.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
@@ -16,6 +17,7 @@ import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { dailyProductionParamsSchema, type DailyProductionParams, type DailyProductionSettings } from './settings.ts';
 import { expectedRows, planGaps, planWindows, windowSpecSchema } from './plan.ts';
+import { planRelease } from './release-plan.ts';
 
 export const dailyProductionJobName = dailyProduction.name;
 export const gapsJobName = dailyProductionGaps.name;
@@ -31,8 +33,11 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     queue: 'export',
     params: dailyProductionParamsSchema,
     varyingParams: ['nowMs'],
-    readsUpToRequest: ({ toMs }) => toMs === undefined,
+    readsUpToRequest: ({ toMs, releaseOf }) => toMs === undefined && releaseOf === undefined,
     takesTargets: true,
+    judge: ({ allowShrink, releaseOf }, counts) =>
+      judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
+    release: { kind: 'uwi', params: (releaseOf, nowMs) => ({ nowMs, allowShrink: false, releaseOf }) },
     work: (chunk, context) => {
       const own = { ...context, settings, budget, blocks, places, chunkNo: (chunks += 1) };
       return profilesByRun.during(chunk.runId, context, (profiles) => workWindows({ ...own, profiles }, chunk));
@@ -43,6 +48,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
       ...dailyProduction,
       ...shared,
       async plan(params, context, runId) {
+        if (params.releaseOf !== undefined) return planRelease(runId, params, settings, context);
         const pageRows = await pageRowsOf(context.service.baseUrl, settings.pageLimit, context);
         return planWindows(params, context.ledger.runs.targets(runId), settings, { ...context, pageRows });
       },
@@ -50,7 +56,10 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     {
       ...dailyProductionGaps,
       ...shared,
-      plan: (params, context, runId) => planGaps(params, context.ledger.runs.targets(runId), settings, context),
+      plan: (params, context, runId) =>
+        params.releaseOf === undefined
+          ? planGaps(params, context.ledger.runs.targets(runId), settings, context)
+          : planRelease(runId, params, settings, context),
     },
   ];
 }

@@ -43,7 +43,7 @@ export interface PlanContext extends Pick<JobContext, 'warehouse'> {
   readonly pageRows: number;
 }
 
-interface WellWindow {
+export interface WellWindow {
   readonly uwi: string;
   readonly spec: WindowSpec;
 }
@@ -85,7 +85,7 @@ async function windowsOf(
 type Zone = Pick<WindowSpec, 'timeZone' | 'unknownTimeZone'>;
 
 /** The time zone of each well, if it differs from the configured one. */
-async function readZones(
+export async function readZones(
   uwis: readonly string[],
   { zoneField, timeZone }: DailyProductionSettings,
   { warehouse }: Pick<PlanContext, 'warehouse'>,
@@ -124,9 +124,11 @@ async function incrementalSpecs(
   const watermarks = await dailyProduction.watermarks(uwis);
   const soundDays = await dailyProduction.soundDays(uwis, days);
   const plugged = await pluggedAmong(settings.plugged, context.warehouse.wells, uwis);
+  const held = await dailyProduction.heldMonths(uwis);
   return (uwi) => {
     const { watermarkMs, lastDay, verifiedAtMs } = watermarks.get(uwi) ?? {};
-    const well = { watermarkMs, lastDay, verifiedAtMs, soundDays: soundDays.get(uwi) ?? [] };
+    const heldFromDays = (held.get(uwi) ?? []).map(({ firstDay }) => firstDay);
+    const well = { watermarkMs, lastDay, verifiedAtMs, soundDays: soundDays.get(uwi) ?? [], heldFromDays };
     const timeZone = zones(uwi).timeZone ?? settings.timeZone;
     const spec = incrementalSpec(uwi, well, { ...request, timeZone });
     return { ...spec, lastDay, ...(plugged.has(uwi) ? { isPlugged: true } : {}) };
@@ -245,7 +247,7 @@ function gapsOf(
   return gapsToRead(wanted, known).map((days) => windowOfDays(days, timeZone));
 }
 
-function unitsOf(
+export function unitsOf(
   windows: readonly WellWindow[],
   { chunkWells, chunkRows }: DailyProductionSettings,
 ): readonly PlannedUnit[] {

@@ -1,5 +1,6 @@
 /** Settings and parameters of the two jobs that export daily production. */
 import { z } from 'zod';
+import type { ShrinkSettings } from '../export-description.ts';
 import type { LookbackTier } from '../../src/core/daily/lookback.ts';
 import type { WellField } from '../../src/warehouse/port/definitions.ts';
 
@@ -24,7 +25,7 @@ export interface DailyProductionSettings {
   readonly lookbackByWell: ReadonlyMap<string, readonly LookbackTier[]>;
   /** Days before today in which missing and quarantined days are read again. */
   readonly holeDays: number;
-  readonly shrink: { readonly maxShare: number; readonly maxRows: number };
+  readonly shrink: ShrinkSettings;
   readonly chunkWells: number;
   readonly chunkRows: number;
   readonly batchRows: number;
@@ -47,5 +48,7 @@ export const dailyProductionParamsSchema = z.strictObject({
   /** Deepens the configured lookback of an incremental run. */
   lookbackDays: z.number().int().nonnegative().optional(),
   allowShrink: z.boolean(),
+  /** The run whose held rows this one releases: it reads their months, and nothing else. */
+  releaseOf: z.string().optional(),
 });
 export type DailyProductionParams = z.output<typeof dailyProductionParamsSchema>;

@@ -1,6 +1,6 @@
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import { unknownFault } from '../../src/core/run/unknown-targets.ts';
-import { newlyUnknown, readingUnits, rowsOfTargets, shrinkSteps } from '../export-description.ts';
+import { newlyUnknown, readingUnits, releaseSteps, removedUnapproved, rowsOfTargets } from '../export-description.ts';
 
 /** read = inserted + updated + unchanged + repeated (G2). */
 const counts: readonly CountDescription[] = [
@@ -10,7 +10,8 @@ const counts: readonly CountDescription[] = [
   { name: 'unchanged', inSum: 'part', isAlwaysShown: true },
   { name: 'repeated', inSum: 'part' },
   { name: 'removed', isAlwaysShown: true },
-  { name: 'heldRows', remark: 'kept until you approve their removal' },
+  { name: 'heldRows', remark: 'they stay until they are released' },
+  removedUnapproved,
   newlyUnknown,
   ...rowsOfTargets,
 ];
@@ -26,7 +27,7 @@ function descriptionOf(name: string, one: string, many: string): JobDescription 
     counts,
     failureOf: (report) => unknownFault(report, { one, many }),
     nextSteps: (report) => [
-      ...shrinkSteps(report),
+      ...releaseSteps(report),
       ...(isCounted(report.counts, 'newlyUnknown') ? [{ kind: 'show-unknown-definitions' } as const] : []),
     ],
   };

@@ -5,28 +5,35 @@
 import { z } from 'zod';
 import type { JobDescription } from '../../src/core/run/job-description.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
+import { judgeRemoved, type ShrinkSettings } from '../export-description.ts';
 import { readInBatches } from '../batching-reader.ts';
 import { planTargets } from '../target-plan.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import type { CommitDefinitions } from '../../src/warehouse/port/definitions.ts';
+import type { HeldKind } from '../../src/core/run/held-rows.ts';
 import type { SettleUnknown } from '../../src/warehouse/port/unknown-targets.ts';
 import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';
 
 export interface DefinitionSettings {
-  readonly shrink: { readonly maxShare: number; readonly maxRows: number };
+  readonly shrink: ShrinkSettings;
   /** Targets in a queue item. */
   readonly chunkTargets: number;
   /** Targets of a chunk that are read concurrently. */
   readonly concurrency: number;
 }
 
-const paramsSchema = z.strictObject({ allowShrink: z.boolean() });
+const paramsSchema = z.strictObject({
+  allowShrink: z.boolean(),
+  /** The run whose held records this one releases. */
+  releaseOf: z.string().optional(),
+});
 export type DefinitionParams = z.output<typeof paramsSchema>;
 
 /** How one kind is read and stored. */
 export interface DefinitionKind<Reading> {
   readonly description: JobDescription;
+  readonly heldAs: HeldKind;
   read(unit: PlannedUnit, context: JobContext, signal: AbortSignal): Promise<Reading>;
   /** Number of its records. */
   records(reading: Reading): number;
@@ -49,6 +56,9 @@ export function createDefinitionJob<Reading>(
     takesTargets: true,
     plan: (_, { ledger }, runId) => planTargets(ledger.runs.targets(runId), settings.chunkTargets),
     work: (chunk, context) => workTargets(kind, settings, chunk, context),
+    judge: ({ allowShrink, releaseOf }, counts) =>
+      judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
+    release: { kind: kind.heldAs, params: (releaseOf) => ({ allowShrink: false, releaseOf }) },
   };
 }
 

@@ -3,6 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { CleanupSettings } from '../../jobs/cleanup/job.ts';
 import type { ProducingSettings } from '../../jobs/cleanup/producing.ts';
 import type { DailyProductionSettings, PluggedWells } from '../../jobs/daily-production/settings.ts';
+import type { ShrinkSettings } from '../../jobs/export-description.ts';
 import type { DefinitionSettings } from '../../jobs/definitions/job.ts';
 import type { createJobs } from '../../jobs/registry.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
@@ -33,8 +34,9 @@ function definitionSettings(config: Config): DefinitionSettings {
   return { shrink: shrinkOf(config), chunkTargets, concurrency: config.service.concurrency };
 }
 
-function shrinkOf({ export: { shrink } }: Config) {
-  return { maxShare: shrink.maxSharePercent / 100, maxRows: shrink.maxRows };
+function shrinkOf({ export: { shrink } }: Config): ShrinkSettings {
+  const { maxSharePercent, maxRows, maxRowsPerRun } = shrink;
+  return { maxShare: maxSharePercent / 100, maxRows, maxRowsPerRun };
 }
 
 /** Undefined if the configuration names no such field. */

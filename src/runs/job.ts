@@ -2,9 +2,10 @@
 import type { z } from 'zod';
 import type { RejectsPlace } from '../core/pipes/rejects-place.ts';
 import type { JobDescription } from '../core/run/job-description.ts';
-import type { PlannedUnit, UnitOutcome } from '../core/run/run.ts';
+import type { Counts, PlannedUnit, UnitOutcome } from '../core/run/run.ts';
 import type { ChunkQueueName, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
+import type { HeldKind } from '../core/run/held-rows.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 
 export interface JobContext {
@@ -71,10 +72,25 @@ export interface Job<Params> extends JobDescription {
   readonly isExclusive?: boolean;
   /** Called when no unit is open, before the report is built; may be called again. */
   atEnd?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
+  /**
+   * What a person has to know of the whole run beside its units, from its parameters and the sums of its counts: further
+   * counts, and notices.
+   */
+  judge?(params: Params, counts: Counts): Judgement;
+  /** For a job that holds rows: what its targets are, and the parameters of the run that releases what another run holds. */
+  readonly release?: {
+    readonly kind: HeldKind;
+    readonly params: (releaseOf: string, nowMs: number) => Params;
+  };
   /** Throws UsageError if the failed units of a run must not be retried. */
   checkRetry?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
   /** Where the rejected rows of a run lie, whether or not there are any; only for a job that rejects rows. */
   readonly rejectsPlace?: (params: Params, runId: string) => RejectsPlace;
+}
+
+export interface Judgement {
+  readonly counts: Counts;
+  readonly notices: readonly string[];
 }
 
 /** A job whose parameter type is unknown to the engine. */
@@ -82,11 +98,12 @@ export type AnyJob = Job<unknown>;
 
 /** Hides the parameter type of a job: every call first parses the parameters with the job's own schema. */
 export function anyJob<Params>(job: Job<Params>): AnyJob {
-  const { rejectsPlace, readsUpToRequest, ...rest } = job;
+  const { rejectsPlace, readsUpToRequest, judge, ...rest } = job;
   return {
     ...rest,
     plan: (params, context, runId) => job.plan(job.params.parse(params), context, runId),
     work: (chunk, context) => job.work({ ...chunk, params: job.params.parse(chunk.params) }, context),
+    ...(judge && { judge: (params: unknown, counts: Counts) => judge(job.params.parse(params), counts) }),
     ...(readsUpToRequest && { readsUpToRequest: (params: unknown) => readsUpToRequest(job.params.parse(params)) }),
     ...(rejectsPlace && {
       rejectsPlace: (params: unknown, runId: string) => rejectsPlace(job.params.parse(params), runId),

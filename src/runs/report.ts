@@ -26,9 +26,11 @@ export function buildReport(
   finishedAtMs: number,
 ): RunReport {
   const { open } = totals.units;
+  const judgement = job.judge?.(run.params, totals.counts);
+  const counts = { ...totals.counts, ...judgement?.counts };
   const units = unitsOf(run, totals, stopRequest);
-  const balance = balanceOf(job, totals.counts, units);
-  const stopped = stopFault(stopRequest, balance.balanced, open) ?? job.failureOf?.({ units, counts: totals.counts });
+  const balance = balanceOf(job, counts, units);
+  const stopped = stopFault(stopRequest, balance.balanced, open) ?? job.failureOf?.({ units, counts });
   return {
     runId: run.runId,
     job: run.job,
@@ -38,10 +40,10 @@ export function buildReport(
     state: stopRequest?.kind === 'cancel' ? 'cancelled' : stopped !== undefined || units.failed > 0 ? 'failed' : 'done',
     ...(stopped === undefined ? {} : { stopped }),
     units,
-    counts: totals.counts,
+    counts,
     balance,
     failures: totals.failures,
-    notices: totals.notices,
+    notices: [...totals.notices, ...(judgement?.notices ?? [])],
     startedAtMs: run.startedAtMs ?? run.requestedAtMs,
     finishedAtMs,
   };

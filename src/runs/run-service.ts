@@ -114,23 +114,83 @@ export class RunService {
     };
   }
 
-  async #requested(jobName: string, params: unknown, { actor, runId, targets }: RunDetails) {
+  /**
+   * Starts the run that releases what the run `of` holds, for a person who was shown `rows` held rows. Returns its id, or
+   * that of the run that a request with the key made (`isRepeat`). Throws UsageError where `of` has not ended or holds
+   * nothing, where the number of held rows is another one by now, and where an unfinished run releases some of them.
+   */
+  async release(
+    of: string,
+    rows: number,
+    { actor, key }: { readonly actor: string; readonly key?: IdempotencyKey | undefined },
+  ): Promise<{ readonly runId: string; readonly job: string; readonly isRepeat: boolean }> {
+    const { job: name, state } = await this.#known(of);
+    const job = this.#jobs.find((candidate) => candidate.name === name);
+    if (job?.release === undefined) throw new UsageError(`run ${of} holds no rows: ${name} removes none`);
+    if (!isFinished(state))
+      throw new UsageError(`run ${of} is ${state}: what it holds can be released when it has ended`);
+    const { release } = job;
+    await checkQueue(this.#claimContext);
+    const requestedAtMs = this.#now();
+    const request = this.#requestOf(job, release.params(of, requestedAtMs), { actor, requestedAtMs });
+    const { runId } = request;
+    const released = await this.#ledger.holds.release(request, { of, kind: release.kind, rows }, key);
+    switch (released.kind) {
+      case 'created':
+        await this.#enqueue(runId, 0);
+        return { runId, job: name, isRepeat: false };
+      case 'repeated':
+        return { runId: released.runId, job: name, isRepeat: true };
+      case 'under-way':
+        throw new UsageError(`run ${released.runId} releases these rows already`, {
+          action: { kind: 'show-run', runId: released.runId },
+        });
+      case 'changed':
+        throw new UsageError(
+          released.rows === 0
+            ? `run ${of} holds no rows any more: they were released, or are back`
+            : `run ${of} holds ${released.rows} rows now, and not ${rows}: nothing was released`,
+          released.rows === 0 ? {} : { action: { kind: 'release-rows', runId: of } },
+        );
+    }
+  }
+
+  async #requested(jobName: string, params: unknown, { targets, ...details }: RunDetails) {
     const job = this.#jobs.find((candidate) => candidate.name === jobName);
     if (job === undefined) throw new UsageError(`there is no job named ${jobName}`);
     await checkQueue(this.#claimContext);
     const requestedAtMs = this.#now();
-    const checked = job.params.parse(params);
     const checkedTargets = await targetsFor(job, targets);
-    const request = {
+    return {
+      request: this.#requestOf(job, params, { ...details, requestedAtMs, checkedTargets }),
+      checkedTargets,
+      job,
+    };
+  }
+
+  #requestOf(
+    job: AnyJob,
+    params: unknown,
+    {
+      actor,
+      runId,
+      requestedAtMs,
+      checkedTargets = [],
+    }: Omit<RunDetails, 'targets'> & {
+      readonly requestedAtMs: number;
+      readonly checkedTargets?: readonly string[] | undefined;
+    },
+  ) {
+    const checked = job.params.parse(params);
+    return {
       runId: runId ?? newRunId(requestedAtMs),
-      job: jobName,
+      job: job.name,
       params: checked,
       service: this.#serviceKey(),
       actor,
       requestedAtMs,
-      requestKey: requestKey(job, checked, checkedTargets ?? []),
+      requestKey: requestKey(job, checked, checkedTargets),
     };
-    return { request, checkedTargets, job };
   }
 
   /**

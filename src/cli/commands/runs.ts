@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { listLockWaitMs } from '../../app/requests/list-runs.ts';
 import type { RunState } from '../../core/run/run.ts';
 import type { ListOptions } from '../actions/runs-list.ts';
+import type { ReleaseOptions } from '../actions/release.ts';
 import type { RunOptions } from '../actions/runs.ts';
 import { actionOf, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
 import { addRejectsCommand } from './rejects.ts';
@@ -20,7 +21,7 @@ const runStates = [
 export function addRunsCommand(program: Command, shell: Shell): void {
   const group = program
     .command('runs')
-    .description('list, show, cancel and retry runs, and get their rejects')
+    .description('list, show, cancel and retry runs, release what they hold, get their rejects')
     .addHelpText('after', `\nA run id may be shortened to a unique beginning.\n${examples(['wellsync runs list'])}`);
   group
     .command('list')
@@ -71,6 +72,20 @@ export function addRunsCommand(program: Command, shell: Shell): void {
         (await import('../actions/runs.ts')).retryRun(invocation),
       ),
     );
+  group
+    .command('release')
+    .argument('<run>', 'the id of a run, or a unique beginning of it')
+    .description('let the rows go that a run holds, if the service still does not have them')
+    .option('--yes', 'without asking')
+    .option('--dry-run', 'only show what is held')
+    .addOption(waitOption())
+    .addOption(inlineOption())
+    .addHelpText('after', `${releaseExplanation}${examples(releaseExamples)}`)
+    .action(
+      actionOf(shell, async (invocation: Invocation<ReleaseOptions>) =>
+        (await import('../actions/release.ts')).releaseRun(invocation),
+      ),
+    );
   addRejectsCommand(group, shell);
 }
 
@@ -92,4 +107,14 @@ What is done stays done: only what failed, was cancelled or is unknown at the
 service is worked again.
 With --inline a run that has not ended, since the process that worked it was
 stopped, is retried as well.
+`;
+const releaseExamples = [
+  'wellsync runs release 20240331-061500-4f2a9c --dry-run',
+  'wellsync runs release 20240331-061500-4f2a9c --yes --wait',
+];
+const releaseExplanation = `
+An export holds rows that the service suddenly no longer has: they stay in the
+warehouse, in every later run, until they are back or released. A release starts
+a run that reads the held months again and removes what is missing of the rows
+that were shown. What is missing beyond them is held again.
 `;

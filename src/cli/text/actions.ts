@@ -56,7 +56,7 @@ const sentences: Wording<Action, string> = {
   'list-variables': () => 'wellsync --help names the variables.',
   'set-setting': ({ setting }) => setSetting(setting),
   'check-address': ({ setting }) => checkAddress(setting),
-  'allow-shrink': () => 'If the service is right, export it again with --allow-shrink.',
+  'release-rows': ({ runId }) => `If the service is right, release them: wellsync runs release ${runId}`,
   'show-quarantine': () => `See the records: ${quarantineQuery}`,
   'show-unknown': () => 'See the wells: wellsync coverage --unknown',
   'show-unknown-definitions': () => `See them: ${unknownQuery}`,
@@ -92,9 +92,9 @@ const steps: Wording<NextAction, NextStep, [job: JobDescription]> = {
     `wellsync runs retry ${runId}`,
     isSingle ? `goes on with the ${one} where it stopped` : `retries the ${many} that are not done`,
   ],
-  'allow-shrink': (_, { name, units }) => [
-    `wellsync ${name} … --allow-shrink`,
-    `removes the held rows of these ${units.many}`,
+  'release-rows': ({ runId }, { units }) => [
+    `wellsync runs release ${runId}`,
+    `asks, then lets the held rows of these ${units.many} go`,
   ],
   'show-quarantine': () => showQuarantine,
   'show-unknown': () => [

@@ -87,6 +87,26 @@ export const reportDocument = z.object({
   exitCode: z.number().describe('That of the command line: 0, or 3 with records that need a look'),
 });
 
+export const heldRowsDocument = z.object({
+  targets: z.number().describe('Distinct wells or equipment ids'),
+  rows: z.number(),
+  holds: z.number(),
+  parts: z
+    .array(
+      z.object({
+        target: z.string(),
+        month: z.string().nullable().describe('YYYY-MM; null, like the days, for definitions'),
+        rows: z.number(),
+        firstDay: z.string().nullable(),
+        lastDay: z.string().nullable(),
+        runId: z.string().describe('The run that began the hold'),
+        since: instant,
+      }),
+    )
+    .readonly()
+    .describe('The first hundred holds'),
+});
+
 const planCounts = z.object({
   targets: z.number(),
   timeSeries: z.number(),

@@ -3,15 +3,19 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
 import { requestRunList } from '../../app/requests/list-runs.ts';
+import { holdsToRelease, releaseRows, standingHolds } from '../../app/requests/release-rows.ts';
 import { rejectsOfRun } from '../../app/requests/rejects.ts';
 import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
-import { retryRun } from '../../app/start-run.ts';
+import { findKeyedRun, retryRun } from '../../app/start-run.ts';
+import { heldDocument } from '../../app/views/held-rows.ts';
 import { holdDocument, outageDocument, reportDocument, statusDocument } from '../../app/views/run-document.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
+import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
 import {
+  heldRowsDocument,
   liveRunDocument,
   problemDocument,
   reportDocument as reportSchema,
@@ -37,6 +41,7 @@ export function addRunRoutes(server: ApiServer, context: ConsoleContext): void {
   addOneRun(server, context);
   addRejects(server, context);
   addRunChanges(server, context);
+  addRelease(server, context);
 }
 
 function addListOfRuns(server: ApiServer, { app, reader }: ConsoleContext): void {
@@ -169,6 +174,63 @@ function addRunChanges(server: ApiServer, context: ConsoleContext): void {
       const units = await retryRun(app, runId, { actor: callerOf(request).actor, connection: 'prompt' });
       if (units === 0) throw new RequestProblem(409, 'nothing-to-retry', `run ${runId} has nothing that failed`);
       return reply.code(202).send({ runId, units });
+    },
+  });
+}
+
+const releaseBody = z.strictObject({
+  rows: z.number().int().positive().describe('The number of held rows that was shown: what is released'),
+});
+
+function addRelease(server: ApiServer, context: ConsoleContext): void {
+  const { app, reader } = context;
+  server.route({
+    method: 'GET',
+    url: '/api/v1/runs/:runId/release',
+    config: { access: 'read' },
+    schema: {
+      summary: 'The rows that a run holds, as far as they still are: what a release would let go',
+      params: runPath,
+      response: { 200: heldRowsDocument, 404: problemDocument },
+    },
+    handler: async ({ params }) => {
+      const { run } = await knownRun(params.runId, context);
+      const { value: held } = await reader.read(`holds ${run.runId}`, () => standingHolds(app, run));
+      return heldDocument(held ?? { targets: 0, rows: 0, holds: 0, parts: [] });
+    },
+  });
+  server.route({
+    method: 'POST',
+    url: '/api/v1/runs/:runId/release',
+    config: { access: 'delete' },
+    schema: {
+      summary: 'Starts a run that lets the rows go that a run holds, where the service still does not have them',
+      headers: keyHeaders,
+      params: runPath,
+      body: releaseBody,
+      response: { 202: startedDocument, 404: problemDocument, 409: problemDocument, 422: problemDocument },
+    },
+    handler: async (request, reply) => {
+      const { body } = request;
+      const key = keyOf(request, body);
+      const run = await runToChange(request.params.runId, app);
+      const known = key && (await findKeyedRun(app, key));
+      if (known !== undefined) return reply.code(202).send({ ...known, isRepeat: true });
+      if (!isFinished(run.state)) throw new RequestProblem(409, 'run-not-ended', `run ${run.runId} is ${run.state}`);
+      const held = await holdsToRelease(app, run);
+      if (held.rows !== body.rows) {
+        throw new RequestProblem(
+          409,
+          'not-confirmed',
+          `run ${run.runId} holds ${held.rows} rows, and not ${body.rows}`,
+          {
+            hint: 'Nothing was released. Look at what is held, and confirm its number of rows.',
+          },
+        );
+      }
+      const asker = { actor: callerOf(request).actor, connection: 'prompt', key } as const;
+      const started = await releaseRows(app, { of: run.runId, rows: body.rows }, asker);
+      return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
     },
   });
 }

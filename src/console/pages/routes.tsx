@@ -1,4 +1,5 @@
 /** The pages of the console: each reads, and asks the HTTP API for what changes something. */
+import { standingHolds } from '../../app/requests/release-rows.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JSX } from 'preact';
@@ -185,7 +186,8 @@ export class Pages {
     const job = jobDescriptionOf(run.job, app.jobs);
     const live = { ...status, isUnattended: isUnattended ?? false, hold, outage };
     const log = await readRunLog(app, runId);
-    return { run, job, live, liveFault, adviceOf, log, pageKey, nowMs: Date.now() };
+    const { value: held } = await reader.read(`holds ${runId}`, () => standingHolds(app, run));
+    return { run, job, live, liveFault, adviceOf, log, held, pageKey, nowMs: Date.now() };
   }
 
   async #readMap(nowMs: number): Promise<CoverageMap> {

@@ -5,6 +5,7 @@ import type { Fault } from '../../core/base/errors.ts';
 import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
 import { hasExceptions, type JobDescription } from '../../core/run/job-description.ts';
 import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
 import type { RunLogLine } from '../../app/run-log.ts';
 import type { LiveRunStatus, RunFigures } from '../../app/run-status.ts';
 import { balanceSentence, shownCounts } from '../../app/views/run-counts.ts';
@@ -39,6 +40,8 @@ export interface ShownRun {
   readonly adviceOf: (fault: Fault) => string | undefined;
   /** The last lines of the log about it, the latest last. */
   readonly log: readonly RunLogLine[];
+  /** The rows of the run that are held until they are released; undefined for a run that holds none. */
+  readonly held: HeldRows | undefined;
   readonly pageKey: PageKey;
   readonly nowMs: number;
 }
@@ -72,6 +75,7 @@ export function RunBody(shown: ShownRun): JSX.Element {
         </div>
       </div>
       {report === undefined ? <Going {...shown} /> : <Outcome {...shown} report={report} />}
+      <Held {...shown} />
       <Log lines={shown.log} />
       <Panel title="About this run">
         <Facts facts={factsOf(run)} />
@@ -134,17 +138,9 @@ function Step({ step, run, pageKey }: StepProps): JSX.Element | null {
       );
     case 'get-rejects':
       return <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />;
-    case 'allow-shrink':
-      return pageKey === undefined ? null : (
-        <ActionForm asks="POST /api/v1/runs" pageKey={pageKey} body={againWithShrink(run)}>
-          <label class="check">
-            <input type="checkbox" required /> Rows that the service no longer has leave the warehouse
-          </label>
-          <button type="submit" class="danger">
-            Export held wells again and let rows go
-          </button>
-        </ActionForm>
-      );
+    case 'release-rows':
+      // Beside what is held (Held).
+      return null;
     case 'show-quarantine':
       return <Link href="/coverage" label="Show the coverage" />;
     case 'show-unknown':
@@ -159,18 +155,54 @@ function Step({ step, run, pageKey }: StepProps): JSX.Element | null {
   }
 }
 
-/** The held wells, over the days of the run. */
-function againWithShrink({ report, params }: RunRecord): Readonly<Record<string, unknown>> {
-  const held = (report?.failures ?? []).filter(({ state }) => state === 'held').map(({ target }) => target);
-  const { fromMs, toMs } = params as { readonly fromMs?: number; readonly toMs?: number };
-  const instant = (ms: number): string => new Date(ms).toISOString();
-  return {
-    export: 'daily-production',
-    uwis: held,
-    allowShrink: true,
-    ...(fromMs === undefined ? {} : { from: instant(fromMs) }),
-    ...(toMs === undefined ? {} : { to: instant(toMs) }),
-  };
+/** What is held of a run, with the one act that lets it go. */
+function Held({ run, held, pageKey }: ShownRun): JSX.Element | null {
+  if (held === undefined || held.rows === 0) return null;
+  const rows = counted(held.rows, 'row');
+  const more = held.holds - held.parts.length;
+  return (
+    <Panel title="Held rows" aside={<span class="small muted">{rows}</span>}>
+      <p>
+        The service no longer has these rows. They stay in the warehouse, in every later run, until they are back or
+        released.
+      </p>
+      <Table
+        caption="Held rows"
+        columns={[
+          { title: 'Of' },
+          { title: 'Month' },
+          { title: 'Missing days' },
+          { title: 'Rows', isNumber: true },
+          { title: 'Since' },
+        ]}
+        rows={held.parts.map(({ target, month, firstDay, lastDay, rows: missing, sinceMs }) => ({
+          key: `${target} ${month ?? ''}`,
+          cells: [
+            <Name>{target}</Name>,
+            month ?? '',
+            firstDay === lastDay ? (firstDay ?? '') : `${firstDay} to ${lastDay}`,
+            figure(missing),
+            <Time ms={sinceMs} />,
+          ],
+        }))}
+      />
+      {more > 0 ? <p class="muted">and {counted(more, 'more hold')}</p> : null}
+      {pageKey === undefined ? null : (
+        <ActionForm
+          asks={`POST /api/v1/runs/${encodeURIComponent(run.runId)}/release`}
+          pageKey={pageKey}
+          body={{ rows: held.rows }}
+        >
+          <label class="check">
+            <input type="checkbox" required /> {rows} leave the warehouse if the service still does not have them
+          </label>
+          <button type="submit" class="danger">
+            Release {rows}
+          </button>
+        </ActionForm>
+      )}
+    </Panel>
+  );
 }
 
 function Link({ href, label, isDownload = false }: { href: string; label: string; isDownload?: boolean }): JSX.Element {

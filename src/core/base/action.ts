@@ -46,8 +46,8 @@ export type Action =
 export type NextAction =
   /** Retry the failed, cancelled and unknown units of a run. */
   | { readonly kind: 'retry-run'; readonly runId: string }
-  /** Export again and let the held windows lose their rows. */
-  | { readonly kind: 'allow-shrink' }
+  /** Let the rows go that a run holds. */
+  | { readonly kind: 'release-rows'; readonly runId: string }
   /** Show the records that broke the contract. */
   | { readonly kind: 'show-quarantine' }
   /** List the wells whose daily production the service does not know. */

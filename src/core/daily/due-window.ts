@@ -25,6 +25,8 @@ export interface KnownWell {
   readonly lastDay: number | undefined;
   /** From some day before every hole on, disjoint and in order. */
   readonly soundDays: readonly SoundDays[];
+  /** The first missing day of each hold, in order. */
+  readonly heldFromDays: readonly number[];
 }
 
 export interface WindowRules {
@@ -39,7 +41,7 @@ export interface WindowRules {
   readonly pageRows: number;
   /**
    * Whether the read has to be verified. Its window then reaches over the windows of the unverified reads since the last
-   * verified one: rows that those missed come with it.
+   * verified one, and the days of recent holds: rows that those missed, or that are back, come with it.
    */
   readonly isVerified: boolean;
 }
@@ -110,15 +112,21 @@ function newDays(watermarkMs: number, nowMs: number): number {
   return daysIn({ fromMs: Math.min(watermarkMs, nowMs), toMs: nowMs });
 }
 
-/** The oldest recent day that is missing or quarantined, such that the rows since then are expected on one page. */
+/**
+ * The oldest recent day that is missing or quarantined, or held where the read is verified, such that the rows since then
+ * are expected on one page.
+ */
 function oldestHole(well: KnownWell, rules: WindowRules): number | undefined {
   const { nowMs, timeZone, pageRows } = rules;
   const today = dayAt(nowMs, timeZone);
   if (today === undefined) return undefined;
-  const holes = subtractDays({ fromDay: today - holeDaysOf(rules), toDay: today }, well.soundDays);
+  const recent = { fromDay: today - holeDaysOf(rules), toDay: today };
+  const held = rules.isVerified ? well.heldFromDays.filter((day) => day >= recent.fromDay && day < today) : [];
+  const holes = subtractDays(recent, well.soundDays).map(({ fromDay }) => fromDay);
   // The request is one day wider on both sides.
   const others = newDays(well.watermarkMs ?? nowMs, nowMs) + 2;
-  return holes.find(({ fromDay }) => rowsSince(fromDay, well.soundDays) + others <= pageRows)?.fromDay;
+  const wanted = [...holes, ...held].toSorted((left, right) => left - right);
+  return wanted.find((day) => rowsSince(day, well.soundDays) + others <= pageRows);
 }
 
 function rowsSince(day: number, soundDays: readonly SoundDays[]): number {

@@ -1,9 +1,10 @@
 /**
- * Rules for merging complete reads of windows: which rows count, and which windows are held (docs/design.md section
- * 4.1).
+ * Rules for merging complete reads of windows: which rows count, and what a merge comes to (docs/design.md section 4.1).
  */
 import { grouped } from '../base/grouped.ts';
+import { dayText as textOfDay } from '../time/day-number.ts';
 import type { DayInterval } from './coverage.ts';
+import type { LeavingVerdict } from './held-month.ts';
 import type { QuarantinedRecord } from './row.ts';
 import { type RowColumns, rowsWhere } from './row-columns.ts';
 import { xidText } from './xid.ts';
@@ -25,24 +26,15 @@ export interface WindowBatch {
   readonly mode: ReadMode;
   /** False if only the service's profile says that the read reached the end. Such a read removes nothing (G4). */
   readonly isVerified: boolean;
-  /** Whole days that the read covers. Coverage records them if the read is verified, unless the window is held. */
+  /** Whole days that the read covers. Coverage records them if the read is verified, but for months with a hold. */
   readonly readDays: DayInterval | undefined;
   /** Checked, deduplicated by xid, all inside the window. */
   readonly rows: RowColumns;
   readonly quarantined: readonly QuarantinedRecord[];
   readonly counts: ReadingCounts;
   readonly notices: readonly string[];
-  /** As in WindowReading: rows leave only with the operator's consent. */
+  /** As in WindowReading: every row stays until it is released. */
   readonly isWithoutContent?: true | undefined;
-}
-
-/** Limits on the rows that a window may lose without the operator's consent. */
-export interface ShrinkGuard {
-  /** Share of the window's rows, 0 to 1. */
-  readonly maxShare: number;
-  /** Up to this many rows may always be removed. */
-  readonly maxRows: number;
-  readonly allow: boolean;
 }
 
 /** Result of comparing one window's read with the warehouse, in rows. */
@@ -78,38 +70,30 @@ export function withStock(outcome: UnitOutcome, { rowsBefore, rowsAfter }: Windo
 }
 
 /**
- * Whether the window would lose more rows than both limits of the guard allow. A suspiciously empty read removes
- * nothing (G4).
- */
-export function isHeld({ stored, leaving }: Pick<WindowCounts, 'stored' | 'leaving'>, guard: ShrinkGuard): boolean {
-  return !guard.allow && leaving > guard.maxRows && leaving > stored * guard.maxShare;
-}
-
-/**
- * Whether a window has to be read again, verified, before anything of it is written: an unverified read lacks stored
- * rows. A row with a new xid may stand beside one that the read did not reach, so it replaces none (G4).
+ * Whether a window has to be read again, verified, before anything of it is written: an unverified read lacks stored rows.
+ * `unheld`: those that no standing hold keeps. A row with a new xid may stand beside one that the read did not reach, so it
+ * replaces none (G4).
  */
 export function needsVerifiedRead(
   { isVerified }: Pick<WindowBatch, 'isVerified'>,
-  { leaving, replaced }: Pick<WindowCounts, 'leaving' | 'replaced'>,
+  { unheld, replaced }: { readonly unheld: number; readonly replaced: number },
 ): boolean {
-  return !isVerified && leaving + replaced > 0;
+  return !isVerified && unheld + replaced > 0;
 }
 
-/** The outcome of a window's unit: the counts of the read and of the merge. A held window removes no row. */
+/** The outcome of a window's unit: the counts of the read and of the merge. Rows that are held are not removed (G4). */
 export function outcomeOfWindow(
   batch: WindowBatch,
   counts: WindowCounts & { readonly hadRows?: boolean },
-  guard: ShrinkGuard,
+  { removed, held }: LeavingVerdict,
+  runId: string,
 ): UnitOutcome {
-  const held = isHeld(counts, batch.isWithoutContent ? { ...guard, maxShare: 0, maxRows: 0 } : guard);
-  const { inserted, updated, unchanged, leaving } = counts;
-  const removed = held ? 0 : leaving;
-  const heldRows = held ? leaving : 0;
+  const { inserted, updated, unchanged } = counts;
+  const heldRows = held.reduce((sum, { rows }) => sum + rows, 0);
   const notices = [...batch.notices, ...otherDayNotice(counts)];
   return {
     unit: batch.unit,
-    state: held ? 'held' : 'done',
+    state: heldRows > 0 ? 'held' : 'done',
     counts: {
       ...batch.counts,
       inserted,
@@ -120,7 +104,7 @@ export function outcomeOfWindow(
       windows: 1,
       ...rowsOfTarget(counts.hadRows || counts.stored + inserted > 0),
     },
-    ...(held ? { fault: shrinkFault(batch, counts) } : {}),
+    ...(heldRows > 0 ? { fault: heldFault(batch, counts, held, runId) } : {}),
     ...(notices.length > 0 ? { notices } : {}),
   };
 }
@@ -133,13 +117,29 @@ function otherDayNotice({ otherDay }: WindowCounts): readonly string[] {
   ];
 }
 
-function shrinkFault({ uwi, window }: WindowBatch, { stored, leaving }: WindowCounts): Fault {
+function heldFault(
+  { uwi, window }: WindowBatch,
+  { stored, leaving }: WindowCounts,
+  held: LeavingVerdict['held'],
+  runId: string,
+): Fault {
   const share = Math.round((100 * leaving) / stored);
+  const kept = held.reduce((sum, { rows }) => sum + rows, 0);
+  const missing = `the service no longer has ${leaving} of the ${stored} rows (${share} %) from ${dayText(window.fromMs)} to ${dayText(window.toMs)}`;
   return {
-    code: 'shrink-held',
-    message: `${uwi}: the service no longer has ${leaving} of the ${stored} rows (${share} %) from ${dayText(window.fromMs)} to ${dayText(window.toMs)}; none was removed`,
-    action: { kind: 'allow-shrink' },
+    code: 'rows-held',
+    message: `${uwi}: ${missing}; ${kept} of them stay until they are released (${monthsText(held)})`,
+    action: { kind: 'release-rows', runId },
   };
+}
+
+/** Months that a message names. */
+const namedMonths = 3;
+
+function monthsText(held: LeavingVerdict['held']): string {
+  const named = held.slice(0, namedMonths).map(({ month, rows }) => `${textOfDay(month).slice(0, 7)}: ${rows}`);
+  const more = held.length - named.length;
+  return more > 0 ? `${named.join(', ')} and ${more} more months` : named.join(', ');
 }
 
 function dayText(ms: number): string {

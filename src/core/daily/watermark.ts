@@ -27,21 +27,14 @@ export function advanceWatermark(currentMs: number | undefined, window: Window, 
   return Math.max(currentMs, window.toMs);
 }
 
-/**
- * The watermarks that move, by well, when these windows become durable. Windows of one well are in order of time. A
- * held window leaves a gap, which no watermark passes (G3, G4).
- */
+/** The watermarks that move, by well, when these windows become durable. Windows of one well are in order of time. */
 export function movedWatermarks(
   current: ReadonlyMap<string, number>,
-  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'window' | 'mode'> & { readonly held: boolean }>,
+  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'window' | 'mode'>>,
 ): ReadonlyMap<string, number> {
   const moved = new Map<string, number>();
-  const wellsWithGap = new Set<string>();
-  for (const { uwi, window, mode, held } of windows) {
+  for (const { uwi, window, mode } of windows) {
     const beforeMs = moved.get(uwi) ?? current.get(uwi);
-    if (held) wellsWithGap.add(uwi);
-    // A well without a watermark would start above the gap.
-    if (held || (beforeMs === undefined && wellsWithGap.has(uwi))) continue;
     const afterMs = advanceWatermark(beforeMs, window, mode);
     if (afterMs !== undefined && afterMs !== beforeMs) moved.set(uwi, afterMs);
   }
@@ -51,10 +44,11 @@ export function movedWatermarks(
 /**
  * Up to when these reads verified their wells, by well: the end of the window, or of the first of several. A run may be
  * retried days after it was planned, so that the time of the commit is no measure; no read shows what comes after that
- * time. A well has no entry by a backfill, or where one of its windows is held or unverified.
+ * time. A well has no entry by a backfill, or where one of its windows is unverified. What a verified read holds, it has
+ * shown to be missing.
  */
 export function verifiedUpTo(
-  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'window' | 'mode' | 'isVerified'> & { readonly held: boolean }>,
+  windows: ReadonlyArray<Pick<WindowBatch, 'uwi' | 'window' | 'mode' | 'isVerified'>>,
   committedAtMs: number,
 ): ReadonlyMap<string, number> {
   const due = windows.filter(({ mode }) => mode === 'incremental');
@@ -62,6 +56,6 @@ export function verifiedUpTo(
   for (const { uwi, window } of due) {
     verified.set(uwi, Math.min(committedAtMs, window.toMs, verified.get(uwi) ?? Number.POSITIVE_INFINITY));
   }
-  for (const { uwi, isVerified, held } of due) if (held || !isVerified) verified.delete(uwi);
+  for (const { uwi, isVerified } of due) if (!isVerified) verified.delete(uwi);
   return verified;
 }

@@ -3,7 +3,7 @@
  * (docs/design.md section 4.2). The rules are those of daily production, for few records.
  */
 import type { Fault } from '../base/errors.ts';
-import { isHeld, type ShrinkGuard } from '../daily/merge.ts';
+import { exceeds, type ShrinkGuard } from '../daily/shrink-guard.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 
@@ -60,44 +60,86 @@ function takeByAlias<T extends Definition>(gone: T[], alias: string): T | undefi
   return place < 0 ? undefined : gone.splice(place, 1)[0];
 }
 
+/** A hold that stands: records that the service no longer has stay until a person releases them. */
+export interface HeldDefinitions {
+  /** Records that are missing. */
+  readonly rows: number;
+  /** The records that a person was shown and released, and the run that lets them go. */
+  readonly release: { readonly runId: string; readonly rows: number } | undefined;
+}
+
+/** What a merge of one target does. */
+export interface SettledDefinitions<T extends Definition> {
+  readonly outcome: UnitOutcome;
+  readonly changes: readonly DefinitionChange<T>[];
+  /** The hold after it; undefined if none stands. `isNew`: it begins here. */
+  readonly hold: { readonly rows: number; readonly isNew: boolean } | undefined;
+}
+
 /**
- * The outcome of a target's unit, and the changes to apply. A held target loses no record; new and changed records are
- * stored (docs/decisions/0003-a-held-window-keeps-its-rows.md). Lists of definitions are short, so an answer without
- * any record is held whatever number of rows the guard allows.
+ * The outcome of a target's unit, and the changes to apply. New and changed records are stored; those that left stay where
+ * the guard is exceeded, or where a hold stands, until as many are released or they are back
+ * (docs/decisions/0003-a-hold-stands-until-it-is-released.md). Lists of definitions are short, so an answer without any
+ * record is held whatever number of rows the guard allows.
  */
 export function settleDefinitions<T extends Definition>(
   answer: { readonly unit: number; readonly target: string; readonly read: number },
   stored: number,
   { changes, unchanged, repeated }: DefinitionComparison<T>,
-  guard: ShrinkGuard,
-): { readonly outcome: UnitOutcome; readonly changes: readonly DefinitionChange<T>[] } {
+  {
+    guard,
+    runId,
+    hold,
+  }: { readonly guard: ShrinkGuard; readonly runId: string; readonly hold?: HeldDefinitions | undefined },
+): SettledDefinitions<T> {
   const count = (...kinds: readonly DefinitionChange<T>['kind'][]): number =>
     changes.filter(({ kind }) => kinds.includes(kind)).length;
   const leaving = count('removed');
-  const isEmptied = !guard.allow && answer.read === 0 && leaving > 0;
-  const held = isEmptied || isHeld({ stored, leaving }, guard);
+  const isHeld =
+    leaving > 0 &&
+    !guard.allow &&
+    !isReleased(leaving, hold, runId) &&
+    (hold !== undefined || isSuspicious(answer, stored, leaving, guard));
   const outcome: UnitOutcome = {
     unit: answer.unit,
-    state: held ? 'held' : 'done',
+    state: isHeld ? 'held' : 'done',
     counts: {
       read: answer.read,
       inserted: count('inserted'),
       updated: count('updated', 'replaced'),
       unchanged,
       repeated,
-      removed: held ? 0 : leaving,
-      heldRows: held ? leaving : 0,
+      removed: isHeld ? 0 : leaving,
+      heldRows: isHeld ? leaving : 0,
       ...rowsOfTarget(stored > 0 || answer.read > 0),
     },
-    ...(held ? { fault: heldFault(answer.target, leaving, stored) } : {}),
+    ...(isHeld ? { fault: heldFault(answer.target, leaving, stored, runId) } : {}),
   };
-  return { outcome, changes: held ? changes.filter(({ kind }) => kind !== 'removed') : changes };
+  return {
+    outcome,
+    changes: isHeld ? changes.filter(({ kind }) => kind !== 'removed') : changes,
+    // What is more than was released is a hold of its own.
+    hold: isHeld ? { rows: leaving, isNew: hold === undefined || hold.release?.runId === runId } : undefined,
+  };
 }
 
-function heldFault(target: string, leaving: number, stored: number): Fault {
+function isReleased(leaving: number, hold: HeldDefinitions | undefined, runId: string): boolean {
+  return hold?.release?.runId === runId && leaving <= hold.release.rows;
+}
+
+function isSuspicious(
+  { read }: { readonly read: number },
+  stored: number,
+  leaving: number,
+  guard: ShrinkGuard,
+): boolean {
+  return read === 0 || exceeds(stored, leaving, guard);
+}
+
+function heldFault(target: string, leaving: number, stored: number, runId: string): Fault {
   return {
-    code: 'shrink-held',
-    message: `${target}: the service no longer has ${leaving} of the ${stored} records; none was removed`,
-    action: { kind: 'allow-shrink' },
+    code: 'rows-held',
+    message: `${target}: the service no longer has ${leaving} of the ${stored} records; they stay until they are released`,
+    action: { kind: 'release-rows', runId },
   };
 }

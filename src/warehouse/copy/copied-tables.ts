@@ -19,6 +19,8 @@ export const copiedTables: readonly CopiedTable[] = [
     'daily_production_history',
     'watermark',
     'coverage',
+    'held_month',
+    'held_definition',
     'run_unit',
     'run_target',
     'idempotency_key',

@@ -20,6 +20,7 @@ import { createPushStore } from '../sql/pushes/push-store.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
 import { createRetention } from '../sql/retention/retention-store.ts';
+import { createHolds } from '../sql/runs/holds.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
@@ -103,5 +104,6 @@ function ledgerOf(file: DatabaseFile, now: () => number): Ledger {
     retention: createRetention(database),
     order: createStorageOrder(file),
     feed: createFeedLedger(database, 'feed_month'),
+    holds: createHolds(database),
   };
 }

@@ -1,6 +1,8 @@
 import type { DayInterval } from '../../core/daily/coverage.ts';
 import type { SoundDays } from '../../core/daily/due-window.ts';
-import type { ShrinkGuard, WindowBatch } from '../../core/daily/merge.ts';
+import type { HeldMonth } from '../../core/daily/held-month.ts';
+import type { WindowBatch } from '../../core/daily/merge.ts';
+import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
@@ -55,8 +57,8 @@ export interface Watermark {
   /** Day number of the last day with a row; undefined for a well without a row. */
   readonly lastDay: number | undefined;
   /**
-   * Up to when incremental runs have verified it, milliseconds since 1970: the end of the window of a read that was not
-   * held, or the time of its commit where that was earlier. Undefined if there is none since schema version 6.
+   * Up to when incremental runs have verified it, milliseconds since 1970: the end of the window of a verified read, or the
+   * time of its commit where that was earlier. Undefined if there is none since schema version 6.
    */
   readonly verifiedAtMs: number | undefined;
 }
@@ -69,6 +71,8 @@ export interface DailyProductionStore {
    * a row in them is absent.
    */
   soundDays(uwis: readonly string[], days: DayInterval): Promise<ReadonlyMap<string, readonly SoundDays[]>>;
+  /** The holds that stand, by uwi and in order of time; a well without one is absent. */
+  heldMonths(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly HeldMonth[]>>;
   /** The wells that were read, in order. */
   uwis(): Promise<readonly string[]>;
   /**
@@ -77,17 +81,19 @@ export interface DailyProductionStore {
    *
    * Within a window: a row with a new xid is inserted, a row with other values is updated, an equal row is unchanged.
    * Stored rows of the window that the reading lacks have left. A row that left and a new row of the same day are paired (a
-   * new xid for the same record) and count as updated. The other rows that left are removed, unless core's shrink guard
-   * holds the window: then nothing of it is removed, the watermark stays and the unit is `held` (G4). A row that stands for
+   * new xid for the same record) and count as updated. The other rows that left are removed, unless their month is held:
+   * a hold stands, or begins because the window or the month would lose more than `shrink` allows, counting what left the
+   * month without leave within 31 days (core/daily/held-month.ts). Then they stay, and the unit is `held` (G4). A hold ends
+   * with the rows that a release names, or when they are back; what is left of its rows is held again. A row that stands for
    * a quarantined record (the same xid or, if the xid could not be read, the same day) is not removed; if neither could be
    * read, nothing of the window is. Old values of updated and removed rows go to the history with run and time.
    *
    * An unverified window (WindowBatch.isVerified) removes no row, no quarantine entry of a record that it lacks, and adds no
-   * day to the coverage ledger. If a stored row of it would leave or be replaced, nothing of the window is written, its unit
+   * day to the coverage ledger. If a stored row of it that is not held would leave or be replaced, nothing of the window is written, its unit
    * stays open, and no outcome of it is returned: it has to be read again, verified (G4).
    *
-   * Replaces the quarantine entries of a window by those of this reading. Adds its whole days to the coverage ledger,
-   * unless it is held: a row that a suspicious reading lacks is not known to be missing.
+   * Replaces the quarantine entries of a window by those of this reading. Adds its whole days to the coverage ledger, but
+   * for months with a hold: a row that a suspicious reading lacks is not known to be missing.
    * Counts of an outcome: those of the reading, and inserted, updated, unchanged, removed, heldRows, windows (always 1), and
    * targetsWithRows (1 for a well with a row), and the rows of
    * the window in the table before and after: rowsBefore + inserted - removed = rowsAfter, or else rowsAdrift is not 0 (G2).

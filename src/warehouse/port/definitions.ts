@@ -1,5 +1,5 @@
 /** Ports to the records beside daily production: time series definitions and wells (docs/design.md section 4.2). */
-import type { ShrinkGuard } from '../../core/daily/merge.ts';
+import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 import type { TimeSeriesRecord } from '../../core/definitions/time-series.ts';
 import type { WellBody } from '../../core/definitions/well-body.ts';

@@ -8,6 +8,7 @@ import type { CoverageStore } from './coverage.ts';
 import type { DailyProductionStore } from './daily-production.ts';
 import type { TimeSeriesStore, WellStore } from './definitions.ts';
 import type { FeedLedger, FeedTables } from './feed.ts';
+import type { Holds } from './holds.ts';
 import type { Ownership } from './ownership.ts';
 import type { ProfileStore } from './profiles.ts';
 import type { PushStore } from './pushes.ts';
@@ -92,7 +93,7 @@ export interface WarehouseDescription {
 
 /**
  * The operational state: ownership of the warehouse, runs and their units, pushes, cleanup plans, the audit of
- * deletions, service profiles, schedules, the order of the storage, and the feed.
+ * deletions, service profiles, schedules, the order of the storage, the feed, and the release of held rows.
  */
 export interface Ledger {
   readonly ownership: Ownership;
@@ -105,6 +106,7 @@ export interface Ledger {
   readonly schedules: ScheduleStore;
   readonly order: StorageOrder;
   readonly feed: FeedLedger;
+  readonly holds: Holds;
 }
 
 /** A warehouse with its ledger: one database, opened at its first use. */

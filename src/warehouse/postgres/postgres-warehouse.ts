@@ -13,6 +13,7 @@ import { createPushStore } from '../sql/pushes/push-store.ts';
 import { createRetention } from '../sql/retention/retention-store.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
+import { createHolds } from '../sql/runs/holds.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createFeedTables } from './feed/feed-copy.ts';
@@ -118,6 +119,7 @@ function ledgerOf(database: PostgresDatabase): Ledger {
     retention: createRetention(database),
     order: createStorageOrder(database),
     feed: createFeedLedger(database, 'internal.feed_touch'),
+    holds: createHolds(database),
   };
 }
 

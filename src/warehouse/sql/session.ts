@@ -119,3 +119,8 @@ export function instantAt(ms: number): string {
 export function dayOfNumber(expression: string): string {
   return `DATE '1970-01-01' + CAST(${expression} AS INTEGER)`;
 }
+
+/** SQL of the day number of a calendar day. */
+export function numberOfDay(day: string): string {
+  return `${day} - DATE '1970-01-01'`;
+}

@@ -5,6 +5,7 @@ import { describeCleanup } from './suites/cleanup.ts';
 import { describeCoverage } from './suites/coverage.ts';
 import { describeDefinitions } from './suites/definitions.ts';
 import { describeGuards } from './suites/guard.ts';
+import { describeHolds } from './suites/holds.ts';
 import { describeLedger } from './suites/runs.ts';
 import { describeMerge } from './suites/merge.ts';
 import { describeMovedRecords } from './suites/moved-records.ts';
@@ -28,6 +29,7 @@ const suites = {
   /** The rows of daily production, and what is known of them. */
   rows: {
     guards: describeGuards,
+    holds: describeHolds,
     merge: describeMerge,
     order: describeOrder,
     query: describeQuery,

@@ -13,7 +13,7 @@
  *                  same       stored with equal values
  *                  updated    stored with other values, in the window or moved into it from elsewhere
  *                  removed    stored, and not read
- *                  kept       the same, but a record in quarantine accounts for it, or its window is held
+ *                  kept       the same, but a record in quarantine accounts for it, or it is held (../../sql/daily/leaving-rows.ts)
  *                  replaced   the same, but the record continues as the fresh row `reading_id`, of the same day
  *                  successor  such a fresh row
  */

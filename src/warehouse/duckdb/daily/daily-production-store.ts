@@ -5,6 +5,7 @@ import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
+import { readHeldMonths } from '../../sql/daily/held-months.ts';
 import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
 import { settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.ts';
@@ -29,6 +30,8 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
       uwis.length === 0 ? new Map() : file.transact((connection) => readWatermarks(sessionOf(connection), uwis)),
     soundDays: async (uwis, days) =>
       uwis.length === 0 ? new Map() : file.transact((connection) => readSoundDays(connection, uwis, days)),
+    heldMonths: async (uwis) =>
+      uwis.length === 0 ? new Map() : file.transact((connection) => readHeldMonths(sessionOf(connection), uwis)),
     uwis: () =>
       file.transact(async (connection) => {
         const rows = await readRows<{ uwi: string }>(

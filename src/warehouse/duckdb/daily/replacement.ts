@@ -13,9 +13,6 @@ import { isBetweenInstants } from '../file/bounds.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 import { insertDirect, isInOrder, partWindows } from './direct-rows.ts';
 
-const heldRows = `UPDATE compared SET change = 'kept'
-  WHERE change = 'removed' AND stored_no IN (SELECT unnest(from_json($1::JSON, '["INTEGER"]')))`;
-
 const ended = `('updated', 'replaced', 'removed')`;
 
 const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",
@@ -58,7 +55,7 @@ const touchedMonths = (days: string): string => `
     FROM (SELECT DISTINCT date_trunc('month', day)::DATE AS month FROM (${days}))
   ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at, mark = excluded.mark`;
 
-/** Old values first, then removals, updates, rows that go straight in, other new rows. Removes nothing from held windows. */
+/** Old values first, then removals, updates, rows that go straight in, other new rows. */
 export async function replaceWindows(
   connection: DuckDBConnection,
   windows: readonly CountedWindow[],
@@ -66,8 +63,6 @@ export async function replaceWindows(
 ): Promise<void> {
   const noticed = [runId, BigInt(atMs)];
   const known = windows.filter(({ isNew }) => !isNew);
-  const held = windows.flatMap(({ held: isHeld }, index) => (isHeld ? [index] : []));
-  if (held.length > 0) await runStatement(connection, heldRows, [jsonText(held)]);
   const [updated, removed, inserted] = [
     sumOf(windows, 'updated'),
     sumOf(windows, 'removed'),

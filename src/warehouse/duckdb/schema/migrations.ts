@@ -7,6 +7,7 @@ import { rowColumns } from './columns.ts';
 import { diskOutage, isDiskTrouble, messageOf } from '../file/engine-fault.ts';
 import { exportSchema } from './export-schema.ts';
 import { feedSchema } from './feed-schema.ts';
+import { holdSchema } from './hold-schema.ts';
 import { identitySchema } from './identity-schema.ts';
 import { probeSchema } from './probe-schema.ts';
 import { pushSchema, pushServiceSchema } from './push-schema.ts';
@@ -41,6 +42,7 @@ export const schemaSteps: ReadonlyArray<readonly string[]> = [
   [...identitySchema, ...probeSchema],
   feedSchema,
   scheduleSchema,
+  holdSchema,
 ];
 
 export const schemaVersion = schemaSteps.length;

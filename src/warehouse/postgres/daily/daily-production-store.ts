@@ -8,6 +8,7 @@ import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { type BatchKeys, readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
+import { readHeldMonths } from '../../sql/daily/held-months.ts';
 import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
 import { jsonText } from '../../sql/json-text.ts';
@@ -29,6 +30,8 @@ export function createDailyProductionStore(database: PostgresDatabase): DailyPro
       uwis.length === 0 ? new Map() : database.transact((session) => readWatermarks(session, uwis)),
     soundDays: async (uwis, days) =>
       uwis.length === 0 ? new Map() : database.transact((session) => readSoundDays(session, uwis, days)),
+    heldMonths: async (uwis) =>
+      uwis.length === 0 ? new Map() : database.transact((session) => readHeldMonths(session, uwis)),
     uwis: () =>
       database.transact(async (session) => {
         const rows = await session.rows<{ uwi: string }>(

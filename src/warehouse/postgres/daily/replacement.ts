@@ -7,9 +7,6 @@ import { serviceColumns, valueColumns } from '../schema/daily-columns.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { copyNewRows, instant } from './staging.ts';
 
-const heldRows = `UPDATE compared SET change = 'kept'
-  WHERE change = 'removed' AND stored_no IN (SELECT json_array_elements_text($1)::integer)`;
-
 const ended = `('updated', 'replaced', 'removed')`;
 
 const isStoredRow = 'd.well_id = c.well_id AND d.xid = c.stored_xid';
@@ -53,7 +50,7 @@ const touchedMonths = (days: string): string => `
       WHERE production_month IN (SELECT month FROM touched) AND touched_at <= $1 FOR UPDATE SKIP LOCKED))
   INSERT INTO internal.feed_touch (production_month, touched_at) SELECT month, $1 FROM touched`;
 
-/** Old values first, then removals, updates, new rows. Removes nothing from held windows. */
+/** Old values first, then removals, updates, new rows. */
 export async function replaceWindows(
   session: PostgresSession,
   windows: readonly CountedWindow[],
@@ -61,9 +58,7 @@ export async function replaceWindows(
 ): Promise<void> {
   const noticed = [runId, new Date(atMs)];
   const known = windows.filter(({ isNew }) => !isNew);
-  const held = windows.flatMap(({ held: isHeld }, index) => (isHeld ? [index] : []));
   const [updated, removed, inserted] = [sumOf(known, 'updated'), sumOf(known, 'removed'), sumOf(known, 'inserted')];
-  if (held.length > 0) await session.run(heldRows, [jsonText(held)]);
   if (updated + removed > 0) await session.run(history, noticed);
   if (removed > 0) await session.run(removal);
   if (updated > 0) await session.run(update, noticed);

@@ -3,6 +3,7 @@ import { UnreachableError } from '../../../core/base/errors.ts';
 import type { SqlSession } from '../../sql/session.ts';
 import { dailySchema } from './daily-schema.ts';
 import { feedSchema } from './feed-schema.ts';
+import { holdSchema } from './hold-schema.ts';
 import { knownTimesSchema } from './known-times-schema.ts';
 import { ledgerSchema } from './ledger-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
@@ -17,6 +18,7 @@ const schemaSteps: ReadonlyArray<readonly string[]> = [
   [...ledgerSchema, ...dailySchema, ...knownTimesSchema],
   feedSchema,
   scheduleSchema,
+  holdSchema,
 ];
 
 export const schemaVersion = firstVersion + schemaSteps.length - 1;

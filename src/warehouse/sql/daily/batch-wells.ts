@@ -14,6 +14,8 @@ export interface BatchWell {
   readonly isQuarantined: boolean;
   /** Whether the service did not know it before. */
   readonly isUnknown: boolean;
+  /** Whether a hold of it stands. */
+  readonly isHeld: boolean;
 }
 
 interface WatermarkRow {
@@ -56,6 +58,7 @@ interface WellRow extends Omit<WatermarkRow, 'watermark'> {
   readonly watermark: string | null;
   readonly isQuarantined: boolean;
   readonly isUnknown: boolean;
+  readonly isHeld: boolean;
 }
 
 /** By uwi. */
@@ -67,18 +70,19 @@ export async function readBatchWells(
   const uwis = [...known.keys(), ...given.keys()];
   const rows = await session.rows<WellRow>(
     `SELECT n.uwi, ${watermarkColumns}, EXISTS (SELECT 1 FROM quarantine q WHERE q.uwi = n.uwi) AS "isQuarantined",
-       EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = n.uwi) AS "isUnknown"
+       EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = n.uwi) AS "isUnknown",
+       EXISTS (SELECT 1 FROM held_month h WHERE h.uwi = n.uwi) AS "isHeld"
      FROM (SELECT ${session.dialect.each('$1', 'VARCHAR')} AS uwi) n LEFT JOIN watermark ON watermark.uwi = n.uwi`,
     [jsonText(uwis)],
   );
   return new Map(
-    rows.map(({ uwi, watermark, isQuarantined, isUnknown, ...others }): [string, BatchWell] => {
+    rows.map(({ uwi, watermark, isQuarantined, isUnknown, isHeld, ...others }): [string, BatchWell] => {
       const newKey = given.get(uwi);
-      if (newKey !== undefined) return [uwi, { wellId: newKey, ...fresh, isUnknown }];
+      if (newKey !== undefined) return [uwi, { wellId: newKey, ...fresh, isUnknown, isHeld }];
       const wellId = known.get(uwi);
       if (wellId === undefined) throw new Error(`well ${uwi} was given no key`);
       const before = watermark === null ? undefined : watermarkOf({ uwi, watermark, ...others });
-      return [uwi, { wellId, isNew: false, watermark: before, isQuarantined, isUnknown }];
+      return [uwi, { wellId, isNew: false, watermark: before, isQuarantined, isUnknown, isHeld }];
     }),
   );
 }

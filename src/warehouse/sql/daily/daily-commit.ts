@@ -3,6 +3,7 @@
  * rules are here; how an engine finds and writes rows is its own (daily-tables.ts). What a batch does not have costs no
  * statement (docs/design.md section 7).
  */
+import { nothingLeaves } from '../../../core/daily/held-month.ts';
 import {
   needsVerifiedRead,
   outcomeOfWindow,
@@ -18,6 +19,8 @@ import { forgetUnknown } from '../runs/unknown-targets.ts';
 import type { SqlSession } from '../session.ts';
 import { type BatchWell, readBatchWells } from './batch-wells.ts';
 import type { ComparedCounts, CountedWindow, DailyTables, WellWindow } from './daily-tables.ts';
+import { daysWithoutHold, keepHolds } from './held-months.ts';
+import { holdLeaving, type Leaving, readLeaving } from './leaving-rows.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
@@ -34,31 +37,28 @@ export async function commitBatch(tables: DailyTables, batch: Commit): Promise<r
   if (open.length === 0) return [];
   const keys = await tables.takeKeys([...new Set(open.map(({ uwi }) => uwi))]);
   const wells = await readBatchWells(tables.session, keys);
-  const compared = await compare(tables, open, wells);
-  if (compared.length === 0) return [];
-  const merged = compared.map(({ window, counts }): MergedWindow => {
-    const hadRows = window.watermark?.lastDay !== undefined;
-    const outcome = outcomeOfWindow(window, { ...counts, hadRows }, batch.shrink);
-    const held = outcome.state === 'held';
-    return { ...window, ...counts, outcome, held, removed: held ? 0 : counts.leaving };
-  });
-  return store(tables, batch, merged);
+  const compared = await compare(tables, open, wells, batch);
+  if (compared === undefined) return [];
+  return store(tables, batch, compared);
 }
 
-interface ComparedWindow {
-  readonly window: WellWindow;
-  readonly counts: ComparedCounts;
+/** What the merge of the windows would do, in the same order. */
+interface ComparedBatch {
+  readonly windows: readonly WellWindow[];
+  readonly counts: readonly ComparedCounts[];
+  readonly leaving: Leaving;
 }
 
 /**
- * What the merge of each window would do, without the windows that have to be read again. Those may hold a row of
- * another window of their well, so the others are settled and compared without them.
+ * Compares the windows, without those that have to be read again: undefined if all have to. Those may hold a row of another
+ * window of their well, so the others are settled and compared without them.
  */
 async function compare(
   tables: DailyTables,
   open: readonly WindowBatch[],
   wells: ReadonlyMap<string, BatchWell>,
-): Promise<readonly ComparedWindow[]> {
+  batch: Commit,
+): Promise<ComparedBatch | undefined> {
   const windows = settleBatch(open)
     .map((window): WellWindow => {
       const well = wells.get(window.uwi);
@@ -66,35 +66,53 @@ async function compare(
       return { ...window, ...well };
     })
     .toSorted((left, right) => left.wellId - right.wellId);
-  const countsByWindow = await tables.compare(windows);
-  const compared = windows.map((window, index) => {
-    const counts = countsByWindow[index];
-    if (counts === undefined) throw new Error(`the merge did not count window ${index} of ${windows.length}`);
-    return { window, counts };
+  const counts = await tables.compare(windows);
+  if (counts.length !== windows.length) {
+    throw new Error(`the merge counted ${counts.length} windows of ${windows.length}`);
+  }
+  const leaving = await readLeaving(tables.session, windows, counts, batch);
+  const sound = windows.filter((window, index) => {
+    const { replaced = 0 } = counts[index] ?? {};
+    return !needsVerifiedRead(window, { replaced, unheld: leaving.unheld[index] ?? 0 });
   });
-  const sound = compared.filter(({ window, counts }) => !needsVerifiedRead(window, counts));
-  if (sound.length === 0 || sound.length === compared.length) return sound;
-  const units = new Set(sound.map(({ window }) => window.unit));
+  if (sound.length === 0) return undefined;
+  if (sound.length === windows.length) return { windows, counts, leaving };
+  const units = new Set(sound.map(({ unit }) => unit));
   return compare(
     tables,
     open.filter(({ unit }) => units.has(unit)),
     wells,
+    batch,
   );
 }
 
 /** Writes what {@link compare} found, in the same transaction. */
 async function store(
   tables: DailyTables,
-  { runId, committedAtMs: atMs }: Commit,
-  merged: readonly MergedWindow[],
+  { runId, shrink: guard, committedAtMs: atMs }: Commit,
+  { windows, counts, leaving }: ComparedBatch,
 ): Promise<readonly UnitOutcome[]> {
   const { session } = tables;
+  const verdicts = await holdLeaving(session, windows, counts, leaving, { runId, guard, atMs });
+  const merged = windows.map((window, index): MergedWindow => {
+    const [ofWindow, verdict] = [counts[index], verdicts[index]];
+    if (ofWindow === undefined || verdict === undefined) throw new Error(`window ${index} was not compared`);
+    const hadRows = window.watermark?.lastDay !== undefined;
+    const outcome = outcomeOfWindow(window, { ...ofWindow, hadRows }, verdict, runId);
+    return { ...window, ...ofWindow, outcome, removed: verdict.removed };
+  });
   await tables.replace(merged, { runId, atMs });
   await replaceQuarantine(tables, merged, { runId, atMs });
+  const settled = windows.map((window, index) => {
+    return { window, leaving: leaving.byWindow[index] ?? [], verdict: verdicts[index] ?? nothingLeaves };
+  });
+  const holds = await keepHolds(session, settled, leaving.holds, { runId, atMs });
   await noteRead(
     session,
-    merged.flatMap(({ uwi, readDays: days, isNew, isVerified, held }) =>
-      days !== undefined && isVerified && !held ? [{ uwi, days, isKnown: !isNew }] : [],
+    merged.flatMap(({ uwi, readDays, isNew, isVerified }) =>
+      readDays === undefined || !isVerified
+        ? []
+        : daysWithoutHold(readDays, holds.get(uwi)).map((days) => ({ uwi, days, isKnown: !isNew })),
     ),
   );
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));

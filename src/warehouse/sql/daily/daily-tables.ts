@@ -10,16 +10,15 @@ export interface WellWindow extends WindowBatch, BatchWell {}
 export interface ComparedCounts extends WindowCounts {
   /** Stored rows that the merge accounts for in this window: those in it, and those that move into it. */
   readonly rowsBefore: number;
-  /** The last day of a stored row that leaves or changes, or would if the window were not held; -Infinity without one. */
+  /** The last day of a stored row that leaves or changes, or would if it were not held; -Infinity without one. */
   readonly lastChangedDay: number;
 }
 
 /** A window with the counts of its merge. */
 export interface CountedWindow extends WellWindow {
-  readonly held: boolean;
   readonly inserted: number;
   readonly updated: number;
-  /** 0 if the window is held. */
+  /** Without the rows that are held. */
   readonly removed: number;
   /** As in {@link ComparedCounts}. */
   readonly lastChangedDay: number;
@@ -44,7 +43,7 @@ export interface DailyTables {
    * `merge_window` and `staged_row` then.
    */
   compare(windows: readonly WellWindow[]): Promise<readonly ComparedCounts[]>;
-  /** Writes what {@link compare} found. Removes nothing from held windows. */
+  /** Writes what {@link compare} found, but for the rows that were marked as kept since. */
   replace(windows: readonly CountedWindow[], noticed: Noticed): Promise<void>;
   /** The rows that the table now has in each window, in the order of the windows. */
   countRows(windows: readonly CountedWindow[]): Promise<readonly number[]>;

@@ -15,6 +15,7 @@ import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown, settleUnknown, type TargetKind } from '../runs/unknown-targets.ts';
 import { jsonText } from '../json-text.ts';
 import type { SqlSession, SqlType } from '../session.ts';
+import { keepHeldDefinitions, readHeldDefinitions } from './held-definitions.ts';
 import { takeTurn } from '../writer-turn.ts';
 
 /**
@@ -49,14 +50,19 @@ export async function commitDefinitions<
   if (unsettled.length === 0) return [];
   const targets = unsettled.map(({ target }) => target);
   const stored = await readStored(session, table, targets);
+  const holds = await readHeldDefinitions(session, table.kind, targets);
   const settled = unsettled.map((reading) => {
     const current = stored.get(reading.target) ?? [];
     const read = table.rowsOf(reading).map((row) => keptOf(table, storedRow(session, row), runId));
     const comparison = compareDefinitions(current, read);
-    return settleDefinitions({ ...reading, read: read.length }, current.length, comparison, shrink);
+    const hold = holds.get(reading.target);
+    const rules = { guard: shrink, runId, hold };
+    const answer = { ...reading, read: read.length };
+    return { target: reading.target, before: hold, ...settleDefinitions(answer, current.length, comparison, rules) };
   });
   const changes = settled.flatMap((each) => each.changes);
   if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: committedAtMs });
+  await keepHeldDefinitions(session, table.kind, settled, { runId, atMs: committedAtMs });
   await forgetUnknown(session, table.kind, targets);
   const outcomes = settled.map(({ outcome }) => outcome);
   await settleOpen(session, runId, outcomes);

@@ -66,7 +66,7 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
 }
 
 /** Run and targets in one transaction. Another one that creates a run of the id waits for this one's end. */
-async function createRun(session: SqlSession, request: RunRequest, targets?: Targets): Promise<void> {
+export async function createRun(session: SqlSession, request: RunRequest, targets?: Targets): Promise<void> {
   const { runId, job, params, service, actor, requestedAtMs, requestKey = null } = request;
   const created = await session.run(
     `INSERT INTO run (run_id, job, params, state, round, requested_at, service, actor, request_key)

@@ -142,7 +142,7 @@ export function describeDefinitions(open: OpenWarehouse): void {
       expect(held).toMatchObject({
         state: 'held',
         counts: { removed: 0, heldRows: 2 },
-        fault: { code: 'shrink-held' },
+        fault: { code: 'rows-held' },
       });
       expect(await warehouse.timeSeries.equipment()).toEqual(['EQ 1']);
       const [released] = await loadSeries({ 'EQ 1': [] }, { ...guard, allow: true });

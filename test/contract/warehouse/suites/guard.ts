@@ -38,13 +38,13 @@ export function describeGuards(open: OpenWarehouse): void {
         state: 'held',
         counts: { read: 16, inserted: 1, updated: 1, unchanged: 14, removed: 0, heldRows: 5 },
         fault: {
-          code: 'shrink-held',
-          message: `${uwi}: the service no longer has 5 of the 20 rows (25 %) from 2024-01-01 to 2024-03-01; none was removed`,
-          action: { kind: 'allow-shrink' },
+          code: 'rows-held',
+          message: `${uwi}: the service no longer has 5 of the 20 rows (25 %) from 2024-01-01 to 2024-03-01; 5 of them stay until they are released (2024-01: 5)`,
+          action: { kind: 'release-rows' },
         },
       });
       expect(await stored()).toBe(21);
-      expect(await watermark()).toBe(at('2024-02-01'));
+      expect(await watermark()).toBe(at('2024-03-01'));
     });
 
     it('G4: an empty read of a full window removes nothing', async () => {

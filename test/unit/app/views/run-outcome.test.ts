@@ -53,7 +53,7 @@ describe('the outcome of a run', () => {
     [
       dailyProduction.name,
       { units: failedUnits, counts: { quarantined: 1 } },
-      ['retry-run', 'allow-shrink', 'show-quarantine'],
+      ['retry-run', 'release-rows', 'show-quarantine'],
     ],
     [networkPipes.name, { counts: { rejectedByService: 1 } }, ['get-rejects']],
     [
@@ -74,15 +74,15 @@ describe('the outcome of a run', () => {
     const held = {
       target: 'A',
       state: 'held',
-      code: 'shrink-held',
+      code: 'rows-held',
       message: 'm',
-      action: { kind: 'allow-shrink' },
+      action: { kind: 'release-rows', runId: 'r1' },
     } as const;
     const old = { target: 'B', state: 'failed', code: 'x', message: 'm', hint: 'as it was stored' } as const;
     const report = reportOf(dailyProduction.name, { failures: [held, old], stopped: { code: 'y', message: 'm' } });
     const document = reportDocument(report, 1, ({ hint, action }) => hint ?? action?.kind);
     expect(document).toMatchObject({
-      failures: [{ ...held, hint: 'allow-shrink' }, old],
+      failures: [{ ...held, hint: 'release-rows' }, old],
       stopped: { code: 'y', message: 'm' },
     });
     expect(document.stopped).not.toHaveProperty('hint');

@@ -34,8 +34,8 @@ test('a next step is worded with the units of the job', () => {
   const retry = { kind: 'retry-run', runId: 'r1' } as const;
   expect(nextStepOf(retry, dailyProduction)).toEqual(['wellsync runs retry r1', 'retries the wells that are not done']);
   expect(nextStepOf(retry, networkPipes)[1]).toBe('goes on with the file where it stopped');
-  expect(nextStepOf({ kind: 'allow-shrink' }, dailyProduction)).toEqual([
-    'wellsync export daily-production … --allow-shrink',
-    'removes the held rows of these wells',
+  expect(nextStepOf({ kind: 'release-rows', runId: 'r1' }, dailyProduction)).toEqual([
+    'wellsync runs release r1',
+    'asks, then lets the held rows of these wells go',
   ]);
 });

@@ -26,7 +26,7 @@ function knownWell(days: Iterable<number>, watermarkMs: number | undefined): Kno
   const intervals = mergeDays(inOrder.map((day) => ({ fromDay: day, toDay: day + 1 })));
   const lastDay = inOrder.length === 0 ? undefined : Math.max(...inOrder);
   const soundDays = intervals.map((each) => ({ ...each, rows: each.toDay - each.fromDay }));
-  return { watermarkMs, verifiedAtMs: undefined, lastDay, soundDays };
+  return { watermarkMs, verifiedAtMs: undefined, lastDay, soundDays, heldFromDays: [] };
 }
 
 const range = (fromDay: number, toDay: number): readonly number[] =>
@@ -90,6 +90,7 @@ describe('the window of an incremental run', () => {
       verifiedAtMs: undefined,
       lastDay: 999,
       soundDays: [{ fromDay: 990, toDay: 1_000, rows: 240 }],
+      heldFromDays: [],
     };
     expect(dueWindow(known, rules(night(1_000), { lookbackMs: 4 * DAY_MS, holeDays: 0 })).rows).toBe(24 * 5 + 1);
     expect(dueWindow(known, rules(night(1_000), { lookbackMs: Number.POSITIVE_INFINITY })).rows).toBe(990 + 240 + 1);

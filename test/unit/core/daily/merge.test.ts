@@ -1,63 +1,39 @@
 import { describe, expect, it } from 'vitest';
-import {
-  isHeld,
-  needsVerifiedRead,
-  outcomeOfWindow,
-  settleBatch,
-  type ShrinkGuard,
-} from '../../../../src/core/daily/merge.ts';
+import { needsVerifiedRead, outcomeOfWindow, settleBatch } from '../../../../src/core/daily/merge.ts';
 import { movedWatermarks } from '../../../../src/core/daily/watermark.ts';
+import { dayNumber } from '../../../../src/core/time/day-number.ts';
 import { rowsOf } from '../../../support/daily-rows.ts';
 import { at, dayOf, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
 
-const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };
-
-describe('the shrink guard', () => {
-  it.each([
-    { stored: 100, leaving: 21, held: true },
-    { stored: 100, leaving: 20, held: false },
-    { stored: 4, leaving: 4, held: true },
-    { stored: 3, leaving: 3, held: false },
-    { stored: 15, leaving: 3, held: false },
-    { stored: 0, leaving: 0, held: false },
-    { stored: 22_000, leaving: 22_000, held: true },
-  ])('G4: a window that loses $leaving of $stored rows is held: $held', ({ stored, leaving, held }) => {
-    expect(isHeld({ stored, leaving }, guard)).toBe(held);
-    expect(isHeld({ stored, leaving }, { ...guard, allow: true })).toBe(false);
-  });
-
-  it('G4: an answer without content removes not one row, unless the operator allows it', () => {
-    const counts = { stored: 1, leaving: 1, inserted: 0, updated: 0, unchanged: 0, replaced: 0, otherDay: 0 };
-    const batch = { ...reading([]), isWithoutContent: true } as const;
-    expect(outcomeOfWindow(reading([]), counts, guard)).toMatchObject({ state: 'done', counts: { removed: 1 } });
-    expect(outcomeOfWindow(batch, counts, guard)).toMatchObject({ state: 'held', counts: { removed: 0, heldRows: 1 } });
-    expect(outcomeOfWindow(batch, counts, { ...guard, allow: true })).toMatchObject({ counts: { removed: 1 } });
-    expect(outcomeOfWindow(batch, { ...counts, stored: 0, leaving: 0 }, guard)).toMatchObject({ state: 'done' });
-  });
-
-  it('a held window counts its missing rows as held; an allowed loss counts them as removed', () => {
+describe('the outcome of a window', () => {
+  it('missing rows that stay are counted as held, the others as removed', () => {
     const tally = { stored: 10, inserted: 1, updated: 2, unchanged: 3, leaving: 4, replaced: 0, otherDay: 0 };
     const batch = reading([], { notices: ['an extra field: note'] });
-    expect(outcomeOfWindow(batch, tally, guard)).toMatchObject({
+    const [january, days] = [
+      dayNumber('2024-01-01'),
+      { firstDay: dayNumber('2024-01-02'), lastDay: dayNumber('2024-01-09') },
+    ];
+    const held = { removed: 1, held: [{ month: january, rows: 3, ...days }], heldDays: [] };
+    expect(outcomeOfWindow(batch, tally, held, 'R')).toMatchObject({
       state: 'held',
-      counts: { inserted: 1, updated: 2, unchanged: 3, removed: 0, heldRows: 4, windows: 1 },
-      fault: { code: 'shrink-held' },
+      counts: { inserted: 1, updated: 2, unchanged: 3, removed: 1, heldRows: 3, windows: 1 },
+      fault: { code: 'rows-held', action: { kind: 'release-rows', runId: 'R' } },
       notices: ['an extra field: note'],
     });
-    const allowed = outcomeOfWindow(batch, tally, { ...guard, allow: true });
-    expect(allowed).toMatchObject({ state: 'done', counts: { removed: 4, heldRows: 0 } });
-    expect(allowed).not.toHaveProperty('fault');
+    const done = outcomeOfWindow(batch, tally, { removed: 4, held: [], heldDays: [] }, 'R');
+    expect(done).toMatchObject({ state: 'done', counts: { removed: 4, heldRows: 0 } });
+    expect(done).not.toHaveProperty('fault');
   });
 });
 
 describe('an unverified read', () => {
   it.each([
-    { leaving: 0, replaced: 0, needed: false },
-    { leaving: 1, replaced: 0, needed: true },
-    { leaving: 0, replaced: 1, needed: true },
-  ])('G4: an unverified read that lacks stored rows has to be read again', ({ leaving, replaced, needed }) => {
-    expect(needsVerifiedRead({ isVerified: false }, { leaving, replaced })).toBe(needed);
-    expect(needsVerifiedRead({ isVerified: true }, { leaving, replaced })).toBe(false);
+    { unheld: 0, replaced: 0, needed: false },
+    { unheld: 1, replaced: 0, needed: true },
+    { unheld: 0, replaced: 1, needed: true },
+  ])('G4: an unverified read that lacks stored rows has to be read again', ({ unheld, replaced, needed }) => {
+    expect(needsVerifiedRead({ isVerified: false }, { unheld, replaced })).toBe(needed);
+    expect(needsVerifiedRead({ isVerified: true }, { unheld, replaced })).toBe(false);
   });
 });
 
@@ -88,20 +64,11 @@ describe('a batch to merge', () => {
 });
 
 describe('the watermarks that a batch moves', () => {
-  const window = (from: number, to: number, held = false) => ({
-    ...reading([], { uwi: 'A', from: dayOf(from), to: dayOf(to) }),
-    held,
-  });
+  const window = (from: number, to: number) => reading([], { uwi: 'A', from: dayOf(from), to: dayOf(to) });
 
   it('G3: a watermark moves to the end of the adjoining windows', () => {
     const moved = movedWatermarks(new Map([['A', at(dayOf(5))]]), [window(3, 8), window(8, 9), window(11, 12)]);
     expect(moved).toEqual(new Map([['A', at(dayOf(9))]]));
-  });
-
-  it('G3: a watermark stays below a held window, and a well without one gets none', () => {
-    const before = new Map([['A', at(dayOf(5))]]);
-    expect(movedWatermarks(before, [window(4, 8, true), window(8, 9)])).toEqual(new Map());
-    expect(movedWatermarks(new Map(), [window(1, 8, true), window(8, 9)])).toEqual(new Map());
   });
 
   it('a watermark that does not move is not among the moved ones', () => {

@@ -83,6 +83,7 @@ class Well {
       verifiedAtMs: this.#verifiedAtMs,
       lastDay: this.stored.size === 0 ? undefined : Math.max(...this.stored),
       soundDays: soundDays.map((each) => ({ ...each, rows: each.toDay - each.fromDay })),
+      heldFromDays: [],
     };
   }
 

@@ -38,8 +38,8 @@ describe('the merge of an answer into the stored definitions', () => {
       fc.property(stored, answer, (before, read) => {
         const comparison = compareDefinitions(before, read);
         const { outcome, changes } = settleDefinitions({ ...target, read: read.length }, before.length, comparison, {
-          ...guard,
-          allow: true,
+          guard: { ...guard, allow: true },
+          runId: 'R',
         });
         const last = new Map(read.map((each) => [each.key, each]));
         const after = applied(before, changes);
@@ -54,12 +54,10 @@ describe('the merge of an answer into the stored definitions', () => {
     fc.assert(
       fc.property(stored, answer, (before, read) => {
         const comparison = compareDefinitions(before, read);
-        const { outcome, changes } = settleDefinitions(
-          { ...target, read: read.length },
-          before.length,
-          comparison,
+        const { outcome, changes } = settleDefinitions({ ...target, read: read.length }, before.length, comparison, {
           guard,
-        );
+          runId: 'R',
+        });
         const leaving = comparison.changes.filter(({ kind }) => kind === 'removed').length;
         const isHeld = (read.length === 0 && leaving > 0) || (leaving > 3 && leaving > before.length * 0.2);
         expect(outcome.state).toBe(isHeld ? 'held' : 'done');

@@ -1,0 +1,54 @@
+/** `wellsync runs release`: shows what a run holds, asks, and starts the run that lets the rows go. */
+import { findRun } from '../../app/requests/find-run.ts';
+import { holdsToRelease, releaseRows } from '../../app/requests/release-rows.ts';
+import { heldDocument } from '../../app/views/held-rows.ts';
+import { AbortedError, UsageError } from '../../core/base/errors.ts';
+import { counted } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
+import type { Invocation } from '../commands/command-line.ts';
+import type { StartOptions } from '../commands/start-options.ts';
+import { ask, isAtTerminal } from '../process/question.ts';
+import { heldRowsText } from '../text/held-rows.ts';
+import { askerOf, carryOut } from './carry-out.ts';
+import { configOf } from './config.ts';
+import { openApp } from './open-app.ts';
+
+export interface ReleaseOptions extends StartOptions {
+  readonly dryRun?: true;
+  readonly yes?: true;
+}
+
+export async function releaseRun(invocation: Invocation<ReleaseOptions>): Promise<ExitCode> {
+  const { options, output, stdin } = invocation;
+  const asks = !options.yes && !options.dryRun;
+  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed();
+  await using app = openApp(configOf(invocation), output);
+  const run = await findRun(app.ledger.runs, invocation.args[0] ?? '');
+  const held = await holdsToRelease(app, run);
+  if (options.dryRun) {
+    if (output.json) await output.document({ runId: run.runId, job: run.job, ...heldDocument(held) });
+    else await output.report(heldRowsText(held, output.width));
+    return exitCodes.done;
+  }
+  if (asks) await confirm(held, invocation);
+  const released = await releaseRows(app, { of: run.runId, rows: held.rows }, askerOf(options));
+  const opening = `Run ${released.runId}: releases ${counted(held.rows, 'row')} that run ${run.runId} holds`;
+  return await carryOut(released, options, { app, output, opening }, { releaseOf: run.runId, rows: held.rows });
+}
+
+/** Nobody can be asked here, so only a flag confirms. */
+function unconfirmed(): UsageError {
+  return new UsageError('this lets held rows leave the warehouse, and nobody can be asked here: nothing was released', {
+    action: { kind: 'confirm-unattended' },
+  });
+}
+
+/** Throws AbortedError unless the operator types the number of rows. */
+async function confirm(held: HeldRows, { output, stdin }: Invocation<ReleaseOptions>): Promise<void> {
+  output.tell(`${heldRowsText(held, output.width)}\n`);
+  const answer = await ask('Type the number of rows to release: ', stdin, output);
+  if (answer?.replaceAll(',', '') === String(held.rows)) return;
+  const why = answer === undefined ? 'not answered' : `not confirmed: ${counted(held.rows, 'row')} are held`;
+  throw new AbortedError(`${why}. Nothing was released`);
+}

@@ -1,0 +1,191 @@
+/**
+ * Holds: rows that the service no longer has stay in the warehouse until a person releases them (G4,
+ * docs/decisions/0003-a-hold-stands-until-it-is-released.md). A hold is of one well and one calendar month of production
+ * days. It keeps how many rows are missing and between which days, never which rows.
+ */
+import { DAY_MS } from '../time/window.ts';
+import { type DayInterval, subtractDays } from './coverage.ts';
+import { exceeds, type ShrinkGuard } from './shrink-guard.ts';
+
+/** Rows of a month: their number, and their first and last production day as day numbers. */
+export interface MonthRows {
+  readonly rows: number;
+  readonly firstDay: number;
+  readonly lastDay: number;
+}
+
+/** A hold that stands. */
+export interface HeldMonth extends MonthRows {
+  /** The first day of the month, as a day number. */
+  readonly month: number;
+  /** The rows that a person was shown and released, and the run that lets them go; undefined while nobody released it. */
+  readonly release: (MonthRows & { readonly runId: string }) | undefined;
+}
+
+/** Stored rows of one month that the read of a window lacks. At least one of both is there. */
+export interface LeavingMonth {
+  readonly month: number;
+  /** Those of the days that this run releases. */
+  readonly released: MonthRows | undefined;
+  readonly others: MonthRows | undefined;
+}
+
+/** What a month was before rows leave it. */
+export interface MonthBefore {
+  /** Rows that the warehouse has of it. */
+  readonly stored: number;
+  /** Rows that left it without leave within {@link lossesCountForDays}, and are still gone. */
+  readonly lost: number;
+}
+
+/** Losses without leave count towards the guard of their month for so many days: three rows a night are no small loss. */
+export const lossesCountForDays = 31;
+
+/** The rows that a read of a window lacks. */
+export interface LeavingWindow {
+  /** Rows that the warehouse has inside the window. */
+  readonly stored: number;
+  /** Distinct months. */
+  readonly leaving: readonly LeavingMonth[];
+  /** The answer had no content: every row stays unless it is released. */
+  readonly isWithoutContent?: true | undefined;
+}
+
+/** What becomes of the rows that a read lacks. */
+export interface LeavingVerdict {
+  readonly removed: number;
+  /** The rows that stay, by month; a month of which none stays is absent. */
+  readonly held: ReadonlyArray<MonthRows & { readonly month: number }>;
+  /** The days of which no row leaves. They hold all rows that stay, and none that is removed. */
+  readonly heldDays: readonly DayInterval[];
+}
+
+export const nothingLeaves: LeavingVerdict = { removed: 0, held: [], heldDays: [] };
+
+/** The days of a month, from its first day on. */
+export function daysOfMonth(month: number): DayInterval {
+  const first = new Date(month * DAY_MS);
+  const toDay = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1) / DAY_MS;
+  return { fromDay: month, toDay };
+}
+
+/** The first day of the month of a day. */
+export function monthOfDay(day: number): number {
+  const date = new Date(day * DAY_MS);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / DAY_MS;
+}
+
+/**
+ * Whether the guard holds all rows that leave the window: they are more than it allows. Rows of months that are held
+ * already do not count.
+ */
+export function isWindowHeld(
+  { stored, leaving, isWithoutContent }: LeavingWindow,
+  holds: ReadonlyMap<number, HeldMonth>,
+  guard: ShrinkGuard,
+): boolean {
+  const rows = sumOf(leaving.map((each) => (holds.has(each.month) ? 0 : rowsOf(each))));
+  return exceeds(stored, rows, isWithoutContent ? { ...guard, maxShare: 0, maxRows: 0 } : guard);
+}
+
+/**
+ * Decides for each month of a window. A month that is held loses the rows that this run releases and no other; where more
+ * rows are missing of the released days than were shown, it loses none. Other months are held by the guard, all of them as
+ * rows of their window or each as a month: `before` tells what it was, with what other windows take from it counted as lost.
+ */
+export function decideLeaving(
+  window: LeavingWindow,
+  holds: ReadonlyMap<number, HeldMonth>,
+  before: (month: number) => MonthBefore,
+  { guard, runId }: { readonly guard: ShrinkGuard; readonly runId: string },
+): LeavingVerdict {
+  if (window.leaving.length === 0) return nothingLeaves;
+  const isHeldAsWindow = isWindowHeld(window, holds, guard);
+  const held: Array<MonthRows & { readonly month: number }> = [];
+  const heldDays: DayInterval[] = [];
+  const keep = (month: number, rows: MonthRows | undefined, days: readonly DayInterval[]): void => {
+    if (rows === undefined) return;
+    held.push({ month, ...rows });
+    heldDays.push(...days);
+  };
+  for (const each of window.leaving) {
+    const { month, released, others } = each;
+    const whole = daysOfMonth(month);
+    const hold = holds.get(month);
+    if (guard.allow) continue;
+    if (hold === undefined) {
+      const { stored, lost } = isHeldAsWindow ? { stored: 0, lost: 0 } : before(month);
+      const isHeld = isHeldAsWindow || exceeds(stored + lost, rowsOf(each) + lost, guard);
+      if (isHeld) keep(month, allOf(each), [whole]);
+    } else if (hold.release?.runId === runId && (released?.rows ?? 0) <= hold.release.rows) {
+      const shown = { fromDay: hold.release.firstDay, toDay: hold.release.lastDay + 1 };
+      keep(month, others, subtractDays(whole, [shown]));
+    } else keep(month, allOf(each), [whole]);
+  }
+  const removed = sumOf(window.leaving.map(rowsOf)) - sumOf(held.map(({ rows }) => rows));
+  return { removed, held, heldDays };
+}
+
+/** Rows of a month that the read of a window lacks. */
+export function rowsOf({ released, others }: LeavingMonth): number {
+  return (released?.rows ?? 0) + (others?.rows ?? 0);
+}
+
+function allOf({ released, others }: LeavingMonth): MonthRows | undefined {
+  if (released === undefined || others === undefined) return released ?? others;
+  return union(released, others, released.rows + others.rows);
+}
+
+function union(one: MonthRows, other: MonthRows, rows: number): MonthRows {
+  return {
+    rows,
+    firstDay: Math.min(one.firstDay, other.firstDay),
+    lastDay: Math.max(one.lastDay, other.lastDay),
+  };
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}
+
+/** What a read of a window saw of one month. */
+export interface MonthSeen {
+  /** The rows that stay; undefined if none is missing, or none of them stays. */
+  readonly held: MonthRows | undefined;
+  /** Missing rows that were removed. */
+  readonly removed: number;
+  /** Whole days that the read covers. */
+  readonly days: DayInterval | undefined;
+  readonly isVerified: boolean;
+}
+
+/** A hold after a read; `isNew` if it begins with this read. */
+export interface HoldAfter extends HeldMonth {
+  readonly isNew: boolean;
+}
+
+/**
+ * The hold of a month after a read of a window; undefined if none stands. A hold ends when a read over all of its days
+ * brings the rows back, or when they are removed. A read over a part of its days shows no more than that part, and an
+ * unverified one shows only what came. What a release leaves behind is held again, as a new hold.
+ */
+export function holdAfter(
+  month: number,
+  hold: HoldAfter | undefined,
+  { held, removed, days, isVerified }: MonthSeen,
+  runId: string,
+): HoldAfter | undefined {
+  if (hold === undefined || (held !== undefined && hold.release?.runId === runId)) {
+    return held && { month, ...held, release: undefined, isNew: true };
+  }
+  // Begun by another window of this merge, which shares no row with this one.
+  if (hold.isNew) return held === undefined ? hold : { ...hold, ...union(hold, held, hold.rows + held.rows) };
+  const isWhole = days !== undefined && days.fromDay <= hold.firstDay && hold.lastDay < days.toDay;
+  if (held === undefined) {
+    if (isWhole) return undefined;
+    const rows = hold.rows - removed;
+    return rows > 0 ? { ...hold, rows } : undefined;
+  }
+  if (!isVerified) return hold;
+  return { ...hold, ...(isWhole ? held : union(hold, held, Math.max(hold.rows, held.rows))) };
+}

@@ -1,0 +1,29 @@
+/** Rows that stay although the service no longer has them, as an operator sees them (G4). */
+
+/** What the targets of a job are: wells of daily production, equipment, or wells by source id. */
+export type HeldKind = 'uwi' | 'equipment' | 'well';
+
+/** A hold that stands. */
+export interface HeldPart {
+  readonly target: string;
+  /** YYYY-MM; null, like the days, for definitions. */
+  readonly month: string | null;
+  readonly rows: number;
+  /** YYYY-MM-DD. */
+  readonly firstDay: string | null;
+  readonly lastDay: string | null;
+  /** Milliseconds since 1970. */
+  readonly sinceMs: number;
+  /** The run that began it. */
+  readonly runId: string;
+}
+
+export interface HeldRows {
+  /** Distinct. */
+  readonly targets: number;
+  readonly rows: number;
+  /** Number of holds. */
+  readonly holds: number;
+  /** The first holds, by target and month. */
+  readonly parts: readonly HeldPart[];
+}

@@ -1,0 +1,240 @@
+/**
+ * The stored rows that the readings of a batch lack, between the comparison and the writing of a merge: counted by month,
+ * and kept where a hold stands or begins (core/daily/held-month.ts). Where no row is missing, it costs no statement.
+ */
+import {
+  daysOfMonth,
+  decideLeaving,
+  isWindowHeld,
+  type LeavingMonth,
+  type LeavingVerdict,
+  lossesCountForDays,
+  type MonthBefore,
+  type MonthRows,
+  nothingLeaves,
+  rowsOf,
+} from '../../../core/daily/held-month.ts';
+import type { ShrinkGuard } from '../../../core/daily/shrink-guard.ts';
+import { DAY_MS } from '../../../core/time/window.ts';
+import { jsonText } from '../json-text.ts';
+import { instantAt, numberOfDay, type SqlSession } from '../session.ts';
+import type { ComparedCounts, WellWindow } from './daily-tables.ts';
+import { type Holds, noHolds, readHolds } from './held-months.ts';
+
+/** What the guard of a batch goes by. */
+export interface LeavingRules {
+  readonly runId: string;
+  readonly guard: ShrinkGuard;
+  readonly atMs: number;
+}
+
+/** What leaves each window, in the order of the windows: after the comparison, before anything is written. */
+export interface Leaving {
+  /** Missing rows of each window that no standing hold keeps. */
+  readonly unheld: readonly number[];
+  readonly byWindow: ReadonlyArray<readonly LeavingMonth[]>;
+  readonly holds: ReadonlyMap<string, Holds>;
+}
+
+/** Counts what each window lacks by month, and reads the holds of the wells that have one. */
+export async function readLeaving(
+  session: SqlSession,
+  windows: readonly WellWindow[],
+  counts: readonly ComparedCounts[],
+  { runId }: Pick<LeavingRules, 'runId'>,
+): Promise<Leaving> {
+  const held = windows.flatMap(({ uwi, isHeld }) => (isHeld ? [uwi] : []));
+  const holds = await readHolds(session, [...new Set(held)]);
+  const leaves = counts.some(({ leaving }) => leaving > 0);
+  const byWindow = leaves ? await countLeaving(session, windows, holds, runId) : windows.map(() => []);
+  const unheld = byWindow.map((months, index) => {
+    const ofWell = holds.get(windows[index]?.uwi ?? '') ?? noHolds;
+    return sumOf(months.map((each) => (ofWell.has(each.month) ? 0 : rowsOf(each))));
+  });
+  return { unheld, byWindow, holds };
+}
+
+/** The production day of a stored row; that of UTC where the zone of the row was not known. */
+const storedDay = `coalesce(c.stored_day, CAST(c.stored_at AT TIME ZONE 'UTC' AS DATE))`;
+const monthOf = (day: string): string => numberOfDay(`CAST(date_trunc('month', ${day}) AS DATE)`);
+
+interface LeavingRow extends MonthRows {
+  readonly windowNo: number;
+  readonly month: number;
+  readonly isReleased: boolean;
+}
+
+async function countLeaving(
+  session: SqlSession,
+  windows: readonly WellWindow[],
+  holds: ReadonlyMap<string, Holds>,
+  runId: string,
+): Promise<ReadonlyArray<readonly LeavingMonth[]>> {
+  const released = windows.flatMap(({ uwi }, index) =>
+    [...(holds.get(uwi) ?? noHolds).values()].flatMap(({ release }) =>
+      release?.runId === runId ? [{ window_no: index, first_day: release.firstDay, last_day: release.lastDay }] : [],
+    ),
+  );
+  const relation = session.dialect.relation('$1', { window_no: 'INTEGER', first_day: 'INTEGER', last_day: 'INTEGER' });
+  const isReleased =
+    released.length === 0
+      ? 'false'
+      : `EXISTS (SELECT 1 FROM ${relation} r WHERE r.window_no = l.stored_no AND l.day BETWEEN r.first_day AND r.last_day)`;
+  const rows = await session.rows<LeavingRow>(
+    `SELECT stored_no AS "windowNo", month, "isReleased", count(*) AS rows, min(day) AS "firstDay", max(day) AS "lastDay"
+     FROM (SELECT stored_no, month, day, ${isReleased} AS "isReleased" FROM (
+       SELECT c.stored_no, ${monthOf(storedDay)} AS month, ${numberOfDay(storedDay)} AS day
+       FROM compared c WHERE c.change = 'removed') l) m
+     GROUP BY stored_no, month, "isReleased" ORDER BY stored_no, month`,
+    released.length === 0 ? [] : [jsonText(released)],
+  );
+  const byWindow = windows.map(() => new Map<number, LeavingMonth>());
+  for (const { windowNo, month, isReleased: isShown, ...monthRows } of rows) {
+    const months = byWindow[windowNo];
+    if (months === undefined) throw new Error(`rows leave window ${windowNo}, which is not there`);
+    const before = months.get(month) ?? { month, released: undefined, others: undefined };
+    months.set(month, isShown ? { ...before, released: monthRows } : { ...before, others: monthRows });
+  }
+  return byWindow.map((months) => [...months.values()]);
+}
+
+/**
+ * Decides what leaves, and marks the rows that stay in the comparison, so that they are not removed. In the order of the
+ * windows.
+ */
+export async function holdLeaving(
+  session: SqlSession,
+  windows: readonly WellWindow[],
+  counts: readonly ComparedCounts[],
+  { byWindow, holds }: Leaving,
+  rules: LeavingRules,
+): Promise<readonly LeavingVerdict[]> {
+  if (byWindow.every((months) => months.length === 0)) return windows.map(() => nothingLeaves);
+  const { guard, runId } = rules;
+  const cases = windows.map((window, index) => ({
+    wellId: window.wellId,
+    uwi: window.uwi,
+    holds: holds.get(window.uwi) ?? noHolds,
+    leaving: byWindow[index] ?? [],
+    stored: counts[index]?.stored ?? 0,
+    isWithoutContent: window.isWithoutContent,
+  }));
+  const asked = guard.allow ? [] : cases.filter((each) => !isWindowHeld(each, each.holds, guard));
+  const before = await monthsBefore(
+    session,
+    asked.flatMap((each) => each.leaving.flatMap(({ month }) => (each.holds.has(month) ? [] : [{ ...each, month }]))),
+    rules.atMs,
+  );
+  const leavingOf = rowsByMonth(cases);
+  const verdicts = cases.map((each) =>
+    decideLeaving(
+      each,
+      each.holds,
+      (month) => {
+        const key = monthKey(each.uwi, month);
+        const { stored = 0, lost = 0 } = before.get(key) ?? {};
+        const own = sumOf(each.leaving.flatMap((one) => (one.month === month ? [rowsOf(one)] : [])));
+        const ofOthers = (leavingOf.get(key) ?? 0) - own;
+        return { stored: stored - ofOthers, lost: lost + ofOthers };
+      },
+      { guard, runId },
+    ),
+  );
+  await keepRows(session, verdicts);
+  return verdicts;
+}
+
+interface MonthAsked {
+  readonly wellId: number;
+  readonly uwi: string;
+  readonly month: number;
+}
+
+function monthKey(uwi: string, month: number): string {
+  return `${month} ${uwi}`;
+}
+
+/** Rows that leave a month of a well, over all windows. */
+function rowsByMonth(
+  cases: ReadonlyArray<{ readonly uwi: string; readonly leaving: readonly LeavingMonth[] }>,
+): ReadonlyMap<string, number> {
+  const rows = new Map<string, number>();
+  for (const { uwi, leaving } of cases) {
+    for (const each of leaving) {
+      const key = monthKey(uwi, each.month);
+      rows.set(key, (rows.get(key) ?? 0) + rowsOf(each));
+    }
+  }
+  return rows;
+}
+
+/** In some zones a production day begins a day before that of UTC, or after it. */
+const zoneDays = 2;
+
+async function monthsBefore(
+  session: SqlSession,
+  asked: readonly MonthAsked[],
+  atMs: number,
+): Promise<ReadonlyMap<string, MonthBefore>> {
+  if (asked.length === 0) return new Map();
+  const keys = [...new Set(asked.map(({ wellId }) => wellId))];
+  const uwiOf = new Map(asked.map(({ wellId, uwi }) => [wellId, uwi]));
+  const fromDay = asked.reduce((least, { month }) => Math.min(least, month), Infinity);
+  const toDay = asked.reduce((most, { month }) => Math.max(most, daysOfMonth(month).toDay), -Infinity);
+  const stored = await session.rows<{ wellId: number; month: number; rows: number }>(
+    `SELECT d.well_id AS "wellId", ${monthOf(productionDay('d'))} AS month, count(*) AS rows
+     FROM internal.daily_production d
+     WHERE ${session.dialect.amongKeys('d.well_id', keys)} AND d.well_id IN (SELECT ${session.dialect.each('$1', 'INTEGER')})
+       AND d.date >= ${instantAt((fromDay - zoneDays) * DAY_MS)} AND d.date < ${instantAt((toDay + zoneDays) * DAY_MS)}
+     GROUP BY 1, 2`,
+    [jsonText(keys)],
+  );
+  const lost = await session.rows<{ uwi: string; month: number; rows: number }>(lostRows(session, keys, atMs), [
+    jsonText([...uwiOf.values()]),
+  ]);
+  const before = new Map<string, MonthBefore>();
+  const at = (key: string): MonthBefore => before.get(key) ?? { stored: 0, lost: 0 };
+  for (const { wellId, month, rows } of stored) {
+    const key = monthKey(uwiOf.get(wellId) ?? '', month);
+    before.set(key, { ...at(key), stored: rows });
+  }
+  for (const { uwi, month, rows } of lost) {
+    const key = monthKey(uwi, month);
+    before.set(key, { ...at(key), lost: rows });
+  }
+  return before;
+}
+
+const productionDay = (table: string): string =>
+  `coalesce(${table}.production_day, CAST(${table}.date AT TIME ZONE 'UTC' AS DATE))`;
+
+/** Rows that left lately, are still gone, and were removed by a run that nobody allowed to. */
+function lostRows({ dialect }: SqlSession, keys: readonly number[], atMs: number): string {
+  const allowed = `${dialect.textAt('r.params', ['allowShrink'])} = 'true' OR ${dialect.textAt('r.params', ['releaseOf'])} IS NOT NULL`;
+  return `SELECT h.uwi, ${monthOf(productionDay('h'))} AS month, count(DISTINCT h.xid) AS rows
+    FROM daily_production_history h
+    WHERE h.change = 'removed' AND h.noticed_at >= ${instantAt(atMs - lossesCountForDays * DAY_MS)}
+      AND h.uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})
+      AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = h.run_id AND (${allowed}))
+      AND NOT EXISTS (SELECT 1 FROM internal.daily_production d JOIN well_key k ON k.well_id = d.well_id
+        WHERE ${dialect.amongKeys('d.well_id', keys)} AND k.uwi = h.uwi AND d.xid = h.xid)
+    GROUP BY 1, 2`;
+}
+
+async function keepRows(session: SqlSession, verdicts: readonly LeavingVerdict[]): Promise<void> {
+  const kept = verdicts.flatMap(({ heldDays }, index) =>
+    heldDays.map(({ fromDay, toDay }) => ({ window_no: index, from_day: fromDay, to_day: toDay })),
+  );
+  if (kept.length === 0) return;
+  const relation = session.dialect.relation('$1', { window_no: 'INTEGER', from_day: 'INTEGER', to_day: 'INTEGER' });
+  await session.run(
+    `UPDATE compared AS c SET change = 'kept' FROM ${relation} k
+     WHERE c.change = 'removed' AND c.stored_no = k.window_no
+       AND ${numberOfDay(storedDay)} >= k.from_day AND ${numberOfDay(storedDay)} < k.to_day`,
+    [jsonText(kept)],
+  );
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}
