@@ -76,7 +76,7 @@ export interface Job<Params> extends JobDescription {
    * What a person has to know of the whole run beside its units, from its parameters and the sums of its counts: further
    * counts, and notices.
    */
-  judge?(params: Params, counts: Counts): Judgement;
+  readonly judge?: (params: Params, counts: Counts) => Judgement;
   /** For a job that holds rows: what its targets are, and the parameters of the run that releases what another run holds. */
   readonly release?: {
     readonly kind: HeldKind;

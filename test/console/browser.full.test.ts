@@ -10,7 +10,7 @@ import { loadDailyFile } from '../../src/testing-server/data/daily-file.ts';
 import { browserLack, desktop, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
 import { smallField, well as fieldWell } from '../support/cleanup-cli.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
-import { januaryRows, UWI } from '../support/testing-server-requests.ts';
+import { dailyUrl, januaryRows, UWI } from '../support/testing-server-requests.ts';
 
 const lack = browserLack();
 const volveFile = path.resolve('../shared/data/volve_daily_production.ndjson');
@@ -40,6 +40,35 @@ describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (s
       )
       .toMatchObject({ state: 'done' });
   }
+
+  test('G4: held rows are released by a click: a run of the same job, for the wells with held rows alone', async () => {
+    const wells = Array.from({ length: 4 }, (_, index) => `well ${index}`);
+    await using served = await serveInstallation({
+      setup: { data: givenDaily(wells.flatMap((uwi) => januaryRows(31, uwi))), maxLimit: 100 },
+    });
+    const { state } = served.service;
+    const asked = { export: 'daily-production', uwis: wells, from: '2024-01-01', to: '2024-02-01' };
+    await runOf(served, asked);
+    for (const uwi of wells.slice(2)) {
+      const answer = await fetch(dailyUrl(served.service, { limit: 100 }, uwi));
+      const rows = ((await answer.json()) as ReadonlyArray<{ readonly xid: string }>).slice(0, 10);
+      state.changeDaily(rows.map(({ xid }) => JSON.stringify({ uwi, remove: xid })).join('\n'));
+    }
+    await runOf(served, { ...asked, from: '2023-01-01' });
+    await using reader = await readerOf(served);
+    const { page } = reader;
+    await page.goto('/runs');
+    await page.locator('main a[href^="/runs/2"]').first().click();
+    await page.getByRole('heading', { name: 'Held rows' }).waitFor(waitMs);
+    await page.getByRole('checkbox', { name: /20 rows leave the warehouse/ }).check();
+    const heldBy = page.url();
+    await page.getByRole('button', { name: 'Release 20 rows' }).click();
+    await page.waitForURL((url) => url.href !== heldBy);
+    await page.getByText('Done: 2 wells.').waitFor(waitMs);
+    await page.goto(heldBy);
+    await page.getByText('Counts').first().waitFor(waitMs);
+    expect(await page.getByRole('heading', { name: 'Held rows' }).count()).toBe(0);
+  });
 
   test('a click on a gap of the map leads to its backfill, which is watched to its end', async () => {
     await using served = await serveInstallation({ setup: { data: givenDaily(januaryRows(31)) } });

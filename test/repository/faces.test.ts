@@ -98,7 +98,9 @@ describe('no face knows a job by name', () => {
   const ofPlans = 'src/cli/text/cleanup-plan.ts';
 
   test('nor a count: both come from the description of the job', () => {
-    const faces = filesOf('src/app/views', 'src/cli').filter((file) => !commands.test(file) && file !== ofPlans);
+    const faces = filesOf('src/app/views', 'src/cli', 'src/console').filter(
+      (file) => !commands.test(file) && file !== ofPlans,
+    );
     expect(faces).toContain('src/cli/text/report.ts');
     expect(faces.flatMap((file) => namesKnown(file))).toEqual([]);
   });

@@ -38,10 +38,20 @@ export async function holdsToRelease(app: App, run: Pick<RunSummary, 'runId' | '
   return held;
 }
 
-/** Every hold that stands, of all exports. */
-export async function allHolds({ ledger }: App): Promise<Readonly<Record<HeldKind, HeldRows>>> {
-  const of = (kind: HeldKind): Promise<HeldRows> => ledger.holds.standing(kind, namedHolds);
-  return { uwi: await of('uwi'), equipment: await of('equipment'), well: await of('well') };
+/** Every hold that stands, by the job that releases it; a job of which nothing is held is absent. */
+export async function allHolds({
+  ledger,
+  jobs,
+}: App): Promise<ReadonlyArray<{ readonly job: string; readonly held: HeldRows }>> {
+  const all: Array<{ readonly job: string; readonly held: HeldRows }> = [];
+  const kinds = new Set<HeldKind>();
+  for (const { name: job, release } of jobs) {
+    if (release === undefined || kinds.has(release.kind)) continue;
+    kinds.add(release.kind);
+    const held = await ledger.holds.standing(release.kind, namedHolds);
+    if (held.rows > 0) all.push({ job, held });
+  }
+  return all;
 }
 
 /**

@@ -1,6 +1,6 @@
-/** `wellsync runs release`: shows what a run holds, asks, and starts the run that lets the rows go. */
+/** `wellsync runs release` and `held`: what runs hold, and the run that lets the rows go. */
 import { findRun } from '../../app/requests/find-run.ts';
-import { holdsToRelease, releaseRows } from '../../app/requests/release-rows.ts';
+import { allHolds, holdsToRelease, releaseRows } from '../../app/requests/release-rows.ts';
 import { heldDocument } from '../../app/views/held-rows.ts';
 import { AbortedError, UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
@@ -51,4 +51,15 @@ async function confirm(held: HeldRows, { output, stdin }: Invocation<ReleaseOpti
   if (answer?.replaceAll(',', '') === String(held.rows)) return;
   const why = answer === undefined ? 'not answered' : `not confirmed: ${counted(held.rows, 'row')} are held`;
   throw new AbortedError(`${why}. Nothing was released`);
+}
+
+export async function showHeld(invocation: Invocation<object>): Promise<ExitCode> {
+  const { output } = invocation;
+  await using app = openApp(configOf(invocation), output);
+  app.warehouse.requireStored();
+  const all = await allHolds(app);
+  if (output.json) await output.document(all.map(({ job, held }) => ({ job, ...heldDocument(held) })));
+  else if (all.length === 0) await output.print('No rows are held.');
+  else await output.print(all.map(({ job, held }) => `${job}\n${heldRowsText(held, output.width)}`).join('\n\n'));
+  return exitCodes.done;
 }

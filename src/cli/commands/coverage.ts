@@ -30,7 +30,7 @@ brought nothing), or never read. Holes are the days that are quarantined, never
 read, or missing before the last day of the well. A plugged well (wells.plugged)
 is complete with its last day. Days are those of the configured zone, and of a well's
 own where that is known. A day counts as read when it was over and a complete
-read held all of it; a window that is held counts as not read. Days after a well's
+read held all of it; a month with held rows counts as not read. Days after a well's
 last row that unverified reads alone have passed are left out.
 ${examples([
   'wellsync coverage',

@@ -24,7 +24,7 @@ export function addExportDailyProduction(group: Command, shell: Shell): void {
       'read at least so many days again below the watermark: deeper than export.lookback',
       dayCount,
     )
-    .option('--allow-shrink', 'remove rows that would otherwise be held back until you approve')
+    .option('--allow-shrink', 'remove rows of this request that would otherwise be held until they are released')
     .option('--dry-run', 'say what would be read, and start nothing');
   withStartOptions(command)
     .addHelpText('after', `${explanation}${startExplanation}${examples(exampleLines)}`)

@@ -13,7 +13,7 @@ export function addExportTimeSeries(group: Command, shell: Shell): void {
     .option('--equipment-file <file>', 'equipment from a CSV file with the column equipment; - is standard input')
     .addOption(emptyOption())
     .option('--from-warehouse', 'the equipment that the warehouse knows')
-    .option('--allow-shrink', 'remove records that would otherwise be held back until you approve');
+    .option('--allow-shrink', 'remove records that would otherwise be held until they are released');
   withStartOptions(command)
     .addHelpText('after', `${timeSeriesExplanation}${startExplanation}${examples(timeSeriesExamples)}`)
     .action(
@@ -26,7 +26,7 @@ export function addExportTimeSeries(group: Command, shell: Shell): void {
 const timeSeriesExplanation = `
 Every record goes to the table time_series, and what it said before to
 time_series_history. Equipment that loses all of its records, or more than
-export.shrink allows, is held.
+export.shrink allows, keeps them until they are released.
 `;
 
 const timeSeriesExamples = [

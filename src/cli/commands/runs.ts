@@ -86,6 +86,15 @@ export function addRunsCommand(program: Command, shell: Shell): void {
         (await import('../actions/release.ts')).releaseRun(invocation),
       ),
     );
+  group
+    .command('held')
+    .description('list the rows that runs hold, and the runs that hold them')
+    .addHelpText('after', examples(['wellsync runs held', 'wellsync runs held --json']))
+    .action(
+      actionOf(shell, async (invocation: Invocation<object>) =>
+        (await import('../actions/release.ts')).showHeld(invocation),
+      ),
+    );
   addRejectsCommand(group, shell);
 }
 

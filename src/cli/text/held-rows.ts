@@ -5,7 +5,6 @@ import { tableText } from './table.ts';
 
 /** What is held, and of what. */
 export function heldRowsText({ targets, rows, holds, parts }: HeldRows, width: number): string {
-  if (rows === 0) return 'No rows are held.';
   const isByMonth = parts.some(({ month }) => month !== null);
   const columns = [
     { head: 'of' },

@@ -14,7 +14,7 @@ const names = z.array(z.string().min(1).max(1_000)).max(mostRecords).optional();
 const day = z.string().max(40).optional();
 const flag = z.boolean().optional();
 const fromWarehouse = flag.describe('All that the warehouse knows');
-const allowShrink = flag.describe('Lets held windows lose their rows');
+const allowShrink = flag.describe('Removes rows of this request that would otherwise be held');
 
 const startBody = z.discriminatedUnion('export', [
   z.strictObject({

@@ -1,6 +1,6 @@
 /**
  * Holds: rows that the service no longer has stay in the warehouse until a person releases them (G4,
- * docs/decisions/0003-a-hold-stands-until-it-is-released.md). A hold is of one well and one calendar month of production
+ * docs/decisions/0025-a-hold-stands-until-it-is-released.md). A hold is of one well and one calendar month of production
  * days. It keeps how many rows are missing and between which days, never which rows.
  */
 import { DAY_MS } from '../time/window.ts';
@@ -67,12 +67,6 @@ export function daysOfMonth(month: number): DayInterval {
   const first = new Date(month * DAY_MS);
   const toDay = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 1) / DAY_MS;
   return { fromDay: month, toDay };
-}
-
-/** The first day of the month of a day. */
-export function monthOfDay(day: number): number {
-  const date = new Date(day * DAY_MS);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / DAY_MS;
 }
 
 /**

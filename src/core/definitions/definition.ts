@@ -79,7 +79,7 @@ export interface SettledDefinitions<T extends Definition> {
 /**
  * The outcome of a target's unit, and the changes to apply. New and changed records are stored; those that left stay where
  * the guard is exceeded, or where a hold stands, until as many are released or they are back
- * (docs/decisions/0003-a-hold-stands-until-it-is-released.md). Lists of definitions are short, so an answer without any
+ * (docs/decisions/0025-a-hold-stands-until-it-is-released.md). Lists of definitions are short, so an answer without any
  * record is held whatever number of rows the guard allows.
  */
 export function settleDefinitions<T extends Definition>(

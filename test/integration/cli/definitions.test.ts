@@ -38,10 +38,10 @@ describe('export time-series', () => {
     equipment['EQ/1'] = [series(1, 'GasRate')];
     equipment['EQ 2'] = [];
     const second = await home.here(['export', 'time-series', '--from-warehouse', '--inline']);
-    expect(second.stdout).toContain('EQ 2: held, the service no longer has 1 of the 1 records; none was removed');
-    expect(second.stdout).toMatch(
-      /wellsync export time-series … --allow-shrink +removes the held rows of these equipment ids/,
+    expect(second.stdout).toContain(
+      'EQ 2: held, the service no longer has 1 of the 1 records; they stay until they are released',
     );
+    expect(second.stdout).toMatch(/wellsync runs release \S+ +asks, then lets the held rows of these equipment ids go/);
     expect(second.code).toBe(3);
     const history = 'SELECT source_id, measurement, change FROM time_series_history ORDER BY source_id';
     expect(await asked(home, history)).toEqual([
