@@ -25,7 +25,7 @@ interface ReportDocument {
 async function removeDays(server: TestingServer, days: readonly number[], uwi = UWI): Promise<void> {
   const answer = await fetch(dailyUrl(server, { limit: 100 }, uwi));
   const rows = (await answer.json()) as ReadonlyArray<{ readonly xid: string; readonly oilRate: number }>;
-  const gone = rows.filter(({ oilRate }) => days.includes(oilRate));
+  const gone = rows.filter((each) => days.includes(each.oilRate));
   server.state.changeDaily(gone.map(({ xid }) => JSON.stringify({ uwi, remove: xid })).join('\n'));
 }
 
