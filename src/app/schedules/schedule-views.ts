@@ -1,7 +1,7 @@
 /** Schedules as a face shows them: what comes next, and what came last. */
 import type { Config } from '../../../config/schema.ts';
 import type { App } from '../app.ts';
-import { cronTicks, declaredSchedules, type Schedule, scheduleOf } from './schedule.ts';
+import { cronTicks, declaredSchedules, roleOf, type Schedule, scheduleOf } from './schedule.ts';
 
 export interface ScheduleList {
   /** Of the ledger; null before the first application. */
@@ -26,7 +26,9 @@ export async function listSchedules(app: App, nowMs: number, config: Config = ap
 }
 
 /** JSON of a schedule: instants as ISO text. A paused one has a next tick, which it will skip. */
-export async function scheduleDocument({ stored, definition }: Schedule, { ledger }: App, nowMs: number) {
+export async function scheduleDocument(schedule: Schedule, app: App, nowMs: number) {
+  const { stored, definition } = schedule;
+  const { ledger } = app;
   const { name, paused, lastTick, lastRunId } = stored;
   const { cron, timeZone, job, parameters, catchUp } = definition;
   const next = cronTicks(definition).next(Math.max(nowMs, lastTick?.dueMs ?? 0));
@@ -38,6 +40,7 @@ export async function scheduleDocument({ stored, definition }: Schedule, { ledge
     job,
     parameters,
     catchUp,
+    role: roleOf(schedule, app),
     paused: paused === undefined ? null : { at: iso(paused.atMs), by: paused.by },
     next: iso(next),
     lastTick:

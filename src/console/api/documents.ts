@@ -1,5 +1,6 @@
 /** The schemas of the documents that the API answers with: what src/app/views makes, checked when it is compiled. */
 import { z } from 'zod';
+import { roles } from '../../core/access/role.ts';
 import { targetKinds } from '../../core/cleanup/target.ts';
 
 const instant = z.string().nullable().describe('ISO 8601, UTC');
@@ -199,6 +200,7 @@ export const scheduleShown = z.object({
   job: z.string(),
   parameters: z.record(z.string(), z.unknown()),
   catchUp: z.enum(['latest', 'none']),
+  role: z.enum(roles).describe('Who may trigger and resume it: `delete` where its runs delete'),
   paused: z.object({ at: instant, by: z.string() }).nullable(),
   next: instant.describe('The next tick, which a paused schedule will skip'),
   lastTick: z

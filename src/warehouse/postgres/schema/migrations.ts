@@ -1,6 +1,7 @@
 /** The schema of the PostgreSQL warehouse: numbered steps, each applied once, in one transaction with its number. */
 import { UnreachableError } from '../../../core/base/errors.ts';
 import type { SqlSession } from '../../sql/session.ts';
+import { auditRetrySchema } from './audit-retry-schema.ts';
 import { dailySchema } from './daily-schema.ts';
 import { feedSchema } from './feed-schema.ts';
 import { knownTimesSchema } from './known-times-schema.ts';
@@ -17,6 +18,7 @@ const schemaSteps: ReadonlyArray<readonly string[]> = [
   [...ledgerSchema, ...dailySchema, ...knownTimesSchema],
   feedSchema,
   scheduleSchema,
+  auditRetrySchema,
 ];
 
 export const schemaVersion = firstVersion + schemaSteps.length - 1;
