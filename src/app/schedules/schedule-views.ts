@@ -1,7 +1,8 @@
 /** Schedules as a face shows them: what comes next, and what came last. */
 import type { Config } from '../../../config/schema.ts';
+import type { Role } from '../../core/access/role.ts';
 import type { App } from '../app.ts';
-import { cronTicks, declaredSchedules, roleOf, type Schedule, scheduleOf } from './schedule.ts';
+import { cronTicks, declaredSchedules, roleOf, roleToApply, type Schedule, scheduleOf } from './schedule.ts';
 
 export interface ScheduleList {
   /** Of the ledger; null before the first application. */
@@ -9,6 +10,8 @@ export interface ScheduleList {
   /** Of the configuration; null where it says nothing of schedules. */
   readonly configuredRevision: number | null;
   readonly schedules: readonly ScheduleDocument[];
+  /** Who may apply those of the configuration. */
+  readonly roleToApply: Role;
 }
 
 export type ScheduleDocument = Awaited<ReturnType<typeof scheduleDocument>>;
@@ -18,10 +21,12 @@ export async function listSchedules(app: App, nowMs: number, config: Config = ap
   const { revision, schedules } = await app.ledger.schedules.read();
   const documents = [];
   for (const stored of schedules) documents.push(await scheduleDocument(scheduleOf(stored), app, nowMs));
+  const declared = declaredSchedules(config);
   return {
     revision: revision ?? null,
-    configuredRevision: declaredSchedules(config)?.revision ?? null,
+    configuredRevision: declared?.revision ?? null,
     schedules: documents,
+    roleToApply: declared === undefined ? 'operate' : roleToApply(declared, schedules, app),
   };
 }
 

@@ -22,7 +22,7 @@ const allowShrink = flag.describe('Lets held windows lose their rows: needs the 
 const startBody = z.discriminatedUnion('export', [
   z.strictObject({
     export: z.literal('daily-production'),
-    uwis: names.describe('By default those of the configuration'),
+    uwis: names.describe('By default those of the configuration; an empty list is 422, here and below'),
     fromWarehouse,
     from: day.describe('A day, or an ISO date-time: a backfill'),
     to: day.describe('The first day that is left out'),

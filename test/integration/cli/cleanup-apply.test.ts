@@ -85,7 +85,7 @@ describe('a plan is refused', () => {
     const planId = await bench.plan();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', planId));
     await bench.configure('  planMaxAgeHours: 0.000001');
-    const result = await bench.run('runs', 'retry', runId, '--inline');
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(result.stdout).toContain('Failed: plan ');
     expect(result.code).toBe(1);
     expect(bench.server.state.deletions()).toEqual([]);
@@ -100,7 +100,7 @@ describe('a plan is refused', () => {
     const runService = await app.runService();
     const params = { planId, checkedAtMs: Date.now(), requestedBy: 'nobody who looked' };
     const runId = await runService.start('cleanup', params, { actor: 'nobody who looked' });
-    const result = await bench.run('runs', 'retry', runId, '--inline');
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(result.stdout).toContain(`Failed: plan ${planId} exceeds the caps: nothing was deleted: 4 targets are more`);
     expect(result.code).toBe(1);
     expect(bench.server.state.deletions()).toEqual([]);
@@ -110,7 +110,7 @@ describe('a plan is refused', () => {
     await using bench = await cleanupBench();
     await using other = await cleanupBench();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', await bench.plan()));
-    const result = await bench.run('runs', 'retry', runId, '--inline', '--service-url', other.server.url);
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline', '--service-url', other.server.url);
     expectRefusal(result, `the warehouse belongs to the service ${bench.server.url}, and this is ${other.server.url}`);
     expect([...other.server.state.deletions(), ...bench.server.state.deletions()]).toEqual([]);
   });
@@ -154,7 +154,7 @@ test('G6, G7: a cleanup that is cancelled before its run begins keeps its plan, 
   );
   expect(bench.server.state.deletions()).toEqual([]);
 
-  const retried = await bench.run('runs', 'retry', runId, '--inline');
+  const retried = await bench.run('runs', 'retry', runId, '--yes', '--inline');
   expect(retried.stdout).toContain('4 targets = 4 deleted');
   expect((await bench.run('cleanup', 'show', planId)).stdout).toContain('Applied at ');
   expectRefusal(await bench.run('cleanup', '--yes', '--apply', planId), `plan ${planId} was applied already`);
@@ -311,7 +311,7 @@ describe('a plan that is applied', () => {
     const planId = await bench.plan();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', planId));
     bench.server.state.setOptions({ faults: { unavailable: 1 } });
-    const result = await bench.run('runs', 'retry', runId, '--inline');
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(result.stdout).toContain('4 targets = 0 deleted + 0 already gone + 0 refused + 4 failed');
     expect(result.stdout).toContain('Failed: 4 of 4 targets could not be deleted.');
     expect(result.code).toBe(1);
@@ -321,13 +321,13 @@ describe('a plan that is applied', () => {
 
     bench.server.state.setOptions({ faults: { unavailable: 0 } });
     // A 503 has no effect: an accepted request now is a deletion now.
-    expect((await bench.run('runs', 'retry', runId, '--inline')).stdout).toContain(
+    expect((await bench.run('runs', 'retry', runId, '--yes', '--inline')).stdout).toContain(
       '4 targets = 4 deleted + 0 already gone',
     );
     expect(await bench.json('audit', 'verify')).toMatchObject({ intact: true });
 
     await bench.configure('  planMaxAgeHours: 0.000001');
-    expectRefusal(await bench.run('runs', 'retry', runId), 'hours ago');
+    expectRefusal(await bench.run('runs', 'retry', runId, '--yes'), 'hours ago');
   });
 
   test('G1: a cleanup whose answers were lost reports targets as already gone, and deletes none twice', async () => {
@@ -337,7 +337,7 @@ describe('a plan that is applied', () => {
     expect((await bench.run('cleanup', '--yes', '--apply', planId, '--inline')).code).toBe(1);
     const [[runId] = []] = await bench.ask('SELECT run_id FROM run');
     bench.server.state.setOptions({ faults: { resetAfterStoring: 0 } });
-    const retried = await bench.run('runs', 'retry', String(runId), '--inline');
+    const retried = await bench.run('runs', 'retry', String(runId), '--yes', '--inline');
     // The wellbores wait for the micro strings, whose outcome was unknown: they were requested only now.
     expect(retried.stdout).toContain('4 targets = 1 deleted + 3 already gone + 0 refused + 0 failed');
   });
@@ -347,7 +347,7 @@ describe('a plan that is applied', () => {
     const planId = await bench.plan();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', planId));
     bench.server.state.setOptions({ requiredToken: 'changed' });
-    const { stdout, code } = await bench.run('runs', 'retry', runId, '--inline');
+    const { stdout, code } = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(stdout).toContain('No token was sent: set service.tokenFile');
     expect(stdout).toContain('4 targets = 0 deleted + 0 already gone + 0 refused + 4 failed');
     expect(code).toBe(1);
