@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../../config/load.ts';
 import { createApp } from '../../../src/app/app.ts';
-import { cleanupBench, equipment, targetsCsv, well } from '../../support/cleanup-cli.ts';
+import { type CleanupBench, cleanupBench, equipment, targetsCsv, well } from '../../support/cleanup-cli.ts';
 import { deletedAt } from '../../support/cleanup-field.ts';
 import type { CommandResult } from '../../support/command-result.ts';
 
@@ -180,6 +180,48 @@ describe('at a terminal', () => {
     const unasked = await bench.runAtTerminal('', 'cleanup', '--apply', await bench.plan(), '--yes', '--inline');
     expect(unasked.stderr).not.toContain('Type the number');
     expect(unasked.stdout).toContain('4 targets = 0 deleted + 4 already gone');
+  });
+});
+
+describe('a retry of a cleanup', () => {
+  /** A run that has deleted none of its four targets. */
+  async function failedRun(bench: CleanupBench): Promise<string> {
+    const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', await bench.plan()));
+    bench.server.state.setOptions({ faults: { unavailable: 1 } });
+    // The run has not ended: it is continued, as it was confirmed.
+    expect((await bench.run('runs', 'retry', runId, '--inline')).code).toBe(1);
+    bench.server.state.setOptions({ faults: { unavailable: 0 } });
+    return runId;
+  }
+
+  test('G6: asks for the number of targets that are left, and for --yes where nobody can be asked', async () => {
+    await using bench = await cleanupBench();
+    const runId = await failedRun(bench);
+    const before = bench.server.state.deletions().length;
+    const unasked = await bench.run('runs', 'retry', runId, '--inline');
+    expectRefusal(unasked, `this deletes the 4 targets that run ${runId} has not deleted`, 'Give --yes');
+    for (const typed of ['3\n', '\n', '\u0003']) {
+      const { stderr, code } = await bench.runAtTerminal(typed, 'runs', 'retry', runId, '--inline');
+      expect([code, stderr]).toEqual([4, expect.stringContaining('Type the number of targets to delete: ')]);
+    }
+    expect(bench.server.state.deletions()).toHaveLength(before);
+    expect(await bench.json('runs', 'show', runId)).toMatchObject({ state: 'failed' });
+    const confirmed = await bench.runAtTerminal('4\n', 'runs', 'retry', runId, '--inline');
+    expect(confirmed.stdout).toContain('4 targets = 4 deleted');
+    const again = await bench.run('runs', 'retry', runId);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('nothing to retry')]);
+  });
+
+  test('G6: is in the audit with who retried', async () => {
+    await using bench = await cleanupBench();
+    const runId = await failedRun(bench);
+    await bench.run('runs', 'retry', runId, '--yes', '--inline');
+    const operator = expect.stringMatching(/@/) as unknown;
+    const rows = Array.from({ length: 4 }, () => ({ outcome: 'deleted', retried_by: operator }));
+    expect(await bench.json('audit', 'deletions')).toMatchObject(rows);
+    expect((await bench.run('audit', 'deletions')).stdout).toContain('retried by');
+    expect(await bench.json('audit', 'verify')).toMatchObject({ intact: true, retries: [{ by: operator, rows: 8 }] });
+    expect((await bench.run('audit', 'verify')).stdout).toMatch(/^Of a retry by .*@.*: 8 rows\.$/m);
   });
 });
 
