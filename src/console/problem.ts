@@ -129,7 +129,11 @@ export function documentOf(error: unknown, log: Logger): ProblemDocument {
 }
 
 /** As {@link documentOf}; what is wrong with a part of the installation is for a caller with a role. */
-export function documentFor({ identity }: Pick<FastifyRequest, 'identity'>, error: unknown, log: Logger): ProblemDocument {
+export function documentFor(
+  { identity }: Pick<FastifyRequest, 'identity'>,
+  error: unknown,
+  log: Logger,
+): ProblemDocument {
   const problem = documentOf(error, log);
   if (identity !== null || problem.status < 500) return problem;
   return problemOf(problem.status, problem.code, 'this cannot be answered now');

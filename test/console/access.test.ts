@@ -268,7 +268,13 @@ describe('a stranger', () => {
   test('is shown no service, warehouse or version, whatever goes wrong', async () => {
     await using server = await start();
     const { service } = server.app.config;
-    const told = [server.app.warehouse.location, 'warehouse.duckdb', versionOfPackage(), service.id, service.url ?? ''];
+    const told = [
+      server.app.warehouse.location,
+      'warehouse.duckdb',
+      versionOfPackage(),
+      service.id ?? '',
+      service.url ?? '',
+    ];
     const wrong = { authorization: 'Bearer guess' };
     const json = { 'content-type': 'application/json' };
     const attempts: ReadonlyArray<readonly [number, () => Promise<Response>]> = [
@@ -282,15 +288,16 @@ describe('a stranger', () => {
       [403, () => signIn(server, 'token=read', { ...html, origin: 'https://evil.example' })],
       [403, () => server.ask('/sign-out', { method: 'POST', headers: { ...html, 'sec-fetch-site': 'cross-site' } })],
       [303, () => fetch(`${server.url}/`, { headers: html, redirect: 'manual' })],
-      [303, () => fetch(`${server.url}/nothing`, { headers: html, redirect: 'manual' })],
-      [303, () => fetch(`${server.url}/sign-in`, { method: 'PUT', headers: html, redirect: 'manual' })],
+      [401, () => fetch(`${server.url}/nothing`, { headers: html, redirect: 'manual' })],
+      [401, () => fetch(`${server.url}/sign-in`, { method: 'PUT', headers: html, redirect: 'manual' })],
       [400, () => server.ask('/%zz', { headers: html })],
     ];
     for (const [index, [status, attempt]] of attempts.entries()) {
       const answer = await attempt();
       expect([index, answer.status]).toEqual([index, status]);
       const text = `${JSON.stringify([...answer.headers])}${await answer.text()}`;
-      for (const name of told.filter((each) => each !== '')) expect([index, text.includes(name)]).toEqual([index, false]);
+      for (const name of told.filter((each) => each !== ''))
+        expect([index, text.includes(name)]).toEqual([index, false]);
     }
     for (let attempt = 0; attempt < 31; attempt += 1) await server.ask('/', { headers: { ...html, ...wrong } });
     const limited = await server.ask('/', { headers: { ...html, ...wrong } });
@@ -319,11 +326,11 @@ describe('a stranger', () => {
   test('is counted by its own address behind a trusted proxy, and by that of the connection behind another', async () => {
     const guess = (server: ConsoleUnderTest, forwarded: string) =>
       server.ask('/api/v1/runs', { token: 'guess', headers: { 'x-forwarded-for': forwarded } });
-    for (const [trustedProxies, other] of [
-      [['127.0.0.1'], 401],
-      [['10.9.9.9'], 429],
+    for (const [proxy, other] of [
+      ['127.0.0.1', 401],
+      ['10.9.9.9', 429],
     ] as const) {
-      await using server = await start({ trustedProxies });
+      await using server = await start({ trustedProxies: [proxy] });
       for (let attempt = 0; attempt < 31; attempt += 1) await guess(server, `1.2.3.${attempt}, 5.6.7.8`);
       expect((await guess(server, '9.9.9.9, 5.6.7.8')).status).toBe(429);
       expect((await guess(server, '5.6.7.9')).status).toBe(other);

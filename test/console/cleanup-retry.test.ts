@@ -26,7 +26,12 @@ schedules:
 `;
 
 const serve = () =>
-  serveInstallation({ works: false, setup: { assets: smallField() }, config, http: { tokens: [...tokensOfRoles, anna] } });
+  serveInstallation({
+    works: false,
+    setup: { assets: smallField() },
+    config,
+    http: { tokens: [...tokensOfRoles, anna] },
+  });
 
 async function answerOf(response: Response): Promise<readonly [number, unknown]> {
   return [response.status, await response.json()];
@@ -100,7 +105,14 @@ test('G6: no page offers what the role of its reader may not do, and the retry o
   const plan = await server.ask('/api/v1/plans', { token: 'operate', json: { targets, includeProducing: true } });
   const { planId } = z.object({ planId: z.string() }).parse(await plan.json());
   const paths = ['/', '/runs', `/runs/${runId}`, `/runs/${runId}/live`, '/runs/20240331-061500-aaaaaa', '/coverage'];
-  const others = [`/wells/${encodeURIComponent(UWI)}`, '/push', '/cleanup', `/cleanup/${planId}`, '/service', '/schedules'];
+  const others = [
+    `/wells/${encodeURIComponent(UWI)}`,
+    '/push',
+    '/cleanup',
+    `/cleanup/${planId}`,
+    '/service',
+    '/schedules',
+  ];
   const offered = async (token: string): Promise<ReadonlySet<string>> => {
     const found = new Set<string>();
     for (const path of [...paths, ...others]) {

@@ -223,7 +223,9 @@ export const scheduleListDocument = z.object({
   revision: z.number().nullable().describe('Of the warehouse; null before the first application'),
   configuredRevision: z.number().nullable().describe('Of the configuration; null where it says nothing of schedules'),
   schedules: z.array(scheduleShown).readonly(),
-  roleToApply: z.enum(roles).describe('Who may apply those of the configuration: `delete` where one deletes and is new or changed'),
+  roleToApply: z
+    .enum(roles)
+    .describe('Who may apply those of the configuration: `delete` where one deletes and is new or changed'),
   asOf,
 });
 

@@ -44,7 +44,13 @@ export function addStartRoutes(server: ApiServer, { app }: ConsoleContext): void
       summary: 'Starts an export; with allowShrink it needs the role delete',
       headers: keyHeaders,
       body: startBody,
-      response: { 202: startedDocument, 400: problemDocument, 403: problemDocument, 422: problemDocument, 503: problemDocument },
+      response: {
+        202: startedDocument,
+        400: problemDocument,
+        403: problemDocument,
+        422: problemDocument,
+        503: problemDocument,
+      },
     },
     handler: async (request, reply) => {
       const { body } = request;

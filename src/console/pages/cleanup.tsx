@@ -190,11 +190,7 @@ export function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps)
   );
 }
 
-function Apply({
-  plan,
-  refusal,
-  reader,
-}: Pick<PlanProps, 'refusal' | 'reader'> & { plan: CleanupPlan }): JSX.Element {
+function Apply({ plan, refusal, reader }: Pick<PlanProps, 'refusal' | 'reader'> & { plan: CleanupPlan }): JSX.Element {
   const { applied, counts, planId } = plan;
   if (applied !== undefined) {
     return (

@@ -44,10 +44,7 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
     ) : (
       <ProblemPage frame={frameWithout(context)} problem={problem} />
     );
-  void reply
-    .code(status)
-    .type('text/html; charset=utf-8')
-    .send(pageOf(page));
+  void reply.code(status).type('text/html; charset=utf-8').send(pageOf(page));
 }
 
 /** The frame of a page for which the warehouse need not answer. */

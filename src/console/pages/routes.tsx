@@ -315,15 +315,7 @@ export class Pages {
         if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
         const { plan } = value;
         const refusal = refusalOf(plan, { nowMs, maxAgeMs: planMaxAgeMs(app.config) });
-        return (
-          <PlanPage
-            frame={frame}
-            shown={value}
-            refusal={refusal}
-            warnings={warningsOf(plan)}
-            reader={caller}
-          />
-        );
+        return <PlanPage frame={frame} shown={value} refusal={refusal} warnings={warningsOf(plan)} reader={caller} />;
       },
     });
   }

@@ -127,16 +127,14 @@ function cellsOf(schedule: ScheduleDocument, reader: Reader) {
         <State tone="idle" word="paused" /> <span class="muted small">by {paused.by}</span>
       </span>
     ),
-    (
-      <span class="actions">
-        <RunNow schedule={schedule} asks={`${asks}/trigger`} reader={reader} />
-        <ActionButton
-          asks={`${asks}/${paused === null ? 'pause' : 'resume'}`}
-          reader={reader}
-          needs={paused === null ? 'operate' : schedule.role}
-          label={paused === null ? 'Pause' : 'Resume'}
-        />
-      </span>
-    ),
+    <span class="actions">
+      <RunNow schedule={schedule} asks={`${asks}/trigger`} reader={reader} />
+      <ActionButton
+        asks={`${asks}/${paused === null ? 'pause' : 'resume'}`}
+        reader={reader}
+        needs={paused === null ? 'operate' : schedule.role}
+        label={paused === null ? 'Pause' : 'Resume'}
+      />
+    </span>,
   ];
 }

@@ -92,11 +92,7 @@ function factsOf({ days, readUpTo, unknownSince, lastDay }: WellView) {
 
 const mostGapsShown = 8;
 
-function Gaps({
-  well: { uwi, gaps },
-  proposed,
-  reader,
-}: Pick<WellProps, 'well' | 'proposed' | 'reader'>): JSX.Element {
+function Gaps({ well: { uwi, gaps }, proposed, reader }: Pick<WellProps, 'well' | 'proposed' | 'reader'>): JSX.Element {
   const path = `/wells/${encodeURIComponent(uwi)}`;
   return (
     <Panel title={gaps.length === 0 ? 'No gap' : counted(gaps.length, 'gap')}>

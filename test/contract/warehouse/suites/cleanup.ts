@@ -6,7 +6,16 @@ import { targetText } from '../../../../src/core/cleanup/target.ts';
 import { AccessError, UsageError } from '../../../../src/core/base/errors.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
-import { allOf, ask, committedAtMs, dailyRows, guard, loadOne, reading, xidOf } from '../../../support/warehouse-batches.ts';
+import {
+  allOf,
+  ask,
+  committedAtMs,
+  dailyRows,
+  guard,
+  loadOne,
+  reading,
+  xidOf,
+} from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const serviceUrl = 'https://pds.example.com';
