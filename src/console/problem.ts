@@ -106,7 +106,7 @@ function codeOfFastify({ code }: FastifyError): string {
 }
 
 /** The problem document of an error. */
-export function documentOf(error: unknown, log: Logger): ProblemDocument {
+function documentOf(error: unknown, log: Logger): ProblemDocument {
   if (error instanceof WellsyncError) {
     const status = statusOf(error);
     const { code, hint, action } = error;

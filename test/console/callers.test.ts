@@ -268,7 +268,9 @@ function headersOf(caller: CallerName): Readonly<Record<string, string>> {
       return { authorization: 'Bearer guess', 'x-forwarded-for': `10.0.${strangers >> 8}.${strangers & 255}` };
     case 'elsewhere':
       return { cookie: 'wellsync_token=delete', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
-    default:
+    case 'read':
+    case 'operate':
+    case 'delete':
       return { authorization: `Bearer ${caller}` };
   }
 }

@@ -17,7 +17,7 @@ export interface RetryNeeds {
 }
 
 /** The number that was confirmed is another one. */
-export class NotConfirmedError extends WellsyncError {
+class NotConfirmedError extends WellsyncError {
   override readonly name = 'NotConfirmedError';
 }
 

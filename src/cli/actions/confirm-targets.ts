@@ -15,9 +15,9 @@ export async function refusalOfTyped(
 
 /** Nobody can be asked here, so only a flag confirms. `look`: the command that shows what would be deleted. */
 export function unconfirmed(what: string, look?: string): UsageError {
-  return new UsageError(`this deletes ${what}, and nobody can be asked here: nothing was deleted`, {
-    ...(look === undefined
-      ? { action: { kind: 'confirm-unattended' } as const }
-      : { hint: `Give --yes, after a look with: ${look}` }),
-  });
+  const advice =
+    look === undefined
+      ? ({ action: { kind: 'confirm-unattended' } } as const)
+      : { hint: `Give --yes, after a look with: ${look}` };
+  return new UsageError(`this deletes ${what}, and nobody can be asked here: nothing was deleted`, advice);
 }
