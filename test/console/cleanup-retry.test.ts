@@ -79,6 +79,7 @@ test('G6: the role operate goes on with no deletion; the role delete does by the
   expect(await answerOf(await retry('anna', { targets: 3 }))).toMatchObject([202, { runId }]);
   expect((await home.here(['runs', 'retry', runId, '--inline'])).stdout).toContain('3 targets = 3 deleted');
   expect(service.state.deletions()).toHaveLength(3);
+  expect(await answerOf(await retry('anna'))).toMatchObject([409, { code: 'nothing-to-retry' }]);
   const audit = JSON.parse((await home.here(['audit', 'deletions', '--json'])).stdout) as unknown;
   const row = { outcome: 'deleted', requested_by: 'delete (token)', retried_by: 'anna (token)' };
   expect(audit).toMatchObject([row, row, row]);

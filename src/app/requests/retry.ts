@@ -41,9 +41,9 @@ async function planOf({ runId, params }: Pick<RunRecord, 'runId' | 'params'>, { 
   return typeof planId === 'string' ? cleanupPlans.read(planId) : undefined;
 }
 
-/** Throws NotConfirmedError unless `typed` is the number of open targets, where there is one. */
+/** Throws NotConfirmedError unless `typed` is the number of open targets, where there is any. */
 export function requireConfirmed({ openTargets }: RetryNeeds, runId: string, typed: number | undefined): void {
-  if (openTargets === undefined || typed === openTargets) return;
+  if (openTargets === undefined || openTargets === 0 || typed === openTargets) return;
   const given = typed === undefined ? 'no number was confirmed' : `not ${typed}`;
   throw new NotConfirmedError(
     'not-confirmed',
