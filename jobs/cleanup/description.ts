@@ -8,6 +8,7 @@ export const cleanup: JobDescription = {
   name: 'cleanup',
   units: { one: 'target', many: 'targets', failing: 'could not be deleted', held: 'not gone' },
   record: undefined,
+  deletes: true,
   counts: [
     { name: 'deleted', inSum: 'part' },
     { name: 'alreadyGone', inSum: 'part' },

@@ -3,13 +3,13 @@
  * each caller may ask so often. Whatever no route answers is for callers with a role too: a stranger learns nothing.
  */
 import type { FastifyRequest } from 'fastify';
-import { type Identity, requireRole } from '../app/access/access.ts';
+import { type Identity, requireRole, WrongTokenError } from '../app/access/access.ts';
 import { after, type Timer } from '../timers/sleep.ts';
 import type { ApiServer, ConsoleContext, RouteAccess } from './context.ts';
 import { RequestProblem } from './problem.ts';
 
-/** Refused attempts of an address a minute: a guess at a token is one of 2^256. */
-const refusalsPerMinute = 30;
+/** Wrong tokens of an address a minute: a guess is one of 2^256. */
+const wrongTokensPerMinute = 30;
 
 /** How long the body of a request may take, uploads aside. */
 const bodyMs = 30_000;
@@ -24,22 +24,17 @@ export interface RouteRule {
 type Limit = ReturnType<ApiServer['createRateLimit']>;
 
 /**
- * Adds the rule to a server without routes; returns the list that its routes enter as they are added. `ofPlugins`: whom
- * the routes under a path answer that are not ours.
+ * Adds the rule to a server without routes; returns the list that its routes enter as they are added, and the count of
+ * wrong tokens for a route that takes one otherwise. `ofPlugins`: whom the routes under a path answer that are not ours.
  */
 export function admitCallers(
   server: ApiServer,
   context: ConsoleContext,
   ofPlugins: Readonly<Record<string, RouteAccess>>,
-): readonly RouteRule[] {
+): { readonly rules: readonly RouteRule[]; readonly whileFewAreWrong: WhileFewAreWrong } {
   const rules: RouteRule[] = [];
   const { requestsPerMinute } = context.app.config.http;
   const timeWindow = 60_000;
-  const limitRefusals = server.createRateLimit({
-    max: refusalsPerMinute,
-    timeWindow,
-    keyGenerator: ({ socket }: FastifyRequest) => socket.remoteAddress ?? '',
-  });
   const limitRequests = server.createRateLimit({
     max: requestsPerMinute,
     timeWindow,
@@ -54,30 +49,49 @@ export function admitCallers(
     for (const each of [method].flat()) rules.push({ method: each, url, access });
   });
   server.decorateRequest('identity', null);
+  const whileFewAreWrong = countWrongTokens(server, context);
   server.addHook('onRequest', async (request) => {
     const { access = 'read' } = request.routeOptions.config;
     if (access === 'anybody') return;
-    request.identity = await identityOf(request, context, limitRefusals);
+    request.identity = await whileFewAreWrong(request, () => identityOf(request, context));
     await requireWithin(limitRequests, request);
     requireRole(request.identity, access);
   });
   limitBodies(server);
-  return rules;
+  return { rules, whileFewAreWrong };
 }
 
-async function identityOf(request: FastifyRequest, { access }: ConsoleContext, limit: Limit): Promise<Identity> {
-  const { headers, method, socket } = request;
+/** Looks at a token. Throws WrongTokenError for a wrong one, and RequestProblem 429 after too many of an address. */
+export type WhileFewAreWrong = (request: FastifyRequest, look: () => Identity) => Promise<Identity>;
+
+/**
+ * Counts wrong tokens alone, by the client's address: whoever has a right one is let in, whatever others try from the
+ * same address, and a stranger without any token is answered by its 401.
+ */
+function countWrongTokens(server: ApiServer, { access }: ConsoleContext): WhileFewAreWrong {
+  const limit = server.createRateLimit({
+    max: wrongTokensPerMinute,
+    timeWindow: 60_000,
+    keyGenerator: ({ headers, socket }: FastifyRequest) =>
+      access.addressOf({ headers, remoteAddress: socket.remoteAddress }),
+  });
+  return async (request, look) => {
+    try {
+      return look();
+    } catch (error) {
+      if (error instanceof WrongTokenError) await requireWithin(limit, request);
+      throw error;
+    }
+  };
+}
+
+function identityOf({ headers, method, socket }: FastifyRequest, { access }: ConsoleContext): Identity {
   const isChange = method !== 'GET' && method !== 'HEAD';
-  try {
-    return access.identify({ headers, remoteAddress: socket.remoteAddress, isChange });
-  } catch (error) {
-    await requireWithin(limit, request);
-    throw error;
-  }
+  return access.identify({ headers, remoteAddress: socket.remoteAddress, isChange });
 }
 
 /** Throws RequestProblem 429. */
-export async function requireWithin(limit: Limit, request: FastifyRequest): Promise<void> {
+async function requireWithin(limit: Limit, request: FastifyRequest): Promise<void> {
   const verdict = await limit(request);
   if (verdict.isAllowed || !verdict.isExceeded) return;
   throw new RequestProblem(429, 'too-many-requests', 'too many requests in a minute', {

@@ -1,6 +1,7 @@
 /** Errors as problem documents (RFC 9457). An unknown error shows nothing of itself: the log has its stack. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { NoTargetError } from '../app/requests/empty-list.ts';
 import { ForbiddenError, NotAdmittedError } from '../app/access/access.ts';
 import type { Action } from '../core/base/action.ts';
 import {
@@ -74,7 +75,7 @@ function statusOf(error: WellsyncError): number {
   if (error instanceof RequestProblem) return error.status;
   if (error instanceof NotAdmittedError) return 401;
   if (error instanceof ForbiddenError) return 403;
-  if (error instanceof KeyReusedError) return 422;
+  if (error instanceof KeyReusedError || error instanceof NoTargetError) return 422;
   if (error instanceof UsageError) return 400;
   const isAway =
     error instanceof TransientError ||
@@ -105,7 +106,7 @@ function codeOfFastify({ code }: FastifyError): string {
 }
 
 /** The problem document of an error. */
-export function documentOf(error: unknown, log: Logger): ProblemDocument {
+function documentOf(error: unknown, log: Logger): ProblemDocument {
   if (error instanceof WellsyncError) {
     const status = statusOf(error);
     const { code, hint, action } = error;
@@ -127,13 +128,24 @@ export function documentOf(error: unknown, log: Logger): ProblemDocument {
   return problemOf(500, 'bug', 'this is a fault of wellsync itself: its log has the details');
 }
 
+/** As {@link documentOf}; what is wrong with a part of the installation is for a caller with a role. */
+export function documentFor(
+  { identity }: Pick<FastifyRequest, 'identity'>,
+  error: unknown,
+  log: Logger,
+): ProblemDocument {
+  const problem = documentOf(error, log);
+  if (identity !== null || problem.status < 500) return problem;
+  return problemOf(problem.status, problem.code, 'this cannot be answered now');
+}
+
 function problemOf(status: number, code: string, detail: string): ProblemDocument {
   return { type: 'about:blank', title: titles[status] ?? 'Error', status, detail, code };
 }
 
 /** Answers a request with its error. */
 export function replyWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {
-  const problem = documentOf(error, log);
+  const problem = documentFor(request, error, log);
   const { status } = problem;
   if (status === 401) void reply.header('www-authenticate', 'Bearer realm="wellsync"');
   const seconds = error instanceof RequestProblem ? error.retryAfterSeconds : status === 503 ? awaySeconds : undefined;

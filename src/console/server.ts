@@ -94,7 +94,7 @@ async function createServer(
   server.setErrorHandler((error, request, reply) => replyWithProblem(error, request, reply, log));
   await server.register(helmet, headerPolicy);
   await server.register(rateLimit, { global: false });
-  const routes = admitCallers(server, context, { [queueBoardPath]: 'operate' });
+  const { rules: routes, whileFewAreWrong } = admitCallers(server, context, { [queueBoardPath]: 'operate' });
   server.setNotFoundHandler((request, reply) => {
     const error = new RequestProblem(404, 'no-such-route', 'there is no such route');
     replyWithError(error, { request, reply, context });
@@ -115,7 +115,7 @@ async function createServer(
   addServiceRoutes(server, context);
   await addQueueBoard(server, context);
   await addStaticFiles(server);
-  await addSignIn(server, context);
+  await addSignIn(server, context, whileFewAreWrong);
   new Pages(server, context).addAll();
   return { server, routes };
 }
@@ -137,7 +137,8 @@ const headerPolicy = {
   },
   // The proxy that ends TLS says so: this server speaks HTTP.
   strictTransportSecurity: false,
-  referrerPolicy: { policy: 'no-referrer' as const },
+  // To other hosts none. By `no-referrer` a browser would name no origin of our own forms either.
+  referrerPolicy: { policy: 'same-origin' as const },
 };
 
 /** Who changed something, or was refused to: one line each. */

@@ -4,12 +4,28 @@ import type { HttpSettings } from '../../config/http-settings.ts';
 import { type Role, roles } from '../../src/core/access/role.ts';
 import { UsageError } from '../../src/core/base/errors.ts';
 import { Access } from '../../src/app/access/access.ts';
+import { versionOfPackage } from '../../src/app/version.ts';
 import { cliHome, type CliHome } from '../support/cli.ts';
 import { type ConsoleUnderTest, startConsoleOf, tokensOfRoles } from '../support/console.ts';
 
 /** Nothing listens there: no request of these tests gets that far. */
 const nowhere = 'http://127.0.0.1:9';
 const many = { requestsPerMinute: 100_000 };
+
+const settingsHere: HttpSettings = {
+  host: '127.0.0.1',
+  port: 0,
+  tokens: [],
+  trustedProxies: [],
+  userHeader: 'x-forwarded-user',
+  users: {},
+  otherUsers: undefined,
+  requestsPerMinute: 600,
+  maxBodyMb: 8,
+  maxUploadMb: 1_024,
+  maxUnpackedMb: 8_192,
+  maxStreams: 1_000,
+};
 
 let home: CliHome;
 beforeAll(async () => {
@@ -49,7 +65,7 @@ describe('every route', () => {
   });
 
   test('answers a stranger and a wrong token with 401, and a lesser role with 403', async () => {
-    // The refusals of an address are limited: so many routes of each server.
+    // The wrong tokens of an address are limited: so many routes of each server.
     for (const routes of batchesOf(25, server.routes)) {
       await using another = await startConsoleOf(home, { http: { ...many, tokens: tokensOfRoles } });
       const answer = async (method: string, url: string, token?: string): Promise<number> => {
@@ -108,20 +124,6 @@ describe('without tokens', () => {
     readonly isChange?: boolean;
   }
 
-  const settingsHere: HttpSettings = {
-    host: '127.0.0.1',
-    port: 0,
-    tokens: [],
-    trustedProxies: [],
-    userHeader: 'x-forwarded-user',
-    users: {},
-    otherUsers: undefined,
-    requestsPerMinute: 600,
-    maxBodyMb: 8,
-    maxUploadMb: 1_024,
-    maxUnpackedMb: 8_192,
-    maxStreams: 1_000,
-  };
   const host = 'localhost:8080';
 
   test.each(['localhost:8080', '127.0.0.1:8080', '[::1]:8080', '127.0.0.1'])(
@@ -253,4 +255,100 @@ test('a caller may ask so often in a minute, and a stranger less; each is told w
   const refused = await server.ask('/api/v1/openapi.json', { token: 'read' });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   expect(await refused.json()).toMatchObject({ code: 'too-many-requests', status: 429 });
+});
+
+describe('a stranger', () => {
+  const html = { accept: 'text/html,*/*' };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const signIn = (server: ConsoleUnderTest, body: string, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${server.url}/sign-in`, { method: 'POST', redirect: 'manual', headers: { ...form, ...headers }, body });
+  const start = (more: Partial<HttpSettings> = {}) =>
+    startConsoleOf(home, { http: { ...many, tokens: tokensOfRoles, ...more } });
+
+  test('is shown no service, warehouse or version, whatever goes wrong', async () => {
+    await using server = await start();
+    const { service } = server.app.config;
+    const told = [
+      server.app.warehouse.location,
+      'warehouse.duckdb',
+      versionOfPackage(),
+      service.id ?? '',
+      service.url ?? '',
+    ];
+    const wrong = { authorization: 'Bearer guess' };
+    const json = { 'content-type': 'application/json' };
+    const attempts: ReadonlyArray<readonly [number, () => Promise<Response>]> = [
+      [200, () => server.ask('/sign-in', { headers: html })],
+      [400, () => server.ask(`/sign-in?to=${'x'.repeat(4_001)}`, { headers: html })],
+      [400, () => signIn(server, 'x=1', html)],
+      [400, () => signIn(server, '{}', { ...html, ...json })],
+      [400, () => signIn(server, '{', { ...html, ...json })],
+      [413, () => signIn(server, `token=${'x'.repeat(10_001)}`, html)],
+      [415, () => signIn(server, 'x', { ...html, 'content-type': 'image/png' })],
+      [403, () => signIn(server, 'token=read', { ...html, origin: 'https://evil.example' })],
+      [403, () => server.ask('/sign-out', { method: 'POST', headers: { ...html, 'sec-fetch-site': 'cross-site' } })],
+      [303, () => fetch(`${server.url}/`, { headers: html, redirect: 'manual' })],
+      [401, () => fetch(`${server.url}/nothing`, { headers: html, redirect: 'manual' })],
+      [401, () => fetch(`${server.url}/sign-in`, { method: 'PUT', headers: html, redirect: 'manual' })],
+      [400, () => server.ask('/%zz', { headers: html })],
+    ];
+    for (const [index, [status, attempt]] of attempts.entries()) {
+      const answer = await attempt();
+      expect([index, answer.status]).toEqual([index, status]);
+      const text = `${JSON.stringify([...answer.headers])}${await answer.text()}`;
+      for (const name of told.filter((each) => each !== ''))
+        expect([index, text.includes(name)]).toEqual([index, false]);
+    }
+    for (let attempt = 0; attempt < 31; attempt += 1) await server.ask('/', { headers: { ...html, ...wrong } });
+    const limited = await server.ask('/', { headers: { ...html, ...wrong } });
+    expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    const page = await limited.text();
+    expect(page).toContain('too many requests');
+    for (const name of told.filter((each) => each !== '')) expect(page).not.toContain(name);
+    // A reader who is known sees the frame around the same errors.
+    const known = await server.ask('/nothing', { token: 'read', headers: html });
+    expect(await known.text()).toContain(server.app.warehouse.location);
+  });
+
+  test('shuts nobody out: wrong tokens alone are counted, and a right one is let in all the same', async () => {
+    await using server = await start();
+    const statuses = new Set<number>();
+    for (let attempt = 0; attempt < 40; attempt += 1) statuses.add((await server.ask('/api/v1/runs')).status);
+    expect([...statuses]).toEqual([401]);
+    for (let attempt = 0; attempt < 40; attempt += 1) statuses.add((await signIn(server, 'token=guess')).status);
+    expect([...statuses]).toEqual([401, 429]);
+    expect((await server.ask('/api/v1/runs', { token: 'guess' })).status).toBe(429);
+    expect((await server.ask('/api/v1/runs')).status).toBe(401);
+    expect((await signIn(server, 'token=read')).status).toBe(303);
+    expect((await server.ask('/api/v1/openapi.json', { token: 'read' })).status).toBe(200);
+  });
+
+  test('is counted by its own address behind a trusted proxy, and by that of the connection behind another', async () => {
+    const guess = (server: ConsoleUnderTest, forwarded: string) =>
+      server.ask('/api/v1/runs', { token: 'guess', headers: { 'x-forwarded-for': forwarded } });
+    for (const [proxy, other] of [
+      ['127.0.0.1', 401],
+      ['10.9.9.9', 429],
+    ] as const) {
+      await using server = await start({ trustedProxies: [proxy] });
+      for (let attempt = 0; attempt < 31; attempt += 1) await guess(server, `1.2.3.${attempt}, 5.6.7.8`);
+      expect((await guess(server, '9.9.9.9, 5.6.7.8')).status).toBe(429);
+      expect((await guess(server, '5.6.7.9')).status).toBe(other);
+    }
+  });
+
+  test.each([
+    [{}, '127.0.0.1', '127.0.0.1'],
+    [{ 'x-forwarded-for': '1.2.3.4' }, '10.9.0.1', '10.9.0.1'],
+    [{ 'x-forwarded-for': '1.2.3.4' }, '::ffff:127.0.0.1', '1.2.3.4'],
+    [{ 'x-forwarded-for': '6.6.6.6, 1.2.3.4, 10.1.0.9' }, '127.0.0.1', '1.2.3.4'],
+    [{ 'x-forwarded-for': '1.2.3.4:5678' }, '127.0.0.1', '1.2.3.4'],
+    [{ 'x-forwarded-for': '[2001:db8::1]:443' }, '127.0.0.1', '2001:db8::1'],
+    [{ 'x-forwarded-for': 'unknown' }, '127.0.0.1', '127.0.0.1'],
+    [{ 'x-forwarded-for': '10.1.0.3, 10.1.0.4' }, '127.0.0.1', '10.1.0.3'],
+    [{ 'x-forwarded-for': '' }, '127.0.0.1', '127.0.0.1'],
+  ])('with %j from %s is at %s', (headers: Readonly<Record<string, string>>, remoteAddress, address) => {
+    const settings = { ...settingsHere, trustedProxies: ['127.0.0.1', '10.1.0.0/16'] };
+    expect(new Access(() => settings).addressOf({ headers, remoteAddress })).toBe(address);
+  });
 });

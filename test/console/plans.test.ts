@@ -74,7 +74,10 @@ test('G6: a plan deletes nothing; it is applied once, by the role delete, with t
 test('G6: a plan without a target, with a wrong one or over a cap is refused, and a dry run keeps none', async () => {
   await using served = await serve();
   const plan = (json: unknown) => served.server.ask('/api/v1/plans', { token: 'operate', json });
-  expect(await answerOf(await plan({ targets: [] }))).toMatchObject([400, { code: 'usage' }]);
+  expect(await answerOf(await plan({ targets: [] }))).toMatchObject([
+    422,
+    { detail: 'targets is an empty list: it names nothing, and never all' },
+  ]);
   const wrong = [{ kind: 'wellbores', equipment }, { kind: 'time-series', well }, ...targets];
   const [status, problem] = await answerOf(await plan({ targets: wrong }));
   const issues = [1, 2].map((place) => expect.stringMatching(`^target ${place}: `) as unknown);

@@ -22,7 +22,7 @@ async function answerOf(response: Response): Promise<readonly [number, unknown]>
 test('schedules are applied from the configuration as it is now, by revision, and shown with what comes next', async () => {
   await using served = await serveInstallation({ works: false, config: selection });
   const { home, server } = served;
-  const post = (path: string, token = 'operate') => server.ask(`/api/v1/schedules/${path}`, { method: 'POST', token });
+  const post = (path: string, token = 'delete') => server.ask(`/api/v1/schedules/${path}`, { method: 'POST', token });
   const list = async () => answerOf(await server.ask('/api/v1/schedules', { token: 'read' }));
   expect(await list()).toMatchObject([200, { revision: null, configuredRevision: null, schedules: [] }]);
   expect(await answerOf(await post('apply'))).toMatchObject([400, { detail: expect.stringContaining('says nothing') }]);
@@ -75,7 +75,7 @@ test('G1: a trigger starts one run of the same work at a time, and one by key; a
       token,
       headers: key === '' ? {} : { 'idempotency-key': key },
     });
-  expect((await post('apply')).status).toBe(200);
+  expect((await post('apply', { token: 'delete' })).status).toBe(200);
   expect(await answerOf(await post('nightli/trigger'))).toMatchObject([404, { code: 'no-such-schedule' }]);
 
   const byKey = await Promise.all(
@@ -109,7 +109,11 @@ test('G6: a schedule that deletes is triggered and resumed by the role delete al
   const { home, server } = served;
   await home.write('retired.csv', 'kind,well,equipment,source_id\n');
   const post = (path: string, token: string) => server.ask(`/api/v1/schedules/${path}`, { method: 'POST', token });
-  await post('apply', 'operate');
+  expect(await answerOf(await post('apply', 'operate'))).toMatchObject([403, { code: 'forbidden' }]);
+  expect((await server.app.ledger.schedules.read()).schedules).toEqual([]);
+  expect((await post('apply', 'delete')).status).toBe(200);
+  // The same ones again let nothing begin that might not before.
+  expect((await post('apply', 'operate')).status).toBe(200);
   expect((await post('retired/pause', 'operate')).status).toBe(200);
   for (const change of ['trigger', 'resume']) {
     expect(await answerOf(await post(`retired/${change}`, 'operate'))).toMatchObject([403, { code: 'forbidden' }]);

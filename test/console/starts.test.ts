@@ -70,7 +70,7 @@ describe('POST /api/v1/runs', () => {
     const [{ runId } = { runId: '' }] = runs;
     await ended(runId);
     expect(await answerOf(await start(nightly, 'night-1'))).toMatchObject([202, { runId, isRepeat: true }]);
-    const other = { ...nightly, allowShrink: true };
+    const other = { ...nightly, gaps: true };
     expect(await answerOf(await start(other, 'night-1'))).toMatchObject([422, { code: 'idempotency-key-reused' }]);
     // A key belongs to its client, and to its route.
     expect(await answerOf(await start(nightly, 'night-1', 'delete'))).toMatchObject([202, { isRepeat: false }]);

@@ -33,6 +33,9 @@ export class NotAdmittedError extends WellsyncError {
   override readonly name = 'NotAdmittedError';
 }
 
+/** A token was given, and is none: a guess, or one that was removed. */
+export class WrongTokenError extends NotAdmittedError {}
+
 /** 403: known, and not allowed this. */
 export class ForbiddenError extends WellsyncError {
   override readonly name = 'ForbiddenError';
@@ -86,10 +89,29 @@ export class Access {
     const signedIn = cookie === undefined ? undefined : identityOfToken(`Bearer ${cookie}`, settings);
     const identity = signedIn ?? userOf(caller, settings) ?? this.#identityHere(caller, settings);
     // What a browser sends by itself must not let a page of another host act (a header with a token is never sent by itself, a cookie is).
-    if (caller.isChange && isFromElsewhere(caller)) {
-      throw new ForbiddenError('foreign-origin', 'a page of another host asks for this: nothing was changed');
-    }
+    if (caller.isChange) refuseFromElsewhere(caller);
     return identity;
+  }
+
+  /** Throws WrongTokenError. */
+  identifyToken(token: string): Identity {
+    return identityOfToken(`Bearer ${token}`, this.#current());
+  }
+
+  /**
+   * The address of the client: that of the connection or, where that is a trusted proxy, the last one in X-Forwarded-For
+   * that is none. What stands before it there the client wrote itself.
+   */
+  addressOf({ remoteAddress = '', headers }: Pick<Caller, 'remoteAddress' | 'headers'>): string {
+    const proxies = networksOf(this.#current().trustedProxies);
+    const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map(bareAddress);
+    let address = bareAddress(remoteAddress);
+    while (isIn(proxies, address)) {
+      const before = forwarded.pop() ?? '';
+      if (isIP(before) === 0) return address;
+      address = before;
+    }
+    return address;
   }
 
   /** Whether one who was let in, with a role, still is. */
@@ -139,7 +161,7 @@ function identityOfToken(authorization: string, { tokens }: HttpSettings): Ident
   const sha256 = given === undefined ? undefined : hashOfToken(given);
   const known = tokens.find((token) => token.sha256 === sha256);
   if (known === undefined) {
-    throw new NotAdmittedError('unauthenticated', 'the token is not known', {
+    throw new WrongTokenError('unauthenticated', 'the token is not known', {
       hint: 'It may have been removed, or cut when it was copied.',
     });
   }
@@ -182,8 +204,14 @@ function isForwarded(headers: Caller['headers'], { userHeader }: HttpSettings): 
   );
 }
 
+/** Throws ForbiddenError for a form or a request that a page of another host has sent. */
+export function refuseFromElsewhere(caller: Pick<Caller, 'headers'>): void {
+  if (!isFromElsewhere(caller)) return;
+  throw new ForbiddenError('foreign-origin', 'a page of another host asks for this: nothing was changed');
+}
+
 /** By the headers that browsers add and pages cannot set. */
-function isFromElsewhere({ headers }: Caller): boolean {
+function isFromElsewhere({ headers }: Pick<Caller, 'headers'>): boolean {
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   const { origin } = headers;
@@ -198,8 +226,15 @@ function headerOf({ headers }: Caller, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** Without a port, the brackets of an IPv6 address, and the prefix of an IPv4 address that came by IPv6. */
+function bareAddress(address: string): string {
+  const text = address.trim();
+  const [, bracketed, withPort] = /^\[(.*)\](?::\d+)?$|^(\d+(?:\.\d+){3}):\d+$/.exec(text) ?? [];
+  return (bracketed ?? withPort ?? text).replace(/^::ffff:(?=\d+\.)/i, '');
+}
+
 function isIn(networks: ReturnType<typeof networksOf>, address: string | undefined): boolean {
-  const bare = address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? '';
+  const bare = bareAddress(address ?? '');
   const family = isIP(bare);
   return family !== 0 && networks.check(bare, family === 6 ? 'ipv6' : 'ipv4');
 }

@@ -115,7 +115,7 @@ function wellsOf(
   calledBy: SourceNames,
   stdin: Readable,
 ): Promise<Targets> {
-  const { uwis = [], wellsFile: file, fromWarehouse, allowEmpty: mayBeEmpty } = input;
+  const { uwis, wellsFile: file, fromWarehouse, allowEmpty: mayBeEmpty } = input;
   const known = fromWarehouse ? () => knownUwis(warehouse, config.wells.uwiField) : undefined;
   const configured = { names: config.export.wells, file: config.export.wellsFile };
   return targetsFrom(uwiKind, { names: uwis, file, mayBeEmpty, known, calledBy }, configured, stdin);

@@ -90,7 +90,7 @@ async function knownSourceIds({ config, warehouse }: App): Promise<readonly stri
 }
 
 async function definitionRequest(
-  { names: targets = [], file, allowEmpty: mayBeEmpty, fromWarehouse, allowShrink = false }: DefinitionInput,
+  { names: targets, file, allowEmpty: mayBeEmpty, fromWarehouse, allowShrink = false }: DefinitionInput,
   { stdin, names: given }: DefinitionContext,
   of: {
     readonly kind: DefinitionsSummary['kind'];

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { UsageError } from '../../core/base/errors.ts';
 import { columnOf, readCsv, type CsvUse } from './csv-file.ts';
-import { EmptyListError } from './empty-list.ts';
+import { EmptyListError, refuseEmpty } from './empty-list.ts';
 
 /** A kind of targets, with its settings in the configuration. */
 export interface TargetInputKind {
@@ -53,7 +53,8 @@ export interface Targets {
 }
 
 export interface TargetSources {
-  readonly names: readonly string[];
+  /** Undefined where no list is given, which differs from an empty one. */
+  readonly names: readonly string[] | undefined;
   /** CSV; `-` is standard input. */
   readonly file: string | undefined;
   /** Whether the file may hold its header alone, where something else names targets. */
@@ -63,7 +64,8 @@ export interface TargetSources {
 }
 
 /**
- * Given names replace the configuration as a whole. Throws UsageError if nothing names a target, or a name is empty.
+ * Given names replace the configuration as a whole. Throws NoTargetError for a list that is given and empty, whatever
+ * else names targets, and UsageError if nothing names a target, or a name is empty.
  */
 export async function targetsFrom(
   kind: TargetInputKind,
@@ -72,6 +74,7 @@ export async function targetsFrom(
   stdin: Readable,
 ): Promise<Targets> {
   const { calledBy } = given;
+  refuseEmpty(given.names, calledBy.names);
   const sources = isNaming(given) ? given : configured;
   if (!isNaming(sources)) throw noTargets(kind, calledBy);
   const called = { ...calledBy, file: `${calledBy.file} or ${kind.fileSetting}` };
@@ -94,7 +97,7 @@ export async function targetsFrom(
  */
 export async function namesOf(
   kind: Pick<TargetInputKind, 'one' | 'column'>,
-  { names, file, known, mayBeEmpty = false }: TargetSources,
+  { names = [], file, known, mayBeEmpty = false }: TargetSources,
   calledBy: Pick<SourceNames, 'names' | 'file'>,
   stdin: Readable,
 ): Promise<readonly string[]> {
@@ -121,7 +124,7 @@ function noTargets({ many, column, setting, fileSetting }: TargetInputKind, call
   });
 }
 
-function isNaming({ names, file, known }: TargetSources): boolean {
+function isNaming({ names = [], file, known }: TargetSources): boolean {
   return names.length > 0 || file !== undefined || known !== undefined;
 }
 

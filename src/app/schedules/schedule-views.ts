@@ -1,7 +1,8 @@
 /** Schedules as a face shows them: what comes next, and what came last. */
 import type { Config } from '../../../config/schema.ts';
+import type { Role } from '../../core/access/role.ts';
 import type { App } from '../app.ts';
-import { cronTicks, declaredSchedules, type Schedule, scheduleOf } from './schedule.ts';
+import { cronTicks, declaredSchedules, roleOf, roleToApply, type Schedule, scheduleOf } from './schedule.ts';
 
 export interface ScheduleList {
   /** Of the ledger; null before the first application. */
@@ -9,6 +10,8 @@ export interface ScheduleList {
   /** Of the configuration; null where it says nothing of schedules. */
   readonly configuredRevision: number | null;
   readonly schedules: readonly ScheduleDocument[];
+  /** Who may apply those of the configuration. */
+  readonly roleToApply: Role;
 }
 
 export type ScheduleDocument = Awaited<ReturnType<typeof scheduleDocument>>;
@@ -18,15 +21,19 @@ export async function listSchedules(app: App, nowMs: number, config: Config = ap
   const { revision, schedules } = await app.ledger.schedules.read();
   const documents = [];
   for (const stored of schedules) documents.push(await scheduleDocument(scheduleOf(stored), app, nowMs));
+  const declared = declaredSchedules(config);
   return {
     revision: revision ?? null,
-    configuredRevision: declaredSchedules(config)?.revision ?? null,
+    configuredRevision: declared?.revision ?? null,
     schedules: documents,
+    roleToApply: declared === undefined ? 'operate' : roleToApply(declared, schedules, app),
   };
 }
 
 /** JSON of a schedule: instants as ISO text. A paused one has a next tick, which it will skip. */
-export async function scheduleDocument({ stored, definition }: Schedule, { ledger }: App, nowMs: number) {
+export async function scheduleDocument(schedule: Schedule, app: App, nowMs: number) {
+  const { stored, definition } = schedule;
+  const { ledger } = app;
   const { name, paused, lastTick, lastRunId } = stored;
   const { cron, timeZone, job, parameters, catchUp } = definition;
   const next = cronTicks(definition).next(Math.max(nowMs, lastTick?.dueMs ?? 0));
@@ -38,6 +45,7 @@ export async function scheduleDocument({ stored, definition }: Schedule, { ledge
     job,
     parameters,
     catchUp,
+    role: roleOf(schedule, app),
     paused: paused === undefined ? null : { at: iso(paused.atMs), by: paused.by },
     next: iso(next),
     lastTick:

@@ -2,6 +2,7 @@
 import type { Config } from '../../../config/schema.ts';
 import { readCron } from '../../../config/cron.ts';
 import { scheduleSchema, type ScheduleDefinition } from '../../../config/schedules.ts';
+import { roleToRun } from '../../core/access/needed-role.ts';
 import type { Role } from '../../core/access/role.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { nearestName } from '../../core/base/nearest-name.ts';
@@ -9,6 +10,8 @@ import { quotedUnlessPlain } from '../../core/base/text.ts';
 import { type Ticks, ticksOf } from '../../core/schedule/ticks.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
 import type { ScheduleSet, StoredSchedule } from '../../warehouse/port/schedules.ts';
+import type { App } from '../app.ts';
+import { jobDescriptionOf } from '../views/run-outcome.ts';
 
 export interface Schedule {
   readonly stored: StoredSchedule;
@@ -48,8 +51,16 @@ export function scheduleOf(stored: StoredSchedule): Schedule {
 }
 
 /** Whoever lets a schedule start runs may do what they do: a saved selection deletes (G6). */
-export function roleOf({ definition }: Schedule): Role {
-  return definition.job === 'cleanup' ? 'delete' : 'operate';
+export function roleOf({ definition }: Pick<Schedule, 'definition'>, { jobs }: Pick<App, 'jobs'>): Role {
+  return roleToRun(jobDescriptionOf(definition.job, jobs), definition.parameters);
+}
+
+/** The same rule for all schedules that an application adds or changes. */
+export function roleToApply(declared: ScheduleSet, known: readonly StoredSchedule[], app: Pick<App, 'jobs'>): Role {
+  const before = new Map(known.map(({ name, definition }) => [name, definition]));
+  const changed = declared.schedules.filter(({ name, definition }) => before.get(name) !== definition);
+  const definitions = changed.map(({ definition }) => scheduleSchema.parse(JSON.parse(definition)));
+  return definitions.some((definition) => roleOf({ definition }, app) === 'delete') ? 'delete' : 'operate';
 }
 
 /** Throws UsageError, with the most similar name, if there is no such schedule. */

@@ -1,9 +1,9 @@
-import type { AuditHead, BrokenRow } from '../../core/cleanup/audit-chain.ts';
+import type { BrokenRow } from '../../core/cleanup/audit-chain.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { auditHash, deletionFilter } from '../../app/requests/audit.ts';
-import { auditDocument } from '../../app/views/audit-document.ts';
+import { auditDocument, type AuditVerdict } from '../../app/views/audit-document.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { configOf } from './config.ts';
 import { openApp } from './open-app.ts';
@@ -40,18 +40,23 @@ export async function verifyAudit(invocation: Invocation<VerifyOptions>): Promis
   const { output, options } = invocation;
   const kept = auditHash(options.kept);
   await using app = openApp(configOf(invocation), output);
-  const { head, broken } = await app.ledger.deletions.verify(kept);
+  const verdict = await app.ledger.deletions.verify(kept);
+  const { broken } = verdict;
   if (output.json) {
-    await output.document(auditDocument({ head, broken }));
+    await output.document(auditDocument(verdict));
   } else {
-    await output.report(broken === undefined ? wholeText(head) : brokenText(broken));
+    await output.report(broken === undefined ? wholeText(verdict) : brokenText(broken));
   }
   return broken === undefined ? exitCodes.done : exitCodes.failed;
 }
 
-function wholeText({ rows, hash }: AuditHead): string {
+function wholeText({ head: { rows, hash }, retries }: AuditVerdict): string {
   if (rows === 0) return 'The audit is empty: this warehouse knows of no deletion.';
-  return `The audit is whole: ${counted(rows, 'row')}, the last one with the hash\n  ${hash}`;
+  return [
+    `The audit is whole: ${counted(rows, 'row')}, the last one with the hash`,
+    `  ${hash}`,
+    ...[...retries].map(([by, count]) => `Of a retry by ${by}: ${counted(count, 'row')}.`),
+  ].join('\n');
 }
 
 function brokenText({ seq, reason }: BrokenRow): string {

@@ -10,9 +10,10 @@ import { atService } from './at-service.ts';
 import { askerOf, carryOut, startAndCarryOut } from './carry-out.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { configOf } from './config.ts';
+import { refusalOfTyped, unconfirmed } from './confirm-targets.ts';
 import { appFor } from './open-app.ts';
 import { operatorName } from './operator-name.ts';
-import { ask, isAtTerminal } from '../process/question.ts';
+import { isAtTerminal } from '../process/question.ts';
 import type { StartOptions } from '../commands/start-options.ts';
 import type { Output } from '../output.ts';
 import { planText } from '../text/cleanup-plan.ts';
@@ -29,7 +30,7 @@ type Applying = Invocation<ApplyOptions>;
 export async function applyPlan(planId: string, invocation: Applying): Promise<ExitCode> {
   const { options, output, stdin } = invocation;
   const asks = !options.yes && !options.dryRun;
-  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed();
+  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed('what the plan names');
   await using app = appFor(configOf(invocation), output);
   const { cleanupPlans } = app.ledger;
   const plan = await findPlan(cleanupPlans, planId);
@@ -48,13 +49,6 @@ export async function applyPlan(planId: string, invocation: Applying): Promise<E
   return await carryOut(run, options, { app, output, opening });
 }
 
-/** Nobody can be asked here, so only a flag confirms. */
-function unconfirmed(): UsageError {
-  return new UsageError('this deletes what the plan names, and nobody can be asked here: nothing was deleted', {
-    action: { kind: 'confirm-unattended' },
-  });
-}
-
 /** Throws UsageError for a plan that may not be applied, and the service's error if it does not answer. */
 async function lookAgain(plan: CleanupPlan, app: App, output: Output): Promise<void> {
   const onRead = (): void => sayWhatIsRead(plan.counts.targets, output);
@@ -71,10 +65,9 @@ async function lookAgain(plan: CleanupPlan, app: App, output: Output): Promise<v
 async function confirm(plan: CleanupPlan, { output, stdin }: Applying, { ledger }: App): Promise<void> {
   const { planId, counts } = plan;
   output.tell(`${planText(await withWarnings(plan, ledger.cleanupPlans))}\n`);
-  const answer = await ask('Type the number of targets to delete: ', stdin, output);
-  if (answer?.replaceAll(',', '') === String(counts.targets)) return;
-  const why =
-    answer === undefined ? 'not answered' : `not confirmed: the plan has ${counted(counts.targets, 'target')}`;
+  const whole = `the plan has ${counted(counts.targets, 'target')}`;
+  const why = await refusalOfTyped(counts.targets, whole, { output, stdin });
+  if (why === undefined) return;
   throw new AbortedError(`${why}. Nothing was deleted`, {
     hint: `The plan is kept: wellsync cleanup show ${planId}`,
   });

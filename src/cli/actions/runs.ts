@@ -2,11 +2,12 @@ import type { App } from '../../app/app.ts';
 import { isUnattended } from '../../app/follow-run.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';
 import { findRun } from '../../app/requests/find-run.ts';
+import { needsOfRetry } from '../../app/requests/retry.ts';
 import { statusOf } from '../../app/run-status.ts';
 import { retryRun as retry } from '../../app/start-run.ts';
 import { liveStatusDocument } from '../../app/views/run-document.ts';
 import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
-import { UsageError } from '../../core/base/errors.ts';
+import { AbortedError, UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
@@ -17,7 +18,9 @@ import type { StartOptions } from '../commands/start-options.ts';
 import type { Output } from '../output.ts';
 import { noWorkerText, runStatusText } from '../text/runs.ts';
 import { askerOf, carryOut, connectionFor, followToEnd, printReport, workToEnd } from './carry-out.ts';
+import { isAtTerminal } from '../process/question.ts';
 import { configOf } from './config.ts';
+import { refusalOfTyped, unconfirmed } from './confirm-targets.ts';
 
 export type RunOptions = StartOptions;
 
@@ -78,7 +81,11 @@ async function refuseCancel(runId: string, app: App, output: Output): Promise<Ex
   return exitCodes.done;
 }
 
-export async function retryRun(invocation: Invocation<RunOptions>): Promise<ExitCode> {
+export interface RetryOptions extends RunOptions {
+  readonly yes?: true;
+}
+
+export async function retryRun(invocation: Invocation<RetryOptions>): Promise<ExitCode> {
   const { options, output } = invocation;
   await using app = openApp(configOf(invocation), output);
   const context = { app, output };
@@ -88,6 +95,7 @@ export async function retryRun(invocation: Invocation<RunOptions>): Promise<Exit
     await checkBeforeRun(app);
     return await workToEnd(run, context);
   }
+  await confirmRetry(run, invocation, app);
   const opened = await retry(app, runId, askerOf(options));
   if (opened === 0) return await sayNothingToRetry(run, output);
   const { one, many, isSingle } = jobDescriptionOf(job, app.jobs).units;
@@ -97,6 +105,19 @@ export async function retryRun(invocation: Invocation<RunOptions>): Promise<Exit
   }
   const opening = `Run ${runId}: ${counted(opened, one, many)} retried`;
   return await carryOut(run, options, { ...context, opening }, { units: opened });
+}
+
+/** Throws UsageError or AbortedError unless what the retry deletes was confirmed, as for the plan itself (G6). */
+async function confirmRetry(run: RunRecord, invocation: Invocation<RetryOptions>, app: App): Promise<void> {
+  const { options, stdin, output } = invocation;
+  const { openTargets = 0 } = await needsOfRetry(app, run);
+  if (openTargets === 0 || options.yes) return;
+  const targets = counted(openTargets, 'target');
+  const look = `wellsync runs show ${run.runId}`;
+  if (!isAtTerminal(stdin, output)) throw unconfirmed(`the ${targets} that run ${run.runId} has not deleted`, look);
+  output.tell(`A retry of run ${run.runId} deletes the ${targets} that it has not deleted.\n`);
+  const why = await refusalOfTyped(openTargets, `the run has ${targets} left`, invocation);
+  if (why !== undefined) throw new AbortedError(`${why}. Nothing was deleted`, { hint: `Look at the run: ${look}` });
 }
 
 async function sayNothingToRetry({ runId, job, state }: RunRecord, output: Output): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import { listLockWaitMs } from '../../app/requests/list-runs.ts';
 import type { RunState } from '../../core/run/run.ts';
 import type { ListOptions } from '../actions/runs-list.ts';
 import type { ReleaseOptions } from '../actions/release.ts';
-import type { RunOptions } from '../actions/runs.ts';
+import type { RetryOptions, RunOptions } from '../actions/runs.ts';
 import { actionOf, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
 import { addRejectsCommand } from './rejects.ts';
 import { inlineOption, waitOption } from './start-options.ts';
@@ -66,9 +66,10 @@ export function addRunsCommand(program: Command, shell: Shell): void {
     .description('retry what failed, was cancelled or is unknown in a run')
     .addOption(waitOption())
     .addOption(inlineOption())
+    .addOption(new Option('--yes', 'retry a cleanup without a question; needed where there is no terminal'))
     .addHelpText('after', `${retryExplanation}${examples(retryExamples)}`)
     .action(
-      actionOf(shell, async (invocation: Invocation<RunOptions>) =>
+      actionOf(shell, async (invocation: Invocation<RetryOptions>) =>
         (await import('../actions/runs.ts')).retryRun(invocation),
       ),
     );
@@ -114,6 +115,8 @@ const retryExamples = ['wellsync runs retry 20240331-061500-4f2a9c --wait'];
 const retryExplanation = `
 What is done stays done: only what failed, was cancelled or is unknown at the
 service is worked again.
+A cleanup deletes again: at a terminal it asks for the number of targets that
+are left, unless --yes is given; without a terminal it needs --yes.
 With --inline a run that has not ended, since the process that worked it was
 stopped, is retried as well.
 `;

@@ -14,6 +14,7 @@ const columns: ReadonlyArray<{ readonly name: string; readonly type: string; rea
     { name: 'returned', type: 'BIGINT', of: ({ answer }) => answer },
     { name: 'verified', type: 'VARCHAR', of: ({ verification }) => verification },
     { name: 'by', type: 'VARCHAR', of: ({ requested_by }) => requested_by },
+    { name: 'retried by', type: 'VARCHAR', of: ({ retried_by }) => retried_by },
     { name: 'run', type: 'VARCHAR', of: ({ run_id }) => run_id },
     { name: 'message', type: 'VARCHAR', of: ({ words }) => words },
     { name: 'plan', type: 'VARCHAR', of: ({ plan_id }) => plan_id },

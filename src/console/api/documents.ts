@@ -1,5 +1,6 @@
 /** The schemas of the documents that the API answers with: what src/app/views makes, checked when it is compiled. */
 import { z } from 'zod';
+import { roles } from '../../core/access/role.ts';
 import { targetKinds } from '../../core/cleanup/target.ts';
 
 const instant = z.string().nullable().describe('ISO 8601, UTC');
@@ -219,6 +220,7 @@ export const scheduleShown = z.object({
   job: z.string(),
   parameters: z.record(z.string(), z.unknown()),
   catchUp: z.enum(['latest', 'none']),
+  role: z.enum(roles).describe('Who may trigger and resume it: `delete` where its runs delete'),
   paused: z.object({ at: instant, by: z.string() }).nullable(),
   next: instant.describe('The next tick, which a paused schedule will skip'),
   lastTick: z
@@ -241,6 +243,9 @@ export const scheduleListDocument = z.object({
   revision: z.number().nullable().describe('Of the warehouse; null before the first application'),
   configuredRevision: z.number().nullable().describe('Of the configuration; null where it says nothing of schedules'),
   schedules: z.array(scheduleShown).readonly(),
+  roleToApply: z
+    .enum(roles)
+    .describe('Who may apply those of the configuration: `delete` where one deletes and is new or changed'),
   asOf,
 });
 

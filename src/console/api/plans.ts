@@ -5,6 +5,7 @@ import { askService } from '../../app/ask-service.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
 import { applicationOf, noteApplication, refuseUnappliable } from '../../app/requests/cleanup-apply.ts';
 import { planTargets, withWarnings } from '../../app/requests/cleanup-plan.ts';
+import { refuseEmpty } from '../../app/requests/empty-list.ts';
 import { targetsOfTable } from '../../app/requests/cleanup-table.ts';
 import { listPlans } from '../../app/requests/list-plans.ts';
 import { findKeyedRun } from '../../app/start-run.ts';
@@ -30,7 +31,8 @@ const planBody = z.strictObject({
         sourceId: id.describe('Source id of the record, for a time series'),
       }),
     )
-    .max(100_000),
+    .max(100_000)
+    .describe('At least one: an empty list is 422'),
   includeProducing: z.boolean().default(false).describe('Targets of producing wells are to be deleted too'),
   dryRun: z.boolean().default(false).describe('The plan is shown, and not kept'),
 });
@@ -94,7 +96,7 @@ function addPlanMaking(server: ApiServer, context: ConsoleContext): void {
     schema: {
       summary: 'Makes the plan of a cleanup: it deletes nothing',
       body: planBody,
-      response: { 200: planShown, 201: planShown, 400: problemDocument, 503: problemDocument },
+      response: { 200: planShown, 201: planShown, 400: problemDocument, 422: problemDocument, 503: problemDocument },
     },
     handler: async (request, reply) => {
       const { targets, includeProducing: includesProducing, dryRun } = request.body;
@@ -155,6 +157,7 @@ function requireConfirmed({ planId, counts }: CleanupPlan, typed: number): void 
 
 /** The same checks as those of a file. Throws UsageError with every fault. */
 function targetsOf(targets: z.output<typeof planBody>['targets']): readonly DeletionTarget[] {
+  refuseEmpty(targets, 'targets');
   const rows = targets.map(({ kind, well, equipment, sourceId }, index) => ({
     place: `target ${index + 1}`,
     cells: [kind, well.trim(), equipment.trim(), sourceId.trim()],

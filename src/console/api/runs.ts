@@ -1,9 +1,11 @@
 /** Runs: list, show, report, rejects, cancel and retry. */
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { requireRole } from '../../app/access/access.ts';
 import type { App } from '../../app/app.ts';
 import { requestRunList } from '../../app/requests/list-runs.ts';
 import { holdsToRelease, releaseRows, standingHolds } from '../../app/requests/release-rows.ts';
+import { needsOfRetry, requireConfirmed } from '../../app/requests/retry.ts';
 import { rejectsOfRun } from '../../app/requests/rejects.ts';
 import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { findKeyedRun, retryRun } from '../../app/start-run.ts';
@@ -33,6 +35,13 @@ const listQuery = z.strictObject({
   until: z.string().max(40).optional().describe('Requested before then'),
   cursor: z.string().max(500).optional().describe('From the list before'),
 });
+
+/** A client may send no body where nothing is to be confirmed. */
+const retryBody = z
+  .strictObject({
+    targets: z.number().int().optional().describe('Of a cleanup: the number of its open targets, which is confirmed'),
+  })
+  .nullish();
 
 const iso = (atMs: number): string => new Date(atMs).toISOString();
 
@@ -160,17 +169,25 @@ function addRunChanges(server: ApiServer, context: ConsoleContext): void {
     url: '/api/v1/runs/:runId/retry',
     config: { access: 'operate' },
     schema: {
-      summary: 'Queues again what failed, was cancelled or is unknown',
+      summary:
+        'Queues again what failed, was cancelled or is unknown. A run that deletes needs the role delete; a cleanup, the number of its open targets as well',
       params: runPath,
+      body: retryBody,
       response: {
         202: z.object({ runId: z.string(), units: z.number() }),
+        400: problemDocument,
+        403: problemDocument,
         404: problemDocument,
         409: problemDocument,
       },
     },
     handler: async (request, reply) => {
-      const { runId, state } = await runToChange(request.params.runId, app);
+      const run = await runToChange(request.params.runId, app);
+      const { runId, state } = run;
+      const needs = await needsOfRetry(app, run);
+      requireRole(callerOf(request), needs.role);
       if (!isFinished(state)) throw new RequestProblem(409, 'run-not-ended', `run ${runId} is ${state}`);
+      requireConfirmed(needs, runId, request.body?.targets);
       const units = await retryRun(app, runId, { actor: callerOf(request).actor, connection: 'prompt' });
       if (units === 0) throw new RequestProblem(409, 'nothing-to-retry', `run ${runId} has nothing that failed`);
       return reply.code(202).send({ runId, units });

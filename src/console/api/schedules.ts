@@ -5,7 +5,7 @@ import { requireRole } from '../../app/access/access.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';
 import { applyConfigured } from '../../app/schedules/apply-schedules.ts';
 import { pauseSchedule } from '../../app/schedules/pause-schedule.ts';
-import { readSchedule, roleOf, type Schedule } from '../../app/schedules/schedule.ts';
+import { declaredSchedules, readSchedule, roleOf, roleToApply, type Schedule } from '../../app/schedules/schedule.ts';
 import { listSchedules, scheduleDocument } from '../../app/schedules/schedule-views.ts';
 import { scheduledRequest } from '../../app/schedules/scheduled-request.ts';
 import { queueRunOnce } from '../../app/start-once.ts';
@@ -64,7 +64,8 @@ function addApplication(server: ApiServer, { app, readConfig }: ConsoleContext):
     url: '/api/v1/schedules/apply',
     config: { access: 'operate' },
     schema: {
-      summary: 'Takes the schedules of the configuration, which is read again, if its revision is higher',
+      summary:
+        'Takes the schedules of the configuration, which is read again, if its revision is higher. One that deletes and is new or changed needs the role delete',
       response: {
         200: z.object({
           isRepeat: z.boolean().describe('Whether they had been applied before'),
@@ -76,8 +77,14 @@ function addApplication(server: ApiServer, { app, readConfig }: ConsoleContext):
         409: problemDocument,
       },
     },
-    handler: async () => {
-      const applied = await applyConfigured(app, readConfig());
+    handler: async (request) => {
+      const config = readConfig();
+      const declared = declaredSchedules(config);
+      if (declared !== undefined) {
+        const { schedules } = await app.ledger.schedules.read();
+        requireRole(callerOf(request), roleToApply(declared, schedules, app));
+      }
+      const applied = await applyConfigured(app, config);
       if ('refused' in applied) {
         const { message, hint = '' } = applied.refused;
         throw new RequestProblem(409, 'schedules-revision', message, { hint });
@@ -96,7 +103,7 @@ function addTrigger(server: ApiServer, context: ConsoleContext): void {
     config: { access: 'operate' },
     schema: {
       summary:
-        'Starts the run of a schedule now, paused or not; its ticks stay as they are. A cleanup needs the role delete',
+        'Starts the run of a schedule now, paused or not; its ticks stay as they are. One that deletes needs the role delete',
       params: schedulePath,
       headers: keyHeaders,
       response: { 202: triggeredDocument, ...refusals, 422: problemDocument, 503: problemDocument },
@@ -107,7 +114,7 @@ function addTrigger(server: ApiServer, context: ConsoleContext): void {
       const earlier = key && (await findKeyedRun(app, key));
       if (earlier !== undefined) return reply.code(202).send({ ...earlier, isRepeat: true, isUnderWay: false });
       const schedule = await namedSchedule(request.params.name, context);
-      requireRole(callerOf(request), roleOf(schedule));
+      requireRole(callerOf(request), roleOf(schedule, app));
       const asked = await scheduledRequest(schedule, app, { requestedBy: actor, nowMs: Date.now() });
       await checkBeforeRun(app);
       const asker = { actor, connection: 'prompt', key } as const;
@@ -140,12 +147,12 @@ function addPauses(server: ApiServer, context: ConsoleContext): void {
     url: '/api/v1/schedules/:name/resume',
     config: { access: 'operate' },
     schema: {
-      summary: 'Takes its ticks again; those that were skipped are not run. A cleanup needs the role delete',
+      summary: 'Takes its ticks again; those that were skipped are not run. One that deletes needs the role delete',
       ...answer,
     },
     handler: async (request) => {
       const schedule = await namedSchedule(request.params.name, context);
-      requireRole(callerOf(request), roleOf(schedule));
+      requireRole(callerOf(request), roleOf(schedule, app));
       await pauseSchedule(app, schedule.stored, undefined);
       return scheduleDocument(await namedSchedule(request.params.name, context), app, Date.now());
     },

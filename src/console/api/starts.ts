@@ -1,11 +1,14 @@
 /** The start of an export. What it names is in its body: no name of a file is taken. */
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { requireRole } from '../../app/access/access.ts';
 import type { App } from '../../app/app.ts';
 import { mostRecords } from '../../app/requests/csv-file.ts';
 import { requestDailyProduction } from '../../app/requests/export-daily-production.ts';
 import { requestTimeSeries, requestWells } from '../../app/requests/export-definitions.ts';
 import type { JobRequest } from '../../app/start-run.ts';
+import { roleToRun } from '../../core/access/needed-role.ts';
+import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { problemDocument } from './documents.ts';
 import { keyHeaders, startedDocument, startOnceByKey } from './idempotency.ts';
@@ -14,12 +17,12 @@ const names = z.array(z.string().min(1).max(1_000)).max(mostRecords).optional();
 const day = z.string().max(40).optional();
 const flag = z.boolean().optional();
 const fromWarehouse = flag.describe('All that the warehouse knows');
-const allowShrink = flag.describe('Removes rows of this request that would otherwise be held');
+const allowShrink = flag.describe('Removes rows of this request that would otherwise be held: needs the role delete');
 
 const startBody = z.discriminatedUnion('export', [
   z.strictObject({
     export: z.literal('daily-production'),
-    uwis: names.describe('By default those of the configuration'),
+    uwis: names.describe('By default those of the configuration; an empty list is 422, here and below'),
     fromWarehouse,
     from: day.describe('A day, or an ISO date-time: a backfill'),
     to: day.describe('The first day that is left out'),
@@ -38,13 +41,20 @@ export function addStartRoutes(server: ApiServer, { app }: ConsoleContext): void
     url: '/api/v1/runs',
     config: { access: 'operate' },
     schema: {
-      summary: 'Starts an export',
+      summary: 'Starts an export; with allowShrink it needs the role delete',
       headers: keyHeaders,
       body: startBody,
-      response: { 202: startedDocument, 400: problemDocument, 422: problemDocument, 503: problemDocument },
+      response: {
+        202: startedDocument,
+        400: problemDocument,
+        403: problemDocument,
+        422: problemDocument,
+        503: problemDocument,
+      },
     },
     handler: async (request, reply) => {
       const { body } = request;
+      requireRole(callerOf(request), roleToRun({}, body));
       const started = await startOnceByKey(app, request, body, () => requestOf(app, body));
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
     },

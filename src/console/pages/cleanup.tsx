@@ -4,7 +4,7 @@ import { targetText } from '../../core/cleanup/target.ts';
 import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
-import { ActionForm, Choice, Field, type PageKey } from './forms.tsx';
+import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Figures, Name, Note, Panel, State, Table, Time } from './parts.tsx';
 
@@ -12,20 +12,20 @@ interface CleanupProps {
   readonly frame: Frame;
   /** The newest first. */
   readonly plans: readonly CleanupPlan[];
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
 }
 
-export function CleanupPage({ frame, plans, pageKey }: CleanupProps): JSX.Element {
+export function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
   return (
     <Page {...frame} title="Cleanup" section="Cleanup">
       <h1>Cleanup</h1>
-      {pageKey === undefined ? null : (
+      {!mayAct(reader) ? null : (
         <Panel title="A new plan">
           <p class="muted">
             A plan reads what the service has of each target. Nothing is deleted before somebody with the role delete
             has typed the number of targets.
           </p>
-          <ActionForm asks="POST /api/v1/plans" pageKey={pageKey} layout="stack" then="/cleanup/{planId}">
+          <ActionForm asks="POST /api/v1/plans" reader={reader} layout="stack" then="/cleanup/{planId}">
             <div class="actions">
               <Choice
                 label="Kind"
@@ -103,11 +103,10 @@ interface PlanProps {
   /** What keeps the plan from being applied: it is old, over its limits, or made for another service. */
   readonly refusal: string | undefined;
   readonly warnings: readonly string[];
-  /** Undefined where the reader may not delete. */
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
 }
 
-export function PlanPage({ frame, shown, refusal, warnings, pageKey }: PlanProps): JSX.Element {
+export function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.Element {
   const { plan, warned, targets } = shown;
   const { counts } = plan;
   return (
@@ -175,7 +174,7 @@ export function PlanPage({ frame, shown, refusal, warnings, pageKey }: PlanProps
           </p>
         ) : null}
       </Panel>
-      <Apply plan={plan} refusal={refusal} pageKey={pageKey} />
+      <Apply plan={plan} refusal={refusal} reader={reader} />
       <Panel title="About this plan">
         <Facts
           facts={[
@@ -191,11 +190,7 @@ export function PlanPage({ frame, shown, refusal, warnings, pageKey }: PlanProps
   );
 }
 
-function Apply({
-  plan,
-  refusal,
-  pageKey,
-}: Pick<PlanProps, 'refusal' | 'pageKey'> & { plan: CleanupPlan }): JSX.Element {
+function Apply({ plan, refusal, reader }: Pick<PlanProps, 'refusal' | 'reader'> & { plan: CleanupPlan }): JSX.Element {
   const { applied, counts, planId } = plan;
   if (applied !== undefined) {
     return (
@@ -217,7 +212,7 @@ function Apply({
       </Note>
     );
   }
-  if (pageKey === undefined) {
+  if (!mayAct(reader, 'delete')) {
     return (
       <Note tone="idle" title="Your role may not delete">
         <p>Somebody with the role delete can apply this plan here.</p>
@@ -227,7 +222,7 @@ function Apply({
   return (
     <Panel title="Delete them">
       <p>A deletion cannot be undone at the service. Type the number of targets to confirm.</p>
-      <ActionForm asks={`POST /api/v1/plans/${encodeURIComponent(planId)}/apply`} pageKey={pageKey}>
+      <ActionForm asks={`POST /api/v1/plans/${encodeURIComponent(planId)}/apply`} reader={reader} needs="delete">
         <Field label={`Number of targets (${figure(counts.targets)})`}>
           <input name="targets" data-type="number" inputMode="numeric" pattern="[0-9]+" required autocomplete="off" />
         </Field>

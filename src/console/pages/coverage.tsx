@@ -3,17 +3,17 @@ import type { ComponentChildren, JSX } from 'preact';
 import { counted, figure } from '../../core/base/text.ts';
 import type { CoverageMap } from '../../app/coverage-map.ts';
 import type { StaleWell, UnknownWell } from '../../app/requests/well-states.ts';
-import { ActionButton, Field, type PageKey } from './forms.tsx';
+import { ActionButton, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Figures, Name, Table, Time } from './parts.tsx';
 
 interface CoverageProps {
   readonly frame: Frame;
   readonly map: CoverageMap;
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
 }
 
-export function CoveragePage({ frame, map, pageKey }: CoverageProps): JSX.Element {
+export function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element {
   const { uwis, wellsWithHoles, days, firstMonth, lastMonth } = map;
   if (firstMonth === undefined || lastMonth === undefined) {
     return (
@@ -35,10 +35,10 @@ export function CoveragePage({ frame, map, pageKey }: CoverageProps): JSX.Elemen
       <div class="title">
         <h1>{headline(map, asked)}</h1>
         <div class="actions">
-          {pageKey !== undefined && wellsWithHoles > 0 ? (
+          {wellsWithHoles > 0 ? (
             <ActionButton
               asks="POST /api/v1/runs"
-              pageKey={pageKey}
+              reader={reader}
               body={{ export: 'daily-production', gaps: true, fromWarehouse: true }}
               label="Read just the gaps"
               kind="first"

@@ -3,14 +3,26 @@
  * the page as Idempotency-Key: a click that comes twice does one thing (docs/design.md section 11).
  */
 import type { ComponentChildren, JSX } from 'preact';
+import { mayActAs, type Role } from '../../core/access/role.ts';
 
-/** Of one delivery of a page. Undefined where the reader's role may change nothing. */
-export type PageKey = string | undefined;
+/** Who reads one delivery of a page. */
+export interface Reader {
+  readonly role: Role;
+  /** Of the delivery: its forms send it. */
+  readonly pageKey: string;
+}
+
+/** Whether the reader's role lets a form act that needs this one: what it may not do, no page offers. */
+export function mayAct({ role }: Reader, needs: Role = 'operate'): boolean {
+  return mayActAs(role, needs);
+}
 
 interface FormProps {
   /** Method and path of the API: `POST /api/v1/runs`. */
   readonly asks: string;
-  readonly pageKey: string;
+  readonly reader: Reader;
+  /** The role that the API asks for this; by default operate. A reader without it sees no form. */
+  readonly needs?: Role | undefined;
   /** Members of the body beside the fields. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** The page to go on to; by default that of the run which was started, else this one. */
@@ -19,13 +31,15 @@ interface FormProps {
   readonly children: ComponentChildren;
 }
 
-export function ActionForm({ asks, pageKey, body = {}, then, layout = 'row', children }: FormProps): JSX.Element {
+export function ActionForm(props: FormProps): JSX.Element | null {
+  const { asks, reader, needs, body = {}, then, layout = 'row', children } = props;
+  if (!mayAct(reader, needs)) return null;
   return (
     <form
       class={layout}
       method="post"
       data-asks={asks}
-      data-key={pageKey}
+      data-key={reader.pageKey}
       data-body={JSON.stringify(body)}
       {...(then === undefined ? {} : { 'data-then': then })}
     >
@@ -37,7 +51,8 @@ export function ActionForm({ asks, pageKey, body = {}, then, layout = 'row', chi
 
 interface ButtonProps {
   readonly asks: string;
-  readonly pageKey: string;
+  readonly reader: Reader;
+  readonly needs?: Role | undefined;
   readonly label: string;
   readonly kind?: 'first' | 'danger';
   readonly body?: Readonly<Record<string, unknown>>;

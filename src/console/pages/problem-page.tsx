@@ -3,9 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { versionOfPackage } from '../../app/version.ts';
 import { NotAdmittedError } from '../../app/access/access.ts';
 import type { ConsoleContext } from '../context.ts';
-import { documentOf, replyWithProblem } from '../problem.ts';
+import { documentFor, replyWithProblem, RequestProblem } from '../problem.ts';
 import { type Frame, pageOf } from './frame.tsx';
-import { ProblemPage } from './problem.tsx';
+import { ProblemPage, StrangerProblemPage } from './problem.tsx';
 
 interface Asked {
   readonly request: FastifyRequest;
@@ -32,12 +32,19 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
     void reply.redirect(`/sign-in?${to.toString()}`, 303);
     return;
   }
-  const { status, title, detail, hint } = documentOf(error, context.log);
+  const { status, title, detail, hint } = documentFor(request, error, context.log);
   const problem = { status, title, message: detail, advice: hint, isPassing: status === 503 };
-  void reply
-    .code(status)
-    .type('text/html; charset=utf-8')
-    .send(pageOf(<ProblemPage frame={frameWithout(context)} problem={problem} />));
+  if (error instanceof RequestProblem && error.retryAfterSeconds !== undefined) {
+    void reply.header('retry-after', String(error.retryAfterSeconds));
+  }
+  // Also of a route for anybody, which asks nobody who it is.
+  const page =
+    request.identity === null ? (
+      <StrangerProblemPage problem={problem} />
+    ) : (
+      <ProblemPage frame={frameWithout(context)} problem={problem} />
+    );
+  void reply.code(status).type('text/html; charset=utf-8').send(pageOf(page));
 }
 
 /** The frame of a page for which the warehouse need not answer. */

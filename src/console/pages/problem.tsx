@@ -1,6 +1,6 @@
 /** The page of an error: what happened, to what, and what to do next. */
 import type { JSX } from 'preact';
-import { type Frame, Page } from './frame.tsx';
+import { Bare, type Frame, Page } from './frame.tsx';
 import { Empty, Note } from './parts.tsx';
 
 export interface Problem {
@@ -13,9 +13,29 @@ export interface Problem {
 }
 
 export function ProblemPage({ frame, problem }: { readonly frame: Frame; readonly problem: Problem }): JSX.Element {
+  return (
+    <Page {...frame} title={problem.title} section={undefined}>
+      <What problem={problem} />
+    </Page>
+  );
+}
+
+/** Without a word of where the data is. */
+export function StrangerProblemPage({ problem }: { readonly problem: Problem }): JSX.Element {
+  return (
+    <Bare title={problem.title}>
+      <What problem={problem} />
+      <p>
+        <a href="/sign-in">Sign in</a>
+      </p>
+    </Bare>
+  );
+}
+
+function What({ problem }: { readonly problem: Problem }): JSX.Element {
   const { title, message, advice, isPassing, status } = problem;
   return (
-    <Page {...frame} title={title} section={undefined}>
+    <>
       <h1>{title}</h1>
       {status === 404 ? (
         <section class="panel">
@@ -33,6 +53,6 @@ export function ProblemPage({ frame, problem }: { readonly frame: Frame; readonl
           ) : null}
         </Note>
       )}
-    </Page>
+    </>
   );
 }

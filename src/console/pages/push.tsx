@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { bytesText } from '../../core/base/text.ts';
 import type { RunList } from '../../app/run-status.ts';
-import { ActionForm, Field, type PageKey } from './forms.tsx';
+import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Note, Panel } from './parts.tsx';
 import { RunTable } from './runs.tsx';
@@ -13,14 +13,14 @@ interface PushProps {
   readonly pushes: RunList;
   readonly jobs: readonly JobDescription[];
   readonly maxBytes: number;
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
 }
 
-export function PushPage({ frame, pushes, jobs, maxBytes, pageKey }: PushProps): JSX.Element {
+export function PushPage({ frame, pushes, jobs, maxBytes, reader }: PushProps): JSX.Element {
   return (
     <Page {...frame} title="Push" section="Push">
       <h1>Push network pipes</h1>
-      {pageKey === undefined ? (
+      {!mayAct(reader) ? (
         <Note tone="idle">
           <p>Your role may not push. The pushes so far are below.</p>
         </Note>
@@ -30,7 +30,7 @@ export function PushPage({ frame, pushes, jobs, maxBytes, pageKey }: PushProps):
             CSV with a header of the ten field names, plain or gzip, up to {bytesText(maxBytes)}. Check it first: that
             sends nothing to the service.
           </p>
-          <ActionForm asks="POST /api/v1/pushes" pageKey={pageKey} layout="stack">
+          <ActionForm asks="POST /api/v1/pushes" reader={reader} layout="stack">
             <Field label="CSV file">
               <input type="file" name="file" accept=".csv,.gz,text/csv" required />
             </Field>

@@ -8,6 +8,7 @@ import { coverageBlockOf, type CoverageMap, coverageMapOf } from '../../app/cove
 import { checksOfParts } from '../../app/health.ts';
 import { overviewOf } from '../../app/overview.ts';
 import { listPlans } from '../../app/requests/list-plans.ts';
+import { needsOfRetry } from '../../app/requests/retry.ts';
 import { requestRunList } from '../../app/requests/list-runs.ts';
 import { refusalOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
 import { planMaxAgeMs, withWarnings } from '../../app/requests/cleanup-plan.ts';
@@ -20,7 +21,6 @@ import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
 import { versionOfPackage } from '../../app/version.ts';
 import { wellSeriesOf } from '../../app/well-series.ts';
 import { wellViewOf } from '../../app/well-view.ts';
-import { mayActAs } from '../../core/access/role.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { callerOf } from '../admission.ts';
@@ -28,6 +28,7 @@ import { configNow } from '../api/schedules.ts';
 import { RequestProblem } from '../problem.ts';
 import { CleanupPage, PlanPage } from './cleanup.tsx';
 import { CoveragePage, StalePage, UnknownPage } from './coverage.tsx';
+import type { Reader } from './forms.tsx';
 import { type Frame, pageOf, partOf } from './frame.tsx';
 import { OverviewBody, OverviewPage } from './overview.tsx';
 import { replyWithError } from './problem-page.tsx';
@@ -44,10 +45,10 @@ const mapMs = 300_000;
 /** Of a plan, which the command line shows whole. */
 const mostTargetsShown = 100;
 
-/** What a page is made of: the frame, and the key that its forms send. */
+/** What a page is made of: the frame, and who reads it. */
 interface Shown {
   readonly frame: Frame;
-  readonly pageKey: string | undefined;
+  readonly caller: Reader;
   readonly nowMs: number;
 }
 
@@ -105,9 +106,8 @@ export class Pages {
 
   async #shown(request: FastifyRequest): Promise<Shown> {
     const frame = await frameOf(this.#context, request);
-    const mayOperate = mayActAs(callerOf(request).role, 'operate');
-    const { key = randomUUID() } = request.query as { readonly key?: string };
-    return { frame, pageKey: mayOperate ? key : undefined, nowMs: Date.now() };
+    const { key: pageKey = randomUUID() } = request.query as { readonly key?: string };
+    return { frame, caller: { role: callerOf(request).role, pageKey }, nowMs: Date.now() };
   }
 
   /** A part of a page, which its script asks for again and again, with the key of the page: its forms keep that key. */
@@ -162,8 +162,8 @@ export class Pages {
     this.#add({
       url: '/runs/:runId',
       params,
-      page: async ({ frame, pageKey }, { params: { runId } }, reply) => {
-        const shown = await this.#runOf(runId, pageKey);
+      page: async ({ frame, caller }, { params: { runId } }, reply) => {
+        const shown = await this.#runOf(runId, caller);
         if (shown !== undefined) return <RunPage frame={frame} shown={shown} />;
         void reply.code(404);
         return <NoSuchRun frame={frame} runId={runId} />;
@@ -171,23 +171,26 @@ export class Pages {
     });
     this.#addPart('/runs/:runId/live', async (request) => {
       const { runId } = request.params as z.output<typeof params>;
-      const { pageKey } = await this.#shown(request);
-      const shown = await this.#runOf(runId, pageKey);
+      const { caller } = await this.#shown(request);
+      const shown = await this.#runOf(runId, caller);
       if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
       return { element: <RunBody {...shown} />, isEnded: shown.run.report !== undefined };
     });
   }
 
-  async #runOf(runId: string, pageKey: string | undefined): Promise<ShownRun | undefined> {
+  async #runOf(runId: string, caller: Reader): Promise<ShownRun | undefined> {
     const { app, reader } = this.#context;
     const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
     if (run === undefined) return undefined;
     const { status, isUnattended, hold, outage, liveFault } = await viewOf(app, run);
     const job = jobDescriptionOf(run.job, app.jobs);
     const live = { ...status, isUnattended: isUnattended ?? false, hold, outage };
+    const { value: retry } = await reader.read(`retry ${runId} ${run.generation} ${run.state}`, () =>
+      needsOfRetry(app, run),
+    );
     const log = await readRunLog(app, runId);
     const { value: held } = await reader.read(`holds ${runId}`, () => standingHolds(app, run));
-    return { run, job, live, liveFault, adviceOf, log, held, pageKey, nowMs: Date.now() };
+    return { run, job, retry, live, liveFault, adviceOf, log, held, reader: caller, nowMs: Date.now() };
   }
 
   async #readMap(nowMs: number): Promise<CoverageMap> {
@@ -201,9 +204,9 @@ export class Pages {
     const { app, reader } = this.#context;
     this.#add({
       url: '/coverage',
-      page: async ({ frame, pageKey, nowMs }) => {
+      page: async ({ frame, caller, nowMs }) => {
         const value = await this.#readMap(nowMs);
-        return <CoveragePage frame={frame} map={value} pageKey={pageKey} />;
+        return <CoveragePage frame={frame} map={value} reader={caller} />;
       },
     });
     this.#server.route({
@@ -262,9 +265,9 @@ export class Pages {
           .regex(/^\d{4}-\d{2}$/)
           .optional(),
       }),
-      page: async ({ frame, pageKey, nowMs }, { params: { uwi }, query }) => {
+      page: async ({ frame, caller, nowMs }, { params: { uwi }, query }) => {
         const { value } = await reader.read(`well ${uwi}`, () => wellViewOf(app, uwi, nowMs));
-        return <WellPage frame={frame} well={value} proposed={proposedOf(query)} pageKey={pageKey} />;
+        return <WellPage frame={frame} well={value} proposed={proposedOf(query)} reader={caller} />;
       },
     });
     this.#server.route({
@@ -280,13 +283,13 @@ export class Pages {
     const { app, reader } = this.#context;
     this.#add({
       url: '/push',
-      page: async ({ frame, pageKey }) => {
+      page: async ({ frame, caller }) => {
         const { value } = await reader.read('pushes', () =>
           readKeptRuns(app, { limit: 10, job: 'push network-pipes' }),
         );
         const pushes = await withLiveFigures(app, value);
         const maxBytes = app.config.http.maxUploadMb * 1_000_000;
-        return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} pageKey={pageKey} />;
+        return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} reader={caller} />;
       },
     });
   }
@@ -296,15 +299,15 @@ export class Pages {
     const { cleanupPlans } = app.ledger;
     this.#add({
       url: '/cleanup',
-      page: async ({ frame, pageKey }) => {
+      page: async ({ frame, caller }) => {
         const { value } = await reader.read('plans', () => listPlans(cleanupPlans, { limit: 50 }));
-        return <CleanupPage frame={frame} plans={value.plans} pageKey={pageKey} />;
+        return <CleanupPage frame={frame} plans={value.plans} reader={caller} />;
       },
     });
     this.#add({
       url: '/cleanup/:planId',
       params: z.object({ planId: z.string().max(60) }),
-      page: async ({ frame, pageKey, nowMs }, { params: { planId }, request }) => {
+      page: async ({ frame, caller, nowMs }, { params: { planId } }) => {
         const { value } = await reader.read(`plan page ${planId}`, async () => {
           const plan = await cleanupPlans.read(planId);
           if (plan === undefined) return undefined;
@@ -313,17 +316,8 @@ export class Pages {
         });
         if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
         const { plan } = value;
-        const mayDelete = mayActAs(callerOf(request).role, 'delete');
         const refusal = refusalOf(plan, { nowMs, maxAgeMs: planMaxAgeMs(app.config) });
-        return (
-          <PlanPage
-            frame={frame}
-            shown={value}
-            refusal={refusal}
-            warnings={warningsOf(plan)}
-            pageKey={mayDelete ? pageKey : undefined}
-          />
-        );
+        return <PlanPage frame={frame} shown={value} refusal={refusal} warnings={warningsOf(plan)} reader={caller} />;
       },
     });
   }
@@ -333,17 +327,17 @@ export class Pages {
     this.#add({
       url: '/service',
       query: z.object({ check: z.literal('yes').optional() }),
-      page: async ({ frame, pageKey }, { query }) => {
+      page: async ({ frame, caller }, { query }) => {
         const findings = query.check === undefined ? undefined : await checksOfParts(app.config, undefined);
         const shown = { ...(await serviceViewOf(app, reader)), findings };
-        return <ServicePage frame={frame} shown={shown} adviceOf={adviceOf} pageKey={pageKey} />;
+        return <ServicePage frame={frame} shown={shown} adviceOf={adviceOf} reader={caller} />;
       },
     });
     this.#add({
       url: '/schedules',
-      page: async ({ frame, pageKey, nowMs }) => {
+      page: async ({ frame, caller, nowMs }) => {
         const { value } = await reader.read('schedules', () => listSchedules(app, nowMs, configNow(this.#context)));
-        return <SchedulesPage frame={frame} list={value} pageKey={pageKey} />;
+        return <SchedulesPage frame={frame} list={value} reader={caller} />;
       },
     });
   }

@@ -7,11 +7,12 @@ import { hasExceptions, type JobDescription } from '../../core/run/job-descripti
 import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
 import type { HeldRows } from '../../core/run/held-rows.ts';
 import type { RunLogLine } from '../../app/run-log.ts';
+import type { RetryNeeds } from '../../app/requests/retry.ts';
 import type { LiveRunStatus, RunFigures } from '../../app/run-status.ts';
 import { balanceSentence, shownCounts } from '../../app/views/run-counts.ts';
 import { isUnplanned, nextSteps, outcomeSentence, wholeFault } from '../../app/views/run-outcome.ts';
 import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
-import { ActionButton, ActionForm, type PageKey } from './forms.tsx';
+import { ActionButton, ActionForm, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import {
   Empty,
@@ -32,6 +33,7 @@ import {
 export interface ShownRun {
   readonly run: RunRecord;
   readonly job: JobDescription;
+  readonly retry: RetryNeeds;
   /** Of a run that has not ended; undefined where Redis does not answer. */
   readonly live: LiveRunStatus | undefined;
   /** Why live figures are missing. */
@@ -42,7 +44,7 @@ export interface ShownRun {
   readonly log: readonly RunLogLine[];
   /** The rows of the run that are held until they are released; undefined for a run that holds none. */
   readonly held: HeldRows | undefined;
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
   readonly nowMs: number;
 }
 
@@ -104,19 +106,17 @@ function factsOf(run: RunRecord) {
   ] as const;
 }
 
-function Actions({ run, job, live, pageKey }: ShownRun): JSX.Element | null {
+function Actions({ run, job, live, retry, reader }: ShownRun): JSX.Element | null {
   const asks = `POST /api/v1/runs/${encodeURIComponent(run.runId)}`;
   if (!isEnded(run)) {
     if (live?.progress?.stopRequest !== undefined) return <State tone="idle" word="stopping" isBadge />;
-    return pageKey === undefined ? null : (
-      <ActionButton asks={`${asks}/cancel`} pageKey={pageKey} label="Cancel" kind="danger" />
-    );
+    return <ActionButton asks={`${asks}/cancel`} reader={reader} label="Cancel" kind="danger" />;
   }
   const steps = run.report === undefined ? [] : nextSteps(run.report, job);
   return (
     <>
       {steps.map((step) => (
-        <Step key={step.kind} step={step} run={run} pageKey={pageKey} />
+        <Step key={step.kind} step={step} run={run} retry={retry} reader={reader} />
       ))}
     </>
   );
@@ -125,17 +125,16 @@ function Actions({ run, job, live, pageKey }: ShownRun): JSX.Element | null {
 interface StepProps {
   readonly step: NextAction;
   readonly run: RunRecord;
-  readonly pageKey: PageKey;
+  readonly retry: RetryNeeds;
+  readonly reader: Reader;
 }
 
 /** A link to see more, or a button where the reader may act. */
-function Step({ step, run, pageKey }: StepProps): JSX.Element | null {
+function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
   const path = `/api/v1/runs/${encodeURIComponent(run.runId)}`;
   switch (step.kind) {
     case 'retry-run':
-      return pageKey === undefined ? null : (
-        <ActionButton asks={`POST ${path}/retry`} pageKey={pageKey} label="Retry what is not done" kind="first" />
-      );
+      return <Retry asks={`POST ${path}/retry`} retry={retry} reader={reader} />;
     case 'get-rejects':
       return <Link href={`${path}/rejects`} label="Download the rejected rows" isDownload />;
     case 'release-rows':
@@ -156,7 +155,7 @@ function Step({ step, run, pageKey }: StepProps): JSX.Element | null {
 }
 
 /** What is held of a run, with the one act that lets it go. */
-function Held({ run, held, pageKey }: ShownRun): JSX.Element | null {
+function Held({ run, held, reader }: ShownRun): JSX.Element | null {
   if (held === undefined || held.rows === 0) return null;
   const rows = counted(held.rows, 'row');
   const more = held.holds - held.parts.length;
@@ -187,21 +186,37 @@ function Held({ run, held, pageKey }: ShownRun): JSX.Element | null {
         }))}
       />
       {more > 0 ? <p class="muted">and {counted(more, 'more hold')}</p> : null}
-      {pageKey === undefined ? null : (
-        <ActionForm
-          asks={`POST /api/v1/runs/${encodeURIComponent(run.runId)}/release`}
-          pageKey={pageKey}
-          body={{ rows: held.rows }}
-        >
-          <label class="check">
-            <input type="checkbox" required /> {rows} leave the warehouse if the service still does not have them
-          </label>
-          <button type="submit" class="danger">
-            Release {rows}
-          </button>
-        </ActionForm>
-      )}
+      <ActionForm
+        asks={`POST /api/v1/runs/${encodeURIComponent(run.runId)}/release`}
+        reader={reader}
+        needs="delete"
+        body={{ rows: held.rows }}
+      >
+        <label class="check">
+          <input type="checkbox" required /> {rows} leave the warehouse if the service still does not have them
+        </label>
+        <button type="submit" class="danger">
+          Release {rows}
+        </button>
+      </ActionForm>
     </Panel>
+  );
+}
+
+/** What deletes is confirmed by the number of targets, as the plan was. */
+function Retry({ asks, retry, reader }: Pick<StepProps, 'retry' | 'reader'> & { asks: string }): JSX.Element {
+  const { role: needs, openTargets } = retry;
+  const form = { asks, reader, needs };
+  if (openTargets === undefined) return <ActionButton {...form} label="Retry what is not done" kind="first" />;
+  return (
+    <ActionForm {...form}>
+      <Field label={`It deletes: number of targets that are left (${figure(openTargets)})`}>
+        <input name="targets" data-type="number" inputMode="numeric" pattern="[0-9]+" required autocomplete="off" />
+      </Field>
+      <button type="submit" class="danger">
+        Delete {counted(openTargets, 'target')}
+      </button>
+    </ActionForm>
   );
 }
 

@@ -1,22 +1,22 @@
 /** Schedules: what runs by itself, when it last did, and when it will. */
 import type { JSX } from 'preact';
 import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule-views.ts';
-import { ActionButton, ActionForm, Field, type PageKey } from './forms.tsx';
+import { ActionButton, ActionForm, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Note, Panel, State, Table, Time } from './parts.tsx';
 
 interface SchedulesProps {
   readonly frame: Frame;
   readonly list: ScheduleList;
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
 }
 
-export function SchedulesPage({ frame, list, pageKey }: SchedulesProps): JSX.Element {
+export function SchedulesPage({ frame, list, reader }: SchedulesProps): JSX.Element {
   const { schedules } = list;
   return (
     <Page {...frame} title="Schedules" section="Schedules">
       <h1>Schedules</h1>
-      <Revision list={list} pageKey={pageKey} />
+      <Revision list={list} reader={reader} />
       <Panel title={schedules.length === 0 ? 'None yet' : 'By name'}>
         {schedules.length === 0 ? (
           <Empty title="Nothing runs by itself">
@@ -36,7 +36,7 @@ export function SchedulesPage({ frame, list, pageKey }: SchedulesProps): JSX.Ele
               { title: 'Next run' },
               { title: '' },
             ]}
-            rows={schedules.map((schedule) => ({ key: schedule.name, cells: cellsOf(schedule, pageKey) }))}
+            rows={schedules.map((schedule) => ({ key: schedule.name, cells: cellsOf(schedule, reader) }))}
           />
         )}
       </Panel>
@@ -46,8 +46,8 @@ export function SchedulesPage({ frame, list, pageKey }: SchedulesProps): JSX.Ele
 
 /** Where the configuration has a higher revision than the warehouse. */
 function Revision({
-  list: { revision, configuredRevision },
-  pageKey,
+  list: { revision, configuredRevision, roleToApply },
+  reader,
 }: Omit<SchedulesProps, 'frame'>): JSX.Element | null {
   if (configuredRevision === null || (revision !== null && configuredRevision <= revision)) return null;
   return (
@@ -55,9 +55,13 @@ function Revision({
       <p>
         Revision {configuredRevision} is in the configuration, {revision ?? 'none'} in the warehouse.
       </p>
-      {pageKey === undefined ? null : (
-        <ActionButton asks="POST /api/v1/schedules/apply" pageKey={pageKey} label="Apply them" kind="first" />
-      )}
+      <ActionButton
+        asks="POST /api/v1/schedules/apply"
+        reader={reader}
+        needs={roleToApply}
+        label="Apply them"
+        kind="first"
+      />
     </Note>
   );
 }
@@ -83,12 +87,12 @@ function instantOf(iso: string | null): number | undefined {
 function RunNow(props: {
   readonly schedule: ScheduleDocument;
   readonly asks: string;
-  readonly pageKey: string;
+  readonly reader: Reader;
 }): JSX.Element {
-  const { schedule, asks, pageKey } = props;
-  if (schedule.job !== 'cleanup') return <ActionButton asks={asks} pageKey={pageKey} label="Run now" />;
+  const { schedule, asks, reader } = props;
+  if (schedule.role !== 'delete') return <ActionButton asks={asks} reader={reader} label="Run now" />;
   return (
-    <ActionForm asks={asks} pageKey={pageKey}>
+    <ActionForm asks={asks} reader={reader} needs={schedule.role}>
       <Field label={`It deletes: type ${schedule.name}`}>
         <input data-typed={schedule.name} required autocomplete="off" />
       </Field>
@@ -99,7 +103,7 @@ function RunNow(props: {
   );
 }
 
-function cellsOf(schedule: ScheduleDocument, pageKey: PageKey) {
+function cellsOf(schedule: ScheduleDocument, reader: Reader) {
   const { name, cron, timeZone, job, paused, next, lastTick, lastRun } = schedule;
   const asks = `POST /api/v1/schedules/${encodeURIComponent(name)}`;
   return [
@@ -123,17 +127,14 @@ function cellsOf(schedule: ScheduleDocument, pageKey: PageKey) {
         <State tone="idle" word="paused" /> <span class="muted small">by {paused.by}</span>
       </span>
     ),
-    pageKey === undefined ? (
-      ''
-    ) : (
-      <span class="actions">
-        <RunNow schedule={schedule} asks={`${asks}/trigger`} pageKey={pageKey} />
-        <ActionButton
-          asks={`${asks}/${paused === null ? 'pause' : 'resume'}`}
-          pageKey={pageKey}
-          label={paused === null ? 'Pause' : 'Resume'}
-        />
-      </span>
-    ),
+    <span class="actions">
+      <RunNow schedule={schedule} asks={`${asks}/trigger`} reader={reader} />
+      <ActionButton
+        asks={`${asks}/${paused === null ? 'pause' : 'resume'}`}
+        reader={reader}
+        needs={paused === null ? 'operate' : schedule.role}
+        label={paused === null ? 'Pause' : 'Resume'}
+      />
+    </span>,
   ];
 }

@@ -5,7 +5,7 @@ import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceProfile } from '../../core/paging/service-profile.ts';
 import type { ServiceView } from '../../app/service-view.ts';
 import type { Finding } from '../../app/health/finding.ts';
-import { ActionButton, type PageKey } from './forms.tsx';
+import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
 
@@ -18,10 +18,10 @@ interface ServiceProps {
   readonly frame: Frame;
   readonly shown: ShownService;
   readonly adviceOf: (fault: Pick<Fault, 'hint' | 'action'>) => string | undefined;
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
 }
 
-export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): JSX.Element {
+export function ServicePage({ frame, shown, adviceOf, reader }: ServiceProps): JSX.Element {
   const { profile, limits, findings } = shown;
   return (
     <Page {...frame} title="Service" section="Service">
@@ -35,7 +35,7 @@ export function ServicePage({ frame, shown, adviceOf, pageKey }: ServiceProps): 
           </a>
         </div>
       </div>
-      <HeldBackNote heldBack={shown} pageKey={pageKey} />
+      <HeldBackNote heldBack={shown} reader={reader} />
       {findings === undefined ? null : <Findings findings={findings} adviceOf={adviceOf} />}
       <div class="columns">
         <Panel title="Profile">
@@ -64,8 +64,8 @@ function factsOf({ uwi, probedAtMs, evidence }: ServiceProfile) {
   ] as const;
 }
 
-function HeldBackNote(props: { readonly heldBack: ServiceView; readonly pageKey: PageKey }): JSX.Element {
-  const { heldBack, pageKey } = props;
+function HeldBackNote(props: { readonly heldBack: ServiceView; readonly reader: Reader }): JSX.Element {
+  const { heldBack, reader } = props;
   const { hold, outage, isLive } = heldBack;
   if (!isLive) {
     return (
@@ -90,9 +90,7 @@ function HeldBackNote(props: { readonly heldBack: ServiceView; readonly pageKey:
         </p>
       )}
       {hold === undefined ? null : <HoldText hold={hold} />}
-      {pageKey === undefined ? null : (
-        <ActionButton asks="POST /api/v1/service/release" pageKey={pageKey} label="Send requests now" kind="danger" />
-      )}
+      <ActionButton asks="POST /api/v1/service/release" reader={reader} label="Send requests now" kind="danger" />
     </Note>
   );
 }

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { tokenCookie } from '../../app/access/access.ts';
-import { requireWithin } from '../admission.ts';
+import { refuseFromElsewhere, tokenCookie, WrongTokenError } from '../../app/access/access.ts';
+import type { WhileFewAreWrong } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { Field } from './forms.tsx';
 import { Bare, pageOf } from './frame.tsx';
@@ -13,9 +13,6 @@ import { replyWithError } from './problem-page.tsx';
 
 /** A working day, with the night before it. */
 const cookieSeconds = 14 * 3_600;
-
-/** Of an address, right ones and wrong ones: a guess at a token is one of 2^256. */
-const attemptsPerMinute = 30;
 
 interface SignInProps {
   readonly to: string;
@@ -51,26 +48,34 @@ function SignInPage({ to, fault }: SignInProps): JSX.Element {
 
 const fields = z.object({ to: z.string().max(4_000).default('/'), token: z.string().max(500) });
 
-export async function addSignIn(server: ApiServer, context: ConsoleContext): Promise<void> {
-  // Only here a body is a form: a page of another site can send one without asking.
-  await server.register(async (scope) => addRoutes(scope.withTypeProvider<ZodTypeProvider>(), context));
+export async function addSignIn(
+  server: ApiServer,
+  context: ConsoleContext,
+  whileFewAreWrong: WhileFewAreWrong,
+): Promise<void> {
+  // Only here a body is a form: a page of another site can send one without asking, and is refused.
+  await server.register(async (scope) => {
+    const own = scope.withTypeProvider<ZodTypeProvider>();
+    own.addHook('onRequest', async (request) => {
+      if (request.method !== 'GET') refuseFromElsewhere(request);
+    });
+    addRoutes(own, context, whileFewAreWrong);
+  });
 }
 
-function addRoutes(server: ApiServer, context: ConsoleContext): void {
+function addRoutes(server: ApiServer, context: ConsoleContext, whileFewAreWrong: WhileFewAreWrong): void {
   server.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'string', bodyLimit: 10_000 },
     (_request, body, done) => done(null, Object.fromEntries(new URLSearchParams(String(body)))),
   );
-  const limitAttempts = server.createRateLimit({
-    max: attemptsPerMinute,
-    timeWindow: 60_000,
-    keyGenerator: ({ socket }: FastifyRequest) => socket.remoteAddress ?? '',
-  });
+  const errorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply): void =>
+    replyWithError(error, { request, reply, context });
   server.route({
     method: 'GET',
     url: '/sign-in',
     config: { access: 'anybody' },
+    errorHandler,
     schema: { hide: true, querystring: z.object({ to: z.string().max(4_000).default('/') }) },
     handler: async ({ query: { to } }, reply) => replyWithSignIn(reply, to),
   });
@@ -78,15 +83,14 @@ function addRoutes(server: ApiServer, context: ConsoleContext): void {
     method: 'POST',
     url: '/sign-in',
     config: { access: 'anybody' },
-    errorHandler: (error, request, reply) => replyWithError(error, { request, reply, context }),
+    errorHandler,
     schema: { hide: true, body: fields },
     handler: async (request, reply) => {
-      await requireWithin(limitAttempts, request);
       const { token, to } = request.body;
-      const headers = { authorization: `Bearer ${token.trim()}` };
       try {
-        context.access.identify({ headers, remoteAddress: request.socket.remoteAddress, isChange: false });
-      } catch {
+        await whileFewAreWrong(request, () => context.access.identifyToken(token.trim()));
+      } catch (error) {
+        if (!(error instanceof WrongTokenError)) throw error;
         void reply.code(401);
         return replyWithSignIn(reply, to, 'This token is not known: it may have been removed, or cut.');
       }
@@ -98,6 +102,7 @@ function addRoutes(server: ApiServer, context: ConsoleContext): void {
     method: 'POST',
     url: '/sign-out',
     config: { access: 'anybody' },
+    errorHandler,
     schema: { hide: true },
     handler: async (request, reply) => {
       void reply.header('set-cookie', cookieOf('', 0, request));

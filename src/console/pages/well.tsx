@@ -4,7 +4,7 @@ import { counted, figure } from '../../core/base/text.ts';
 import { dayText } from '../../core/time/day-number.ts';
 import { plottedColumns, type RestatedValue } from '../../app/well-series.ts';
 import type { WellView } from '../../app/well-view.ts';
-import { ActionForm, Field, type PageKey } from './forms.tsx';
+import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Panel, Table } from './parts.tsx';
 
@@ -13,7 +13,7 @@ interface WellProps {
   readonly well: WellView;
   /** The days that a backfill is proposed for, YYYY-MM-DD, `to` exclusive. */
   readonly proposed: { readonly from: string; readonly to: string } | undefined;
-  readonly pageKey: PageKey;
+  readonly reader: Reader;
 }
 
 const groups = [
@@ -22,7 +22,7 @@ const groups = [
   { group: 'downtime', title: 'Downtime' },
 ] as const;
 
-export function WellPage({ frame, well, proposed, pageKey }: WellProps): JSX.Element {
+export function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
   const { uwi, firstDay, lastDay } = well;
   return (
     <Page {...frame} title={uwi} section="Coverage" scripts={['well.js']} styles={['uPlot.min.css']}>
@@ -71,7 +71,7 @@ export function WellPage({ frame, well, proposed, pageKey }: WellProps): JSX.Ele
         <Panel title="What is known">
           <Facts facts={factsOf(well)} />
         </Panel>
-        <Gaps well={well} proposed={proposed} pageKey={pageKey} />
+        <Gaps well={well} proposed={proposed} reader={reader} />
       </div>
       <Restated restated={well.restated} />
     </Page>
@@ -92,11 +92,7 @@ function factsOf({ days, readUpTo, unknownSince, lastDay }: WellView) {
 
 const mostGapsShown = 8;
 
-function Gaps({
-  well: { uwi, gaps },
-  proposed,
-  pageKey,
-}: Pick<WellProps, 'well' | 'proposed' | 'pageKey'>): JSX.Element {
+function Gaps({ well: { uwi, gaps }, proposed, reader }: Pick<WellProps, 'well' | 'proposed' | 'reader'>): JSX.Element {
   const path = `/wells/${encodeURIComponent(uwi)}`;
   return (
     <Panel title={gaps.length === 0 ? 'No gap' : counted(gaps.length, 'gap')}>
@@ -112,9 +108,9 @@ function Gaps({
           {gaps.length > mostGapsShown ? <li class="muted">and {figure(gaps.length - mostGapsShown)} more</li> : null}
         </ul>
       )}
-      {pageKey === undefined ? null : (
+      {!mayAct(reader) ? null : (
         <div id="backfill">
-          <ActionForm asks="POST /api/v1/runs" pageKey={pageKey} body={{ export: 'daily-production', uwis: [uwi] }}>
+          <ActionForm asks="POST /api/v1/runs" reader={reader} body={{ export: 'daily-production', uwis: [uwi] }}>
             <Field label="Read again from">
               <input type="date" name="from" required value={proposed?.from} />
             </Field>

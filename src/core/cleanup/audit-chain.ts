@@ -23,6 +23,8 @@ export interface AuditEntry extends DeletionTarget {
   readonly unit: number;
   /** Who applied the plan. */
   readonly requestedBy: string;
+  /** Who retried the run last before this row; null in a run that nobody retried. */
+  readonly retriedBy: string | null;
   readonly serviceUrl: string;
   readonly outcome: DeletionOutcome | null;
   readonly answer: number | null;
@@ -33,6 +35,8 @@ export interface AuditEntry extends DeletionTarget {
 export interface ChainedEntry extends AuditEntry {
   /** From 1, without gaps. */
   readonly seq: number;
+  /** Which text was hashed; null, which is 1, in rows from before a retry was named. */
+  readonly digestVersion: number | null;
   readonly previousHash: string;
   readonly hash: string;
 }
@@ -48,16 +52,27 @@ export type HashOf = (text: string) => string;
 /** Head of a chain without rows. */
 export const emptyHead: AuditHead = { rows: 0, hash: '0'.repeat(64) };
 
+/** Of new rows. Version 2 has who retried the run. */
+const digestVersion = 2;
+
 /**
  * The hashed text: a JSON array, so that no two rows have the same text. The order of its fields is part of the stored
- * format.
+ * format. Undefined for a row that cannot be of its version.
  */
-function canonicalText(entry: Omit<ChainedEntry, 'hash'>): string {
+function canonicalText(entry: Omit<ChainedEntry, 'hash'>): string | undefined {
   const { seq, previousHash, atMs, event, runId, planId, unit, requestedBy, serviceUrl } = entry;
-  const { kind, ownerId, sourceId, outcome, answer, words, verification } = entry;
+  const { kind, ownerId, sourceId, outcome, answer, words, verification, retriedBy } = entry;
   const place = [previousHash, seq, atMs, event, runId, planId, unit, requestedBy, serviceUrl];
   const content = [kind, ownerId, sourceId, outcome, answer, words, verification];
-  return JSON.stringify([...place, ...content]);
+  if (entry.digestVersion === null) return retriedBy === null ? JSON.stringify([...place, ...content]) : undefined;
+  if (entry.digestVersion !== digestVersion) return undefined;
+  return JSON.stringify([digestVersion, ...place, ...content, retriedBy]);
+}
+
+/** Undefined for a row that no version of wellsync has written. */
+function hashOfRow(entry: Omit<ChainedEntry, 'hash'>, hashOf: HashOf): string | undefined {
+  const text = canonicalText(entry);
+  return text === undefined ? undefined : hashOf(text);
 }
 
 /** Links entries to the chain that ends at `head`. */
@@ -65,10 +80,9 @@ export function chain(head: AuditHead, entries: readonly AuditEntry[], hashOf: H
   let { rows, hash } = head;
   return entries.map((entry) => {
     rows += 1;
-    const linked = { ...entry, words: withoutHalves(entry.words), seq: rows, previousHash: hash, hash };
-    hash = hashOf(canonicalText(linked));
-    linked.hash = hash;
-    return linked;
+    const linked = { ...entry, words: withoutHalves(entry.words), seq: rows, digestVersion, previousHash: hash };
+    hash = hashOfRow(linked, hashOf) ?? hash;
+    return { ...linked, hash };
   });
 }
 
@@ -88,6 +102,7 @@ export interface BrokenRow {
 export class ChainCheck {
   readonly #hashOf: HashOf;
   readonly #keptHash: string | undefined;
+  readonly #retries = new Map<string, number>();
   #head = emptyHead;
   #hasKept = false;
 
@@ -98,6 +113,11 @@ export class ChainCheck {
 
   get head(): AuditHead {
     return this.#head;
+  }
+
+  /** The number of rows that a retry wrote, by who retried. */
+  get retries(): ReadonlyMap<string, number> {
+    return this.#retries;
   }
 
   /** Checks the next row, in the order of seq. Returns the first broken row; rows after it are not checked. */
@@ -111,8 +131,11 @@ export class ChainCheck {
     if (row.previousHash !== this.#head.hash) {
       return { seq: row.seq, reason: 'does not follow the row before it: one of the two was replaced' };
     }
-    if (row.hash !== this.#hashOf(canonicalText(row)))
+    if (row.hash !== hashOfRow(row, this.#hashOf)) {
       return { seq: row.seq, reason: 'was changed after it was written' };
+    }
+    const { retriedBy } = row;
+    if (retriedBy !== null) this.#retries.set(retriedBy, (this.#retries.get(retriedBy) ?? 0) + 1);
     this.#head = { rows: row.seq, hash: row.hash };
     this.#hasKept ||= row.hash === this.#keptHash;
     return undefined;

@@ -58,6 +58,8 @@ export interface JobDescription {
   readonly counts: readonly CountDescription[];
   /** A second sum of G2, over stored rows: before + added - removed = after. */
   readonly stock?: StockDescription;
+  /** Its runs delete at the service: who lets one begin needs the role `delete` (src/core/access/needed-role.ts). */
+  readonly deletes?: boolean;
   /** Why a run whose units all ended has failed as a whole; undefined for one that has not. */
   failureOf?(report: Pick<RunReport, 'units' | 'counts'>): Fault | undefined;
   /** Actions after a run, besides a retry of unfinished units. */
@@ -71,6 +73,8 @@ export function unknownJob(name: string): JobDescription {
     units: { one: 'unit', many: 'units', failing: 'failed', held: 'held' },
     record: 'record',
     counts: [],
+    // It may.
+    deletes: true,
   };
 }
 

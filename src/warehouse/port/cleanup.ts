@@ -70,6 +70,8 @@ export interface AuditVerdict {
   readonly head: AuditHead;
   /** The first row that was changed, removed or inserted. */
   readonly broken: BrokenRow | undefined;
+  /** Of the intact rows, the number that a retry wrote, by who retried. */
+  readonly retries: ReadonlyMap<string, number>;
 }
 
 /** The only way to delete: every intent is in the audit, and in the plan of its run, before its request (G6). */

@@ -101,6 +101,8 @@ export interface RunLedger {
   resume(runId: string): Promise<void>;
   /** The open units of a queue item, by unit. */
   openUnits(runId: string, chunk: number): Promise<readonly PlannedUnit[]>;
+  /** The number of units that a retry works again: those that are neither done nor held. */
+  unsettledUnits(runId: string): Promise<number>;
   /** Every chunk with open units, and the number of them, by chunk. */
   openChunks(runId: string): Promise<ReadonlyArray<{ readonly chunk: number; readonly openUnits: number }>>;
   /**

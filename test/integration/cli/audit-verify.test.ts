@@ -43,6 +43,8 @@ describe('an audit of 8 rows', () => {
     ['that was removed', 5, ['DELETE FROM deletion_audit WHERE seq = 5']],
     ['that was the first', 1, ['DELETE FROM deletion_audit WHERE seq = 1']],
     ['that was the last', 8, ['DELETE FROM deletion_audit WHERE seq = 8']],
+    ['that names a retry that was none', 3, ["UPDATE deletion_audit SET retried_by = 'anna' WHERE seq = 3"]],
+    ['of an older digest version', 4, ['UPDATE deletion_audit SET digest_version = NULL WHERE seq = 4']],
     ['put in', 4, [insertAs("'somebody else' AS owner_id", 4)]],
     ['put in at the end', 9, [insertAs('9 AS seq', 8)]],
     ['in another order', 4, ['UPDATE deletion_audit SET seq = 9 - seq WHERE seq IN (4, 5)']],

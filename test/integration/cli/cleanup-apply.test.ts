@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../../config/load.ts';
 import { createApp } from '../../../src/app/app.ts';
-import { cleanupBench, equipment, targetsCsv, well } from '../../support/cleanup-cli.ts';
+import { type CleanupBench, cleanupBench, equipment, targetsCsv, well } from '../../support/cleanup-cli.ts';
 import { deletedAt } from '../../support/cleanup-field.ts';
 import type { CommandResult } from '../../support/command-result.ts';
 
@@ -85,7 +85,7 @@ describe('a plan is refused', () => {
     const planId = await bench.plan();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', planId));
     await bench.configure('  planMaxAgeHours: 0.000001');
-    const result = await bench.run('runs', 'retry', runId, '--inline');
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(result.stdout).toContain('Failed: plan ');
     expect(result.code).toBe(1);
     expect(bench.server.state.deletions()).toEqual([]);
@@ -100,7 +100,7 @@ describe('a plan is refused', () => {
     const runService = await app.runService();
     const params = { planId, checkedAtMs: Date.now(), requestedBy: 'nobody who looked' };
     const runId = await runService.start('cleanup', params, { actor: 'nobody who looked' });
-    const result = await bench.run('runs', 'retry', runId, '--inline');
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(result.stdout).toContain(`Failed: plan ${planId} exceeds the caps: nothing was deleted: 4 targets are more`);
     expect(result.code).toBe(1);
     expect(bench.server.state.deletions()).toEqual([]);
@@ -110,7 +110,7 @@ describe('a plan is refused', () => {
     await using bench = await cleanupBench();
     await using other = await cleanupBench();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', await bench.plan()));
-    const result = await bench.run('runs', 'retry', runId, '--inline', '--service-url', other.server.url);
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline', '--service-url', other.server.url);
     expectRefusal(result, `the warehouse belongs to the service ${bench.server.url}, and this is ${other.server.url}`);
     expect([...other.server.state.deletions(), ...bench.server.state.deletions()]).toEqual([]);
   });
@@ -154,7 +154,7 @@ test('G6, G7: a cleanup that is cancelled before its run begins keeps its plan, 
   );
   expect(bench.server.state.deletions()).toEqual([]);
 
-  const retried = await bench.run('runs', 'retry', runId, '--inline');
+  const retried = await bench.run('runs', 'retry', runId, '--yes', '--inline');
   expect(retried.stdout).toContain('4 targets = 4 deleted');
   expect((await bench.run('cleanup', 'show', planId)).stdout).toContain('Applied at ');
   expectRefusal(await bench.run('cleanup', '--yes', '--apply', planId), `plan ${planId} was applied already`);
@@ -180,6 +180,48 @@ describe('at a terminal', () => {
     const unasked = await bench.runAtTerminal('', 'cleanup', '--apply', await bench.plan(), '--yes', '--inline');
     expect(unasked.stderr).not.toContain('Type the number');
     expect(unasked.stdout).toContain('4 targets = 0 deleted + 4 already gone');
+  });
+});
+
+describe('a retry of a cleanup', () => {
+  /** A run that has deleted none of its four targets. */
+  async function failedRun(bench: CleanupBench): Promise<string> {
+    const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', await bench.plan()));
+    bench.server.state.setOptions({ faults: { unavailable: 1 } });
+    // The run has not ended: it is continued, as it was confirmed.
+    expect((await bench.run('runs', 'retry', runId, '--inline')).code).toBe(1);
+    bench.server.state.setOptions({ faults: { unavailable: 0 } });
+    return runId;
+  }
+
+  test('G6: asks for the number of targets that are left, and for --yes where nobody can be asked', async () => {
+    await using bench = await cleanupBench();
+    const runId = await failedRun(bench);
+    const before = bench.server.state.deletions().length;
+    const unasked = await bench.run('runs', 'retry', runId, '--inline');
+    expectRefusal(unasked, `this deletes the 4 targets that run ${runId} has not deleted`, 'Give --yes');
+    for (const typed of ['3\n', '\n', '\u0003']) {
+      const { stderr, code } = await bench.runAtTerminal(typed, 'runs', 'retry', runId, '--inline');
+      expect([code, stderr]).toEqual([4, expect.stringContaining('Type the number of targets to delete: ')]);
+    }
+    expect(bench.server.state.deletions()).toHaveLength(before);
+    expect(await bench.json('runs', 'show', runId)).toMatchObject({ state: 'failed' });
+    const confirmed = await bench.runAtTerminal('4\n', 'runs', 'retry', runId, '--inline');
+    expect(confirmed.stdout).toContain('4 targets = 4 deleted');
+    const again = await bench.run('runs', 'retry', runId);
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('nothing to retry')]);
+  });
+
+  test('G6: is in the audit with who retried', async () => {
+    await using bench = await cleanupBench();
+    const runId = await failedRun(bench);
+    await bench.run('runs', 'retry', runId, '--yes', '--inline');
+    const operator = expect.stringMatching(/@/) as unknown;
+    const rows = Array.from({ length: 4 }, () => ({ outcome: 'deleted', retried_by: operator }));
+    expect(await bench.json('audit', 'deletions')).toMatchObject(rows);
+    expect((await bench.run('audit', 'deletions')).stdout).toContain('retried by');
+    expect(await bench.json('audit', 'verify')).toMatchObject({ intact: true, retries: [{ by: operator, rows: 8 }] });
+    expect((await bench.run('audit', 'verify')).stdout).toMatch(/^Of a retry by .*@.*: 8 rows\.$/m);
   });
 });
 
@@ -311,7 +353,7 @@ describe('a plan that is applied', () => {
     const planId = await bench.plan();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', planId));
     bench.server.state.setOptions({ faults: { unavailable: 1 } });
-    const result = await bench.run('runs', 'retry', runId, '--inline');
+    const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(result.stdout).toContain('4 targets = 0 deleted + 0 already gone + 0 refused + 4 failed');
     expect(result.stdout).toContain('Failed: 4 of 4 targets could not be deleted.');
     expect(result.code).toBe(1);
@@ -321,13 +363,13 @@ describe('a plan that is applied', () => {
 
     bench.server.state.setOptions({ faults: { unavailable: 0 } });
     // A 503 has no effect: an accepted request now is a deletion now.
-    expect((await bench.run('runs', 'retry', runId, '--inline')).stdout).toContain(
+    expect((await bench.run('runs', 'retry', runId, '--yes', '--inline')).stdout).toContain(
       '4 targets = 4 deleted + 0 already gone',
     );
     expect(await bench.json('audit', 'verify')).toMatchObject({ intact: true });
 
     await bench.configure('  planMaxAgeHours: 0.000001');
-    expectRefusal(await bench.run('runs', 'retry', runId), 'hours ago');
+    expectRefusal(await bench.run('runs', 'retry', runId, '--yes'), 'hours ago');
   });
 
   test('G1: a cleanup whose answers were lost reports targets as already gone, and deletes none twice', async () => {
@@ -337,7 +379,7 @@ describe('a plan that is applied', () => {
     expect((await bench.run('cleanup', '--yes', '--apply', planId, '--inline')).code).toBe(1);
     const [[runId] = []] = await bench.ask('SELECT run_id FROM run');
     bench.server.state.setOptions({ faults: { resetAfterStoring: 0 } });
-    const retried = await bench.run('runs', 'retry', String(runId), '--inline');
+    const retried = await bench.run('runs', 'retry', String(runId), '--yes', '--inline');
     // The wellbores wait for the micro strings, whose outcome was unknown: they were requested only now.
     expect(retried.stdout).toContain('4 targets = 1 deleted + 3 already gone + 0 refused + 0 failed');
   });
@@ -347,7 +389,7 @@ describe('a plan that is applied', () => {
     const planId = await bench.plan();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', planId));
     bench.server.state.setOptions({ requiredToken: 'changed' });
-    const { stdout, code } = await bench.run('runs', 'retry', runId, '--inline');
+    const { stdout, code } = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(stdout).toContain('No token was sent: set service.tokenFile');
     expect(stdout).toContain('4 targets = 0 deleted + 0 already gone + 0 refused + 4 failed');
     expect(code).toBe(1);

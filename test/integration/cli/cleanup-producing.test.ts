@@ -174,7 +174,7 @@ async function applyToNothing(bench: CleanupBench) {
   const { assets } = bench.server.state;
   for (const { sourceId } of assets.timeSeries(equipment) ?? []) assets.deleteTimeSeries(equipment, sourceId);
   for (const kind of ['microStrings', 'wellbores'] as const) assets.deleteOfWell(well, kind);
-  const result = await bench.run('runs', 'retry', runId, '--inline');
+  const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
   assets.reset();
   return { ...result, stdout: result.stdout.replaceAll(/\s+/g, ' ') };
 }

@@ -68,7 +68,7 @@ test('G6: is refused by a worker that reads another file under its path than the
   await using bench = await withList(timeSeriesCsv);
   const { runId } = runSchema.parse(await bench.json('cleanup', 'run', 'old'));
   await bench.home.write('targets.csv', targetsCsv);
-  const { stdout, code } = await bench.run('runs', 'retry', runId, '--inline');
+  const { stdout, code } = await bench.run('runs', 'retry', runId, '--yes', '--inline');
   expect(stdout).toContain('the file of the selection old differs from the one that the run was requested with');
   expect(code).toBe(1);
   expect(bench.server.state.deletions()).toEqual([]);

@@ -44,7 +44,7 @@ describe('a plan that was given', () => {
     await using bench = await cleanupBench();
     const { runId } = runSchema.parse(await bench.json('cleanup', '--yes', '--apply', await bench.plan()));
     await write(bench, statement);
-    const { stdout, code } = await bench.run('runs', 'retry', runId, '--inline');
+    const { stdout, code } = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(stdout).toContain('is not as it was made');
     expect(code).toBe(1);
     expect(bench.server.state.deletions()).toEqual([]);

@@ -31,7 +31,10 @@ async function removeDays(server: TestingServer, days: readonly number[], uwi = 
 
 const january = ['--from', '2024-01-01', '--to', '2024-02-01'];
 
-async function report(home: CliHome, args: readonly string[]): Promise<ReportDocument & { readonly code: number }> {
+async function report(
+  home: CliHome,
+  args: readonly string[],
+): Promise<ReportDocument & { readonly code: number | null }> {
   const { stdout, stderr, code } = await home.here([...args, '--inline', '--json']);
   if (stdout === '') throw new Error(stderr);
   return { ...(JSON.parse(stdout) as ReportDocument), code };

@@ -42,13 +42,13 @@ test('G6, G11: a copy has an id of its own, its unfinished runs are interrupted,
   expect(shown.stdout).toContain(`wellsync runs retry ${runId}`);
 
   expect(backup.auditHead).toMatchObject({ rows: 8 });
-  expect((await bench.run('runs', 'retry', runId, '--inline')).code).toBe(0);
+  expect((await bench.run('runs', 'retry', runId, '--yes', '--inline')).code).toBe(0);
   const kept = ['audit', 'verify', '--kept', backup.auditHead.hash];
   expect(await bench.json(...kept)).toMatchObject({ intact: true });
   expect(await bench.json('audit', 'verify', '--kept', 'f'.repeat(64))).toMatchObject({ intact: false });
   expect(await bench.json(...kept, ...inCopy)).toMatchObject({ intact: true });
 
-  const retried = await bench.run('runs', 'retry', runId, '--inline', ...inCopy);
+  const retried = await bench.run('runs', 'retry', runId, '--yes', '--inline', ...inCopy);
   expect(retried.stdout).toContain('4 targets = 0 deleted + 4 already gone');
   expect((await readdir(bench.home.folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 /** The schema of the PostgreSQL warehouse: numbered steps, each applied once, in one transaction with its number. */
 import { UnreachableError } from '../../../core/base/errors.ts';
 import type { SqlSession } from '../../sql/session.ts';
+import { auditRetrySchema } from './audit-retry-schema.ts';
 import { dailySchema } from './daily-schema.ts';
 import { feedSchema } from './feed-schema.ts';
 import { holdSchema } from './hold-schema.ts';
@@ -19,6 +20,7 @@ const schemaSteps: ReadonlyArray<readonly string[]> = [
   feedSchema,
   scheduleSchema,
   holdSchema,
+  auditRetrySchema,
 ];
 
 export const schemaVersion = firstVersion + schemaSteps.length - 1;

@@ -149,13 +149,16 @@ async function planOfRun(session: SqlSession, runId: string): Promise<CleanupPla
   return (await readPlans(session, 'run_id = $1', [runId]))[0];
 }
 
-/** What the audit says of a plan with each of its deletions, and when the plan was made. */
-export type PlanOfAudit = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy'> & { readonly createdAtMs: number };
+/** What the audit says of a plan and its run with each of their deletions, and when the plan was made. */
+export type PlanOfAudit = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy' | 'retriedBy'> & {
+  readonly createdAtMs: number;
+};
 
 /** The plan that the run has claimed. */
 export async function planOfAudit(session: SqlSession, runId: string): Promise<PlanOfAudit | undefined> {
   const [plan] = await session.rows<PlanOfAudit>(
     `SELECT plan_id AS "planId", service_url AS "serviceUrl", coalesce(applied_by, '') AS "requestedBy",
+       (SELECT reopened_by FROM run WHERE run.run_id = cleanup_plan.run_id) AS "retriedBy",
        ${epochMs('created_at')} AS "createdAtMs" FROM cleanup_plan WHERE run_id = $1`,
     [runId],
   );

@@ -48,6 +48,8 @@ const auditColumns: SqlColumns<ChainedEntry> = {
   verification: ({ verification }) => verification,
   previous_hash: ({ previousHash }) => previousHash,
   hash: ({ hash }) => hash,
+  retried_by: ({ retriedBy }) => retriedBy,
+  digest_version: ({ digestVersion }) => digestVersion,
 };
 
 export async function readHead(session: SqlSession): Promise<AuditHead> {
@@ -79,12 +81,12 @@ export async function verifyAudit(database: SqlDatabase, keptHash?: string): Pro
       await takeTurn(session, 'audit');
       return followChain(session, check);
     });
-    return { broken, head: check.head };
+    return { broken, head: check.head, retries: check.retries };
   } catch (error) {
     const words = database.tableFault(error);
     if (words === undefined) throw error;
     const reason = `cannot be read: a table was changed (${words})`;
-    return { broken: { seq: check.head.rows + 1, reason }, head: check.head };
+    return { broken: { seq: check.head.rows + 1, reason }, head: check.head, retries: check.retries };
   }
 }
 
@@ -165,5 +167,5 @@ function brokenBy(unit: SettledUnit, { runId, planId }: CleanupRun, rows: number
 /** A time changed by less than a millisecond yields a fraction here, and so another hash. */
 const selectEntries = `SELECT seq, CAST(CAST(extract(epoch FROM noted_at) * 1000000 AS BIGINT) / 1000.0 AS FLOAT8) AS "atMs", event, run_id AS "runId", plan_id AS "planId", unit,
     requested_by AS "requestedBy", service_url AS "serviceUrl", kind, owner_id AS "ownerId", source_id AS "sourceId", outcome,
-    answer, words, verification, previous_hash AS "previousHash", hash
+    answer, words, verification, previous_hash AS "previousHash", hash, retried_by AS "retriedBy", digest_version AS "digestVersion"
   FROM deletion_audit`;

@@ -203,11 +203,12 @@ async function closeFailed(session: SqlSession, runId: string, atMs: number): Pr
 }
 
 /** What all entries of one transaction have. */
-type Noting = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy' | 'runId' | 'atMs'>;
+type Noting = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy' | 'retriedBy' | 'runId' | 'atMs'>;
 type Result = Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
 
-function notingOf({ planId, serviceUrl, requestedBy }: PlanOfAudit, runId: string, atMs: number): Noting {
-  return { planId, serviceUrl, requestedBy, runId, atMs };
+function notingOf(plan: PlanOfAudit, runId: string, atMs: number): Noting {
+  const { planId, serviceUrl, requestedBy, retriedBy } = plan;
+  return { planId, serviceUrl, requestedBy, retriedBy, runId, atMs };
 }
 
 function entryOf(noting: Noting, event: AuditEvent, target: OpenTarget, result: Result = {}): AuditEntry {
@@ -220,7 +221,7 @@ const listedColumns: QueryResult['columns'] = [
   { name: 'noted_at', type: 'TIMESTAMP WITH TIME ZONE' },
   ...['outcome', 'kind', 'owner_id', 'source_id'].map((name) => ({ name, type: 'VARCHAR' })),
   { name: 'answer', type: 'INTEGER' },
-  ...['verification', 'words', 'requested_by', 'service_url', 'plan_id', 'run_id'].map((name) => ({
+  ...['verification', 'words', 'requested_by', 'retried_by', 'service_url', 'plan_id', 'run_id'].map((name) => ({
     name,
     type: 'VARCHAR',
   })),
@@ -233,7 +234,7 @@ const listedColumns: QueryResult['columns'] = [
  */
 const selectDeletions = `
   SELECT noted_at, coalesce(outcome, 'not known') AS outcome, kind, owner_id, source_id, answer, verification, words, requested_by,
-    service_url, plan_id, run_id, seq
+    retried_by, service_url, plan_id, run_id, seq
   FROM (SELECT *, row_number() OVER (PARTITION BY run_id, unit ORDER BY seq DESC) AS age FROM deletion_audit) aged
   WHERE age = 1 AND event <> 'withdrawn'
     AND ($1::TIMESTAMPTZ IS NULL OR noted_at >= $1::TIMESTAMPTZ)

@@ -55,6 +55,7 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
       database.transact((session) => savePlan(session, runId, units, startedAtMs)),
     resume: (runId) => database.transact((session) => resume(session, runId)),
     openUnits: (runId, chunk) => database.transact((session) => readOpenUnits(session, runId, chunk)),
+    unsettledUnits: (runId) => database.transact((session) => countUnsettled(session, runId)),
     openChunks: (runId) => database.transact((session) => readOpenChunks(session, runId)),
     settle: async (runId, outcomes) =>
       outcomes.length === 0 ? [] : database.transact((session) => settleOpen(session, runId, outcomes)),
@@ -130,6 +131,14 @@ async function readOpenUnits(session: SqlSession, runId: string, chunk: number):
     [runId, chunk],
   );
   return rows.map((row) => ({ ...row, spec: JSON.parse(row.spec) as unknown }));
+}
+
+async function countUnsettled(session: SqlSession, runId: string): Promise<number> {
+  const [row] = await session.rows<{ units: number }>(
+    `SELECT count(*) AS units FROM run_unit WHERE run_id = $1 AND state NOT IN ('done', 'held')`,
+    [runId],
+  );
+  return row?.units ?? 0;
 }
 
 async function readOpenChunks(session: SqlSession, runId: string): ReturnType<RunLedger['openChunks']> {

@@ -3,10 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../../src/core/base/errors.ts';
 import { copyTables } from '../../../../src/warehouse/copy/copy-tables.ts';
 import { shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
+import { createDuckdbWarehouse } from '../../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { databaseOf } from '../../../../src/warehouse/duckdb/file/sql-database.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema/migrations.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
+import { unpackOldWarehouse } from '../../../support/old-warehouse.ts';
 import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
 import { handleOf } from '../../../support/postgres/warehouse.ts';
 import { ask, at, dailyRows, dayOf, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';
@@ -82,6 +84,39 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
     } finally {
       await Promise.all([file.release(), target.close(), moved.close()]);
       await duckdb.dispose();
+    }
+  });
+
+  it('G6: verifies an audit from before retries were named, and goes on with it', async () => {
+    await using old = await unpackOldWarehouse();
+    const before = createDuckdbWarehouse({ ...settings, path: old.warehouseFile });
+    const { head } = await before.ledger.deletions.verify();
+    await before.close();
+    const file = shareDatabaseFile({ ...settings, path: old.warehouseFile });
+    const { url } = await databaseOfTest();
+    const address = parsePostgresAddress(url);
+    const target = new PostgresDatabase({
+      address,
+      password: () => Promise.resolve(undefined),
+      retryMs: 20_000,
+      prepare: (session) => migrate(session, address.location),
+    });
+    const moved = handleOf(url);
+    try {
+      await copyTables(databaseOf(file), target, { onStep: () => undefined });
+      const { deletions } = moved.ledger;
+      expect(head.rows).toBeGreaterThan(0);
+      expect(await deletions.verify(head.hash)).toEqual({ head, broken: undefined, retries: new Map() });
+      const [[runId, unit, serviceUrl] = []] = await ask(
+        moved,
+        `SELECT run_id, u.unit, service_url FROM run_unit u JOIN cleanup_plan p USING (run_id)
+         WHERE u.state = 'open' ORDER BY u.unit LIMIT 1`,
+      );
+      const atMs = at('2026-01-01');
+      await deletions.begin({ runId: String(runId), units: [Number(unit)], serviceUrl: String(serviceUrl), atMs });
+      expect(await deletions.verify(head.hash)).toMatchObject({ head: { rows: head.rows + 1 }, broken: undefined });
+    } finally {
+      await Promise.all([file.release(), target.close(), moved.close()]);
     }
   });
 

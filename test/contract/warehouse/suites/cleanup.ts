@@ -6,7 +6,16 @@ import { targetText } from '../../../../src/core/cleanup/target.ts';
 import { AccessError, UsageError } from '../../../../src/core/base/errors.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
-import { ask, committedAtMs, dailyRows, guard, loadOne, reading, xidOf } from '../../../support/warehouse-batches.ts';
+import {
+  allOf,
+  ask,
+  committedAtMs,
+  dailyRows,
+  guard,
+  loadOne,
+  reading,
+  xidOf,
+} from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const serviceUrl = 'https://pds.example.com';
@@ -377,6 +386,68 @@ export function describeCleanup(open: OpenWarehouse): void {
       ]);
     });
 
+    it('G6: each audit row of a retry names who retried, the last one who did, beside who applied the plan', async () => {
+      const { deletions, runs } = (await begunRun('r', 3)).ledger;
+      const named = () =>
+        ask(test().warehouse, 'SELECT event, unit, requested_by, retried_by FROM deletion_audit ORDER BY seq');
+      const end = async (failed: readonly number[]): Promise<void> => {
+        const fault = { code: 'x', message: 'down' };
+        await runs.settle(
+          'r',
+          failed.map((unit) => ({ unit, state: 'failed', counts: {}, fault, notices: [] })),
+        );
+        await deletions.closeFailed('r', atMs);
+        await runs.finish({
+          runId: 'r',
+          job: 'cleanup',
+          state: 'failed',
+          counts: {},
+          failures: [],
+          notices: [],
+          units: { total: 3, done: 3 - failed.length, held: 0, failed: failed.length, cancelled: 0 },
+          balance: { balanced: true, statement: '' },
+          startedAtMs: atMs,
+          finishedAtMs: atMs,
+        });
+      };
+      const batch = { runId: 'r', serviceUrl, atMs };
+      await deletions.begin({ ...batch, units: [0, 1, 2] });
+      await deletions.conclude({ ...batch, conclusions: [{ unit: 0, conclusion: deleted }], withdrawn: [2] });
+      await end([1, 2]);
+      expect(await runs.unsettledUnits('r')).toBe(2);
+      expect(new Set((await named()).map(([, , , retriedBy]) => retriedBy))).toEqual(new Set([null]));
+      const before = (await named()).length;
+
+      await runs.reopen('r', 'anna (token)');
+      await deletions.begin({ ...batch, units: [1, 2] });
+      await deletions.conclude({ ...batch, conclusions: [{ unit: 1, conclusion: deleted }], withdrawn: [2] });
+      await end([2]);
+      expect(await runs.unsettledUnits('r')).toBe(1);
+      await runs.reopen('r', 'per@host');
+      await deletions.begin({ ...batch, units: [2] });
+      await deletions.conclude({ ...batch, conclusions: [{ unit: 2, conclusion: refused }], withdrawn: [] });
+      const by = 'somebody@here';
+      expect((await named()).slice(before)).toEqual([
+        ['intent', 1, by, 'anna (token)'],
+        ['intent', 2, by, 'anna (token)'],
+        ['outcome', 1, by, 'anna (token)'],
+        ['withdrawn', 2, by, 'anna (token)'],
+        ['outcome', 2, by, 'anna (token)'],
+        ['intent', 2, by, 'per@host'],
+        ['outcome', 2, by, 'per@host'],
+      ]);
+      const retries = new Map([
+        ['anna (token)', 5],
+        ['per@host', 2],
+      ]);
+      expect(await deletions.verify()).toMatchObject({ broken: undefined, retries });
+      const listed = await deletions.list({}, async ({ columns, rows }) => {
+        const place = columns.findIndex(({ name }) => name === 'retried_by');
+        return (await allOf(rows)).map((cells) => cells[place]);
+      });
+      expect(listed).toEqual(['per@host', 'anna (token)', null]);
+    });
+
     it('keeps one chain of the audit, whoever writes to it at the same time', async () => {
       const { deletions } = (await begunRun('r1', 30)).ledger;
       await begunRun('r2', 30);
@@ -391,6 +462,7 @@ export function describeCleanup(open: OpenWarehouse): void {
       expect(await deletions.verify()).toEqual({
         head: { rows: 60, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
         broken: undefined,
+        retries: new Map(),
       });
     });
 

@@ -89,6 +89,7 @@ const entry: fc.Arbitrary<AuditEntry> = fc.record({
   planId: fc.string(),
   unit: fc.nat(),
   requestedBy: fc.string(),
+  retriedBy: fc.option(fc.string()),
   serviceUrl: fc.string(),
   kind: fc.constantFrom(...targetKinds),
   ownerId: fc.string(),
@@ -138,6 +139,51 @@ describe('the chain of the audit', () => {
     );
   });
 
+  /** As they were written before a retry was named: the text of the first digest version. */
+  function olderChain(entries: readonly AuditEntry[]): readonly ChainedEntry[] {
+    let previousHash = emptyHead.hash;
+    return entries.map((each, index) => {
+      const words = each.words?.toWellFormed() ?? null;
+      const row = { ...each, words, retriedBy: null, seq: index + 1, digestVersion: null, previousHash };
+      const { atMs, event, runId, planId, unit, requestedBy, serviceUrl } = row;
+      const { kind, ownerId, sourceId, outcome, answer, verification } = row;
+      const place = [previousHash, row.seq, atMs, event, runId, planId, unit, requestedBy, serviceUrl];
+      previousHash = hashOf(JSON.stringify([...place, kind, ownerId, sourceId, outcome, answer, words, verification]));
+      return { ...row, hash: previousHash };
+    });
+  }
+
+  test('G6: goes on from rows of the first digest version, to which nobody adds who retried', () => {
+    fc.assert(
+      fc.property(fc.array(entry, { minLength: 1, maxLength: 5 }), fc.array(entry), fc.nat(), (old, added, at) => {
+        const before = olderChain(old);
+        const rows = [...before, ...chain(headOf(before), added, hashOf)];
+        expect(brokenRow(rows, headOf(rows))).toBeUndefined();
+        const index = at % before.length;
+        expect(brokenRow(changed(rows, index, { retriedBy: 'anna' }), headOf(rows))).toBe(index + 1);
+        expect(brokenRow(changed(rows, index, { digestVersion: 2 }), headOf(rows))).toBe(index + 1);
+      }),
+    );
+  });
+
+  test('counts the rows of retries by who retried', () => {
+    const names = fc.constantFrom(null, 'anna', 'per');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(entry, names)), (given) => {
+        const rows = chain(
+          emptyHead,
+          given.map(([each, retriedBy]) => ({ ...each, retriedBy })),
+          hashOf,
+        );
+        const check = new ChainCheck(hashOf);
+        for (const row of rows) expect(check.take(row)).toBeUndefined();
+        for (const by of ['anna', 'per']) {
+          expect(check.retries.get(by) ?? 0).toBe(given.filter(([, retriedBy]) => retriedBy === by).length);
+        }
+      }),
+    );
+  });
+
   const changed = (
     rows: readonly ChainedEntry[],
     index: number,
@@ -153,6 +199,12 @@ describe('the chain of the audit', () => {
       changed(rows, index, { requestedBy: `${rows[index]?.requestedBy}x` }),
     answer: (rows: readonly ChainedEntry[], index: number) =>
       changed(rows, index, { answer: (rows[index]?.answer ?? 0) + 1 }),
+    retrier: (rows: readonly ChainedEntry[], index: number) =>
+      changed(rows, index, { retriedBy: `${rows[index]?.retriedBy ?? ''}x` }),
+    noRetrier: (rows: readonly ChainedEntry[], index: number) =>
+      changed(rows, index, rows[index]?.retriedBy === null ? { answer: -7.5 } : { retriedBy: null }),
+    olderDigest: (rows: readonly ChainedEntry[], index: number) => changed(rows, index, { digestVersion: null }),
+    laterDigest: (rows: readonly ChainedEntry[], index: number) => changed(rows, index, { digestVersion: 3 }),
     leftOut: (rows: readonly ChainedEntry[], index: number) => rows.toSpliced(index, 1),
   };
 });

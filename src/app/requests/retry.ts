@@ -1,0 +1,53 @@
+/** What a retry needs of whoever asks for it: a role and, where it deletes, the number of targets (G6). */
+import { roleToRun } from '../../core/access/needed-role.ts';
+import type { Role } from '../../core/access/role.ts';
+import { WellsyncError } from '../../core/base/errors.ts';
+import { counted } from '../../core/base/text.ts';
+import { isFinished, type RunRecord } from '../../core/run/run.ts';
+import type { App } from '../app.ts';
+import { jobDescriptionOf } from '../views/run-outcome.ts';
+
+export interface RetryNeeds {
+  readonly role: Role;
+  /**
+   * Number of targets that a retry deletes, which whoever asks confirms. Undefined where nothing is confirmed: the run
+   * deletes nothing, has not ended, or has no plan, as one of a saved selection, whose caps stand in for a confirmation.
+   */
+  readonly openTargets: number | undefined;
+}
+
+/** The number that was confirmed is another one. */
+class NotConfirmedError extends WellsyncError {
+  override readonly name = 'NotConfirmedError';
+}
+
+export async function needsOfRetry(
+  { jobs, ledger }: Pick<App, 'jobs' | 'ledger'>,
+  run: Pick<RunRecord, 'runId' | 'job' | 'params' | 'state' | 'unitCount'>,
+): Promise<RetryNeeds> {
+  const job = jobDescriptionOf(run.job, jobs);
+  const role = roleToRun(job, run.params);
+  if (job.deletes !== true || !isFinished(run.state)) return { role, openTargets: undefined };
+  if (run.unitCount !== undefined) return { role, openTargets: await ledger.runs.unsettledUnits(run.runId) };
+  const plan = await planOf(run, ledger);
+  return { role, openTargets: plan?.counts.targets };
+}
+
+/** The plan of a run that ended before it had units. */
+async function planOf({ runId, params }: Pick<RunRecord, 'runId' | 'params'>, { cleanupPlans }: App['ledger']) {
+  const claimed = await cleanupPlans.ofRun(runId);
+  if (claimed !== undefined) return claimed;
+  const { planId } = (params ?? {}) as { readonly planId?: unknown };
+  return typeof planId === 'string' ? cleanupPlans.read(planId) : undefined;
+}
+
+/** Throws NotConfirmedError unless `typed` is the number of open targets, where there is any. */
+export function requireConfirmed({ openTargets }: RetryNeeds, runId: string, typed: number | undefined): void {
+  if (openTargets === undefined || openTargets === 0 || typed === openTargets) return;
+  const given = typed === undefined ? 'no number was confirmed' : `not ${typed}`;
+  throw new NotConfirmedError(
+    'not-confirmed',
+    `a retry of run ${runId} deletes ${counted(openTargets, 'target')}, and ${given}`,
+    { hint: 'Nothing was deleted. Look at the run and its plan, and confirm the number of targets that are left.' },
+  );
+}

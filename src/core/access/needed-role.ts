@@ -1,0 +1,18 @@
+/**
+ * The role that a run needs of whoever lets it begin: by a start, a retry, a release or a schedule (docs/design.md
+ * section 11, G6). Every face asks here.
+ */
+import type { JobDescription } from '../run/job-description.ts';
+import type { Role } from './role.ts';
+
+/**
+ * `delete` for a job that deletes at the service, and for parameters that let rows leave the warehouse; else `operate`.
+ * `params`: of a run, of a schedule or of a request, checked or not.
+ */
+export function roleToRun({ deletes }: Pick<JobDescription, 'deletes'>, params: unknown): Role {
+  return deletes === true || allowsShrink(params) ? 'delete' : 'operate';
+}
+
+function allowsShrink(params: unknown): boolean {
+  return typeof params === 'object' && params !== null && 'allowShrink' in params && params.allowShrink === true;
+}
