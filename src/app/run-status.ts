@@ -1,4 +1,5 @@
 /** Runs with their live figures: the state is from the ledger, the progress from Redis. */
+import { networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import { type ExitCode, exitCodeOfReport } from '../core/run/exit-code.ts';
 import { exceptionsOf, type JobDescription } from '../core/run/job-description.ts';
 import { isFinished, type RunReport, type RunSummary } from '../core/run/run.ts';
@@ -65,6 +66,11 @@ export async function readKeptRuns(app: App, filter: RunFilter): Promise<KeptRun
   const figures = new Map<string, RunFigures | undefined>();
   for (const run of unfinishedOf(runs)) figures.set(run.runId, await readKeptFigures(app, run));
   return { runs, figures, service, cursor };
+}
+
+/** The newest pushes of network pipes. */
+export function readKeptPushes(app: App, limit: number): Promise<KeptRuns> {
+  return readKeptRuns(app, { limit, job: networkPipesJobName });
 }
 
 /** Reads Redis alone. */

@@ -29,6 +29,8 @@ POST /api/v1/runs/:runId/retry ?rows may leave                       | 401 401 4
 POST /api/v1/runs/:runId/retry ?a cleanup                            | 401 401 403 403 403 202
 POST /api/v1/runs/:runId/retry ?a cleanup, another number            | 401 401 403 403 403 409
 POST /api/v1/runs/:runId/retry ?a cleanup, no number                 | 401 401 403 403 403 409
+GET /api/v1/runs/:runId/release                                      | 401 401 404 404 404 404
+POST /api/v1/runs/:runId/release                                     | 401 401 403 403 403 404
 POST /api/v1/runs ?an export                                         | 401 401 403 202 403 202
 POST /api/v1/runs ?rows may leave                                    | 401 401 403 403 403 202
 POST /api/v1/runs ?gaps, rows may leave                              | 401 401 403 403 403 202
@@ -188,6 +190,7 @@ beforeAll(async () => {
       path: await retryOf(await appliedPlan()),
       method: 'POST',
     }),
+    'POST /api/v1/runs/:runId/release': async () => ({ json: { rows: 1 } }),
     'POST /api/v1/runs ?an export': async () => ({ json: daily }),
     'POST /api/v1/runs ?rows may leave': async () => ({ json: { ...wells, allowShrink: true } }),
     'POST /api/v1/runs ?gaps, rows may leave': async () => ({ json: { ...daily, gaps: true, allowShrink: true } }),

@@ -14,7 +14,7 @@ import { refusalOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
 import { planMaxAgeMs, withWarnings } from '../../app/requests/cleanup-plan.ts';
 import { staleWells, unknownWells } from '../../app/requests/well-states.ts';
 import { readRunLog } from '../../app/run-log.ts';
-import { readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
+import { readKeptPushes, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { listSchedules } from '../../app/schedules/schedule-views.ts';
 import { serviceViewOf } from '../../app/service-view.ts';
 import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
@@ -284,9 +284,7 @@ export class Pages {
     this.#add({
       url: '/push',
       page: async ({ frame, caller }) => {
-        const { value } = await reader.read('pushes', () =>
-          readKeptRuns(app, { limit: 10, job: 'push network-pipes' }),
-        );
+        const { value } = await reader.read('pushes', () => readKeptPushes(app, 10));
         const pushes = await withLiveFigures(app, value);
         const maxBytes = app.config.http.maxUploadMb * 1_000_000;
         return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} reader={caller} />;

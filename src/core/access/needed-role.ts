@@ -10,9 +10,11 @@ import type { Role } from './role.ts';
  * `params`: of a run, of a schedule or of a request, checked or not.
  */
 export function roleToRun({ deletes }: Pick<JobDescription, 'deletes'>, params: unknown): Role {
-  return deletes === true || allowsShrink(params) ? 'delete' : 'operate';
+  return deletes === true || letsRowsGo(params) ? 'delete' : 'operate';
 }
 
-function allowsShrink(params: unknown): boolean {
-  return typeof params === 'object' && params !== null && 'allowShrink' in params && params.allowShrink === true;
+/** An export with `allowShrink`, and a release of held rows. */
+function letsRowsGo(params: unknown): boolean {
+  if (typeof params !== 'object' || params === null) return false;
+  return ('allowShrink' in params && params.allowShrink === true) || 'releaseOf' in params;
 }

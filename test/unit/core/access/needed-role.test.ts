@@ -17,6 +17,8 @@ test('G6: is delete where rows may leave the warehouse, and else operate', () =>
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.anything()), (others) => {
       expect(roleToRun({}, { ...others, allowShrink: true })).toBe('delete');
+      expect(roleToRun({}, { ...others, allowShrink: false, releaseOf: 'a run' })).toBe('delete');
+      delete others['releaseOf'];
       expect(roleToRun({}, { ...others, allowShrink: false })).toBe('operate');
     }),
   );
