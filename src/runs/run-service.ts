@@ -148,9 +148,9 @@ export class RunService {
       case 'changed':
         throw new UsageError(
           released.rows === 0
-            ? `run ${of} holds no rows any more: they were released, or are back`
+            ? `run ${of} holds no rows: they were released, are back, or another run holds them`
             : `run ${of} holds ${released.rows} rows now, and not ${rows}: nothing was released`,
-          released.rows === 0 ? {} : { action: { kind: 'release-rows', runId: of } },
+          { action: released.rows === 0 ? { kind: 'list-held' } : { kind: 'release-rows', runId: of } },
         );
     }
   }

@@ -34,6 +34,7 @@ const sentences: Wording<Action, string> = {
   'show-run': ({ runId }) => `See what it did: wellsync runs show ${runId}`,
   'look-at-run': ({ runId }) => `See why: wellsync runs show ${runId}. End it: wellsync runs cancel ${runId}`,
   'list-runs': () => 'wellsync runs list shows the runs that there are.',
+  'list-held': () => 'wellsync runs held lists what is held, and by which run.',
   'retry-run': ({ runId }) => `Retry what is not done: wellsync runs retry ${runId}`,
   'start-worker': () => 'Start one with: wellsync worker. Without one, runs need --inline.',
   'first-export': () => 'Run an export first if there is none: wellsync export daily-production',

@@ -6,6 +6,8 @@ export type Action =
   /** See why a run does not move, and end it if it never will. */
   | { readonly kind: 'look-at-run'; readonly runId: string }
   | { readonly kind: 'list-runs' }
+  /** List the rows that runs hold. */
+  | { readonly kind: 'list-held' }
   | { readonly kind: 'start-worker' }
   /** Fill a warehouse that does not exist yet. */
   | { readonly kind: 'first-export' }

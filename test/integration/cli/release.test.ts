@@ -97,7 +97,7 @@ describe('the release of held rows', () => {
     expect((await home.here(['runs', 'held'])).stdout).toContain('No rows are held.');
     const again = await home.here(['runs', 'release', first.runId, '--yes']);
     expect(again).toMatchObject({ code: 2 });
-    expect(again.stderr).toContain('holds no rows any more');
+    expect(again.stderr).toContain('holds no rows: they were released, are back, or another run holds them');
   });
 
   test('G4: asks the service for the wells with held rows alone, behind any number of failures', async () => {

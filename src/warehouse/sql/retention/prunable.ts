@@ -26,9 +26,13 @@ const auditedPlans = 'SELECT plan_id FROM deletion_audit';
 const auditedRuns = `SELECT run_id FROM deletion_audit
   UNION SELECT run_id FROM cleanup_plan WHERE run_id IS NOT NULL AND plan_id IN (${auditedPlans})`;
 
+/** A hold is released by its run. */
+const holdingRuns = 'SELECT run_id FROM held_month UNION SELECT run_id FROM held_definition';
+
 /** A run goes after its units. */
 function oldRuns({ runsMs, unitsMs }: RetentionBounds): string {
-  return `SELECT run_id FROM run WHERE ${ended(Math.min(runsMs, unitsMs))} AND run_id NOT IN (${auditedRuns})`;
+  return `SELECT run_id FROM run WHERE ${ended(Math.min(runsMs, unitsMs))}
+    AND run_id NOT IN (${auditedRuns}) AND run_id NOT IN (${holdingRuns})`;
 }
 
 /** Made long ago, and of no run that stays: such a plan can no longer be applied. */
