@@ -13,6 +13,7 @@ export function createTimeSeriesJob(settings: DefinitionSettings): Job<Definitio
   return createDefinitionJob<TimeSeriesReading>(
     {
       description: timeSeries,
+      reads: 'equipment',
       read: async ({ unit, target }, { service }, signal) => {
         return { unit, target, records: await service.fetchTimeSeries(target, { signal }) };
       },

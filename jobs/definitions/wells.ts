@@ -13,6 +13,7 @@ export function createWellsJob(settings: DefinitionSettings): Job<DefinitionPara
   return createDefinitionJob<WellReading>(
     {
       description: wells,
+      reads: 'well',
       read: async ({ unit, target }, { service }, signal) => {
         return { unit, target, well: await service.fetchWell(target, { signal }) };
       },

@@ -4,6 +4,7 @@
  */
 import type { Fault } from '../base/errors.ts';
 import { isHeld, type ShrinkGuard } from '../daily/merge.ts';
+import { laterStands } from '../daily/read-order.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 
@@ -92,6 +93,21 @@ export function settleDefinitions<T extends Definition>(
     ...(held ? { fault: heldFault(answer.target, leaving, stored) } : {}),
   };
   return { outcome, changes: held ? changes.filter(({ kind }) => kind !== 'removed') : changes };
+}
+
+/** The outcome of an answer that a later read stands before: what it has otherwise counts as repeated (G2). */
+export function outcomeOfOlder(
+  { unit, read }: { readonly unit: number; readonly read: number },
+  stored: number,
+  { unchanged }: Pick<DefinitionComparison<Definition>, 'unchanged'>,
+): UnitOutcome {
+  const changed = { inserted: 0, updated: 0, removed: 0, heldRows: 0 };
+  return {
+    unit,
+    state: 'done',
+    counts: { read, ...changed, unchanged, repeated: read - unchanged, ...rowsOfTarget(stored > 0) },
+    notices: [laterStands],
+  };
 }
 
 function heldFault(target: string, leaving: number, stored: number): Fault {

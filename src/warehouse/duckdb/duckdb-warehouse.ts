@@ -20,6 +20,7 @@ import { createPushStore } from '../sql/pushes/push-store.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
 import { createRetention } from '../sql/retention/retention-store.ts';
+import { createReadOrder } from '../sql/reads/read-order.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
@@ -43,6 +44,7 @@ function warehouseOf(file: DatabaseFile): Warehouse {
   const database = databaseOf(file);
   return {
     location: file.location,
+    readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(file),
     coverage: createCoverageStore(database),
     timeSeries: createTimeSeriesStore(database),

@@ -10,6 +10,7 @@ import { feedSchema } from './feed-schema.ts';
 import { identitySchema } from './identity-schema.ts';
 import { probeSchema } from './probe-schema.ts';
 import { pushSchema, pushServiceSchema } from './push-schema.ts';
+import { readOrderSchema } from './read-order-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 import { inTransaction, instant, readRows } from '../file/sql.ts';
 
@@ -41,6 +42,7 @@ export const schemaSteps: ReadonlyArray<readonly string[]> = [
   [...identitySchema, ...probeSchema],
   feedSchema,
   scheduleSchema,
+  readOrderSchema,
 ];
 
 export const schemaVersion = schemaSteps.length;

@@ -5,6 +5,7 @@ import { dailySchema } from './daily-schema.ts';
 import { feedSchema } from './feed-schema.ts';
 import { knownTimesSchema } from './known-times-schema.ts';
 import { ledgerSchema } from './ledger-schema.ts';
+import { readOrderSchema } from './read-order-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 /**
@@ -17,6 +18,7 @@ const schemaSteps: ReadonlyArray<readonly string[]> = [
   [...ledgerSchema, ...dailySchema, ...knownTimesSchema],
   feedSchema,
   scheduleSchema,
+  readOrderSchema,
 ];
 
 export const schemaVersion = firstVersion + schemaSteps.length - 1;

@@ -3,6 +3,7 @@
  * rules are here; how an engine finds and writes rows is its own (daily-tables.ts). What a batch does not have costs no
  * statement (docs/design.md section 7).
  */
+import { orderedParts, type OrderedWindow } from '../../../core/daily/read-order.ts';
 import {
   needsVerifiedRead,
   outcomeOfWindow,
@@ -11,56 +12,80 @@ import {
   withStock,
 } from '../../../core/daily/merge.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
-import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { noteRead } from '../coverage/coverage-ledger.ts';
+import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
+import { noteRead, type ReadDays } from '../coverage/coverage-ledger.ts';
+import { keepReads, placeInOrder } from '../reads/read-order.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown } from '../runs/unknown-targets.ts';
 import type { SqlSession } from '../session.ts';
 import { type BatchWell, readBatchWells } from './batch-wells.ts';
-import type { ComparedCounts, CountedWindow, DailyTables, WellWindow } from './daily-tables.ts';
+import type { ComparedCounts, CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
+import { committedUnits, keptPart, type MergedUnit, placeOf, unitsOf } from './ordered-units.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
-type Commit = Parameters<DailyProductionStore['commit']>[0];
-
-/** A window with what its merge does. */
+/** A part of a window with what its merge does. */
 interface MergedWindow extends CountedWindow, ComparedCounts {
   readonly outcome: UnitOutcome;
 }
 
+/** What a commit did, with the rows that it inserted. */
+export interface DailyCommit extends CommittedBatch {
+  readonly rowsInserted: number;
+}
+
+export const nothingCommitted: DailyCommit = { outcomes: [], unfinished: [], rowsInserted: 0 };
+
 /** Commits a batch as DailyProductionStore.commit describes it. */
-export async function commitBatch(tables: DailyTables, batch: Commit): Promise<readonly UnitOutcome[]> {
-  const open = await openWindows(tables.session, batch);
-  if (open.length === 0) return [];
-  const keys = await tables.takeKeys([...new Set(open.map(({ uwi }) => uwi))]);
-  const wells = await readBatchWells(tables.session, keys);
-  const compared = await compare(tables, open, wells);
-  if (compared.length === 0) return [];
-  const merged = compared.map(({ window, counts }): MergedWindow => {
+export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promise<DailyCommit> {
+  const { session, lastChange } = tables;
+  const open = await openWindows(session, batch);
+  if (open.length === 0) return nothingCommitted;
+  const uwis = [...new Set(open.map(({ uwi }) => uwi))];
+  const keys = await tables.takeKeys(uwis);
+  const { runId, readNo, committedAtMs } = batch;
+  const place = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
+  const wells = await readBatchWells(session, keys);
+  const parts = open.flatMap((window) => orderedParts(window, place.later.get(window.uwi) ?? []));
+  const compared = await compare(tables, parts, wells);
+  const merged = compared.parts.map(({ window, counts }): MergedWindow => {
     const hadRows = window.watermark?.lastDay !== undefined;
     const outcome = outcomeOfWindow(window, { ...counts, hadRows }, batch.shrink);
     const held = outcome.state === 'held';
     return { ...window, ...counts, outcome, held, removed: held ? 0 : counts.leaving };
   });
-  return store(tables, batch, merged);
+  const units = unitsOf(open, parts, merged, compared.unread);
+  if (units.length === 0) return nothingCommitted;
+  const committed = await store(tables, { runId, atMs: place.atMs }, units);
+  await keepReads(session, 'uwi', place, merged.flatMap(keptPart));
+  return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
 }
 
-interface ComparedWindow {
-  readonly window: WellWindow;
+interface ComparedPart {
+  readonly window: WellWindow & OrderedWindow;
   readonly counts: ComparedCounts;
 }
 
+interface ComparedParts {
+  readonly parts: readonly ComparedPart[];
+  /** Units that have to be read again, verified, before anything of them is written. */
+  readonly unread: ReadonlySet<number>;
+}
+
 /**
- * What the merge of each window would do, without the windows that have to be read again. Those may hold a row of
- * another window of their well, so the others are settled and compared without them.
+ * What the merge of each part of a window would do, without the windows that have to be read again, and the parts in which
+ * a later read stands. Those may hold a row of another window of their well, so the others are settled and compared without
+ * them.
  */
 async function compare(
   tables: DailyTables,
-  open: readonly WindowBatch[],
+  open: readonly OrderedWindow[],
   wells: ReadonlyMap<string, BatchWell>,
-): Promise<readonly ComparedWindow[]> {
+  before: ReadonlySet<number> = new Set(),
+): Promise<ComparedParts> {
+  if (open.length === 0) return { parts: [], unread: before };
   const windows = settleBatch(open)
-    .map((window): WellWindow => {
+    .map((window): WellWindow & OrderedWindow => {
       const well = wells.get(window.uwi);
       if (well === undefined) throw new Error(`well ${window.uwi} of the batch was not looked up`);
       return { ...window, ...well };
@@ -72,44 +97,71 @@ async function compare(
     if (counts === undefined) throw new Error(`the merge did not count window ${index} of ${windows.length}`);
     return { window, counts };
   });
-  const sound = compared.filter(({ window, counts }) => !needsVerifiedRead(window, counts));
-  if (sound.length === 0 || sound.length === compared.length) return sound;
-  const units = new Set(sound.map(({ window }) => window.unit));
+  const isUnread = compared.filter(({ window, counts }) => needsVerifiedRead(window, counts));
+  const unread = new Set([...before, ...isUnread.map(({ window }) => window.unit)]);
+  const sound = compared.filter(
+    ({ window, counts }) => !unread.has(window.unit) && !(window.isInLater && isChange(counts)),
+  );
+  if (sound.length === 0 || sound.length === compared.length) return { parts: sound, unread };
+  const left = new Set(sound.map(({ window }) => placeOf(window)));
   return compare(
     tables,
-    open.filter(({ unit }) => units.has(unit)),
+    open.filter((window) => left.has(placeOf(window))),
     wells,
+    unread,
   );
+}
+
+function isChange({ inserted, updated, leaving }: ComparedCounts): boolean {
+  return inserted + updated + leaving > 0;
 }
 
 /** Writes what {@link compare} found, in the same transaction. */
 async function store(
   tables: DailyTables,
-  { runId, committedAtMs: atMs }: Commit,
-  merged: readonly MergedWindow[],
-): Promise<readonly UnitOutcome[]> {
+  noticed: Noticed,
+  units: readonly MergedUnit<MergedWindow>[],
+): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
-  await tables.replace(merged, { runId, atMs });
-  await replaceQuarantine(tables, merged, { runId, atMs });
-  await noteRead(
-    session,
-    merged.flatMap(({ uwi, readDays: days, isNew, isVerified, held }) =>
-      days !== undefined && isVerified && !held ? [{ uwi, days, isKnown: !isNew }] : [],
-    ),
-  );
+  const merged = units.flatMap(({ parts }) => parts);
+  if (merged.length > 0) await storeRows(tables, noticed, merged);
+  await noteRead(session, units.flatMap(readDaysOf));
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
   if (unknown.length > 0) await forgetUnknown(session, 'uwi', unknown);
-  await keepWatermarks(tables, merged, atMs);
-  const rowsNow = await tables.countRows(merged);
-  const outcomes = merged.map(({ outcome, rowsBefore }, index) =>
-    withStock(outcome, { rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
+  if (merged.length > 0) await keepWatermarks(tables, units.flatMap(verifiedParts), noticed.atMs);
+  const rowsNow = merged.length === 0 ? [] : await tables.countRows(merged);
+  const outcomes = new Map(
+    merged.map((part, index) => [
+      part,
+      withStock(part.outcome, { rowsBefore: part.rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
+    ]),
   );
-  await settleOpen(session, runId, outcomes);
-  return outcomes;
+  const committed = committedUnits(units, outcomes);
+  if (committed.outcomes.length > 0) await settleOpen(session, noticed.runId, committed.outcomes);
+  return committed;
+}
+
+async function storeRows(tables: DailyTables, noticed: Noticed, merged: readonly MergedWindow[]): Promise<void> {
+  await tables.replace(merged, noticed);
+  await replaceQuarantine(tables, merged, noticed);
+  const isChanged = merged.some(({ inserted, updated, removed }) => inserted + updated + removed > 0);
+  if (isChanged) await tables.noteChange(noticed.atMs);
+}
+
+/** A part of a unit of which another part has to be read again says nothing of how far the well is verified. */
+function verifiedParts({ batch, parts, left }: MergedUnit<MergedWindow>): readonly MergedWindow[] {
+  const isWhole = left.length === 0 && batch.before?.isVerified !== false;
+  return isWhole ? parts : parts.map((part) => ({ ...part, isVerified: false }));
+}
+
+function readDaysOf({ batch, parts, left }: MergedUnit<MergedWindow>): readonly ReadDays[] {
+  const { uwi, readDays: days, isVerified } = batch;
+  if (days === undefined || !isVerified || left.length > 0 || parts.some(({ held }) => held)) return [];
+  return [{ uwi, days, isKnown: parts.some(({ isNew }) => !isNew) }];
 }
 
 /** The windows whose units are still open. A settled unit was merged before, and a repeat must change nothing (G1). */
-async function openWindows(session: SqlSession, { runId, windows }: Commit): Promise<readonly WindowBatch[]> {
+async function openWindows(session: SqlSession, { runId, windows }: DailyBatch): Promise<readonly WindowBatch[]> {
   const open = await openAmong(
     session,
     runId,

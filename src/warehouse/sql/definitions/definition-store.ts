@@ -4,6 +4,7 @@
  */
 import {
   compareDefinitions,
+  outcomeOfOlder,
   settleDefinitions,
   type Definition,
   type DefinitionChange,
@@ -11,6 +12,8 @@ import {
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { CommitDefinitions } from '../../port/definitions.ts';
 import type { SettleUnknown } from '../../port/unknown-targets.ts';
+import { always } from '../../../core/daily/read-order.ts';
+import { keepReads, placeInOrder, targetsParameter } from '../reads/read-order.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown, settleUnknown, type TargetKind } from '../runs/unknown-targets.ts';
 import { jsonText } from '../json-text.ts';
@@ -33,6 +36,14 @@ export interface DefinitionTable<Reading, Row extends object> {
 
 type Kept<Row> = Definition & { readonly row: Row; readonly insertedRunId: string | null };
 
+interface SettledReading<Row> {
+  readonly target: string;
+  readonly outcome: UnitOutcome;
+  readonly changes: readonly DefinitionChange<Kept<Row>>[];
+  /** Whether a later read stands in its place. */
+  readonly isOlder: boolean;
+}
+
 /** Runs in the caller's transaction, that of the commit. */
 export async function commitDefinitions<
   Reading extends { readonly unit: number; readonly target: string },
@@ -40,7 +51,7 @@ export async function commitDefinitions<
 >(
   session: SqlSession,
   table: DefinitionTable<Reading, Row>,
-  { runId, readings, shrink, committedAtMs }: Parameters<CommitDefinitions<Reading>>[0],
+  { runId, readings, shrink, readNo, isLastRead = true, committedAtMs }: Parameters<CommitDefinitions<Reading>>[0],
 ): Promise<readonly UnitOutcome[]> {
   await takeTurn(session, 'definitions');
   const units = readings.map(({ unit }) => unit);
@@ -48,19 +59,43 @@ export async function commitDefinitions<
   const unsettled = readings.filter(({ unit }) => open.has(unit));
   if (unsettled.length === 0) return [];
   const targets = unsettled.map(({ target }) => target);
+  const place = await placeInOrder(
+    session,
+    { kind: table.kind, runId, readNo, targets, lastChange: lastChangeOf(session, table) },
+    committedAtMs,
+  );
   const stored = await readStored(session, table, targets);
-  const settled = unsettled.map((reading) => {
+  const settled = unsettled.flatMap((reading): readonly SettledReading<Row>[] => {
     const current = stored.get(reading.target) ?? [];
     const read = table.rowsOf(reading).map((row) => keptOf(table, storedRow(session, row), runId));
     const comparison = compareDefinitions(current, read);
-    return settleDefinitions({ ...reading, read: read.length }, current.length, comparison, shrink);
+    const answer = { ...reading, read: read.length };
+    const isOlder = place.later.has(reading.target) && comparison.changes.length > 0;
+    const { target } = reading;
+    if (!isOlder) return [{ ...settleDefinitions(answer, current.length, comparison, shrink), target, isOlder }];
+    return isLastRead ? [{ outcome: outcomeOfOlder(answer, current.length, comparison), changes: [], target, isOlder }] : [];
   });
+  if (settled.length === 0) return [];
   const changes = settled.flatMap((each) => each.changes);
-  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: committedAtMs });
-  await forgetUnknown(session, table.kind, targets);
+  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: place.atMs });
+  const kept = settled.flatMap(({ target, isOlder }) => (isOlder ? [] : [{ target, window: always }]));
+  await keepReads(session, table.kind, place, kept);
+  await forgetUnknown(
+    session,
+    table.kind,
+    settled.map(({ target }) => target),
+  );
   const outcomes = settled.map(({ outcome }) => outcome);
   await settleOpen(session, runId, outcomes);
   return outcomes;
+}
+
+function lastChangeOf<Row extends object>(
+  { dialect }: SqlSession,
+  { name, owner }: Pick<DefinitionTable<never, Row>, 'name' | 'owner'>,
+): string {
+  const isOfBatch = `${owner} IN (SELECT ${dialect.each(targetsParameter, 'VARCHAR')})`;
+  return `greatest((SELECT max(changed_at) FROM ${name} WHERE ${isOfBatch}), (SELECT max(noticed_at) FROM ${name}_history))`;
 }
 
 /** Runs in the caller's transaction. */
@@ -178,7 +213,7 @@ export async function endVersions<Row extends object>(
     `INSERT INTO ${name}_history (${namesOf(table).join(', ')}, change, run_id, noticed_at, known_from, known_run_id)
      SELECT ${namesOf(table)
        .map((each) => `t.${each}`)
-       .join(', ')}, e.change, CAST($2 AS VARCHAR), CAST($3 AS TIMESTAMPTZ), t.changed_at, t.changed_run_id
+       .join(', ')}, e.change, CAST($2 AS VARCHAR), greatest(CAST($3 AS TIMESTAMPTZ), t.changed_at), t.changed_at, t.changed_run_id
      FROM ${name} t JOIN ${relation} e ON ${isEnded}`,
     [versions, noticed.runId, new Date(noticed.atMs)],
   );
