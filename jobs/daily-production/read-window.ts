@@ -79,7 +79,8 @@ export async function readWindow(
   const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
   const { rows, quarantined, isWithoutContent } = reading;
   // The first read of the unit has told.
-  const freshness = before === undefined ? freshnessAfter(reading, spec, settings, dayAt(params.nowMs, timeZone)) : 'fresh';
+  const freshness =
+    before === undefined ? freshnessAfter(reading, spec, settings, dayAt(params.nowMs, timeZone)) : 'fresh';
   const covered = before?.isVerified === true ? whole : window;
   return {
     unit,

@@ -72,7 +72,9 @@ async function workTargets<Reading extends { readonly unit: number }>(
   for (let rereads = 0; units.length > 0; rereads += 1) {
     const work = { kind, settings, chunk, context, isLastRead: rereads === mostRereads };
     const read = { kind: kind.reads, runId: chunk.runId };
-    const pass = await numbers.during(read, context.warehouse.readOrder, (readNo) => readTargets(units, { ...work, readNo }));
+    const pass = await numbers.during(read, context.warehouse.readOrder, (readNo) =>
+      readTargets(units, { ...work, readNo }),
+    );
     left.push(...pass.left);
     units = pass.again;
     const forAll = left.find(({ error }) => isForAll(error));

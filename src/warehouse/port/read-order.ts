@@ -9,9 +9,5 @@ export interface ReadOrder {
    * read again. One transaction. `ended` are the numbers of reads that will not commit any more, in whatever run. A read
    * without a row in the warehouse, since its run or a day is over, may commit as long as it would change nothing.
    */
-  begin(read: {
-    readonly kind: ReadKind;
-    readonly runId: string;
-    readonly ended: readonly number[];
-  }): Promise<number>;
+  begin(read: { readonly kind: ReadKind; readonly runId: string; readonly ended: readonly number[] }): Promise<number>;
 }

@@ -73,7 +73,9 @@ export async function commitDefinitions<
     const isOlder = place.later.has(reading.target) && comparison.changes.length > 0;
     const { target } = reading;
     if (!isOlder) return [{ ...settleDefinitions(answer, current.length, comparison, shrink), target, isOlder }];
-    return isLastRead ? [{ outcome: outcomeOfOlder(answer, current.length, comparison), changes: [], target, isOlder }] : [];
+    return isLastRead
+      ? [{ outcome: outcomeOfOlder(answer, current.length, comparison), changes: [], target, isOlder }]
+      : [];
   });
   if (settled.length === 0) return [];
   const changes = settled.flatMap((each) => each.changes);
@@ -213,7 +215,9 @@ export async function endVersions<Row extends object>(
     `INSERT INTO ${name}_history (${namesOf(table).join(', ')}, change, run_id, noticed_at, known_from, known_run_id)
      SELECT ${namesOf(table)
        .map((each) => `t.${each}`)
-       .join(', ')}, e.change, CAST($2 AS VARCHAR), greatest(CAST($3 AS TIMESTAMPTZ), t.changed_at), t.changed_at, t.changed_run_id
+       .join(
+         ', ',
+       )}, e.change, CAST($2 AS VARCHAR), greatest(CAST($3 AS TIMESTAMPTZ), t.changed_at), t.changed_at, t.changed_run_id
      FROM ${name} t JOIN ${relation} e ON ${isEnded}`,
     [versions, noticed.runId, new Date(noticed.atMs)],
   );

@@ -22,9 +22,11 @@ async function beginRead(
   { kind, runId, ended }: Parameters<ReadOrder['begin']>[0],
 ): Promise<number> {
   const { clock } = session.dialect;
-  await forget(session, `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`, [
-    jsonText(ended),
-  ]);
+  await forget(
+    session,
+    `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`,
+    [jsonText(ended)],
+  );
   const [row] = await session.rows<{ number: number }>(
     `INSERT INTO internal.read_begun (number, kind, run_id, begun_at)
        VALUES (nextval('internal.read_number'), $1, $2, ${clock}) RETURNING number`,
@@ -84,7 +86,8 @@ interface PlaceRow {
 }
 
 /** Milliseconds since 1970, rounded up: two changes may lie within one. */
-const nextMs = (instant: string): string => epochMs(`date_trunc('milliseconds', ${instant} + INTERVAL '999 microseconds')`);
+const nextMs = (instant: string): string =>
+  epochMs(`date_trunc('milliseconds', ${instant} + INTERVAL '999 microseconds')`);
 
 /** To be called once the targets are locked: of two reads of one target the second one sees what the first has kept. */
 export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atMs?: number): Promise<PlaceInOrder> {

@@ -7,7 +7,17 @@ import { mostRereads, type UnfinishedUnit } from '../../../../src/core/daily/rea
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
-import { allOf, ask, at, committedAtMs, dayOf, guard, planned, reading, row } from '../../../support/warehouse-batches.ts';
+import {
+  allOf,
+  ask,
+  at,
+  committedAtMs,
+  dayOf,
+  guard,
+  planned,
+  reading,
+  row,
+} from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const uwi = 'NO 15/9-F-1 C';
@@ -60,7 +70,9 @@ class Run {
 
   /** Whether its unit is settled; otherwise it has to begin and read again. */
   async commit(): Promise<boolean> {
-    const { window } = this.#before ?? { window: { fromMs: at(dayOf(this.#span.from)), toMs: at(dayOf(this.#span.to)) } };
+    const { window } = this.#before ?? {
+      window: { fromMs: at(dayOf(this.#span.from)), toMs: at(dayOf(this.#span.to)) },
+    };
     const rows = (this.#answer ?? []).flatMap((record, index) => {
       const day = dayOf(index + 1);
       const isInside = at(day) >= window.fromMs && at(day) < window.toMs;
@@ -276,7 +288,10 @@ export function describeReadOrder(open: OpenWarehouse): void {
             expect(counts).toMatchObject({ rowsAdrift: 0, windows: 1 });
           }
           const stored = new Map(
-            (await ask(warehouse, 'SELECT production_day, oil_rate FROM daily_production')).map(([day, rate]) => [day, rate]),
+            (await ask(warehouse, 'SELECT production_day, oil_rate FROM daily_production')).map(([day, rate]) => [
+              day,
+              rate,
+            ]),
           );
           for (const [day, { record }] of expected) {
             expect([day, stored.get(dayOf(day))]).toEqual([day, record?.oilRate]);
@@ -307,7 +322,9 @@ export function describeReadOrder(open: OpenWarehouse): void {
       expect(await faultsOfHistory(warehouse)).toEqual([]);
       const always = { sinceMs: at('2000-01-01'), untilMs: at('2100-01-01') };
       const versions = await warehouse.dailyProduction.restatements({ ...always, uwis: [uwi] }, allOf);
-      const told = versions.filter(({ old }) => old.day === dayOf(1)).map(({ old, next }) => [old.measures[0], next?.measures[0]]);
+      const told = versions
+        .filter(({ old }) => old.day === dayOf(1))
+        .map(({ old, next }) => [old.measures[0], next?.measures[0]]);
       expect(told).toEqual([
         [1, 2],
         [2, 3],
