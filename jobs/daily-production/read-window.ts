@@ -5,7 +5,7 @@ import { wholeDays } from '../../src/core/daily/coverage.ts';
 import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/freshness.ts';
 import { type LookbackTier, tierText } from '../../src/core/daily/lookback.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
-import type { UnfinishedUnit } from '../../src/core/daily/read-order.ts';
+import type { UnfinishedUnit } from '../../src/core/daily/unfinished-unit.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
 import type { ProfileWord } from '../../src/core/paging/page-end.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';

@@ -9,7 +9,7 @@ import { type RowColumns, rowsWhere } from './row-columns.ts';
 import { xidText } from './xid.ts';
 import type { Fault } from '../base/errors.ts';
 import type { ReadingCounts } from './reading.ts';
-import type { UnfinishedUnit } from './read-order.ts';
+import type { UnfinishedUnit } from './unfinished-unit.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 import type { ReadMode, Window } from '../time/window.ts';

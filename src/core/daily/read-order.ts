@@ -4,6 +4,7 @@
  * number of its own, and in the end the read that began later stands.
  */
 import type { WindowBatch } from './merge.ts';
+import type { UnfinishedUnit } from './unfinished-unit.ts';
 import { rowsWhere } from './row-columns.ts';
 import type { Counts, UnitOutcome } from '../run/run.ts';
 import { DAY_MS, HOUR_MS, isInside, type Window } from '../time/window.ts';
@@ -15,19 +16,6 @@ export const mostRereads = 3;
 export interface OrderedWindow extends WindowBatch {
   /** Lies in the window of a later read. */
   readonly isInLater: boolean;
-}
-
-/** A unit of which a part was merged, and a part has to be read again. Nothing of its outcome is stored. */
-export interface UnfinishedUnit {
-  readonly unit: number;
-  /** The part to read again. */
-  readonly window: Window;
-  /** With the one to come. */
-  readonly rereads: number;
-  /** Whether the reads so far were. */
-  readonly isVerified: boolean;
-  /** The outcome of what was merged. */
-  readonly outcome: UnitOutcome;
 }
 
 /** Of a whole time line. */
@@ -58,7 +46,7 @@ export function orderedParts(batch: WindowBatch, later: readonly Window[]): read
 }
 
 /** Disjoint windows in order that cover the same instants. */
-export function unionOf(windows: readonly Window[]): readonly Window[] {
+function unionOf(windows: readonly Window[]): readonly Window[] {
   const union: Window[] = [];
   for (const next of windows.toSorted((left, right) => left.fromMs - right.fromMs)) {
     const last = union.at(-1);

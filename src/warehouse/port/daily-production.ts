@@ -3,7 +3,7 @@ import type { SoundDays } from '../../core/daily/due-window.ts';
 import type { ShrinkGuard, WindowBatch } from '../../core/daily/merge.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
-import type { UnfinishedUnit } from '../../core/daily/read-order.ts';
+import type { UnfinishedUnit } from '../../core/daily/unfinished-unit.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './unknown-targets.ts';
 

@@ -102,7 +102,7 @@ export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atM
      FROM own LEFT JOIN (
        SELECT * FROM internal.kept_read WHERE kind = $2 AND target IN (SELECT ${dialect.each(targetsParameter, 'VARCHAR')})) k
        ON k.number > own.number`,
-    [...[readNo ?? null, kind, runId, jsonText(targets)], ...(atMs === undefined ? [] : [new Date(atMs)])],
+    [readNo ?? null, kind, runId, jsonText(targets), ...(atMs === undefined ? [] : [new Date(atMs)])],
   );
   const [first] = rows;
   if (first === undefined) throw new Error('a batch has no place in the order of reads');

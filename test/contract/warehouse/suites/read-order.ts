@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
-import { mostRereads, type UnfinishedUnit } from '../../../../src/core/daily/read-order.ts';
+import { mostRereads } from '../../../../src/core/daily/read-order.ts';
+import type { UnfinishedUnit } from '../../../../src/core/daily/unfinished-unit.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
@@ -87,7 +88,7 @@ class Run {
     const isTaken = (dayMs: number): boolean =>
       dayMs >= window.fromMs && dayMs < window.toMs && !(again && dayMs >= again.fromMs && dayMs < again.toMs);
     this.taken = Array.from({ length: days }, (_, index) => index + 1).filter(
-      (day) => isTaken(at(dayOf(day))) && (isVerified || this.#answer?.[day - 1] != null),
+      (day) => isTaken(at(dayOf(day))) && (isVerified || (this.#answer?.[day - 1] ?? null) !== null),
     );
     this.#before = unfinished[0];
     [this.outcome] = outcomes;
@@ -185,7 +186,13 @@ export function describeReadOrder(open: OpenWarehouse): void {
       older.read(truthOf(300));
       expect(await older.commit()).toBe(true);
       expect(older.outcome?.counts).toMatchObject({
-        ...{ read: 10, repeated: 2, inserted: 6, updated: 2, rowsBefore: 2, rowsAfter: 8, rowsAdrift: 0 },
+        read: 10,
+        repeated: 2,
+        inserted: 6,
+        updated: 2,
+        rowsBefore: 2,
+        rowsAfter: 8,
+        rowsAdrift: 0,
       });
       expect(await storedOil(warehouse)).toEqual([100, 100, 100, 300, 300, 100, 100, 100]);
     });
