@@ -18,6 +18,12 @@ export interface OrderedWindow extends WindowBatch {
   readonly isInLater: boolean;
 }
 
+/** The window of a read that was committed after another one was begun. */
+export interface LaterRead extends Window {
+  /** Whether it was begun later as well. */
+  readonly isBegunLater: boolean;
+}
+
 /** Of a whole time line. */
 export const always: Window = { fromMs: -Infinity, toMs: Infinity };
 
@@ -30,9 +36,10 @@ export function mayReadAgain({ before }: Pick<WindowBatch, 'before'>): boolean {
  * Cuts a read where the windows of later reads begin and end. The parts are in order of time, have the rows that lie in
  * them and no count: those of the read stay with it. One part, the read itself, if no later read overlaps it.
  */
-export function orderedParts(batch: WindowBatch, later: readonly Window[]): readonly OrderedWindow[] {
+export function orderedParts(batch: WindowBatch, later: readonly LaterRead[]): readonly OrderedWindow[] {
   const { window } = batch;
-  const overlaps = unionOf(later.flatMap((each) => overlapOf(each, window) ?? []));
+  const before = later.filter(({ isBegunLater }) => isBegunLater || mayReadAgain(batch));
+  const overlaps = unionOf(before.flatMap((each) => overlapOf(each, window) ?? []));
   if (overlaps.length === 0) return [{ ...batch, isInLater: false }];
   const parts: OrderedWindow[] = [];
   let fromMs = window.fromMs;

@@ -18,7 +18,7 @@ export const readOrderSchema: readonly string[] = [
      begun_at TIMESTAMPTZ NOT NULL)`,
   // Null bounds: without a limit.
   `CREATE TABLE internal.kept_read (kind VARCHAR NOT NULL, target VARCHAR NOT NULL, from_at TIMESTAMPTZ, to_at TIMESTAMPTZ,
-     number BIGINT NOT NULL)`,
+     number BIGINT NOT NULL, committed_no BIGINT NOT NULL)`,
   `ALTER TABLE warehouse ADD COLUMN last_change_at TIMESTAMPTZ`,
   withoutOverlaps,
 ];

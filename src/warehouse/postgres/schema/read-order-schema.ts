@@ -17,7 +17,7 @@ export const readOrderSchema: readonly string[] = [
      begun_at TIMESTAMPTZ NOT NULL)`,
   // Null bounds: without a limit.
   `CREATE TABLE internal.kept_read (kind ${text} NOT NULL, target ${text} NOT NULL, from_at TIMESTAMPTZ, to_at TIMESTAMPTZ,
-     number BIGINT NOT NULL)`,
+     number BIGINT NOT NULL, committed_no BIGINT NOT NULL)`,
   `CREATE INDEX kept_read_target ON internal.kept_read (kind, target)`,
   withoutOverlaps,
 ];

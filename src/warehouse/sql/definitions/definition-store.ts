@@ -70,7 +70,9 @@ export async function commitDefinitions<
     const read = table.rowsOf(reading).map((row) => keptOf(table, storedRow(session, row), runId));
     const comparison = compareDefinitions(current, read);
     const answer = { ...reading, read: read.length };
-    const isOlder = place.later.has(reading.target) && comparison.changes.length > 0;
+    const later = place.later.get(reading.target) ?? [];
+    const isBehind = later.some(({ isBegunLater }) => isBegunLater || !isLastRead);
+    const isOlder = isBehind && comparison.changes.length > 0;
     const { target } = reading;
     if (!isOlder) return [{ ...settleDefinitions(answer, current.length, comparison, shrink), target, isOlder }];
     return isLastRead

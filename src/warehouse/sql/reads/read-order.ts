@@ -3,7 +3,7 @@
  * still commit; one without a row is read again. `internal.kept_read` has what reads with higher numbers have committed
  * while such a read of another run was under way. So nothing rests on how long a read takes, or on a clock.
  */
-import { always } from '../../../core/daily/read-order.ts';
+import { always, type LaterRead } from '../../../core/daily/read-order.ts';
 import type { Window } from '../../../core/time/window.ts';
 import type { ReadOrder } from '../../port/read-order.ts';
 import { jsonText } from '../json-text.ts';
@@ -47,7 +47,7 @@ async function forget(session: SqlSession, which: string, values: Parameters<Sql
   if (forgotten === 0) return;
   await session.run(
     `DELETE FROM internal.kept_read WHERE NOT EXISTS (
-       SELECT 1 FROM internal.read_begun b WHERE b.kind = kept_read.kind AND b.number < kept_read.number)`,
+       SELECT 1 FROM internal.read_begun b WHERE b.kind = kept_read.kind AND b.number < kept_read.committed_no)`,
   );
 }
 
@@ -67,9 +67,9 @@ export const targetsParameter = '$4';
 /** Where a batch stands among other reads of its targets. */
 export interface PlaceInOrder {
   readonly readNo: number;
-  /** What later reads have committed, by target. */
-  readonly later: ReadonlyMap<string, readonly Window[]>;
-  /** Whether an earlier read of another run may still commit. */
+  /** What others have committed since this read was begun, by target. */
+  readonly later: ReadonlyMap<string, readonly LaterRead[]>;
+  /** Whether a read of another run that is under way may still commit. */
   readonly isAwaited: boolean;
   /** The instant of the changes: by the clock of the database, and not before that of the last change. */
   readonly atMs: number;
@@ -81,6 +81,7 @@ interface PlaceRow {
   readonly isAwaited: boolean;
   readonly atMs: number;
   readonly target: string | null;
+  readonly isBegunLater: boolean | null;
   readonly fromMs: number | null;
   readonly toMs: number | null;
 }
@@ -97,23 +98,25 @@ export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atM
   const rows = await session.rows<PlaceRow>(
     `WITH own AS MATERIALIZED (SELECT ${readNo === undefined ? `coalesce(CAST($1 AS BIGINT), nextval('internal.read_number'))` : 'CAST($1 AS BIGINT)'} AS number)
      SELECT own.number, EXISTS (SELECT 1 FROM internal.read_begun b WHERE b.number = own.number) AS "isBegun",
-       EXISTS (SELECT 1 FROM internal.read_begun b WHERE b.number < own.number AND b.kind = $2 AND b.run_id <> $3) AS "isAwaited",
-       ${nextMs(`greatest(${instant}, ${lastChange})`)} AS "atMs", k.target, ${epochMs('k.from_at')} AS "fromMs", ${epochMs('k.to_at')} AS "toMs"
+       EXISTS (SELECT 1 FROM internal.read_begun b WHERE b.kind = $2 AND b.run_id <> $3) AS "isAwaited",
+       ${nextMs(`greatest(${instant}, ${lastChange})`)} AS "atMs", k.number > own.number AS "isBegunLater", k.target, ${epochMs('k.from_at')} AS "fromMs", ${epochMs('k.to_at')} AS "toMs"
      FROM own LEFT JOIN (
        SELECT * FROM internal.kept_read WHERE kind = $2 AND target IN (SELECT ${dialect.each(targetsParameter, 'VARCHAR')})) k
-       ON k.number > own.number`,
+       ON k.committed_no > own.number`,
     [readNo ?? null, kind, runId, jsonText(targets), ...(atMs === undefined ? [] : [new Date(atMs)])],
   );
   const [first] = rows;
   if (first === undefined) throw new Error('a batch has no place in the order of reads');
-  const later = new Map<string, Window[]>();
-  const note = (target: string, window: Window): void => {
-    later.set(target, [...(later.get(target) ?? []), window]);
+  const later = new Map<string, LaterRead[]>();
+  const note = (target: string, read: LaterRead): void => {
+    later.set(target, [...(later.get(target) ?? []), read]);
   };
-  for (const { target, fromMs, toMs } of rows) {
-    if (target !== null) note(target, { fromMs: fromMs ?? always.fromMs, toMs: toMs ?? always.toMs });
+  for (const { target, isBegunLater, fromMs, toMs } of rows) {
+    if (target === null) continue;
+    note(target, { fromMs: fromMs ?? always.fromMs, toMs: toMs ?? always.toMs, isBegunLater: isBegunLater === true });
   }
-  if (readNo !== undefined && !first.isBegun) for (const target of targets) note(target, always);
+  if (readNo !== undefined && !first.isBegun)
+    for (const target of targets) note(target, { ...always, isBegunLater: true });
   return { readNo: first.number, later, isAwaited: first.isAwaited, atMs: first.atMs };
 }
 
@@ -146,8 +149,8 @@ export async function keepReads(
     [kept, kind, readNo],
   );
   await session.run(
-    `INSERT INTO internal.kept_read (kind, target, from_at, to_at, number)
-       SELECT CAST($2 AS VARCHAR), n.target, n.from_at, n.to_at, CAST($3 AS BIGINT) FROM ${relation} n`,
+    `INSERT INTO internal.kept_read (kind, target, from_at, to_at, number, committed_no)
+       SELECT CAST($2 AS VARCHAR), n.target, n.from_at, n.to_at, CAST($3 AS BIGINT), nextval('internal.read_number') FROM ${relation} n`,
     [kept, kind, readNo],
   );
 }

@@ -1,4 +1,4 @@
-/** Reads of one well side by side: in whatever order they are committed, the read that began last stands. */
+/** Reads of one well side by side: in whatever order they are committed, no answer is followed by an older one. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
@@ -245,7 +245,7 @@ export function describeReadOrder(open: OpenWarehouse): void {
       expect(await storedOil(warehouse)).toEqual([200, 200, 200, 100, 100, 100, 100, 100]);
     });
 
-    it('G1: in any order of begins, answers and commits each day is that of the read that began last', async () => {
+    it('G1: in any order of begins, answers and commits each day has the answer that the service gave last', async () => {
       const property = fc.asyncProperty(someRuns, async ({ spans, steps, first, skewMs }) => {
         const { warehouse, another, dispose } = await open();
         try {
@@ -259,25 +259,25 @@ export function describeReadOrder(open: OpenWarehouse): void {
               }),
           );
           let truth = first;
-          /** The truth that the read that began last has seen of each day. */
-          const expected = new Map<number, { readonly begun: number; readonly record: Truth[number] }>();
+          /** The last answer about each day among those that were taken. */
+          const expected = new Map<number, { readonly no: number; readonly record: Truth[number] }>();
           const begun = new Map<Run, { no: number; state: 'begun' | 'read'; seen: Truth }>();
           let no = 0;
           const step = async (run: Run): Promise<void> => {
             const state = begun.get(run);
             if (run.outcome !== undefined) return;
             if (state === undefined) {
-              no += 1;
               await run.begin();
-              begun.set(run, { no, state: 'begun', seen: truth });
+              begun.set(run, { no: 0, state: 'begun', seen: truth });
             } else if (state.state === 'begun') {
               run.read(truth);
-              begun.set(run, { ...state, state: 'read', seen: truth });
+              no += 1;
+              begun.set(run, { no, state: 'read', seen: truth });
             } else {
               if (!(await run.commit())) begun.delete(run);
               for (const day of run.taken) {
-                if ((expected.get(day)?.begun ?? 0) < state.no) {
-                  expected.set(day, { begun: state.no, record: state.seen[day - 1] ?? null });
+                if ((expected.get(day)?.no ?? 0) < state.no) {
+                  expected.set(day, { no: state.no, record: state.seen[day - 1] ?? null });
                 }
               }
             }

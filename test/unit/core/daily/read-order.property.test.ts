@@ -18,7 +18,7 @@ import { at, dayOf, reading, row, unreadable } from '../../../support/warehouse-
 const days = 12;
 const someDays = fc
   .tuple(fc.integer({ min: 0, max: days }), fc.integer({ min: 1, max: days }))
-  .map(([from, length]) => ({ fromMs: at(dayOf(from)), toMs: at(dayOf(from + length)) }));
+  .map(([from, length]) => ({ fromMs: at(dayOf(from)), toMs: at(dayOf(from + length)), isBegunLater: true }));
 const somePresence = fc.array(fc.boolean(), { minLength: days, maxLength: days });
 
 const batchOf = (present: readonly boolean[], isVerified = true) =>
