@@ -143,7 +143,12 @@ async function timedCommit(grown: Grown, batch: ReturnType<typeof committed>, ro
   return measureWork(windows.length * daysInWindow, (counted) =>
     counted(async () => {
       const shrink = { maxShare: 0.2, maxRows: 3, allow: false };
-      const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: Date.now() });
+      const { outcomes } = await warehouse.dailyProduction.commit({
+        runId,
+        windows,
+        shrink,
+        committedAtMs: Date.now(),
+      });
       if (outcomes.length !== windows.length) throw new Error(`${outcomes.length} of ${windows.length} units`);
     }),
   );

@@ -76,7 +76,7 @@ async function openAt(url: string): Promise<Warehouse> {
 
 async function commit(warehouse: Warehouse, runId: string, windows: readonly WindowBatch[]): Promise<void> {
   const order = { runId, windows, shrink, committedAtMs: Date.now() };
-  const outcomes = await warehouse.dailyProduction.commit(order);
+  const { outcomes } = await warehouse.dailyProduction.commit(order);
   if (outcomes.length !== windows.length) throw new Error(`${outcomes.length} of ${windows.length} units were settled`);
 }
 

@@ -11,7 +11,8 @@ import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { ReadingPlaces } from './reading-places.ts';
-import { readWindow } from './read-window.ts';
+import { type GivenBack, readWindow } from './read-window.ts';
+import { ReadNumbers } from '../read-numbers.ts';
 import { RowBudget, type RowReservation } from './row-budget.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { RowBlocks } from '../../src/core/daily/row-block.ts';
@@ -27,6 +28,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
   const budget = new RowBudget(settings.rowsInMemory);
   const blocks = new RowBlocks(() => budget.freeRows);
   const places = new ReadingPlaces(readersOf(settings));
+  const numbers = new ReadNumbers();
   const profilesByRun = new ProfilesInUse();
   let chunks = 0;
   const shared = {
@@ -39,7 +41,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
     release: { kind: 'uwi', params: (releaseOf, nowMs) => ({ nowMs, allowShrink: false, releaseOf }) },
     work: (chunk, context) => {
-      const own = { ...context, settings, budget, blocks, places, chunkNo: (chunks += 1) };
+      const own = { ...context, settings, budget, blocks, places, numbers, chunkNo: (chunks += 1) };
       return profilesByRun.during(chunk.runId, context, (profiles) => workWindows({ ...own, profiles }, chunk));
     },
   } satisfies Partial<Job<DailyProductionParams>>;
@@ -75,25 +77,40 @@ interface HeldWindow {
 }
 
 /**
- * Reads the windows of a chunk, then those again, verified, that the warehouse gave back: an unverified read of them
- * lacked stored rows (G4). None is read again after an error that each would meet as well.
+ * Reads the windows of a chunk, then again what the warehouse gave back: windows of which an unverified read lacked stored
+ * rows, verified (G4), and parts of windows in which a later read stands. What is read again has a later number. None is
+ * read again after an error that each would meet as well.
  */
 async function workWindows(
   context: ExportContext,
   chunk: ChunkOfWork<DailyProductionParams>,
 ): Promise<readonly UnsettledUnit[]> {
-  const givenBack = new Map<number, number>();
   const unread = new Map<number, number>();
-  const shared = { ...context, givenBack, unread };
-  const left = await readWindows(chunk.units, chunk, shared);
-  const again = chunk.units.filter(({ unit }) => givenBack.has(unit));
-  const forAll = left.find(({ error }) => isForAll(error));
-  const leftAgain =
-    forAll === undefined
-      ? await readWindows(again, chunk, shared)
-      : again.map((unit) => ({ unit, error: forAll.error }));
+  const left: UnsettledUnit[] = [];
+  let units = chunk.units;
+  let givenBack: ReadonlyMap<number, GivenBack> = new Map();
+  while (units.length > 0) {
+    const next = new Map<number, GivenBack>();
+    const forAll = left.find(({ error }) => isForAll(error));
+    if (forAll === undefined) left.push(...(await readUnits(units, chunk, { ...context, unread, givenBack, next })));
+    else left.push(...units.map((unit) => ({ unit, error: forAll.error })));
+    units = units.filter(({ unit }) => next.has(unit));
+    givenBack = next;
+  }
   const { settleUnknown: settle } = context.warehouse.dailyProduction;
-  return settleUnknown([...left, ...leftAgain], settle, chunk, context, unread);
+  return settleUnknown(left, settle, chunk, context, unread);
+}
+
+/** Reads units under one number. */
+async function readUnits(
+  units: readonly PlannedUnit[],
+  chunk: ChunkOfWork<DailyProductionParams>,
+  context: Omit<WindowsContext, 'readNo'>,
+): Promise<readonly UnsettledUnit[]> {
+  const { warehouse, numbers } = context;
+  return numbers.during({ kind: 'uwi', runId: chunk.runId }, warehouse.readOrder, (readNo) =>
+    readWindows(units, chunk, { ...context, readNo }),
+  );
 }
 
 /** What the chunks of the process share, and the chunk's own number. */
@@ -102,6 +119,7 @@ interface ExportContext extends JobContext {
   readonly budget: RowBudget;
   readonly blocks: RowBlocks;
   readonly places: ReadingPlaces;
+  readonly numbers: ReadNumbers;
   /** Of the chunks of the run. */
   readonly profiles: ProfileInUse;
   /** Number of the chunk among those that the process began. */
@@ -109,8 +127,12 @@ interface ExportContext extends JobContext {
 }
 
 interface WindowsContext extends ExportContext {
-  /** The requests of windows that the warehouse gave back, by unit. */
-  readonly givenBack: Map<number, number>;
+  /** The number of these reads. */
+  readonly readNo: number;
+  /** What the warehouse gave back before, by unit. */
+  readonly givenBack: ReadonlyMap<number, GivenBack>;
+  /** What it gives back of these reads. */
+  readonly next: Map<number, GivenBack>;
   /** The requests of windows that could not be read, by unit. */
   readonly unread: Map<number, number>;
 }
@@ -151,7 +173,7 @@ async function readHeld(
   const { settings, budget, givenBack, unread } = context;
   const spec = windowSpecSchema.parse(unit.spec);
   const before = givenBack.get(unit.unit);
-  let requests = before ?? 0;
+  let requests = before?.requests ?? 0;
   const reservation = await budget.reserve(Math.min(expectedRows(spec), settings.pageLimit), chunk.signal);
   try {
     const batch = await readWindow(unit, spec, settings, chunk, {
@@ -170,17 +192,19 @@ async function readHeld(
   }
 }
 
-/** An unverified window without an outcome is given back, or was settled before: reading it again is right for both. */
+/** A window without an outcome is given back, or was settled before: reading it again is right for both. */
 async function commitWindows(
   windows: readonly WindowBatch[],
   { runId, params, settled }: ChunkOfWork<DailyProductionParams>,
-  { settings, warehouse, now, givenBack }: WindowsContext,
+  { settings, warehouse, readNo, next }: WindowsContext,
 ): Promise<void> {
   const shrink = { ...settings.shrink, allow: params.allowShrink };
-  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: now() });
+  const { outcomes, unfinished } = await warehouse.dailyProduction.commit({ runId, windows, shrink, readNo });
   const done = new Set(outcomes.map(({ unit }) => unit));
   for (const { unit, isVerified, counts } of windows) {
-    if (!isVerified && !done.has(unit)) givenBack.set(unit, counts.requests);
+    if (!isVerified && !done.has(unit)) next.set(unit, { requests: counts.requests });
   }
+  // Its requests are counted in the outcome of what was merged.
+  for (const before of unfinished) next.set(before.unit, { requests: 0, before });
   await settled(outcomes);
 }

@@ -5,6 +5,7 @@ import { wholeDays } from '../../src/core/daily/coverage.ts';
 import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/freshness.ts';
 import { type LookbackTier, tierText } from '../../src/core/daily/lookback.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
+import type { UnfinishedUnit } from '../../src/core/daily/unfinished-unit.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
 import type { ProfileWord } from '../../src/core/paging/page-end.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
@@ -16,13 +17,21 @@ import type { ProfileInUse } from './profile.ts';
 import type { RowReservation } from './row-budget.ts';
 import type { DailyProductionParams, DailyProductionSettings } from './settings.ts';
 
+/** A window that the warehouse gave back. */
+export interface GivenBack {
+  /** Requests of reads of it that are in no outcome. */
+  readonly requests: number;
+  /** What was merged of it, if only a part has to be read again. */
+  readonly before?: UnfinishedUnit;
+}
+
 interface ReadingContext extends JobContext {
   readonly profiles: ProfileInUse;
   readonly reservation: RowReservation;
   /** Where the rows take their room. Those of a read that failed, or did not count, are left to the collector. */
   readonly blocks: RowBlocks;
-  /** Requests of an unverified read of the window that the warehouse gave back: this one is verified. */
-  readonly givenBack?: number | undefined;
+  /** What the warehouse gave back of the unit: this read is verified. */
+  readonly givenBack?: GivenBack | undefined;
   /** Called right before each request of the window is sent. */
   readonly onAttempt: () => void;
 }
@@ -45,7 +54,9 @@ export async function readWindow(
   { service, profiles, reservation, blocks, givenBack, onAttempt }: ReadingContext,
 ): Promise<WindowBatch> {
   const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
-  const window = { fromMs, toMs };
+  const before = givenBack?.before;
+  const whole = { fromMs, toMs };
+  const window = before?.window ?? whole;
   const { pageLimit, pageLimitGranted } = settings;
   const { profile } = profiles;
   const expected = { expectedRows: expectedRows(spec) };
@@ -53,7 +64,7 @@ export async function readWindow(
     read({ unit, rows, ...expected, isRead: false });
     return reservation.came(heldRows);
   };
-  const daysBefore = reach === 'last-day' ? daysToKnowPageBy : undefined;
+  const daysBefore = reach === 'last-day' && before === undefined ? daysToKnowPageBy : undefined;
   const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);
   const word = givenBack === undefined ? wordFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
   const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, maxRows, blocks, onRows };
@@ -67,22 +78,26 @@ export async function readWindow(
   read({ unit, rows: reading.counts.read, ...expected, isRead: true });
   const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
   const { rows, quarantined, isWithoutContent } = reading;
-  const freshness = freshnessAfter(reading, spec, settings, dayAt(params.nowMs, timeZone));
+  // The first read of the unit has told.
+  const freshness =
+    before === undefined ? freshnessAfter(reading, spec, settings, dayAt(params.nowMs, timeZone)) : 'fresh';
+  const covered = before?.isVerified === true ? whole : window;
   return {
     unit,
     uwi,
     window,
     mode,
     isVerified: reading.isVerified,
-    readDays: wholeDays(window, timeZone, params.nowMs),
+    readDays: wholeDays(covered, timeZone, params.nowMs),
     rows,
     quarantined,
     counts: {
       ...reading.counts,
-      requests: (givenBack ?? 0) + reading.counts.requests + learnt.requests,
+      requests: (givenBack?.requests ?? 0) + reading.counts.requests + learnt.requests,
       ...(isStale(freshness) ? { stale: 1 } : {}),
     },
     isWithoutContent,
+    before,
     notices: [
       ...reading.notices,
       ...learnt.notices,

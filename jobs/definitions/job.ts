@@ -6,12 +6,15 @@ import { z } from 'zod';
 import type { JobDescription } from '../../src/core/run/job-description.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { judgeRemoved, type ShrinkSettings } from '../export-description.ts';
+import { mostRereads } from '../../src/core/daily/read-order.ts';
+import { isForAll } from '../../src/core/run/retry-decision.ts';
 import { readInBatches } from '../batching-reader.ts';
+import { ReadNumbers } from '../read-numbers.ts';
 import { planTargets } from '../target-plan.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import type { CommitDefinitions } from '../../src/warehouse/port/definitions.ts';
-import type { HeldKind } from '../../src/core/run/held-rows.ts';
+import type { ReadKind } from '../../src/core/run/run.ts';
 import type { SettleUnknown } from '../../src/warehouse/port/unknown-targets.ts';
 import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';
 
@@ -33,7 +36,7 @@ export type DefinitionParams = z.output<typeof paramsSchema>;
 /** How one kind is read and stored. */
 export interface DefinitionKind<Reading> {
   readonly description: JobDescription;
-  readonly heldAs: HeldKind;
+  readonly reads: ReadKind;
   read(unit: PlannedUnit, context: JobContext, signal: AbortSignal): Promise<Reading>;
   /** Number of its records. */
   records(reading: Reading): number;
@@ -45,31 +48,70 @@ export interface DefinitionKind<Reading> {
 /** Limit of a batch before it is committed: bodies of wells may be large. */
 const gatheredBytes = 4_000_000;
 
-export function createDefinitionJob<Reading>(
+export function createDefinitionJob<Reading extends { readonly unit: number }>(
   kind: DefinitionKind<Reading>,
   settings: DefinitionSettings,
 ): Job<DefinitionParams> {
+  const numbers = new ReadNumbers();
   return {
     ...kind.description,
     queue: 'export',
     params: paramsSchema,
     takesTargets: true,
     plan: (_, { ledger }, runId) => planTargets(ledger.runs.targets(runId), settings.chunkTargets),
-    work: (chunk, context) => workTargets(kind, settings, chunk, context),
+    work: (chunk, context) => workTargets(kind, settings, numbers, chunk, context),
     judge: ({ allowShrink, releaseOf }, counts) =>
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
-    release: { kind: kind.heldAs, params: (releaseOf) => ({ allowShrink: false, releaseOf }) },
+    release: { kind: kind.reads, params: (releaseOf) => ({ allowShrink: false, releaseOf }) },
   };
 }
 
-async function workTargets<Reading>(
+/** Reads the targets of a chunk, and again those in which a later read stands, with a later number. */
+async function workTargets<Reading extends { readonly unit: number }>(
   kind: DefinitionKind<Reading>,
-  { shrink, concurrency }: DefinitionSettings,
+  settings: DefinitionSettings,
+  numbers: ReadNumbers,
   chunk: ChunkOfWork<DefinitionParams>,
   context: JobContext,
 ): Promise<readonly UnsettledUnit[]> {
-  const { runId, params, units, signal, read, settled } = chunk;
   const store = kind.storeOf(context.warehouse);
+  const left: UnsettledUnit[] = [];
+  let { units } = chunk;
+  for (let rereads = 0; units.length > 0; rereads += 1) {
+    const work = { kind, settings, chunk, context, isLastRead: rereads === mostRereads };
+    const read = { kind: kind.reads, runId: chunk.runId };
+    const pass = await numbers.during(read, context.warehouse.readOrder, (readNo) =>
+      readTargets(units, { ...work, readNo }),
+    );
+    left.push(...pass.left);
+    units = pass.again;
+    const forAll = left.find(({ error }) => isForAll(error));
+    if (forAll === undefined) continue;
+    left.push(...units.map((unit) => ({ unit, error: forAll.error })));
+    break;
+  }
+  return settleUnknown(left, store.settleUnknown, chunk, context);
+}
+
+interface TargetsWork<Reading> {
+  readonly kind: DefinitionKind<Reading>;
+  readonly settings: DefinitionSettings;
+  readonly chunk: ChunkOfWork<DefinitionParams>;
+  readonly context: JobContext;
+  /** The number of these reads. */
+  readonly readNo: number;
+  readonly isLastRead: boolean;
+}
+
+/** Returns the units that did not settle, and those that have to be read again. */
+async function readTargets<Reading extends { readonly unit: number }>(
+  units: readonly PlannedUnit[],
+  { kind, settings, chunk, context, readNo, isLastRead }: TargetsWork<Reading>,
+): Promise<{ readonly left: readonly UnsettledUnit[]; readonly again: readonly PlannedUnit[] }> {
+  const { runId, params, signal, read, settled } = chunk;
+  const { concurrency, shrink } = settings;
+  const store = kind.storeOf(context.warehouse);
+  const unsettled = new Set<number>();
   const left = await readInBatches<Reading>(units, {
     concurrency,
     async read(unit) {
@@ -86,8 +128,12 @@ async function workTargets<Reading>(
     maxWeight: gatheredBytes,
     commit: async (readings) => {
       const guard = { ...shrink, allow: params.allowShrink };
-      await settled(await store.commit({ runId, readings, shrink: guard, committedAtMs: context.now() }));
+      const outcomes = await store.commit({ runId, readings, shrink: guard, readNo, isLastRead });
+      const done = new Set(outcomes.map(({ unit }) => unit));
+      // Or settled before: reading it again is right for both.
+      for (const { unit } of readings) if (!done.has(unit) && !isLastRead) unsettled.add(unit);
+      await settled(outcomes);
     },
   });
-  return settleUnknown(left, store.settleUnknown, chunk, context);
+  return { left, again: units.filter(({ unit }) => unsettled.has(unit)) };
 }

@@ -13,7 +13,7 @@ export function createTimeSeriesJob(settings: DefinitionSettings): Job<Definitio
   return createDefinitionJob<TimeSeriesReading>(
     {
       description: timeSeries,
-      heldAs: 'equipment',
+      reads: 'equipment',
       read: async ({ unit, target }, { service }, signal) => {
         return { unit, target, records: await service.fetchTimeSeries(target, { signal }) };
       },

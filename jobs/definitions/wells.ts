@@ -13,7 +13,7 @@ export function createWellsJob(settings: DefinitionSettings): Job<DefinitionPara
   return createDefinitionJob<WellReading>(
     {
       description: wells,
-      heldAs: 'well',
+      reads: 'well',
       read: async ({ unit, target }, { service }, signal) => {
         return { unit, target, well: await service.fetchWell(target, { signal }) };
       },

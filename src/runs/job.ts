@@ -2,10 +2,10 @@
 import type { z } from 'zod';
 import type { RejectsPlace } from '../core/pipes/rejects-place.ts';
 import type { JobDescription } from '../core/run/job-description.ts';
-import type { Counts, PlannedUnit, UnitOutcome } from '../core/run/run.ts';
+import type { ReadKind, Counts, PlannedUnit, UnitOutcome } from '../core/run/run.ts';
 import type { ChunkQueueName, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
-import type { HeldKind } from '../core/run/held-rows.ts';
+
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 
 export interface JobContext {
@@ -79,7 +79,7 @@ export interface Job<Params> extends JobDescription {
   readonly judge?: (params: Params, counts: Counts) => Judgement;
   /** For a job that holds rows: what its targets are, and the parameters of the run that releases what another run holds. */
   readonly release?: {
-    readonly kind: HeldKind;
+    readonly kind: ReadKind;
     readonly params: (releaseOf: string, nowMs: number) => Params;
   };
   /** Throws UsageError if the failed units of a run must not be retried. */

@@ -116,7 +116,7 @@ export async function load(
   atMs = committedAtMs,
 ): Promise<readonly UnitOutcome[]> {
   const runId = await planned(warehouse, windows);
-  const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: atMs });
+  const { outcomes } = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: atMs });
   return outcomes.toSorted((left, right) => left.unit - right.unit);
 }
 

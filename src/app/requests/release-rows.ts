@@ -1,7 +1,7 @@
 /** The release of rows that a run holds: what it would let go, and the run that does it. */
 import { UsageError } from '../../core/base/errors.ts';
-import { isFinished, type RunSummary } from '../../core/run/run.ts';
-import type { HeldKind, HeldRows } from '../../core/run/held-rows.ts';
+import { type ReadKind, isFinished, type RunSummary } from '../../core/run/run.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
 import type { App } from '../app.ts';
 import { checkBeforeRun } from '../preflight.ts';
 import type { Asker, RunName } from '../start-run.ts';
@@ -11,7 +11,7 @@ import type { IdempotencyKey } from '../../core/run/idempotency-key.ts';
 const namedHolds = 100;
 
 /** What the job of a run holds; undefined for a job that removes no rows. */
-function heldKindOf(job: string, { jobs }: App): HeldKind | undefined {
+function heldKindOf(job: string, { jobs }: App): ReadKind | undefined {
   return jobs.find(({ name }) => name === job)?.release?.kind;
 }
 
@@ -46,7 +46,7 @@ export async function allHolds({
   jobs,
 }: App): Promise<ReadonlyArray<{ readonly job: string; readonly held: HeldRows }>> {
   const all: Array<{ readonly job: string; readonly held: HeldRows }> = [];
-  const kinds = new Set<HeldKind>();
+  const kinds = new Set<ReadKind>();
   for (const { name: job, release } of jobs) {
     if (release === undefined || kinds.has(release.kind)) continue;
     kinds.add(release.kind);

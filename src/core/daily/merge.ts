@@ -10,6 +10,7 @@ import { type RowColumns, rowsWhere } from './row-columns.ts';
 import { xidText } from './xid.ts';
 import type { Fault } from '../base/errors.ts';
 import type { ReadingCounts } from './reading.ts';
+import type { UnfinishedUnit } from './unfinished-unit.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 import type { ReadMode, Window } from '../time/window.ts';
@@ -35,6 +36,8 @@ export interface WindowBatch {
   readonly notices: readonly string[];
   /** As in WindowReading: every row stays until it is released. */
   readonly isWithoutContent?: true | undefined;
+  /** What was merged of the unit before this read, which reads a part of its window again (read-order.ts). */
+  readonly before?: UnfinishedUnit | undefined;
 }
 
 /** Result of comparing one window's read with the warehouse, in rows. */
@@ -151,12 +154,12 @@ function dayText(ms: number): string {
  * window only. A row that moved between two windows of its well between their reads is in both; the later window keeps
  * it, and the other counts it as repeated. Throws Error when two windows of a well overlap: such a batch is a bug.
  */
-export function settleBatch(windows: readonly WindowBatch[]): readonly WindowBatch[] {
+export function settleBatch<Batch extends WindowBatch>(windows: readonly Batch[]): readonly Batch[] {
   const byWell = grouped(windows, ({ uwi }) => uwi);
   return [...byWell.values()].flatMap((sameWell) => (sameWell.length === 1 ? sameWell : settleWell(sameWell)));
 }
 
-function settleWell(windows: readonly WindowBatch[]): readonly WindowBatch[] {
+function settleWell<Batch extends WindowBatch>(windows: readonly Batch[]): readonly Batch[] {
   const inOrder = windows.toSorted((left, right) => left.window.fromMs - right.window.fromMs);
   for (const [index, { uwi, window }] of inOrder.entries()) {
     const next = inOrder[index + 1];
@@ -173,7 +176,7 @@ function settleWell(windows: readonly WindowBatch[]): readonly WindowBatch[] {
     .toReversed();
 }
 
-function withoutTaken(batch: WindowBatch, taken: Set<string>): WindowBatch {
+function withoutTaken<Batch extends WindowBatch>(batch: Batch, taken: Set<string>): Batch {
   const xids = Array.from({ length: batch.rows.length }, (_, row) => xidText(batch.rows.xids, row));
   const isFree = xids.map((xid) => !taken.has(xid));
   for (const xid of xids) taken.add(xid);

@@ -4,6 +4,7 @@
  */
 import type { Fault } from '../base/errors.ts';
 import { exceeds, type ShrinkGuard } from '../daily/shrink-guard.ts';
+import { laterStands } from '../daily/read-order.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 
@@ -134,6 +135,21 @@ function isSuspicious(
   guard: ShrinkGuard,
 ): boolean {
   return read === 0 || exceeds(stored, leaving, guard);
+}
+
+/** The outcome of an answer that a later read stands before: what it has otherwise counts as repeated (G2). */
+export function outcomeOfOlder(
+  { unit, read }: { readonly unit: number; readonly read: number },
+  stored: number,
+  { unchanged }: Pick<DefinitionComparison<Definition>, 'unchanged'>,
+): UnitOutcome {
+  const changed = { inserted: 0, updated: 0, removed: 0, heldRows: 0 };
+  return {
+    unit,
+    state: 'done',
+    counts: { read, ...changed, unchanged, repeated: read - unchanged, ...rowsOfTarget(stored > 0) },
+    notices: [laterStands],
+  };
 }
 
 function heldFault(target: string, leaving: number, stored: number, runId: string): Fault {

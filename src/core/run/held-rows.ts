@@ -1,8 +1,5 @@
 /** Rows that stay although the service no longer has them, as an operator sees them (G4). */
 
-/** What the targets of a job are: wells of daily production, equipment, or wells by source id. */
-export type HeldKind = 'uwi' | 'equipment' | 'well';
-
 /** A hold that stands. */
 export interface HeldPart {
   readonly target: string;

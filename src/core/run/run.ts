@@ -24,6 +24,9 @@ export function addCounts(left: Counts, right: Counts): Counts {
   return sum;
 }
 
+/** What an export reads: daily production by uwi, time series by equipment id, or wells by source id. */
+export type ReadKind = 'uwi' | 'equipment' | 'well';
+
 /** A requested run. `params` belong to the job, are checked by its schema, and hold no secret (G10). */
 export interface RunRequest {
   readonly runId: string;

@@ -45,8 +45,8 @@ export const copiedTables: readonly CopiedTable[] = [
   { name: 'feed_month', target: 'internal.feed_touch' },
 ];
 
-/** One row each, which every warehouse has of its own. */
-const ownTables = ['warehouse', 'schema_version'];
+/** What every warehouse has of its own: one row each; and the order of reads under way, none of which outlives a copy. */
+const ownTables = ['warehouse', 'schema_version', 'internal.read_begun', 'internal.kept_read'];
 
 export function targetOf({ name, target }: CopiedTable): string {
   return target ?? name;

@@ -21,6 +21,7 @@ import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
 import { createRetention } from '../sql/retention/retention-store.ts';
 import { createHolds } from '../sql/runs/holds.ts';
+import { createReadOrder } from '../sql/reads/read-order.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
@@ -44,6 +45,7 @@ function warehouseOf(file: DatabaseFile): Warehouse {
   const database = databaseOf(file);
   return {
     location: file.location,
+    readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(file),
     coverage: createCoverageStore(database),
     timeSeries: createTimeSeriesStore(database),

@@ -5,6 +5,7 @@ import type { WindowBatch } from '../../core/daily/merge.ts';
 import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
+import type { UnfinishedUnit } from '../../core/daily/unfinished-unit.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './unknown-targets.ts';
 
@@ -48,6 +49,24 @@ export interface ProductionRow {
   readonly measures: Readonly<Record<string, Measure>>;
   /** JSON of the fields that the contract does not name; null if there is none. */
   readonly extras: string | null;
+}
+
+/** Windows that were read under one number. */
+export interface DailyBatch {
+  readonly runId: string;
+  readonly windows: readonly WindowBatch[];
+  readonly shrink: ShrinkGuard;
+  /** From ReadOrder.begin, before the first request; without one they count as read at their commit. */
+  readonly readNo?: number;
+  /** For readings of a time that is known, in place of the clock of the database. */
+  readonly committedAtMs?: number;
+}
+
+export interface CommittedBatch {
+  /** Of the units that the commit settled. */
+  readonly outcomes: readonly UnitOutcome[];
+  /** Units of which a part has to be read again. */
+  readonly unfinished: readonly UnfinishedUnit[];
 }
 
 /** How far incremental runs have read a well. */
@@ -97,14 +116,14 @@ export interface DailyProductionStore {
    * Counts of an outcome: those of the reading, and inserted, updated, unchanged, removed, heldRows, windows (always 1), and
    * targetsWithRows (1 for a well with a row), and the rows of
    * the window in the table before and after: rowsBefore + inserted - removed = rowsAfter, or else rowsAdrift is not 0 (G2).
-   * Returns the outcomes of the units that this call settled.
+   *
+   * Where a read with a higher number (ReadOrder) has committed a part of a window, and this one would change something in
+   * that part, nothing of the part is written and the unit stays open: it has to be read again there. The other parts are
+   * merged. After core's `mostRereads` the later read stands and the unit is settled.
+   *
+   * The time of a change is that of the database once the wells are locked, and never before the change that it follows.
    */
-  commit(batch: {
-    readonly runId: string;
-    readonly windows: readonly WindowBatch[];
-    readonly shrink: ShrinkGuard;
-    readonly committedAtMs: number;
-  }): Promise<readonly UnitOutcome[]>;
+  commit(batch: DailyBatch): Promise<CommittedBatch>;
   readonly settleUnknown: SettleUnknown;
   /** Rows of a well by date and xid; undefined for a well that has never had one. */
   rows(question: RowsQuestion): Promise<readonly ProductionRow[] | undefined>;

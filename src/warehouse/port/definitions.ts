@@ -25,12 +25,20 @@ export interface WellReading {
  * Replaces the stored records of these targets, in one transaction with history and the outcomes of the units (G1).
  * Skips units that are already settled. core/definitions/definition.ts decides what is inserted, updated, removed and
  * held. Returns the outcomes of the units that this call settled.
+ *
+ * Where a read with a higher number (ReadOrder) has committed a target, and this one would change it, nothing of it is
+ * written and its unit stays open: it has to be read again. By the last read the later one stands and the unit is settled.
  */
 export type CommitDefinitions<Reading> = (batch: {
   readonly runId: string;
   readonly readings: readonly Reading[];
   readonly shrink: ShrinkGuard;
-  readonly committedAtMs: number;
+  /** From ReadOrder.begin, before the first request; without one they count as read at their commit. */
+  readonly readNo?: number;
+  /** The units are not read again. */
+  readonly isLastRead?: boolean;
+  /** For readings of a time that is known, in place of the clock of the database. */
+  readonly committedAtMs?: number;
 }) => Promise<readonly UnitOutcome[]>;
 
 export interface TimeSeriesStore {

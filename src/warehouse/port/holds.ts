@@ -1,7 +1,7 @@
 /** The port to holds for operators: which rows stay although the service no longer has them, and their release (G4). */
 import type { IdempotencyKey } from '../../core/run/idempotency-key.ts';
-import type { HeldKind, HeldRows } from '../../core/run/held-rows.ts';
-import type { RunRequest } from '../../core/run/run.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
+import type { ReadKind, RunRequest } from '../../core/run/run.ts';
 
 /**
  * `created`: the run exists. `repeated`: a request with this key had made it. `under-way`: a run that has not ended releases
@@ -14,9 +14,9 @@ export type Release =
 
 export interface Holds {
   /** The holds that a run began or met, as far as they stand; at most `limit` parts. */
-  ofRun(runId: string, kind: HeldKind, limit: number): Promise<HeldRows>;
+  ofRun(runId: string, kind: ReadKind, limit: number): Promise<HeldRows>;
   /** Every hold that stands; at most `limit` parts. */
-  standing(kind: HeldKind, limit: number): Promise<HeldRows>;
+  standing(kind: ReadKind, limit: number): Promise<HeldRows>;
   /**
    * Creates the run of `request` for the targets of the holds of the run `of`, and keeps with each hold the rows that it
    * may lose by that run: as many as it has now, in its days. One transaction. `rows`: what the person was shown. Throws
@@ -24,7 +24,7 @@ export interface Holds {
    */
   release(
     request: RunRequest,
-    holds: { readonly of: string; readonly kind: HeldKind; readonly rows: number },
+    holds: { readonly of: string; readonly kind: ReadKind; readonly rows: number },
     key?: IdempotencyKey,
   ): Promise<Release>;
 }

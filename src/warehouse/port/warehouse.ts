@@ -14,6 +14,7 @@ import type { ProfileStore } from './profiles.ts';
 import type { PushStore } from './pushes.ts';
 import type { CopyTarget, QueryResult } from './query.ts';
 import type { Retention } from './retention.ts';
+import type { ReadOrder } from './read-order.ts';
 import type { RunLedger } from './runs.ts';
 import type { ScheduleStore } from './schedules.ts';
 import type { StorageOrder, TableOrder } from './table-order.ts';
@@ -39,6 +40,8 @@ export interface Warehouse {
   isAt(path: string): boolean;
   /** Address without secrets, for operators: `duckdb:PATH`. */
   readonly location: string;
+  /** Of the reads of daily production, time series and wells. */
+  readonly readOrder: ReadOrder;
   readonly dailyProduction: DailyProductionStore;
   readonly coverage: CoverageStore;
   readonly timeSeries: TimeSeriesStore;

@@ -14,6 +14,7 @@ import { createRetention } from '../sql/retention/retention-store.ts';
 import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
 import { createHolds } from '../sql/runs/holds.ts';
+import { createReadOrder } from '../sql/reads/read-order.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createFeedTables } from './feed/feed-copy.ts';
@@ -48,6 +49,7 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
   const { location } = database.address;
   return {
     location,
+    readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(database),
     coverage: createCoverageStore(database),
     timeSeries: createTimeSeriesStore(database),

@@ -67,6 +67,8 @@ export interface SqlDialect {
    * transaction writes at a time, and undisturbed.
    */
   rowLock(mode: 'update' | 'share'): string;
+  /** SQL of the present instant by the clock of the database, also late in a long transaction. */
+  readonly clock: string;
   /** The column that tells a row from all others of its table during a statement. */
   readonly rowId: string;
   readonly rowIdType: SqlType;

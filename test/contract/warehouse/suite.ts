@@ -13,6 +13,7 @@ import { describeOwnership } from './suites/ownership.ts';
 import { describeOrder } from './suites/order.ts';
 import { describePushes } from './suites/pushes.ts';
 import { describeQuery } from './suites/query.ts';
+import { describeReadOrder } from './suites/read-order.ts';
 import { describeReplay } from './suites/replay.ts';
 import { describeRestatements } from './suites/restatements.ts';
 import { describeRetention } from './suites/retention.ts';
@@ -32,6 +33,7 @@ const suites = {
     holds: describeHolds,
     merge: describeMerge,
     order: describeOrder,
+    'read order': describeReadOrder,
     query: describeQuery,
     'sound days': describeSoundDays,
     unverified: describeUnverified,

@@ -1,9 +1,8 @@
 /** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { readWatermarks } from '../../sql/daily/batch-wells.ts';
-import { commitBatch } from '../../sql/daily/daily-commit.ts';
+import { commitBatch, nothingCommitted } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import { readHeldMonths } from '../../sql/daily/held-months.ts';
 import { readProductionRows } from '../../sql/daily/production-rows.ts';
@@ -11,7 +10,7 @@ import { readRestatements } from '../../sql/daily/restatements.ts';
 import { settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { sessionOf } from '../file/session.ts';
-import { readRows } from '../file/sql.ts';
+import { instant, readRows, runStatement } from '../file/sql.ts';
 import { isAmongKeys } from '../file/bounds.ts';
 import { compareWindows } from './comparison.ts';
 import { countRows, replaceWindows } from './replacement.ts';
@@ -43,22 +42,25 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
     settleUnknown: (unknown) => file.transact((connection) => settleUnknown(sessionOf(connection), wellRows, unknown)),
     commit: async (batch) =>
       batch.windows.length === 0
-        ? []
-        : file.addRows((connection) => commitBatch(tablesOf(connection), batch), insertedBy),
+        ? nothingCommitted
+        : file.addRows(
+            (connection) => commitBatch(tablesOf(connection), batch),
+            ({ rowsInserted }) => rowsInserted,
+          ),
     rows: (question) => file.transact((connection) => readProductionRows(sessionOf(connection), question)),
     restatements: (question, use) =>
       file.transact((connection) => use(readRestatements(sessionOf(connection), question))),
   };
 }
 
-function insertedBy(outcomes: readonly UnitOutcome[]): number {
-  return outcomes.reduce((rows, { counts }) => rows + (counts['inserted'] ?? 0), 0);
-}
-
 function tablesOf(connection: DuckDBConnection): DailyTables {
   return {
     session: sessionOf(connection),
     byteLength: (text) => `strlen(${text})`,
+    lastChange: `(SELECT last_change_at + INTERVAL '1 millisecond' FROM warehouse)`,
+    noteChange: async (atMs) => {
+      await runStatement(connection, `UPDATE warehouse SET last_change_at = ${instant('$1')}`, [BigInt(atMs)]);
+    },
     takeKeys: (uwis) => takeKeys(connection, uwis),
     compare: (windows) => compareWindows(connection, windows),
     replace: (windows, noticed) => replaceWindows(connection, windows, noticed),

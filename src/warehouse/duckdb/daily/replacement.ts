@@ -19,10 +19,13 @@ const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",
     epoch_ms(max(stored_at))::DOUBLE AS "lastMs"
   FROM compared WHERE change IN ${ended}`;
 
+/** After the instant from which the version was known that ends, whatever the clock says. */
+const changedAt = `greatest(${instant('$2')}, d.changed_at + INTERVAL '1 microsecond')`;
+
 const history = (isAmongChanged: string): string => `
   INSERT INTO daily_production_history
       (${named(rowColumns)}, change, run_id, noticed_at, known_from, known_run_id, next_xid)
-    SELECT ${named(rowColumns, 'd')}, c.change, $1, ${instant('$2')}, d.changed_at, d.changed_run_id,
+    SELECT ${named(rowColumns, 'd')}, c.change, $1, ${changedAt}, d.changed_at, d.changed_run_id,
       CASE WHEN c.change <> 'removed' THEN r.xid END
     FROM internal.daily_production d JOIN compared c ON d.rowid = c.row_id LEFT JOIN staged_row r ON r.rowid = c.reading_id
     WHERE c.change IN ${ended} AND ${isAmongChanged} ORDER BY d.uwi, d.date`;
@@ -34,7 +37,7 @@ const removal = (windows: readonly WellWindow[]): string => `
 /** In place, which keeps the row order that queries by well and day rely on. */
 const update = (isAmongChanged: string): string => `
   UPDATE internal.daily_production AS d SET xid = r.xid, ${valueColumns.map(({ name }) => `${name} = r.${name}`).join(', ')},
-    changed_run_id = $1, changed_at = ${instant('$2')}
+    changed_run_id = $1, changed_at = ${changedAt}
   FROM staged_row r JOIN compared c ON r.rowid = c.reading_id
   WHERE c.change IN ('updated', 'replaced') AND d.rowid = c.row_id AND ${isAmongChanged}`;
 

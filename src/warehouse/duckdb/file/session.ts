@@ -27,6 +27,7 @@ const dialect: SqlDialect = {
   temporaryTable: (name, columns) => `CREATE OR REPLACE TEMP TABLE ${name} (${columns})`,
   amongKeys: isAmongKeys,
   rowLock: () => '',
+  clock: 'now()',
   rowId: 'rowid',
   rowIdType: 'BIGINT',
   stored: (text) => text.toWellFormed(),

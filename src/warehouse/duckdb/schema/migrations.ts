@@ -12,6 +12,7 @@ import { holdSchema } from './hold-schema.ts';
 import { identitySchema } from './identity-schema.ts';
 import { probeSchema } from './probe-schema.ts';
 import { pushSchema, pushServiceSchema } from './push-schema.ts';
+import { readOrderSchema } from './read-order-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 import { inTransaction, instant, readRows } from '../file/sql.ts';
 
@@ -45,6 +46,7 @@ export const schemaSteps: ReadonlyArray<readonly string[]> = [
   scheduleSchema,
   holdSchema,
   auditRetrySchema,
+  readOrderSchema,
 ];
 
 export const schemaVersion = schemaSteps.length;

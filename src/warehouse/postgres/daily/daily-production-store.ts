@@ -6,7 +6,7 @@ import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { SoundDays } from '../../../core/daily/due-window.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { type BatchKeys, readWatermarks } from '../../sql/daily/batch-wells.ts';
-import { commitBatch } from '../../sql/daily/daily-commit.ts';
+import { commitBatch, nothingCommitted } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import { readHeldMonths } from '../../sql/daily/held-months.ts';
 import { readProductionRows } from '../../sql/daily/production-rows.ts';
@@ -41,7 +41,9 @@ export function createDailyProductionStore(database: PostgresDatabase): DailyPro
       }),
     settleUnknown: (unknown) => database.transact((session) => settleUnknown(session, wellRows, unknown)),
     commit: async (batch) =>
-      batch.windows.length === 0 ? [] : database.transact((session) => commitBatch(tablesOf(session), batch)),
+      batch.windows.length === 0
+        ? nothingCommitted
+        : database.transact((session) => commitBatch(tablesOf(session), batch)),
     rows: (question) => database.transact((session) => readProductionRows(session, question)),
     restatements: (question, use) => database.transactOnce((session) => use(readRestatements(session, question))),
   };
@@ -51,6 +53,8 @@ function tablesOf(session: PostgresSession): DailyTables {
   return {
     session,
     byteLength: (text) => `octet_length(${text})`,
+    lastChange: '(SELECT max(noticed_at) FROM daily_production_history)',
+    noteChange: () => Promise.resolve(),
     takeKeys: (uwis) => takeKeys(session, uwis),
     compare: (windows) => compareWindows(session, windows),
     replace: (windows, noticed) => replaceWindows(session, windows, noticed),

@@ -11,10 +11,13 @@ const ended = `('updated', 'replaced', 'removed')`;
 
 const isStoredRow = 'd.well_id = c.well_id AND d.xid = c.stored_xid';
 
+/** After the instant from which the version was known that ends, whatever the clock says. */
+const changedAt = `greatest($2::TIMESTAMPTZ, d.changed_at + INTERVAL '1 microsecond')`;
+
 const history = `
   INSERT INTO daily_production_history (uwi, ${named(serviceColumns)}, change, run_id, noticed_at, known_from, known_run_id,
       next_xid)
-    SELECT k.uwi, ${named(serviceColumns, 'd')}, c.change, $1, $2, d.changed_at, d.changed_run_id,
+    SELECT k.uwi, ${named(serviceColumns, 'd')}, c.change, $1, ${changedAt}, d.changed_at, d.changed_run_id,
       CASE WHEN c.change <> 'removed' THEN r.xid END
     FROM compared c CROSS JOIN LATERAL (SELECT * FROM internal.daily_production d WHERE ${isStoredRow} OFFSET 0) d
       JOIN well_key k ON k.well_id = d.well_id LEFT JOIN staged_row r ON r.row_no = c.reading_id
@@ -24,7 +27,7 @@ const removal = `DELETE FROM internal.daily_production d USING compared c WHERE 
 
 const update = `
   UPDATE internal.daily_production d SET xid = r.xid, ${valueColumns.map(({ name }) => `${name} = r.${name}`).join(', ')},
-    changed_run_id = $1, changed_at = $2
+    changed_run_id = $1, changed_at = ${changedAt}
   FROM compared c JOIN staged_row r ON r.row_no = c.reading_id
   WHERE c.change IN ('updated', 'replaced') AND ${isStoredRow}`;
 

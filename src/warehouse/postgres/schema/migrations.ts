@@ -7,6 +7,7 @@ import { feedSchema } from './feed-schema.ts';
 import { holdSchema } from './hold-schema.ts';
 import { knownTimesSchema } from './known-times-schema.ts';
 import { ledgerSchema } from './ledger-schema.ts';
+import { readOrderSchema } from './read-order-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 
 /**
@@ -21,6 +22,7 @@ const schemaSteps: ReadonlyArray<readonly string[]> = [
   scheduleSchema,
   holdSchema,
   auditRetrySchema,
+  readOrderSchema,
 ];
 
 export const schemaVersion = firstVersion + schemaSteps.length - 1;

@@ -31,6 +31,7 @@ export const postgresDialect: SqlDialect = {
   // An index finds them.
   amongKeys: () => 'true',
   rowLock: (mode) => (mode === 'update' ? 'FOR UPDATE' : 'FOR SHARE'),
+  clock: 'clock_timestamp()',
   rowId: 'ctid',
   rowIdType: 'TID',
   stored: (text) => storableText(text).toWellFormed(),

@@ -3,7 +3,7 @@
  * rules are here; how an engine finds and writes rows is its own (daily-tables.ts). What a batch does not have costs no
  * statement (docs/design.md section 7).
  */
-import { nothingLeaves } from '../../../core/daily/held-month.ts';
+import { orderedParts, type OrderedWindow } from '../../../core/daily/read-order.ts';
 import {
   needsVerifiedRead,
   outcomeOfWindow,
@@ -12,122 +12,178 @@ import {
   withStock,
 } from '../../../core/daily/merge.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
-import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { noteRead } from '../coverage/coverage-ledger.ts';
+import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
+import { noteRead, type ReadDays } from '../coverage/coverage-ledger.ts';
+import { keepReads, placeInOrder } from '../reads/read-order.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
 import { forgetUnknown } from '../runs/unknown-targets.ts';
 import type { SqlSession } from '../session.ts';
 import { type BatchWell, readBatchWells } from './batch-wells.ts';
-import type { ComparedCounts, CountedWindow, DailyTables, WellWindow } from './daily-tables.ts';
-import { daysWithoutHold, keepHolds } from './held-months.ts';
-import { holdLeaving, type Leaving, readLeaving } from './leaving-rows.ts';
+import type { ComparedCounts, CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
+import { committedUnits, keptPart, type MergedUnit, placeOf, unitsOf } from './ordered-units.ts';
+import { daysWithoutHold, type Holds, keepHolds } from './held-months.ts';
+import { holdLeaving, type Leaving, nothingLeaving, readLeaving } from './leaving-rows.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
-type Commit = Parameters<DailyProductionStore['commit']>[0];
-
-/** A window with what its merge does. */
+/** A part of a window with what its merge does. */
 interface MergedWindow extends CountedWindow, ComparedCounts {
   readonly outcome: UnitOutcome;
 }
 
-/** Commits a batch as DailyProductionStore.commit describes it. */
-export async function commitBatch(tables: DailyTables, batch: Commit): Promise<readonly UnitOutcome[]> {
-  const open = await openWindows(tables.session, batch);
-  if (open.length === 0) return [];
-  const keys = await tables.takeKeys([...new Set(open.map(({ uwi }) => uwi))]);
-  const wells = await readBatchWells(tables.session, keys);
-  const compared = await compare(tables, open, wells, batch);
-  if (compared === undefined) return [];
-  return store(tables, batch, compared);
+/** What a commit did, with the rows that it inserted. */
+export interface DailyCommit extends CommittedBatch {
+  readonly rowsInserted: number;
 }
 
-/** What the merge of the windows would do, in the same order. */
-interface ComparedBatch {
-  readonly windows: readonly WellWindow[];
-  readonly counts: readonly ComparedCounts[];
+export const nothingCommitted: DailyCommit = { outcomes: [], unfinished: [], rowsInserted: 0 };
+
+/** Commits a batch as DailyProductionStore.commit describes it. */
+export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promise<DailyCommit> {
+  const { session, lastChange } = tables;
+  const open = await openWindows(session, batch);
+  if (open.length === 0) return nothingCommitted;
+  const uwis = [...new Set(open.map(({ uwi }) => uwi))];
+  const keys = await tables.takeKeys(uwis);
+  const { runId, readNo, committedAtMs } = batch;
+  const place = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
+  const wells = await readBatchWells(session, keys);
+  const parts = open.flatMap((window) => orderedParts(window, place.later.get(window.uwi) ?? []));
+  const { compared, leaving, unread } = await compare(tables, runId, parts, wells);
+  const noticed = { runId, atMs: place.atMs };
+  const verdicts = await holdLeaving(session, compared, leaving, { ...noticed, guard: batch.shrink });
+  const merged = verdicts.map(({ verdict }, index): MergedWindow => {
+    const { window, counts } = compared[index] as ComparedPart;
+    const hadRows = window.watermark?.lastDay !== undefined;
+    const outcome = outcomeOfWindow(window, { ...counts, hadRows }, verdict, runId);
+    return { ...window, ...counts, outcome, removed: verdict.removed };
+  });
+  const units = unitsOf(open, parts, merged, unread);
+  if (units.length === 0) return nothingCommitted;
+  const holds = await keepHolds(session, verdicts, leaving.holds, noticed);
+  const committed = await store(tables, noticed, units, holds);
+  await keepReads(session, 'uwi', place, merged.flatMap(keptPart));
+  return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
+}
+
+interface ComparedPart {
+  readonly window: WellWindow & OrderedWindow;
+  readonly counts: ComparedCounts;
+}
+
+interface ComparedParts {
+  readonly compared: readonly ComparedPart[];
+  /** Of these parts, in their order. */
   readonly leaving: Leaving;
+  /** Units that have to be read again, verified, before anything of them is written. */
+  readonly unread: ReadonlySet<number>;
 }
 
 /**
- * Compares the windows, without those that have to be read again: undefined if all have to. Those may hold a row of another
- * window of their well, so the others are settled and compared without them.
+ * What the merge of each part of a window would do, without the windows that have to be read again, and the parts in which
+ * a later read stands. Those may hold a row of another window of their well, so the others are settled and compared without
+ * them.
  */
 async function compare(
   tables: DailyTables,
-  open: readonly WindowBatch[],
+  runId: string,
+  open: readonly OrderedWindow[],
   wells: ReadonlyMap<string, BatchWell>,
-  batch: Commit,
-): Promise<ComparedBatch | undefined> {
+  before: ReadonlySet<number> = new Set(),
+): Promise<ComparedParts> {
+  if (open.length === 0) return { compared: [], leaving: nothingLeaving, unread: before };
   const windows = settleBatch(open)
-    .map((window): WellWindow => {
+    .map((window): WellWindow & OrderedWindow => {
       const well = wells.get(window.uwi);
       if (well === undefined) throw new Error(`well ${window.uwi} of the batch was not looked up`);
       return { ...window, ...well };
     })
     .toSorted((left, right) => left.wellId - right.wellId);
-  const counts = await tables.compare(windows);
-  if (counts.length !== windows.length) {
-    throw new Error(`the merge counted ${counts.length} windows of ${windows.length}`);
-  }
-  const leaving = await readLeaving(tables.session, windows, counts, batch);
-  const sound = windows.filter((window, index) => {
-    const { replaced = 0 } = counts[index] ?? {};
-    return !needsVerifiedRead(window, { replaced, unheld: leaving.unheld[index] ?? 0 });
+  const countsByWindow = await tables.compare(windows);
+  const compared = windows.map((window, index): ComparedPart => {
+    const counts = countsByWindow[index];
+    if (counts === undefined) throw new Error(`the merge did not count window ${index} of ${windows.length}`);
+    return { window, counts };
   });
-  if (sound.length === 0) return undefined;
-  if (sound.length === windows.length) return { windows, counts, leaving };
-  const units = new Set(sound.map(({ unit }) => unit));
+  const leaving = await readLeaving(tables.session, compared, runId);
+  const unheldOf = (index: number): number => leaving.unheld[index] ?? 0;
+  const isUnread = compared.filter(({ window, counts: { replaced } }, index) =>
+    needsVerifiedRead(window, { replaced, unheld: unheldOf(index) }),
+  );
+  const unread = new Set([...before, ...isUnread.map(({ window }) => window.unit)]);
+  const sound = compared.filter(
+    ({ window, counts }, index) => !unread.has(window.unit) && !(window.isInLater && isChange(counts, unheldOf(index))),
+  );
+  if (sound.length === compared.length) return { compared, leaving, unread };
+  const left = new Set(sound.map(({ window }) => placeOf(window)));
   return compare(
     tables,
-    open.filter(({ unit }) => units.has(unit)),
+    runId,
+    open.filter((window) => left.has(placeOf(window))),
     wells,
-    batch,
+    unread,
   );
+}
+
+function isChange({ inserted, updated }: ComparedCounts, unheld: number): boolean {
+  return inserted + updated + unheld > 0;
 }
 
 /** Writes what {@link compare} found, in the same transaction. */
 async function store(
   tables: DailyTables,
-  { runId, shrink: guard, committedAtMs: atMs }: Commit,
-  { windows, counts, leaving }: ComparedBatch,
-): Promise<readonly UnitOutcome[]> {
+  noticed: Noticed,
+  units: readonly MergedUnit<MergedWindow>[],
+  holds: ReadonlyMap<string, Holds>,
+): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
-  const verdicts = await holdLeaving(session, windows, counts, leaving, { runId, guard, atMs });
-  const merged = windows.map((window, index): MergedWindow => {
-    const [ofWindow, verdict] = [counts[index], verdicts[index]];
-    if (ofWindow === undefined || verdict === undefined) throw new Error(`window ${index} was not compared`);
-    const hadRows = window.watermark?.lastDay !== undefined;
-    const outcome = outcomeOfWindow(window, { ...ofWindow, hadRows }, verdict, runId);
-    return { ...window, ...ofWindow, outcome, removed: verdict.removed };
-  });
-  await tables.replace(merged, { runId, atMs });
-  await replaceQuarantine(tables, merged, { runId, atMs });
-  const settled = windows.map((window, index) => {
-    return { window, leaving: leaving.byWindow[index] ?? [], verdict: verdicts[index] ?? nothingLeaves };
-  });
-  const holds = await keepHolds(session, settled, leaving.holds, { runId, atMs });
+  const merged = units.flatMap(({ parts }) => parts);
+  if (merged.length > 0) await storeRows(tables, noticed, merged);
   await noteRead(
     session,
-    merged.flatMap(({ uwi, readDays, isNew, isVerified }) =>
-      readDays === undefined || !isVerified
-        ? []
-        : daysWithoutHold(readDays, holds.get(uwi)).map((days) => ({ uwi, days, isKnown: !isNew })),
-    ),
+    units.flatMap((unit) => readDaysOf(unit, holds)),
   );
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
   if (unknown.length > 0) await forgetUnknown(session, 'uwi', unknown);
-  await keepWatermarks(tables, merged, atMs);
-  const rowsNow = await tables.countRows(merged);
-  const outcomes = merged.map(({ outcome, rowsBefore }, index) =>
-    withStock(outcome, { rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
+  if (merged.length > 0) await keepWatermarks(tables, units.flatMap(verifiedParts), noticed.atMs);
+  const rowsNow = merged.length === 0 ? [] : await tables.countRows(merged);
+  const outcomes = new Map(
+    merged.map((part, index) => [
+      part,
+      withStock(part.outcome, { rowsBefore: part.rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
+    ]),
   );
-  await settleOpen(session, runId, outcomes);
-  return outcomes;
+  const committed = committedUnits(units, outcomes);
+  if (committed.outcomes.length > 0) await settleOpen(session, noticed.runId, committed.outcomes);
+  return committed;
+}
+
+async function storeRows(tables: DailyTables, noticed: Noticed, merged: readonly MergedWindow[]): Promise<void> {
+  await tables.replace(merged, noticed);
+  await replaceQuarantine(tables, merged, noticed);
+  const isChanged = merged.some(({ inserted, updated, removed }) => inserted + updated + removed > 0);
+  if (isChanged) await tables.noteChange(noticed.atMs);
+}
+
+/** A part of a unit of which another part has to be read again says nothing of how far the well is verified. */
+function verifiedParts({ batch, parts, left }: MergedUnit<MergedWindow>): readonly MergedWindow[] {
+  const isWhole = left.length === 0 && batch.before?.isVerified !== false;
+  return isWhole ? parts : parts.map((part) => ({ ...part, isVerified: false }));
+}
+
+/** Days of a month with a hold are not noted: what a suspicious read lacks of them is not known to be missing. */
+function readDaysOf(
+  { batch, parts, left }: MergedUnit<MergedWindow>,
+  holds: ReadonlyMap<string, Holds>,
+): readonly ReadDays[] {
+  const { uwi, readDays, isVerified } = batch;
+  if (readDays === undefined || !isVerified || left.length > 0) return [];
+  const isKnown = parts.some(({ isNew }) => !isNew);
+  return daysWithoutHold(readDays, holds.get(uwi)).map((days) => ({ uwi, days, isKnown }));
 }
 
 /** The windows whose units are still open. A settled unit was merged before, and a repeat must change nothing (G1). */
-async function openWindows(session: SqlSession, { runId, windows }: Commit): Promise<readonly WindowBatch[]> {
+async function openWindows(session: SqlSession, { runId, windows }: DailyBatch): Promise<readonly WindowBatch[]> {
   const open = await openAmong(
     session,
     runId,

@@ -35,6 +35,10 @@ export interface DailyTables {
   readonly session: SqlSession;
   /** SQL of the length of a text in bytes. */
   readonly byteLength: (text: string) => string;
+  /** SQL of the instant of the last change; null without one. */
+  readonly lastChange: string;
+  /** Notes the instant of a change, in an engine that does not find it in the history. */
+  noteChange(atMs: number): Promise<void>;
   /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
   takeKeys(uwis: readonly string[]): Promise<BatchKeys>;
   /**

@@ -19,7 +19,7 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import { jsonText } from '../json-text.ts';
 import { instantAt, numberOfDay, type SqlSession } from '../session.ts';
 import type { ComparedCounts, WellWindow } from './daily-tables.ts';
-import { type Holds, noHolds, readHolds } from './held-months.ts';
+import { type Holds, noHolds, readHolds, type SettledLeaving } from './held-months.ts';
 
 /** What the guard of a batch goes by. */
 export interface LeavingRules {
@@ -28,24 +28,32 @@ export interface LeavingRules {
   readonly atMs: number;
 }
 
-/** What leaves each window, in the order of the windows: after the comparison, before anything is written. */
+/** A window with what its merge would do. */
+interface ComparedWindow {
+  readonly window: WellWindow;
+  readonly counts: ComparedCounts;
+}
+
+/** What each window lacks, in the order of the windows, and the holds of their wells. */
 export interface Leaving {
-  /** Missing rows of each window that no standing hold keeps. */
+  /** Missing rows that no standing hold keeps. */
   readonly unheld: readonly number[];
   readonly byWindow: ReadonlyArray<readonly LeavingMonth[]>;
   readonly holds: ReadonlyMap<string, Holds>;
 }
 
-/** Counts what each window lacks by month, and reads the holds of the wells that have one. */
+export const nothingLeaving: Leaving = { unheld: [], byWindow: [], holds: new Map() };
+
+/** Counts what each window lacks by month, and reads the holds of the wells that have one: after the comparison. */
 export async function readLeaving(
   session: SqlSession,
-  windows: readonly WellWindow[],
-  counts: readonly ComparedCounts[],
-  { runId }: Pick<LeavingRules, 'runId'>,
+  compared: readonly ComparedWindow[],
+  runId: string,
 ): Promise<Leaving> {
-  const held = windows.flatMap(({ uwi, isHeld }) => (isHeld ? [uwi] : []));
+  const held = compared.flatMap(({ window: { uwi, isHeld } }) => (isHeld ? [uwi] : []));
   const holds = await readHolds(session, [...new Set(held)]);
-  const leaves = counts.some(({ leaving }) => leaving > 0);
+  const windows = compared.map(({ window }) => window);
+  const leaves = compared.some(({ counts }) => counts.leaving > 0);
   const byWindow = leaves ? await countLeaving(session, windows, holds, runId) : windows.map(() => []);
   const unheld = byWindow.map((months, index) => {
     const ofWell = holds.get(windows[index]?.uwi ?? '') ?? noHolds;
@@ -100,25 +108,23 @@ async function countLeaving(
 
 /**
  * Decides what leaves, and marks the rows that stay in the comparison, so that they are not removed. In the order of the
- * windows.
+ * windows; before anything is written.
  */
 export async function holdLeaving(
   session: SqlSession,
-  windows: readonly WellWindow[],
-  counts: readonly ComparedCounts[],
+  compared: readonly ComparedWindow[],
   { byWindow, holds }: Leaving,
   rules: LeavingRules,
-): Promise<readonly LeavingVerdict[]> {
-  if (byWindow.every((months) => months.length === 0)) return windows.map(() => nothingLeaves);
+): Promise<readonly SettledLeaving[]> {
   const { guard, runId } = rules;
-  const cases = windows.map((window, index) => ({
-    wellId: window.wellId,
-    uwi: window.uwi,
-    holds: holds.get(window.uwi) ?? noHolds,
-    leaving: byWindow[index] ?? [],
-    stored: counts[index]?.stored ?? 0,
-    isWithoutContent: window.isWithoutContent,
-  }));
+  const cases = compared.map(({ window, counts: { stored } }, index) => {
+    const { wellId, uwi, isWithoutContent } = window;
+    const leaving = byWindow[index] ?? [];
+    return { window, wellId, uwi, stored, isWithoutContent, leaving, holds: holds.get(uwi) ?? noHolds };
+  });
+  if (cases.every(({ leaving }) => leaving.length === 0)) {
+    return cases.map(({ window, leaving }) => ({ window, leaving, verdict: nothingLeaves }));
+  }
   const asked = guard.allow ? [] : cases.filter((each) => !isWindowHeld(each, each.holds, guard));
   const before = await monthsBefore(
     session,
@@ -126,8 +132,8 @@ export async function holdLeaving(
     rules.atMs,
   );
   const leavingOf = rowsByMonth(cases);
-  const verdicts = cases.map((each) =>
-    decideLeaving(
+  const settled = cases.map((each) => {
+    const verdict = decideLeaving(
       each,
       each.holds,
       (month) => {
@@ -138,10 +144,14 @@ export async function holdLeaving(
         return { stored: stored - ofOthers, lost: lost + ofOthers };
       },
       { guard, runId },
-    ),
+    );
+    return { window: each.window, leaving: each.leaving, verdict };
+  });
+  await keepRows(
+    session,
+    settled.map(({ verdict }) => verdict),
   );
-  await keepRows(session, verdicts);
-  return verdicts;
+  return settled;
 }
 
 interface MonthAsked {

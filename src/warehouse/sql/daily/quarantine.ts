@@ -40,7 +40,7 @@ export async function replaceQuarantine(
   windows: readonly WellWindow[],
   { runId, atMs }: Noticed,
 ): Promise<void> {
-  const entries = windows.flatMap(entriesOf);
+  const entries = distinctRecords(windows).flatMap(entriesOf);
   const relation = session.dialect.relation('$1', entryFields);
   if (windows.some(({ isQuarantined }) => isQuarantined)) {
     await session.run(forgetSeen(relation, byteLength), [jsonText(entries)]);
@@ -54,6 +54,16 @@ export async function replaceQuarantine(
        FROM ${relation} e`,
     [jsonText(entries), runId, new Date(atMs)],
   );
+}
+
+/** Parts of a read have a record in common whose day is not known, or at an edge: it is stored with the first of them. */
+function distinctRecords(windows: readonly WellWindow[]): readonly WellWindow[] {
+  const seen = new Set<object>();
+  return windows.map((window) => {
+    const quarantined = window.quarantined.filter((record) => !seen.has(record));
+    for (const record of quarantined) seen.add(record);
+    return { ...window, quarantined };
+  });
 }
 
 function entriesOf({ uwi, unit, window, quarantined }: WindowBatch): readonly object[] {

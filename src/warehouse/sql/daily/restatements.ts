@@ -13,12 +13,17 @@ function columnsOf(alias: string, prefix: string): string {
   return versionColumns.map((name) => `${alias}.${name} AS ${prefix}${name}`).join(', ');
 }
 
-/** Successors first, on the small side of the join: only they are held in memory, whatever the size of the table. */
+/**
+ * Successors first, on the small side of the join: only they are held in memory, whatever the size of the table. A version is
+ * followed by the first one of the next xid that the run began then or later: in a history of hosts with other clocks it may
+ * have begun later than the other one ended.
+ */
 const statement = (condition: string, limit: string): string => `
   WITH ended AS (
          SELECT * FROM daily_production_history WHERE noticed_at >= $1 AND noticed_at < $2 ${condition} ${limit}),
        successor AS (
-         SELECT uwi, known_from, known_run_id, ${versionColumns.join(', ')} FROM (
+         SELECT uwi, known_from, known_run_id, ${versionColumns.join(', ')},
+           lag(known_from) OVER (PARTITION BY uwi, xid, known_run_id ORDER BY known_from) AS known_before FROM (
            SELECT uwi, changed_at AS known_from, changed_run_id AS known_run_id, ${versionColumns.join(', ')}
            FROM daily_production
            UNION ALL SELECT uwi, known_from, known_run_id, ${versionColumns.join(', ')}
@@ -26,7 +31,8 @@ const statement = (condition: string, limit: string): string => `
          WHERE (uwi, xid) IN (SELECT uwi, next_xid FROM ended))
   SELECT h.uwi, h.change, h.run_id, h.noticed_at, ${columnsOf('h', 'old_')}, ${columnsOf('n', 'new_')}
   FROM ended h LEFT JOIN successor n
-    ON n.uwi = h.uwi AND n.xid = h.next_xid AND n.known_from = h.noticed_at AND n.known_run_id = h.run_id
+    ON n.uwi = h.uwi AND n.xid = h.next_xid AND n.known_run_id = h.run_id
+    AND n.known_from >= h.noticed_at AND (n.known_before IS NULL OR n.known_before < h.noticed_at)
   ORDER BY h.noticed_at, h.uwi, h.production_day, h.xid`;
 
 type Row = Readonly<Record<string, Measure>>;

@@ -4,18 +4,21 @@
  */
 import {
   compareDefinitions,
+  outcomeOfOlder,
   settleDefinitions,
   type Definition,
   type DefinitionChange,
 } from '../../../core/definitions/definition.ts';
-import type { UnitOutcome } from '../../../core/run/run.ts';
+import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import type { CommitDefinitions } from '../../port/definitions.ts';
 import type { SettleUnknown } from '../../port/unknown-targets.ts';
+import { always } from '../../../core/daily/read-order.ts';
+import { keepReads, placeInOrder, targetsParameter } from '../reads/read-order.ts';
 import { openAmong, settleOpen } from '../runs/run-units.ts';
-import { forgetUnknown, settleUnknown, type TargetKind } from '../runs/unknown-targets.ts';
+import { forgetUnknown, settleUnknown } from '../runs/unknown-targets.ts';
 import { jsonText } from '../json-text.ts';
 import type { SqlSession, SqlType } from '../session.ts';
-import { keepHeldDefinitions, readHeldDefinitions } from './held-definitions.ts';
+import { type ChangedHold, keepHeldDefinitions, readHeldDefinitions } from './held-definitions.ts';
 import { takeTurn } from '../writer-turn.ts';
 
 /**
@@ -26,13 +29,27 @@ export interface DefinitionTable<Reading, Row extends object> {
   readonly name: string;
   readonly columns: Readonly<Record<keyof Row & string, string>>;
   readonly owner: keyof Row & string;
-  readonly kind: TargetKind;
+  readonly kind: ReadKind;
   readonly key: keyof Row & string;
   readonly rowsOf: (reading: Reading) => readonly Row[];
   readonly definitionOf: (row: Row) => Definition;
 }
 
 type Kept<Row> = Definition & { readonly row: Row; readonly insertedRunId: string | null };
+
+interface SettledReading<Row> {
+  readonly target: string;
+  readonly outcome: UnitOutcome;
+  readonly changes: readonly DefinitionChange<Kept<Row>>[];
+  /** Whether a later read stands in its place. */
+  readonly isOlder: boolean;
+  /** The hold of the target before and after; undefined where nothing was merged. */
+  readonly holds?: Pick<ChangedHold, 'before' | 'after'>;
+}
+
+function holdsOf<Row>({ target, holds }: SettledReading<Row>): readonly ChangedHold[] {
+  return holds === undefined ? [] : [{ target, ...holds }];
+}
 
 /** Runs in the caller's transaction, that of the commit. */
 export async function commitDefinitions<
@@ -41,7 +58,7 @@ export async function commitDefinitions<
 >(
   session: SqlSession,
   table: DefinitionTable<Reading, Row>,
-  { runId, readings, shrink, committedAtMs }: Parameters<CommitDefinitions<Reading>>[0],
+  { runId, readings, shrink, readNo, isLastRead = true, committedAtMs }: Parameters<CommitDefinitions<Reading>>[0],
 ): Promise<readonly UnitOutcome[]> {
   await takeTurn(session, 'definitions');
   const units = readings.map(({ unit }) => unit);
@@ -49,24 +66,51 @@ export async function commitDefinitions<
   const unsettled = readings.filter(({ unit }) => open.has(unit));
   if (unsettled.length === 0) return [];
   const targets = unsettled.map(({ target }) => target);
+  const place = await placeInOrder(
+    session,
+    { kind: table.kind, runId, readNo, targets, lastChange: lastChangeOf(session, table) },
+    committedAtMs,
+  );
   const stored = await readStored(session, table, targets);
   const holds = await readHeldDefinitions(session, table.kind, targets);
-  const settled = unsettled.map((reading) => {
-    const current = stored.get(reading.target) ?? [];
+  const settled = unsettled.flatMap((reading): readonly SettledReading<Row>[] => {
+    const { target } = reading;
+    const current = stored.get(target) ?? [];
     const read = table.rowsOf(reading).map((row) => keptOf(table, storedRow(session, row), runId));
     const comparison = compareDefinitions(current, read);
-    const hold = holds.get(reading.target);
-    const rules = { guard: shrink, runId, hold };
     const answer = { ...reading, read: read.length };
-    return { target: reading.target, before: hold, ...settleDefinitions(answer, current.length, comparison, rules) };
+    const later = place.later.get(target) ?? [];
+    const isBehind = later.some(({ isBegunLater }) => isBegunLater || !isLastRead);
+    if (isBehind && comparison.changes.length > 0) {
+      const outcome = outcomeOfOlder(answer, current.length, comparison);
+      return isLastRead ? [{ target, outcome, changes: [], isOlder: true }] : [];
+    }
+    const hold = holds.get(target);
+    const merged = settleDefinitions(answer, current.length, comparison, { guard: shrink, runId, hold });
+    return [{ target, ...merged, isOlder: false, holds: { before: hold, after: merged.hold } }];
   });
+  if (settled.length === 0) return [];
   const changes = settled.flatMap((each) => each.changes);
-  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: committedAtMs });
-  await keepHeldDefinitions(session, table.kind, settled, { runId, atMs: committedAtMs });
-  await forgetUnknown(session, table.kind, targets);
+  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: place.atMs });
+  const kept = settled.flatMap(({ target, isOlder }) => (isOlder ? [] : [{ target, window: always }]));
+  await keepReads(session, table.kind, place, kept);
+  await keepHeldDefinitions(session, table.kind, settled.flatMap(holdsOf), { runId, atMs: place.atMs });
+  await forgetUnknown(
+    session,
+    table.kind,
+    settled.map(({ target }) => target),
+  );
   const outcomes = settled.map(({ outcome }) => outcome);
   await settleOpen(session, runId, outcomes);
   return outcomes;
+}
+
+function lastChangeOf<Row extends object>(
+  { dialect }: SqlSession,
+  { name, owner }: Pick<DefinitionTable<never, Row>, 'name' | 'owner'>,
+): string {
+  const isOfBatch = `${owner} IN (SELECT ${dialect.each(targetsParameter, 'VARCHAR')})`;
+  return `greatest((SELECT max(changed_at) FROM ${name} WHERE ${isOfBatch}), (SELECT max(noticed_at) FROM ${name}_history))`;
 }
 
 /** Runs in the caller's transaction. */
@@ -184,7 +228,9 @@ export async function endVersions<Row extends object>(
     `INSERT INTO ${name}_history (${namesOf(table).join(', ')}, change, run_id, noticed_at, known_from, known_run_id)
      SELECT ${namesOf(table)
        .map((each) => `t.${each}`)
-       .join(', ')}, e.change, CAST($2 AS VARCHAR), CAST($3 AS TIMESTAMPTZ), t.changed_at, t.changed_run_id
+       .join(
+         ', ',
+       )}, e.change, CAST($2 AS VARCHAR), greatest(CAST($3 AS TIMESTAMPTZ), t.changed_at), t.changed_at, t.changed_run_id
      FROM ${name} t JOIN ${relation} e ON ${isEnded}`,
     [versions, noticed.runId, new Date(noticed.atMs)],
   );

@@ -1,7 +1,7 @@
 /** The rows of `held_definition`: holds of definitions, one a target, in the transaction of a merge. */
 import type { HeldDefinitions, SettledDefinitions } from '../../../core/definitions/definition.ts';
 import { jsonText } from '../json-text.ts';
-import type { TargetKind } from '../runs/unknown-targets.ts';
+import type { ReadKind } from '../../../core/run/run.ts';
 import type { SqlSession } from '../session.ts';
 
 interface HeldRow {
@@ -14,7 +14,7 @@ interface HeldRow {
 /** The holds that stand, by target; a target without one is absent. */
 export async function readHeldDefinitions(
   session: SqlSession,
-  kind: TargetKind,
+  kind: ReadKind,
   targets: readonly string[],
 ): Promise<ReadonlyMap<string, HeldDefinitions>> {
   const rows = await session.rows<HeldRow>(
@@ -30,9 +30,11 @@ export async function readHeldDefinitions(
   );
 }
 
-interface SettledTarget extends Pick<SettledDefinitions<never>, 'hold'> {
+/** The hold of a target before and after a merge; undefined while none stands. */
+export interface ChangedHold {
   readonly target: string;
   readonly before: HeldDefinitions | undefined;
+  readonly after: SettledDefinitions<never>['hold'];
 }
 
 const heldFields = { target: 'VARCHAR', rows_missing: 'INTEGER', is_new: 'INTEGER' } as const;
@@ -40,19 +42,19 @@ const heldFields = { target: 'VARCHAR', rows_missing: 'INTEGER', is_new: 'INTEGE
 /** Writes the holds after a merge: begun, renewed and ended ones. Where none stands or begins, it costs no statement. */
 export async function keepHeldDefinitions(
   session: SqlSession,
-  kind: TargetKind,
-  settled: readonly SettledTarget[],
+  kind: ReadKind,
+  changes: readonly ChangedHold[],
   { runId, atMs }: { readonly runId: string; readonly atMs: number },
 ): Promise<void> {
   const { dialect } = session;
-  const held = settled.flatMap(({ target, before, hold }) =>
+  const held = changes.flatMap(({ target, before, after: hold }) =>
     hold === undefined
       ? []
       : [{ target, rows_missing: hold.rows, is_new: hold.isNew ? 1 : 0, isBegun: before === undefined }],
   );
   const begun = held.filter(({ isBegun }) => isBegun);
   const renewed = held.filter(({ isBegun }) => !isBegun);
-  const ended = settled.filter(({ before, hold }) => before !== undefined && hold === undefined);
+  const ended = changes.filter(({ before, after }) => before !== undefined && after === undefined);
   const relation = dialect.relation('$1', heldFields);
   const noticed = [kind, new Date(atMs), runId];
   if (begun.length > 0) {

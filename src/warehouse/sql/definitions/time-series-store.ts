@@ -9,6 +9,8 @@ import {
 } from './definition-store.ts';
 import { jsonText } from '../json-text.ts';
 import type { SqlDatabase, SqlSession } from '../session.ts';
+import { always } from '../../../core/daily/read-order.ts';
+import { keepReads, placeInOrder } from '../reads/read-order.ts';
 import { takeTurn } from '../writer-turn.ts';
 
 interface TimeSeriesRow {
@@ -78,12 +80,22 @@ export async function endDeletedTimeSeries(
 ): Promise<void> {
   if (deleted.length === 0) return;
   await takeTurn(session, 'definitions');
-  const stored = await storedAmong(session, new Set(deleted.map(({ ownerId }) => ownerId)));
+  const owners = new Set(deleted.map(({ ownerId }) => ownerId));
+  await keepDeletion(session, noticed, [...owners]);
+  const stored = await storedAmong(session, owners);
   const ended = deleted.flatMap(({ ownerId, sourceId }) =>
     stored.has(ownerId) ? [{ owner: ownerId, value: sourceId ?? '', change: 'deleted' as const }] : [],
   );
   if (ended.length === 0) return;
   await endVersions(session, timeSeriesTable, 'source_id', ended, noticed);
+}
+
+/** An answer that the service gave before the deletion has the records still. */
+async function keepDeletion(session: SqlSession, { runId }: Noticed, targets: readonly string[]): Promise<void> {
+  const batch = { kind: 'equipment', runId, readNo: undefined, targets, lastChange: 'NULL' } as const;
+  const place = await placeInOrder(session, batch);
+  const kept = targets.map((target) => ({ target, window: always }));
+  await keepReads(session, 'equipment', place, kept);
 }
 
 /** Those of the pieces of equipment that the table has records of. */

@@ -1,6 +1,7 @@
 /** Holds for operators, and their release: a run that may let as many rows go as were shown (../../port/holds.ts). */
+import type { ReadKind } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { HeldKind, HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
+import type { HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
 import type { Holds } from '../../port/holds.ts';
 import { claimForService } from '../ownership/service-claim.ts';
 import { dayOfNumber, epochMs, lockRows, type SqlDatabase, type SqlSession } from '../session.ts';
@@ -51,20 +52,20 @@ export function createHolds(database: SqlDatabase): Holds {
   };
 }
 
-function tableOf(kind: HeldKind): string {
+function tableOf(kind: ReadKind): string {
   return kind === 'uwi' ? 'held_month' : 'held_definition';
 }
 
-function targetOf(kind: HeldKind): string {
+function targetOf(kind: ReadKind): string {
   return kind === 'uwi' ? 'h.uwi' : 'h.target';
 }
 
-function shownColumns(kind: HeldKind): string {
+function shownColumns(kind: ReadKind): string {
   const days = kind === 'uwi' ? ', release_first_day = first_day, release_last_day = last_day' : '';
   return `release_rows = rows_missing${days}`;
 }
 
-function isOfKind(kind: HeldKind): string {
+function isOfKind(kind: ReadKind): string {
   return kind === 'uwi' ? 'true' : `h.kind = '${kind}'`;
 }
 
@@ -72,7 +73,7 @@ function isOfKind(kind: HeldKind): string {
  * The condition that a hold is one of the run `$1`: begun by it, or met by a unit of it that held rows. Where the units of
  * the run are pruned, those that it began are left.
  */
-function isOfRun(session: SqlSession, kind: HeldKind): string {
+function isOfRun(session: SqlSession, kind: ReadKind): string {
   const isInWindow =
     kind === 'uwi'
       ? `AND h.last_day >= ${dayOf(session, 'fromMs')} - 1 AND h.first_day <= ${dayOf(session, 'toMs')} + 1`
@@ -88,7 +89,7 @@ function dayOf({ dialect }: SqlSession, bound: 'fromMs' | 'toMs'): string {
 
 async function readHeld(
   session: SqlSession,
-  kind: HeldKind,
+  kind: ReadKind,
   { where, values }: { readonly where: string; readonly values: readonly string[] },
   limit: number,
 ): Promise<HeldRows> {

@@ -6,6 +6,7 @@ import { UsageError } from '../../../core/base/errors.ts';
 import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunRequest } from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService } from '../ownership/service-claim.ts';
+import { endReads } from '../reads/read-order.ts';
 import { findKeyed, keepKey } from './idempotency-keys.ts';
 import { findRuns, findUnfinished, listRuns, readSummary, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun } from './run-record.ts';
@@ -163,6 +164,7 @@ async function finish(session: SqlSession, report: RunReport): Promise<void> {
   await lockRun(session, report.runId);
   const run = await knownHead(session, report.runId);
   if (isFinished(run.state) || (await hasOpenUnits(session, report.runId))) return;
+  await endReads(session, report.runId);
   const { runId, state, units, counts, finishedAtMs } = report;
   await session.run(`UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1`, [
     runId,

@@ -1,13 +1,10 @@
 /** Targets of exports that the service does not know. */
-import type { UnitOutcome } from '../../../core/run/run.ts';
+import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import { outcomeOfUnknown } from '../../../core/run/unknown-targets.ts';
 import type { SettleUnknown } from '../../port/unknown-targets.ts';
 import { jsonText } from '../json-text.ts';
 import type { SqlSession } from '../session.ts';
 import { openAmong, settleOpen } from './run-units.ts';
-
-/** What a target is; the same name may belong to a uwi, a source well id and an equipment id. */
-export type TargetKind = 'uwi' | 'well' | 'equipment';
 
 /** A relation with the `target`s that are bound at `$1`, without an alias. */
 function namedTargets({ dialect }: SqlSession): string {
@@ -15,13 +12,13 @@ function namedTargets({ dialect }: SqlSession): string {
 }
 
 /** The unknown targets of a kind, as a relation with `target`, `since` and `run_id`. */
-export function unknownOf(kind: TargetKind): string {
+export function unknownOf(kind: ReadKind): string {
   return `(SELECT target, since, run_id FROM unknown_target WHERE kind = '${kind}')`;
 }
 
 /** A kind of targets: `withRows` is the query of those among `named`, a relation, that have rows, as `target`. */
 export interface TargetRows {
-  readonly kind: TargetKind;
+  readonly kind: ReadKind;
   readonly withRows: (named: string) => string;
 }
 
@@ -61,7 +58,7 @@ export async function settleUnknown(
 }
 
 /** These targets have answered. */
-export async function forgetUnknown(session: SqlSession, kind: TargetKind, targets: readonly string[]): Promise<void> {
+export async function forgetUnknown(session: SqlSession, kind: ReadKind, targets: readonly string[]): Promise<void> {
   await session.run(
     `DELETE FROM unknown_target WHERE kind = '${kind}' AND target IN (SELECT target FROM ${namedTargets(session)} n)`,
     [jsonText(targets)],

@@ -71,7 +71,7 @@ describe.skipIf(lack !== undefined)(`commits to PostgreSQL${lack === undefined ?
       const outcomes = await Promise.all([one, other].map(({ dailyProduction }) => dailyProduction.commit(batch)));
       expect(
         outcomes
-          .flat()
+          .flatMap((committed) => committed.outcomes)
           .map(({ unit }) => unit)
           .toSorted((left, right) => left - right),
       ).toEqual([0, 1, 2]);

@@ -57,12 +57,13 @@ export function describeHolds(open: OpenWarehouse): void {
     const { warehouse } = test();
     const { unit, uwi: target } = window;
     await warehouse.ledger.runs.savePlan(runId, [{ unit, chunk: 0, target, spec: {} }], committedAtMs);
-    const [outcome] = await warehouse.dailyProduction.commit({
+    const { outcomes } = await warehouse.dailyProduction.commit({
       runId,
       windows: [window],
       shrink: guard,
       committedAtMs,
     });
+    const [outcome] = outcomes;
     if (outcome === undefined) throw new Error('the unit was not settled');
     return outcome;
   }
@@ -166,7 +167,7 @@ export function describeHolds(open: OpenWarehouse): void {
       const early = reading(without(10, 1, 2, 3), { unit: 0, to: dayOf(11), mode: 'backfill' });
       const late = reading(dailyRows(31).slice(14), { unit: 1, from: dayOf(11), mode: 'backfill' });
       const runId = await plannedWindows([early, late]);
-      const outcomes = await warehouse.dailyProduction.commit({
+      const { outcomes } = await warehouse.dailyProduction.commit({
         runId,
         windows: [early, late],
         shrink: guard,

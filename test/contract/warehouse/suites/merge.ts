@@ -411,8 +411,8 @@ export function describeMerge(open: OpenWarehouse): void {
       const { warehouse } = test();
       const both = [reading([row(1, dayOf(1))], { unit: 0 }), reading([row(2, dayOf(1))], { unit: 1, uwi: 'B' })];
       const runId = await planned(warehouse, both);
-      const commit = (windows: typeof both) =>
-        warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs });
+      const commit = async (windows: typeof both) =>
+        (await warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs })).outcomes;
       expect((await commit(both.slice(0, 1))).map(({ unit }) => unit)).toEqual([0]);
       const repeated = [reading([], { unit: 0 }), ...both.slice(1), reading([], { unit: 7, uwi: 'C' })];
       expect((await commit(repeated)).map(({ unit }) => unit)).toEqual([1]);

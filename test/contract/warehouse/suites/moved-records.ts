@@ -101,7 +101,7 @@ export function describeMovedRecords(open: OpenWarehouse): void {
             });
             const runId = await planned(warehouse, windows);
             const shrink = { ...guard, allow: true };
-            const outcomes = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: 0 });
+            const { outcomes } = await warehouse.dailyProduction.commit({ runId, windows, shrink, committedAtMs: 0 });
             for (const { counts } of outcomes) {
               expect(balanceOfCounts(dailyProduction, counts)).toMatchObject({ balanced: true });
               expect(counts).toMatchObject({ rowsAdrift: 0 });

@@ -51,8 +51,10 @@ export function describeUnverified(open: OpenWarehouse): void {
         reading([row(1, dayOf(1))], { uwi: 'B', unit: 1, isVerified }),
       ];
       const runId = await planned(warehouse, windows);
-      const commit = (batch: typeof windows) =>
-        warehouse.dailyProduction.commit({ runId, windows: batch, shrink: guard, committedAtMs: laterMs });
+      const commit = async (batch: typeof windows) => {
+        const order = { runId, windows: batch, shrink: guard, committedAtMs: laterMs };
+        return (await warehouse.dailyProduction.commit(order)).outcomes;
+      };
       expect((await commit(windows)).map(({ unit }) => unit)).toEqual([1]);
       expect(await ask(warehouse, `${storedOil} LIMIT 3`)).toEqual([
         [xidOf(1), 0],
