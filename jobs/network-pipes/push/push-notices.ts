@@ -1,6 +1,8 @@
 /** Notices in the report of a pushed file. Pure. */
 import { counted, figure } from '../../../src/core/base/text.ts';
 import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
+import type { PipeIdentity } from '../../../src/core/pipes/pipe-version.ts';
+import type { VersionCount } from '../../../src/core/pipes/version-count.ts';
 import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
 import { rejectedOf } from '../../../src/core/run/job-description.ts';
 import { networkPipes } from '../description.ts';
@@ -34,8 +36,39 @@ function firstNames(names: readonly string[]): string {
   return `${names.slice(0, mostNamesShown).join(', ')}${more > 0 ? ` and ${figure(more)} more` : ''}`;
 }
 
+/** Pipes of the file with several dates, and how these travel. */
+export function versionNotices(
+  { pipesWithSeveralDates: count, isLeast }: VersionCount,
+  identity: PipeIdentity,
+): readonly string[] {
+  if (count === 0) return [];
+  const pipes = counted(count, 'pipe has several dates', 'pipes have several dates');
+  const how =
+    identity === 'with-date'
+      ? 'each is a version that is sent, several of them in one request where they fit (push.pipeIdentity: with-date)'
+      : 'each is a version that is sent, in the order of the file, no two of one pipe in a request or at a time (push.pipeIdentity: unknown)';
+  return [`${isLeast ? 'at least ' : ''}${pipes}: ${how}`];
+}
+
+/** A setting saves this factor of requests before it is worth a notice. */
+const notableFactor = 2;
+
+/** For a file that takes many more requests than it would with the other setting; `fewest`: with that. */
+export function slowNotices(requests: number, fewest: number, identity: PipeIdentity): readonly string[] {
+  if (identity === 'with-date' || requests <= fewest * notableFactor) return [];
+  return [
+    `the push takes about ${counted(requests, 'request')}, since few pipes have many dates; push.pipeIdentity: with-date takes about ${figure(fewest)}, and is right where the service keeps every date of a pipe`,
+  ];
+}
+
+/** Pipes with lists of different length, and the names of the first few. */
+export interface UnevenLists {
+  readonly count: number;
+  readonly first: readonly string[];
+}
+
 /** For a dry run alone: real networks have such pipes by the thousand (two elevations, one length). */
-export function unevenNotices({ count, first }: PushCheckpoint['unevenLists']): readonly string[] {
+export function unevenNotices({ count, first }: UnevenLists): readonly string[] {
   if (count === 0) return [];
   const whose = counted(count, 'pipe has lists', 'pipes have lists');
   return [`${whose} of different length, which is allowed: ${first.join(', ')}${count === first.length ? '' : ', …'}`];

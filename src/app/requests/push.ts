@@ -2,9 +2,11 @@
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
-import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { maxOpenEntries, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import type { ImaginedPushOptions } from '../../../jobs/network-pipes/push/imagined-push.ts';
 import type { SharedPlace } from '../../core/base/shared-place.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
+import { pushFormOf } from '../../core/pipes/push-form.ts';
 import { sourceName, type PipeSource } from '../../pipes/content.ts';
 import { readPipes } from '../../pipes/read-pipes.ts';
 import { Topology } from '../../pipes/topology.ts';
@@ -72,7 +74,8 @@ export class PreparedPush implements AsyncDisposable {
   async findKnown({ ledger, warehouse }: App): Promise<KnownPush | undefined> {
     if (this.#request.isAgain || !(await warehouse.isStored())) return undefined;
     const { url, id } = this.#config.service;
-    const content = { fileSha256: this.sha256, form: this.#request.form };
+    const form = pushFormOf(this.#request.form, this.#config.push.pipeIdentity);
+    const content = { fileSha256: this.sha256, form };
     if (url === undefined) return ledger.pushes.find({ ...content, serviceUrl: undefined });
     const service = serviceIdentity(url, id)?.key;
     return ledger.pushes.find({ ...content, serviceUrl: shownBaseUrl(url), ...(service && { service }) });
@@ -128,6 +131,7 @@ export class PreparedPush implements AsyncDisposable {
       isAgain: this.#request.isAgain,
       rejectsFolder: rejectsFolderOf(this.#config),
       chunkItems: chunkItemsOf(this.#request, this.#config),
+      pipeIdentity: this.#config.push.pipeIdentity,
       reading: readingOf(this.#request, this.#config),
       notices: [...notices],
     };
@@ -165,11 +169,17 @@ function lookOptions(request: PushRequest, config: Config): LookOptions {
   const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 17);
   return {
     reading: readingOf(request, config),
-    chunkItems: chunkItemsOf(request, config),
-    chunkBytes: config.push.chunkBytes,
+    ...sendingOf(request, config),
     rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
     withTopology: request.withTopology,
   };
+}
+
+/** How the requests of a push are made, for an estimate of their number. */
+function sendingOf(request: PushRequest, { push }: Config): ImaginedPushOptions {
+  const { chunkBytes, concurrency, pipeIdentity } = push;
+  const chunkItems = request.chunkItems ?? push.chunkItems;
+  return { chunkItems, chunkBytes, concurrency, pipeIdentity, maxOpenEntries: maxOpenEntries(chunkItems, concurrency) };
 }
 
 function readingOf(request: PushRequest, config: Config): NetworkPipesParams['reading'] {

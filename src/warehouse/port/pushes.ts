@@ -1,18 +1,12 @@
 import type { PushCheckpoint } from '../../core/pipes/checkpoint.ts';
-import type { ChunkStatus } from '../../core/pipes/push-counts.ts';
+import type { PushForm } from '../../core/pipes/push-form.ts';
+import type { SettledChunk } from '../../core/pipes/push-counts.ts';
 import type { Counts, UnitOutcome } from '../../core/run/run.ts';
 
 /** A chunk of a pushed file in the ledger. */
-export interface PushedChunk {
-  /** From 0, in the order of the file. */
+export interface PushedChunk extends SettledChunk {
+  /** From 0, in the order of their first lines. */
   readonly chunk: number;
-  /** Lines of the file, from 1, both inclusive. */
-  readonly firstLine: number;
-  readonly lastLine: number;
-  readonly items: number;
-  readonly status: ChunkStatus;
-  /** Number of requests for it. */
-  readonly attempts: number;
 }
 
 /** The newest finished or running push of a content. */
@@ -33,8 +27,6 @@ export type PushStart =
   | { readonly kind: 'waits'; readonly runId: string; readonly claimedAtMs: number }
   | { readonly kind: 'pushed'; readonly runId: string; readonly sent?: Counts };
 
-/** Form of a pipes file: one pipe a line (`wide`), one segment of a pipe a line (`long`), or detected from the file. */
-export type PushForm = 'auto' | 'wide' | 'long';
 
 export interface PushStore {
   /**
@@ -48,7 +40,7 @@ export interface PushStore {
     readonly fileSha256: string;
     /** Address of the service, without secrets. */
     readonly serviceUrl: string;
-    /** The requested form of the file. */
+    /** The requested form of the file, with the identity of pipes. */
     readonly form: PushForm;
     /** Pushes even a content that others have pushed or are pushing. */
     readonly isAgain: boolean;

@@ -1,6 +1,7 @@
 /** Pushes: the claim, the checkpoint with its fence, the chunks, and the body size that a service accepts. */
 import { AbortedError } from '../../../core/base/errors.ts';
 import {
+  countsOfCheckpoint,
   decodeCheckpoint,
   encodeCheckpoint,
   type PushCheckpoint,
@@ -61,7 +62,7 @@ async function sentBefore(
     [runId, unit],
   );
   if (row === undefined) return {};
-  return { sent: row.checkpoint === null ? {} : decodeCheckpoint(row.checkpoint).counts };
+  return { sent: row.checkpoint === null ? {} : countsOfCheckpoint(row.checkpoint) };
 }
 
 /** Key of the service that the run was requested for (G11); the address if the run has none. */

@@ -30,7 +30,6 @@ function checkpointAt(line: number): PushCheckpoint {
     counts: { rows, accepted: rows },
     rejectsBytes: 0,
     firstRejects: ['line 2: \ud800 is half a character'],
-    unevenLists: { count: 0, first: [] },
   };
 }
 
