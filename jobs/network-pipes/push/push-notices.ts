@@ -6,6 +6,8 @@ import type { VersionCount } from '../../../src/core/pipes/version-count.ts';
 import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
 import { rejectedOf } from '../../../src/core/run/job-description.ts';
 import { networkPipes } from '../description.ts';
+import type { PipeEntry } from '../../../src/pipes/items.ts';
+import type { ImaginedPushOptions } from './imagined-push.ts';
 import type { PipeHeader } from '../../../src/pipes/header.ts';
 
 /** A sentence each; for a push and a dry run. */
@@ -58,6 +60,27 @@ export function slowNotices(requests: number, fewest: number, identity: PipeIden
   if (identity === 'with-date' || requests <= fewest * notableFactor) return [];
   return [
     `the push takes about ${counted(requests, 'request')}, since few pipes have many dates; push.pipeIdentity: with-date takes about ${figure(fewest)}, and is right where the service keeps every date of a pipe`,
+  ];
+}
+
+/** Fewer rows tell nothing of the rest of a file. */
+const tellingRows = 50;
+
+/**
+ * That a push takes many requests, judged by the first rows of the file: the pipes of as many rows as are read ahead are
+ * fewer than a request takes. Empty where nothing speaks for it.
+ */
+export function slowStart(
+  first: readonly PipeEntry[],
+  { chunkItems, maxOpenEntries, pipeIdentity }: Pick<ImaginedPushOptions, 'chunkItems' | 'maxOpenEntries' | 'pipeIdentity'>,
+): readonly string[] {
+  const items = first.filter((entry) => entry.kind === 'item');
+  if (pipeIdentity === 'with-date' || items.length < tellingRows) return [];
+  const pipes = new Set(items.map(({ key }) => key)).size;
+  const together = Math.max(pipes, Math.floor((pipes / items.length) * maxOpenEntries));
+  if (together * notableFactor > Math.min(chunkItems, items.length)) return [];
+  return [
+    `the first ${counted(items.length, 'row')} are of ${counted(pipes, 'pipe')}, and dates of one pipe go in requests of their own, one after the other: push.pipeIdentity: with-date is quicker, and right where the service keeps every date of a pipe; --dry-run tells how many requests it takes`,
   ];
 }
 

@@ -3,11 +3,13 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
 import { maxOpenEntries, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { slowStart } from '../../../jobs/network-pipes/push/push-notices.ts';
 import type { ImaginedPushOptions } from '../../../jobs/network-pipes/push/imagined-push.ts';
 import type { SharedPlace } from '../../core/base/shared-place.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
 import { pushFormOf } from '../../core/pipes/push-form.ts';
 import { sourceName, type PipeSource } from '../../pipes/content.ts';
+import type { PipeEntry } from '../../pipes/items.ts';
 import { readPipes } from '../../pipes/read-pipes.ts';
 import { Topology } from '../../pipes/topology.ts';
 import { shownBaseUrl } from '../../service/settings.ts';
@@ -42,9 +44,12 @@ export class PreparedPush implements AsyncDisposable {
   readonly #source: PushSource;
   readonly #request: PushRequest;
   readonly #config: Config;
+  readonly #slow: readonly string[];
   #isNeeded = false;
 
-  constructor(source: PushSource, request: PushRequest, config: Config) {
+  /** `slow`: that the push will take long, judged by the first rows. */
+  constructor(source: PushSource, request: PushRequest, config: Config, slow: readonly string[]) {
+    this.#slow = slow;
     this.#source = source;
     this.#request = request;
     this.#config = config;
@@ -81,15 +86,15 @@ export class PreparedPush implements AsyncDisposable {
     return ledger.pushes.find({ ...content, serviceUrl: shownBaseUrl(url), ...(service && { service }) });
   }
 
-  /** Irregularities of the network, a sentence each; empty unless requested. */
-  async topologyNotices(): Promise<readonly string[]> {
-    if (!this.#request.withTopology) return [];
+  /** What is to be said of the file before it is pushed, a sentence each: with the topology if that was requested. */
+  async notices(): Promise<readonly string[]> {
+    if (!this.#request.withTopology) return this.#slow;
     const { file, name } = this.#source;
     const topology = new Topology();
     for await (const { entries } of readPipes({ path: file, name }, readingOf(this.#request, this.#config))) {
       for (const entry of entries) if (entry.kind === 'item') topology.add(entry);
     }
-    return topologySentences(topology.report());
+    return [...this.#slow, ...topologySentences(topology.report())];
   }
 
   /** Reads the whole file as its run would, and sends nothing. The rejected rows are in the look's file. */
@@ -145,12 +150,12 @@ export class PreparedPush implements AsyncDisposable {
 export async function preparePush(request: PushRequest, stdin: Readable, config: Config): Promise<PreparedPush> {
   const source = await pushSource(request, stdin, config.dataDir);
   try {
-    await checkStart(source, readingOf(request, config), request.allowsEmpty);
+    const first = await firstRows(source, readingOf(request, config), request.allowsEmpty);
+    return new PreparedPush(source, request, config, slowStart(first, sendingOf(request, config)));
   } catch (error) {
     await dropSource(source);
     throw error;
   }
-  return new PreparedPush(source, request, config);
 }
 
 /** Checks a whole file as a push would, and sends nothing. Uses neither service nor Redis nor warehouse. */
@@ -192,13 +197,14 @@ function chunkItemsOf({ chunkItems }: PushRequest, config: Config): number {
   return chunkItems ?? config.push.chunkItems;
 }
 
-async function checkStart(
+/** The first rows that a block of the file holds; throws EmptyListError if there are none and there must be some. */
+async function firstRows(
   { file, name }: PushSource,
   reading: NetworkPipesParams['reading'],
   allowsEmpty: boolean,
-): Promise<void> {
+): Promise<readonly PipeEntry[]> {
   for await (const { entries } of readPipes({ path: file, name }, reading)) {
-    if (allowsEmpty || entries.length > 0) return;
+    if (allowsEmpty || entries.length > 0) return entries;
   }
   throw noRow(name);
 }

@@ -9,6 +9,19 @@ export interface PushedChunk extends SettledChunk {
   readonly chunk: number;
 }
 
+/** A push of an earlier version that sent the last date of a pipe and left others out, or may have. */
+export interface DroppedDates {
+  readonly runId: string;
+  /** The name and the path of the file, as they were given; undefined once the run is no longer kept. */
+  readonly name: string | undefined;
+  readonly file: string | undefined;
+  readonly fileSha256: string;
+  readonly form: PushForm | undefined;
+  /** Rows that were left out. */
+  readonly rows: number;
+  readonly completedAtMs: number;
+}
+
 /** The newest finished or running push of a content. */
 export interface KnownPush {
   readonly runId: string;
@@ -71,6 +84,11 @@ export interface PushStore {
     readonly service?: string;
     readonly form: PushForm;
   }): Promise<KnownPush | undefined>;
+  /**
+   * Contents whose last push was by the rule of earlier versions, and left rows out: of two rows of one pipe in a
+   * request the last went, whatever their dates. The oldest first.
+   */
+  droppedDates(): Promise<readonly DroppedDates[]>;
   /** The largest body that the service was found to accept, in UTF-8 bytes, if it was found since `sinceMs`. */
   bodyLimit(serviceUrl: string, sinceMs: number): Promise<number | undefined>;
   noteBodyLimit(limit: {

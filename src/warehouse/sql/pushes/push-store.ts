@@ -11,6 +11,7 @@ import type { PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
 import { keepCounts, noteCounts, settleOpen } from '../runs/run-units.ts';
 import { JsonText } from '../json-text.ts';
 import type { SqlColumns, SqlDatabase, SqlSession } from '../session.ts';
+import { readDroppedDates } from './dropped-dates.ts';
 import { claimContent, findPush } from './push-claim.ts';
 import { namesOfService } from '../ownership/service-names.ts';
 
@@ -22,6 +23,7 @@ export function createPushStore(database: SqlDatabase): PushStore {
     begin: (push) => database.transact((session) => begin(session, push)),
     save: (step) => database.transact((session) => save(session, step)),
     find: (wanted) => database.transact((session) => findPush(session, wanted)),
+    droppedDates: () => database.transact(readDroppedDates),
     bodyLimit: (serviceUrl, sinceMs) => database.transact((session) => readBodyLimit(session, serviceUrl, sinceMs)),
     noteBodyLimit: ({ serviceUrl, maxBytes, foundAtMs }) =>
       database.transact(async (session) => {
