@@ -9,7 +9,9 @@ import { PermanentError } from '../core/base/errors.ts';
 /** Converted to lower case, so that a record has one key in any spelling. */
 const uuid = z.guid().toLowerCase();
 /** With an offset (`+01:00`, `+0100`, `+01` or Z), or without one. */
-const dateTime = z.string().refine((value) => instantOfDateTime(value, productionCalendar('UTC')) !== undefined, 'is not a date-time');
+const dateTime = z
+  .string()
+  .refine((value) => instantOfDateTime(value, productionCalendar('UTC')) !== undefined, 'is not a date-time');
 const double = z.number();
 const int32 = z.int32();
 /** Text without half a surrogate pair: neither bytes that are not UTF-8 nor an escape of one half. */

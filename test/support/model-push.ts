@@ -54,7 +54,11 @@ export function versionOf(row: ModelRow): string {
   return `${pipeOf(row)} version ${row.version}`;
 }
 
-export function modelPush(rows: readonly ModelRow[], settings: ModelSettings, draw: (below: number) => number): ModelEnd {
+export function modelPush(
+  rows: readonly ModelRow[],
+  settings: ModelSettings,
+  draw: (below: number) => number,
+): ModelEnd {
   const push = new ModelPush(rows, settings, draw);
   push.run();
   return push.end;
@@ -77,7 +81,10 @@ class ModelPush {
   #kills = 0;
   #requests = 0;
   #mostOpen = 0;
-  #saved: { readonly position: FilePosition | undefined; readonly counts: Counts } = { position: undefined, counts: {} };
+  #saved: { readonly position: FilePosition | undefined; readonly counts: Counts } = {
+    position: undefined,
+    counts: {},
+  };
   #unsaved = this.#saved;
 
   constructor(rows: readonly ModelRow[], settings: ModelSettings, draw: (below: number) => number) {

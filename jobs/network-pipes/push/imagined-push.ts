@@ -8,7 +8,6 @@ import { PipeVersions, type VersionCount } from '../../../src/core/pipes/version
 import type { PipeEntry, PipeItem, RejectedRows } from '../../../src/pipes/items.ts';
 import { joined, type PassedFileRows } from './passed-rows.ts';
 import { isShortChunkDue, type ReaderState } from '../../../src/core/pipes/short-chunk.ts';
-import type { UnevenLists } from './push-notices.ts';
 
 export interface ImaginedPushOptions {
   readonly chunkItems: number;
@@ -18,6 +17,12 @@ export interface ImaginedPushOptions {
   readonly concurrency: number;
   /** Entries that are read and not passed, at most. */
   readonly maxOpenEntries: number;
+}
+
+/** Pipes with lists of different length, and the names of the first few. */
+export interface UnevenLists {
+  readonly count: number;
+  readonly first: readonly string[];
 }
 
 /** Number of uneven pipes that are named. */

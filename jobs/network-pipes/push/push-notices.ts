@@ -7,7 +7,7 @@ import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
 import { rejectedOf } from '../../../src/core/run/job-description.ts';
 import { networkPipes } from '../description.ts';
 import type { PipeEntry } from '../../../src/pipes/items.ts';
-import type { ImaginedPushOptions } from './imagined-push.ts';
+import type { ImaginedPushOptions, UnevenLists } from './imagined-push.ts';
 import type { PipeHeader } from '../../../src/pipes/header.ts';
 
 /** A sentence each; for a push and a dry run. */
@@ -72,7 +72,11 @@ const tellingRows = 50;
  */
 export function slowStart(
   first: readonly PipeEntry[],
-  { chunkItems, maxOpenEntries, pipeIdentity }: Pick<ImaginedPushOptions, 'chunkItems' | 'maxOpenEntries' | 'pipeIdentity'>,
+  {
+    chunkItems,
+    maxOpenEntries,
+    pipeIdentity,
+  }: Pick<ImaginedPushOptions, 'chunkItems' | 'maxOpenEntries' | 'pipeIdentity'>,
 ): readonly string[] {
   const items = first.filter((entry) => entry.kind === 'item');
   if (pipeIdentity === 'with-date' || items.length < tellingRows) return [];
@@ -82,12 +86,6 @@ export function slowStart(
   return [
     `the first ${counted(items.length, 'row')} are of ${counted(pipes, 'pipe')}, and dates of one pipe go in requests of their own, one after the other: push.pipeIdentity: with-date is quicker, and right where the service keeps every date of a pipe; --dry-run tells how many requests it takes`,
   ];
-}
-
-/** Pipes with lists of different length, and the names of the first few. */
-export interface UnevenLists {
-  readonly count: number;
-  readonly first: readonly string[];
 }
 
 /** For a dry run alone: real networks have such pipes by the thousand (two elevations, one length). */

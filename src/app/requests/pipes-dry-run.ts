@@ -14,7 +14,12 @@ import { Topology, type TopologyReport } from '../../pipes/topology.ts';
 import { dryRunCounts } from '../../../jobs/network-pipes/description.ts';
 import { ImaginedPush, type ImaginedPushOptions } from '../../../jobs/network-pipes/push/imagined-push.ts';
 import { checkpointAfter, rejectsOf, type PassedFileRows } from '../../../jobs/network-pipes/push/passed-rows.ts';
-import { fileNotices, slowNotices, unevenNotices, versionNotices } from '../../../jobs/network-pipes/push/push-notices.ts';
+import {
+  fileNotices,
+  slowNotices,
+  unevenNotices,
+  versionNotices,
+} from '../../../jobs/network-pipes/push/push-notices.ts';
 
 export interface LookOptions extends ImaginedPushOptions {
   readonly reading: ReadPipesOptions;

@@ -66,7 +66,14 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   /** Takes the next item of the file. */
   add(item: Item): void {
     const { rowCount, end } = item;
-    const rows: OpenRows<Item, Rejected> = { rowCount, end, item, outcome: undefined, rejected: undefined, chunk: undefined };
+    const rows: OpenRows<Item, Rejected> = {
+      rowCount,
+      end,
+      item,
+      outcome: undefined,
+      rejected: undefined,
+      chunk: undefined,
+    };
     this.#prefix.track(rows);
     this.#unsettled += 1;
     this.#heldBytes += item.bytes;

@@ -1,8 +1,7 @@
 /** Items that wait for a chunk with another item of their order key: of each key in the order of the file. */
-import type { CutItem } from './chunk-cutter.ts';
 
 /** Of one version of a key at most one item waits. */
-export class PutOffItems<Cut extends CutItem> {
+export class PutOffItems<Cut extends { readonly item: { readonly version: string } }> {
   /** By order key and version, in the order of the file. */
   readonly #waiting = new Map<string, Map<string, Cut>>();
 

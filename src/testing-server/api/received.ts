@@ -47,11 +47,7 @@ export class Received {
     return [...this.#deletions.values()];
   }
 
-  storePipe(
-    { sourceNetworkId, sourceId, date }: PipeKey,
-    raw: string,
-    pipeKey: TestingServerOptions['pipeKey'],
-  ): void {
+  storePipe({ sourceNetworkId, sourceId, date }: PipeKey, raw: string, pipeKey: TestingServerOptions['pipeKey']): void {
     const key = JSON.stringify([sourceNetworkId, sourceId, pipeKey === 'ids' ? null : versionOf(date)]);
     const writes = (this.#pipes.get(key)?.writes ?? 0) + 1;
     this.#pipes.set(key, { sourceNetworkId, sourceId, writes, raw });

@@ -64,7 +64,9 @@ export function instantOf(date: unknown): number {
   if (parts === null) return Number.NaN;
   const [text, , , offset = 'Z'] = parts;
   const time = text.slice(0, text.length - (parts[3]?.length ?? 0));
-  return Date.parse(`${time}${offset === 'Z' ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(3).replace(':', '') || '00'}`}`);
+  return Date.parse(
+    `${time}${offset === 'Z' ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(3).replace(':', '') || '00'}`}`,
+  );
 }
 
 /**

@@ -40,7 +40,6 @@ export type PushStart =
   | { readonly kind: 'waits'; readonly runId: string; readonly claimedAtMs: number }
   | { readonly kind: 'pushed'; readonly runId: string; readonly sent?: Counts };
 
-
 export interface PushStore {
   /**
    * Claims the content for the run, and takes its push over from any earlier worker: from now on only the holder of the

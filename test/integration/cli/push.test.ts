@@ -215,7 +215,9 @@ describe('push --dry-run', () => {
     const { code, stdout } = await home.run(push(file, '--dry-run', '--check-topology'), nowhere);
     expect(stdout).toContain('1 row would be rejected.');
     expect(stdout).toContain('Reconciled: 4 rows = 2 sendable + 1 superseded + 1 rejected by us');
-    expect(stdout).toContain('1 pipe that stands there again under the same ids and date, of which the last row wins: N/P1');
+    expect(stdout).toContain(
+      '1 pipe that stands there again under the same ids and date, of which the last row wins: N/P1',
+    );
     expect(stdout).toMatch(new RegExp(`^Rejects: ${home.folder}/rejects/dry-run-\\d+\\.csv$`, 'm'));
     expect(code).toBe(3);
   });

@@ -39,7 +39,9 @@ describe('the checkpoint of a push', () => {
     const dropped = version1.replace('"rejectedByUs":1', '"superseded":1');
     expect(decodeCheckpoint(dropped)).toEqual(startOfPush);
     expect(countsOfCheckpoint(dropped)).toMatchObject({ superseded: 1 });
-    expect(decodeCheckpoint(version2.replace('"rejectedByUs":1', '"superseded":1')).position).toEqual(checkpoint.position);
+    expect(decodeCheckpoint(version2.replace('"rejectedByUs":1', '"superseded":1')).position).toEqual(
+      checkpoint.position,
+    );
   });
 
   test('a checkpoint round-trips through its text, also before the first chunk', () => {

@@ -72,7 +72,13 @@ describe('rows of a pipe with several dates', () => {
   });
 
   test('G2, G7: the checkpoint passes no row without an outcome, and each row counts once', () => {
-    const mixed = fc.array(fc.oneof(row, row.map((one) => ({ ...one, kind: 'refused' as const }))), { maxLength: 70 });
+    const mixed = fc.array(
+      fc.oneof(
+        row,
+        row.map((one) => ({ ...one, kind: 'refused' as const })),
+      ),
+      { maxLength: 70 },
+    );
     const identity = fc.constantFrom('unknown' as const, 'with-date' as const);
     fc.assert(
       fc.property(mixed, settings, identity, chance, (list, how, which, seed) => {
@@ -108,11 +114,14 @@ describe('rows of a pipe with several dates', () => {
       kind: 'item' as const,
     }));
 
-  test.each(['a', 'b', 'c', 'd', 'e'])('2,000 pipes of five dates, sorted by pipe, take at most 40 requests (%s)', (seed) => {
-    const list = sorted(2_000, 5);
-    expect(requestsOf(list, 'unknown', seed)).toBeLessThanOrEqual(40);
-    expect(requestsOf(list, 'with-date', seed)).toBe(20);
-  });
+  test.each(['a', 'b', 'c', 'd', 'e'])(
+    '2,000 pipes of five dates, sorted by pipe, take at most 40 requests (%s)',
+    (seed) => {
+      const list = sorted(2_000, 5);
+      expect(requestsOf(list, 'unknown', seed)).toBeLessThanOrEqual(40);
+      expect(requestsOf(list, 'with-date', seed)).toBe(20);
+    },
+  );
 
   test('thirty dates of a single pipe take a request each, one where dates may share it', () => {
     expect(requestsOf(sorted(1, 30), 'unknown')).toBe(30);

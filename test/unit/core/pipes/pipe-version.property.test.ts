@@ -46,12 +46,14 @@ describe('the version that a date names', () => {
     );
   });
 
-  test.each(['2022-09-27T16:28:37+000', '2022-09-27T16:28:37+0', '2022-09-27T16:28:37+2400', '2022-09-27T16:28:37+0060'])(
-    '%s is no date',
-    (text) => {
-      expect(readDate(text)).toHaveProperty('reason');
-    },
-  );
+  test.each([
+    '2022-09-27T16:28:37+000',
+    '2022-09-27T16:28:37+0',
+    '2022-09-27T16:28:37+2400',
+    '2022-09-27T16:28:37+0060',
+  ])('%s is no date', (text) => {
+    expect(readDate(text)).toHaveProperty('reason');
+  });
 
   test('rows of one pipe are in order, with-date those of one date alone', () => {
     const [first, second] = [
