@@ -41,5 +41,4 @@ export const dryRunCounts: readonly CountDescription[] = [
   { name: 'rejectedByUs', inSum: 'part', isReject: true },
   { ...pipes, remark: 'to send; each date of a pipe counts' },
   pipesWithSeveralDates,
-  { name: 'requests', remark: 'about as many, if none is repeated' },
 ];

@@ -84,7 +84,7 @@ export function slowStart(
   const together = Math.max(pipes, Math.floor((pipes / items.length) * maxOpenEntries));
   if (together * notableFactor > Math.min(chunkItems, items.length)) return [];
   return [
-    `the first ${counted(items.length, 'row')} are of ${counted(pipes, 'pipe')}, and dates of one pipe go in requests of their own, one after the other: push.pipeIdentity: with-date is quicker, and right where the service keeps every date of a pipe; --dry-run tells how many requests it takes`,
+    `the first ${counted(items.length, 'row')} are of ${counted(pipes, 'pipe')}, and dates of one pipe go in requests of their own, one after the other: push.pipeIdentity: with-date is quicker, and right where the service keeps every date of a pipe; a dry run tells how many requests it takes`,
   ];
 }
 
