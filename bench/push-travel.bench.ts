@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { ChunkCutter, type PipeChunk } from '../src/core/pipes/chunk-cutter.ts';
-import type { PipeItem, RejectedRows } from '../src/pipes/items.ts';
+import { ChunkCutter, type CutChunk, type FilePosition } from '../src/core/pipes/chunk-cutter.ts';
+import type { PipeItem } from '../src/pipes/items.ts';
 import { readPipes } from '../src/pipes/read-pipes.ts';
 import { generatePipes, pipesHeader } from './support/generated-pipes.ts';
 
@@ -29,20 +29,34 @@ const maxOpen = 32;
 
 const ways = ['in place', 'item with rows', 'item with pointer'] as const;
 type Way = (typeof ways)[number];
-type Chunk = PipeChunk<PipeItem, RejectedRows>;
+interface Chunk {
+  readonly items: readonly PipeItem[];
+  readonly end: FilePosition;
+}
 
 const figureSchema = z.object({ rows: z.number(), seconds: z.number(), cpuSeconds: z.number(), redisMb: z.number() });
 type Figure = z.output<typeof figureSchema>;
 
 async function* chunksOf(source: Parameters<typeof readPipes>[0]): AsyncGenerator<Chunk> {
-  const cutter = new ChunkCutter<PipeItem, RejectedRows>(() => ({ maxItems: chunkItems, maxBytes: maxBodyBytes }));
+  const cutter = new ChunkCutter<{ readonly item: PipeItem }>(
+    () => ({ maxItems: chunkItems, maxBytes: maxBodyBytes }),
+    'unknown',
+  );
+  const taken = (chunk: CutChunk<{ readonly item: PipeItem }> | undefined): Chunk | undefined => {
+    if (chunk === undefined) return undefined;
+    cutter.settle(chunk);
+    const items = Array.from(chunk.byKey.values(), ({ item }) => item);
+    const end = items.at(-1)?.end;
+    return end && { items, end };
+  };
   for await (const { entries } of readPipes(source)) {
     for (const entry of entries) {
-      const chunk = entry.kind === 'item' ? cutter.add(entry) : cutter.reject(entry);
+      if (entry.kind === 'item') cutter.add({ item: entry });
+      const chunk = taken(cutter.next(false));
       if (chunk !== undefined) yield chunk;
     }
   }
-  const last = cutter.flush();
+  const last = taken(cutter.next(true));
   if (last !== undefined) yield last;
 }
 

@@ -6,6 +6,7 @@ import { inboxKinds } from '../src/core/inbox/arrival.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
+import { pipeIdentities } from '../src/core/pipes/pipe-version.ts';
 import { memoryVariable } from './config-file.ts';
 import { alertSettings } from './alert-settings.ts';
 import { httpSettings } from './http-settings.ts';
@@ -255,6 +256,7 @@ export const configSchema = z
     push: z
       .strictObject({
         chunkItems: count(500),
+        pipeIdentity: z.enum(pipeIdentities).default('unknown'),
         chunkBytes: z.number().int().min(1_024).default(1_000_000),
         concurrency: count(8),
         checkpointMs: ms(2_000),

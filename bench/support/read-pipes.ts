@@ -1,11 +1,11 @@
 /**
  * Reads a file of pipes into request bodies in one of two ways, and prints rows and bytes as JSON: `bare` (csv-parse with
- * columns, JSON.stringify by 500) and `checked` (the reader and the cutter of a push, which check every cell). Arguments:
+ * columns, JSON.stringify by 500) and `checked` (the reader and the look-ahead of a push, which check every cell). Arguments:
  * way, file.
  */
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
-import { ChunkCutter, type PipeChunk } from '../../src/core/pipes/chunk-cutter.ts';
+import { LookAhead } from '../../src/core/pipes/look-ahead.ts';
 import type { PipeItem, RejectedRows } from '../../src/pipes/items.ts';
 import { readPipes } from '../../src/pipes/read-pipes.ts';
 
@@ -25,16 +25,24 @@ async function readBare(file: string): Promise<void> {
 }
 
 async function readChecked(file: string): Promise<void> {
-  const cutter = new ChunkCutter<PipeItem, RejectedRows>(() => limits);
-  const send = (chunk: PipeChunk<PipeItem, RejectedRows> | undefined): void => {
-    if (chunk === undefined) return;
-    rows += chunk.rowCount;
-    bodyBytes += `[${chunk.items.map((item) => item.body).join(',')}]`.length;
+  const ahead = new LookAhead<PipeItem, RejectedRows>(() => limits, 'unknown');
+  const send = (mayBeShort: boolean): void => {
+    for (let chunk = ahead.next(mayBeShort); chunk !== undefined; chunk = ahead.next(mayBeShort)) {
+      bodyBytes += `[${chunk.items.map((item) => item.body).join(',')}]`.length;
+      ahead.settle(chunk, { accepted: chunk.items, refused: [], failed: [], requests: 1 }, () => {
+        throw new Error('nothing is refused');
+      });
+      rows += ahead.pass()?.counts['rows'] ?? 0;
+    }
   };
   for await (const { entries } of readPipes({ path: file })) {
-    for (const entry of entries) send(entry.kind === 'item' ? cutter.add(entry) : cutter.reject(entry));
+    for (const entry of entries) {
+      if (entry.kind === 'item') ahead.add(entry);
+      else ahead.reject(entry);
+      send(false);
+    }
   }
-  send(cutter.flush());
+  send(true);
 }
 
 const [way, file = ''] = process.argv.slice(2);

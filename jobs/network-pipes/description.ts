@@ -3,13 +3,14 @@ import { type CountDescription, type JobDescription, rejectedOf } from '../../sr
 const superseded: CountDescription = {
   name: 'superseded',
   inSum: 'part',
-  remark: 'not sent: a later row of the same pipe went instead',
+  remark: 'not sent: a later row of the same pipe and date went instead',
 };
 
-/** The number of different pipes would take memory by the size of the file (G8). */
-const pipes: CountDescription = {
-  name: 'pipes',
-  remark: 'accepted; one that stands in several requests counts in each',
+const pipes: CountDescription = { name: 'pipes', remark: 'accepted; each date of a pipe counts' };
+
+const pipesWithSeveralDates: CountDescription = {
+  name: 'pipesWithSeveralDates',
+  remark: 'each date is sent: a version of the pipe',
 };
 
 /** rows = accepted + superseded + rejectedByUs + rejectedByService + failed (G2). */
@@ -21,6 +22,7 @@ const counts: readonly CountDescription[] = [
   { name: 'rejectedByService', inSum: 'part', isException: true, isReject: true },
   { name: 'failed', inSum: 'part', isException: true, isReject: true },
   pipes,
+  pipesWithSeveralDates,
 ];
 
 export const networkPipes: JobDescription = {
@@ -37,5 +39,6 @@ export const dryRunCounts: readonly CountDescription[] = [
   { name: 'sendable', inSum: 'part', isAlwaysShown: true },
   superseded,
   { name: 'rejectedByUs', inSum: 'part', isReject: true },
-  { ...pipes, remark: 'to send; one that stands in several requests counts in each' },
+  { ...pipes, remark: 'to send; each date of a pipe counts' },
+  pipesWithSeveralDates,
 ];

@@ -10,6 +10,8 @@ import type { RejectsPlace } from '../../src/core/pipes/rejects-place.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
+import { pipeIdentities } from '../../src/core/pipes/pipe-version.ts';
+import { pushFormOf } from '../../src/core/pipes/push-form.ts';
 import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';
 import type { PushStart } from '../../src/warehouse/port/pushes.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
@@ -37,8 +39,16 @@ export interface NetworkPipesSettings {
  * export (G8).
  */
 const maxHeldBytes = 8_000_000;
-/** Chunks read ahead for each chunk in flight: a slow one must not block the others at once. */
+/**
+ * Chunks read ahead for each chunk in flight: a slow one must not block the others at once, and rows whose pipe is under
+ * way are put off within as many.
+ */
 const openChunksEach = 4;
+
+/** Entries of a file that a push has read and not passed, at most. */
+export function maxOpenEntries(chunkItems: number, concurrency: number): number {
+  return chunkItems * concurrency * openChunksEach;
+}
 /** A limit found by a 413 is retested after this time. */
 const bodyLimitKeptMs = 30 * DAY_MS;
 
@@ -63,6 +73,8 @@ const paramsSchema = z.strictObject({
   content: z.strictObject({ bytes: z.number(), sha256: z.string() }),
   rejectsFolder: z.string().min(1),
   chunkItems: z.number().int().positive(),
+  /** By what the service tells pipes apart. Unknown for older runs, which lack it. */
+  pipeIdentity: z.enum(pipeIdentities).default('unknown'),
   reading: z.strictObject({
     form: z.enum(['auto', 'wide', 'long']),
     delimiter: z.string().length(1),
@@ -153,7 +165,7 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, context: PushCon
     unit: 0,
     fileSha256: params.content.sha256,
     serviceUrl: context.service.baseUrl,
-    form: params.reading.form,
+    form: pushFormOf(params.reading.form, params.pipeIdentity),
     isAgain: params.isAgain,
     begunAtMs: now(),
   });
@@ -210,16 +222,25 @@ async function sendFile(
   const push = new FilePush(filePushSettings(params, context.settings), checkpoint, pushContext);
   await push.run();
   const notices = [fileNotice(params.name), ...push.notices, ...params.notices];
-  const settled: UnitOutcome = { unit: 0, state: 'done', counts: push.checkpoint.counts, notices };
+  const { pipesWithSeveralDates } = push.versions;
+  const counts = { ...push.checkpoint.counts, pipesWithSeveralDates };
+  const settled: UnitOutcome = { unit: 0, state: 'done', counts, notices };
   await save({ checkpoint: push.checkpoint, chunks: [], settled });
   await chunk.settled([settled]);
 }
 
 function filePushSettings(
-  { chunkItems }: NetworkPipesParams,
+  { chunkItems, pipeIdentity }: NetworkPipesParams,
   { concurrency, checkpointEveryMs }: NetworkPipesSettings,
 ): FilePushSettings {
-  return { chunkItems, concurrency, maxOpenChunks: concurrency * openChunksEach, maxHeldBytes, checkpointEveryMs };
+  return {
+    chunkItems,
+    pipeIdentity,
+    concurrency,
+    maxOpenEntries: maxOpenEntries(chunkItems, concurrency),
+    maxHeldBytes,
+    checkpointEveryMs,
+  };
 }
 
 async function reportProgress(

@@ -5,6 +5,7 @@ import { outageText } from '../core/run/service-outage.ts';
 import { type App, createApp } from './app.ts';
 import { livenessOf, type Liveness } from './health/beat.ts';
 import { checkDisk } from './health/disk.ts';
+import { droppedDatesFindings } from './health/dropped-dates.ts';
 import { checkFiles } from './health/files.ts';
 import { checked, type Finding, warning } from './health/finding.ts';
 import { redisFindings } from './health/redis.ts';
@@ -33,6 +34,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     ...workers,
     ...(hasRedis ? await holdFindings(config) : []),
     await checked('warehouse', lookAtWarehouse, () => withInstallation(config, checkWarehouse)),
+    ...(await pushedFindings(config)),
     ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
     await checkDisk(config.dataDir),
     ...(await checkFiles(config)),
@@ -52,6 +54,16 @@ async function holdFindings(config: Config): Promise<readonly Finding[]> {
     ];
   } catch {
     // Without a warehouse, a service or Redis the checks of those say so.
+    return [];
+  }
+}
+
+/** None where the warehouse cannot be opened: its own check says so. */
+async function pushedFindings(config: Config): Promise<readonly Finding[]> {
+  try {
+    await using app = createApp(config, { lockWaitMs });
+    return await droppedDatesFindings(app);
+  } catch {
     return [];
   }
 }

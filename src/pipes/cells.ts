@@ -45,11 +45,11 @@ export function readBoolean(text: string): CellResult {
   return { reason: `${shown(text)} is neither true nor false` };
 }
 
-const dateTime = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-](\d\d):(\d\d))?$/;
+const dateTime = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?(?:Z|[+-](\d\d)(?::?(\d\d))?)?$/;
 
 /**
- * Accepts an ISO date-time that exists in the calendar, with or without a zone, as for other dates of the service.
- * Keeps its text.
+ * Accepts an ISO date-time that exists in the calendar, with or without an offset (`Z`, `+01:00`, `+0100`, `+01`), as
+ * for other dates of the service. Keeps its text.
  */
 export function readDate(text: string): CellResult {
   const match = dateTime.exec(text);

@@ -60,6 +60,14 @@ export class Components {
     return from !== to && !this.#isNewPair(from, to);
   }
 
+  /** Adds the ends of another version of a pipe that was added: another pair of nodes, or nothing. */
+  rejoin(network: string, pipe: string, ends: readonly string[]): void {
+    const [from, to] = ends.map((end) => this.#nodeOf(network, pipe, end));
+    if (from === undefined || to === undefined || from === to || !this.#isNewPair(from, to)) return;
+    for (const node of [from, to]) this.#touches.set(node, this.#touches.at(node) + 1);
+    this.#union(from, to);
+  }
+
   /** In either direction. */
   #isNewPair(from: number, to: number): boolean {
     const pair = Math.min(from, to) * mostNodes + Math.max(from, to);

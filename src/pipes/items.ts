@@ -6,7 +6,7 @@ import { listFields } from '../core/pipes/fields.ts';
 import { withoutRejectCells, type PipeHeader } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
 
-/** One pipe, from one row or from the consecutive rows of the long form. */
+/** One version of a pipe, from one row or from the consecutive rows of the long form. */
 export interface PipeItem extends PipeLoad {
   readonly kind: 'item';
   readonly network: string;
@@ -15,7 +15,6 @@ export interface PipeItem extends PipeLoad {
   readonly downstream: string | undefined;
   /** JSON text of the item, fields in the documented order, ready for a request body. */
   readonly body: string;
-  readonly firstLine: number;
   readonly lastLine: number;
   /** Whether its arrays differ in length (two elevations, one length): allowed, and reported. */
   readonly hasUnevenLists: boolean;
@@ -74,6 +73,7 @@ function itemOf(
   return {
     kind: 'item',
     key: pipeKey(first.network, first.sourceId),
+    version: first.version,
     network: first.network,
     sourceId: first.sourceId,
     upstream: first.upstream,
@@ -117,10 +117,12 @@ export function rejectedRows(
 ): RejectedRows {
   const last = rows.at(-1);
   if (last === undefined) throw new Error('a reject needs a row');
+  const rejected = rows.map(({ row, faults }) => rejectedRow(row, faults, header));
   return {
     kind: 'rejected',
-    rows: rows.map(({ row, faults }) => rejectedRow(row, faults, header)),
+    rows: rejected,
     rowCount: rows.length,
+    bytes: rejected.reduce((bytes, { raw, reason }) => bytes + raw.length + reason.length, 0),
     end: endOf(last.row, form),
   };
 }

@@ -2,6 +2,7 @@ import { counted, figure } from '../core/base/text.ts';
 import { isListText, readBoolean, readDate, readNumbers, textJson, type CellFault, type CellResult } from './cells.ts';
 import { rawText, type CsvRow } from './csv-row.ts';
 import { quoteFault } from './row-parser.ts';
+import { undated, versionOfDate } from '../core/pipes/pipe-version.ts';
 import { listFields, pipeFields, type ListField, type PipeLimits } from '../core/pipes/fields.ts';
 import { rejectColumns, type PipeHeader } from './header.ts';
 
@@ -13,6 +14,8 @@ export interface CheckedRow {
   readonly sourceId: string | undefined;
   readonly upstream: string | undefined;
   readonly downstream: string | undefined;
+  /** The version of the pipe that its date names (core/pipes/pipe-version.ts). */
+  readonly version: string;
   /** The six scalar fields as JSON members, without braces. */
   readonly scalars: string;
   /** JSON arrays in the order of `listFields`; undefined = absent. */
@@ -32,6 +35,8 @@ export class RowChecker {
   /** Text and JSON of each field's last cell: files repeat values from row to row. */
   readonly #lastText: (string | undefined)[] = pipeFields.map(() => undefined);
   readonly #lastJson: string[] = pipeFields.map(() => '');
+  #datedText = '';
+  #dated = undated;
   /** Whether a text of the current row needed escapes. */
   #hasEscapes = false;
 
@@ -55,6 +60,7 @@ export class RowChecker {
       sourceId: this.#cell(row, 1),
       upstream: this.#cell(row, 3),
       downstream: this.#cell(row, 4),
+      version: faults.length === 0 ? this.#version(this.#cell(row, 2)) : undated,
       scalars,
       lists,
       hasList: this.#hasList(row),
@@ -85,6 +91,15 @@ export class RowChecker {
   #cell(row: CsvRow, field: number): string | undefined {
     const text = row.cells[this.#header.columnOf[field] ?? -1];
     return text === '' ? undefined : text;
+  }
+
+  #version(date: string | undefined): string {
+    if (date === undefined) return undated;
+    if (date !== this.#datedText) {
+      this.#dated = versionOfDate(date);
+      this.#datedText = date;
+    }
+    return this.#dated;
   }
 
   #columnName(field: number): string {
@@ -169,6 +184,7 @@ export class RowChecker {
       sourceId: id(1),
       upstream: undefined,
       downstream: undefined,
+      version: undated,
       scalars: '',
       lists: noLists,
       hasList: false,

@@ -17,10 +17,13 @@ export interface NetworkComponent {
 }
 
 export interface TopologyReport {
+  /** Different network and source ids. */
   readonly pipes: number;
   readonly nodes: number;
   readonly networks: number;
-  /** Repeats of a pipe under the same ids; each repeat counts. */
+  /** Pipes with several dates: each is a version of the pipe. */
+  readonly severalDates: Finding;
+  /** Repeats of a pipe under the same ids and the same date; each repeat counts. */
   readonly duplicates: Finding;
   /** Pipes between two nodes that an earlier pipe joins already. No fault: real networks have hundreds. */
   readonly parallels: Finding;
@@ -39,10 +42,18 @@ const shownCount = 10;
 class NamedCount {
   count = 0;
   readonly first: string[] = [];
+  readonly #known = new Set<string>();
 
   add(name: string): void {
     this.count += 1;
     if (this.first.length < shownCount) this.first.push(name);
+  }
+
+  /** For a finding of a pipe that another version of it may have too. */
+  addOnce(name: string): void {
+    if (this.#known.has(name)) return;
+    this.#known.add(name);
+    this.add(name);
   }
 }
 
@@ -53,10 +64,12 @@ function named(network: string, id: string): string {
 
 /**
  * Takes items one by one; can report at any time. Memory grows only with the nodes and pipes of the file: their ids and
- * about 90 bytes each. A repeated pipe joins its nodes again.
+ * about 100 bytes each. Another version of a pipe joins its nodes too.
  */
 export class Topology {
-  readonly #pipes = new Map<string, Set<string>>();
+  /** The versions of each pipe, by network and source id; a set where there are several. */
+  readonly #pipes = new Map<string, Map<string, string | Set<string>>>();
+  readonly #severalDates = new NamedCount();
   readonly #components = new Components();
   readonly #duplicates = new NamedCount();
   readonly #parallels = new NamedCount();
@@ -67,14 +80,14 @@ export class Topology {
   add(item: PipeItem): void {
     const { network, sourceId, upstream, downstream } = item;
     const name = named(network, sourceId);
-    this.#pipeCount += 1;
-    const isKnown = this.#isKnown(network, sourceId);
-    if (isKnown) this.#duplicates.add(name);
-    if (upstream === undefined || downstream === undefined) this.#openEnds.add(name);
-    else if (upstream === downstream) this.#selfLoops.add(name);
+    const known = this.#note(item);
+    if (known === 'version') this.#duplicates.add(name);
+    if (known === 'pipe') this.#severalDates.addOnce(name);
+    if (upstream === undefined || downstream === undefined) this.#openEnds.addOnce(name);
+    else if (upstream === downstream) this.#selfLoops.addOnce(name);
     const ends = [upstream, downstream].filter((end) => end !== undefined);
-    const isParallel = this.#components.join(network, sourceId, ends);
-    if (isParallel && !isKnown) this.#parallels.add(name);
+    if (known !== 'nothing') this.#components.rejoin(network, sourceId, ends);
+    else if (this.#components.join(network, sourceId, ends)) this.#parallels.add(name);
   }
 
   report(): TopologyReport {
@@ -85,6 +98,7 @@ export class Topology {
       pipes: this.#pipeCount,
       nodes: nodeCount,
       networks: this.#pipes.size,
+      severalDates: findingOf(this.#severalDates),
       duplicates: findingOf(this.#duplicates),
       parallels: findingOf(this.#parallels),
       selfLoops: findingOf(this.#selfLoops),
@@ -117,12 +131,20 @@ export class Topology {
     return largest;
   }
 
-  #isKnown(network: string, sourceId: string): boolean {
+  /** What of an item was there before: its version, another version of its pipe, or nothing. */
+  #note({ network, sourceId, version }: PipeItem): 'nothing' | 'pipe' | 'version' {
     let ids = this.#pipes.get(network);
-    if (ids === undefined) this.#pipes.set(network, (ids = new Set<string>()));
-    if (ids.has(sourceId)) return true;
-    ids.add(sourceId);
-    return false;
+    if (ids === undefined) this.#pipes.set(network, (ids = new Map<string, string | Set<string>>()));
+    const known = ids.get(sourceId);
+    if (known === undefined) {
+      ids.set(sourceId, version);
+      this.#pipeCount += 1;
+      return 'nothing';
+    }
+    if (typeof known === 'string' ? known === version : known.has(version)) return 'version';
+    if (typeof known === 'string') ids.set(sourceId, new Set([known, version]));
+    else known.add(version);
+    return 'pipe';
   }
 }
 

@@ -3,11 +3,15 @@
  * docs/interface.md field by field. What that document does not show is not included.
  */
 import { z } from 'zod';
+import { instantOfDateTime, productionCalendar } from '../core/time/production-day.ts';
 import { PermanentError } from '../core/base/errors.ts';
 
 /** Converted to lower case, so that a record has one key in any spelling. */
 const uuid = z.guid().toLowerCase();
-const dateTime = z.iso.datetime({ offset: true, local: true });
+/** With an offset (`+01:00`, `+0100`, `+01` or Z), or without one. */
+const dateTime = z
+  .string()
+  .refine((value) => instantOfDateTime(value, productionCalendar('UTC')) !== undefined, 'is not a date-time');
 const double = z.number();
 const int32 = z.int32();
 /** Text without half a surrogate pair: neither bytes that are not UTF-8 nor an escape of one half. */

@@ -63,10 +63,10 @@ export const testingServerOptionsSchema = z
     duplicateRate: z.number().min(0).max(1).default(0).describe('share of rows that come again on the next page'),
     dateOffset: z
       .string()
-      .regex(/^[+-]\d{2}:\d{2}$/)
+      .regex(/^[+-]\d{2}(:?\d{2})?$/)
       .nullable()
       .default(null)
-      .describe('writes every date with this offset, "+02:00" say; the instant stays'),
+      .describe('writes every date with this offset, "+02:00", "+0200" or "+02" say; the instant stays'),
 
     unknownWell: z.enum(['not-found', 'empty']).default('not-found').describe('daily production of an unknown well'),
     wellAnswers: z.enum(['json', 'text']).default('json').describe('form of the single well'),
@@ -105,6 +105,10 @@ export const testingServerOptionsSchema = z
       .union([z.literal(400), z.literal(422)])
       .default(422)
       .describe('status of such a refusal'),
+    pipeKey: z
+      .enum(['ids', 'ids-and-date'])
+      .default('ids')
+      .describe('what tells pipes apart: network and source id, or these and the instant of the date'),
     bulkRejection: z
       .enum(['all-or-nothing', 'partial'])
       .default('all-or-nothing')

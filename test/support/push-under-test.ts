@@ -49,6 +49,7 @@ export async function pushUnderTest(serviceUrl: string) {
       isAgain: true,
       rejectsFolder: folder,
       chunkItems: 3,
+      pipeIdentity: 'unknown',
       reading: { form: 'wide', delimiter: ',', aliases: {}, ignoreUnknownColumns: false, limits: defaultPipeLimits },
       notices: [],
       ...how,

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { ServiceIdentity } from '../../src/core/base/service-key.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
@@ -31,6 +32,15 @@ export async function openNewDuckdb(): Promise<DuckdbUnderTest> {
     path,
     warehouse: another(),
     another,
+    async changed(statement) {
+      await Promise.all(opened.map((warehouse) => warehouse.close()));
+      const instance = await DuckDBInstance.create(path);
+      const connection = await instance.connect();
+      await connection.run(statement);
+      connection.closeSync();
+      instance.closeSync();
+      return another();
+    },
     async dispose() {
       await Promise.all(opened.map((warehouse) => warehouse.close()));
       await rm(directory, { recursive: true });

@@ -7,6 +7,8 @@ export interface WarehouseUnderTest {
   readonly warehouse: WarehouseHandle;
   /** Another handle on the same data, as a second worker has it; with `service`, one for that service. */
   another(service?: ServiceIdentity): WarehouseHandle;
+  /** Closes all handles, and changes the data as another program does. Returns a new handle. */
+  changed(statement: string): Promise<WarehouseHandle>;
   /** Closes all handles and removes the data. */
   dispose(): Promise<void>;
 }

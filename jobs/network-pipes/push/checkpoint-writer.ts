@@ -1,5 +1,5 @@
 /**
- * Makes settled chunks of a push durable, step after step without overlap: rejects first, then the checkpoint behind
+ * Makes settled rows of a push durable, step after step without overlap: rejects first, then the checkpoint behind
  * them, so that a checkpoint never passes a reject that is not on the disk (G2, G7).
  */
 import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
@@ -7,7 +7,7 @@ import type { PipeHeader } from '../../../src/pipes/header.ts';
 import type { PipeFiles } from '../../../src/pipes/pipe-files.ts';
 import type { RejectsFile } from '../../../src/pipes/rejects-file.ts';
 import type { PushedChunk } from '../../../src/warehouse/port/pushes.ts';
-import { checkpointAfter, ledgerOf, type SettledChunk, rowsBytes } from './settled-chunks.ts';
+import { checkpointAfter, joined, ledgerOf, type PassedFileRows, rejectsOf } from './passed-rows.ts';
 
 export interface PushStep {
   readonly checkpoint: PushCheckpoint;
@@ -39,7 +39,7 @@ export class CheckpointWriter {
   #checkpoint: PushCheckpoint;
   #savedAtMs: number;
   /** Not part of a step yet. */
-  #waiting: SettledChunk[] = [];
+  #waiting: PassedFileRows | undefined;
   #waitingBytes = 0;
   #heldBytes = 0;
   #saving: Promise<void> = Promise.resolve();
@@ -63,13 +63,15 @@ export class CheckpointWriter {
     return this.#heldBytes;
   }
 
-  /** Adds chunks that follow the previous ones, and begins a step if one is due. */
-  add(passed: readonly SettledChunk[], header: PipeHeader): void {
-    const bytes = passed.reduce((sum, { rejects }) => sum + rowsBytes(rejects), 0);
-    this.#waiting.push(...passed);
-    this.#waitingBytes += bytes;
-    this.#heldBytes += bytes;
-    if (this.#waiting.length === 0 || !this.#isDue()) return;
+  /** Adds rows that follow the previous ones, and begins a step if one is due. */
+  add(passed: PassedFileRows | undefined, header: PipeHeader): void {
+    if (passed !== undefined) {
+      const bytes = passed.rejected.reduce((sum, rejected) => sum + rejected.bytes, 0);
+      this.#waiting = joined(this.#waiting, passed);
+      this.#waitingBytes += bytes;
+      this.#heldBytes += bytes;
+    }
+    if (this.#waiting === undefined || !this.#isDue()) return;
     this.#savedAtMs = this.#context.now();
     this.#saving = this.#saving.then(() => this.#save(header));
   }
@@ -89,9 +91,9 @@ export class CheckpointWriter {
   }
 
   async #save(header: PipeHeader): Promise<void> {
-    if (!this.#maySave || this.#waiting.length === 0) return;
     const [passed, bytes] = [this.#waiting, this.#waitingBytes];
-    this.#waiting = [];
+    if (!this.#maySave || passed === undefined) return;
+    this.#waiting = undefined;
     this.#waitingBytes = 0;
     try {
       this.#checkpoint = await this.#step(passed, header);
@@ -103,13 +105,10 @@ export class CheckpointWriter {
     }
   }
 
-  async #step(passed: readonly SettledChunk[], header: PipeHeader): Promise<PushCheckpoint> {
+  async #step(passed: PassedFileRows, header: PipeHeader): Promise<PushCheckpoint> {
     const { rejects, files, assertSame, save } = this.#context;
     await assertSame();
-    const rejectsBytes = await rejects.append(
-      passed.flatMap((chunk) => chunk.rejects),
-      header,
-    );
+    const rejectsBytes = await rejects.append(rejectsOf(passed), header);
     const checkpoint = checkpointAfter(this.#checkpoint, passed, rejectsBytes, files);
     await save({ checkpoint, chunks: ledgerOf(this.#checkpoint, passed) });
     return checkpoint;

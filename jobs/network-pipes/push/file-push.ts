@@ -1,35 +1,37 @@
 /**
  * Pushes one file: reads it as a stream, cuts it into chunks, sends several concurrently, and moves the checkpoint over
- * settled chunks (docs/design.md section 4.3, docs/decisions/0008-how-chunks-travel.md).
+ * settled rows (docs/design.md section 4.3, docs/decisions/0008-how-chunks-travel.md).
  *
- *   read -> cut -> track -> (wait for chunks with the same pipe) -> send -> settled -> passed -> durable
+ *   read -> (put off while its pipe is under way) -> cut -> send -> settled -> passed -> durable
  *
  * The data between read and durable is limited (G8). A worker that dies leaves its checkpoint; the next one sends the rows
  * beyond it again, which is harmless (G5), and counts them once (G1, G2).
  */
-import { SettledPrefix } from '../../../src/core/pipes/settled-prefix.ts';
-import { PipesInFlight } from '../../../src/core/pipes/in-flight.ts';
-import { ChunkCutter, type FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
-import type { PipeChunkOutcome } from '../../../src/core/pipes/push-counts.ts';
+import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
+import { LookAhead } from '../../../src/core/pipes/look-ahead.ts';
+import type { PipeIdentity } from '../../../src/core/pipes/pipe-version.ts';
+import { isShortChunkDue, type ReaderState } from '../../../src/core/pipes/short-chunk.ts';
 import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
+import { PipeVersions, type VersionCount } from '../../../src/core/pipes/version-count.ts';
 import type { FileIdentity } from '../../../src/pipes/file-identity.ts';
 import type { PipeHeader } from '../../../src/pipes/header.ts';
-import type { PipeItem, RejectedRows } from '../../../src/pipes/items.ts';
+import type { PipeEntry, PipeItem, RejectedRows } from '../../../src/pipes/items.ts';
 import type { PipeFiles } from '../../../src/pipes/pipe-files.ts';
 import type { ReadPipesOptions } from '../../../src/pipes/read-pipes.ts';
 import type { RejectsFile } from '../../../src/pipes/rejects-file.ts';
 import type { BodyLimit } from './body-limit.ts';
 import { CheckpointWriter, type PushStep } from './checkpoint-writer.ts';
-import { settledChunk, rowsBytes, type FileChunk, type SettledChunk } from './settled-chunks.ts';
-import { fileNotices } from './push-notices.ts';
+import type { FileChunk } from './passed-rows.ts';
+import { fileNotices, versionNotices } from './push-notices.ts';
 import type { ChunkSender } from './chunk-sender.ts';
 
 export interface FilePushSettings {
   readonly chunkItems: number;
   /** Chunks that are sent concurrently. */
   readonly concurrency: number;
-  /** Limit of chunks that are read and not yet passed by the checkpoint. */
-  readonly maxOpenChunks: number;
+  readonly pipeIdentity: PipeIdentity;
+  /** Limit of entries that are read and not yet passed by the checkpoint: how far rows are put off. */
+  readonly maxOpenEntries: number;
   /**
    * Limit of the bytes of pipes and rejects that are read and not yet durable. A row takes about five times its JSON
    * text.
@@ -56,18 +58,12 @@ export interface FilePushContext {
 export class FilePush {
   readonly #settings: FilePushSettings;
   readonly #context: FilePushContext;
-  readonly #cutter: ChunkCutter<PipeItem, RejectedRows>;
-  readonly #prefix = new SettledPrefix<SettledChunk>();
-  readonly #flight = new PipesInFlight();
-  /** Read, without an outcome. */
-  readonly #open = new Map<number, FileChunk>();
-  /** May be sent now. */
-  readonly #ready: number[] = [];
+  readonly #ahead: LookAhead<PipeItem, RejectedRows>;
+  readonly #versions = new PipeVersions();
   #sending = 0;
-  /** Holds the chunks that are settled, as are all before them. */
+  #reader: ReaderState = 'reading';
+  /** Holds the rows that are settled, as are all before them. */
   readonly #writer: CheckpointWriter;
-  /** Bytes of the chunks that the writer does not hold. */
-  #heldBytes = 0;
   #identity: FileIdentity;
   #header: PipeHeader | undefined;
   #form: FilePosition['form'] = 'undecided';
@@ -85,8 +81,8 @@ export class FilePush {
       assertSame: () => this.#assertSame(),
       onStep: (fault) => this.#wakeWith(fault),
     });
-    const { chunkItems: maxItems } = settings;
-    this.#cutter = new ChunkCutter(() => ({ maxItems, maxBytes: context.limit.maxBytes }));
+    const { chunkItems: maxItems, pipeIdentity } = settings;
+    this.#ahead = new LookAhead(() => ({ maxItems, maxBytes: context.limit.maxBytes }), pipeIdentity);
   }
 
   /** The last durable checkpoint. */
@@ -96,11 +92,21 @@ export class FilePush {
 
   /** For the report: the properties of the file as far as it was read. */
   get notices(): readonly string[] {
-    return this.#header === undefined ? [] : fileNotices(this.#header, this.#form, this.checkpoint);
+    if (this.#header === undefined) return [];
+    const { pipeIdentity } = this.#settings;
+    return [
+      ...fileNotices(this.#header, this.#form, this.checkpoint),
+      ...versionNotices(this.#versions.count, pipeIdentity),
+    ];
+  }
+
+  /** Of the whole file: pipes that stand there with several dates. */
+  get versions(): VersionCount {
+    return this.#versions.count;
   }
 
   /**
-   * Resolves when the checkpoint is behind the last row. Throws the first error, after all chunks settled by then are
+   * Resolves when the checkpoint is behind the last row. Throws the first error, after all rows settled by then are
    * durable; in both cases no part of this push is still running.
    */
   async run(): Promise<void> {
@@ -109,7 +115,10 @@ export class FilePush {
       () => undefined,
       (error: unknown) => ({ error }),
     );
-    await this.#until(() => this.#sending === 0 && (this.#fault !== undefined || this.#open.size === 0));
+    this.#reader = 'ended';
+    this.#send();
+    await this.#until(() => this.#sending === 0 && (this.#fault !== undefined || this.#ahead.isSettled));
+    this.#pass();
     await this.#writer.settled(this.#context.isHeld() ? this.#header : undefined);
     const fault = this.#fault ?? readingFault;
     if (fault !== undefined) throw fault.error;
@@ -121,72 +130,81 @@ export class FilePush {
     const { files, file, reading, signal } = this.#context;
     await this.#assertSame();
     const { position: from } = this.checkpoint;
+    if (from !== undefined) await this.#countBefore(from);
     const batches = files.read(file, { ...reading, ...(from === undefined ? {} : { from }), signal });
-    try {
-      for await (const { header, form, entries } of batches) {
-        this.#header = header;
-        this.#form = form;
-        for (const entry of entries) {
-          const chunk = entry.kind === 'item' ? this.#cutter.add(entry) : this.#cutter.reject(entry);
-          if (chunk !== undefined) await this.#takeWithRoom(chunk);
-        }
-        if (this.#fault !== undefined) return;
+    for await (const { header, form, entries } of batches) {
+      this.#header = header;
+      this.#form = form;
+      for (const entry of entries) {
+        this.#take(entry);
+        if (!this.#hasRoom()) await this.#room();
       }
-    } finally {
-      this.#take(this.#cutter.flush());
+      if (this.#fault !== undefined) return;
+      this.#pass();
     }
   }
 
-  async #takeWithRoom(chunk: FileChunk): Promise<void> {
-    this.#take(chunk);
-    await this.#until(() => this.#fault !== undefined || this.#hasRoom());
+  /** Reads what the checkpoint has passed, for the count of the versions: no table of pipes is kept with it. */
+  async #countBefore({ byte }: FilePosition): Promise<void> {
+    const { files, file, reading, signal } = this.#context;
+    for await (const { entries } of files.read(file, { ...reading, signal })) {
+      for (const entry of entries) {
+        if (entry.end.byte > byte) return;
+        if (entry.kind === 'item') this.#versions.add(entry);
+      }
+    }
+  }
+
+  #take(entry: PipeEntry): void {
+    if (entry.kind === 'rejected') {
+      this.#ahead.reject(entry);
+      return;
+    }
+    this.#versions.add(entry);
+    this.#ahead.add(entry);
+    this.#send();
   }
 
   #hasRoom(): boolean {
-    const { maxOpenChunks, maxHeldBytes } = this.#settings;
-    return this.#prefix.size < maxOpenChunks && this.#heldBytes + this.#writer.heldBytes < maxHeldBytes;
+    const { maxOpenEntries, maxHeldBytes } = this.#settings;
+    return this.#ahead.size < maxOpenEntries && this.#ahead.heldBytes + this.#writer.heldBytes < maxHeldBytes;
   }
 
-  #take(chunk: FileChunk | undefined): void {
-    if (chunk === undefined) return;
-    const number = this.#prefix.track();
-    this.#open.set(number, chunk);
-    this.#heldBytes += weightOf(chunk);
-    if (this.#flight.add(number, chunk.itemsByKey)) this.#ready.push(number);
-    this.#sendReady();
+  async #room(): Promise<void> {
+    this.#pass();
+    this.#reader = 'waiting';
+    this.#send();
+    await this.#until(() => this.#fault !== undefined || this.#hasRoom());
+    this.#reader = 'reading';
   }
 
-  #sendReady(): void {
+  #send(): void {
     while (this.#fault === undefined && this.#sending < this.#settings.concurrency) {
-      const number = this.#ready.shift();
-      const chunk = number === undefined ? undefined : this.#open.get(number);
-      if (number === undefined || chunk === undefined) return;
+      const mayBeShort = isShortChunkDue(this.#reader, this.#ahead, this.#sending, this.#settings.concurrency);
+      const chunk = this.#ahead.next(mayBeShort);
+      if (chunk === undefined) return;
       this.#sending += 1;
-      void this.#send(number, chunk);
+      void this.#sendChunk(chunk);
     }
   }
 
-  async #send(number: number, chunk: FileChunk): Promise<void> {
+  async #sendChunk(chunk: FileChunk): Promise<void> {
+    const { sender, files } = this.#context;
     try {
-      const outcome = await this.#context.sender.send(chunk.items);
-      this.#settle(number, chunk, outcome);
+      const outcome = await sender.send(chunk.items);
+      const header = this.#knownHeader();
+      this.#ahead.settle(chunk, outcome, ({ item, reason }) => files.rejectItem(item, header, reason));
+      this.#pass();
     } catch (error) {
       this.#wakeWith({ error });
     }
     this.#sending -= 1;
-    this.#sendReady();
+    this.#send();
     this.#wake();
   }
 
-  #settle(number: number, chunk: FileChunk, outcome: PipeChunkOutcome<PipeItem>): void {
-    const header = this.#knownHeader();
-    const settled = settledChunk(chunk, outcome, header, this.#context.files);
-    this.#open.delete(number);
-    this.#heldBytes += rejectBytes(settled) - weightOf(chunk);
-    this.#ready.push(...this.#flight.settle(number));
-    const passed = this.#prefix.resolve(number, settled);
-    this.#heldBytes -= passed.reduce((bytes, one) => bytes + rejectBytes(one), 0);
-    this.#writer.add(passed, header);
+  #pass(): void {
+    if (this.#header !== undefined) this.#writer.add(this.#ahead.pass(), this.#header);
   }
 
   #knownHeader(): PipeHeader {
@@ -216,13 +234,4 @@ export class FilePush {
       });
     }
   }
-}
-
-/** Approximate memory of a chunk, as text. */
-function weightOf(chunk: FileChunk): number {
-  return chunk.rejected.reduce((bytes, { rows }) => bytes + rowsBytes(rows), chunk.bytes);
-}
-
-function rejectBytes({ rejects }: SettledChunk): number {
-  return rowsBytes(rejects);
 }

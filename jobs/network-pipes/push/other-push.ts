@@ -27,6 +27,7 @@ const noCounts = {
   rejectedByService: 0,
   failed: 0,
   pipes: 0,
+  pipesWithSeveralDates: 0,
   chunks: 0,
   requests: 0,
 };

@@ -1,9 +1,13 @@
 /** Notices in the report of a pushed file. Pure. */
 import { counted, figure } from '../../../src/core/base/text.ts';
 import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
+import type { PipeIdentity } from '../../../src/core/pipes/pipe-version.ts';
+import type { VersionCount } from '../../../src/core/pipes/version-count.ts';
 import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
 import { rejectedOf } from '../../../src/core/run/job-description.ts';
 import { networkPipes } from '../description.ts';
+import type { PipeEntry } from '../../../src/pipes/items.ts';
+import type { ImaginedPushOptions, UnevenLists } from './imagined-push.ts';
 import type { PipeHeader } from '../../../src/pipes/header.ts';
 
 /** A sentence each; for a push and a dry run. */
@@ -34,8 +38,58 @@ function firstNames(names: readonly string[]): string {
   return `${names.slice(0, mostNamesShown).join(', ')}${more > 0 ? ` and ${figure(more)} more` : ''}`;
 }
 
+/** Pipes of the file with several dates, and how these travel. */
+export function versionNotices(
+  { pipesWithSeveralDates: count, isLeast }: VersionCount,
+  identity: PipeIdentity,
+): readonly string[] {
+  if (count === 0) return [];
+  const pipes = counted(count, 'pipe has several dates', 'pipes have several dates');
+  const how =
+    identity === 'with-date'
+      ? 'each is a version that is sent, several of them in one request where they fit (push.pipeIdentity: with-date)'
+      : 'each is a version that is sent, in the order of the file, no two of one pipe in a request or at a time (push.pipeIdentity: unknown)';
+  return [`${isLeast ? 'at least ' : ''}${pipes}: ${how}`];
+}
+
+/** A setting saves this factor of requests before it is worth a notice. */
+const notableFactor = 2;
+
+/** For a file that takes many more requests than it would with the other setting; `fewest`: with that. */
+export function slowNotices(requests: number, fewest: number, identity: PipeIdentity): readonly string[] {
+  if (identity === 'with-date' || requests <= fewest * notableFactor) return [];
+  return [
+    `the push takes about ${counted(requests, 'request')}, since few pipes have many dates; push.pipeIdentity: with-date takes about ${figure(fewest)}, and is right where the service keeps every date of a pipe`,
+  ];
+}
+
+/** Fewer rows tell nothing of the rest of a file. */
+const tellingRows = 50;
+
+/**
+ * That a push takes many requests, judged by the first rows of the file: the pipes of as many rows as are read ahead are
+ * fewer than a request takes. Empty where nothing speaks for it.
+ */
+export function slowStart(
+  first: readonly PipeEntry[],
+  {
+    chunkItems,
+    maxOpenEntries,
+    pipeIdentity,
+  }: Pick<ImaginedPushOptions, 'chunkItems' | 'maxOpenEntries' | 'pipeIdentity'>,
+): readonly string[] {
+  const items = first.filter((entry) => entry.kind === 'item');
+  if (pipeIdentity === 'with-date' || items.length < tellingRows) return [];
+  const pipes = new Set(items.map(({ key }) => key)).size;
+  const together = Math.max(pipes, Math.floor((pipes / items.length) * maxOpenEntries));
+  if (together * notableFactor > Math.min(chunkItems, items.length)) return [];
+  return [
+    `the first ${counted(items.length, 'row')} are of ${counted(pipes, 'pipe')}, and dates of one pipe go in requests of their own, one after the other: push.pipeIdentity: with-date is quicker, and right where the service keeps every date of a pipe; a dry run tells how many requests it takes`,
+  ];
+}
+
 /** For a dry run alone: real networks have such pipes by the thousand (two elevations, one length). */
-export function unevenNotices({ count, first }: PushCheckpoint['unevenLists']): readonly string[] {
+export function unevenNotices({ count, first }: UnevenLists): readonly string[] {
   if (count === 0) return [];
   const whose = counted(count, 'pipe has lists', 'pipes have lists');
   return [`${whose} of different length, which is allowed: ${first.join(', ')}${count === first.length ? '' : ', …'}`];

@@ -63,7 +63,7 @@ async function prepared({ file, shownName, name, sighting }: Claim, { config }: 
 
 async function start(push: PreparedPush, runId: string, { app, actor }: ArrivalContext): Promise<void> {
   const runService = await app.runService();
-  await push.start(app, [], async (job, params) => {
+  await push.start(app, await push.notices(), async (job, params) => {
     try {
       await runService.start(job, params, { actor, runId });
     } catch (error) {

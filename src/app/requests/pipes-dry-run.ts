@@ -1,33 +1,35 @@
 /**
  * Dry run of a push: reads a file of pipes and sends nothing. Yields counts, rejects file, notices, and the topology.
  */
-import { ChunkCutter } from '../../core/pipes/chunk-cutter.ts';
 import { startOfPush, type PushCheckpoint } from '../../core/pipes/checkpoint.ts';
 import { balanceOfCounts } from '../../core/run/balance.ts';
 import { type CountDescription, rejectedOf } from '../../core/run/job-description.ts';
 import type { Balance, Counts } from '../../core/run/run.ts';
 import type { PipeSource } from '../../pipes/content.ts';
 import type { PipeHeader } from '../../pipes/header.ts';
-import type { PipeItem, RejectedRows } from '../../pipes/items.ts';
 import { localPipeFiles } from '../../pipes/pipe-files.ts';
 import { readPipes, type PipeBatch, type ReadPipesOptions } from '../../pipes/read-pipes.ts';
 import { RejectsFile } from '../../pipes/rejects-file.ts';
 import { Topology, type TopologyReport } from '../../pipes/topology.ts';
 import { dryRunCounts } from '../../../jobs/network-pipes/description.ts';
-import { checkpointAfter, settledChunk, type FileChunk } from '../../../jobs/network-pipes/push/settled-chunks.ts';
-import { fileNotices, unevenNotices } from '../../../jobs/network-pipes/push/push-notices.ts';
+import { ImaginedPush, type ImaginedPushOptions } from '../../../jobs/network-pipes/push/imagined-push.ts';
+import { checkpointAfter, rejectsOf, type PassedFileRows } from '../../../jobs/network-pipes/push/passed-rows.ts';
+import {
+  fileNotices,
+  slowNotices,
+  unevenNotices,
+  versionNotices,
+} from '../../../jobs/network-pipes/push/push-notices.ts';
 
-export interface LookOptions {
+export interface LookOptions extends ImaginedPushOptions {
   readonly reading: ReadPipesOptions;
-  readonly chunkItems: number;
-  readonly chunkBytes: number;
   /** Created, with its folder, if any row is rejected. */
   readonly rejectsFile: string;
   readonly withTopology: boolean;
 }
 
 export interface PipesLook {
-  /** rows = sendable + superseded + rejectedByUs. `pipes`: the items that would be sent. */
+  /** rows = sendable + superseded + rejectedByUs. `pipes`: the items that would be sent, in about `requests`. */
   readonly counts: Counts;
   /** Descriptions of the counts, in display order. */
   readonly described: readonly CountDescription[];
@@ -45,23 +47,25 @@ export interface PipesLook {
  * in the file, and AbortedError when the signal of the source aborts.
  */
 export async function lookThroughPipes(source: PipeSource, options: LookOptions): Promise<PipesLook> {
-  const { chunkItems: maxItems, chunkBytes: maxBytes, rejectsFile } = options;
+  const { pipeIdentity, rejectsFile } = options;
   await using rejects = await RejectsFile.open(rejectsFile, 0);
-  const cutter = new ChunkCutter<PipeItem, RejectedRows>(() => ({ maxItems, maxBytes }));
+  const push = new ImaginedPush(options);
   const topology = options.withTopology ? new Topology() : undefined;
   let found = startOfPush;
   let last: PipeBatch | undefined;
   for await (const batch of readPipes(source, options.reading)) {
     for (const entry of batch.entries) {
       if (entry.kind === 'item') topology?.add(entry);
-      const chunk = entry.kind === 'item' ? cutter.add(entry) : cutter.reject(entry);
-      found = await withChunk(found, chunk, batch.header, rejects);
+      push.take(entry);
     }
+    found = await withPassed(found, push.takePassed(), batch.header, rejects);
     last = batch;
   }
   if (last === undefined) throw new Error('a reading gives one batch at least');
-  found = await withChunk(found, cutter.flush(), last.header, rejects);
-  const counts = countsOf(found.counts);
+  push.end();
+  found = await withPassed(found, push.takePassed(), last.header, rejects);
+  const { versions, unevenLists, requests } = push;
+  const counts = countsOf(found.counts, push);
   return {
     counts,
     described: dryRunCounts,
@@ -69,29 +73,31 @@ export async function lookThroughPipes(source: PipeSource, options: LookOptions)
     rows: counts['rows'] ?? 0,
     rejected: rejectedOf({ counts: dryRunCounts }, counts),
     rejectsFile: found.rejectsBytes === 0 ? undefined : rejectsFile,
-    notices: [...fileNotices(last.header, last.form, found), ...unevenNotices(found.unevenLists)],
+    notices: [
+      ...fileNotices(last.header, last.form, found),
+      ...versionNotices(versions, pipeIdentity),
+      ...slowNotices(requests, push.fewestRequests, pipeIdentity),
+      ...unevenNotices(unevenLists),
+    ],
     topology: topology?.report(),
   };
 }
 
-/** Settles a chunk as if the service had accepted every item. */
-async function withChunk(
+async function withPassed(
   found: PushCheckpoint,
-  chunk: FileChunk | undefined,
+  passed: PassedFileRows | undefined,
   header: PipeHeader,
   rejects: RejectsFile,
 ): Promise<PushCheckpoint> {
-  if (chunk === undefined) return found;
-  const passed = settledChunk(
-    chunk,
-    { accepted: chunk.items, refused: [], failed: [], requests: 0 },
-    header,
-    localPipeFiles,
-  );
-  const rejectsBytes = await rejects.append(passed.rejects, header);
-  return checkpointAfter(found, [passed], rejectsBytes, localPipeFiles);
+  if (passed === undefined) return found;
+  const rejectsBytes = await rejects.append(rejectsOf(passed), header);
+  return checkpointAfter(found, passed, rejectsBytes, localPipeFiles);
 }
 
-function countsOf({ rows = 0, accepted = 0, superseded = 0, rejectedByUs = 0, pipes = 0 }: Counts): Counts {
-  return { rows, sendable: accepted, superseded, rejectedByUs, pipes };
+function countsOf(
+  { rows = 0, accepted = 0, superseded = 0, rejectedByUs = 0, pipes = 0 }: Counts,
+  { versions, requests }: ImaginedPush,
+): Counts {
+  const { pipesWithSeveralDates } = versions;
+  return { rows, sendable: accepted, superseded, rejectedByUs, pipes, pipesWithSeveralDates, requests };
 }

@@ -2,10 +2,14 @@
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
-import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { maxOpenEntries, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { slowStart } from '../../../jobs/network-pipes/push/push-notices.ts';
+import type { ImaginedPushOptions } from '../../../jobs/network-pipes/push/imagined-push.ts';
 import type { SharedPlace } from '../../core/base/shared-place.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
+import { pushFormOf } from '../../core/pipes/push-form.ts';
 import { sourceName, type PipeSource } from '../../pipes/content.ts';
+import type { PipeEntry } from '../../pipes/items.ts';
 import { readPipes } from '../../pipes/read-pipes.ts';
 import { Topology } from '../../pipes/topology.ts';
 import { shownBaseUrl } from '../../service/settings.ts';
@@ -40,9 +44,12 @@ export class PreparedPush implements AsyncDisposable {
   readonly #source: PushSource;
   readonly #request: PushRequest;
   readonly #config: Config;
+  readonly #slow: readonly string[];
   #isNeeded = false;
 
-  constructor(source: PushSource, request: PushRequest, config: Config) {
+  /** `slow`: that the push will take long, judged by the first rows. */
+  constructor(source: PushSource, request: PushRequest, config: Config, slow: readonly string[]) {
+    this.#slow = slow;
     this.#source = source;
     this.#request = request;
     this.#config = config;
@@ -72,21 +79,22 @@ export class PreparedPush implements AsyncDisposable {
   async findKnown({ ledger, warehouse }: App): Promise<KnownPush | undefined> {
     if (this.#request.isAgain || !(await warehouse.isStored())) return undefined;
     const { url, id } = this.#config.service;
-    const content = { fileSha256: this.sha256, form: this.#request.form };
+    const form = pushFormOf(this.#request.form, this.#config.push.pipeIdentity);
+    const content = { fileSha256: this.sha256, form };
     if (url === undefined) return ledger.pushes.find({ ...content, serviceUrl: undefined });
     const service = serviceIdentity(url, id)?.key;
     return ledger.pushes.find({ ...content, serviceUrl: shownBaseUrl(url), ...(service && { service }) });
   }
 
-  /** Irregularities of the network, a sentence each; empty unless requested. */
-  async topologyNotices(): Promise<readonly string[]> {
-    if (!this.#request.withTopology) return [];
+  /** What is to be said of the file before it is pushed, a sentence each: with the topology if that was requested. */
+  async notices(): Promise<readonly string[]> {
+    if (!this.#request.withTopology) return this.#slow;
     const { file, name } = this.#source;
     const topology = new Topology();
     for await (const { entries } of readPipes({ path: file, name }, readingOf(this.#request, this.#config))) {
       for (const entry of entries) if (entry.kind === 'item') topology.add(entry);
     }
-    return topologySentences(topology.report());
+    return [...this.#slow, ...topologySentences(topology.report())];
   }
 
   /** Reads the whole file as its run would, and sends nothing. The rejected rows are in the look's file. */
@@ -128,6 +136,7 @@ export class PreparedPush implements AsyncDisposable {
       isAgain: this.#request.isAgain,
       rejectsFolder: rejectsFolderOf(this.#config),
       chunkItems: chunkItemsOf(this.#request, this.#config),
+      pipeIdentity: this.#config.push.pipeIdentity,
       reading: readingOf(this.#request, this.#config),
       notices: [...notices],
     };
@@ -141,12 +150,12 @@ export class PreparedPush implements AsyncDisposable {
 export async function preparePush(request: PushRequest, stdin: Readable, config: Config): Promise<PreparedPush> {
   const source = await pushSource(request, stdin, config.dataDir);
   try {
-    await checkStart(source, readingOf(request, config), request.allowsEmpty);
+    const first = await firstRows(source, readingOf(request, config), request.allowsEmpty);
+    return new PreparedPush(source, request, config, slowStart(first, sendingOf(request, config)));
   } catch (error) {
     await dropSource(source);
     throw error;
   }
-  return new PreparedPush(source, request, config);
 }
 
 /** Checks a whole file as a push would, and sends nothing. Uses neither service nor Redis nor warehouse. */
@@ -165,11 +174,17 @@ function lookOptions(request: PushRequest, config: Config): LookOptions {
   const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 17);
   return {
     reading: readingOf(request, config),
-    chunkItems: chunkItemsOf(request, config),
-    chunkBytes: config.push.chunkBytes,
+    ...sendingOf(request, config),
     rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
     withTopology: request.withTopology,
   };
+}
+
+/** How the requests of a push are made, for an estimate of their number. */
+function sendingOf(request: PushRequest, { push }: Config): ImaginedPushOptions {
+  const { chunkBytes, concurrency, pipeIdentity } = push;
+  const chunkItems = request.chunkItems ?? push.chunkItems;
+  return { chunkItems, chunkBytes, concurrency, pipeIdentity, maxOpenEntries: maxOpenEntries(chunkItems, concurrency) };
 }
 
 function readingOf(request: PushRequest, config: Config): NetworkPipesParams['reading'] {
@@ -182,13 +197,14 @@ function chunkItemsOf({ chunkItems }: PushRequest, config: Config): number {
   return chunkItems ?? config.push.chunkItems;
 }
 
-async function checkStart(
+/** The first rows that a block of the file holds; throws EmptyListError if there are none and there must be some. */
+async function firstRows(
   { file, name }: PushSource,
   reading: NetworkPipesParams['reading'],
   allowsEmpty: boolean,
-): Promise<void> {
+): Promise<readonly PipeEntry[]> {
   for await (const { entries } of readPipes({ path: file, name }, reading)) {
-    if (allowsEmpty || entries.length > 0) return;
+    if (allowsEmpty || entries.length > 0) return entries;
   }
   throw noRow(name);
 }

@@ -9,9 +9,14 @@ export function topologySentences(report: TopologyReport): readonly string[] {
   return [
     `the topology: ${counted(report.pipes, 'pipe')}, ${counted(report.nodes, 'node')}, ${counted(report.networks, 'network')}`,
     ...sentence(
+      report.severalDates,
+      'pipe with several dates, of which each is sent',
+      'pipes with several dates, of which each is sent',
+    ),
+    ...sentence(
       report.duplicates,
-      'pipe that stands there again under the same ids, of which the last row wins',
-      'pipes that stand there again under the same ids, of which the last row wins',
+      'pipe that stands there again under the same ids and date, of which the last row wins',
+      'pipes that stand there again under the same ids and date, of which the last row wins',
     ),
     ...sentence(
       report.parallels,

@@ -38,7 +38,7 @@ export async function pushNetworkPipes(invocation: Push): Promise<ExitCode> {
   await using app = appFor(config, output);
   const known = await push.findKnown(app);
   if (known?.state === 'done') return await sayPushed(known, push, output);
-  const notices = await push.topologyNotices();
+  const notices = await push.notices();
   // A command that follows the run prints them with its report.
   if (!options.wait && !options.inline) for (const notice of notices) output.say(notice);
   await checkBeforeRun(app);

@@ -39,8 +39,9 @@ The first line names the columns: the ten fields of a pipe, in any order and
 case (push.aliases in the configuration gives them other names). Array cells are
 JSON arrays or lists with ";"; the long form is recognised by itself.
 
-Of every pipe the last row of the file wins: an earlier one in the same request is
-superseded and not sent, one in an earlier request is accepted and then replaced.
+Every date of a pipe is sent, in the order of the file, those of one pipe in requests
+one after the other; of one date the last row wins. push.pipeIdentity: with-date lets
+dates share a request, for a service that keeps every date of a pipe.
 Rows that are wrong, and pipes that the service refuses, land in one rejects file,
 with line, column and reason; the rest arrives. A file whose content has been pushed is not pushed again without
 --again. The file must stay as it is, where workers can read it, until the run has

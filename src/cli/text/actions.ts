@@ -41,6 +41,8 @@ const sentences: Wording<Action, string> = {
   'probe-other-well': () => 'Name another well with --uwi, one with some months of data.',
   'save-query-result': () => 'To keep a result: wellsync query SQL --output FILE.parquet (or .csv, .ndjson).',
   'push-wide': () => 'If not, insist on the wide form with --wide.',
+  'push-again': ({ file, form }) =>
+    `Push it again: wellsync push network-pipes ${shellWord(file)}${form === 'auto' ? '' : ` --${form}`} --again`,
   'ignore-unknown-columns': () => 'To ignore the unknown columns: --ignore-unknown-columns.',
   'name-delimiter': ({ delimiter }) =>
     `Then say so: --delimiter ${delimiter === '\t' ? 'tab' : `"${delimiter}"`} (or push.delimiter in the configuration).`,
@@ -66,6 +68,11 @@ const sentences: Wording<Action, string> = {
   'audit-run': ({ runId }) => `See every target: wellsync audit deletions --run ${runId}`,
   'plan-cleanup': () => 'Make a new plan: wellsync cleanup --help',
 };
+
+/** As one argument for a shell. */
+function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
 
 const quarantineQuery = 'wellsync query "SELECT * FROM quarantine"';
 const unknownQuery = 'wellsync query "SELECT * FROM unknown_target"';

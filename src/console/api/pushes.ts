@@ -149,7 +149,7 @@ async function startPush(push: PreparedPush, request: Upload, { app }: ConsoleCo
     const { runId, atMs } = known;
     return { runId, state: 'already-pushed' as const, at: new Date(atMs).toISOString(), sha256 };
   }
-  const { runId, job, isRepeat } = await push.start(app, [], async (name, params) => {
+  const { runId, job, isRepeat } = await push.start(app, await push.notices(), async (name, params) => {
     const started = await startByKey(app, request, key, { job: name, params });
     // The run of an earlier request has a copy of its own.
     return { ...started, kind: started.isRepeat ? ('under-way' as const) : ('started' as const) };

@@ -17,6 +17,8 @@ export type Action =
   | { readonly kind: 'save-query-result' }
   /** Push the file again and insist on the wide form. */
   | { readonly kind: 'push-wide' }
+  /** Push a file again that was pushed by an earlier version. */
+  | { readonly kind: 'push-again'; readonly file: string; readonly form: 'auto' | 'wide' | 'long' }
   /** Push the file again without the columns that wellsync does not know. */
   | { readonly kind: 'ignore-unknown-columns' }
   /** Push the file again and say what stands between its cells. */

@@ -1,10 +1,14 @@
 /**
- * Cuts a file of pipes into chunks. Each chunk holds items of different pipes, and the rejected and superseded rows of
- * the same stretch of the file, so that chunks account for every row (G2, docs/design.md section 4.3).
+ * Cuts the items of a file of pipes into chunks, the bodies of its requests. A chunk holds one item of an order key (a
+ * pipe, or a version of one), and none of a key in an unsettled chunk: such items are put off, while others fill the
+ * chunk (G5, docs/design.md section 4.3).
  */
+import { PipesInFlight } from './in-flight.ts';
+import { orderKey, type PipeIdentity } from './pipe-version.ts';
+import { PutOffItems } from './put-off-items.ts';
 
 /**
- * A position between two items of a file, from which reading can continue: every row before it is in an earlier chunk.
+ * A position between two items of a file, from which reading can continue: every row before it is in an earlier entry.
  */
 export interface FilePosition {
   /** Bytes of content before the position; of unpacked content for a gzip file. */
@@ -15,119 +19,136 @@ export interface FilePosition {
   readonly form: 'undecided' | 'wide' | 'long';
 }
 
-/** One pipe, as an item of a request body. */
+/** One version of a pipe, as an item of a request body. */
 export interface PipeLoad {
-  /** Identity of the pipe: sourceNetworkId and sourceId. */
+  /** The pipe: sourceNetworkId and sourceId. */
   readonly key: string;
+  /** Its date, equal for two texts of one instant (pipe-version.ts). */
+  readonly version: string;
   /** UTF-8 bytes of the item's JSON text. */
   readonly bytes: number;
   /** Rows of the file that make up the item. */
   readonly rowCount: number;
+  readonly firstLine: number;
   readonly end: FilePosition;
 }
 
 /** Rows that are never sent. */
 export interface RejectedLoad {
   readonly rowCount: number;
+  /** Approximate memory, as text. */
+  readonly bytes: number;
   readonly end: FilePosition;
 }
 
 export interface ChunkLimits {
-  /** Most items of a chunk, and most rejections, so that a file with nothing but faults is cut as well. */
+  /** Most items of a chunk. */
   readonly maxItems: number;
   /** Most UTF-8 bytes of the chunk's items as one JSON array. A single larger item is a chunk alone. */
   readonly maxBytes: number;
 }
 
-/** `rowCount` = rows of `items` + `supersededRows` + rows of `rejected`. `items` may be empty. */
-export interface PipeChunk<Item extends PipeLoad, Rejected extends RejectedLoad> {
-  readonly items: readonly Item[];
-  readonly itemsByKey: ReadonlyMap<string, Item>;
-  readonly rejected: readonly Rejected[];
-  readonly supersededRows: number;
-  readonly rowCount: number;
+/** What the cutter needs of the item that it is given. */
+export interface CutItem {
+  readonly item: PipeLoad;
+}
+
+/** Items with different order keys: not empty. */
+export interface CutChunk<Cut extends CutItem> {
+  readonly byKey: ReadonlyMap<string, Cut>;
   /** UTF-8 bytes of the items as one JSON array. */
   readonly bytes: number;
-  /** Position at which the chunk ends and the next one starts. */
-  readonly end: FilePosition;
 }
 
 /**
- * Takes items and rejected rows in the order of the file and returns chunks. Within a chunk the last row of a pipe wins
- * (G5): an earlier item of the same key is dropped, and its rows count as superseded. `limits` is called for every
- * item, so that a size learnt from a 413 applies at once.
+ * Takes items in the order of the file; `limits` is called for every item, so that a size learnt from a 413 applies at
+ * once. Of one version the last item wins: an earlier one that no chunk has taken along is superseded.
  */
-export class ChunkCutter<Item extends PipeLoad, Rejected extends RejectedLoad> {
+export class ChunkCutter<Cut extends CutItem> {
   readonly #limits: () => ChunkLimits;
-  #items = new Map<string, Item>();
-  #rejected: Rejected[] = [];
-  #supersededRows = 0;
-  #rowCount = 0;
+  readonly #identity: PipeIdentity;
+  readonly #inFlight = new PipesInFlight();
+  readonly #putOff = new PutOffItems<Cut>();
+  /** Cut, and not taken. */
+  readonly #full: CutChunk<Cut>[] = [];
+  #current = new Map<string, Cut>();
   #itemBytes = 0;
-  #end: FilePosition | undefined;
 
-  constructor(limits: () => ChunkLimits) {
+  constructor(limits: () => ChunkLimits, identity: PipeIdentity) {
     this.#limits = limits;
+    this.#identity = identity;
   }
 
-  /** Returns the chunk that this item no longer fits into, if any; the item then starts the next chunk. */
-  add(item: Item): PipeChunk<Item, Rejected> | undefined {
-    const earlier = this.#items.get(item.key);
-    const hasRoom = this.#hasRoomFor(item, earlier);
-    const full = hasRoom ? undefined : this.flush();
-    if (hasRoom && earlier !== undefined) this.#supersede(earlier);
-    this.#items.set(item.key, item);
-    this.#itemBytes += item.bytes;
-    this.#take(item);
-    return full;
+  /** Whether items wait for chunks with another item of their order key. */
+  get hasPutOff(): boolean {
+    return this.#putOff.size > 0;
   }
 
-  /** Returns the chunk that these rows no longer fit into, if any. */
-  reject(rejected: Rejected): PipeChunk<Item, Rejected> | undefined {
-    const full = this.#rejected.length >= this.#limits().maxItems ? this.flush() : undefined;
-    this.#rejected.push(rejected);
-    this.#take(rejected);
-    return full;
+  /** Returns the item that this one supersedes, if any: it is never sent. */
+  add(cut: Cut): Cut | undefined {
+    const key = orderKey(cut.item, this.#identity);
+    const superseded = this.#takeOut(key, cut.item.version);
+    if (this.#isBusy(key) || this.#putOff.has(key)) {
+      this.#putOff.add(key, cut);
+      // The superseded item may have been the one that the others waited for.
+      if (superseded !== undefined) this.#promote(key);
+    } else {
+      this.#place(key, cut);
+    }
+    return superseded;
   }
 
-  /** Returns the chunk so far; undefined when nothing was added since the last one. Call it at the end of the file. */
-  flush(): PipeChunk<Item, Rejected> | undefined {
-    if (this.#end === undefined) return undefined;
-    const chunk = {
-      items: [...this.#items.values()],
-      itemsByKey: this.#items,
-      rejected: this.#rejected,
-      supersededRows: this.#supersededRows,
-      rowCount: this.#rowCount,
-      bytes: arrayBytes(this.#itemBytes, this.#items.size),
-      end: this.#end,
-    };
-    this.#items = new Map();
-    this.#rejected = [];
-    this.#supersededRows = 0;
-    this.#rowCount = 0;
+  /** The next full chunk; with `mayBeShort` the items so far where there is none. It is in flight until it is settled. */
+  next(mayBeShort: boolean): CutChunk<Cut> | undefined {
+    if (this.#full.length === 0 && mayBeShort) this.#cut();
+    return this.#full.shift();
+  }
+
+  /** Reports that every item of a chunk has an outcome: items that waited for it go into the chunk that is being cut. */
+  settle({ byKey }: CutChunk<Cut>): void {
+    this.#inFlight.settle(byKey);
+    if (!this.hasPutOff) return;
+    for (const key of byKey.keys()) this.#promote(key);
+  }
+
+  /** Takes an unsent item of the same version out of its place. */
+  #takeOut(key: string, version: string): Cut | undefined {
+    const placed = this.#current.get(key);
+    if (placed?.item.version !== version) return this.hasPutOff ? this.#putOff.takeOut(key, version) : undefined;
+    this.#current.delete(key);
+    this.#itemBytes -= placed.item.bytes;
+    return placed;
+  }
+
+  #isBusy(key: string): boolean {
+    return this.#current.has(key) || this.#inFlight.has(key);
+  }
+
+  #promote(key: string): void {
+    if (this.#isBusy(key)) return;
+    const next = this.#putOff.takeFirst(key);
+    if (next !== undefined) this.#place(key, next);
+  }
+
+  #place(key: string, cut: Cut): void {
+    if (!this.#hasRoomFor(cut.item)) this.#cut();
+    this.#current.set(key, cut);
+    this.#itemBytes += cut.item.bytes;
+    if (this.#current.size >= this.#limits().maxItems) this.#cut();
+  }
+
+  #hasRoomFor(item: PipeLoad): boolean {
+    const count = this.#current.size + 1;
+    return count === 1 || arrayBytes(this.#itemBytes + item.bytes, count) <= this.#limits().maxBytes;
+  }
+
+  #cut(): void {
+    if (this.#current.size === 0) return;
+    const chunk = { byKey: this.#current, bytes: arrayBytes(this.#itemBytes, this.#current.size) };
+    this.#full.push(chunk);
+    this.#inFlight.add(chunk.byKey);
+    this.#current = new Map();
     this.#itemBytes = 0;
-    this.#end = undefined;
-    return chunk;
-  }
-
-  #take(load: RejectedLoad): void {
-    this.#rowCount += load.rowCount;
-    this.#end = load.end;
-  }
-
-  /** Drops the earlier item; the later one is added at the end. */
-  #supersede(earlier: Item): void {
-    this.#items.delete(earlier.key);
-    this.#itemBytes -= earlier.bytes;
-    this.#supersededRows += earlier.rowCount;
-  }
-
-  #hasRoomFor(item: Item, earlier: Item | undefined): boolean {
-    const count = this.#items.size + (earlier === undefined ? 1 : 0);
-    if (count === 1) return true;
-    const { maxItems, maxBytes } = this.#limits();
-    return count <= maxItems && arrayBytes(this.#itemBytes - (earlier?.bytes ?? 0) + item.bytes, count) <= maxBytes;
   }
 }
 

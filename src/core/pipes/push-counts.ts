@@ -1,6 +1,6 @@
 /** Accounting of a pushed file: the status of each chunk, and the counts of G2. */
 import type { Counts } from '../run/run.ts';
-import type { PipeLoad, PipeChunk, RejectedLoad } from './chunk-cutter.ts';
+import type { FilePosition, PipeLoad, RejectedLoad } from './chunk-cutter.ts';
 
 /** The outcome of a chunk whose items all have an outcome. */
 export interface PipeChunkOutcome<Item extends PipeLoad> {
@@ -18,30 +18,70 @@ export interface GivenUpItem<Item extends PipeLoad> {
   readonly reason: string;
 }
 
-/** Status of a chunk in the ledger of pushes. `nothing-to-send`: a stretch of the file without a valid row. */
-export type ChunkStatus = 'accepted' | 'accepted-in-part' | 'rejected' | 'failed' | 'nothing-to-send';
+/** Status of a chunk in the ledger of pushes. */
+export type ChunkStatus = 'accepted' | 'accepted-in-part' | 'rejected' | 'failed';
+
+/** What became of the rows of one item, or of rows that are not sent. */
+export type RowsOutcome = 'accepted' | 'superseded' | 'rejectedByUs' | 'rejectedByService' | 'failed';
+
+/** A chunk as the ledger keeps it. Lines from 1, both inclusive: those of another chunk may lie between them. */
+export interface SettledChunk {
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly items: number;
+  readonly status: ChunkStatus;
+  /** Number of requests for it. */
+  readonly attempts: number;
+}
+
+/** Rows of the file, from their reading until the checkpoint passes them. */
+export interface TrackedRows<Item extends PipeLoad, Rejected extends RejectedLoad> {
+  readonly rowCount: number;
+  readonly end: FilePosition;
+  /** Undefined once it is settled, for the memory. */
+  item: Item | undefined;
+  outcome: RowsOutcome | undefined;
+  /** The rejects, of rows that were rejected or failed. */
+  rejected: Rejected | undefined;
+  /** Set for the first rows of a chunk in the file: the chunk counts when the checkpoint passes them. */
+  chunk: SettledChunk | undefined;
+}
+
+/** Consecutive rows that the checkpoint passes. */
+export interface PassedRows<Rejected extends RejectedLoad> {
+  readonly end: FilePosition;
+  readonly counts: Counts;
+  /** In the order of the file. */
+  readonly rejected: readonly Rejected[];
+  readonly chunks: readonly SettledChunk[];
+}
 
 /**
  * The counts of the sum come first: rows = accepted + superseded + rejectedByUs + rejectedByService + failed. A row is
- * superseded when a later row of its pipe is in the same chunk, so that it is never sent. When two chunks hold the same
- * pipe, both are sent, one after the other, and both rows are accepted. `pipes` counts accepted items: a pipe sent
- * twice counts twice.
+ * superseded when a later row of its pipe has the same date, and none of the two was sent yet. `pipes` counts accepted
+ * items: each version of a pipe counts.
  */
-export function countsOfChunk<Item extends PipeLoad>(
-  chunk: PipeChunk<Item, RejectedLoad>,
-  outcome: PipeChunkOutcome<Item>,
-): Counts {
-  return {
-    rows: chunk.rowCount,
-    accepted: rowsOf(outcome.accepted),
-    superseded: chunk.supersededRows,
-    rejectedByUs: rowsOf(chunk.rejected),
-    rejectedByService: rowsOf(outcome.refused.map(({ item }) => item)),
-    failed: rowsOf(outcome.failed.map(({ item }) => item)),
-    pipes: outcome.accepted.length,
-    chunks: 1,
-    requests: outcome.requests,
-  };
+export function passedRows<Item extends PipeLoad, Rejected extends RejectedLoad>(
+  passed: readonly TrackedRows<Item, Rejected>[],
+): PassedRows<Rejected> | undefined {
+  const last = passed.at(-1);
+  if (last === undefined) return undefined;
+  const sums = { accepted: 0, superseded: 0, rejectedByUs: 0, rejectedByService: 0, failed: 0 };
+  const rejects: Rejected[] = [];
+  const chunks: SettledChunk[] = [];
+  let [rows, pipes, requests] = [0, 0, 0];
+  for (const { rowCount, outcome, rejected, chunk } of passed) {
+    if (outcome === undefined) throw new Error('rows without an outcome cannot be passed');
+    rows += rowCount;
+    sums[outcome] += rowCount;
+    if (outcome === 'accepted') pipes += 1;
+    if (rejected !== undefined) rejects.push(rejected);
+    if (chunk === undefined) continue;
+    chunks.push(chunk);
+    requests += chunk.attempts;
+  }
+  const counts = { rows, ...sums, pipes, chunks: chunks.length, requests };
+  return { end: last.end, counts, rejected: rejects, chunks };
 }
 
 export function statusOfChunk<Item extends PipeLoad>({
@@ -51,9 +91,5 @@ export function statusOfChunk<Item extends PipeLoad>({
 }: PipeChunkOutcome<Item>): ChunkStatus {
   if (failed.length > 0) return 'failed';
   if (refused.length > 0) return accepted.length > 0 ? 'accepted-in-part' : 'rejected';
-  return accepted.length > 0 ? 'accepted' : 'nothing-to-send';
-}
-
-function rowsOf(loads: readonly RejectedLoad[]): number {
-  return loads.reduce((rows, { rowCount }) => rows + rowCount, 0);
+  return 'accepted';
 }

@@ -1,46 +1,39 @@
 /**
- * Tracks how far a file is settled. Chunks settle in any order; the checkpoint passes a chunk when all chunks before it
- * are settled (docs/design.md section 4.3, G7).
+ * Tracks how far a file is settled. Rows settle in any order; the checkpoint passes them when all rows before them are
+ * settled (docs/design.md section 4.3, G7).
  */
 
-/**
- * Call `track`, then `resolve`. Outcomes are returned in the order of the file, each once and only when all before them
- * are settled, so that the text written with them (position, counts, rejects) does not depend on the order of the
- * answers. The number of chunks tracked beyond the first unsettled one bounds the memory; the caller limits it.
- */
-export class SettledPrefix<Outcome extends object> {
-  readonly #settled = new Map<number, Outcome>();
-  #next = 0;
+/** Rows of the file that settle together: an item, or rejected rows. */
+export interface Settleable {
+  /** Undefined until they are settled. */
+  readonly outcome: unknown;
+}
+
+/** The caller bounds its size, and with it the memory. */
+export class SettledPrefix<Rows extends Settleable> {
+  #rows: Rows[] = [];
   #first = 0;
 
-  /** Chunks tracked and not passed yet. The reader pauses when there are too many. */
+  /** Entries tracked and not passed yet. */
   get size(): number {
-    return this.#next - this.#first;
+    return this.#rows.length - this.#first;
   }
 
-  /** Adds the next chunk of the file. Returns its number, from 0 without gaps. */
-  track(): number {
-    const chunk = this.#next;
-    this.#next += 1;
-    return chunk;
+  /** Adds the next entry of the file. */
+  track(rows: Rows): void {
+    this.#rows.push(rows);
   }
 
-  /** Settles a chunk. Ignores a second outcome of the same chunk (G1). Returns the outcomes that are passed now. */
-  resolve(chunk: number, outcome: Outcome): readonly Outcome[] {
-    const isOpen = chunk >= this.#first && chunk < this.#next && !this.#settled.has(chunk);
-    if (!isOpen) return [];
-    this.#settled.set(chunk, outcome);
-    return this.#pass();
-  }
-
-  #pass(): readonly Outcome[] {
-    const passed: Outcome[] = [];
-    for (;;) {
-      const first = this.#settled.get(this.#first);
-      if (first === undefined) return passed;
-      this.#settled.delete(this.#first);
-      this.#first += 1;
-      passed.push(first);
+  /** The entries that are settled, as are all before them: each once, in the order of the file. */
+  pass(): readonly Rows[] {
+    const from = this.#first;
+    while (this.#first < this.#rows.length && this.#rows[this.#first]?.outcome !== undefined) this.#first += 1;
+    const passed = this.#rows.slice(from, this.#first);
+    // Now and then, so that a long list is not moved for each entry.
+    if (this.#first * 2 > this.#rows.length) {
+      this.#rows = this.#rows.slice(this.#first);
+      this.#first = 0;
     }
+    return passed;
   }
 }

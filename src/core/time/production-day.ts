@@ -63,11 +63,11 @@ export function instantOfDay(day: string, timeZone: string): number | undefined 
   return /^\d{4}-\d\d-\d\d$/.test(day) ? instantOfDateTime(`${day}T00:00:00`, productionCalendar(timeZone)) : undefined;
 }
 
-const dateTimePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d:\d\d)?$/;
+const dateTimePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d(?::?\d\d)?)?$/;
 
 /**
- * The instant of an ISO 8601 date-time, milliseconds. With an offset it follows RFC 3339; without one it is in the
- * calendar's zone. Fractions of a second count to the millisecond. Undefined when the text is not a date-time, names a
+ * The instant of an ISO 8601 date-time, milliseconds. With an offset it follows RFC 3339, but `+0100` and `+01` are
+ * offsets too, as services write them; without one it is in the calendar's zone. Fractions of a second count to the millisecond. Undefined when the text is not a date-time, names a
  * date that does not exist (2024-02-30), or lies outside the years 1 to 9999.
  */
 export function instantOfDateTime(text: string, calendar: ProductionCalendar): number | undefined {
@@ -155,7 +155,7 @@ function pairAt(bytes: Uint8Array, place: number): number {
 function applyOffset(localMs: number, offset: string | undefined, calendar: ProductionCalendar): number | undefined {
   if (offset === 'Z') return localMs;
   if (offset === undefined) return calendar.instantOfLocal(localMs);
-  const awayMs = timeOfDayMs(Number(offset.slice(1, 3)), Number(offset.slice(4)), 0, '');
+  const awayMs = timeOfDayMs(Number(offset.slice(1, 3)), Number(offset.slice(3).replace(':', '')), 0, '');
   if (awayMs === undefined) return undefined;
   return offset.startsWith('-') ? localMs + awayMs : localMs - awayMs;
 }

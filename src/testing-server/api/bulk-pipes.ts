@@ -10,10 +10,10 @@ import { RequestError } from './request-error.ts';
 /** Whether the service refuses a pipe, given as parsed JSON. */
 export type PipeRefusal = (item: PipeKey & Readonly<Record<string, unknown>>) => boolean;
 
-type RejectionOptions = Pick<TestingServerOptions, 'rejectSourceIds' | 'rejectStatus' | 'bulkRejection'>;
+type RejectionOptions = Pick<TestingServerOptions, 'rejectSourceIds' | 'rejectStatus' | 'bulkRejection' | 'pipeKey'>;
 
 /**
- * Stores the items of a JSON array by (sourceNetworkId, sourceId), later ones over earlier ones, each as its slice of
+ * Stores the items of a JSON array by (sourceNetworkId, sourceId), and by date where that is set, later ones over earlier ones, each as its slice of
  * the body. Throws RequestError: 400 for a body that is not an array of pipes (nothing is stored then), the configured
  * status for a body with a refused pipe.
  */
@@ -24,7 +24,7 @@ export function storePipes(body: string, received: Received, refusal: PipeRefusa
   if (firstRefused === -1 || options.bulkRejection === 'partial') {
     const texts = arrayItems(body);
     for (const [index, item] of items.entries()) {
-      if (refused[index] === false) received.storePipe(item, texts[index] ?? '');
+      if (refused[index] === false) received.storePipe(item, texts[index] ?? '', options.pipeKey);
     }
   }
   if (firstRefused === -1) return;

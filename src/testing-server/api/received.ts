@@ -1,12 +1,15 @@
-/** Data sent to the server: pipes by network and source id, deletions by target. */
+/** Data sent to the server: pipes by network and source id, and by date where that is set; deletions by target. */
+import { instantOf } from '../data/daily-row.ts';
+import type { TestingServerOptions } from '../options.ts';
 
 /** The fields of a pipe that the server reads; the rest is kept as text. */
 export interface PipeKey {
   readonly sourceNetworkId: string;
   readonly sourceId: string;
+  readonly date?: unknown;
 }
 
-export interface ReceivedPipe extends PipeKey {
+export interface ReceivedPipe extends Omit<PipeKey, 'date'> {
   /** JSON text of the item as it arrived; the last one wins. */
   readonly raw: string;
   /** Times that the pipe was stored. */
@@ -44,8 +47,8 @@ export class Received {
     return [...this.#deletions.values()];
   }
 
-  storePipe({ sourceNetworkId, sourceId }: PipeKey, raw: string): void {
-    const key = JSON.stringify([sourceNetworkId, sourceId]);
+  storePipe({ sourceNetworkId, sourceId, date }: PipeKey, raw: string, pipeKey: TestingServerOptions['pipeKey']): void {
+    const key = JSON.stringify([sourceNetworkId, sourceId, pipeKey === 'ids' ? null : versionOf(date)]);
     const writes = (this.#pipes.get(key)?.writes ?? 0) + 1;
     this.#pipes.set(key, { sourceNetworkId, sourceId, writes, raw });
   }
@@ -60,4 +63,10 @@ export class Received {
     this.#pipes.clear();
     this.#deletions.clear();
   }
+}
+
+/** The instant of a date-time; any other value as it is. */
+function versionOf(date: unknown): unknown {
+  const instantMs = instantOf(date);
+  return Number.isNaN(instantMs) ? (date ?? null) : instantMs;
 }

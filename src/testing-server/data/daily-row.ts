@@ -56,17 +56,21 @@ export function deriveXid(uwi: string, date: unknown): string {
   return derivedUuid(`${uwi}\n${Number.isNaN(instantMs) ? String(date) : new Date(instantMs).toISOString()}`);
 }
 
-const dateTimePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})?$/;
+const dateTimePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/;
 
 /** Milliseconds since 1970 of an ISO date-time; without an offset it is in UTC. NaN for any other value. */
 export function instantOf(date: unknown): number {
   const parts = typeof date === 'string' ? dateTimePattern.exec(date) : null;
   if (parts === null) return Number.NaN;
-  return Date.parse(parts[3] === undefined ? `${parts[0]}Z` : parts[0]);
+  const [text, , , offset = 'Z'] = parts;
+  const time = text.slice(0, text.length - (parts[3]?.length ?? 0));
+  return Date.parse(
+    `${time}${offset === 'Z' ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(3).replace(':', '') || '00'}`}`,
+  );
 }
 
 /**
- * The row with its date written at another offset ("+02:00"), for the same instant. A row without a readable date is
+ * The row with its date written at another offset ("+02:00", "+0200", "+02"), for the same instant. A row without a readable date is
  * unchanged.
  */
 export function withDateOffset(text: string, instantMs: number, offset: string): string {
@@ -75,7 +79,7 @@ export function withDateOffset(text: string, instantMs: number, offset: string):
 }
 
 function dateAt(instantMs: number, offset: string): string {
-  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4, 6));
+  const minutes = Number(offset.slice(1, 3)) * 60 + Number(offset.slice(3).replace(':', ''));
   const shiftMs = (offset.startsWith('-') ? -minutes : minutes) * 60_000;
   return new Date(instantMs + shiftMs).toISOString().replace(/(\.000)?Z$/, offset);
 }

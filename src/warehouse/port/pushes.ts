@@ -1,18 +1,25 @@
 import type { PushCheckpoint } from '../../core/pipes/checkpoint.ts';
-import type { ChunkStatus } from '../../core/pipes/push-counts.ts';
+import type { PushForm } from '../../core/pipes/push-form.ts';
+import type { SettledChunk } from '../../core/pipes/push-counts.ts';
 import type { Counts, UnitOutcome } from '../../core/run/run.ts';
 
 /** A chunk of a pushed file in the ledger. */
-export interface PushedChunk {
-  /** From 0, in the order of the file. */
+export interface PushedChunk extends SettledChunk {
+  /** From 0, in the order of their first lines. */
   readonly chunk: number;
-  /** Lines of the file, from 1, both inclusive. */
-  readonly firstLine: number;
-  readonly lastLine: number;
-  readonly items: number;
-  readonly status: ChunkStatus;
-  /** Number of requests for it. */
-  readonly attempts: number;
+}
+
+/** A push of an earlier version that sent the last date of a pipe and left others out, or may have. */
+export interface DroppedDates {
+  readonly runId: string;
+  /** The name and the path of the file, as they were given; undefined once the run is no longer kept. */
+  readonly name: string | undefined;
+  readonly file: string | undefined;
+  readonly fileSha256: string;
+  readonly form: PushForm | undefined;
+  /** Rows that were left out. */
+  readonly rows: number;
+  readonly completedAtMs: number;
 }
 
 /** The newest finished or running push of a content. */
@@ -33,9 +40,6 @@ export type PushStart =
   | { readonly kind: 'waits'; readonly runId: string; readonly claimedAtMs: number }
   | { readonly kind: 'pushed'; readonly runId: string; readonly sent?: Counts };
 
-/** Form of a pipes file: one pipe a line (`wide`), one segment of a pipe a line (`long`), or detected from the file. */
-export type PushForm = 'auto' | 'wide' | 'long';
-
 export interface PushStore {
   /**
    * Claims the content for the run, and takes its push over from any earlier worker: from now on only the holder of the
@@ -48,7 +52,7 @@ export interface PushStore {
     readonly fileSha256: string;
     /** Address of the service, without secrets. */
     readonly serviceUrl: string;
-    /** The requested form of the file. */
+    /** The requested form of the file, with the identity of pipes. */
     readonly form: PushForm;
     /** Pushes even a content that others have pushed or are pushing. */
     readonly isAgain: boolean;
@@ -79,6 +83,11 @@ export interface PushStore {
     readonly service?: string;
     readonly form: PushForm;
   }): Promise<KnownPush | undefined>;
+  /**
+   * Contents whose last push was by the rule of earlier versions, and left rows out: of two rows of one pipe in a
+   * request the last went, whatever their dates. The oldest first.
+   */
+  droppedDates(): Promise<readonly DroppedDates[]>;
   /** The largest body that the service was found to accept, in UTF-8 bytes, if it was found since `sinceMs`. */
   bodyLimit(serviceUrl: string, sinceMs: number): Promise<number | undefined>;
   noteBodyLimit(limit: {

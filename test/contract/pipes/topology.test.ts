@@ -23,6 +23,7 @@ describe('the topology of a file', () => {
       pipes: 4,
       nodes: 3,
       networks: 1,
+      severalDates: nothing,
       duplicates: nothing,
       parallels: { count: 1, first: ['N/4'] },
       selfLoops: nothing,
@@ -45,9 +46,10 @@ describe('the topology of a file', () => {
       'M,1,a,b',
     ]);
     expect(report).toEqual({
-      pipes: 9,
+      pipes: 8,
       nodes: 8,
       networks: 2,
+      severalDates: nothing,
       duplicates: { count: 1, first: ['N/1'] },
       // In the other direction; the repeated pipe N/1 is no parallel of itself.
       parallels: { count: 1, first: ['N/2'] },
@@ -62,6 +64,31 @@ describe('the topology of a file', () => {
           { network: 'N', firstPipe: 'N/6', pipes: 2 },
         ],
       },
+    });
+  });
+
+  test('a pipe with several dates is one pipe; its repeats have the same instant, whatever its text', async () => {
+    const { items } = await readText(
+      [
+        'sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId',
+        'N,1,2024-01-01T00:00:00Z,a,b',
+        'N,1,2024-02-01T00:00:00Z,a,b',
+        'N,1,2024-01-01T01:00:00+0100,a,b',
+        'N,2,2024-01-01T00:00:00Z,b,b',
+        'N,2,2024-02-01T00:00:00Z,b,b',
+        'N,2,2024-03-01T00:00:00Z,b,c',
+        '',
+      ].join('\n'),
+    );
+    expect(topologyOf(items)).toMatchObject({
+      pipes: 2,
+      nodes: 3,
+      severalDates: { count: 2, first: ['N/1', 'N/2'] },
+      duplicates: { count: 1, first: ['N/1'] },
+      parallels: nothing,
+      selfLoops: { count: 1, first: ['N/2'] },
+      deadEnds: { count: 2, first: ['N/a', 'N/c'] },
+      unconnectedParts: nothing,
     });
   });
 

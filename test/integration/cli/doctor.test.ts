@@ -171,6 +171,36 @@ describe('doctor', () => {
   });
 });
 
+describe('doctor of a warehouse with pushes of an earlier version', () => {
+  test('G5: names each file that was pushed without all dates of its pipes, and the command that pushes it again', async () => {
+    await using server = await startWithTenDays();
+    await using home = await cliHome(server.url);
+    const file = await home.write(
+      'two dates.csv',
+      'sourceNetworkId,sourceId,date,enabled\nN,P1,2024-01-01T00:00:00Z,true\nN,P1,2024-02-01T00:00:00Z,true\n',
+    );
+    expect((await home.here(['push', 'network-pipes', file, '--wide', '--inline'])).code).toBe(0);
+    expect((await examined(home)).of('pushed dates')).toBeUndefined();
+
+    const instance = await holdingOf(home);
+    const connection = await instance.connect();
+    const former = '{"version":1,"position":null,"counts":{"rows":2,"superseded":1},"rejectsBytes":0}';
+    await connection.run(`UPDATE push SET checkpoint = '${former}'`);
+    connection.closeSync();
+    instance.closeSync();
+    const { code, of } = await examined(home);
+    expect(code).toBe(0);
+    expect(of('pushed dates')).toMatchObject({
+      status: 'warning',
+      message: expect.stringMatching(/two dates\.csv, pushed by run \S+, .*: 1 row went unsent/),
+      hint: `Push it again: wellsync push network-pipes '${file}' --wide --again`,
+    });
+
+    expect((await home.here(['push', 'network-pipes', file, '--wide', '--again', '--inline'])).code).toBe(0);
+    expect((await examined(home)).of('pushed dates')).toBeUndefined();
+  });
+});
+
 describe('doctor beside workers', () => {
   test('a warehouse that a worker of this installation holds is well, one that another program holds is not', async () => {
     await using server = await startWithTenDays();

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
+import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
 import { tenColumns } from '../../support/pipes.ts';
 
@@ -20,6 +20,14 @@ const reportSchema = z.object({
 });
 const reportOf = (text: string) => reportSchema.parse(JSON.parse(text));
 
+/** What every document of a push may hold. */
+const documentSchema = z.object({
+  state: z.string().optional(),
+  counts: z.record(z.string(), z.number()).optional(),
+  notices: z.array(z.string()).default([]),
+});
+const documentOf = (text: string) => documentSchema.parse(JSON.parse(text));
+
 /** A file with an invalid row and a pipe that will be refused. */
 const mixed = fileText(row('P1'), row('wrong', '[-1]'), row('refused'), row('P1', '[5]'));
 
@@ -34,7 +42,7 @@ describe('push --inline', () => {
     const file = await home.write('pipes.csv', mixed);
     const { code, stdout } = await home.here(push(file, '--inline'));
     expect(stdout).toContain('Done, with 1 row rejected by us and 1 row rejected by service.');
-    expect(stdout).toMatch(/^ {2}superseded +1 {2}not sent: a later row of the same pipe went instead$/m);
+    expect(stdout).toMatch(/^ {2}superseded +1 {2}not sent: a later row of the same pipe and date went instead$/m);
     expect(stdout).toContain(
       'Reconciled: 4 rows = 1 accepted + 1 superseded + 1 rejected by us + 1 rejected by service',
     );
@@ -50,7 +58,7 @@ describe('push --inline', () => {
     const rows = [row('P1'), row('P2'), row('P3'), row('P1', '[2]'), row('P1', '[3]')];
     const file = await home.write('pipes.csv', fileText(...rows));
     const { stdout } = await home.here(push(file, '--chunk-items', '2', '--inline', '--json'));
-    expect(reportOf(stdout).counts).toMatchObject({ rows: 5, accepted: 4, superseded: 1, pipes: 4, chunks: 2 });
+    expect(reportOf(stdout).counts).toMatchObject({ rows: 5, accepted: 4, superseded: 1, pipes: 4 });
     const stored = new Map(server.state.pipes().map(({ sourceId, raw }) => [sourceId, raw]));
     expect(stored.size).toBe(3);
     expect(stored.get('P1')).toContain('"length":[3]');
@@ -130,6 +138,75 @@ describe('a content that was pushed', () => {
   });
 });
 
+/** 40 pipes with five dates each, in the order of the pipes; their lengths are 1 to 5. */
+const dated = fileText(
+  ...Array.from({ length: 200 }, (_, index) => {
+    const [pipe, version] = [Math.floor(index / 5) + 1, (index % 5) + 1];
+    return `N,P${pipe},2024-0${version}-01T00:00:00+0000,A,B,true,[${version}],[1],[1],`;
+  }),
+);
+
+describe('pipes with several dates', () => {
+  const lengths = (server: TestingServer): readonly string[] =>
+    server.state.pipes().map(({ raw }) => /"length":\[(\d)\]/.exec(raw)?.[1] ?? '');
+
+  test.each([
+    ['ids', 'unknown', 40, ['5'], 5],
+    ['ids-and-date', 'unknown', 200, ['1', '2', '3', '4', '5'], 5],
+    ['ids-and-date', 'with-date', 200, ['1', '2', '3', '4', '5'], 1],
+  ] as const)(
+    'G5: each date is sent, and a service that keys pipes by %s, with push.pipeIdentity %s, holds %i',
+    async (pipeKey, pipeIdentity, held, all, requests) => {
+      await using server = await startTestingServer({ pipeKey });
+      await using home = await cliHome(server.url);
+      const config = await home.write('pushing.yaml', `push: { pipeIdentity: ${pipeIdentity} }`);
+      const file = await home.write('pipes.csv', dated);
+      const { code, stdout } = await home.here([...push(file, '--inline', '--json'), '--config', config]);
+      expect(code).toBe(0);
+      const { counts, notices } = documentOf(stdout);
+      expect(counts).toMatchObject({ rows: 200, accepted: 200, superseded: 0, pipesWithSeveralDates: 40, requests });
+      expect(notices).toContainEqual(expect.stringMatching(/^40 pipes have several dates: /));
+      expect(lengths(server)).toHaveLength(held);
+      expect([...new Set(lengths(server))].toSorted()).toEqual(all);
+      expect(server.state.pipes()[0]?.raw).toContain('-01T00:00:00+0000"');
+    },
+  );
+
+  test('a file is pushed again when push.pipeIdentity changes, and known by each', async () => {
+    await using server = await startTestingServer();
+    await using home = await cliHome(server.url);
+    const file = await home.write('pipes.csv', dated);
+    const config = await home.write('pushing.yaml', 'push: { pipeIdentity: with-date }');
+    const states: (string | undefined)[] = [];
+    for (const rest of [[], ['--config', config], ['--config', config], []]) {
+      const { stdout } = await home.here([...push(file, '--inline', '--json'), ...rest]);
+      states.push(documentOf(stdout).state);
+    }
+    expect(states).toEqual(['done', 'done', 'already-pushed', 'already-pushed']);
+  });
+
+  test('a dry run tells of them, and how many requests they take', async () => {
+    await using home = await cliHome();
+    const file = await home.write('pipes.csv', dated);
+    const { stdout } = await home.here(push(file, '--dry-run', '--json'));
+    const { counts, notices } = documentOf(stdout);
+    expect(counts).toMatchObject({ rows: 200, sendable: 200, superseded: 0, pipesWithSeveralDates: 40, requests: 5 });
+    expect(notices).toContainEqual(expect.stringContaining('about 5 requests, since few pipes have many dates'));
+  });
+
+  test('many dates of one pipe are told of before they are pushed', async () => {
+    await using server = await startTestingServer();
+    await using home = await cliHome(server.url);
+    const day = (n: number): string => new Date(Date.UTC(2000, 0, n)).toISOString();
+    const file = await home.write(
+      'pipes.csv',
+      fileText(...Array.from({ length: 300 }, (_, n) => `N,P1,${day(n)},A,B,true,[${n}],[1],[1],`)),
+    );
+    const queued = await home.here(push(file));
+    expect(queued.stdout + queued.stderr).toContain('push.pipeIdentity: with-date is quicker');
+  });
+});
+
 describe('push --dry-run', () => {
   test('checks everything without service, Redis and warehouse, and sends nothing', async () => {
     await using home = await cliHome();
@@ -138,7 +215,9 @@ describe('push --dry-run', () => {
     const { code, stdout } = await home.run(push(file, '--dry-run', '--check-topology'), nowhere);
     expect(stdout).toContain('1 row would be rejected.');
     expect(stdout).toContain('Reconciled: 4 rows = 2 sendable + 1 superseded + 1 rejected by us');
-    expect(stdout).toContain('1 pipe that stands there again under the same ids, of which the last row wins: N/P1');
+    expect(stdout).toContain(
+      '1 pipe that stands there again under the same ids and date, of which the last row wins: N/P1',
+    );
     expect(stdout).toMatch(new RegExp(`^Rejects: ${home.folder}/rejects/dry-run-\\d+\\.csv$`, 'm'));
     expect(code).toBe(3);
   });

@@ -1,4 +1,5 @@
 /** Empty PostgreSQL warehouses for the conformance suites: copies of one that was made once. */
+import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import type { ServiceIdentity } from '../../../src/core/base/service-key.ts';
 import { createPostgresWarehouse } from '../../../src/warehouse/postgres/postgres-warehouse.ts';
@@ -46,6 +47,14 @@ function openWarehouse(database: FreshDatabase, through: (databaseUrl: string) =
   return {
     warehouse: another(),
     another,
+    async changed(statement) {
+      await Promise.all(opened.map((warehouse) => warehouse.close()));
+      const client = new Client({ connectionString: database.url });
+      await client.connect();
+      await client.query(statement);
+      await client.end();
+      return another();
+    },
     async dispose() {
       await Promise.all(opened.map((warehouse) => warehouse.close()));
       await database.drop();

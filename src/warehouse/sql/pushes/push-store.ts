@@ -1,6 +1,7 @@
 /** Pushes: the claim, the checkpoint with its fence, the chunks, and the body size that a service accepts. */
 import { AbortedError } from '../../../core/base/errors.ts';
 import {
+  countsOfCheckpoint,
   decodeCheckpoint,
   encodeCheckpoint,
   type PushCheckpoint,
@@ -10,6 +11,7 @@ import type { PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
 import { keepCounts, noteCounts, settleOpen } from '../runs/run-units.ts';
 import { JsonText } from '../json-text.ts';
 import type { SqlColumns, SqlDatabase, SqlSession } from '../session.ts';
+import { readDroppedDates } from './dropped-dates.ts';
 import { claimContent, findPush } from './push-claim.ts';
 import { namesOfService } from '../ownership/service-names.ts';
 
@@ -21,6 +23,7 @@ export function createPushStore(database: SqlDatabase): PushStore {
     begin: (push) => database.transact((session) => begin(session, push)),
     save: (step) => database.transact((session) => save(session, step)),
     find: (wanted) => database.transact((session) => findPush(session, wanted)),
+    droppedDates: () => database.transact(readDroppedDates),
     bodyLimit: (serviceUrl, sinceMs) => database.transact((session) => readBodyLimit(session, serviceUrl, sinceMs)),
     noteBodyLimit: ({ serviceUrl, maxBytes, foundAtMs }) =>
       database.transact(async (session) => {
@@ -61,7 +64,7 @@ async function sentBefore(
     [runId, unit],
   );
   if (row === undefined) return {};
-  return { sent: row.checkpoint === null ? {} : decodeCheckpoint(row.checkpoint).counts };
+  return { sent: row.checkpoint === null ? {} : countsOfCheckpoint(row.checkpoint) };
 }
 
 /** Key of the service that the run was requested for (G11); the address if the run has none. */

@@ -30,7 +30,6 @@ function checkpointAt(line: number): PushCheckpoint {
     counts: { rows, accepted: rows },
     rejectsBytes: 0,
     firstRejects: ['line 2: \ud800 is half a character'],
-    unevenLists: { count: 0, first: [] },
   };
 }
 
@@ -114,6 +113,43 @@ export function describePushes(open: OpenWarehouse): void {
       expect(await ask(test().warehouse, `SELECT ${columns} FROM push_ledger`)).toEqual([
         ['r1', sha, 12, 2, 11, 10, 'accepted', 1],
       ]);
+    });
+
+    it('G5: names contents that were pushed by the rule that dropped dates, until they are pushed again', async () => {
+      const { pushes } = await planned();
+      await pushes.begin(begin);
+      await pushes.save(step(1, 22, done(22)));
+      expect(await pushes.droppedDates()).toEqual([]);
+      const former = '{"version":1,"position":null,"counts":{"rows":20,"superseded":16},"rejectsBytes":0}';
+      const { ledger } = await test().changed(`UPDATE push SET checkpoint = '${former}'`);
+      expect(await ledger.pushes.droppedDates()).toEqual([
+        {
+          runId: 'r1',
+          name: undefined,
+          file: undefined,
+          fileSha256: sha,
+          form: 'auto',
+          rows: 16,
+          completedAtMs: committedAtMs,
+        },
+      ]);
+      // What it continues from is the start: it sends every date then.
+      expect((await begun(ledger.pushes)).checkpoint).toEqual(startOfPush);
+
+      const name = { runId: 'r2', job: 'push network-pipes', params: {}, service: serviceUrl, actor: 'a@b' };
+      await ledger.runs.create({ ...name, requestedAtMs: committedAtMs });
+      await ledger.runs.savePlan('r2', [{ unit: 0, chunk: 0, target: 'pipes.csv', spec: {} }], committedAtMs);
+      const { fence } = await begun(ledger.pushes, { ...begin, runId: 'r2', isAgain: true });
+      await ledger.pushes.save({ ...step(fence, 22, done(22), 'r2'), savedAtMs: committedAtMs + 1 });
+      expect(await ledger.pushes.droppedDates()).toEqual([]);
+    });
+
+    it('keeps the identity of pipes apart: a content pushed with the other is not known', async () => {
+      const { pushes } = await planned();
+      await pushes.begin(begin);
+      await pushes.save(step(1, 22, done(22)));
+      expect(await pushes.find(wanted)).toMatchObject({ runId: 'r1' });
+      expect(await pushes.find({ ...wanted, form: 'auto with-date' })).toBeUndefined();
     });
 
     it('G2: a push settles its unit with its last step', async () => {

@@ -35,6 +35,7 @@ describe('the outcome of another push', () => {
       rejectedByUs: 0,
       rejectedByService: 0,
       failed: 0,
+      pipesWithSeveralDates: 0,
       pipes: 2,
       chunks: 0,
       requests: 0,

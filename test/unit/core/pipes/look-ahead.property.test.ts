@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createRandom } from '../../../../src/testing-server/data/random.ts';
+import { arrayBytes } from '../../../../src/core/pipes/chunk-cutter.ts';
+import { modelPush, pipeOf, versionOf, type ModelRow, type ModelSettings } from '../../../support/model-push.ts';
+
+const row = fc.record({
+  pipe: fc.nat(7),
+  version: fc.nat(3),
+  kind: fc.constantFrom<ModelRow['kind']>('item', 'item', 'item', 'item', 'rejected'),
+});
+/** In any order, and sorted by pipe or by version as exports of networks are. */
+const rows = fc
+  .tuple(fc.array(row, { maxLength: 70 }), fc.constantFrom('mixed', 'by pipe', 'by version'))
+  .map(([list, order]) => {
+    if (order === 'mixed') return list;
+    return list.toSorted((a, b) => (order === 'by pipe' ? a.pipe - b.pipe : a.version - b.version));
+  });
+const settings = fc.record({
+  maxItems: fc.integer({ min: 1, max: 6 }),
+  maxBytes: fc.integer({ min: 4, max: 40 }),
+  concurrency: fc.integer({ min: 1, max: 4 }),
+  maxOpen: fc.integer({ min: 1, max: 40 }),
+  kills: fc.nat(3),
+});
+const chance = fc.string({ minLength: 1 });
+
+function drawFrom(seed: string): (below: number) => number {
+  const random = createRandom(seed);
+  return (below) => Math.floor(random() * below);
+}
+
+function lastOf(list: readonly ModelRow[], keyOf: (row: ModelRow) => string): ReadonlyMap<string, number> {
+  return new Map(list.flatMap((one, index) => (one.kind === 'rejected' ? [] : [[keyOf(one), index] as const])));
+}
+
+const defaults = { maxItems: 500, maxBytes: 1e9, concurrency: 8, maxOpen: 16_000, kills: 0 };
+
+const requestsOf = (list: readonly ModelRow[], identity: ModelSettings['identity'], seed = 'a'): number =>
+  modelPush(list, { ...defaults, identity }, drawFrom(seed)).requests;
+
+describe('rows of a pipe with several dates', () => {
+  test('G5: a service that keys pipes by their ids ends with the last row of each, and one that keys them by date too with the last row of each date, through kills and retries', () => {
+    fc.assert(
+      fc.property(rows, settings, chance, (list, how, seed) => {
+        const end = modelPush(list, { ...how, identity: 'unknown' }, drawFrom(seed));
+        expect(end.byPipe).toEqual(lastOf(list, pipeOf));
+        expect(end.byVersion).toEqual(lastOf(list, versionOf));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('G5: no two rows of a pipe are in one request, or in two at a time', () => {
+    fc.assert(
+      fc.property(rows, settings, chance, (list, how, seed) => {
+        expect(modelPush(list, { ...how, identity: 'unknown' }, drawFrom(seed)).faults).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('G5: with-date puts in order what has the same date alone, and the service ends with the last row of each date', () => {
+    fc.assert(
+      fc.property(rows, settings, chance, (list, how, seed) => {
+        const end = modelPush(list, { ...how, identity: 'with-date' }, drawFrom(seed));
+        expect(end.byVersion).toEqual(lastOf(list, versionOf));
+        expect(end.faults).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('G2, G7: the checkpoint passes no row without an outcome, and each row counts once', () => {
+    const mixed = fc.array(
+      fc.oneof(
+        row,
+        row.map((one) => ({ ...one, kind: 'refused' as const })),
+      ),
+      { maxLength: 70 },
+    );
+    const identity = fc.constantFrom('unknown' as const, 'with-date' as const);
+    fc.assert(
+      fc.property(mixed, settings, identity, chance, (list, how, which, seed) => {
+        const { counts, faults } = modelPush(list, { ...how, identity: which }, drawFrom(seed));
+        expect(faults).toEqual([]);
+        const count = (name: string): number => counts[name] ?? 0;
+        expect(count('rows')).toBe(list.length);
+        expect(count('rejectedByUs')).toBe(list.filter(({ kind }) => kind === 'rejected').length);
+        expect(count('accepted') + count('superseded') + count('rejectedByUs') + count('rejectedByService')).toBe(
+          list.length,
+        );
+        // A row of a date that stands there once is never superseded.
+        const sent = list.filter(({ kind }) => kind !== 'rejected').map(versionOf);
+        expect(count('superseded')).toBeLessThanOrEqual(sent.length - new Set(sent).size);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('G8: no more rows are read ahead than the bound says', () => {
+    fc.assert(
+      fc.property(rows, settings, chance, (list, how, seed) => {
+        const { mostOpen } = modelPush(list, { ...how, identity: 'unknown' }, drawFrom(seed));
+        expect(mostOpen).toBeLessThanOrEqual(how.maxOpen);
+      }),
+    );
+  });
+
+  const sorted = (pipes: number, versions: number): readonly ModelRow[] =>
+    Array.from({ length: pipes * versions }, (_, index) => ({
+      pipe: Math.floor(index / versions),
+      version: index % versions,
+      kind: 'item' as const,
+    }));
+
+  test.each(['a', 'b', 'c', 'd', 'e'])(
+    '2,000 pipes of five dates, sorted by pipe, take at most 40 requests (%s)',
+    (seed) => {
+      const list = sorted(2_000, 5);
+      expect(requestsOf(list, 'unknown', seed)).toBeLessThanOrEqual(40);
+      expect(requestsOf(list, 'with-date', seed)).toBe(20);
+    },
+  );
+
+  test('thirty dates of a single pipe take a request each, one where dates may share it', () => {
+    expect(requestsOf(sorted(1, 30), 'unknown')).toBe(30);
+    expect(requestsOf(sorted(1, 30), 'with-date')).toBe(1);
+  });
+
+  test('different pipes fill their chunks', () => {
+    expect(requestsOf(sorted(1_200, 1), 'unknown')).toBe(3);
+  });
+});
+
+describe('the body of a request', () => {
+  test('the bytes of a chunk are those of its request body', () => {
+    const bodies = ['{"a":1}', '{"b":"é"}', '{}'];
+    const itemBytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
+    expect(arrayBytes(itemBytes, bodies.length)).toBe(Buffer.byteLength(`[${bodies.join(',')}]`));
+    expect(arrayBytes(0, 0)).toBe(2);
+  });
+});
