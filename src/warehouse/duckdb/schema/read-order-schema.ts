@@ -1,5 +1,5 @@
 /**
- * Schema version 9: the order of reads (docs/decisions/0026-reads-have-an-order.md), and the instant of the last change, which
+ * The order of reads (docs/decisions/0026-reads-have-an-order.md), and the instant of the last change, which
  * no later one goes below.
  */
 /** Hosts with other clocks left versions that ended before they began; the one that began last is known from its begin. */
