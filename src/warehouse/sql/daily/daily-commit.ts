@@ -61,7 +61,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const units = unitsOf(open, parts, merged, unread);
   if (units.length === 0) return nothingCommitted;
   const holds = await keepHolds(session, verdicts, leaving.holds, noticed);
-  const committed = await store(tables, noticed, units, holds);
+  const committed = await store(tables, noticed, { merged, units, holds });
   await keepReads(session, 'uwi', place, merged.flatMap(keptPart));
   return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
 }
@@ -129,15 +129,21 @@ function isChange({ inserted, updated }: ComparedCounts, unheld: number): boolea
   return inserted + updated + unheld > 0;
 }
 
+/** What a batch does: its parts in the order in which they were compared, by which the engine numbers them, and by unit. */
+interface MergedBatch {
+  readonly merged: readonly MergedWindow[];
+  readonly units: readonly MergedUnit<MergedWindow>[];
+  /** The holds that stand after it, by uwi. */
+  readonly holds: ReadonlyMap<string, Holds>;
+}
+
 /** Writes what {@link compare} found, in the same transaction. */
 async function store(
   tables: DailyTables,
   noticed: Noticed,
-  units: readonly MergedUnit<MergedWindow>[],
-  holds: ReadonlyMap<string, Holds>,
+  { merged, units, holds }: MergedBatch,
 ): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
-  const merged = units.flatMap(({ parts }) => parts);
   if (merged.length > 0) await storeRows(tables, noticed, merged);
   await noteRead(
     session,

@@ -108,8 +108,8 @@ export function describeHolds(open: OpenWarehouse): void {
 
     it('losses older than 31 days, those of an allowed run and rows that came back do not count', async () => {
       const { warehouse } = test();
-      await loadOne(warehouse, reading(dailyRows(121), spring));
       const dayMs = 86_400_000;
+      await loadOne(warehouse, reading(dailyRows(121), spring), guard, committedAtMs - 40 * dayMs);
       await loadOne(warehouse, reading(without(121, 40, 41, 42), spring), guard, committedAtMs - 32 * dayMs);
       expect(await loadOne(warehouse, reading(without(121, ...daysFrom(40, 6)), spring))).toMatchObject({
         state: 'done',

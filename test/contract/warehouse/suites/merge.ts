@@ -141,6 +141,22 @@ export function describeMerge(open: OpenWarehouse): void {
       expect(stored).toEqual([['NO 15/9-F-1 C', xidOf(1), '2024-01-01T23:00:00Z', '2024-01-02']]);
     });
 
+    it('G2: counts the rows of each window as its own, in whatever order wells come', async () => {
+      const { warehouse } = test();
+      const batchOf = (names: string, more: number) =>
+        [...names].map((uwi, unit) => reading(dailyRows((uwi.codePointAt(0) ?? 0) - 60 + more), { uwi, unit }));
+      for (const [names, more] of [
+        ['CA', 0],
+        ['BCDA', 0],
+        ['DABC', 1],
+      ] as const) {
+        const outcomes = await load(warehouse, batchOf(names, more));
+        expect(outcomes.map(({ counts }) => [counts['rowsAfter'], counts['rowsAdrift']])).toEqual(
+          [...names].map((uwi) => [(uwi.codePointAt(0) ?? 0) - 60 + more, 0]),
+        );
+      }
+    });
+
     it('G1: merging the same read again changes nothing', async () => {
       const { warehouse } = test();
       const rows = dailyRows(20).map((each) => ({ ...each, extras: '{"note":"ø","deep":[1,{"a":null}]}' }));
