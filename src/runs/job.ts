@@ -103,7 +103,13 @@ export function anyJob<Params>(job: Job<Params>): AnyJob {
     ...rest,
     plan: (params, context, runId) => job.plan(job.params.parse(params), context, runId),
     work: (chunk, context) => job.work({ ...chunk, params: job.params.parse(chunk.params) }, context),
-    ...(judge && { judge: (params: unknown, counts: Counts) => judge(job.params.parse(params), counts) }),
+    // A run of another version may have parameters that this one does not know.
+    ...(judge && {
+      judge: (params: unknown, counts: Counts) => {
+        const parsed = job.params.safeParse(params);
+        return parsed.success ? judge(parsed.data, counts) : { counts: {}, notices: [] };
+      },
+    }),
     ...(readsUpToRequest && { readsUpToRequest: (params: unknown) => readsUpToRequest(job.params.parse(params)) }),
     ...(rejectsPlace && {
       rejectsPlace: (params: unknown, runId: string) => rejectsPlace(job.params.parse(params), runId),

@@ -36,7 +36,7 @@ export async function wellsToProbe(
   const configured = { names: config.export.wells, file: config.export.wellsFile };
   const isConfigured = configured.names.length > 0 || configured.file !== undefined;
   const others = isConfigured
-    ? await targetsFrom(uwiKind, { names: [], file: undefined, calledBy }, configured, stdin)
+    ? await targetsFrom(uwiKind, { names: undefined, file: undefined, calledBy }, configured, stdin)
     : undefined;
   const wells = [...new Set([...known.slice(0, wellsTried), ...(others?.names ?? [])])].slice(0, wellsTried);
   if (wells.length > 0) return wells;
