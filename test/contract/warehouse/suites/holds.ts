@@ -117,6 +117,14 @@ export function describeHolds(open: OpenWarehouse): void {
       });
       await loadOne(warehouse, reading(dailyRows(121), spring));
       expect(await loadOne(warehouse, reading(without(121, 50, 51, 52), spring))).toMatchObject({ state: 'done' });
+      const allowed = reading(without(121, ...daysFrom(62, 20)), spring);
+      const runId = await plannedWindows([allowed], { nowMs: 0, allowShrink: true });
+      const shrink = { ...guard, allow: true };
+      await warehouse.dailyProduction.commit({ runId, windows: [allowed], shrink, committedAtMs });
+      expect(await loadOne(warehouse, reading(without(121, ...daysFrom(62, 21)), spring))).toMatchObject({
+        state: 'done',
+        counts: { removed: 1 },
+      });
     });
 
     it('is asked again by verified reads alone: an unverified one keeps its rows, and is not given back', async () => {
@@ -178,14 +186,14 @@ export function describeHolds(open: OpenWarehouse): void {
     });
   });
 
-  async function plannedWindows(windows: readonly WindowBatch[]): Promise<string> {
+  async function plannedWindows(windows: readonly WindowBatch[], params: object = {}): Promise<string> {
     releases += 1;
     const runId = `windows-${releases}`;
     const { runs } = test().warehouse.ledger;
     await runs.create({
       runId,
       job: 'export daily-production',
-      params: {},
+      params,
       service: 'https://service.example',
       actor: 'tester@host',
       requestedAtMs: committedAtMs,
