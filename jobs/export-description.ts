@@ -4,7 +4,8 @@ import type { CountDescription, UnitDescription } from '../src/core/run/job-desc
 import { countsOfTargets } from '../src/core/run/unknown-targets.ts';
 import type { Counts, RunReport } from '../src/core/run/run.ts';
 import { figure } from '../src/core/base/text.ts';
-import type { Judgement } from '../src/runs/job.ts';
+import { UsageError } from '../src/core/base/errors.ts';
+import type { JobContext, Judgement } from '../src/runs/job.ts';
 
 export function readingUnits(one: string, many: string): UnitDescription {
   return { one, many, failing: 'could not be read to the end', held: 'held' };
@@ -50,4 +51,17 @@ export interface ShrinkSettings {
   readonly maxShare: number;
   readonly maxRows: number;
   readonly maxRowsPerRun: number;
+}
+
+/**
+ * Throws UsageError for a run that releases held rows: what it was to let go was shown before it ended, so it is released
+ * again by whoever is shown it now. A killed run goes on without a retry.
+ */
+export async function refuseRetryOfRelease(runId: string, { ledger }: Pick<JobContext, 'ledger'>): Promise<void> {
+  const params = (await ledger.runs.readHead(runId))?.params;
+  if (typeof params !== 'object' || params === null || !('releaseOf' in params)) return;
+  const of = String(params.releaseOf);
+  throw new UsageError(`run ${runId} released rows that run ${of} holds: it is not retried, they are released again`, {
+    action: { kind: 'release-rows', runId: of },
+  });
 }

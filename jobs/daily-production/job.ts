@@ -3,7 +3,7 @@
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
 import { dailyProduction, dailyProductionGaps } from './description.ts';
-import { judgeRemoved } from '../export-description.ts';
+import { judgeRemoved, refuseRetryOfRelease } from '../export-description.ts';
 import { readInBatches } from '../batching-reader.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
@@ -37,6 +37,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
     varyingParams: ['nowMs'],
     readsUpToRequest: ({ toMs, releaseOf }) => toMs === undefined && releaseOf === undefined,
     takesTargets: true,
+    checkRetry: refuseRetryOfRelease,
     judge: ({ allowShrink, releaseOf }, counts) =>
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
     release: { kind: 'uwi', params: (releaseOf, nowMs) => ({ nowMs, allowShrink: false, releaseOf }) },

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { JobDescription } from '../../src/core/run/job-description.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
-import { judgeRemoved, type ShrinkSettings } from '../export-description.ts';
+import { judgeRemoved, refuseRetryOfRelease, type ShrinkSettings } from '../export-description.ts';
 import { mostRereads } from '../../src/core/daily/read-order.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import { readInBatches } from '../batching-reader.ts';
@@ -60,6 +60,7 @@ export function createDefinitionJob<Reading extends { readonly unit: number }>(
     takesTargets: true,
     plan: (_, { ledger }, runId) => planTargets(ledger.runs.targets(runId), settings.chunkTargets),
     work: (chunk, context) => workTargets(kind, settings, numbers, chunk, context),
+    checkRetry: refuseRetryOfRelease,
     judge: ({ allowShrink, releaseOf }, counts) =>
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
     release: { kind: kind.reads, params: (releaseOf) => ({ allowShrink: false, releaseOf }) },

@@ -148,7 +148,7 @@ export class RunService {
       case 'changed':
         throw new UsageError(
           released.rows === 0
-            ? `run ${of} holds no rows: they were released, are back, or another run holds them`
+            ? `run ${of} holds no rows`
             : `run ${of} holds ${released.rows} rows now, and not ${rows}: nothing was released`,
           { action: released.rows === 0 ? { kind: 'list-held' } : { kind: 'release-rows', runId: of } },
         );

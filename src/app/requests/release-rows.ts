@@ -33,7 +33,7 @@ export async function holdsToRelease(app: App, run: Pick<RunSummary, 'runId' | '
   const held = await standingHolds(app, run);
   if (held === undefined) throw new UsageError(`run ${runId} holds no rows: ${job} removes none`);
   if (held.rows === 0) {
-    throw new UsageError(`run ${runId} holds no rows: they were released, are back, or another run holds them`, {
+    throw new UsageError(`run ${runId} holds no rows`, {
       action: { kind: 'list-held' },
     });
   }

@@ -17,24 +17,36 @@ import { openApp } from './open-app.ts';
 export interface ReleaseOptions extends StartOptions {
   readonly dryRun?: true;
   readonly yes?: true;
+  /** Held rows that the caller was shown. */
+  readonly rows?: number;
 }
 
 export async function releaseRun(invocation: Invocation<ReleaseOptions>): Promise<ExitCode> {
   const { options, output, stdin } = invocation;
   const asks = !options.yes && !options.dryRun;
-  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed();
   await using app = openApp(configOf(invocation), output);
   const run = await findRun(app.ledger.runs, invocation.args[0] ?? '');
   const held = await holdsToRelease(app, run);
+  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed();
   if (options.dryRun) {
     if (output.json) await output.document({ runId: run.runId, job: run.job, ...heldDocument(held) });
-    else await output.report(heldRowsText(held, output.width));
+    else await output.report(`${heldRowsText(held, output.width)}\n\n${releaseText(run.runId)}`);
     return exitCodes.done;
+  }
+  if (options.rows !== undefined && options.rows !== held.rows) {
+    throw new UsageError(
+      `run ${run.runId} holds ${counted(held.rows, 'row')}, and not ${options.rows}: nothing was released`,
+      { action: { kind: 'list-held' } },
+    );
   }
   if (asks) await confirm(held, invocation);
   const released = await releaseRows(app, { of: run.runId, rows: held.rows }, askerOf(options));
   const opening = `Run ${released.runId}: releases ${counted(held.rows, 'row')} that run ${run.runId} holds`;
   return await carryOut(released, options, { app, output, opening }, { releaseOf: run.runId, rows: held.rows });
+}
+
+function releaseText(runId: string): string {
+  return `Nothing was released. To let them go: wellsync runs release ${runId}`;
 }
 
 /** Nobody can be asked here, so only a flag confirms. */
@@ -60,6 +72,10 @@ export async function showHeld(invocation: Invocation<object>): Promise<ExitCode
   const all = await allHolds(app);
   if (output.json) await output.document(all.map(({ job, held }) => ({ job, ...heldDocument(held) })));
   else if (all.length === 0) await output.print('No rows are held.');
-  else await output.print(all.map(({ job, held }) => `${job}\n${heldRowsText(held, output.width)}`).join('\n\n'));
+  else
+    await output.print(
+      all.map(({ job, held }) => `${job}\n${heldRowsText(held, output.width)}`).join('\n\n') +
+        '\n\nTo let rows go: wellsync runs release RUN',
+    );
   return exitCodes.done;
 }

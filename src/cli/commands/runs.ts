@@ -78,6 +78,7 @@ export function addRunsCommand(program: Command, shell: Shell): void {
     .argument('<run>', 'the id of a run, or a unique beginning of it')
     .description('let the rows go that a run holds, if the service still does not have them')
     .option('--yes', 'without asking')
+    .option('--rows <count>', 'only if so many rows are held: for a script that was shown them', wholeNumber)
     .option('--dry-run', 'only show what is held')
     .addOption(waitOption())
     .addOption(inlineOption())
@@ -122,7 +123,7 @@ stopped, is retried as well.
 `;
 const releaseExamples = [
   'wellsync runs release 20240331-061500-4f2a9c --dry-run',
-  'wellsync runs release 20240331-061500-4f2a9c --yes --wait',
+  'wellsync runs release 20240331-061500-4f2a9c --yes --rows 50 --wait',
 ];
 const releaseExplanation = `
 An export holds rows that the service suddenly no longer has: they stay in the

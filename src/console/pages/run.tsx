@@ -92,12 +92,16 @@ export function RunBody(shown: ShownRun): JSX.Element {
 
 function factsOf(run: RunRecord) {
   const { report, generation } = run;
+  const { releaseOf: released } = (run.params ?? {}) as { readonly releaseOf?: string };
   return [
     ['Run', <code>{run.runId}</code>],
     [
       'Requested',
       [<Time ms={run.requestedAtMs} />, ...(run.actor === undefined ? [] : [' by ', <Name>{run.actor}</Name>])],
     ],
+    ...(released === undefined
+      ? []
+      : [['Releases rows of', <a href={`/runs/${encodeURIComponent(released)}`}>{released}</a>] as const]),
     ['Started', <Time ms={run.startedAtMs} empty="not yet" />],
     ['Ended', <Time ms={run.finishedAtMs} empty="not yet" />],
     ...(generation === 0 ? [] : [['Retried', counted(generation, 'time')] as const]),
@@ -163,7 +167,7 @@ function Held({ run, held, reader }: ShownRun): JSX.Element | null {
     <Panel title="Held rows" aside={<span class="small muted">{rows}</span>}>
       <p>
         The service no longer has these rows. They stay in the warehouse, in every later run, until they are back or
-        released.
+        somebody with the role <code>delete</code> releases them.
       </p>
       <Table
         caption="Held rows"

@@ -181,5 +181,8 @@ export function holdAfter(
     return rows > 0 ? { ...hold, rows } : undefined;
   }
   if (!isVerified) return hold;
+  // All that was missing is back, and other days are missing: nobody was shown those.
+  const isOther = held.firstDay > hold.lastDay || held.lastDay < hold.firstDay;
+  if (isWhole && isOther) return { month, ...held, release: undefined, isNew: true };
   return { ...hold, ...(isWhole ? held : union(hold, held, Math.max(hold.rows, held.rows))) };
 }

@@ -74,14 +74,14 @@ export function withStock(outcome: UnitOutcome, { rowsBefore, rowsAfter }: Windo
 
 /**
  * Whether a window has to be read again, verified, before anything of it is written: an unverified read lacks stored rows.
- * `unheld`: those that no standing hold keeps. A row with a new xid may stand beside one that the read did not reach, so it
+ * `mayLeave`: those that no hold keeps. A row with a new xid may stand beside one that the read did not reach, so it
  * replaces none (G4).
  */
 export function needsVerifiedRead(
   { isVerified }: Pick<WindowBatch, 'isVerified'>,
-  { unheld, replaced }: { readonly unheld: number; readonly replaced: number },
+  { mayLeave, replaced }: { readonly mayLeave: number; readonly replaced: number },
 ): boolean {
-  return !isVerified && unheld + replaced > 0;
+  return !isVerified && mayLeave + replaced > 0;
 }
 
 /** The outcome of a window's unit: the counts of the read and of the merge. Rows that are held are not removed (G4). */

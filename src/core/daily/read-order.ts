@@ -34,13 +34,19 @@ export function mayReadAgain({ before }: Pick<WindowBatch, 'before'>): boolean {
 
 /**
  * Cuts a read where the windows of later reads begin and end. The parts are in order of time, have the rows that lie in
- * them and no count: those of the read stay with it. One part, the read itself, if no later read overlaps it.
+ * them and no count: those of the read stay with it. One part, the read itself, if no later read overlaps it. `isWhole`: a
+ * person let rows of it go, who was shown how many: it is read again as a whole, or not at all.
  */
-export function orderedParts(batch: WindowBatch, later: readonly LaterRead[]): readonly OrderedWindow[] {
+export function orderedParts(
+  batch: WindowBatch,
+  later: readonly LaterRead[],
+  { isWhole = false } = {},
+): readonly OrderedWindow[] {
   const { window } = batch;
   const before = later.filter(({ isBegunLater }) => isBegunLater || mayReadAgain(batch));
   const overlaps = unionOf(before.flatMap((each) => overlapOf(each, window) ?? []));
   if (overlaps.length === 0) return [{ ...batch, isInLater: false }];
+  if (isWhole) return [{ ...partOf(batch, window, true), readDays: batch.readDays }];
   const parts: OrderedWindow[] = [];
   let fromMs = window.fromMs;
   for (const overlap of overlaps) {

@@ -95,9 +95,14 @@ describe('the release of held rows', () => {
     const released = await report(home, ['runs', 'release', deep.runId, '--yes']);
     expect(released).toMatchObject({ code: 0, state: 'done', counts: { removed: 8, heldRows: 0 } });
     expect((await home.here(['runs', 'held'])).stdout).toContain('No rows are held.');
+    const retried = await home.here(['runs', 'retry', released.runId]);
+    expect(retried).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('it is not retried, they are released again'),
+    });
     const again = await home.here(['runs', 'release', first.runId, '--yes']);
     expect(again).toMatchObject({ code: 2 });
-    expect(again.stderr).toContain('holds no rows: they were released, are back, or another run holds them');
+    expect(again.stderr).toContain(`run ${first.runId} holds no rows`);
   });
 
   test('G4: asks the service for the wells with held rows alone, behind any number of failures', async () => {

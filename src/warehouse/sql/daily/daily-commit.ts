@@ -21,7 +21,7 @@ import type { SqlSession } from '../session.ts';
 import { type BatchWell, readBatchWells } from './batch-wells.ts';
 import type { ComparedCounts, CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 import { committedUnits, keptPart, type MergedUnit, placeOf, unitsOf } from './ordered-units.ts';
-import { daysWithoutHold, type Holds, keepHolds } from './held-months.ts';
+import { daysWithoutHold, type Holds, keepHolds, readHolds } from './held-months.ts';
 import { holdLeaving, type Leaving, nothingLeaving, readLeaving } from './leaving-rows.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
@@ -48,8 +48,16 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const { runId, readNo, committedAtMs } = batch;
   const place = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
   const wells = await readBatchWells(session, keys);
-  const parts = open.flatMap((window) => orderedParts(window, place.later.get(window.uwi) ?? []));
-  const { compared, leaving, unread } = await compare(tables, runId, parts, wells);
+  const holds = await readHolds(
+    session,
+    uwis.filter((uwi) => wells.get(uwi)?.isHeld === true),
+  );
+  const releases = (uwi: string): boolean =>
+    [...(holds.get(uwi)?.values() ?? [])].some(({ release }) => release?.runId === runId);
+  const parts = open.flatMap((window) => {
+    return orderedParts(window, place.later.get(window.uwi) ?? [], { isWhole: releases(window.uwi) });
+  });
+  const { compared, leaving, unread } = await compare(tables, { ...batch, holds }, parts, wells);
   const noticed = { runId, atMs: place.atMs };
   const verdicts = await holdLeaving(session, compared, leaving, { ...noticed, guard: batch.shrink });
   const merged = verdicts.map(({ verdict }, index): MergedWindow => {
@@ -60,8 +68,8 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   });
   const units = unitsOf(open, parts, merged, unread);
   if (units.length === 0) return nothingCommitted;
-  const holds = await keepHolds(session, verdicts, leaving.holds, noticed);
-  const committed = await store(tables, noticed, { merged, units, holds });
+  const holdsAfter = await keepHolds(session, verdicts, holds, noticed);
+  const committed = await store(tables, noticed, { merged, units, holds: holdsAfter });
   await keepReads(session, 'uwi', place, merged.flatMap(keptPart));
   return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
 }
@@ -86,7 +94,7 @@ interface ComparedParts {
  */
 async function compare(
   tables: DailyTables,
-  runId: string,
+  batch: Pick<DailyBatch, 'runId' | 'shrink'> & { readonly holds: ReadonlyMap<string, Holds> },
   open: readonly OrderedWindow[],
   wells: ReadonlyMap<string, BatchWell>,
   before: ReadonlySet<number> = new Set(),
@@ -105,28 +113,29 @@ async function compare(
     if (counts === undefined) throw new Error(`the merge did not count window ${index} of ${windows.length}`);
     return { window, counts };
   });
-  const leaving = await readLeaving(tables.session, compared, runId);
-  const unheldOf = (index: number): number => leaving.unheld[index] ?? 0;
+  const leaving = await readLeaving(tables.session, compared, batch);
+  const mayLeaveOf = (index: number): number => leaving.mayLeave[index] ?? 0;
   const isUnread = compared.filter(({ window, counts: { replaced } }, index) =>
-    needsVerifiedRead(window, { replaced, unheld: unheldOf(index) }),
+    needsVerifiedRead(window, { replaced, mayLeave: mayLeaveOf(index) }),
   );
   const unread = new Set([...before, ...isUnread.map(({ window }) => window.unit)]);
   const sound = compared.filter(
-    ({ window, counts }, index) => !unread.has(window.unit) && !(window.isInLater && isChange(counts, unheldOf(index))),
+    ({ window, counts }, index) =>
+      !unread.has(window.unit) && !(window.isInLater && isChange(counts, mayLeaveOf(index))),
   );
   if (sound.length === compared.length) return { compared, leaving, unread };
   const left = new Set(sound.map(({ window }) => placeOf(window)));
   return compare(
     tables,
-    runId,
+    batch,
     open.filter((window) => left.has(placeOf(window))),
     wells,
     unread,
   );
 }
 
-function isChange({ inserted, updated }: ComparedCounts, unheld: number): boolean {
-  return inserted + updated + unheld > 0;
+function isChange({ inserted, updated }: ComparedCounts, mayLeave: number): boolean {
+  return inserted + updated + mayLeave > 0;
 }
 
 /** What a batch does: its parts in the order in which they were compared, by which the engine numbers them, and by unit. */

@@ -19,7 +19,7 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import { jsonText } from '../json-text.ts';
 import { instantAt, numberOfDay, type SqlSession } from '../session.ts';
 import type { ComparedCounts, WellWindow } from './daily-tables.ts';
-import { type Holds, noHolds, readHolds, type SettledLeaving } from './held-months.ts';
+import { type Holds, noHolds, type SettledLeaving } from './held-months.ts';
 
 /** What the guard of a batch goes by. */
 export interface LeavingRules {
@@ -36,30 +36,36 @@ interface ComparedWindow {
 
 /** What each window lacks, in the order of the windows, and the holds of their wells. */
 export interface Leaving {
-  /** Missing rows that no standing hold keeps. */
-  readonly unheld: readonly number[];
+  /** Missing rows that may be removed: of months without a hold, or that a person lets go by this run. */
+  readonly mayLeave: readonly number[];
   readonly byWindow: ReadonlyArray<readonly LeavingMonth[]>;
   readonly holds: ReadonlyMap<string, Holds>;
 }
 
-export const nothingLeaving: Leaving = { unheld: [], byWindow: [], holds: new Map() };
+export const nothingLeaving: Leaving = { mayLeave: [], byWindow: [], holds: new Map() };
 
-/** Counts what each window lacks by month, and reads the holds of the wells that have one: after the comparison. */
+/** Counts what each window lacks by month: after the comparison. */
 export async function readLeaving(
   session: SqlSession,
   compared: readonly ComparedWindow[],
-  runId: string,
+  {
+    runId,
+    shrink,
+    holds,
+  }: { readonly runId: string; readonly shrink: ShrinkGuard; readonly holds: ReadonlyMap<string, Holds> },
 ): Promise<Leaving> {
-  const held = compared.flatMap(({ window: { uwi, isHeld } }) => (isHeld ? [uwi] : []));
-  const holds = await readHolds(session, [...new Set(held)]);
   const windows = compared.map(({ window }) => window);
   const leaves = compared.some(({ counts }) => counts.leaving > 0);
   const byWindow = leaves ? await countLeaving(session, windows, holds, runId) : windows.map(() => []);
-  const unheld = byWindow.map((months, index) => {
+  const mayLeave = byWindow.map((months, index) => {
     const ofWell = holds.get(windows[index]?.uwi ?? '') ?? noHolds;
-    return sumOf(months.map((each) => (ofWell.has(each.month) ? 0 : rowsOf(each))));
+    const isHeld = (month: number): boolean => {
+      const hold = ofWell.get(month);
+      return !shrink.allow && hold !== undefined && hold.release?.runId !== runId;
+    };
+    return sumOf(months.map((each) => (isHeld(each.month) ? 0 : rowsOf(each))));
   });
-  return { unheld, byWindow, holds };
+  return { mayLeave, byWindow, holds };
 }
 
 /** The production day of a stored row; that of UTC where the zone of the row was not known. */

@@ -256,6 +256,41 @@ export function describeHolds(open: OpenWarehouse): void {
       expect(await rowsNow()).toBe(31);
     });
 
+    it('G4: is read again as a whole where another run has read since: rows that are back stay', async () => {
+      const { warehouse } = test();
+      const { readOrder, dailyProduction } = warehouse;
+      const of = await holdJanuary();
+      const { id } = await release(of, 15);
+      const old = reading(without(31, ...gone), { mode: 'backfill' });
+      await warehouse.ledger.runs.savePlan(id, [{ unit: 0, chunk: 0, target: uwi, spec: {} }], committedAtMs);
+      const oldNo = await readOrder.begin({ kind: 'uwi', runId: id, ended: [] });
+      const now = reading(without(31, ...gone.slice(5)), { mode: 'backfill' });
+      const night = await plannedWindows([now]);
+      const nightNo = await readOrder.begin({ kind: 'uwi', runId: night, ended: [] });
+      await dailyProduction.commit({ runId: night, windows: [now], shrink: guard, readNo: nightNo, committedAtMs });
+      const first = await dailyProduction.commit({
+        runId: id,
+        windows: [old],
+        shrink: guard,
+        readNo: oldNo,
+        committedAtMs,
+      });
+      expect(first).toMatchObject({ outcomes: [], unfinished: [{ window: old.window }] });
+      expect(await rowsNow()).toBe(31);
+      const again = { ...now, before: first.unfinished[0] };
+      const againNo = await readOrder.begin({ kind: 'uwi', runId: id, ended: [oldNo] });
+      const second = await dailyProduction.commit({
+        runId: id,
+        windows: [again],
+        shrink: guard,
+        readNo: againNo,
+        committedAtMs,
+      });
+      expect(second.outcomes).toMatchObject([{ state: 'done', counts: { removed: 10, heldRows: 0, rowsAdrift: 0 } }]);
+      expect(await rowsNow()).toBe(21);
+      expect(await held()).toEqual([]);
+    });
+
     it('is refused for another number of rows, twice at once, and for a run without a hold', async () => {
       const of = await holdJanuary();
       expect(await release(of, 14)).toMatchObject({ kind: 'changed', rows: 15 });

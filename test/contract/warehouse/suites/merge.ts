@@ -144,7 +144,7 @@ export function describeMerge(open: OpenWarehouse): void {
     it('G2: counts the rows of each window as its own, in whatever order wells come', async () => {
       const { warehouse } = test();
       const batchOf = (names: string, more: number) =>
-        [...names].map((uwi, unit) => reading(dailyRows((uwi.codePointAt(0) ?? 0) - 60 + more), { uwi, unit }));
+        names.split('').map((uwi, unit) => reading(dailyRows((uwi.codePointAt(0) ?? 0) - 60 + more), { uwi, unit }));
       for (const [names, more] of [
         ['CA', 0],
         ['BCDA', 0],
@@ -152,7 +152,7 @@ export function describeMerge(open: OpenWarehouse): void {
       ] as const) {
         const outcomes = await load(warehouse, batchOf(names, more));
         expect(outcomes.map(({ counts }) => [counts['rowsAfter'], counts['rowsAdrift']])).toEqual(
-          [...names].map((uwi) => [(uwi.codePointAt(0) ?? 0) - 60 + more, 0]),
+          names.split('').map((uwi) => [(uwi.codePointAt(0) ?? 0) - 60 + more, 0]),
         );
       }
     });

@@ -135,6 +135,12 @@ describe('a hold after a read', () => {
     expect(holdAfter(january, before, { held: missing, removed: 0, days: whole, isVerified: false }, 'R')).toBe(before);
   });
 
+  it('is another one where all of its rows are back and other days are missing', () => {
+    const others = { rows: 2, firstDay: january + 20, lastDay: january + 21 };
+    const seen = { held: others, removed: 0, days: whole, isVerified: true };
+    expect(holdAfter(january, before, seen, 'R')).toMatchObject({ ...others, isNew: true, release: undefined });
+  });
+
   it('begins with the rows that stay, and again with what a release leaves', () => {
     const seen = { held: missing, removed: 0, days: whole, isVerified: true };
     expect(holdAfter(january, undefined, seen, 'R')).toMatchObject({ rows: 4, isNew: true });

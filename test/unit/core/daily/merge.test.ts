@@ -28,12 +28,12 @@ describe('the outcome of a window', () => {
 
 describe('an unverified read', () => {
   it.each([
-    { unheld: 0, replaced: 0, needed: false },
-    { unheld: 1, replaced: 0, needed: true },
-    { unheld: 0, replaced: 1, needed: true },
-  ])('G4: an unverified read that lacks stored rows has to be read again', ({ unheld, replaced, needed }) => {
-    expect(needsVerifiedRead({ isVerified: false }, { unheld, replaced })).toBe(needed);
-    expect(needsVerifiedRead({ isVerified: true }, { unheld, replaced })).toBe(false);
+    { mayLeave: 0, replaced: 0, needed: false },
+    { mayLeave: 1, replaced: 0, needed: true },
+    { mayLeave: 0, replaced: 1, needed: true },
+  ])('G4: an unverified read that lacks stored rows has to be read again', ({ mayLeave, replaced, needed }) => {
+    expect(needsVerifiedRead({ isVerified: false }, { mayLeave, replaced })).toBe(needed);
+    expect(needsVerifiedRead({ isVerified: true }, { mayLeave, replaced })).toBe(false);
   });
 });
 
