@@ -5,7 +5,7 @@
  */
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse';
-import { LookAhead } from '../../src/core/pipes/look-ahead.ts';
+import { LookAhead, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
 import type { PipeItem, RejectedRows } from '../../src/pipes/items.ts';
 import { readPipes } from '../../src/pipes/read-pipes.ts';
 
@@ -25,9 +25,14 @@ async function readBare(file: string): Promise<void> {
 }
 
 async function readChecked(file: string): Promise<void> {
-  const ahead = new LookAhead<PipeItem, RejectedRows>(() => limits, 'unknown');
-  const send = (mayBeShort: boolean): void => {
-    for (let chunk = ahead.next(mayBeShort); chunk !== undefined; chunk = ahead.next(mayBeShort)) {
+  const ahead = new LookAhead<PipeItem, RejectedRows>({
+    limits: () => limits,
+    identity: 'unknown',
+    concurrency: 1,
+    maxOpenChunks: 4,
+  });
+  const send = (reader: ReaderState): void => {
+    for (let chunk = ahead.next(reader); chunk !== undefined; chunk = ahead.next(reader)) {
       bodyBytes += `[${chunk.items.map((item) => item.body).join(',')}]`.length;
       ahead.settle(chunk, { accepted: chunk.items, refused: [], failed: [], requests: 1 }, () => {
         throw new Error('nothing is refused');
@@ -39,10 +44,10 @@ async function readChecked(file: string): Promise<void> {
     for (const entry of entries) {
       if (entry.kind === 'item') ahead.add(entry);
       else ahead.reject(entry);
-      send(false);
+      send('reading');
     }
   }
-  send(true);
+  send('ended');
 }
 
 const [way, file = ''] = process.argv.slice(2);

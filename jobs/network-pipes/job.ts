@@ -45,9 +45,8 @@ const maxHeldBytes = 8_000_000;
  */
 const openChunksEach = 4;
 
-/** Entries of a file that a push has read and not passed, at most. */
-export function maxOpenEntries(chunkItems: number, concurrency: number): number {
-  return chunkItems * concurrency * openChunksEach;
+export function maxOpenChunks(concurrency: number): number {
+  return concurrency * openChunksEach;
 }
 /** A limit found by a 413 is retested after this time. */
 const bodyLimitKeptMs = 30 * DAY_MS;
@@ -237,7 +236,7 @@ function filePushSettings(
     chunkItems,
     pipeIdentity,
     concurrency,
-    maxOpenEntries: maxOpenEntries(chunkItems, concurrency),
+    maxOpenChunks: maxOpenChunks(concurrency),
     maxHeldBytes,
     checkpointEveryMs,
   };

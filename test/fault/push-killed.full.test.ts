@@ -30,10 +30,7 @@ queue: { baseDelayMs: 100, maxDelayMs: 400 }
 push: { chunkItems: ${chunkItems}, checkpointMs: 150, concurrency: 4 }
 `;
 
-/**
- * Resolves the next kill after every `requestsBetween` requests: enough that a push passes rows between two kills. A unit whose
- * worker dies five times without that fails (src/core/run/worker-deaths.ts).
- */
+/** Resolves the next kill after every `requestsBetween` requests. */
 function killsByRequests(requestsBetween: number) {
   const due: Deferred<void>[] = Array.from({ length: kills }, () => deferred());
   let requests = 0;
@@ -109,7 +106,7 @@ function mostRequests({ text, refusedLines }: PushedNetwork): number {
 
 test('G1, G2, G5, G7: a push whose worker is killed on the way balances, rejects just the guilty rows, and ends with the last version of each pipe', async () => {
   const network = pushedNetwork({ rows, wrong: 100, refused: 37, repeated: 300 });
-  const { due, onRequest, requests } = killsByRequests(rows / 1_000);
+  const { due, onRequest, requests } = killsByRequests(rows / 2_000);
   await using server = await startTestingServer({
     latencyMs: 20,
     maxBodyBytes,

@@ -6,7 +6,7 @@
 import { LookAhead, type PipeChunk } from '../../src/core/pipes/look-ahead.ts';
 import type { FilePosition, PipeLoad, RejectedLoad } from '../../src/core/pipes/chunk-cutter.ts';
 import type { PipeIdentity } from '../../src/core/pipes/pipe-version.ts';
-import { isShortChunkDue } from '../../src/core/pipes/short-chunk.ts';
+import type { PipeChunkOutcome } from '../../src/core/pipes/push-counts.ts';
 import { addCounts, type Counts } from '../../src/core/run/run.ts';
 
 export interface ModelRow {
@@ -29,8 +29,7 @@ export interface ModelSettings {
   readonly maxItems: number;
   readonly maxBytes: number;
   readonly concurrency: number;
-  /** Entries that are read and not passed, at most. */
-  readonly maxOpen: number;
+  readonly maxOpenChunks: number;
   readonly kills: number;
 }
 
@@ -117,22 +116,22 @@ class ModelPush {
   }
 
   #newAhead(): LookAhead<Load, RejectedLoad> {
-    const { maxItems, maxBytes, identity } = this.#settings;
-    return new LookAhead(() => ({ maxItems, maxBytes }), identity);
+    const { maxItems, maxBytes, identity, concurrency, maxOpenChunks } = this.#settings;
+    return new LookAhead({ limits: () => ({ maxItems, maxBytes }), identity, concurrency, maxOpenChunks });
   }
 
   #step(): void {
     const what = this.#draw(10);
     if (what === 0 && this.#kills < this.#settings.kills) this.#kill();
     else if (what <= 5 && this.#mayRead()) this.#readNext();
-    else if (what <= 6) this.#apply(this.#drawn(), true);
+    else if (what <= 6) this.#answerPart();
     else if (what <= 8 && this.#begin()) return;
     else if (!this.#mayRead() && this.#draw(2) === 0) this.#pass();
     else this.#answer();
   }
 
   #mayRead(): boolean {
-    return this.#read < this.#rows.length && this.#ahead.size < this.#settings.maxOpen;
+    return this.#read < this.#rows.length && this.#ahead.hasRoom;
   }
 
   #readNext(): void {
@@ -149,10 +148,8 @@ class ModelPush {
   }
 
   #begin(): boolean {
-    const { concurrency } = this.#settings;
-    if (this.#inFlight.length >= concurrency) return false;
     const reader = this.#read >= this.#rows.length ? 'ended' : this.#mayRead() ? 'reading' : 'waiting';
-    const chunk = this.#ahead.next(isShortChunkDue(reader, this.#ahead, this.#inFlight.length, concurrency));
+    const chunk = this.#ahead.next(reader);
     if (chunk === undefined) return false;
     this.#check(chunk);
     this.#inFlight.push(chunk);
@@ -167,6 +164,8 @@ class ModelPush {
     if (keys.size < chunk.items.length) this.#faults.push('two of one key are in a request');
     const others = this.#inFlight.flatMap(({ items }) => items.map(keyOf));
     if (others.some((key) => keys.has(key))) this.#faults.push('two of one key are under way');
+    if (others.length > 0 && this.#inFlight.length >= this.#settings.concurrency)
+      this.#faults.push('too many requests');
     if (chunk.items.length > this.#settings.maxItems) this.#faults.push('a request is too long');
     if (chunk.bytes > this.#settings.maxBytes && chunk.items.length > 1) this.#faults.push('a request is too large');
   }
@@ -175,13 +174,25 @@ class ModelPush {
     return this.#inFlight[this.#draw(Math.max(1, this.#inFlight.length))];
   }
 
-  /** The services store items of a request; some of them where it is bisected, or cut off. */
-  #apply(chunk: Chunk | undefined, mayBePart: boolean): void {
-    for (const { index, key, version, isRefused } of chunk?.items ?? []) {
-      if (isRefused || (mayBePart && this.#draw(2) === 0)) continue;
+  /** The services look at the items of a request, at some where it is bisected or cut off, and store what they accept. */
+  #apply(chunk: Chunk | undefined, mayBePart: boolean): readonly Load[] {
+    const applied = (chunk?.items ?? []).filter(() => !mayBePart || this.#draw(2) > 0);
+    for (const { index, key, version, isRefused } of applied) {
+      if (isRefused) continue;
       this.#byPipe.set(key, index);
       this.#byVersion.set(`${key} ${version}`, index);
     }
+    return applied;
+  }
+
+  /** Some items of a chunk have their outcome before the others. */
+  #answerPart(): void {
+    const chunk = this.#drawn();
+    const items = this.#apply(chunk, true);
+    if (chunk === undefined || this.#draw(2) === 0) return;
+    for (const { index } of items) this.#settled.add(index);
+    this.#ahead.settlePart(chunk, outcomeOf(items), rejectsOf);
+    this.#pass();
   }
 
   #answer(): void {
@@ -190,10 +201,7 @@ class ModelPush {
     this.#apply(chunk, false);
     this.#inFlight = this.#inFlight.filter((other) => other !== chunk);
     for (const { index } of chunk.items) this.#settled.add(index);
-    const refused = chunk.items.filter(({ isRefused }) => isRefused).map((item) => ({ item, reason: 'no' }));
-    const accepted = chunk.items.filter(({ isRefused }) => !isRefused);
-    const outcome = { accepted, refused, failed: [], requests: 1 };
-    const rejectsOf = ({ item: { end } }: { readonly item: Load }): RejectedLoad => ({ rowCount: 1, bytes: 1, end });
+    const outcome = outcomeOf(chunk.items);
     this.#ahead.settle(chunk, outcome, rejectsOf);
     if (this.#draw(4) === 0) this.#ahead.settle(chunk, outcome, rejectsOf);
     if (this.#draw(3) > 0) this.#pass();
@@ -225,4 +233,13 @@ class ModelPush {
     this.#unsaved = this.#saved;
     this.#read = this.#saved.position?.byte ?? 0;
   }
+}
+
+function outcomeOf(items: readonly Load[]): PipeChunkOutcome<Load> {
+  const refused = items.filter(({ isRefused }) => isRefused).map((item) => ({ item, reason: 'no' }));
+  return { accepted: items.filter(({ isRefused }) => !isRefused), refused, failed: [], requests: 1 };
+}
+
+function rejectsOf({ item: { end } }: { readonly item: Load }): RejectedLoad {
+  return { rowCount: 1, bytes: 1, end };
 }

@@ -15,6 +15,9 @@ import type { PipeItem } from '../../../src/pipes/items.ts';
 import type { ProductionDataService } from '../../../src/service/production-data-service.ts';
 import type { BodyLimit } from './body-limit.ts';
 
+/** Items of a chunk that have their outcome while others are still sent. */
+export type SentPart = Pick<PipeChunkOutcome<PipeItem>, 'accepted' | 'refused'>;
+
 export interface SenderContext {
   readonly service: ProductionDataService;
   readonly limit: BodyLimit;
@@ -42,13 +45,17 @@ export class ChunkSender {
   }
 
   /**
-   * Resolves when every item is accepted, refused or given up. Throws errors that concern more than these items:
-   * TransientError (try the chunk again later), AccessError, AbortedError, PermanentError.
+   * Resolves when every item is accepted, refused or given up; `onPart` is told of the items of each part before. Throws
+   * errors that concern more than these items: TransientError (try the chunk again later), AccessError, AbortedError,
+   * PermanentError.
    */
-  async send(items: readonly PipeItem[]): Promise<PipeChunkOutcome<PipeItem>> {
+  async send(
+    items: readonly PipeItem[],
+    onPart: (part: SentPart) => void = () => undefined,
+  ): Promise<PipeChunkOutcome<PipeItem>> {
     const { limit } = this.#context;
     const halving = new ChunkBisection(items.map(({ bytes }) => bytes));
-    const sent = new SentItems(items);
+    const sent = new SentItems(items, onPart);
     for (let part = halving.next(limit.maxBytes); part !== undefined; part = halving.next(limit.maxBytes)) {
       await this.#sendPart(part, halving, sent);
     }
@@ -61,7 +68,7 @@ export class ChunkSender {
     try {
       await this.#post(items, sent);
       halving.accepted();
-      sent.accepted.push(...items);
+      sent.accept(items);
     } catch (error) {
       this.#takeError(error, { part, halving, sent });
     }
@@ -114,12 +121,12 @@ export class ChunkSender {
   ): void {
     const refusal = judgeBulkError(error);
     if (refusal === 'items') {
-      sent.giveUp(sent.refused, halving.refused(), reasonOf(error));
+      sent.refuse(halving.refused(), reasonOf(error));
     } else if (refusal === 'size') {
       const items = sent.of(part);
       const itemBytes = items.reduce((bytes, item) => bytes + item.bytes, 0);
       if (items.length > 1) this.#context.limit.refused(arrayBytes(itemBytes, items.length));
-      sent.giveUp(sent.refused, halving.tooLarge(), reasonOf(error));
+      sent.refuse(halving.tooLarge(), reasonOf(error));
     } else if (this.#isSearchedFor(error)) {
       // Treated as too large: that the other half was accepted says nothing here.
       sent.suspect(halving.tooLarge(), this.#taken);
@@ -155,19 +162,28 @@ class SentItems implements PipeChunkOutcome<PipeItem> {
   readonly failed: GivenUpItem<PipeItem>[] = [];
   requests = 0;
   readonly #items: readonly PipeItem[];
+  readonly #onPart: (part: SentPart) => void;
 
-  constructor(items: readonly PipeItem[]) {
+  constructor(items: readonly PipeItem[], onPart: (part: SentPart) => void) {
     this.#items = items;
+    this.#onPart = onPart;
   }
 
   of({ from, to }: ItemRange): readonly PipeItem[] {
     return this.#items.slice(from, to);
   }
 
+  accept(items: readonly PipeItem[]): void {
+    this.accepted.push(...items);
+    if (items.length < this.#items.length) this.#onPart({ accepted: items, refused: [] });
+  }
+
   /** Does nothing if `index` is undefined: the part is bisected, and no item is identified yet. */
-  giveUp(into: GivenUpItem<PipeItem>[], index: number | undefined, reason: string): void {
+  refuse(index: number | undefined, reason: string): void {
     const item = index === undefined ? undefined : this.#items[index];
-    if (item !== undefined) into.push({ item, reason });
+    if (item === undefined) return;
+    this.refused.push({ item, reason });
+    this.#onPart({ accepted: [], refused: [{ item, reason }] });
   }
 
   suspect(index: number | undefined, takenBefore: number): void {

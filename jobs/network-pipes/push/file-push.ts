@@ -8,11 +8,11 @@
  * beyond it again, which is harmless (G5), and counts them once (G1, G2).
  */
 import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
-import { LookAhead } from '../../../src/core/pipes/look-ahead.ts';
+import { LookAhead, type ReaderState } from '../../../src/core/pipes/look-ahead.ts';
 import type { PipeIdentity } from '../../../src/core/pipes/pipe-version.ts';
-import { isShortChunkDue, type ReaderState } from '../../../src/core/pipes/short-chunk.ts';
 import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
 import { PipeVersions, type VersionCount } from '../../../src/core/pipes/version-count.ts';
+import type { GivenUpItem } from '../../../src/core/pipes/push-counts.ts';
 import type { FileIdentity } from '../../../src/pipes/file-identity.ts';
 import type { PipeHeader } from '../../../src/pipes/header.ts';
 import type { PipeEntry, PipeItem, RejectedRows } from '../../../src/pipes/items.ts';
@@ -30,8 +30,8 @@ export interface FilePushSettings {
   /** Chunks that are sent concurrently. */
   readonly concurrency: number;
   readonly pipeIdentity: PipeIdentity;
-  /** Limit of entries that are read and not yet passed by the checkpoint: how far rows are put off. */
-  readonly maxOpenEntries: number;
+  /** Limit of chunks that are cut and not yet passed by the checkpoint, and of the rows that are put off: as many. */
+  readonly maxOpenChunks: number;
   /**
    * Limit of the bytes of pipes and rejects that are read and not yet durable. A row takes about five times its JSON
    * text.
@@ -61,7 +61,7 @@ export class FilePush {
   readonly #ahead: LookAhead<PipeItem, RejectedRows>;
   readonly #versions = new PipeVersions();
   #sending = 0;
-  #reader: ReaderState = 'reading';
+  #hasEnded = false;
   /** Holds the rows that are settled, as are all before them. */
   readonly #writer: CheckpointWriter;
   #identity: FileIdentity;
@@ -81,8 +81,9 @@ export class FilePush {
       assertSame: () => this.#assertSame(),
       onStep: (fault) => this.#wakeWith(fault),
     });
-    const { chunkItems: maxItems, pipeIdentity } = settings;
-    this.#ahead = new LookAhead(() => ({ maxItems, maxBytes: context.limit.maxBytes }), pipeIdentity);
+    const { chunkItems: maxItems, pipeIdentity: identity, concurrency, maxOpenChunks } = settings;
+    const limits = () => ({ maxItems, maxBytes: context.limit.maxBytes });
+    this.#ahead = new LookAhead({ limits, identity, concurrency, maxOpenChunks });
   }
 
   /** The last durable checkpoint. */
@@ -115,7 +116,7 @@ export class FilePush {
       () => undefined,
       (error: unknown) => ({ error }),
     );
-    this.#reader = 'ended';
+    this.#hasEnded = true;
     this.#send();
     await this.#until(() => this.#sending === 0 && (this.#fault !== undefined || this.#ahead.isSettled));
     this.#pass();
@@ -166,34 +167,39 @@ export class FilePush {
   }
 
   #hasRoom(): boolean {
-    const { maxOpenEntries, maxHeldBytes } = this.#settings;
-    return this.#ahead.size < maxOpenEntries && this.#ahead.heldBytes + this.#writer.heldBytes < maxHeldBytes;
+    return this.#ahead.hasRoom && this.#ahead.heldBytes + this.#writer.heldBytes < this.#settings.maxHeldBytes;
   }
 
   async #room(): Promise<void> {
     this.#pass();
-    this.#reader = 'waiting';
     this.#send();
     await this.#until(() => this.#fault !== undefined || this.#hasRoom());
-    this.#reader = 'reading';
   }
 
   #send(): void {
-    while (this.#fault === undefined && this.#sending < this.#settings.concurrency) {
-      const mayBeShort = isShortChunkDue(this.#reader, this.#ahead, this.#sending, this.#settings.concurrency);
-      const chunk = this.#ahead.next(mayBeShort);
+    while (this.#fault === undefined) {
+      const chunk = this.#ahead.next(this.#reader());
       if (chunk === undefined) return;
       this.#sending += 1;
       void this.#sendChunk(chunk);
     }
   }
 
+  #reader(): ReaderState {
+    if (this.#hasEnded) return 'ended';
+    return this.#hasRoom() ? 'reading' : 'waiting';
+  }
+
   async #sendChunk(chunk: FileChunk): Promise<void> {
     const { sender, files } = this.#context;
+    const header = this.#knownHeader();
+    const rejectsOf = ({ item, reason }: GivenUpItem<PipeItem>) => files.rejectItem(item, header, reason);
     try {
-      const outcome = await sender.send(chunk.items);
-      const header = this.#knownHeader();
-      this.#ahead.settle(chunk, outcome, ({ item, reason }) => files.rejectItem(item, header, reason));
+      const outcome = await sender.send(chunk.items, (part) => {
+        this.#ahead.settlePart(chunk, part, rejectsOf);
+        this.#pass();
+      });
+      this.#ahead.settle(chunk, outcome, rejectsOf);
       this.#pass();
     } catch (error) {
       this.#wakeWith({ error });

@@ -2,12 +2,11 @@
  * A push to a service that accepts everything, and answers in the order of the requests: what would be sent of a file,
  * and in how many requests. Pure; for a dry run.
  */
-import { LookAhead, type PipeChunk } from '../../../src/core/pipes/look-ahead.ts';
+import { LookAhead, type PipeChunk, type ReaderState } from '../../../src/core/pipes/look-ahead.ts';
 import type { PipeIdentity } from '../../../src/core/pipes/pipe-version.ts';
 import { PipeVersions, type VersionCount } from '../../../src/core/pipes/version-count.ts';
 import type { PipeEntry, PipeItem, RejectedRows } from '../../../src/pipes/items.ts';
 import { joined, type PassedFileRows } from './passed-rows.ts';
-import { isShortChunkDue, type ReaderState } from '../../../src/core/pipes/short-chunk.ts';
 
 export interface ImaginedPushOptions {
   readonly chunkItems: number;
@@ -15,8 +14,7 @@ export interface ImaginedPushOptions {
   readonly pipeIdentity: PipeIdentity;
   /** Requests under way, at most. */
   readonly concurrency: number;
-  /** Entries that are read and not passed, at most. */
-  readonly maxOpenEntries: number;
+  readonly maxOpenChunks: number;
 }
 
 /** Pipes with lists of different length, and the names of the first few. */
@@ -42,9 +40,9 @@ export class ImaginedPush {
   #unevenCount = 0;
 
   constructor(options: ImaginedPushOptions) {
-    const { chunkItems: maxItems, chunkBytes: maxBytes, pipeIdentity } = options;
+    const { chunkItems: maxItems, chunkBytes: maxBytes, pipeIdentity: identity, concurrency, maxOpenChunks } = options;
     this.#options = options;
-    this.#ahead = new LookAhead(() => ({ maxItems, maxBytes }), pipeIdentity);
+    this.#ahead = new LookAhead({ limits: () => ({ maxItems, maxBytes }), identity, concurrency, maxOpenChunks });
   }
 
   get requests(): number {
@@ -74,7 +72,7 @@ export class ImaginedPush {
     this.#note(entry);
     this.#ahead.add(entry);
     this.#send('reading');
-    while (this.#ahead.size >= this.#options.maxOpenEntries && !this.#ahead.isSettled) this.#settleNext('waiting');
+    while (!this.#ahead.hasRoom && !this.#ahead.isSettled) this.#settleNext('waiting');
   }
 
   /** Sends what is left. */
@@ -102,10 +100,7 @@ export class ImaginedPush {
   }
 
   #send(reader: ReaderState): void {
-    const { concurrency } = this.#options;
-    while (this.#underWay.length < concurrency) {
-      const chunk = this.#ahead.next(isShortChunkDue(reader, this.#ahead, this.#underWay.length, concurrency));
-      if (chunk === undefined) return;
+    for (let chunk = this.#ahead.next(reader); chunk !== undefined; chunk = this.#ahead.next(reader)) {
       this.#requests += 1;
       this.#underWay.push(chunk);
     }

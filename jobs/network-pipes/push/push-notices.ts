@@ -74,14 +74,14 @@ export function slowStart(
   first: readonly PipeEntry[],
   {
     chunkItems,
-    maxOpenEntries,
+    maxOpenChunks,
     pipeIdentity,
-  }: Pick<ImaginedPushOptions, 'chunkItems' | 'maxOpenEntries' | 'pipeIdentity'>,
+  }: Pick<ImaginedPushOptions, 'chunkItems' | 'maxOpenChunks' | 'pipeIdentity'>,
 ): readonly string[] {
   const items = first.filter((entry) => entry.kind === 'item');
   if (pipeIdentity === 'with-date' || items.length < tellingRows) return [];
   const pipes = new Set(items.map(({ key }) => key)).size;
-  const together = Math.max(pipes, Math.floor((pipes / items.length) * maxOpenEntries));
+  const together = Math.max(pipes, Math.floor((pipes / items.length) * maxOpenChunks * chunkItems));
   if (together * notableFactor > Math.min(chunkItems, items.length)) return [];
   return [
     `the first ${counted(items.length, 'row')} are of ${counted(pipes, 'pipe')}, and dates of one pipe go in requests of their own, one after the other: push.pipeIdentity: with-date is quicker, and right where the service keeps every date of a pipe; a dry run tells how many requests it takes`,

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
-import { maxOpenEntries, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { maxOpenChunks, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
 import { slowStart } from '../../../jobs/network-pipes/push/push-notices.ts';
 import type { ImaginedPushOptions } from '../../../jobs/network-pipes/push/imagined-push.ts';
 import type { SharedPlace } from '../../core/base/shared-place.ts';
@@ -184,7 +184,7 @@ function lookOptions(request: PushRequest, config: Config): LookOptions {
 function sendingOf(request: PushRequest, { push }: Config): ImaginedPushOptions {
   const { chunkBytes, concurrency, pipeIdentity } = push;
   const chunkItems = request.chunkItems ?? push.chunkItems;
-  return { chunkItems, chunkBytes, concurrency, pipeIdentity, maxOpenEntries: maxOpenEntries(chunkItems, concurrency) };
+  return { chunkItems, chunkBytes, concurrency, pipeIdentity, maxOpenChunks: maxOpenChunks(concurrency) };
 }
 
 function readingOf(request: PushRequest, config: Config): NetworkPipesParams['reading'] {

@@ -84,6 +84,11 @@ export class ChunkCutter<Cut extends CutItem> {
     return this.#putOff.size > 0;
   }
 
+  /** Chunks that are full and not taken. */
+  get fullCount(): number {
+    return this.#full.length;
+  }
+
   /** Returns the item that this one supersedes, if any: it is never sent. */
   add(cut: Cut): Cut | undefined {
     const key = orderKey(cut.item, this.#identity);

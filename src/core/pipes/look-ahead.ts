@@ -2,9 +2,9 @@
  * The rows of a file that are read and not passed by the checkpoint: what may be sent of them, what waits, and how far
  * the file is settled (docs/design.md section 4.3).
  *
- *   add -> (put off while its pipe is under way) -> next -> settle -> pass
+ *   add -> (put off while its pipe is under way) -> next -> settle part after part -> pass
  *
- * The caller reads on while `size` and `heldBytes` are within its bounds, which bounds memory (G8).
+ * The caller reads on while there is room, and `heldBytes` is within its bound, which bounds memory (G8).
  */
 import { ChunkCutter, type ChunkLimits, type CutChunk, type PipeLoad, type RejectedLoad } from './chunk-cutter.ts';
 import type { PipeIdentity } from './pipe-version.ts';
@@ -14,15 +14,38 @@ import {
   type PassedRows,
   type PipeChunkOutcome,
   type RowsOutcome,
+  type SettledChunk,
   statusOfChunk,
   type TrackedRows,
 } from './push-counts.ts';
 import { SettledPrefix } from './settled-prefix.ts';
 
+export interface LookAheadSettings {
+  /** Called for every item. */
+  readonly limits: () => ChunkLimits;
+  readonly identity: PipeIdentity;
+  /** Most chunks under way. */
+  readonly concurrency: number;
+  /** Most chunks that are cut and not passed, and, of full ones, entries that are read and not passed. */
+  readonly maxOpenChunks: number;
+}
+
+/** `waiting`: the reader goes on once a chunk is settled. */
+export type ReaderState = 'reading' | 'waiting' | 'ended';
+
 /** Open rows of an item: it is there as long as they have no outcome. */
 type OpenRows<Item extends PipeLoad, Rejected extends RejectedLoad> = TrackedRows<Item, Rejected> & {
   readonly item: Item;
 };
+
+/** A chunk under way. */
+interface SentChunk<Item extends PipeLoad, Rejected extends RejectedLoad> {
+  readonly cut: CutChunk<OpenRows<Item, Rejected>>;
+  /** The rows that stand last in the file: they settle with the chunk, which counts when they are passed. */
+  readonly last: OpenRows<Item, Rejected>;
+  /** Those of the other items, once a part is settled. */
+  others: ReadonlyMap<Item, OpenRows<Item, Rejected>> | undefined;
+}
 
 /** Items to send in one request, no two with the same order key. */
 export interface PipeChunk<Item extends PipeLoad> {
@@ -32,15 +55,18 @@ export interface PipeChunk<Item extends PipeLoad> {
 }
 
 export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
+  readonly #settings: LookAheadSettings;
   readonly #cutter: ChunkCutter<OpenRows<Item, Rejected>>;
   readonly #prefix = new SettledPrefix<TrackedRows<Item, Rejected>>();
-  readonly #underWay = new Map<PipeChunk<Item>, CutChunk<OpenRows<Item, Rejected>>>();
+  readonly #underWay = new Map<PipeChunk<Item>, SentChunk<Item, Rejected>>();
   #unsettled = 0;
   #heldBytes = 0;
+  /** Chunks that were taken and not passed. */
+  #taken = 0;
 
-  /** `limits` is called for every item. */
-  constructor(limits: () => ChunkLimits, identity: PipeIdentity) {
-    this.#cutter = new ChunkCutter(limits, identity);
+  constructor(settings: LookAheadSettings) {
+    this.#settings = settings;
+    this.#cutter = new ChunkCutter(settings.limits, settings.identity);
   }
 
   /** Entries added and not passed. */
@@ -48,14 +74,20 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
     return this.#prefix.size;
   }
 
+  /**
+   * Whether to read on. No more is cut than the next requests take: an item that was put off, and holds the checkpoint
+   * back, goes behind what is cut.
+   */
+  get hasRoom(): boolean {
+    const { limits, concurrency, maxOpenChunks } = this.#settings;
+    const cut = this.#cutter.fullCount;
+    if (cut >= concurrency || cut + this.#taken >= maxOpenChunks) return false;
+    return this.#prefix.size < maxOpenChunks * limits().maxItems;
+  }
+
   /** Bytes of their items without an outcome, and of their rejects, as text. */
   get heldBytes(): number {
     return this.#heldBytes;
-  }
-
-  /** Whether items wait for chunks under way. */
-  get hasPutOff(): boolean {
-    return this.#cutter.hasPutOff;
   }
 
   /** Whether every item has an outcome. */
@@ -78,7 +110,9 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
     this.#unsettled += 1;
     this.#heldBytes += item.bytes;
     const superseded = this.#cutter.add(rows);
-    if (superseded !== undefined) this.#settleRows(superseded, 'superseded');
+    if (superseded === undefined) return;
+    settleRows(superseded, 'superseded');
+    this.#drop(superseded);
   }
 
   /** Takes the next rejected rows of the file. */
@@ -89,15 +123,36 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   }
 
   /**
-   * The next chunk to send: a full one; with `mayBeShort` any. Its pipes are under way until it is settled, and no other
-   * chunk has them meanwhile.
+   * The next chunk to send: undefined while as many are under way as may be, or none is due. Its pipes are under way
+   * until it is settled, and no other chunk has them meanwhile.
    */
-  next(mayBeShort: boolean): PipeChunk<Item> | undefined {
-    const cut = this.#cutter.next(mayBeShort);
+  next(reader: ReaderState): PipeChunk<Item> | undefined {
+    if (this.#underWay.size >= this.#settings.concurrency) return undefined;
+    const cut = this.#cutter.next(this.#isShortDue(reader));
     if (cut === undefined) return undefined;
-    const chunk = { items: Array.from(cut.byKey.values(), ({ item }) => item), bytes: cut.bytes };
-    this.#underWay.set(chunk, cut);
+    const rows = [...cut.byKey.values()];
+    const chunk = { items: rows.map(({ item }) => item), bytes: cut.bytes };
+    const last = rows.reduce((latest, one) => (one.end.byte > latest.end.byte ? one : latest));
+    this.#underWay.set(chunk, { cut, last, others: undefined });
+    this.#taken += 1;
     return chunk;
+  }
+
+  /**
+   * Settles items of a chunk that goes on: the checkpoint may pass them, so that a chunk of many refused items is not
+   * begun from its start by each worker that dies in it (G7). Their pipes stay under way.
+   */
+  settlePart(
+    chunk: PipeChunk<Item>,
+    { accepted, refused }: Pick<PipeChunkOutcome<Item>, 'accepted' | 'refused'>,
+    rejectsOf: (givenUp: GivenUpItem<Item>) => Rejected,
+  ): void {
+    const sent = this.#underWay.get(chunk);
+    if (sent === undefined) return;
+    const { cut, last } = sent;
+    const others = (sent.others ??= byItem([...cut.byKey.values()].filter((rows) => rows !== last)));
+    for (const item of accepted) settleRows(others.get(item), 'accepted');
+    this.#giveUp(others, refused, 'rejectedByService', rejectsOf);
   }
 
   /**
@@ -109,60 +164,80 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
     outcome: PipeChunkOutcome<Item>,
     rejectsOf: (givenUp: GivenUpItem<Item>) => Rejected,
   ): void {
-    const cut = this.#underWay.get(chunk);
-    if (cut === undefined) return;
+    const sent = this.#underWay.get(chunk);
+    if (sent === undefined) return;
+    const { cut, last } = sent;
     this.#underWay.delete(chunk);
     this.#cutter.settle(cut);
-    const rows = [...cut.byKey.values()];
-    this.#noteChunk(rows, outcome);
-    this.#giveUp(rows, outcome.refused, 'rejectedByService', rejectsOf);
-    this.#giveUp(rows, outcome.failed, 'failed', rejectsOf);
-    for (const one of rows) if (one.outcome === undefined) this.#settleRows(one, 'accepted');
+    if (outcome.refused.length + outcome.failed.length > 0) {
+      const rowsOf = byItem([...cut.byKey.values()]);
+      this.#giveUp(rowsOf, outcome.refused, 'rejectedByService', rejectsOf);
+      this.#giveUp(rowsOf, outcome.failed, 'failed', rejectsOf);
+    }
+    last.chunk = ledgerLine(chunk, outcome);
+    for (const rows of cut.byKey.values()) {
+      settleRows(rows, 'accepted');
+      this.#drop(rows);
+    }
   }
 
   /** The rows that are settled, as are all before them, in the order of the file; undefined for none. */
   pass(): PassedRows<Rejected> | undefined {
     const passed = passedRows(this.#prefix.pass());
+    this.#taken -= passed?.chunks.length ?? 0;
     for (const { bytes } of passed?.rejected ?? []) this.#heldBytes -= bytes;
     return passed;
   }
 
-  #settleRows(rows: TrackedRows<Item, Rejected>, outcome: RowsOutcome): void {
-    this.#unsettled -= 1;
-    this.#heldBytes -= rows.item?.bytes ?? 0;
-    rows.item = undefined;
-    rows.outcome = outcome;
+  /**
+   * Whether a chunk goes that has room for more items. While rows are read they fill it. A reader that waits, or has
+   * ended, leaves what was put off: that fills it once a chunk under way is settled, so it waits as long as half of the
+   * requests are under way. With nothing put off, the last chunk of a file goes at once, and one before it when nothing
+   * else is under way.
+   */
+  #isShortDue(reader: ReaderState): boolean {
+    if (reader === 'reading') return false;
+    if (!this.#cutter.hasPutOff) return reader === 'ended' || this.#underWay.size === 0;
+    return this.#underWay.size < Math.ceil(this.#settings.concurrency / 2);
   }
 
   #giveUp(
-    rows: readonly OpenRows<Item, Rejected>[],
+    rowsOf: ReadonlyMap<Item, OpenRows<Item, Rejected>>,
     givenUp: readonly GivenUpItem<Item>[],
     outcome: RowsOutcome,
     rejectsOf: (givenUp: GivenUpItem<Item>) => Rejected,
   ): void {
-    if (givenUp.length === 0) return;
-    const byItem = new Map(rows.map((one) => [one.item, one]));
     for (const one of givenUp) {
-      const itsRows = byItem.get(one.item);
-      if (itsRows === undefined) continue;
-      const rejected = rejectsOf(one);
-      this.#settleRows(itsRows, outcome);
-      itsRows.rejected = rejected;
-      this.#heldBytes += rejected.bytes;
+      const rows = rowsOf.get(one.item);
+      if (rows === undefined || rows.outcome !== undefined) continue;
+      rows.rejected = rejectsOf(one);
+      this.#heldBytes += rows.rejected.bytes;
+      settleRows(rows, outcome);
     }
   }
 
-  /** Notes a chunk at those of its rows that stand first in the file, and are passed first. */
-  #noteChunk(rows: readonly OpenRows<Item, Rejected>[], outcome: PipeChunkOutcome<Item>): void {
-    let [first] = rows;
-    let lastLine = 0;
-    for (const one of rows) {
-      if (first === undefined || one.end.byte < first.end.byte) first = one;
-      lastLine = Math.max(lastLine, one.end.line - 1);
-    }
-    if (first === undefined) return;
-    const { firstLine } = first.item;
-    const [status, attempts] = [statusOfChunk(outcome), outcome.requests];
-    first.chunk = { firstLine, lastLine, items: rows.length, status, attempts };
+  /** Lets go of an item, for the memory. */
+  #drop(rows: TrackedRows<Item, Rejected>): void {
+    this.#unsettled -= 1;
+    this.#heldBytes -= rows.item?.bytes ?? 0;
+    rows.item = undefined;
   }
+}
+
+function byItem<Rows extends { readonly item: unknown }>(rows: readonly Rows[]): ReadonlyMap<Rows['item'], Rows> {
+  return new Map(rows.map((one) => [one.item, one]));
+}
+
+/** The first outcome stands. */
+function settleRows(rows: { outcome: RowsOutcome | undefined } | undefined, outcome: RowsOutcome): void {
+  if (rows !== undefined) rows.outcome ??= outcome;
+}
+
+function ledgerLine<Item extends PipeLoad>({ items }: PipeChunk<Item>, outcome: PipeChunkOutcome<Item>): SettledChunk {
+  let [firstLine, lastLine] = [Infinity, 0];
+  for (const item of items) {
+    firstLine = Math.min(firstLine, item.firstLine);
+    lastLine = Math.max(lastLine, item.end.line - 1);
+  }
+  return { firstLine, lastLine, items: items.length, status: statusOfChunk(outcome), attempts: outcome.requests };
 }

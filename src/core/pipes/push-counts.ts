@@ -38,12 +38,12 @@ export interface SettledChunk {
 export interface TrackedRows<Item extends PipeLoad, Rejected extends RejectedLoad> {
   readonly rowCount: number;
   readonly end: FilePosition;
-  /** Undefined once it is settled, for the memory. */
+  /** Undefined once its chunk is settled, for the memory. */
   item: Item | undefined;
   outcome: RowsOutcome | undefined;
   /** The rejects, of rows that were rejected or failed. */
   rejected: Rejected | undefined;
-  /** Set for the first rows of a chunk in the file: the chunk counts when the checkpoint passes them. */
+  /** Set for the last rows of a chunk in the file: the chunk counts when the checkpoint passes them. */
   chunk: SettledChunk | undefined;
 }
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRandom } from '../../../../src/testing-server/data/random.ts';
-import { arrayBytes } from '../../../../src/core/pipes/chunk-cutter.ts';
+import { arrayBytes, type PipeLoad as Load, type RejectedLoad } from '../../../../src/core/pipes/chunk-cutter.ts';
+import { LookAhead, type PipeChunk } from '../../../../src/core/pipes/look-ahead.ts';
 import { modelPush, pipeOf, versionOf, type ModelRow, type ModelSettings } from '../../../support/model-push.ts';
 
 const row = fc.record({
@@ -20,7 +21,7 @@ const settings = fc.record({
   maxItems: fc.integer({ min: 1, max: 6 }),
   maxBytes: fc.integer({ min: 4, max: 40 }),
   concurrency: fc.integer({ min: 1, max: 4 }),
-  maxOpen: fc.integer({ min: 1, max: 40 }),
+  maxOpenChunks: fc.integer({ min: 1, max: 12 }),
   kills: fc.nat(3),
 });
 const chance = fc.string({ minLength: 1 });
@@ -34,7 +35,7 @@ function lastOf(list: readonly ModelRow[], keyOf: (row: ModelRow) => string): Re
   return new Map(list.flatMap((one, index) => (one.kind === 'rejected' ? [] : [[keyOf(one), index] as const])));
 }
 
-const defaults = { maxItems: 500, maxBytes: 1e9, concurrency: 8, maxOpen: 16_000, kills: 0 };
+const defaults = { maxItems: 500, maxBytes: 1e9, concurrency: 8, maxOpenChunks: 32, kills: 0 };
 
 const requestsOf = (list: readonly ModelRow[], identity: ModelSettings['identity'], seed = 'a'): number =>
   modelPush(list, { ...defaults, identity }, drawFrom(seed)).requests;
@@ -102,9 +103,76 @@ describe('rows of a pipe with several dates', () => {
     fc.assert(
       fc.property(rows, settings, chance, (list, how, seed) => {
         const { mostOpen } = modelPush(list, { ...how, identity: 'unknown' }, drawFrom(seed));
-        expect(mostOpen).toBeLessThanOrEqual(how.maxOpen);
+        expect(mostOpen).toBeLessThanOrEqual(how.maxOpenChunks * how.maxItems);
       }),
     );
+  });
+
+  /** Rows of different pipes, but for the second: it has the pipe of the first. */
+  const repeatedAtOnce = (count: number): readonly Load[] =>
+    Array.from({ length: count }, (_, index) => ({
+      key: `pipe ${index === 1 ? 0 : index}`,
+      version: `version ${index}`,
+      bytes: 1,
+      rowCount: 1,
+      firstLine: index + 2,
+      end: { byte: index + 1, line: index + 3, form: 'wide' },
+    }));
+
+  test.each([
+    [1, 4],
+    [4, 16],
+    [8, 32],
+  ])(
+    'G7: a row that was put off holds the checkpoint back for two rounds of %i requests',
+    (concurrency, maxOpenChunks) => {
+      const limits = () => ({ maxItems: 10, maxBytes: 1e9 });
+      const ahead = new LookAhead<Load, RejectedLoad>({ limits, identity: 'unknown', concurrency, maxOpenChunks });
+      const rest = [...repeatedAtOnce(10_000)];
+      const underWay: PipeChunk<Load>[] = [];
+      let [answers, passed] = [0, 0];
+      while (passed < 2) {
+        while (ahead.hasRoom && rest.length > 0) ahead.add(rest.shift() as Load);
+        for (let next = ahead.next('reading'); next !== undefined; next = ahead.next('reading')) underWay.push(next);
+        const chunk = underWay.shift() as PipeChunk<Load>;
+        ahead.settle(chunk, { accepted: chunk.items, refused: [], failed: [], requests: 1 }, ({ item }) => item);
+        answers += 1;
+        passed += ahead.pass()?.counts['rows'] ?? 0;
+      }
+      expect(answers).toBeLessThanOrEqual(2 * concurrency + 2);
+    },
+  );
+
+  test('G7: the checkpoint passes the parts of a chunk that is bisected, and the chunk with its last row', () => {
+    const limits = () => ({ maxItems: 6, maxBytes: 1e9 });
+    const one = { identity: 'with-date', concurrency: 1, maxOpenChunks: 4 } as const;
+    const ahead = new LookAhead<Load, RejectedLoad>({ limits, ...one });
+    for (const item of repeatedAtOnce(6)) ahead.add(item);
+    const chunk = ahead.next('reading') as PipeChunk<Load>;
+    const [first, second, third, fourth, fifth, sixth] = chunk.items as [Load, Load, Load, Load, Load, Load];
+    const rejectsOf = ({ item }: { readonly item: Load }): RejectedLoad => item;
+    const settlePart = (accepted: readonly Load[], refused: readonly Load[]) => {
+      ahead.settlePart(chunk, { accepted, refused: refused.map((item) => ({ item, reason: 'no' })) }, rejectsOf);
+      return ahead.pass();
+    };
+    expect(settlePart([first, second], [])).toMatchObject({ counts: { rows: 2, accepted: 2, chunks: 0 }, chunks: [] });
+    expect(settlePart([fourth], [])).toBeUndefined();
+    expect(settlePart([], [third])).toMatchObject({
+      counts: { rows: 2, accepted: 1, rejectedByService: 1 },
+      rejected: [third],
+    });
+    expect(settlePart([fifth, sixth], [])).toMatchObject({ counts: { rows: 1 } });
+    const refused = [{ item: third, reason: 'no' }];
+    ahead.settle(
+      chunk,
+      { accepted: [first, second, fourth, fifth, sixth], refused, failed: [], requests: 5 },
+      rejectsOf,
+    );
+    expect(ahead.pass()).toMatchObject({
+      counts: { rows: 1, accepted: 1, rejectedByService: 0, chunks: 1, requests: 5 },
+      chunks: [{ firstLine: 2, lastLine: 7, items: 6, status: 'accepted-in-part', attempts: 5 }],
+    });
+    expect([ahead.heldBytes, ahead.isSettled]).toEqual([0, true]);
   });
 
   const sorted = (pipes: number, versions: number): readonly ModelRow[] =>
