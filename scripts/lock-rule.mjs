@@ -17,6 +17,7 @@ import { forPlatforms, placeOf, platformFaults } from './lock-platforms.mjs';
  * @property {string} [integrity]
  * @property {string} [resolved]
  * @property {boolean} [optional]
+ * @property {boolean} [devOptional]
  * @property {boolean} [link]
  * @property {readonly string[]} [os]
  * @property {readonly string[]} [cpu]
