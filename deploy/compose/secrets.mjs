@@ -5,36 +5,48 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('Name the folder of the secrets: node secrets.mjs FOLDER');
 
-/** Whole or not at all: whoever is killed meanwhile leaves no half of a secret. */
-function write(name, text) {
-  const half = path.join(folder, `${name}.half`);
-  writeFileSync(half, text, { mode: 0o440 });
-  renameSync(half, path.join(folder, name));
+/**
+ * @param {string} name
+ * @returns {string}
+ */
+function fileOf(name) {
+  return path.join(/** @type {string} */ (folder), name);
 }
 
-function isThere(name) {
-  return existsSync(path.join(folder, name));
+/**
+ * Whole or not at all: whoever is killed meanwhile leaves no half of a secret under its name.
+ * @param {string} name
+ * @param {string} text
+ */
+function write(name, text) {
+  const half = fileOf(`${name}.half`);
+  // One that is there cannot be written to.
+  rmSync(half, { force: true });
+  writeFileSync(half, text, { mode: 0o440 });
+  renameSync(half, fileOf(name));
 }
 
 // The file that is looked for is written last.
-if (!isThere('redis-password')) {
+if (!existsSync(fileOf('redis-password'))) {
   const password = randomBytes(32).toString('hex');
   write('redis.conf', `requirepass ${password}\n`);
   write('redis-password', password);
 }
-if (!isThere('console.yaml')) {
+if (!existsSync(fileOf('console.yaml'))) {
   const created = execFileSync('wellsync', ['token', 'create', 'compose', '--role', 'operate', '--json']);
-  const { token, ...entry } = JSON.parse(String(created));
+  const { token, ...entry } = /** @type {{ token: string, name: string, role: string, sha256: string }} */ (
+    JSON.parse(String(created))
+  );
   write('console-token', `${token}\n`);
   write('console.yaml', `http:\n  tokens:\n    - ${JSON.stringify(entry)}\n`);
 }
 console.log(
-  'The password of Redis and the token of the console are there. Sign in at http://127.0.0.1:8080 with what this shows:',
+  'The password of Redis and the token of the console are there. Sign in at http://127.0.0.1:8080 with what this shows:\n' +
+    '  docker compose exec console cat /secrets/console-token',
 );
-console.log('  docker compose exec console cat /secrets/console-token');

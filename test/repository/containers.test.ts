@@ -237,8 +237,8 @@ describe('docker-compose.yml', () => {
     );
     const files = mounted.filter((source) => source.startsWith('./'));
     expect(files.filter((file) => !existsSync(file))).toEqual([]);
-    const named = mounted.filter((source) => !files.includes(source));
-    expect([...new Set(named)].toSorted()).toEqual(Object.keys(volumes).toSorted());
+    const kept = mounted.filter((source) => !files.includes(source));
+    expect([...new Set(kept)].toSorted()).toEqual(Object.keys(volumes).toSorted());
   });
 
   test('opens its ports on this machine alone, each once', () => {
@@ -289,10 +289,13 @@ describe('docker-compose.yml', () => {
       expect(textOf('console.yaml')).not.toContain(textOf('console-token').trim());
       for (const [name, { environment }] of commandServices) {
         if (environment['WELLSYNC_REDIS_URL'] === undefined) continue;
-        const here = Object.entries(environment).map(([key, value]) => [key, value.replace(/^\/secrets/, folder)]);
-        const isOwn = (value: unknown) => typeof value === 'string' && !value.startsWith('${');
-        const settings = Object.fromEntries(here.filter(([, value]) => isOwn(value)));
-        const { redis, http } = loadConfig({ environment: settings, file: settings[configFileVariable] });
+        // Those from outside stay unset: ${NAME:-…}.
+        const own = Object.entries(environment).filter(([, value]) => !value.startsWith('${'));
+        const settings: Record<string, string> = Object.fromEntries(
+          own.map(([key, value]) => [key, value.replace(/^\/secrets/, folder)]),
+        );
+        const file = settings[configFileVariable];
+        const { redis, http } = loadConfig({ environment: settings, ...(file === undefined ? {} : { file }) });
         expect(new URL('url' in redis ? redis.url : '').password, name).toBe(textOf('redis-password'));
         expect(http.tokens.map(({ role }) => role)).toEqual(name === 'console' ? ['operate'] : []);
       }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { subset } from 'semver';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { buildsFor, nativePackages, platformFaults, platforms, serves } from '../../scripts/lock-platforms.mjs';
 import { brokenEntries, readLock, withoutUnverified } from '../../scripts/lock-rule.mjs';
 
@@ -146,8 +147,7 @@ describe('the platforms of package-lock.json', () => {
 
 describe('the Node of package-lock.json', () => {
   test('is 20.19, 22.12, 24.11 and each later one', () => {
-    const { engines } = readLock('package-lock.json').packages[''] ?? {};
-    const { node = '' } = JSON.parse(JSON.stringify(engines));
+    const { node } = z.object({ node: z.string() }).parse(readLock('package-lock.json').packages['']?.engines);
     for (const range of ['^20.19.0', '^22.12.0', '>=24.11.0']) expect(subset(range, node), range).toBe(true);
     expect(subset('^20.18.0', node)).toBe(false);
     expect(readFileSync('package.json', 'utf8')).toContain(`"node": "${node}"`);

@@ -1,6 +1,6 @@
 /** Checks Kubernetes manifests by the schemas that the API server publishes. */
 import { createRequire } from 'node:module';
-import path from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** A compiled schema, as the package does not declare it. */
 interface Schema {
@@ -9,11 +9,11 @@ interface Schema {
 }
 
 const require = createRequire(import.meta.url);
-const folder = path.join(path.dirname(require.resolve('kubernetes-models')), '_schemas');
+const folder = join(dirname(require.resolve('kubernetes-models')), '_schemas');
 
 /** By its file: the package exports classes alone, and those drop a field that they do not know. */
 function schemaOf(name: string): Schema {
-  return (require(path.join(folder, `${name}.js`)) as { readonly validate: Schema }).validate;
+  return (require(join(folder, `${name}.js`)) as { readonly validate: Schema }).validate;
 }
 
 const schemas = new Map<string, Schema>([
