@@ -1,12 +1,15 @@
 /**
- * The rule of package-lock.json: npm installs nothing that it cannot verify. `node scripts/lock-rule.mjs [FILE]` lists
- * every entry that breaks it and ends with exit code 1.
+ * The rule of package-lock.json: npm installs nothing that it cannot verify, on every platform of lock-platforms.mjs, and
+ * nothing that refuses a Node of package.json. `node scripts/lock-rule.mjs [FILE]` lists every entry that breaks it and
+ * ends with exit code 1.
  *
- * An optional package of another platform whose hash the registry does not tell is left out, together with its mention
- * in the package that names it: `npm ci` of npm 11 refuses a lock that mentions a package and does not hold it.
+ * What serves none of these platforms is left out, together with its mention in the package that names it: `npm ci` of
+ * npm 11 refuses a lock that mentions a package and does not hold it.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { subset } from 'semver';
+import { forPlatforms, placeOf, platformFaults } from './lock-platforms.mjs';
 
 /**
  * @typedef {object} LockedPackage
@@ -14,11 +17,22 @@ import { pathToFileURL } from 'node:url';
  * @property {string} [integrity]
  * @property {string} [resolved]
  * @property {boolean} [optional]
+ * @property {boolean} [devOptional]
  * @property {boolean} [link]
+ * @property {readonly string[]} [os]
+ * @property {readonly string[]} [cpu]
+ * @property {readonly string[]} [libc]
+ * @property {Record<string, string> | readonly string[]} [engines]
+ * @property {Record<string, string>} [dependencies]
+ * @property {Record<string, string>} [devDependencies]
  * @property {Record<string, string>} [optionalDependencies]
+ * @property {Record<string, string>} [peerDependencies]
  */
 
 /** @typedef {{ packages: Record<string, LockedPackage> }} Lock */
+
+/** Of Node 20.19.0, the oldest that package.json allows. */
+const npmRange = '>=10.8.2';
 
 /**
  * @param {string} file
@@ -29,17 +43,19 @@ export function readLock(file) {
 }
 
 /**
- * A sentence for every entry that breaks the rule, in the order of the lock.
+ * A sentence for every entry that breaks the rule, in the order of the lock, then for every platform that is not held.
  * @param {Lock} lock
  * @returns {readonly string[]}
  */
 export function brokenEntries({ packages }) {
-  return Object.entries(packages).flatMap(([place, entry]) => [
+  const broken = Object.entries(packages).flatMap(([place, entry]) => [
     ...(place === '' ? [] : faultsOf(entry).map((fault) => `${place} ${fault}`)),
+    ...(place === '' ? [] : engineFaults(entry, packages['']).map((fault) => `${place} ${fault}`)),
     ...Object.entries(entry.optionalDependencies ?? {})
       .filter((mention) => !isHeld(packages, place, mention))
       .map(([name]) => `${place} mentions ${name}, which the lock does not hold: npm ci refuses that`),
   ]);
+  return [...broken, ...platformFaults(packages)];
 }
 
 /**
@@ -56,17 +72,45 @@ function faultsOf({ integrity, resolved, link }) {
 }
 
 /**
- * The lock without the optional packages that have no hash, and without their mentions.
+ * What would be EBADENGINE of `npm ci`, on any Node that the project allows.
+ * @param {LockedPackage} entry
+ * @param {LockedPackage | undefined} root
+ * @returns {readonly string[]}
+ */
+function engineFaults({ engines }, root) {
+  const wanted = { node: wordsOf(root?.engines)['node'], npm: npmRange };
+  const taken = wordsOf(engines);
+  return Object.entries(wanted).flatMap(([program, range]) => {
+    const allowed = taken[program];
+    if (range === undefined || allowed === undefined || subset(range, allowed)) return [];
+    return [`takes ${program} ${allowed}, and not all of ${range}: npm warns of EBADENGINE`];
+  });
+}
+
+/**
+ * Without those that a list names: npm does not check these.
+ * @param {LockedPackage['engines']} engines
+ * @returns {Record<string, string>}
+ */
+function wordsOf(engines) {
+  return engines === undefined || Array.isArray(engines) ? {} : /** @type {Record<string, string>} */ (engines);
+}
+
+/**
+ * The lock without the optional packages that have no hash or serve no platform, and without their mentions.
  * @param {Lock} lock
  * @returns {Lock}
  */
 export function withoutUnverified(lock) {
-  const left = Object.entries(lock.packages).filter(
+  const verified = Object.entries(lock.packages).filter(
     ([place, { integrity, optional }]) => place === '' || integrity !== undefined || optional !== true,
   );
-  const packages = Object.fromEntries(left);
+  const packages = forPlatforms(Object.fromEntries(verified));
   /** @type {Array<[string, LockedPackage]>} */
-  const mentioning = left.map(([place, entry]) => [place, withHeldMentions(packages, place, entry)]);
+  const mentioning = Object.entries(packages).map(([place, entry]) => [
+    place,
+    withHeldMentions(packages, place, entry),
+  ]);
   return { ...lock, packages: Object.fromEntries(mentioning) };
 }
 
@@ -85,19 +129,16 @@ function withHeldMentions(packages, place, entry) {
 }
 
 /**
- * Whether the package at `place` finds what it mentions, in its own folder or in one above it: two releases of a package
- * may be held, and only one of them for another platform.
+ * Whether the package at `place` finds what it mentions: two releases of a package may be held, and only one of them for
+ * another platform.
  * @param {Lock['packages']} packages
  * @param {string} place
  * @param {readonly [name: string, range: string]} mention
  * @returns {boolean}
  */
 function isHeld(packages, place, [name, range]) {
-  for (let folder = place; ; folder = folder.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, '')) {
-    const found = packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`];
-    if (found !== undefined) return majorOf(found.version ?? '') === majorOf(range);
-    if (folder === '') return false;
-  }
+  const found = placeOf(packages, place, name);
+  return found !== undefined && majorOf(packages[found]?.version ?? '') === majorOf(range);
 }
 
 /**
@@ -111,6 +152,7 @@ function majorOf(version) {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const broken = brokenEntries(readLock(process.argv[2] ?? 'package-lock.json'));
   for (const sentence of broken) console.log(sentence);
-  if (broken.length > 0) console.log('\nnpm run lock leaves the optional packages out whose hash is not known.');
+  if (broken.length > 0)
+    console.log('\nnpm run lock asks the registry for what the lock lacks, and says what it does not have.');
   process.exitCode = broken.length === 0 ? 0 : 1;
 }

@@ -31,21 +31,18 @@ function isInstalled() {
   });
 }
 
-/** The package with the native code of the warehouse's engine. */
-const engine = `node_modules/@duckdb/node-bindings-${process.platform}-${process.arch}`;
-
 /**
- * The lock holds only packages whose hash is known (scripts/lock-rule.mjs), so it may not serve this platform. Throws
- * SetupError then, unless the packages were installed without it.
+ * The lock holds the platforms of scripts/lock-platforms.mjs. Throws SetupError on another one, unless its packages were
+ * installed without the lock.
  */
 function isServedByLock() {
+  const engine = `node_modules/@duckdb/node-bindings-${process.platform}-${process.arch}`;
   const locked = packagesOf('package-lock.json') ?? {};
   if (Object.keys(locked).some((place) => place.startsWith(engine))) return true;
   if (existsSync(engine)) return false;
   throw new SetupError(
-    `package-lock.json holds no engine of the warehouse for ${process.platform} ${process.arch}: its hash is not known.\n` +
-      'Take Linux on x64, a container too (docker compose up --build), or install packages that the lock does not verify:\n' +
-      '  npm install --no-package-lock',
+    `package-lock.json holds no engine of the warehouse for ${process.platform} ${process.arch}.\n` +
+      'Take Linux, macOS or Windows on x64 or arm64, or a container on one of them (docker compose up --build).',
   );
 }
 

@@ -4,20 +4,31 @@
  */
 import { readFileSync } from 'node:fs';
 
-/** @param {string} text starts with, or contains, `major.minor` */
+/** @param {string} text contains `major.minor` */
 function majorAndMinor(text) {
   const [major = 0, minor = 0] = (text.match(/\d+/g) ?? []).map(Number);
   return { major, minor };
 }
 
 const packageText = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-const wanted = majorAndMinor(/** @type {{ engines: { node: string } }} */ (JSON.parse(packageText)).engines.node);
+/** `^20.19.0 || >=24.11.0` */
+const ranges = /** @type {{ engines: { node: string } }} */ (JSON.parse(packageText)).engines.node.split('||');
 const running = majorAndMinor(process.versions.node);
 
-if (running.major < wanted.major || (running.major === wanted.major && running.minor < wanted.minor)) {
+const isTaken = ranges.some((range) => {
+  const { major, minor } = majorAndMinor(range);
+  if (running.major === major) return running.minor >= minor;
+  return range.includes('>=') && running.major > major;
+});
+
+if (!isTaken) {
+  const wanted = ranges.map((range) => {
+    const { major, minor } = majorAndMinor(range);
+    return `${major}.${minor}`;
+  });
   console.error(
-    `wellsync needs Node ${wanted.major}.${wanted.minor} or later; this is ${process.versions.node} (${process.execPath}).\n` +
-      'Get a current one from https://nodejs.org or with your version manager (nvm install 22), then run this again.',
+    `wellsync needs Node ${wanted.join(', ')} or later; this is ${process.versions.node} (${process.execPath}).\n` +
+      'Get a current one from https://nodejs.org or with your version manager (nvm install 24), then run this again.',
   );
   process.exit(1);
 }

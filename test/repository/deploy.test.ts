@@ -68,15 +68,45 @@ describe('deploy/systemd', () => {
     expect(environment).toBe('WELLSYNC_CONFIG=/etc/wellsync/wellsync.yaml');
   });
 
-  test('the worker starts again after everything but wrong settings, and has time to stop', () => {
-    const { graceMs } = loadConfig({ environment: {} }).worker;
-    expect(unitOf('wellsync-worker.service')).toMatchObject({ Restart: 'always', RestartPreventExitStatus: '2' });
-    expect(Number(unitOf('wellsync-worker.service')['TimeoutStopSec'])).toBeGreaterThan(graceMs / 1000 + 5);
+  test.each(['worker', 'serve'])(
+    '%s starts again after everything but wrong settings, and has time to stop',
+    (name) => {
+      const { graceMs } = loadConfig({ environment: {} }).worker;
+      const unit = unitOf(`wellsync-${name}.service`);
+      expect(unit).toMatchObject({ Restart: 'always', RestartPreventExitStatus: '2' });
+      expect(Number(unit['TimeoutStopSec'])).toBeGreaterThan(graceMs / 1000 + 5);
+    },
+  );
+
+  test.each(services)('%s may do no more than the others, and what the kernel can keep from it, it keeps', (name) => {
+    expect(unitOf(name)).toMatchObject({
+      UMask: '0027',
+      CapabilityBoundingSet: '',
+      LockPersonality: 'yes',
+      NoNewPrivileges: 'yes',
+      PrivateDevices: 'yes',
+      PrivateTmp: 'yes',
+      ProtectClock: 'yes',
+      ProtectControlGroups: 'yes',
+      ProtectHome: 'yes',
+      ProtectHostname: 'yes',
+      ProtectKernelLogs: 'yes',
+      ProtectKernelModules: 'yes',
+      ProtectKernelTunables: 'yes',
+      ProtectSystem: 'strict',
+      RestrictAddressFamilies: 'AF_UNIX AF_INET AF_INET6',
+      RestrictNamespaces: 'yes',
+      RestrictRealtime: 'yes',
+      RestrictSUIDSGID: 'yes',
+      SystemCallArchitectures: 'native',
+      SystemCallErrorNumber: 'EPERM',
+      SystemCallFilter: '@system-service',
+    });
   });
 
   test('G8: a unit that works rows has room for worker.memoryMb', () => {
     const limits = services.flatMap((name) => unitOf(name).MemoryMax ?? []);
-    expect(limits).toHaveLength(2);
+    expect(limits).toHaveLength(3);
     for (const limit of limits) expect(megabytes(limit)).toBeGreaterThan(workerMemoryMb);
   });
 
@@ -122,6 +152,10 @@ describe('deploy/kubernetes', () => {
   const manifests = kustomization.resources.flatMap((file) =>
     parseAllDocuments(text(file)).map((document) => manifestSchema.parse(document.toJS())),
   );
+  const policySchema = z.object({
+    policyTypes: z.array(z.string()),
+    egress: z.array(z.object({ to: z.array(z.unknown()).optional(), ports: z.array(z.object({ port: z.number() })) })),
+  });
   const pods = manifests.flatMap(({ kind, metadata: { name }, spec }) => {
     if (kind === 'Deployment') return [{ name, pod: z.object({ template: templateSchema }).parse(spec).template.spec }];
     if (kind !== 'CronJob') return [];
@@ -175,6 +209,23 @@ describe('deploy/kubernetes', () => {
       const probed = z.array(z.object({ httpGet: z.object({ path: z.string(), port: z.string() }) })).parse(probes);
       expect(probed.map(({ httpGet }) => httpGet.path)).toEqual(['/healthz', '/healthz', '/readyz']);
       expect(new Set(probed.map(({ httpGet }) => httpGet.port))).toEqual(new Set([port?.name]));
+    });
+
+    test('name addresses whose ports the network policy opens, and no others but that of names', () => {
+      const policy = manifests.find(({ kind }) => kind === 'NetworkPolicy');
+      const { policyTypes, egress } = policySchema.parse(policy?.spec);
+      expect(policyTypes).toEqual(['Ingress', 'Egress']);
+      const { service, redis, warehouse, files } = configOfPods();
+      const usual: Readonly<Record<string, number>> = { 'https:': 443, 's3:': 443, 'postgres:': 5432, 'rediss:': 6379 };
+      const reached = [service.url, 'url' in redis ? redis.url : '', warehouse.url, files.url].map((address) => {
+        const { port, protocol } = new URL(address ?? '');
+        return port === '' ? usual[protocol] : Number(port);
+      });
+      const opened = egress.filter(({ to }) => to !== undefined).flatMap(({ ports }) => ports.map(({ port }) => port));
+      expect(new Set(opened)).toEqual(new Set(reached));
+      expect(
+        new Set(egress.filter(({ to }) => to === undefined).flatMap(({ ports }) => ports.map(({ port }) => port))),
+      ).toEqual(new Set([53]));
     });
 
     test('are those of wellsync, with secrets and lists at paths that are mounted', () => {

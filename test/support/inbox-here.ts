@@ -79,9 +79,9 @@ export async function workerHere(home: CliHome): Promise<AsyncDisposable & { rea
   const stop = deferred();
   const working = workHere({ app, queues: chunkQueues, log, isStanding: true }, () => stop.promise);
   const ready = Promise.all(
-    (['network-pipes', 'cleanup'] as const).map((kind) =>
-      expect.poll(() => readdir(path.join(home.folder, 'inbox', kind)), patiently).toContain('failed'),
-    ),
+    (['network-pipes', 'cleanup'] as const).map(async (kind) => {
+      await expect.poll(() => readdir(path.join(home.folder, 'inbox', kind)), patiently).toContain('failed');
+    }),
   );
   await Promise.race([ready, working]);
   return {

@@ -1,22 +1,27 @@
 /** Checks Kubernetes manifests by the schemas that the API server publishes. */
-import { validate as deployment } from 'kubernetes-models/_schemas/IoK8sApiAppsV1Deployment';
-import { validate as cronJob } from 'kubernetes-models/_schemas/IoK8sApiBatchV1CronJob';
-import { validate as namespace } from 'kubernetes-models/_schemas/IoK8sApiCoreV1Namespace';
-import { validate as networkPolicy } from 'kubernetes-models/_schemas/IoK8sApiNetworkingV1NetworkPolicy';
-import { validate as disruptionBudget } from 'kubernetes-models/_schemas/IoK8sApiPolicyV1PodDisruptionBudget';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 
-/** A compiled schema, as the package does not declare it in full. */
+/** A compiled schema, as the package does not declare it. */
 interface Schema {
   (data: unknown): boolean;
   readonly errors?: ReadonlyArray<{ readonly instancePath: string; readonly keyword: string }> | null;
 }
 
+const require = createRequire(import.meta.url);
+const folder = join(dirname(require.resolve('kubernetes-models')), '_schemas');
+
+/** By its file: the package exports classes alone, and those drop a field that they do not know. */
+function schemaOf(name: string): Schema {
+  return (require(join(folder, `${name}.js`)) as { readonly validate: Schema }).validate;
+}
+
 const schemas = new Map<string, Schema>([
-  ['apps/v1 Deployment', deployment],
-  ['batch/v1 CronJob', cronJob],
-  ['v1 Namespace', namespace],
-  ['networking.k8s.io/v1 NetworkPolicy', networkPolicy],
-  ['policy/v1 PodDisruptionBudget', disruptionBudget],
+  ['apps/v1 Deployment', schemaOf('IoK8sApiAppsV1Deployment')],
+  ['batch/v1 CronJob', schemaOf('IoK8sApiBatchV1CronJob')],
+  ['v1 Namespace', schemaOf('IoK8sApiCoreV1Namespace')],
+  ['networking.k8s.io/v1 NetworkPolicy', schemaOf('IoK8sApiNetworkingV1NetworkPolicy')],
+  ['policy/v1 PodDisruptionBudget', schemaOf('IoK8sApiPolicyV1PodDisruptionBudget')],
 ]);
 
 export interface Manifest {
