@@ -29,7 +29,6 @@ async function readChecked(file: string): Promise<void> {
     limits: () => limits,
     identity: 'unknown',
     concurrency: 1,
-    maxOpenChunks: 4,
   });
   const send = (reader: ReaderState): void => {
     for (let chunk = ahead.next(reader); chunk !== undefined; chunk = ahead.next(reader)) {

@@ -10,8 +10,7 @@ import type { RejectsPlace } from '../../src/core/pipes/rejects-place.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
-import { pipeIdentities } from '../../src/core/pipes/pipe-version.ts';
-import { pushFormOf } from '../../src/core/pipes/push-form.ts';
+import { pipeIdentities, pushFormOf } from '../../src/core/pipes/pipe-version.ts';
 import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';
 import type { PushStart } from '../../src/warehouse/port/pushes.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
@@ -39,15 +38,6 @@ export interface NetworkPipesSettings {
  * export (G8).
  */
 const maxHeldBytes = 8_000_000;
-/**
- * Chunks read ahead for each chunk in flight: a slow one must not block the others at once, and rows whose pipe is under
- * way are put off within as many.
- */
-const openChunksEach = 4;
-
-export function maxOpenChunks(concurrency: number): number {
-  return concurrency * openChunksEach;
-}
 /** A limit found by a 413 is retested after this time. */
 const bodyLimitKeptMs = 30 * DAY_MS;
 
@@ -232,14 +222,7 @@ function filePushSettings(
   { chunkItems, pipeIdentity }: NetworkPipesParams,
   { concurrency, checkpointEveryMs }: NetworkPipesSettings,
 ): FilePushSettings {
-  return {
-    chunkItems,
-    pipeIdentity,
-    concurrency,
-    maxOpenChunks: maxOpenChunks(concurrency),
-    maxHeldBytes,
-    checkpointEveryMs,
-  };
+  return { chunkItems, pipeIdentity, concurrency, maxHeldBytes, checkpointEveryMs };
 }
 
 async function reportProgress(

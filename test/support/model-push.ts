@@ -29,7 +29,6 @@ export interface ModelSettings {
   readonly maxItems: number;
   readonly maxBytes: number;
   readonly concurrency: number;
-  readonly maxOpenChunks: number;
   readonly kills: number;
 }
 
@@ -116,8 +115,8 @@ class ModelPush {
   }
 
   #newAhead(): LookAhead<Load, RejectedLoad> {
-    const { maxItems, maxBytes, identity, concurrency, maxOpenChunks } = this.#settings;
-    return new LookAhead({ limits: () => ({ maxItems, maxBytes }), identity, concurrency, maxOpenChunks });
+    const { maxItems, maxBytes, identity, concurrency } = this.#settings;
+    return new LookAhead({ limits: () => ({ maxItems, maxBytes }), identity, concurrency });
   }
 
   #step(): void {

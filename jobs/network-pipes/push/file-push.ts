@@ -30,8 +30,6 @@ export interface FilePushSettings {
   /** Chunks that are sent concurrently. */
   readonly concurrency: number;
   readonly pipeIdentity: PipeIdentity;
-  /** Limit of chunks that are cut and not yet passed by the checkpoint, and of the rows that are put off: as many. */
-  readonly maxOpenChunks: number;
   /**
    * Limit of the bytes of pipes and rejects that are read and not yet durable. A row takes about five times its JSON
    * text.
@@ -81,9 +79,9 @@ export class FilePush {
       assertSame: () => this.#assertSame(),
       onStep: (fault) => this.#wakeWith(fault),
     });
-    const { chunkItems: maxItems, pipeIdentity: identity, concurrency, maxOpenChunks } = settings;
+    const { chunkItems: maxItems, pipeIdentity: identity, concurrency } = settings;
     const limits = () => ({ maxItems, maxBytes: context.limit.maxBytes });
-    this.#ahead = new LookAhead({ limits, identity, concurrency, maxOpenChunks });
+    this.#ahead = new LookAhead({ limits, identity, concurrency });
   }
 
   /** The last durable checkpoint. */

@@ -14,7 +14,6 @@ export interface ImaginedPushOptions {
   readonly pipeIdentity: PipeIdentity;
   /** Requests under way, at most. */
   readonly concurrency: number;
-  readonly maxOpenChunks: number;
 }
 
 /** Pipes with lists of different length, and the names of the first few. */
@@ -40,9 +39,9 @@ export class ImaginedPush {
   #unevenCount = 0;
 
   constructor(options: ImaginedPushOptions) {
-    const { chunkItems: maxItems, chunkBytes: maxBytes, pipeIdentity: identity, concurrency, maxOpenChunks } = options;
+    const { chunkItems: maxItems, chunkBytes: maxBytes, pipeIdentity: identity, concurrency } = options;
     this.#options = options;
-    this.#ahead = new LookAhead({ limits: () => ({ maxItems, maxBytes }), identity, concurrency, maxOpenChunks });
+    this.#ahead = new LookAhead({ limits: () => ({ maxItems, maxBytes }), identity, concurrency });
   }
 
   get requests(): number {

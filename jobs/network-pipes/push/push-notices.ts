@@ -1,6 +1,7 @@
 /** Notices in the report of a pushed file. Pure. */
 import { counted, figure } from '../../../src/core/base/text.ts';
 import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
+import { maxOpenEntries } from '../../../src/core/pipes/look-ahead.ts';
 import type { PipeIdentity } from '../../../src/core/pipes/pipe-version.ts';
 import type { VersionCount } from '../../../src/core/pipes/version-count.ts';
 import type { PushCheckpoint } from '../../../src/core/pipes/checkpoint.ts';
@@ -72,16 +73,12 @@ const tellingRows = 50;
  */
 export function slowStart(
   first: readonly PipeEntry[],
-  {
-    chunkItems,
-    maxOpenChunks,
-    pipeIdentity,
-  }: Pick<ImaginedPushOptions, 'chunkItems' | 'maxOpenChunks' | 'pipeIdentity'>,
+  { chunkItems, concurrency, pipeIdentity }: Pick<ImaginedPushOptions, 'chunkItems' | 'concurrency' | 'pipeIdentity'>,
 ): readonly string[] {
   const items = first.filter((entry) => entry.kind === 'item');
   if (pipeIdentity === 'with-date' || items.length < tellingRows) return [];
   const pipes = new Set(items.map(({ key }) => key)).size;
-  const together = Math.max(pipes, Math.floor((pipes / items.length) * maxOpenChunks * chunkItems));
+  const together = Math.max(pipes, Math.floor((pipes / items.length) * maxOpenEntries(chunkItems, concurrency)));
   if (together * notableFactor > Math.min(chunkItems, items.length)) return [];
   return [
     `the first ${counted(items.length, 'row')} are of ${counted(pipes, 'pipe')}, and dates of one pipe go in requests of their own, one after the other: push.pipeIdentity: with-date is quicker, and right where the service keeps every date of a pipe; a dry run tells how many requests it takes`,

@@ -2,12 +2,12 @@
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
-import { maxOpenChunks, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
 import { slowStart } from '../../../jobs/network-pipes/push/push-notices.ts';
 import type { ImaginedPushOptions } from '../../../jobs/network-pipes/push/imagined-push.ts';
 import type { SharedPlace } from '../../core/base/shared-place.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
-import { pushFormOf } from '../../core/pipes/push-form.ts';
+import { pushFormOf } from '../../core/pipes/pipe-version.ts';
 import { sourceName, type PipeSource } from '../../pipes/content.ts';
 import type { PipeEntry } from '../../pipes/items.ts';
 import { readPipes } from '../../pipes/read-pipes.ts';
@@ -184,7 +184,7 @@ function lookOptions(request: PushRequest, config: Config): LookOptions {
 function sendingOf(request: PushRequest, { push }: Config): ImaginedPushOptions {
   const { chunkBytes, concurrency, pipeIdentity } = push;
   const chunkItems = request.chunkItems ?? push.chunkItems;
-  return { chunkItems, chunkBytes, concurrency, pipeIdentity, maxOpenChunks: maxOpenChunks(concurrency) };
+  return { chunkItems, chunkBytes, concurrency, pipeIdentity };
 }
 
 function readingOf(request: PushRequest, config: Config): NetworkPipesParams['reading'] {

@@ -26,8 +26,17 @@ export interface LookAheadSettings {
   readonly identity: PipeIdentity;
   /** Most chunks under way. */
   readonly concurrency: number;
-  /** Most chunks that are cut and not passed, and, of full ones, entries that are read and not passed. */
-  readonly maxOpenChunks: number;
+}
+
+/**
+ * Full chunks that are open, read and not passed, for each that may be under way: a slow one does not block the others at
+ * once, and rows whose pipe is under way are put off within as many.
+ */
+const openChunksEach = 4;
+
+/** Most entries of a file that are read and not passed. */
+export function maxOpenEntries(chunkItems: number, concurrency: number): number {
+  return chunkItems * concurrency * openChunksEach;
 }
 
 /** `waiting`: the reader goes on once a chunk is settled. */
@@ -79,10 +88,10 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
    * back, goes behind what is cut.
    */
   get hasRoom(): boolean {
-    const { limits, concurrency, maxOpenChunks } = this.#settings;
+    const { limits, concurrency } = this.#settings;
     const cut = this.#cutter.fullCount;
-    if (cut >= concurrency || cut + this.#taken >= maxOpenChunks) return false;
-    return this.#prefix.size < maxOpenChunks * limits().maxItems;
+    if (cut >= concurrency || cut + this.#taken >= concurrency * openChunksEach) return false;
+    return this.#prefix.size < maxOpenEntries(limits().maxItems, concurrency);
   }
 
   /** Bytes of their items without an outcome, and of their rejects, as text. */

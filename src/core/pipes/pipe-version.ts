@@ -38,3 +38,14 @@ function offsetMs(offset: string): number {
 export function orderKey({ key, version }: { readonly key: string; readonly version: string }, identity: PipeIdentity) {
   return identity === 'with-date' ? `${key}\u0000${version}` : key;
 }
+
+/** One pipe a line (`wide`), one segment of a pipe a line (`long`), or detected from the file. */
+export type FileForm = 'auto' | 'wide' | 'long';
+
+/** The form by which a pushed content is known: how its file is read, and by what the service tells pipes apart. */
+export type PushForm = FileForm | `${FileForm} with-date`;
+
+/** Pushes of earlier versions have the name of their file's form: so has one of a service of unknown identity. */
+export function pushFormOf(form: FileForm, identity: PipeIdentity): PushForm {
+  return identity === 'with-date' ? `${form} with-date` : form;
+}

@@ -1,6 +1,7 @@
-/** Items that wait for a chunk with another item of their order key: of each key in the order of the file. */
-
-/** Of one version of a key at most one item waits. */
+/**
+ * Items that wait for a chunk with another item of their order key: of each key in the order of the file, and of one
+ * version of it at most one.
+ */
 export class PutOffItems<Cut extends { readonly item: { readonly version: string } }> {
   /** By order key and version, in the order of the file. */
   readonly #waiting = new Map<string, Map<string, Cut>>();

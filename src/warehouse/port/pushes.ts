@@ -1,5 +1,5 @@
 import type { PushCheckpoint } from '../../core/pipes/checkpoint.ts';
-import type { PushForm } from '../../core/pipes/push-form.ts';
+import type { PushForm } from '../../core/pipes/pipe-version.ts';
 import type { SettledChunk } from '../../core/pipes/push-counts.ts';
 import type { Counts, UnitOutcome } from '../../core/run/run.ts';
 

@@ -1,5 +1,5 @@
 /** Pushes by the rule of earlier versions, which sent the last date of a pipe in a request and dropped the others. */
-import type { PushForm } from '../../../core/pipes/push-form.ts';
+import type { PushForm } from '../../../core/pipes/pipe-version.ts';
 import type { DroppedDates } from '../../port/pushes.ts';
 import { epochMs, type SqlSession } from '../session.ts';
 
