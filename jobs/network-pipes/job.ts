@@ -78,12 +78,18 @@ const paramsSchema = z.strictObject({
 });
 export type NetworkPipesParams = z.output<typeof paramsSchema>;
 
-/** The shared file that a run reads: its SHA-256, and its place; undefined for a run that reads none. */
-export function sharedFileOfPush(
-  params: unknown,
-): { readonly sha256: string; readonly place: SharedPlace } | undefined {
+/** What a run reads beside the files of people: a shared file, by SHA-256 and place, or a copy on its host. */
+export function filesOfPush(params: unknown): {
+  readonly shared?: { readonly sha256: string; readonly place: SharedPlace };
+  readonly copy?: string;
+} {
   const { data } = paramsSchema.safeParse(params);
-  return data?.shared === undefined ? undefined : { sha256: data.identity.sha256, place: data.shared };
+  if (data === undefined) return {};
+  const { shared, identity, isSpooled, file } = data;
+  return {
+    ...(shared !== undefined && { shared: { sha256: identity.sha256, place: shared } }),
+    ...(isSpooled && { copy: file }),
+  };
 }
 
 /** Where the rejects of a run lie; there is no file as long as there are none. */

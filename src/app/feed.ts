@@ -1,5 +1,4 @@
 /** The feed: what it stands on by the configuration, and when it is published (docs/feed.md). */
-import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { AbortedError, TakenOverError, UsageError } from '../core/base/errors.ts';
@@ -10,6 +9,7 @@ import type { Published, PublisherParts } from '../warehouse/feed/publisher.ts';
 import type { VerifiedFeed } from '../warehouse/feed/verify.ts';
 import type { App } from './app.ts';
 import { knownSecrets } from './known-secrets.ts';
+import { spoolFolderOf } from './requests/pipes-source.ts';
 
 export type { Published, VerifiedFeed };
 
@@ -55,7 +55,7 @@ async function withParts<T>(
   const { readFeedFile } = await import('../warehouse/duckdb/feed/feed-file.ts');
   const store = await openPlace(config);
   try {
-    const folder = path.join(config.dataDir, 'spool');
+    const folder = spoolFolderOf(config);
     await removeLeftCopies(folder, Date.now());
     const { warehouseId, service } = await ledger.ownership.read();
     return await work({

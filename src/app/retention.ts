@@ -1,9 +1,9 @@
-/** Removes what was kept long enough: rows of the warehouse, and files with rejected rows, of the inbox and shared (docs/retention.md). */
+/** Removes what was kept long enough: rows of the warehouse, and files: with rejected rows, of the inbox, copies and shared ones (docs/retention.md). */
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
-import { networkPipesJobName, sharedFileOfPush } from '../../jobs/network-pipes/job.ts';
+import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import { AbortedError, TakenOverError } from '../core/base/errors.ts';
 import { DAY_MS } from '../core/time/window.ts';
 import { oldArrivals, removeArrival } from '../files/inbox/old-arrivals.ts';
@@ -15,6 +15,7 @@ import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { App } from './app.ts';
 import { inboxFoldersOf } from './inbox/inbox-folders.ts';
 import { listedRuns } from './listed-runs.ts';
+import { isCopyName, spoolFolderOf } from './requests/pipes-source.ts';
 
 /** How often a worker looks whether a day has passed since the last time. */
 const lookEveryMs = 600_000;
@@ -24,6 +25,8 @@ export interface PrunedAll extends Pruned {
   readonly rejectsFiles: number;
   /** In `done/` of the inbox of this host. */
   readonly inboxFiles: number;
+  /** Of standard input and uploads. */
+  readonly copies: number;
   /** Of the files that several hosts share. */
   readonly sharedFiles: number;
 }
@@ -36,6 +39,7 @@ const nothing: PrunedAll = {
   history: 0,
   rejectsFiles: 0,
   inboxFiles: 0,
+  copies: 0,
   sharedFiles: 0,
 };
 
@@ -54,8 +58,10 @@ export async function countPrunable(app: App, nowMs: number): Promise<PrunedAll>
   const { config, ledger } = app;
   const rejectsFiles = (await oldRejects(config, nowMs)).length;
   const inboxFiles = (await oldInboxFiles(config, nowMs)).length;
+  const copies = (await unneededCopies(app, nowMs)).length;
   const sharedFiles = (await removableShared(app, nowMs)).length;
-  return { ...(await ledger.retention.count(retentionBounds(config, nowMs))), rejectsFiles, inboxFiles, sharedFiles };
+  const rows = await ledger.retention.count(retentionBounds(config, nowMs));
+  return { ...rows, rejectsFiles, inboxFiles, copies, sharedFiles };
 }
 
 /** Removes it step by step, each in a short transaction, until nothing is left or the signal aborts. */
@@ -69,12 +75,14 @@ export async function prune(app: App, nowMs: number, signal?: AbortSignal): Prom
     if (signal?.aborted === true) return total;
     const removed = await retention.step(bounds);
     if (removed === undefined) {
-      const rejectsFiles = await removeRejects(config, nowMs);
+      const rejectsFiles = await removeAll(await oldRejects(config, nowMs));
       const inboxFiles = await removeInboxFiles(config, nowMs, signal);
+      const copies = await removeAll(await unneededCopies(app, nowMs));
       const sharedFiles = await removeShared(app, nowMs, signal).catch(noneIfStopped);
-      if (sharedFiles === undefined) return { ...total, rejectsFiles, inboxFiles };
+      const all = { ...total, rejectsFiles, inboxFiles, copies };
+      if (sharedFiles === undefined) return all;
       await retention.notePruned(nowMs);
-      return { ...total, rejectsFiles, inboxFiles, sharedFiles };
+      return { ...all, sharedFiles };
     }
     total = sumOf(total, removed);
   }
@@ -129,8 +137,12 @@ async function removableShared(
 }
 
 /** What unfinished runs need, and those that can still be retried: requested since then. */
-async function neededFiles({ runs }: Ledger, sinceMs: number): Promise<NeededFiles> {
+async function neededFiles(
+  { runs }: Ledger,
+  sinceMs: number,
+): Promise<NeededFiles & { readonly copies: ReadonlySet<string> }> {
   const contents = new Set<string>();
+  const copies = new Set<string>();
   const runIds = new Set<string>();
   const filters: readonly Omit<RunFilter, 'limit'>[] = [
     { job: networkPipesJobName, states: ['queued', 'running'] },
@@ -138,30 +150,49 @@ async function neededFiles({ runs }: Ledger, sinceMs: number): Promise<NeededFil
   ];
   for (const filter of filters) {
     for await (const { runId } of listedRuns(runs, filter)) {
-      const file = sharedFileOfPush((await runs.readHead(runId))?.params);
-      if (file !== undefined) contents.add(file.sha256);
+      const { shared, copy } = filesOfPush((await runs.readHead(runId))?.params);
+      if (shared !== undefined) contents.add(shared.sha256);
+      if (copy !== undefined) copies.add(copy);
       runIds.add(runId);
     }
   }
-  return { contents, runs: runIds };
+  return { contents, copies, runs: runIds };
 }
 
-async function removeRejects(config: Config, nowMs: number): Promise<number> {
-  const files = await oldRejects(config, nowMs);
+/**
+ * Copies that no push needs, a process that was killed as it made one has left them, or the push failed and was not
+ * retried: as old as the runs that nobody can retry any more.
+ */
+async function unneededCopies({ config, ledger }: App, nowMs: number): Promise<readonly string[]> {
+  const sinceMs = nowMs - config.retention.unitDays * DAY_MS;
+  const old = await oldFiles(spoolFolderOf(config), isCopyName, sinceMs);
+  if (old.length === 0) return [];
+  const { copies } = await neededFiles(ledger, sinceMs);
+  return old.filter((file) => !copies.has(file));
+}
+
+async function removeAll(files: readonly string[]): Promise<number> {
   for (const file of files) await rm(file, { force: true });
   return files.length;
 }
 
 /** Files with rejected rows that nobody has written to for so long: unfinished pushes write to theirs. */
 async function oldRejects(config: Config, nowMs: number): Promise<readonly string[]> {
-  const folder = rejectsFolderOf(config);
+  const beforeMs = nowMs - config.retention.rejectsDays * DAY_MS;
+  return oldFiles(rejectsFolderOf(config), (name) => name.endsWith('.csv'), beforeMs);
+}
+
+async function oldFiles(
+  folder: string,
+  isOurs: (name: string) => boolean,
+  beforeMs: number,
+): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => []);
   const old: string[] = [];
-  for (const name of names.filter((each) => each.endsWith('.csv'))) {
+  for (const name of names.filter((each) => isOurs(each))) {
     const file = path.join(folder, name);
     const found = await stat(file).catch(() => undefined);
-    const isOld = found?.isFile() === true && found.mtimeMs < nowMs - config.retention.rejectsDays * DAY_MS;
-    if (isOld) old.push(file);
+    if (found?.isFile() === true && found.mtimeMs < beforeMs) old.push(file);
   }
   return old;
 }

@@ -1,12 +1,12 @@
 /** The files that several hosts share, by the configuration. */
-import path from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { networkPipesJobName, sharedFileOfPush } from '../../jobs/network-pipes/job.ts';
+import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import type { SharedPlace } from '../core/base/shared-place.ts';
 import { SharedFiles } from '../files/shared-files.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import { knownSecrets } from './known-secrets.ts';
 import { listedRuns } from './listed-runs.ts';
+import { spoolFolderOf } from './requests/pipes-source.ts';
 
 /** Undefined without files.url: files lie where they were pushed from. */
 export function sharedFilesOf({ files, dataDir }: Config, ledger: Ledger): SharedFiles | undefined {
@@ -19,14 +19,14 @@ export function sharedFilesOf({ files, dataDir }: Config, ledger: Ledger): Share
     },
     warehouseId: async () => (await ledger.ownership.read()).warehouseId,
     unfinishedPlaces: () => unfinishedPlaces(ledger),
-    copiesFolder: path.join(dataDir, 'spool'),
+    copiesFolder: spoolFolderOf({ dataDir }),
   });
 }
 
 async function unfinishedPlaces({ runs }: Ledger): Promise<readonly SharedPlace[]> {
   const places: SharedPlace[] = [];
   for await (const { runId } of listedRuns(runs, { job: networkPipesJobName, states: ['queued', 'running'] })) {
-    const file = sharedFileOfPush((await runs.readHead(runId))?.params);
+    const { shared: file } = filesOfPush((await runs.readHead(runId))?.params);
     if (file !== undefined) places.push(file.place);
   }
   return places;

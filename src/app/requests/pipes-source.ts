@@ -41,7 +41,7 @@ export async function pushSource(
   dataDir: string,
 ): Promise<PushSource> {
   const isSpooled = named === '-';
-  const file = isSpooled ? await spool(stdin, path.resolve(dataDir, 'spool')) : path.resolve(named);
+  const file = isSpooled ? await spool(stdin, spoolFolderOf({ dataDir })) : path.resolve(named);
   try {
     const identity = await identifyFile(file);
     const content = await identifyContent(file, identity, maxUnpackedBytes);
@@ -55,6 +55,16 @@ export async function pushSource(
 /** Removes the copy of standard input if no run will. */
 export async function dropSource({ file, isSpooled }: Pick<PushSource, 'file' | 'isSpooled'>): Promise<void> {
   if (isSpooled) await rm(file, { force: true });
+}
+
+/** For copies that this host makes: of standard input, uploads and files of a store. */
+export function spoolFolderOf({ dataDir }: { readonly dataDir: string }): string {
+  return path.resolve(dataDir, 'spool');
+}
+
+/** Whether a file of that folder is a copy of standard input or an upload. */
+export function isCopyName(name: string): boolean {
+  return /^[\da-f]{16}\.csv$/.test(name);
 }
 
 async function spool(stdin: Readable, folder: string): Promise<string> {

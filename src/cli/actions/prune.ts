@@ -31,6 +31,7 @@ const names: Readonly<Record<keyof PrunedAll, string>> = {
   history: 'versions in the history',
   rejectsFiles: 'files with rejected rows',
   inboxFiles: 'files of the inbox that are done',
+  copies: 'copies of standard input and uploads',
   sharedFiles: 'shared files that no run needs',
 };
 

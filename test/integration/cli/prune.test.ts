@@ -1,8 +1,9 @@
 /** `wellsync prune`: what it says and removes, and the questions that it leaves without an answer. */
 import { existsSync } from 'node:fs';
-import { mkdir, utimes } from 'node:fs/promises';
+import { mkdir, readdir, utimes } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
@@ -10,7 +11,17 @@ import { januaryRows } from '../../support/testing-server-requests.ts';
 
 const uwi = 'W 1';
 const dayMs = 86_400_000;
-const nothing = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, rejectsFiles: 0, inboxFiles: 0, sharedFiles: 0 };
+const nothing = {
+  units: 0,
+  plans: 0,
+  runs: 0,
+  pushes: 0,
+  history: 0,
+  rejectsFiles: 0,
+  inboxFiles: 0,
+  copies: 0,
+  sharedFiles: 0,
+};
 
 /** Makes the warehouse older, with everything in it, by statements of another program. */
 async function withFile(home: CliHome, ...statements: readonly string[]): Promise<void> {
@@ -123,4 +134,33 @@ test('removes files of the inbox that are done for long, and none that failed, i
   expect(await json('prune')).toEqual({ ...nothing, inboxFiles: 2, dryRun: false });
   expect([old, plan].map((folder) => existsSync(folder))).toEqual([false, false]);
   expect(kept.map((folder) => existsSync(`${folder}/pipes.csv`))).toEqual(kept.map(() => true));
+});
+
+test('removes copies of standard input that no push needs once no run could be retried with them', async () => {
+  await using server = await startTestingServer({ data: givenDaily([]) });
+  await using home = await cliHome(server.url);
+  const stdin = 'sourceNetworkId,sourceId,upstreamSourceId,downstreamSourceId,enabled\nN,P-1,A,B,true\n';
+  const queued = await home.run(['push', 'network-pipes', '-', '--json'], { stdin });
+  const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(queued.stdout));
+  const spool = `${home.folder}/spool`;
+  const [copy = ''] = await readdir(spool);
+  const aged = async (name: string, days: number): Promise<void> => {
+    const then = (Date.now() - days * dayMs) / 1_000;
+    await utimes(`${spool}/${name}`, then, then);
+  };
+  for (const name of ['0123456789abcdef.csv', '0123456789abcde0.csv', 'of a person.csv'])
+    await home.write(`spool/${name}`, '');
+  for (const name of ['0123456789abcdef.csv', 'of a person.csv', copy]) await aged(name, 31);
+  await aged('0123456789abcde0.csv', 29);
+
+  const json = async (...args: readonly string[]): Promise<unknown> =>
+    JSON.parse((await home.here([...args, '--json'])).stdout);
+  expect(await json('prune', '--dry-run')).toEqual({ ...nothing, copies: 1, dryRun: true });
+  expect(await json('prune')).toEqual({ ...nothing, copies: 1, dryRun: false });
+  expect((await readdir(spool)).toSorted()).toEqual([copy, '0123456789abcde0.csv', 'of a person.csv'].toSorted());
+  expect((await home.here(['runs', 'cancel', runId])).code).toBe(0);
+  expect(await json('prune')).toEqual({ ...nothing, dryRun: false });
+  await withFile(home, 'UPDATE run SET requested_at = requested_at - INTERVAL 31 DAY');
+  expect(await json('prune')).toMatchObject({ copies: 1 });
+  expect(await readdir(spool)).not.toContain(copy);
 });
