@@ -162,7 +162,14 @@ class QueueWorkers implements RunningWorkers {
     closing.catch(() => undefined);
     // What ends with the connections is no outage of Redis.
     this.#watch.close();
-    for (const part of parts) part.disconnect().catch(() => undefined);
+    this.#disconnect().catch(() => undefined);
+  }
+
+  /** One part ends the connection that all of them share: its socket gets a listener from each that ends it. */
+  async #disconnect(): Promise<void> {
+    const [first, ...others] = this.#workers;
+    await first?.disconnect();
+    await Promise.all(others.map((worker) => worker.disconnect()));
   }
 
   /** Items under way go on; no further one is taken. */
