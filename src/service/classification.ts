@@ -72,7 +72,9 @@ function errorOfSuccess(answer: Answer, context: RequestContext): WellsyncError 
   if (isPart) {
     const range = contentRange === null ? '' : ' and a Content-Range';
     return new TransientError('partial', `${context.label} answered ${status}${range}: that is no whole answer`, {
-      hint: 'The service, or a proxy before it, sent a part: nothing of it was taken.',
+      hint: context.isRead
+        ? 'The service, or a proxy before it, sent a part: nothing of it was taken.'
+        : 'The service may have taken a part of the request: the whole of it is sent again.',
     });
   }
   if (status === 207) {

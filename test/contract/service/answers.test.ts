@@ -27,8 +27,8 @@ async function faultOf(reply: Reply, call: 'read' | 'push' | 'delete' = 'read') 
     push: () => service.upsertNetworkPipes('[]'),
     delete: () => service.deleteMicroStrings('w'),
   };
-  const { name, code, message } = (await rejectionOf(calls[call]())) as WellsyncError;
-  return { name, code, message, requests: server.requests.length };
+  const { name, code, message, hint } = (await rejectionOf(calls[call]())) as WellsyncError;
+  return { name, code, message, hint, requests: server.requests.length };
 }
 
 describe('an answer to a read', () => {
@@ -116,7 +116,11 @@ describe('an answer to a change', () => {
   });
 
   it('206 is retried', async () => {
-    expect(await faultOf({ status: 206, body: [] }, 'push')).toMatchObject({ code: 'partial', requests: 3 });
+    expect(await faultOf({ status: 206, body: [] }, 'push')).toMatchObject({
+      code: 'partial',
+      requests: 3,
+      hint: 'The service may have taken a part of the request: the whole of it is sent again.',
+    });
   });
 });
 
