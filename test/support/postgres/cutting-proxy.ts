@@ -1,4 +1,4 @@
-/** A TCP proxy before a PostgreSQL server that cuts connections while the client commits. */
+/** A TCP proxy before a PostgreSQL server that cuts connections: at a commit, or at any message of the client. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
@@ -9,8 +9,12 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly port: number;
   /** Connections that were cut. */
   readonly cuts: number;
+  /** Messages of clients since the last call of `cutAt`. */
+  readonly messages: number;
   /** Cuts the connections of the next commits. */
   cutNext(cut: Cut, times?: number): void;
+  /** Counts messages from 1 on, and cuts once: before the server has this one, or when it answers it. Infinity: never. */
+  cutAt(message: number, when: 'before it' | 'after it'): void;
 }
 
 /** A query of the simple protocol, which pg uses for a statement without values: 'Q', length, text, 0. */
@@ -21,6 +25,8 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
   const planned: Cut[] = [];
   const sockets = new Set<Socket>();
   let cuts = 0;
+  let messages = 0;
+  let at = { message: Infinity, when: 'before it' as 'before it' | 'after it' };
   const proxy = createServer((client) => {
     const server = connect(serverPort, '127.0.0.1');
     let isCutting = false;
@@ -37,9 +43,11 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
     server.on('close', () => client.destroy());
     client.on('data', (data) => {
       const plan = data.includes(commitMessage) ? planned.shift() : undefined;
-      if (plan === 'before the commit') cut();
+      messages += 1;
+      const isAt = messages === at.message;
+      if (plan === 'before the commit' || (isAt && at.when === 'before it')) cut();
       else {
-        isCutting ||= plan !== undefined;
+        isCutting ||= plan !== undefined || isAt;
         server.write(data);
       }
     });
@@ -50,6 +58,13 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
     port: (proxy.address() as AddressInfo).port,
     get cuts() {
       return cuts;
+    },
+    get messages() {
+      return messages;
+    },
+    cutAt(message, when) {
+      messages = 0;
+      at = { message, when };
     },
     cutNext: (cut, times = 1) => planned.push(...Array.from({ length: times }, () => cut)),
     async [Symbol.asyncDispose]() {
