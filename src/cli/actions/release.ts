@@ -26,18 +26,12 @@ export async function releaseRun(invocation: Invocation<ReleaseOptions>): Promis
   const asks = !options.yes && !options.dryRun;
   await using app = openApp(configOf(invocation), output);
   const run = await findRun(app.ledger.runs, invocation.args[0] ?? '');
-  const held = await holdsToRelease(app, run);
+  const held = await holdsToRelease(app, run, options.dryRun ? undefined : options.rows);
   if (asks && !isAtTerminal(stdin, output)) throw unconfirmed();
   if (options.dryRun) {
     if (output.json) await output.document({ runId: run.runId, job: run.job, ...heldDocument(held) });
     else await output.report(`${heldRowsText(held, output.width)}\n\n${releaseText(run.runId)}`);
     return exitCodes.done;
-  }
-  if (options.rows !== undefined && options.rows !== held.rows) {
-    throw new UsageError(
-      `run ${run.runId} holds ${counted(held.rows, 'row')}, and not ${options.rows}: nothing was released`,
-      { action: { kind: 'list-held' } },
-    );
   }
   if (asks) await confirm(held, invocation);
   const released = await releaseRows(app, { of: run.runId, rows: held.rows }, askerOf(options));

@@ -233,18 +233,7 @@ function addRelease(server: ApiServer, context: ConsoleContext): void {
       const run = await runToChange(request.params.runId, app);
       const known = key && (await findKeyedRun(app, key));
       if (known !== undefined) return reply.code(202).send({ ...known, isRepeat: true });
-      if (!isFinished(run.state)) throw new RequestProblem(409, 'run-not-ended', `run ${run.runId} is ${run.state}`);
-      const held = await holdsToRelease(app, run);
-      if (held.rows !== body.rows) {
-        throw new RequestProblem(
-          409,
-          'not-confirmed',
-          `run ${run.runId} holds ${held.rows} rows, and not ${body.rows}`,
-          {
-            hint: 'Nothing was released. Look at what is held, and confirm its number of rows.',
-          },
-        );
-      }
+      await holdsToRelease(app, run, body.rows);
       const asker = { actor: callerOf(request).actor, connection: 'prompt', key } as const;
       const started = await releaseRows(app, { of: run.runId, rows: body.rows }, asker);
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
