@@ -9,8 +9,13 @@ import { needsOfRetry, requireConfirmed } from '../../app/requests/retry.ts';
 import { rejectsOfRun } from '../../app/requests/rejects.ts';
 import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { findKeyedRun, retryRun } from '../../app/start-run.ts';
-import { heldDocument } from '../../app/views/held-rows.ts';
-import { holdDocument, outageDocument, reportDocument, statusDocument } from '../../app/views/run-document.ts';
+import {
+  heldDocument,
+  holdDocument,
+  outageDocument,
+  reportDocument,
+  statusDocument,
+} from '../../app/views/run-document.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';

@@ -10,7 +10,6 @@ import { type RowColumns, rowsWhere } from './row-columns.ts';
 import { xidText } from './xid.ts';
 import type { Fault } from '../base/errors.ts';
 import type { ReadingCounts } from './reading.ts';
-import type { UnfinishedUnit } from './unfinished-unit.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 import type { ReadMode, Window } from '../time/window.ts';
@@ -38,6 +37,19 @@ export interface WindowBatch {
   readonly isWithoutContent?: true | undefined;
   /** What was merged of the unit before this read, which reads a part of its window again (read-order.ts). */
   readonly before?: UnfinishedUnit | undefined;
+}
+
+/** A unit of which a part was merged, and a part has to be read again. Nothing of its outcome is stored. */
+export interface UnfinishedUnit {
+  readonly unit: number;
+  /** The part to read again. */
+  readonly window: Window;
+  /** With the one to come. */
+  readonly rereads: number;
+  /** Whether the reads so far were. */
+  readonly isVerified: boolean;
+  /** The outcome of what was merged. */
+  readonly outcome: UnitOutcome;
 }
 
 /** Result of comparing one window's read with the warehouse, in rows. */

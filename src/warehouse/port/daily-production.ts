@@ -1,11 +1,10 @@
 import type { DayInterval } from '../../core/daily/coverage.ts';
 import type { SoundDays } from '../../core/daily/due-window.ts';
 import type { HeldMonth } from '../../core/daily/held-month.ts';
-import type { WindowBatch } from '../../core/daily/merge.ts';
+import type { UnfinishedUnit, WindowBatch } from '../../core/daily/merge.ts';
 import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
-import type { UnfinishedUnit } from '../../core/daily/unfinished-unit.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './unknown-targets.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import { mostRereads } from '../../../../src/core/daily/read-order.ts';
-import type { UnfinishedUnit } from '../../../../src/core/daily/unfinished-unit.ts';
+import type { UnfinishedUnit } from '../../../../src/core/daily/merge.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
