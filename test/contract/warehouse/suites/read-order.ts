@@ -95,6 +95,22 @@ class Run {
     return this.outcome !== undefined;
   }
 
+  /** Ends the run, once its unit is settled. */
+  async end(): Promise<void> {
+    await this.#warehouse.ledger.runs.finish({
+      runId: this.#runId ?? '',
+      job: dailyProduction.name,
+      state: 'done',
+      units: { total: 1, done: 1, held: 0, failed: 0, cancelled: 0 },
+      counts: this.outcome?.counts ?? {},
+      balance: { balanced: true, statement: '' },
+      failures: [],
+      notices: [],
+      startedAtMs: committedAtMs,
+      finishedAtMs: committedAtMs,
+    });
+  }
+
   /** Begins again until it is settled. */
   async settle(truth: Truth): Promise<void> {
     while (!(await this.commit())) {
@@ -230,6 +246,10 @@ export function describeReadOrder(open: OpenWarehouse): void {
       expect(await ask(warehouse, 'SELECT count(*) FROM internal.kept_read')).toEqual([[1]]);
       expect(await older.commit()).toBe(true);
       expect(older.outcome?.counts).toMatchObject({ unchanged: days, repeated: 0 });
+      for (const run of [older, newer]) await run.end();
+      for (const table of ['internal.kept_read', 'internal.read_begun']) {
+        expect([table, await ask(warehouse, `SELECT count(*) FROM ${table}`)]).toEqual([table, [[0]]]);
+      }
     });
 
     it('an unverified read orders only the rows that it brought', async () => {
