@@ -141,9 +141,10 @@ function heldFault(
   const share = Math.round((100 * leaving) / stored);
   const kept = held.reduce((sum, { rows }) => sum + rows, 0);
   const missing = `the service no longer has ${leaving} of the ${stored} rows (${share} %) from ${dayText(window.fromMs)} to ${dayText(window.toMs)}`;
+  const stay = kept === leaving ? 'they stay' : `${kept} of them stay`;
   return {
     code: 'rows-held',
-    message: `${uwi}: ${missing}; ${kept} of them stay until they are released (${monthsText(held)})`,
+    message: `${uwi}: ${missing}; ${stay} until they are released (${monthsText(held)})`,
     action: { kind: 'release-rows', runId },
   };
 }
@@ -152,7 +153,10 @@ function heldFault(
 const namedMonths = 3;
 
 function monthsText(held: LeavingVerdict['held']): string {
-  const named = held.slice(0, namedMonths).map(({ month, rows }) => `${textOfDay(month).slice(0, 7)}: ${rows}`);
+  const monthText = (month: number): string => textOfDay(month).slice(0, 7);
+  const [first] = held;
+  if (first !== undefined && held.length === 1) return monthText(first.month);
+  const named = held.slice(0, namedMonths).map(({ month, rows }) => `${monthText(month)}: ${rows}`);
   const more = held.length - named.length;
   return more > 0 ? `${named.join(', ')} and ${more} more months` : named.join(', ');
 }
