@@ -34,11 +34,11 @@ export interface LeavingMonth {
 export interface MonthBefore {
   /** Rows that the warehouse has of it. */
   readonly stored: number;
-  /** Rows that left it without leave within {@link lossesCountForDays}, and are still gone. */
+  /** Rows that left it unapproved within {@link lossesCountForDays}, and are still gone. */
   readonly lost: number;
 }
 
-/** Losses without leave count towards the guard of their month for so many days: three rows a night are no small loss. */
+/** Unapproved losses count towards the guard of their month for so many days: three rows a night are no small loss. */
 export const lossesCountForDays = 31;
 
 /** The rows that a read of a window lacks. */
