@@ -107,14 +107,14 @@ export interface DailyProductionStore {
    * read, nothing of the window is. Old values of updated and removed rows go to the history with run and time.
    *
    * An unverified window (WindowBatch.isVerified) removes no row, no quarantine entry of a record that it lacks, and adds no
-   * day to the coverage ledger. If a stored row of it that is not held would leave or be replaced, nothing of the window is written, its unit
-   * stays open, and no outcome of it is returned: it has to be read again, verified (G4).
+   * day to the coverage ledger. If a stored row of it that is not held would leave or be replaced, nothing of the window
+   * is written, its unit stays open, and no outcome of it is returned: it has to be read again, verified (G4).
    *
    * Replaces the quarantine entries of a window by those of this reading. Adds its whole days to the coverage ledger, but
    * for months with a hold: a row that a suspicious reading lacks is not known to be missing.
    * Counts of an outcome: those of the reading, and inserted, updated, unchanged, removed, heldRows, windows (always 1), and
-   * targetsWithRows (1 for a well with a row), and the rows of
-   * the window in the table before and after: rowsBefore + inserted - removed = rowsAfter, or else rowsAdrift is not 0 (G2).
+   * targetsWithRows (1 for a well with a row), and the rows of the window in the table before and after: rowsBefore +
+   * inserted - removed = rowsAfter, or else rowsAdrift is not 0 (G2).
    *
    * Where a read with a higher number (ReadOrder) has committed a part of a window, and this one would change something in
    * that part, nothing of the part is written and the unit stays open: it has to be read again there. The other parts are
