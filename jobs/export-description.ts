@@ -26,7 +26,7 @@ export const rowsOfTargets: readonly CountDescription[] = countsOfTargets.map((n
 export const removedUnapproved: CountDescription = { name: 'removedUnapproved', isException: true, isHidden: true };
 
 /**
- * Tells of a run that removed more rows than `maxRowsPerRun` without leave: each window may be within the guard, and the run
+ * Tells of a run that removed more rows than `maxRowsPerRun` unapproved: each window may be within the guard, and the run
  * as a whole a loss (G4). `isAllowed`: a person let the rows of the run go.
  */
 export function judgeRemoved(counts: Counts, isAllowed: boolean, maxRowsPerRun: number): Judgement {
@@ -45,7 +45,7 @@ export function releaseSteps({ runId, units }: RunReport): readonly NextAction[]
   return units.held > 0 ? [{ kind: 'release-rows', runId }] : [];
 }
 
-/** Limits on what the exports remove without leave: of a window or a month (core's ShrinkGuard), and of a run. */
+/** Limits on what the exports remove unapproved: of a window or a month (core's ShrinkGuard), and of a run. */
 export interface ShrinkSettings {
   /** Share of the rows, 0 to 1. */
   readonly maxShare: number;

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { JobDescription } from '../../src/core/run/job-description.ts';
-import type { PlannedUnit } from '../../src/core/run/run.ts';
+import type { PlannedUnit, ReadKind } from '../../src/core/run/run.ts';
 import { judgeRemoved, refuseRetryOfRelease, type ShrinkSettings } from '../export-description.ts';
 import { mostRereads } from '../../src/core/daily/read-order.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
@@ -14,7 +14,6 @@ import { planTargets } from '../target-plan.ts';
 import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import type { CommitDefinitions } from '../../src/warehouse/port/definitions.ts';
-import type { ReadKind } from '../../src/core/run/run.ts';
 import type { SettleUnknown } from '../../src/warehouse/port/unknown-targets.ts';
 import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';
 

@@ -15,6 +15,7 @@ import {
   UsageError,
   WellsyncError,
 } from '../core/base/errors.ts';
+import { ReleaseConflictError } from '../core/run/held-rows.ts';
 import { KeyReusedError } from '../core/run/idempotency-key.ts';
 
 /** An answer that is about the request itself: what it names is not there, or not in that state. */
@@ -76,6 +77,7 @@ function statusOf(error: WellsyncError): number {
   if (error instanceof NotAdmittedError) return 401;
   if (error instanceof ForbiddenError) return 403;
   if (error instanceof KeyReusedError || error instanceof NoTargetError) return 422;
+  if (error instanceof ReleaseConflictError) return 409;
   if (error instanceof UsageError) return 400;
   const isAway =
     error instanceof TransientError ||

@@ -5,7 +5,6 @@ import type { JobDescription } from '../core/run/job-description.ts';
 import type { ReadKind, Counts, PlannedUnit, UnitOutcome } from '../core/run/run.ts';
 import type { ChunkQueueName, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
-
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 
 export interface JobContext {

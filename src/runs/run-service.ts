@@ -9,6 +9,7 @@ import type { Ledger } from '../warehouse/port/warehouse.ts';
 import { finishRun } from './finish-run.ts';
 import type { AnyJob } from './job.ts';
 import { checkQueue, type ClaimContext } from './queue-claim.ts';
+import { otherRowsHeld, releaseUnderWay, releasingJobOf } from './release.ts';
 import { requestKey } from './request-key.ts';
 import type { Targets } from '../warehouse/port/runs.ts';
 
@@ -116,19 +117,16 @@ export class RunService {
 
   /**
    * Starts the run that releases what the run `of` holds, for a person who was shown `rows` held rows. Returns its id, or
-   * that of the run that a request with the key made (`isRepeat`). Throws UsageError where `of` has not ended or holds
-   * nothing, where the number of held rows is another one by now, and where an unfinished run releases some of them.
+   * that of the run that a request with the key made (`isRepeat`). Throws UsageError where the job of `of` holds nothing, and
+   * ReleaseConflictError where `of` has not ended, where the number of held rows is another one by now, and where an
+   * unfinished run releases some of them.
    */
   async release(
     of: string,
     rows: number,
     { actor, key }: { readonly actor: string; readonly key?: IdempotencyKey | undefined },
   ): Promise<{ readonly runId: string; readonly job: string; readonly isRepeat: boolean }> {
-    const { job: name, state } = await this.#known(of);
-    const job = this.#jobs.find((candidate) => candidate.name === name);
-    if (job?.release === undefined) throw new UsageError(`run ${of} holds no rows: ${name} removes none`);
-    if (!isFinished(state))
-      throw new UsageError(`run ${of} is ${state}: what it holds can be released when it has ended`);
+    const job = releasingJobOf(await this.#known(of), this.#jobs);
     const { release } = job;
     await checkQueue(this.#claimContext);
     const requestedAtMs = this.#now();
@@ -138,20 +136,13 @@ export class RunService {
     switch (released.kind) {
       case 'created':
         await this.#enqueue(runId, 0);
-        return { runId, job: name, isRepeat: false };
+        return { runId, job: job.name, isRepeat: false };
       case 'repeated':
-        return { runId: released.runId, job: name, isRepeat: true };
+        return { runId: released.runId, job: job.name, isRepeat: true };
       case 'under-way':
-        throw new UsageError(`run ${released.runId} releases these rows already`, {
-          action: { kind: 'show-run', runId: released.runId },
-        });
+        throw releaseUnderWay(released.runId);
       case 'changed':
-        throw new UsageError(
-          released.rows === 0
-            ? `run ${of} holds no rows`
-            : `run ${of} holds ${released.rows} rows now, and not ${rows}: nothing was released`,
-          { action: released.rows === 0 ? { kind: 'list-held' } : { kind: 'release-rows', runId: of } },
-        );
+        throw otherRowsHeld(of, released.rows, rows);
     }
   }
 

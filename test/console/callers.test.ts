@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { equipment, smallField, well } from '../support/cleanup-cli.ts';
 import type { Asking } from '../support/console.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
+import { schedulesByRole, writeSelection } from '../support/schedules-by-role.ts';
 import { UWI } from '../support/testing-server-requests.ts';
 
 /** `elsewhere`: a page of another host, in the browser of a reader with the role delete. */
@@ -132,16 +133,6 @@ GET /service                                                         | 401 401 2
 GET /schedules                                                       | 401 401 200 200 200 200
 `;
 
-const cron = 'cron: "0 7 1 * *", timeZone: UTC';
-const config = `
-cleanup: { maxShareOfWellsPercent: 100, selections: { retired: { file: retired.csv, maxTargets: 1, maxShareOfWellsPercent: 100 } } }
-schedules:
-  revision: 1
-  entries:
-    nightly: { ${cron}, job: export daily-production, parameters: { wells: ["${UWI}"] } }
-    shrinking: { ${cron}, job: export wells, parameters: { wells: ["${well}"], allowShrink: true } }
-    retired: { ${cron}, job: cleanup, parameters: { selection: retired } }
-`;
 const pipes = `sourceNetworkId,sourceId,date,upstreamSourceId,downstreamSourceId,enabled,length,trueVerticalDepth,innerDiameter,roughness
 N,P1,2024-01-01T00:00:00Z,A,B,true,[1],[2],[3],[4]
 `;
@@ -162,11 +153,11 @@ beforeAll(async () => {
   served = await serveInstallation({
     setup: { assets: smallField() },
     works: false,
-    config,
+    config: schedulesByRole,
     // The wrong tokens of one address are counted: each comes from its own.
     http: { trustedProxies: ['127.0.0.1'] },
   });
-  await served.home.write('retired.csv', 'kind,well,equipment,source_id\nwellbores,spared,,\n');
+  await writeSelection(served.home);
   const form = (text: string) => ({ body: text, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
   asked = {
     'GET /coverage/well': async () => ({ path: '/coverage/well?uwi=x' }),

@@ -5,6 +5,7 @@ import { hashOfToken } from '../../src/app/access/token.ts';
 import { equipment, smallField, well } from '../support/cleanup-cli.ts';
 import { tokensOfRoles } from '../support/console.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
+import { schedulesByRole, writeSelection } from '../support/schedules-by-role.ts';
 import { UWI } from '../support/testing-server-requests.ts';
 
 const html = { accept: 'text/html,*/*' };
@@ -14,22 +15,12 @@ const targets = [
   { kind: 'time-series', equipment, sourceId: 'a b' },
 ];
 const anna = { name: 'anna', role: 'delete', sha256: hashOfToken('anna') } as const;
-const cron = 'cron: "0 7 1 * *", timeZone: UTC';
-const config = `
-cleanup: { maxShareOfWellsPercent: 100, selections: { retired: { file: retired.csv, maxTargets: 1, maxShareOfWellsPercent: 100 } } }
-schedules:
-  revision: 1
-  entries:
-    nightly: { ${cron}, job: export daily-production, parameters: { wells: ["${UWI}"] } }
-    shrinking: { ${cron}, job: export wells, parameters: { wells: ["${well}"], allowShrink: true } }
-    retired: { ${cron}, job: cleanup, parameters: { selection: retired } }
-`;
 
 const serve = () =>
   serveInstallation({
     works: false,
     setup: { assets: smallField() },
-    config,
+    config: schedulesByRole,
     http: { tokens: [...tokensOfRoles, anna] },
   });
 
@@ -91,7 +82,7 @@ test('G6: the role operate goes on with no deletion; the role delete does by the
 test('G6: no page offers what the role of its reader may not do, and the retry of a cleanup asks for its number', async () => {
   await using served = await serve();
   const { server, home } = served;
-  await home.write('retired.csv', 'kind,well,equipment,source_id\nwellbores,spared,,\n');
+  await writeSelection(home);
   const runId = await stoppedRun(served);
   await server.app.ledger.runs.create({
     runId: '20240331-061500-aaaaaa',
@@ -136,6 +127,11 @@ test('G6: no page offers what the role of its reader may not do, and the retry o
   await server.ask('/api/v1/schedules/shrinking/pause', { method: 'POST', token: 'operate' });
   const byOperate = await offered('operate');
   const byDelete = await offered('delete');
+  const says = async (token: string): Promise<number> => {
+    const schedules = await (await server.ask('/schedules', { token, headers: html })).text();
+    return schedules.split('The role delete runs and resumes it').length - 1;
+  };
+  expect([await says('read'), await says('operate'), await says('delete')]).toEqual([0, 2, 0]);
   expect([...byOperate].toSorted()).toEqual(
     [
       'POST /api/v1/plans',

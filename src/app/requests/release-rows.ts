@@ -1,7 +1,7 @@
 /** The release of rows that a run holds: what it would let go, and the run that does it. */
-import { UsageError } from '../../core/base/errors.ts';
 import { type ReadKind, isFinished, type RunSummary } from '../../core/run/run.ts';
 import type { HeldRows } from '../../core/run/held-rows.ts';
+import { otherRowsHeld, releasingJobOf } from '../../runs/release.ts';
 import type { App } from '../app.ts';
 import { checkBeforeRun } from '../preflight.ts';
 import type { Asker, RunName } from '../start-run.ts';
@@ -10,33 +10,29 @@ import type { IdempotencyKey } from '../../core/run/idempotency-key.ts';
 /** Holds that an answer names one by one. */
 const namedHolds = 100;
 
-/** What the job of a run holds; undefined for a job that removes no rows. */
-function heldKindOf(job: string, { jobs }: App): ReadKind | undefined {
-  return jobs.find(({ name }) => name === job)?.release?.kind;
-}
-
 /** The holds of a run that stand; undefined for a run that has not ended, or of a job that holds nothing. */
 export async function standingHolds(
-  app: App,
+  { jobs, ledger }: App,
   { runId, job, state }: Pick<RunSummary, 'runId' | 'job' | 'state'>,
 ): Promise<HeldRows | undefined> {
-  const kind = heldKindOf(job, app);
-  if (kind === undefined || !isFinished(state)) return undefined;
-  return app.ledger.holds.ofRun(runId, kind, namedHolds);
+  const release = jobs.find(({ name }) => name === job)?.release;
+  if (release === undefined || !isFinished(state)) return undefined;
+  return ledger.holds.ofRun(runId, release.kind, namedHolds);
 }
 
-/** As {@link standingHolds}, to be released. Throws UsageError if there is nothing to release. */
-export async function holdsToRelease(app: App, run: Pick<RunSummary, 'runId' | 'job' | 'state'>): Promise<HeldRows> {
-  const { runId, job, state } = run;
-  if (!isFinished(state))
-    throw new UsageError(`run ${runId} is ${state}: what it holds can be released when it has ended`);
-  const held = await standingHolds(app, run);
-  if (held === undefined) throw new UsageError(`run ${runId} holds no rows: ${job} removes none`);
-  if (held.rows === 0) {
-    throw new UsageError(`run ${runId} holds no rows`, {
-      action: { kind: 'list-held' },
-    });
-  }
+/**
+ * As {@link standingHolds}, to be released. `shown`: the held rows that a person was shown before, if any. Throws UsageError
+ * where the job holds nothing, and ReleaseConflictError where the run has not ended, or does not hold what was shown.
+ */
+export async function holdsToRelease(
+  { jobs, ledger }: App,
+  run: Pick<RunSummary, 'runId' | 'job' | 'state'>,
+  shown?: number,
+): Promise<HeldRows> {
+  const { release } = releasingJobOf(run, jobs);
+  const held = await ledger.holds.ofRun(run.runId, release.kind, namedHolds);
+  const { rows } = held;
+  if (rows === 0 || rows !== (shown ?? rows)) throw otherRowsHeld(run.runId, rows, shown ?? rows);
   return held;
 }
 

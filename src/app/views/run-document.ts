@@ -1,6 +1,7 @@
 /** JSON of runs: camelCase, instants as ISO text, the same keys in every state. Pure. */
 import type { Fault } from '../../core/base/errors.ts';
 import type { ExitCode } from '../../core/run/exit-code.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
 import type { RunReport } from '../../core/run/run.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceOutage } from '../../core/run/service-outage.ts';
@@ -78,4 +79,9 @@ export function holdDocument(hold: ServiceHold | undefined) {
 export function settledUnitsOf({ run, progress }: Pick<RunStatus, 'run' | 'progress'>): number | undefined {
   const { settled } = run;
   return settled === undefined ? progress?.settledUnits : settled.units.total - settled.units.cancelled;
+}
+
+/** The rows that a run, or all runs, hold. */
+export function heldDocument({ targets, rows, holds, parts }: HeldRows) {
+  return { targets, rows, holds, parts: parts.map(({ sinceMs, ...part }) => ({ ...part, since: iso(sinceMs) })) };
 }

@@ -10,7 +10,7 @@ import { atService } from './at-service.ts';
 import { askerOf, carryOut, startAndCarryOut } from './carry-out.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { configOf } from './config.ts';
-import { refusalOfTyped, unconfirmed } from './confirm-targets.ts';
+import { deletionQuestion, refusalOfTyped, unconfirmed } from './confirm-number.ts';
 import { appFor } from './open-app.ts';
 import { operatorName } from './operator-name.ts';
 import { isAtTerminal } from '../process/question.ts';
@@ -30,7 +30,7 @@ type Applying = Invocation<ApplyOptions>;
 export async function applyPlan(planId: string, invocation: Applying): Promise<ExitCode> {
   const { options, output, stdin } = invocation;
   const asks = !options.yes && !options.dryRun;
-  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed('what the plan names');
+  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed('deletes what the plan names', 'nothing was deleted');
   await using app = appFor(configOf(invocation), output);
   const { cleanupPlans } = app.ledger;
   const plan = await findPlan(cleanupPlans, planId);
@@ -66,7 +66,7 @@ async function confirm(plan: CleanupPlan, { output, stdin }: Applying, { ledger 
   const { planId, counts } = plan;
   output.tell(`${planText(await withWarnings(plan, ledger.cleanupPlans))}\n`);
   const whole = `the plan has ${counted(counts.targets, 'target')}`;
-  const why = await refusalOfTyped(counts.targets, whole, { output, stdin });
+  const why = await refusalOfTyped(deletionQuestion, { number: counts.targets, whole }, { output, stdin });
   if (why === undefined) return;
   throw new AbortedError(`${why}. Nothing was deleted`, {
     hint: `The plan is kept: wellsync cleanup show ${planId}`,

@@ -1,17 +1,18 @@
 /** `wellsync runs release` and `held`: what runs hold, and the run that lets the rows go. */
 import { findRun } from '../../app/requests/find-run.ts';
 import { allHolds, holdsToRelease, releaseRows } from '../../app/requests/release-rows.ts';
-import { heldDocument } from '../../app/views/held-rows.ts';
-import { AbortedError, UsageError } from '../../core/base/errors.ts';
+import { heldDocument } from '../../app/views/run-document.ts';
+import { AbortedError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { HeldRows } from '../../core/run/held-rows.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import type { StartOptions } from '../commands/start-options.ts';
-import { ask, isAtTerminal } from '../process/question.ts';
+import { isAtTerminal } from '../process/question.ts';
 import { heldRowsText } from '../text/held-rows.ts';
 import { askerOf, carryOut } from './carry-out.ts';
 import { configOf } from './config.ts';
+import { refusalOfTyped, unconfirmed } from './confirm-number.ts';
 import { openApp } from './open-app.ts';
 
 export interface ReleaseOptions extends StartOptions {
@@ -26,18 +27,13 @@ export async function releaseRun(invocation: Invocation<ReleaseOptions>): Promis
   const asks = !options.yes && !options.dryRun;
   await using app = openApp(configOf(invocation), output);
   const run = await findRun(app.ledger.runs, invocation.args[0] ?? '');
-  const held = await holdsToRelease(app, run);
-  if (asks && !isAtTerminal(stdin, output)) throw unconfirmed();
+  const held = await holdsToRelease(app, run, options.dryRun ? undefined : options.rows);
+  if (asks && !isAtTerminal(stdin, output))
+    throw unconfirmed('lets held rows leave the warehouse', 'nothing was released');
   if (options.dryRun) {
     if (output.json) await output.document({ runId: run.runId, job: run.job, ...heldDocument(held) });
     else await output.report(`${heldRowsText(held, output.width)}\n\n${releaseText(run.runId)}`);
     return exitCodes.done;
-  }
-  if (options.rows !== undefined && options.rows !== held.rows) {
-    throw new UsageError(
-      `run ${run.runId} holds ${counted(held.rows, 'row')}, and not ${options.rows}: nothing was released`,
-      { action: { kind: 'list-held' } },
-    );
   }
   if (asks) await confirm(held, invocation);
   const released = await releaseRows(app, { of: run.runId, rows: held.rows }, askerOf(options));
@@ -49,20 +45,12 @@ function releaseText(runId: string): string {
   return `Nothing was released. To let them go: wellsync runs release ${runId}`;
 }
 
-/** Nobody can be asked here, so only a flag confirms. */
-function unconfirmed(): UsageError {
-  return new UsageError('this lets held rows leave the warehouse, and nobody can be asked here: nothing was released', {
-    action: { kind: 'confirm-unattended' },
-  });
-}
-
 /** Throws AbortedError unless the operator types the number of rows. */
 async function confirm(held: HeldRows, { output, stdin }: Invocation<ReleaseOptions>): Promise<void> {
   output.tell(`${heldRowsText(held, output.width)}\n`);
-  const answer = await ask('Type the number of rows to release: ', stdin, output);
-  if (answer?.replaceAll(',', '') === String(held.rows)) return;
-  const why = answer === undefined ? 'not answered' : `not confirmed: ${counted(held.rows, 'row')} are held`;
-  throw new AbortedError(`${why}. Nothing was released`);
+  const shown = { number: held.rows, whole: `${counted(held.rows, 'row')} are held` };
+  const why = await refusalOfTyped('Type the number of rows to release: ', shown, { output, stdin });
+  if (why !== undefined) throw new AbortedError(`${why}. Nothing was released`);
 }
 
 export async function showHeld(invocation: Invocation<object>): Promise<ExitCode> {

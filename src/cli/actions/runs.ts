@@ -20,7 +20,7 @@ import { noWorkerText, runStatusText } from '../text/runs.ts';
 import { askerOf, carryOut, connectionFor, followToEnd, printReport, workToEnd } from './carry-out.ts';
 import { isAtTerminal } from '../process/question.ts';
 import { configOf } from './config.ts';
-import { refusalOfTyped, unconfirmed } from './confirm-targets.ts';
+import { deletionQuestion, refusalOfTyped, unconfirmed } from './confirm-number.ts';
 
 export type RunOptions = StartOptions;
 
@@ -114,9 +114,12 @@ async function confirmRetry(run: RunRecord, invocation: Invocation<RetryOptions>
   if (openTargets === 0 || options.yes) return;
   const targets = counted(openTargets, 'target');
   const look = `wellsync runs show ${run.runId}`;
-  if (!isAtTerminal(stdin, output)) throw unconfirmed(`the ${targets} that run ${run.runId} has not deleted`, look);
+  if (!isAtTerminal(stdin, output)) {
+    throw unconfirmed(`deletes the ${targets} that run ${run.runId} has not deleted`, 'nothing was deleted', look);
+  }
   output.tell(`A retry of run ${run.runId} deletes the ${targets} that it has not deleted.\n`);
-  const why = await refusalOfTyped(openTargets, `the run has ${targets} left`, invocation);
+  const left = { number: openTargets, whole: `the run has ${targets} left` };
+  const why = await refusalOfTyped(deletionQuestion, left, invocation);
   if (why !== undefined) throw new AbortedError(`${why}. Nothing was deleted`, { hint: `Look at the run: ${look}` });
 }
 

@@ -9,8 +9,13 @@ import { needsOfRetry, requireConfirmed } from '../../app/requests/retry.ts';
 import { rejectsOfRun } from '../../app/requests/rejects.ts';
 import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
 import { findKeyedRun, retryRun } from '../../app/start-run.ts';
-import { heldDocument } from '../../app/views/held-rows.ts';
-import { holdDocument, outageDocument, reportDocument, statusDocument } from '../../app/views/run-document.ts';
+import {
+  heldDocument,
+  holdDocument,
+  outageDocument,
+  reportDocument,
+  statusDocument,
+} from '../../app/views/run-document.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
@@ -233,18 +238,7 @@ function addRelease(server: ApiServer, context: ConsoleContext): void {
       const run = await runToChange(request.params.runId, app);
       const known = key && (await findKeyedRun(app, key));
       if (known !== undefined) return reply.code(202).send({ ...known, isRepeat: true });
-      if (!isFinished(run.state)) throw new RequestProblem(409, 'run-not-ended', `run ${run.runId} is ${run.state}`);
-      const held = await holdsToRelease(app, run);
-      if (held.rows !== body.rows) {
-        throw new RequestProblem(
-          409,
-          'not-confirmed',
-          `run ${run.runId} holds ${held.rows} rows, and not ${body.rows}`,
-          {
-            hint: 'Nothing was released. Look at what is held, and confirm its number of rows.',
-          },
-        );
-      }
+      await holdsToRelease(app, run, body.rows);
       const asker = { actor: callerOf(request).actor, connection: 'prompt', key } as const;
       const started = await releaseRows(app, { of: run.runId, rows: body.rows }, asker);
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);

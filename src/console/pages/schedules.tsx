@@ -1,7 +1,7 @@
 /** Schedules: what runs by itself, when it last did, and when it will. */
 import type { JSX } from 'preact';
 import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule-views.ts';
-import { ActionButton, ActionForm, Field, type Reader } from './forms.tsx';
+import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Note, Panel, State, Table, Time } from './parts.tsx';
 
@@ -135,6 +135,9 @@ function cellsOf(schedule: ScheduleDocument, reader: Reader) {
         needs={paused === null ? 'operate' : schedule.role}
         label={paused === null ? 'Pause' : 'Resume'}
       />
+      {mayAct(reader) && !mayAct(reader, schedule.role) ? (
+        <span class="muted small">The role {schedule.role} runs and resumes it</span>
+      ) : null}
     </span>,
   ];
 }

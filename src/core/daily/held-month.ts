@@ -34,11 +34,11 @@ export interface LeavingMonth {
 export interface MonthBefore {
   /** Rows that the warehouse has of it. */
   readonly stored: number;
-  /** Rows that left it without leave within {@link lossesCountForDays}, and are still gone. */
+  /** Rows that left it unapproved within {@link lossesCountForDays}, and are still gone. */
   readonly lost: number;
 }
 
-/** Losses without leave count towards the guard of their month for so many days: three rows a night are no small loss. */
+/** Unapproved losses count towards the guard of their month for so many days: three rows a night are no small loss. */
 export const lossesCountForDays = 31;
 
 /** The rows that a read of a window lacks. */
@@ -78,7 +78,7 @@ export function isWindowHeld(
   holds: ReadonlyMap<number, HeldMonth>,
   guard: ShrinkGuard,
 ): boolean {
-  const rows = sumOf(leaving.map((each) => (holds.has(each.month) ? 0 : rowsOf(each))));
+  const rows = rowsOf(leaving, (month) => !holds.has(month));
   return exceeds(stored, rows, isWithoutContent ? { ...guard, maxShare: 0, maxRows: 0 } : guard);
 }
 
@@ -93,36 +93,51 @@ export function decideLeaving(
   before: (month: number) => MonthBefore,
   { guard, runId }: { readonly guard: ShrinkGuard; readonly runId: string },
 ): LeavingVerdict {
-  if (window.leaving.length === 0) return nothingLeaves;
+  const rows = rowsOf(window.leaving);
+  if (rows === 0 || guard.allow) return { ...nothingLeaves, removed: rows };
   const isHeldAsWindow = isWindowHeld(window, holds, guard);
   const held: Array<MonthRows & { readonly month: number }> = [];
   const heldDays: DayInterval[] = [];
-  const keep = (month: number, rows: MonthRows | undefined, days: readonly DayInterval[]): void => {
-    if (rows === undefined) return;
-    held.push({ month, ...rows });
+  const keep = (month: number, kept: MonthRows | undefined, days: readonly DayInterval[]): void => {
+    if (kept === undefined) return;
+    held.push({ month, ...kept });
     heldDays.push(...days);
   };
   for (const each of window.leaving) {
     const { month, released, others } = each;
     const whole = daysOfMonth(month);
     const hold = holds.get(month);
-    if (guard.allow) continue;
     if (hold === undefined) {
-      const { stored, lost } = isHeldAsWindow ? { stored: 0, lost: 0 } : before(month);
-      const isHeld = isHeldAsWindow || exceeds(stored + lost, rowsOf(each) + lost, guard);
-      if (isHeld) keep(month, allOf(each), [whole]);
+      if (isHeldAsWindow || isMonthHeld(each, before(month), guard)) keep(month, allOf(each), [whole]);
     } else if (hold.release?.runId === runId && (released?.rows ?? 0) <= hold.release.rows) {
       const shown = { fromDay: hold.release.firstDay, toDay: hold.release.lastDay + 1 };
       keep(month, others, subtractDays(whole, [shown]));
     } else keep(month, allOf(each), [whole]);
   }
-  const removed = sumOf(window.leaving.map(rowsOf)) - sumOf(held.map(({ rows }) => rows));
-  return { removed, held, heldDays };
+  return { removed: rows - held.reduce((sum, kept) => sum + kept.rows, 0), held, heldDays };
 }
 
-/** Rows of a month that the read of a window lacks. */
-export function rowsOf({ released, others }: LeavingMonth): number {
-  return (released?.rows ?? 0) + (others?.rows ?? 0);
+function isMonthHeld(leaving: LeavingMonth, { stored, lost }: MonthBefore, guard: ShrinkGuard): boolean {
+  return exceeds(stored + lost, rowsOf([leaving]) + lost, guard);
+}
+
+/** Missing rows that the holds let go: of months without a hold, or that this run releases. */
+export function mayLeave(
+  leaving: readonly LeavingMonth[],
+  holds: ReadonlyMap<number, HeldMonth>,
+  { guard, runId }: { readonly guard: ShrinkGuard; readonly runId: string },
+): number {
+  return rowsOf(leaving, (month) => {
+    const hold = holds.get(month);
+    return guard.allow || hold === undefined || hold.release?.runId === runId;
+  });
+}
+
+/** Rows that the read of a window lacks, of the months that count. */
+export function rowsOf(leaving: readonly LeavingMonth[], counts: (month: number) => boolean = () => true): number {
+  return leaving
+    .filter(({ month }) => counts(month))
+    .reduce((sum, { released, others }) => sum + (released?.rows ?? 0) + (others?.rows ?? 0), 0);
 }
 
 function allOf({ released, others }: LeavingMonth): MonthRows | undefined {
@@ -136,10 +151,6 @@ function union(one: MonthRows, other: MonthRows, rows: number): MonthRows {
     firstDay: Math.min(one.firstDay, other.firstDay),
     lastDay: Math.max(one.lastDay, other.lastDay),
   };
-}
-
-function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 /** What a read of a window saw of one month. */

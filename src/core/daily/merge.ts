@@ -10,7 +10,6 @@ import { type RowColumns, rowsWhere } from './row-columns.ts';
 import { xidText } from './xid.ts';
 import type { Fault } from '../base/errors.ts';
 import type { ReadingCounts } from './reading.ts';
-import type { UnfinishedUnit } from './unfinished-unit.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
 import type { ReadMode, Window } from '../time/window.ts';
@@ -38,6 +37,19 @@ export interface WindowBatch {
   readonly isWithoutContent?: true | undefined;
   /** What was merged of the unit before this read, which reads a part of its window again (read-order.ts). */
   readonly before?: UnfinishedUnit | undefined;
+}
+
+/** A unit of which a part was merged, and a part has to be read again. Nothing of its outcome is stored. */
+export interface UnfinishedUnit {
+  readonly unit: number;
+  /** The part to read again. */
+  readonly window: Window;
+  /** With the one to come. */
+  readonly rereads: number;
+  /** Whether the reads so far were. */
+  readonly isVerified: boolean;
+  /** The outcome of what was merged. */
+  readonly outcome: UnitOutcome;
 }
 
 /** Result of comparing one window's read with the warehouse, in rows. */
@@ -129,9 +141,10 @@ function heldFault(
   const share = Math.round((100 * leaving) / stored);
   const kept = held.reduce((sum, { rows }) => sum + rows, 0);
   const missing = `the service no longer has ${leaving} of the ${stored} rows (${share} %) from ${dayText(window.fromMs)} to ${dayText(window.toMs)}`;
+  const stay = kept === leaving ? 'they stay' : `${kept} of them stay`;
   return {
     code: 'rows-held',
-    message: `${uwi}: ${missing}; ${kept} of them stay until they are released (${monthsText(held)})`,
+    message: `${uwi}: ${missing}; ${stay} until they are released (${monthsText(held)})`,
     action: { kind: 'release-rows', runId },
   };
 }
@@ -140,7 +153,10 @@ function heldFault(
 const namedMonths = 3;
 
 function monthsText(held: LeavingVerdict['held']): string {
-  const named = held.slice(0, namedMonths).map(({ month, rows }) => `${textOfDay(month).slice(0, 7)}: ${rows}`);
+  const monthText = (month: number): string => textOfDay(month).slice(0, 7);
+  const [first] = held;
+  if (first !== undefined && held.length === 1) return monthText(first.month);
+  const named = held.slice(0, namedMonths).map(({ month, rows }) => `${monthText(month)}: ${rows}`);
   const more = held.length - named.length;
   return more > 0 ? `${named.join(', ')} and ${more} more months` : named.join(', ');
 }

@@ -3,8 +3,7 @@
  * a read with a higher number was committed first, this one changes nothing: that part of its window is read again, with a
  * number of its own, and in the end the read that began later stands.
  */
-import type { WindowBatch } from './merge.ts';
-import type { UnfinishedUnit } from './unfinished-unit.ts';
+import type { UnfinishedUnit, WindowBatch } from './merge.ts';
 import { rowsWhere } from './row-columns.ts';
 import type { Counts, UnitOutcome } from '../run/run.ts';
 import { DAY_MS, HOUR_MS, isInside, type Window } from '../time/window.ts';

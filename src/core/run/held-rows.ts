@@ -1,4 +1,5 @@
 /** Rows that stay although the service no longer has them, as an operator sees them (G4). */
+import { UsageError } from '../base/errors.ts';
 
 /** A hold that stands. */
 export interface HeldPart {
@@ -23,4 +24,18 @@ export interface HeldRows {
   readonly holds: number;
   /** The first holds, by target and month. */
   readonly parts: readonly HeldPart[];
+}
+
+/** Held rows are not released as they are now: 409 of the HTTP API, wrong use of a command. Nothing was released. */
+export class ReleaseConflictError extends UsageError {
+  override readonly name = 'ReleaseConflictError';
+  override readonly code: string;
+
+  constructor(
+    code: 'run-not-ended' | 'nothing-held' | 'not-confirmed' | 'release-under-way',
+    ...rest: ConstructorParameters<typeof UsageError>
+  ) {
+    super(...rest);
+    this.code = code;
+  }
 }

@@ -67,8 +67,9 @@ const dateTimePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+
 
 /**
  * The instant of an ISO 8601 date-time, milliseconds. With an offset it follows RFC 3339, but `+0100` and `+01` are
- * offsets too, as services write them; without one it is in the calendar's zone. Fractions of a second count to the millisecond. Undefined when the text is not a date-time, names a
- * date that does not exist (2024-02-30), or lies outside the years 1 to 9999.
+ * offsets too, as services write them; without one it is in the calendar's zone. Fractions of a second count to the
+ * millisecond. Undefined when the text is not a date-time, names a date that does not exist (2024-02-30), or lies outside
+ * the years 1 to 9999.
  */
 export function instantOfDateTime(text: string, calendar: ProductionCalendar): number | undefined {
   return instantOfUtcText(text) ?? instantByPattern(text, calendar);

@@ -1,11 +1,10 @@
 import type { DayInterval } from '../../core/daily/coverage.ts';
 import type { SoundDays } from '../../core/daily/due-window.ts';
 import type { HeldMonth } from '../../core/daily/held-month.ts';
-import type { WindowBatch } from '../../core/daily/merge.ts';
+import type { UnfinishedUnit, WindowBatch } from '../../core/daily/merge.ts';
 import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
-import type { UnfinishedUnit } from '../../core/daily/unfinished-unit.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './unknown-targets.ts';
 
@@ -102,20 +101,20 @@ export interface DailyProductionStore {
    * Stored rows of the window that the reading lacks have left. A row that left and a new row of the same day are paired (a
    * new xid for the same record) and count as updated. The other rows that left are removed, unless their month is held:
    * a hold stands, or begins because the window or the month would lose more than `shrink` allows, counting what left the
-   * month without leave within 31 days (core/daily/held-month.ts). Then they stay, and the unit is `held` (G4). A hold ends
+   * month unapproved within 31 days (core/daily/held-month.ts). Then they stay, and the unit is `held` (G4). A hold ends
    * with the rows that a release names, or when they are back; what is left of its rows is held again. A row that stands for
    * a quarantined record (the same xid or, if the xid could not be read, the same day) is not removed; if neither could be
    * read, nothing of the window is. Old values of updated and removed rows go to the history with run and time.
    *
    * An unverified window (WindowBatch.isVerified) removes no row, no quarantine entry of a record that it lacks, and adds no
-   * day to the coverage ledger. If a stored row of it that is not held would leave or be replaced, nothing of the window is written, its unit
-   * stays open, and no outcome of it is returned: it has to be read again, verified (G4).
+   * day to the coverage ledger. If a stored row of it that is not held would leave or be replaced, nothing of the window
+   * is written, its unit stays open, and no outcome of it is returned: it has to be read again, verified (G4).
    *
    * Replaces the quarantine entries of a window by those of this reading. Adds its whole days to the coverage ledger, but
    * for months with a hold: a row that a suspicious reading lacks is not known to be missing.
    * Counts of an outcome: those of the reading, and inserted, updated, unchanged, removed, heldRows, windows (always 1), and
-   * targetsWithRows (1 for a well with a row), and the rows of
-   * the window in the table before and after: rowsBefore + inserted - removed = rowsAfter, or else rowsAdrift is not 0 (G2).
+   * targetsWithRows (1 for a well with a row), and the rows of the window in the table before and after: rowsBefore +
+   * inserted - removed = rowsAfter, or else rowsAdrift is not 0 (G2).
    *
    * Where a read with a higher number (ReadOrder) has committed a part of a window, and this one would change something in
    * that part, nothing of the part is written and the unit stays open: it has to be read again there. The other parts are

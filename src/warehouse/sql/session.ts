@@ -67,7 +67,10 @@ export interface SqlDialect {
    * transaction writes at a time, and undisturbed.
    */
   rowLock(mode: 'update' | 'share'): string;
-  /** SQL of the present instant by the clock of the database, also late in a long transaction. */
+  /**
+   * SQL of an instant by the clock of the database, after the commits that the transaction waited for: now, or the begin of
+   * the transaction in an engine where one writes at a time.
+   */
   readonly clock: string;
   /** The column that tells a row from all others of its table during a statement. */
   readonly rowId: string;

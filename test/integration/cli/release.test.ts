@@ -105,6 +105,26 @@ describe('the release of held rows', () => {
     expect(again.stderr).toContain(`run ${first.runId} holds no rows`);
   });
 
+  test('G4: a run that removes more rows than maxRowsPerRun, unapproved, says so and ends with exit code 3', async () => {
+    await using server = await startTestingServer({ data: givenDaily(januaryRows(31)) });
+    await using home = await cliHome(server.url, { config: 'export: { shrink: { maxRowsPerRun: 1 } }\n' });
+    const night = ['export', 'daily-production', '--uwi', UWI, ...january];
+    await home.here([...night, '--inline']);
+    await removeDays(server, [10]);
+    expect(await report(home, night)).toMatchObject({ code: 0, counts: { removed: 1 }, notices: [] });
+    await removeDays(server, [11, 12]);
+    expect(await report(home, night)).toMatchObject({
+      code: 3,
+      state: 'done',
+      counts: { removed: 2, removedUnapproved: 2, heldRows: 0 },
+      notices: [expect.stringContaining('more than export.shrink.maxRowsPerRun (1)')],
+    });
+    await removeDays(server, [13, 14, 15, 16, 17]);
+    const allowed = await report(home, [...night, '--allow-shrink']);
+    expect(allowed).toMatchObject({ code: 0, counts: { removed: 5 }, notices: [] });
+    expect(allowed.counts).not.toHaveProperty('removedUnapproved');
+  });
+
   test('G4: asks the service for the wells with held rows alone, behind any number of failures', async () => {
     const wells = Array.from({ length: 3 }, (_, index) => `well ${index}`);
     const bad = Array.from({ length: 120 }, (_, index) => `bad ${index}`);

@@ -101,13 +101,16 @@ export async function postgresLack(release: PostgresRelease): Promise<string | u
   return 'lack' in server ? server.lack : undefined;
 }
 
-/** A transaction of its own that has run a statement, and keeps what it locked until it is ended. */
-export async function holding(url: string, sql: string): Promise<{ end(): Promise<void> }> {
+/** A transaction of its own that has run a statement, and keeps what it locked until it is ended; `run` adds to it. */
+export async function holding(
+  url: string,
+  sql: string,
+): Promise<{ run(more: string): Promise<unknown>; end(): Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query('BEGIN');
   await client.query(sql);
-  return { end: () => client.end() };
+  return { run: (more) => client.query(more), end: () => client.end() };
 }
 
 async function runAt(url: string, sql: string): Promise<ReadonlyArray<Readonly<Record<string, unknown>>>> {

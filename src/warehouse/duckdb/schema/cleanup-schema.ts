@@ -23,3 +23,9 @@ export const cleanupProducingSchema: readonly string[] = [
   `ALTER TABLE cleanup_plan ADD COLUMN includes_producing BOOLEAN`,
   `ALTER TABLE cleanup_target ADD COLUMN doubt VARCHAR`,
 ];
+
+/** Version 10: who retried the run of a deletion, and the digest version of its row; null in rows from before. */
+export const auditRetrySchema: readonly string[] = [
+  `ALTER TABLE deletion_audit ADD COLUMN retried_by VARCHAR`,
+  `ALTER TABLE deletion_audit ADD COLUMN digest_version INTEGER`,
+];

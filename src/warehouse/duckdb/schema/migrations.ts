@@ -1,8 +1,7 @@
 /** The schema of the DuckDB warehouse: numbered steps, each applied once, in one transaction with its number. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../../core/base/errors.ts';
-import { auditRetrySchema } from './audit-retry-schema.ts';
-import { cleanupSchema } from './cleanup-schema.ts';
+import { auditRetrySchema, cleanupSchema } from './cleanup-schema.ts';
 import { declared } from '../../sql/daily/row-fields.ts';
 import { rowColumns } from './columns.ts';
 import { diskOutage, isDiskTrouble, messageOf } from '../file/engine-fault.ts';

@@ -93,3 +93,9 @@ export const ledgerSchema: readonly string[] = [
   ...lookedUp,
   ...identity,
 ];
+
+/** As DuckDB's step of version 10 (../../duckdb/schema/cleanup-schema.ts). */
+export const auditRetrySchema: readonly string[] = [
+  `ALTER TABLE deletion_audit ADD COLUMN retried_by ${text}`,
+  `ALTER TABLE deletion_audit ADD COLUMN digest_version INTEGER`,
+];

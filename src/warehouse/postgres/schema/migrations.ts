@@ -1,12 +1,11 @@
 /** The schema of the PostgreSQL warehouse: numbered steps, each applied once, in one transaction with its number. */
 import { UnreachableError } from '../../../core/base/errors.ts';
 import type { SqlSession } from '../../sql/session.ts';
-import { auditRetrySchema } from './audit-retry-schema.ts';
 import { dailySchema } from './daily-schema.ts';
 import { feedSchema } from './feed-schema.ts';
 import { holdSchema } from './hold-schema.ts';
 import { knownTimesSchema } from './known-times-schema.ts';
-import { ledgerSchema } from './ledger-schema.ts';
+import { auditRetrySchema, ledgerSchema } from './ledger-schema.ts';
 import { readOrderSchema } from './read-order-schema.ts';
 import { scheduleSchema } from './schedule-schema.ts';
 

@@ -4,6 +4,7 @@
  * statement (docs/design.md section 7).
  */
 import { orderedParts, type OrderedWindow } from '../../../core/daily/read-order.ts';
+import { mayLeave } from '../../../core/daily/held-month.ts';
 import {
   needsVerifiedRead,
   outcomeOfWindow,
@@ -21,8 +22,8 @@ import type { SqlSession } from '../session.ts';
 import { type BatchWell, readBatchWells } from './batch-wells.ts';
 import type { ComparedCounts, CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 import { committedUnits, keptPart, type MergedUnit, placeOf, unitsOf } from './ordered-units.ts';
-import { daysWithoutHold, type Holds, keepHolds, readHolds } from './held-months.ts';
-import { holdLeaving, type Leaving, nothingLeaving, readLeaving } from './leaving-rows.ts';
+import { daysWithoutHold, type Holds, keepHolds, noHolds, readHolds } from './held-months.ts';
+import { holdLeaving, type Leaving, type LeavingRules, readLeaving } from './leaving-rows.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
@@ -57,9 +58,10 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const parts = open.flatMap((window) => {
     return orderedParts(window, place.later.get(window.uwi) ?? [], { isWhole: releases(window.uwi) });
   });
-  const { compared, leaving, unread } = await compare(tables, { ...batch, holds }, parts, wells);
+  const rules = { runId, guard: batch.shrink, holds };
+  const { compared, leaving, unread } = await compare(tables, rules, parts, wells);
   const noticed = { runId, atMs: place.atMs };
-  const verdicts = await holdLeaving(session, compared, leaving, { ...noticed, guard: batch.shrink });
+  const verdicts = await holdLeaving(session, compared, leaving, { ...rules, ...noticed });
   const merged = verdicts.map(({ verdict }, index): MergedWindow => {
     const { window, counts } = compared[index] as ComparedPart;
     const hadRows = window.watermark?.lastDay !== undefined;
@@ -94,12 +96,12 @@ interface ComparedParts {
  */
 async function compare(
   tables: DailyTables,
-  batch: Pick<DailyBatch, 'runId' | 'shrink'> & { readonly holds: ReadonlyMap<string, Holds> },
+  rules: Omit<LeavingRules, 'atMs'>,
   open: readonly OrderedWindow[],
   wells: ReadonlyMap<string, BatchWell>,
   before: ReadonlySet<number> = new Set(),
 ): Promise<ComparedParts> {
-  if (open.length === 0) return { compared: [], leaving: nothingLeaving, unread: before };
+  if (open.length === 0) return { compared: [], leaving: [], unread: before };
   const windows = settleBatch(open)
     .map((window): WellWindow & OrderedWindow => {
       const well = wells.get(window.uwi);
@@ -113,8 +115,11 @@ async function compare(
     if (counts === undefined) throw new Error(`the merge did not count window ${index} of ${windows.length}`);
     return { window, counts };
   });
-  const leaving = await readLeaving(tables.session, compared, batch);
-  const mayLeaveOf = (index: number): number => leaving.mayLeave[index] ?? 0;
+  const leaving = await readLeaving(tables.session, compared, rules);
+  const mayLeaveByWindow = leaving.map((months, index) => {
+    return mayLeave(months, rules.holds.get(windows[index]?.uwi ?? '') ?? noHolds, rules);
+  });
+  const mayLeaveOf = (index: number): number => mayLeaveByWindow[index] ?? 0;
   const isUnread = compared.filter(({ window, counts: { replaced } }, index) =>
     needsVerifiedRead(window, { replaced, mayLeave: mayLeaveOf(index) }),
   );
@@ -127,15 +132,15 @@ async function compare(
   const left = new Set(sound.map(({ window }) => placeOf(window)));
   return compare(
     tables,
-    batch,
+    rules,
     open.filter((window) => left.has(placeOf(window))),
     wells,
     unread,
   );
 }
 
-function isChange({ inserted, updated }: ComparedCounts, mayLeave: number): boolean {
-  return inserted + updated + mayLeave > 0;
+function isChange({ inserted, updated }: ComparedCounts, leaving: number): boolean {
+  return inserted + updated + leaving > 0;
 }
 
 /** What a batch does: its parts in the order in which they were compared, by which the engine numbers them, and by unit. */

@@ -119,7 +119,7 @@ function monthsSeen(
 
 function seenOf(month: number, { window, leaving, verdict }: SettledLeaving): MonthSeen {
   const held = verdict.held.find((each) => each.month === month);
-  const missing = sumOf(leaving.flatMap((each) => (each.month === month ? [rowsOf(each)] : [])));
+  const missing = rowsOf(leaving, (each) => each === month);
   const { readDays: days, isVerified } = window;
   return { held, removed: missing - (held?.rows ?? 0), days, isVerified };
 }
@@ -194,8 +194,4 @@ export function daysWithoutHold(days: DayInterval, holds: Holds = noHolds): read
     days,
     [...holds.keys()].map((month) => daysOfMonth(month)),
   );
-}
-
-function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
 }

@@ -26,6 +26,7 @@ export interface LeavingRules {
   readonly runId: string;
   readonly guard: ShrinkGuard;
   readonly atMs: number;
+  readonly holds: HoldsOfWells;
 }
 
 /** A window with what its merge would do. */
@@ -34,38 +35,21 @@ interface ComparedWindow {
   readonly counts: ComparedCounts;
 }
 
-/** What each window lacks, in the order of the windows, and the holds of their wells. */
-export interface Leaving {
-  /** Missing rows that may be removed: of months without a hold, or that a person lets go by this run. */
-  readonly mayLeave: readonly number[];
-  readonly byWindow: ReadonlyArray<readonly LeavingMonth[]>;
-  readonly holds: ReadonlyMap<string, Holds>;
-}
+/** What each window lacks, in the order of the windows. */
+export type Leaving = ReadonlyArray<readonly LeavingMonth[]>;
 
-export const nothingLeaving: Leaving = { mayLeave: [], byWindow: [], holds: new Map() };
+/** The holds of the wells, by uwi. */
+type HoldsOfWells = ReadonlyMap<string, Holds>;
 
 /** Counts what each window lacks by month: after the comparison. */
 export async function readLeaving(
   session: SqlSession,
   compared: readonly ComparedWindow[],
-  {
-    runId,
-    shrink,
-    holds,
-  }: { readonly runId: string; readonly shrink: ShrinkGuard; readonly holds: ReadonlyMap<string, Holds> },
+  { runId, holds }: { readonly runId: string; readonly holds: HoldsOfWells },
 ): Promise<Leaving> {
-  const windows = compared.map(({ window }) => window);
   const leaves = compared.some(({ counts }) => counts.leaving > 0);
-  const byWindow = leaves ? await countLeaving(session, windows, holds, runId) : windows.map(() => []);
-  const mayLeave = byWindow.map((months, index) => {
-    const ofWell = holds.get(windows[index]?.uwi ?? '') ?? noHolds;
-    const isHeld = (month: number): boolean => {
-      const hold = ofWell.get(month);
-      return !shrink.allow && hold !== undefined && hold.release?.runId !== runId;
-    };
-    return sumOf(months.map((each) => (isHeld(each.month) ? 0 : rowsOf(each))));
-  });
-  return { mayLeave, byWindow, holds };
+  const windows = compared.map(({ window }) => window);
+  return leaves ? countLeaving(session, windows, holds, runId) : windows.map(() => []);
 }
 
 /** The production day of a stored row; that of UTC where the zone of the row was not known. */
@@ -81,9 +65,9 @@ interface LeavingRow extends MonthRows {
 async function countLeaving(
   session: SqlSession,
   windows: readonly WellWindow[],
-  holds: ReadonlyMap<string, Holds>,
+  holds: HoldsOfWells,
   runId: string,
-): Promise<ReadonlyArray<readonly LeavingMonth[]>> {
+): Promise<Leaving> {
   const released = windows.flatMap(({ uwi }, index) =>
     [...(holds.get(uwi) ?? noHolds).values()].flatMap(({ release }) =>
       release?.runId === runId ? [{ window_no: index, first_day: release.firstDay, last_day: release.lastDay }] : [],
@@ -119,13 +103,12 @@ async function countLeaving(
 export async function holdLeaving(
   session: SqlSession,
   compared: readonly ComparedWindow[],
-  { byWindow, holds }: Leaving,
-  rules: LeavingRules,
+  leavingByWindow: Leaving,
+  { guard, runId, atMs, holds }: LeavingRules,
 ): Promise<readonly SettledLeaving[]> {
-  const { guard, runId } = rules;
   const cases = compared.map(({ window, counts: { stored } }, index) => {
     const { wellId, uwi, isWithoutContent } = window;
-    const leaving = byWindow[index] ?? [];
+    const leaving = leavingByWindow[index] ?? [];
     return { window, wellId, uwi, stored, isWithoutContent, leaving, holds: holds.get(uwi) ?? noHolds };
   });
   if (cases.every(({ leaving }) => leaving.length === 0)) {
@@ -135,7 +118,7 @@ export async function holdLeaving(
   const before = await monthsBefore(
     session,
     asked.flatMap((each) => each.leaving.flatMap(({ month }) => (each.holds.has(month) ? [] : [{ ...each, month }]))),
-    rules.atMs,
+    atMs,
   );
   const leavingOf = rowsByMonth(cases);
   const settled = cases.map((each) => {
@@ -145,8 +128,7 @@ export async function holdLeaving(
       (month) => {
         const key = monthKey(each.uwi, month);
         const { stored = 0, lost = 0 } = before.get(key) ?? {};
-        const own = sumOf(each.leaving.flatMap((one) => (one.month === month ? [rowsOf(one)] : [])));
-        const ofOthers = (leavingOf.get(key) ?? 0) - own;
+        const ofOthers = (leavingOf.get(key) ?? 0) - rowsOf(each.leaving, (one) => one === month);
         return { stored: stored - ofOthers, lost: lost + ofOthers };
       },
       { guard, runId },
@@ -178,7 +160,7 @@ function rowsByMonth(
   for (const { uwi, leaving } of cases) {
     for (const each of leaving) {
       const key = monthKey(uwi, each.month);
-      rows.set(key, (rows.get(key) ?? 0) + rowsOf(each));
+      rows.set(key, (rows.get(key) ?? 0) + rowsOf([each]));
     }
   }
   return rows;
@@ -249,8 +231,4 @@ async function keepRows(session: SqlSession, verdicts: readonly LeavingVerdict[]
        AND ${numberOfDay(storedDay)} >= k.from_day AND ${numberOfDay(storedDay)} < k.to_day`,
     [jsonText(kept)],
   );
-}
-
-function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
 }

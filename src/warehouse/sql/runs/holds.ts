@@ -4,7 +4,8 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import type { HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
 import type { Holds } from '../../port/holds.ts';
 import { claimForService } from '../ownership/service-claim.ts';
-import { dayOfNumber, epochMs, lockRows, type SqlDatabase, type SqlSession } from '../session.ts';
+import { jsonText } from '../json-text.ts';
+import { dayOfNumber, epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
 import { takeTurn } from '../writer-turn.ts';
 import { findKeyed, keepKey } from './idempotency-keys.ts';
 import { createRun } from './run-ledger.ts';
@@ -18,38 +19,53 @@ export function createHolds(database: SqlDatabase): Holds {
     standing: (kind, limit) =>
       database.transact((session) => readHeld(session, kind, { where: isOfKind(kind), values: [] }, limit)),
     release: (request, { of, kind, rows }, key) =>
-      database.transactOnce(async (session) => {
+      database.transact(async (session) => {
         await takeTurn(session, 'request');
         if (database.service !== undefined) await claimForService(session, database.service);
         const madeId = key && (await findKeyed(session, key));
         if (madeId !== undefined) return { kind: 'repeated', runId: madeId };
-        const where = isOfRun(session, kind);
-        await lockRows(session, `SELECT 1 FROM ${tableOf(kind)} h WHERE ${where} ORDER BY ${targetOf(kind)}`, [of]);
-        const held = await readHeld(session, kind, { where, values: [of] }, 0);
-        const [unfinished] = await session.rows<{ runId: string }>(
-          `SELECT r.run_id AS "runId" FROM ${tableOf(kind)} h JOIN run r ON r.run_id = h.release_run_id
-           WHERE ${where} AND r.state IN ('queued', 'running') LIMIT 1`,
-          [of],
-        );
-        if (unfinished !== undefined) return { kind: 'under-way', ...unfinished };
-        if (held.rows !== rows || held.rows === 0) return { kind: 'changed', rows: held.rows };
-        const targets = await session.rows<{ target: string }>(
-          `SELECT DISTINCT ${targetOf(kind)} AS target FROM ${tableOf(kind)} h WHERE ${where} ORDER BY 1`,
-          [of],
-        );
-        await createRun(
-          session,
-          request,
-          targets.map(({ target }) => target),
-        );
+        const holds = await lockHolds(session, kind, of);
+        const unfinished = await unfinishedRelease(session, holds);
+        if (unfinished !== undefined) return { kind: 'under-way', runId: unfinished };
+        const heldRows = holds.reduce((sum, hold) => sum + hold.rows, 0);
+        if (heldRows !== rows || heldRows === 0) return { kind: 'changed', rows: heldRows };
+        await createRun(session, request, [...new Set(holds.map(({ target }) => target))]);
         await session.run(
-          `UPDATE ${tableOf(kind)} AS h SET release_run_id = CAST($2 AS VARCHAR), ${shownColumns(kind)} WHERE ${where}`,
-          [of, request.runId],
+          `UPDATE ${tableOf(kind)} AS h SET release_run_id = CAST($2 AS VARCHAR), ${shownColumns(kind)}
+           WHERE ${isOfKind(kind)} AND ${keyOf(kind)} IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+          [jsonText(holds.map((hold) => hold.key)), request.runId],
         );
         if (key !== undefined) await keepKey(session, key, request);
         return { kind: 'created' };
       }),
   };
+}
+
+interface LockedHold {
+  readonly key: string;
+  readonly target: string;
+  readonly rows: number;
+  readonly releaseRunId: string | null;
+}
+
+/** The holds of a run. Others may begin before the transaction ends, and are of no release that it makes. */
+function lockHolds(session: SqlSession, kind: ReadKind, runId: string): Promise<readonly LockedHold[]> {
+  return session.rows<LockedHold>(
+    `SELECT ${targetOf(kind)} AS target, ${keyOf(kind)} AS key, rows_missing AS rows, release_run_id AS "releaseRunId"
+     FROM ${tableOf(kind)} h WHERE ${isOfRun(session, kind)} ORDER BY 1, 2 ${session.dialect.rowLock('update')}`,
+    [runId],
+  );
+}
+
+async function unfinishedRelease(session: SqlSession, holds: readonly LockedHold[]): Promise<string | undefined> {
+  const releases = holds.flatMap(({ releaseRunId }) => releaseRunId ?? []);
+  if (releases.length === 0) return undefined;
+  const [unfinished] = await session.rows<{ runId: string }>(
+    `SELECT run_id AS "runId" FROM run
+     WHERE run_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')}) AND state IN ('queued', 'running') LIMIT 1`,
+    [jsonText(releases)],
+  );
+  return unfinished?.runId;
 }
 
 function tableOf(kind: ReadKind): string {
@@ -58,6 +74,11 @@ function tableOf(kind: ReadKind): string {
 
 function targetOf(kind: ReadKind): string {
   return kind === 'uwi' ? 'h.uwi' : 'h.target';
+}
+
+/** Names a hold among those of its kind. */
+function keyOf(kind: ReadKind): string {
+  return kind === 'uwi' ? `(h.uwi || ' ' || CAST(h.month AS VARCHAR))` : 'h.target';
 }
 
 function shownColumns(kind: ReadKind): string {

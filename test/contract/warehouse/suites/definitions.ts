@@ -150,6 +150,43 @@ export function describeDefinitions(open: OpenWarehouse): void {
       expect(await warehouse.timeSeries.equipment()).toEqual([]);
     });
 
+    it('G4: records that are held stay in every later read, until as many are released or they are back', async () => {
+      const { warehouse } = test();
+      const { holds, runs: runLedger } = warehouse.ledger;
+      const release = async (of: string, rows: number): Promise<string> => {
+        runs += 1;
+        const runId = `release-${runs}`;
+        const request = { runId, job: 'export time-series', params: {}, service: 'https://service.example' };
+        const made = { ...request, actor: 'tester@host', requestedAtMs: committedAtMs };
+        expect(await holds.release(made, { of, kind: 'equipment', rows })).toEqual({ kind: 'created' });
+        await runLedger.savePlan(runId, [{ unit: 0, chunk: 0, target: 'EQ 1', spec: {} }], committedAtMs);
+        return runId;
+      };
+      const workRelease = async (runId: string, records: readonly TimeSeriesRecord[]) => {
+        const readings = [{ unit: 0, target: 'EQ 1', records }];
+        return (await warehouse.timeSeries.commit({ runId, readings, shrink: guard, committedAtMs }))[0];
+      };
+      await loadSeries({ 'EQ 1': some(10) });
+      await loadSeries({ 'EQ 1': some(5) });
+      // One record is no great loss, and stays: its equipment is held.
+      expect(await loadSeries({ 'EQ 1': some(9) })).toMatchObject([{ state: 'held', counts: { heldRows: 1 } }]);
+      await loadSeries({ 'EQ 1': some(10) });
+      expect(await holds.standing('equipment', 10)).toMatchObject({ holds: 0 });
+
+      await loadSeries({ 'EQ 1': some(5) });
+      const { parts } = await holds.standing('equipment', 10);
+      expect(parts).toMatchObject([{ target: 'EQ 1', month: null, rows: 5, firstDay: null, lastDay: null }]);
+      const of = parts[0]?.runId ?? '';
+      expect(await holds.standing('well', 10)).toMatchObject({ holds: 0 });
+      const first = await release(of, 5);
+      expect(await workRelease(first, some(4))).toMatchObject({ state: 'held', counts: { removed: 0, heldRows: 6 } });
+      expect(await holds.ofRun(first, 'equipment', 10)).toMatchObject({ rows: 6, parts: [{ runId: first }] });
+      const second = await release(first, 6);
+      expect(await workRelease(second, some(4))).toMatchObject({ state: 'done', counts: { removed: 6, heldRows: 0 } });
+      expect(await holds.standing('equipment', 10)).toMatchObject({ holds: 0 });
+      expect(await ask(warehouse, `SELECT count(*) FROM time_series WHERE equipment = 'EQ 1'`)).toEqual([[4]]);
+    });
+
     it('G3: a failed batch of definitions changes nothing', async () => {
       const { warehouse } = test();
       await expect(loadSeries({ 'EQ 1': some(1), 'EQ 2': [definition(1, { xid: 'no uuid' })] })).rejects.toThrow(

@@ -39,7 +39,7 @@ export function describeGuards(open: OpenWarehouse): void {
         counts: { read: 16, inserted: 1, updated: 1, unchanged: 14, removed: 0, heldRows: 5 },
         fault: {
           code: 'rows-held',
-          message: `${uwi}: the service no longer has 5 of the 20 rows (25 %) from 2024-01-01 to 2024-03-01; 5 of them stay until they are released (2024-01: 5)`,
+          message: `${uwi}: the service no longer has 5 of the 20 rows (25 %) from 2024-01-01 to 2024-03-01; they stay until they are released (2024-01)`,
           action: { kind: 'release-rows' },
         },
       });

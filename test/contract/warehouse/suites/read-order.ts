@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import { mostRereads } from '../../../../src/core/daily/read-order.ts';
-import type { UnfinishedUnit } from '../../../../src/core/daily/unfinished-unit.ts';
+import type { UnfinishedUnit } from '../../../../src/core/daily/merge.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
@@ -93,6 +93,22 @@ class Run {
     this.#before = unfinished[0];
     [this.outcome] = outcomes;
     return this.outcome !== undefined;
+  }
+
+  /** Ends the run, once its unit is settled. */
+  async end(): Promise<void> {
+    await this.#warehouse.ledger.runs.finish({
+      runId: this.#runId ?? '',
+      job: dailyProduction.name,
+      state: 'done',
+      units: { total: 1, done: 1, held: 0, failed: 0, cancelled: 0 },
+      counts: this.outcome?.counts ?? {},
+      balance: { balanced: true, statement: '' },
+      failures: [],
+      notices: [],
+      startedAtMs: committedAtMs,
+      finishedAtMs: committedAtMs,
+    });
   }
 
   /** Begins again until it is settled. */
@@ -230,6 +246,10 @@ export function describeReadOrder(open: OpenWarehouse): void {
       expect(await ask(warehouse, 'SELECT count(*) FROM internal.kept_read')).toEqual([[1]]);
       expect(await older.commit()).toBe(true);
       expect(older.outcome?.counts).toMatchObject({ unchanged: days, repeated: 0 });
+      for (const run of [older, newer]) await run.end();
+      for (const table of ['internal.kept_read', 'internal.read_begun']) {
+        expect([table, await ask(warehouse, `SELECT count(*) FROM ${table}`)]).toEqual([table, [[0]]]);
+      }
     });
 
     it('an unverified read orders only the rows that it brought', async () => {

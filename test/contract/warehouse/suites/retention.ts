@@ -92,6 +92,22 @@ export function describeRetention(open: OpenWarehouse): void {
       expect(await runs.reopen('recent')).toBe(1);
     });
 
+    it('keeps a run that began a hold until its rows are back: by it they are released', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, reading(dailyRows(20)));
+      await loadOne(warehouse, reading(dailyRows(10)));
+      const [[holding] = []] = await ask(warehouse, 'SELECT run_id FROM held_month');
+      for (const runId of await runIds()) {
+        await warehouse.ledger.runs.finish(reportOf(String(runId), 'export daily-production', 'done', '2024-01-01'));
+      }
+      await pruneAll(warehouse, from('2024-02-01'));
+      expect(await runIds()).toEqual([holding]);
+      expect(await warehouse.ledger.holds.ofRun(String(holding), 'uwi', 10)).toMatchObject({ rows: 10 });
+      await loadOne(warehouse, reading(dailyRows(20)));
+      await pruneAll(warehouse, from('2024-02-01'));
+      expect(await runIds()).not.toContain(holding);
+    });
+
     it('forgets the targets of a run that ended long ago without a plan, and does not reopen it', async () => {
       const { runs } = test().warehouse.ledger;
       for (const [runId, day] of [

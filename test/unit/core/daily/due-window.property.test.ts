@@ -77,6 +77,18 @@ describe('the window of an incremental run', () => {
     });
   });
 
+  it('begins at the oldest recent day that is held where the read is verified: the rows may be back', () => {
+    const known = {
+      ...knownWell(range(800, 1_000), night(999)),
+      verifiedAtMs: night(999),
+      heldFromDays: [850, 960, 970],
+    };
+    const verified = rules(night(1_000), { isVerified: true });
+    expect(dueWindow(known, verified)).toMatchObject({ fromMs: 960 * DAY_MS, reach: 'hole' });
+    expect(dueWindow(known, { ...verified, pageRows: 35 })).toMatchObject({ fromMs: 970 * DAY_MS });
+    expect(dueWindow(known, rules(night(1_000)))).toMatchObject({ reach: 'lookback' });
+  });
+
   it('begins at the oldest hole whose window is expected on one page', () => {
     const days = range(800, 1_000).filter((day) => day !== 950 && day !== 980);
     const known = knownWell(days, night(999));

@@ -1,10 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
   daysOfMonth,
   decideLeaving,
   type HeldMonth,
   holdAfter,
   type LeavingMonth,
+  mayLeave,
   type MonthBefore,
 } from '../../../../src/core/daily/held-month.ts';
 import { exceeds, type ShrinkGuard } from '../../../../src/core/daily/shrink-guard.ts';
@@ -86,6 +87,17 @@ describe('rows that a read lacks', () => {
     const { removed, held } = decideLeaving(window, holds, month(31), rules);
     expect([removed, held.map((each) => each.month)]).toEqual([2, [january]]);
   });
+});
+
+test('rows may leave of months without a hold, by their release, and where the operator allows it', () => {
+  const released = { runId: 'R', rows: 4, firstDay: january, lastDay: january + 3 };
+  const leaving = [lacks(january, 4), lacks(february, 2)];
+  const standing = new Map([[january, hold(january, 4)]]);
+  expect(mayLeave(leaving, new Map(), rules)).toBe(6);
+  expect(mayLeave(leaving, standing, rules)).toBe(2);
+  expect(mayLeave(leaving, standing, { ...rules, guard: { ...guard, allow: true } })).toBe(6);
+  const byRelease = new Map([[january, hold(january, 4, released)]]);
+  expect([mayLeave(leaving, byRelease, rules), mayLeave(leaving, byRelease, { ...rules, runId: 'S' })]).toEqual([6, 2]);
 });
 
 describe('a release', () => {
