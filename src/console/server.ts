@@ -135,6 +135,8 @@ const headerPolicy = {
       'frame-ancestors': ["'none'"],
     },
   },
+  // For browsers that do not know frame-ancestors.
+  frameguard: { action: 'deny' as const },
   // The proxy that ends TLS says so: this server speaks HTTP.
   strictTransportSecurity: false,
   // To other hosts none. By `no-referrer` a browser would name no origin of our own forms either.

@@ -54,6 +54,7 @@ async function pageOf(path: string, token = 'read'): Promise<string> {
   const answer = await served.server.ask(path, { token, headers: html });
   expect([path, answer.status]).toEqual([path, 200]);
   expect(answer.headers.get('content-security-policy')).toContain("script-src 'self'");
+  expect(answer.headers.get('x-frame-options')).toBe('DENY');
   return answer.text();
 }
 

@@ -34,8 +34,8 @@ const explanation = `
 A file of --output gets its name when it is whole, and its owner alone may read
 it: chmod it to hand it over. In CSV an empty cell is null and "" the empty text.
 
-The statement runs with your rights: it may read files of this machine, as
-read_csv and read_text do. Do not run one that you have not read.
+The statement reads the warehouse alone: on DuckDB it opens no other file, and on
+PostgreSQL it runs with the rights of the role, and what it does is taken back.
 
 Cells that begin with = + - or @ stand as they are, also in CSV: a spreadsheet may
 take them for formulas.

@@ -1,5 +1,5 @@
 /** The rows of a query in three forms: streamed as JSON or CSV, or the first ones as a table. */
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
 import type { QueryResult } from '../../app/views/query-result.ts';
 import type { Output } from '../output.ts';
@@ -54,7 +54,8 @@ export async function printJsonLines<T>(
 /** CSV with a header; null is an empty cell, the empty text `""`, a nested value its JSON. */
 export async function printCsv({ columns, rows }: QueryResult, output: Output): Promise<void> {
   const headers = distinctNames(columns.map((column) => column.name));
-  const lines = Readable.from(rows).pipe(stringify(csvForm(headers)));
+  // An error of the rows is thrown by the loop over the lines; pipe() would pass none on.
+  const lines = pipeline(Readable.from(rows), stringify(csvForm(headers)), () => undefined);
   for await (const piece of lines) {
     if (output.isClosed) return;
     await output.write(String(piece));

@@ -2,6 +2,8 @@
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
@@ -60,8 +62,10 @@ describe('a file of --output', () => {
     const { stdout } = await ask(sql, '--output', at('daily.parquet'), '--json');
     const bytes = (await stat(at('daily.parquet'))).size;
     expect(JSON.parse(stdout)).toEqual({ file: at('daily.parquet'), format: 'parquet', rows: 10, bytes });
-    const read = await ask(`SELECT oil_rate FROM read_parquet('${at('daily.parquet')}')`, '--csv');
-    expect(read.stdout).toBe('oil_rate\n10\n9\n8\n7\n6\n5\n4\n3\n2\n1\n');
+    const { buffer, byteOffset, byteLength } = await readFile(at('daily.parquet'));
+    const file = buffer.slice(byteOffset, byteOffset + byteLength);
+    const rows = await parquetReadObjects({ file, compressors, columns: ['oil_rate'] });
+    expect(rows.map((row): unknown => row['oil_rate'])).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1]);
   });
 
   test('takes SHOW and DESCRIBE too', async () => {
@@ -94,6 +98,18 @@ describe('a file of --output', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('the query has a fault') });
     expect(await readFile(at('kept.csv'), 'utf8')).toBe('kept');
     expect((await readdir(home.folder)).filter((name) => name.endsWith('.part'))).toEqual([]);
+  });
+
+  test('gets nothing of another file of its writer', async () => {
+    await writeFile(at("it's secret"), 'SECRET');
+    const sql = `SELECT content FROM read_text('${at("it's secret").replaceAll("'", "''")}')`;
+    for (const name of ["it's.csv", 'secret.parquet']) {
+      const { code, stdout, stderr } = await ask(sql, '--output', at(name));
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(`a query reads the warehouse alone: ${at("it's secret")} was not opened`);
+    }
+    expect((await ask('SELECT 1 AS x', '--output', at("it's.csv"))).code).toBe(0);
+    expect(await readFile(at("it's.csv"), 'utf8')).toBe('x\n1\n');
   });
 
   test.each([

@@ -1,6 +1,6 @@
 /** `wellsync query`: tables, JSON and CSV from the warehouse, and no changes to it. */
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -71,6 +71,34 @@ describe('query', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
+
+  test.each([
+    (file: string) => `SELECT content FROM read_text('${file}')`,
+    (file: string) => `SELECT * FROM read_blob('${file}*')`,
+    (file: string) => `FROM '${file}.csv'`,
+    (file: string) => `SELECT * FROM glob('${file}*')`,
+    (file: string) => `SELECT * FROM sniff_csv('${file}')`,
+    (file: string) => `SELECT uwi FROM daily_production WHERE uwi IN (SELECT content FROM read_text('${file}'))`,
+  ])('opens no file but the warehouse: %s', async (sql) => {
+    const file = path.join(home.folder, 'token');
+    await writeFile(file, 'SECRET-8W2');
+    await writeFile(`${file}.csv`, 'SECRET-8W2\n1\n');
+    const { code, stdout, stderr } = await ask(sql(file), '--csv');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`a query reads the warehouse alone: ${file}`);
+    expect(stderr).toContain('wellsync warehouse backup');
+    expect(stderr).not.toContain('SECRET');
+  });
+
+  test.each(['--csv', '--ndjson', '--json', '--vertical'])(
+    '%s tells a fault that comes with the rows',
+    async (form) => {
+      const sql = `SELECT CAST(CASE WHEN i = 90000 THEN 'x' ELSE '1' END AS INTEGER) AS n FROM range(100000) r(i)`;
+      const { code, stderr } = await ask(sql, form);
+      expect(stderr).toContain('the query has a fault');
+      expect(code).toBe(2);
+    },
+  );
 
   test('--csv and --json exclude each other', async () => {
     const { code, stderr } = await ask('SELECT 1', '--csv', '--json');

@@ -8,6 +8,7 @@ import type { DatabaseFile } from '../file/database-file.ts';
 import { isDiskTrouble, messageOf } from '../file/engine-fault.ts';
 import { DuckDBTypeId } from '../file/engine.ts';
 import { engineText } from '../query/engine-text.ts';
+import { literal } from '../file/sql.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
   const dailyRows = ({ from, to }: { readonly from: string; readonly to: string }): string =>
@@ -77,8 +78,4 @@ export function csvRows(
   const form = `auto_detect = false, delim = ',', quote = '"', escape = '"', nullstr = '', allow_quoted_nulls = false`;
   const bounds = `parallel = false, max_line_size = ${longestLine}, buffer_size = ${Math.max(longestLine, leastBuffer)}`;
   return `read_csv(${literal(path)}, header = ${hasHeader}, columns = {${columns.join(', ')}}, ${form}, ${bounds})`;
-}
-
-export function literal(path: string): string {
-  return `'${path.replaceAll("'", "''")}'`;
 }

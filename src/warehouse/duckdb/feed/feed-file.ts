@@ -6,8 +6,8 @@ import { feedTables } from '../../feed/tables.ts';
 import type { FeedFile, FeedFileContent, FeedTable, ReadFeedFile } from '../../port/feed.ts';
 import { messageOf } from '../file/engine-fault.ts';
 import { DuckDBInstance } from '../file/engine.ts';
-import { readRows } from '../file/sql.ts';
-import { copyTo, csvRows, literal } from './feed-copy.ts';
+import { literal, readRows } from '../file/sql.ts';
+import { copyTo, csvRows } from './feed-copy.ts';
 
 /** Beside the engine of a warehouse in a file (G8): what is sorted comes sorted, so that one row group is held at a time. */
 const memoryLimitMb = 64;

@@ -90,3 +90,8 @@ export function jsonText(value: unknown): string {
 export function instant(expression: string): string {
   return `make_timestamptz((${expression})::BIGINT * 1000)`;
 }
+
+/** A text of SQL. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

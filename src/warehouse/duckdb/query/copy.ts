@@ -8,6 +8,7 @@ import { distinctNames } from '../../../core/base/distinct-names.ts';
 import { writeReason } from '../../../core/base/file-fault.ts';
 import type { CopyTarget, QueryResult } from '../../port/query.ts';
 import { messageOf } from '../file/engine-fault.ts';
+import { literal } from '../file/sql.ts';
 import { engineText } from './engine-text.ts';
 import { asUsage, interruptible, prepareReading, useRows } from './query.ts';
 
@@ -28,7 +29,7 @@ export async function copyQuery(
   signal?: AbortSignal,
 ): Promise<number> {
   return interruptible(connection, signal, async () => {
-    const statement = await asUsage(() => prepareReading(connection, sql));
+    const statement = await asUsage(() => prepareReading(connection, sql, target.path));
     const shown = shownColumns(columnsOf(statement), target.format);
     if (shown === undefined) return useRows(statement, (result) => writtenRows(result, target));
     statement.destroySync();
@@ -70,7 +71,7 @@ function copyText(sql: string, shown: readonly string[], { path, format, isGzip 
   const compression = isGzip && format !== 'parquet' ? ', COMPRESSION gzip' : '';
   return (
     `COPY (SELECT ${shown.join(', ')} FROM (\n${sql}\n) AS given(${given.join(', ')})) ` +
-    `TO '${path.replaceAll("'", "''")}' (${options[format]}${compression}, USE_TMP_FILE false)`
+    `TO ${literal(path)} (${options[format]}${compression}, USE_TMP_FILE false)`
   );
 }
 

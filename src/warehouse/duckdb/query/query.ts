@@ -4,12 +4,13 @@ import { StatementType } from '../file/engine.ts';
 import { AbortedError, UsageError } from '../../../core/base/errors.ts';
 import type { QueryResult } from '../../port/query.ts';
 import { messageOf } from '../file/engine-fault.ts';
+import { literal } from '../file/sql.ts';
 import { jsonValue } from './json-value.ts';
 import { actingFunctionIn, beginsAsReading } from './reading-words.ts';
 
 /**
  * Accepts only statements that DuckDB classifies as SELECT (including VALUES, WITH, FROM, SHOW, DESCRIBE, SUMMARIZE):
- * the file is opened read-only, but COPY, ATTACH or SET would reach beyond it.
+ * the file is opened read-only, but COPY, ATTACH or SET would reach beyond it. The engine opens no other file for it.
  */
 export async function runQuery<T>(
   connection: DuckDBConnection,
@@ -56,8 +57,15 @@ export async function useRows<T>(
   }
 }
 
-/** Prepares the statement if it is a single one that only reads. */
-export async function prepareReading(connection: DuckDBConnection, sql: string): Promise<DuckDBPreparedStatement> {
+/**
+ * Prepares the statement if it is a single one that only reads. From then on the engine opens the warehouse, its spilled
+ * data and `target`, for all connections of the open file, until it is closed.
+ */
+export async function prepareReading(
+  connection: DuckDBConnection,
+  sql: string,
+  target?: string,
+): Promise<DuckDBPreparedStatement> {
   if (sql.trim() === '') throw new UsageError('a query is one statement; this is empty');
   const statements = await connection.extractStatements(sql);
   if (statements.count !== 1) {
@@ -66,6 +74,9 @@ export async function prepareReading(connection: DuckDBConnection, sql: string):
   if (!beginsAsReading(sql)) throw writes();
   const acting = actingFunctionIn(sql);
   if (acting !== undefined) throw writes(`${acting}() acts on the engine`);
+  // Secrets lie in files of the same user, and a statement may come from somebody else.
+  if (target !== undefined) await connection.run(`SET allowed_paths = [${literal(target)}]`);
+  await connection.run('SET enable_external_access = false');
   // Even where a function reaches the settings, it cannot change them.
   await connection.run('SET lock_configuration = true');
   const statement = await statements.prepare(0).catch((error: unknown) => {
@@ -105,8 +116,24 @@ export async function asUsage<T>(step: () => Promise<T>): Promise<T> {
     return await step();
   } catch (error) {
     if (error instanceof UsageError) throw error;
+    const file = closedFile(error);
+    if (file !== undefined) throw opensFile(file, error);
     throw new UsageError(`the query has a fault: ${messageOf(error).replace(/^Failed to extract statements: /, '')}`, {
       cause: error,
     });
   }
+}
+
+/** The file or folder that the engine was not let open; undefined for another error. */
+function closedFile(error: unknown): string | undefined {
+  return /^Permission Error: Cannot access \w+ "([^]*?)" - file system operations are disabled/.exec(
+    messageOf(error),
+  )?.[1];
+}
+
+function opensFile(file: string, cause: unknown): UsageError {
+  return new UsageError(`a query reads the warehouse alone: ${file} was not opened`, {
+    hint: 'To join files, copy the warehouse (wellsync warehouse backup) and open the copy with DuckDB.',
+    cause,
+  });
 }

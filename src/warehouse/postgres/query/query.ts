@@ -1,7 +1,8 @@
 /**
  * Runs an operator's read-only statement and streams its rows. The server itself keeps it to reading: the transaction is
- * READ ONLY, which cannot be changed once a query has run, and a cursor takes only a statement that gives rows. What the
- * functions of a query may do beside that is for the rights of the role to say (docs/postgres.md).
+ * READ ONLY, which cannot be changed once a query has run, a cursor takes only a statement that gives rows, and the
+ * transaction ends in ROLLBACK, which takes back large objects and notifications. What functions may do outside of the
+ * transaction, as ending another session, is for the rights of the role to say (docs/postgres.md).
  */
 import { AbortedError, UsageError } from '../../../core/base/errors.ts';
 import type { QueryResult } from '../../port/query.ts';

@@ -10,7 +10,7 @@ import { Connections } from './connections.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { PostgresSession } from './postgres-session.ts';
 import { classified, isConflict, isLostConnection, sqlStateOf } from './server-fault.ts';
-import { inTransaction } from './transaction.ts';
+import { inTransaction, type TransactionOptions } from './transaction.ts';
 
 export interface PostgresSettings {
   readonly address: PostgresAddress;
@@ -91,9 +91,12 @@ export class PostgresDatabase implements SqlDatabase {
     return this.#classified(() => this.#again(() => this.#reading(work)));
   }
 
-  /** As {@link read}, but never runs the work again: for work that hands rows on. */
+  /**
+   * As {@link read}, for a statement of an operator: never runs the work again, since it hands rows on, and takes back what
+   * functions of the statement did.
+   */
   async readOnce<T>(work: Work<T>): Promise<T> {
-    return this.#classified(() => this.#reading(work));
+    return this.#classified(() => this.#reading(work, true));
   }
 
   /** Runs the work without a migration and without the fence, and takes back what it did. */
@@ -112,12 +115,18 @@ export class PostgresDatabase implements SqlDatabase {
     );
   }
 
-  #reading<T>(work: Work<T>): Promise<T> {
-    return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), 'READ ONLY');
+  #reading<T>(work: Work<T>, isTakenBack = false): Promise<T> {
+    return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), {
+      mode: 'READ ONLY',
+      isTakenBack,
+    });
   }
 
-  async #inTransaction<T>(work: (client: PoolClient) => Promise<T>, mode?: 'READ ONLY'): Promise<T> {
-    const result = await inTransaction(this.connections, work, { mode, lookLimitMs: this.#settings.retryMs });
+  async #inTransaction<T>(
+    work: (client: PoolClient) => Promise<T>,
+    options: Pick<TransactionOptions, 'mode' | 'isTakenBack'> = {},
+  ): Promise<T> {
+    const result = await inTransaction(this.connections, work, { ...options, lookLimitMs: this.#settings.retryMs });
     this.#outage = undefined;
     return result;
   }

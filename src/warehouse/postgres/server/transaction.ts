@@ -5,7 +5,8 @@
  *   BEGIN -> work -> COMMIT -> done
  *              |        |  -> lost: pg_xact_status -> committed: done
  *              |        |                          -> aborted: the same error as for a lost connection
- *              '--------'-- error: ROLLBACK
+ *              |--------'-- error: ROLLBACK
+ *              '-- of a statement that somebody else wrote: ROLLBACK, whatever it did
  */
 import type { PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
@@ -35,7 +36,9 @@ interface Transaction {
   readonly timeline: string;
 }
 
-interface TransactionOptions {
+export interface TransactionOptions {
+  /** Ends in ROLLBACK where the work succeeds too: READ ONLY lets functions write large objects and notify. */
+  readonly isTakenBack?: boolean | undefined;
   readonly mode?: 'READ WRITE' | 'READ ONLY' | undefined;
   /** Longest time for which the outcome of a lost commit is looked up. */
   readonly lookLimitMs: number;
@@ -48,7 +51,7 @@ interface TransactionOptions {
 export async function inTransaction<T>(
   connections: Connections,
   work: (client: PoolClient) => Promise<T>,
-  { mode = 'READ WRITE', lookLimitMs }: TransactionOptions,
+  { mode = 'READ WRITE', isTakenBack = false, lookLimitMs }: TransactionOptions,
 ): Promise<T> {
   const client = await connections.take();
   let isReleased = false;
@@ -59,6 +62,11 @@ export async function inTransaction<T>(
   try {
     await client.query(begin(mode));
     const result = await work(client);
+    if (isTakenBack) {
+      await client.query('ROLLBACK');
+      release(false);
+      return result;
+    }
     const { rows } = await client.query<{ [name in keyof Transaction]: Transaction[name] | null }>(own);
     try {
       // After a failed statement COMMIT succeeds as a call, and rolls back.

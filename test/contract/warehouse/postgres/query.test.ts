@@ -3,12 +3,17 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, UsageError } from '../../../../src/core/base/errors.ts';
-import { postgresLack } from '../../../support/postgres/database.ts';
+import { createPostgresWarehouse } from '../../../../src/warehouse/postgres/postgres-warehouse.ts';
+import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
+import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
 import { temporaryPostgres } from '../../../support/postgres/warehouse.ts';
 import { ask, dailyRows, loadOne, reading } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse } from '../../../support/warehouse-under-test.ts';
+
+const password = (): Promise<undefined> => Promise.resolve(undefined);
 
 const lack = await postgresLack('newest');
 
@@ -30,6 +35,27 @@ describe.skipIf(lack !== undefined)(`a query on PostgreSQL${lack === undefined ?
     await expect(ask(warehouse, sql)).rejects.toThrow(UsageError);
     expect(await ask(warehouse, 'SELECT count(*) FROM run')).toEqual([[1]]);
     expect(await warehouse.check()).toMatchObject({ dailyProductionRows: 3 });
+  });
+
+  it('is taken back: a notification that it sends reaches nobody', async () => {
+    const database = await databaseOfTest();
+    const warehouse = createPostgresWarehouse({ address: parsePostgresAddress(database.url), password, retryMs: 0 });
+    const listener = new Client({ connectionString: database.url });
+    const heard: (string | undefined)[] = [];
+    listener.on('notification', ({ payload }) => heard.push(payload));
+    await listener.connect();
+    try {
+      await warehouse.check();
+      await listener.query('LISTEN told');
+      expect(await ask(warehouse, `SELECT pg_notify('told', 'by the query')`)).toHaveLength(1);
+      // Notifications come in the order of their commits.
+      await database.run(`SELECT pg_notify('told', 'after the query')`);
+      await expect.poll(() => heard).toContain('after the query');
+      expect(heard).toEqual(['after the query']);
+    } finally {
+      await listener.end();
+      await warehouse.close();
+    }
   });
 
   it('ends when it is interrupted, and the connection serves the next one', async () => {
