@@ -3,7 +3,6 @@ import { lstat } from 'node:fs/promises';
 import type { Config } from '../../../config/schema.ts';
 import { inboxRefused, type InboxFault } from '../../core/inbox/owner.ts';
 import { readOwner } from '../../files/inbox/owner-file.ts';
-import { readQueueIdentity } from '../../queue/queue-identity.ts';
 import { type App, createApp } from '../app.ts';
 import { inboxFoldersOf } from '../inbox/inbox-folders.ts';
 import { faultsAt, findInstallation, installationOf, type OwnInstallation } from '../inbox/inbox-owner.ts';
@@ -20,7 +19,7 @@ export async function inboxFindings(config: Config, lockWaitMs: number): Promise
   if (config.inbox.folder === undefined) return [];
   const finding = await checked(part, lookAtInbox, async () => {
     await using app = createApp(config, { lockWaitMs });
-    return inboxFinding(app);
+    return await inboxFinding(app);
   });
   return [finding];
 }
@@ -53,6 +52,7 @@ async function installationHeldOrNot(app: App): Promise<OwnInstallation> {
     return await findInstallation(app);
   } catch (error) {
     await beatAgeOfHolder(error, app);
+    const { readQueueIdentity } = await import('../../queue/queue-identity.ts');
     return installationOf(app, await readQueueIdentity(queueAddressOf(app.config)));
   }
 }

@@ -144,7 +144,8 @@ test.each(['working', 'done', 'failed'])('%s of an inbox that is a link is refus
   await using inbox = await sharedInbox();
   await using home = await inbox.homeOf(server.url);
   await mkdir(inbox.taken);
-  await symlink(home.folder, path.join(inbox.taken, name));
+  await using elsewhere = await sharedInbox();
+  await symlink(elsewhere.folder, path.join(inbox.taken, name));
   const before = await inbox.all();
   const refused = await home.here(['worker']);
   expect(refused.code).toBe(2);
