@@ -8,6 +8,7 @@ import { checkDisk } from './health/disk.ts';
 import { droppedDatesFindings } from './health/dropped-dates.ts';
 import { checkFiles } from './health/files.ts';
 import { checked, type Finding, warning } from './health/finding.ts';
+import { inboxFindings } from './health/inbox.ts';
 import { redisFindings } from './health/redis.ts';
 import { checkServiceAndAccess } from './health/service.ts';
 import { checkWarehouse, checkWorkers } from './health/warehouse.ts';
@@ -38,6 +39,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
     await checkDisk(config.dataDir),
     ...(await checkFiles(config)),
+    ...(await inboxFindings(config, lockWaitMs)),
   ];
 }
 

@@ -7,6 +7,7 @@ import { UsageError } from '../core/base/errors.ts';
 import { fileReason } from '../core/base/file-fault.ts';
 import { otherWarehouse } from '../runs/queue-claim.ts';
 import type { App } from './app.ts';
+import { requireOwnInbox } from './inbox/inbox-owner.ts';
 import { queueAddressOf, redisPlaceOf, serviceUrlOf, tlsOf } from './service-settings.ts';
 
 /** Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. */
@@ -89,6 +90,7 @@ export async function checkBeforeWorking(app: App): Promise<void> {
   await checkQueuePlace(app);
   await checkQueueOfNewWarehouse(app);
   await openWarehouse(app);
+  await requireOwnInbox(app);
 }
 
 /**

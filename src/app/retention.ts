@@ -13,7 +13,7 @@ import type { Pruned, RetentionBounds } from '../warehouse/port/retention.ts';
 import type { RunFilter } from '../warehouse/port/runs.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { App } from './app.ts';
-import { inboxFoldersOf } from './inbox/inbox-folders.ts';
+import { ownInboxFolders } from './inbox/own-folders.ts';
 import { listedRuns } from './listed-runs.ts';
 import { isCopyName, spoolFolderOf } from './requests/pipes-source.ts';
 
@@ -57,7 +57,7 @@ function retentionBounds({ retention, push }: Config, nowMs: number): RetentionB
 export async function countPrunable(app: App, nowMs: number): Promise<PrunedAll> {
   const { config, ledger } = app;
   const rejectsFiles = (await oldRejects(config, nowMs)).length;
-  const inboxFiles = (await oldInboxFiles(config, nowMs)).length;
+  const inboxFiles = (await oldInboxFiles(app, nowMs)).length;
   const copies = (await unneededCopies(app, nowMs)).length;
   const sharedFiles = (await removableShared(app, nowMs)).length;
   const rows = await ledger.retention.count(retentionBounds(config, nowMs));
@@ -76,7 +76,7 @@ export async function prune(app: App, nowMs: number, signal?: AbortSignal): Prom
     const removed = await retention.step(bounds);
     if (removed === undefined) {
       const rejectsFiles = await removeAll(await oldRejects(config, nowMs));
-      const inboxFiles = await removeInboxFiles(config, nowMs, signal);
+      const inboxFiles = await removeInboxFiles(app, nowMs, signal);
       const copies = await removeAll(await unneededCopies(app, nowMs));
       const sharedFiles = await removeShared(app, nowMs, signal).catch(noneIfStopped);
       const all = { ...total, rejectsFiles, inboxFiles, copies };
@@ -197,9 +197,9 @@ async function oldFiles(
   return old;
 }
 
-async function removeInboxFiles(config: Config, nowMs: number, signal: AbortSignal | undefined): Promise<number> {
+async function removeInboxFiles(app: App, nowMs: number, signal: AbortSignal | undefined): Promise<number> {
   let removed = 0;
-  for (const folder of await oldInboxFiles(config, nowMs)) {
+  for (const folder of await oldInboxFiles(app, nowMs)) {
     if (signal?.aborted === true) break;
     await removeArrival(folder);
     removed += 1;
@@ -207,9 +207,9 @@ async function removeInboxFiles(config: Config, nowMs: number, signal: AbortSign
   return removed;
 }
 
-async function oldInboxFiles(config: Config, nowMs: number): Promise<readonly string[]> {
-  const beforeMs = nowMs - config.retention.inboxDays * DAY_MS;
-  const old = await Promise.all(inboxFoldersOf(config).map(({ root }) => oldArrivals(root, beforeMs)));
+async function oldInboxFiles(app: App, nowMs: number): Promise<readonly string[]> {
+  const beforeMs = nowMs - app.config.retention.inboxDays * DAY_MS;
+  const old = await Promise.all((await ownInboxFolders(app)).map((root) => oldArrivals(root, beforeMs)));
   return old.flat();
 }
 

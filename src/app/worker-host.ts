@@ -8,6 +8,7 @@ import { keepReviving } from '../runs/revival.ts';
 import type { App } from './app.ts';
 import { Alerts } from './alerts/alerts.ts';
 import { keepPublishing } from './feed.ts';
+import { takeInbox } from './inbox/inbox-owner.ts';
 import { keepTaking } from './inbox/keep-taking.ts';
 import { FreshnessMeter } from './metrics/freshness.ts';
 import { keepPruning } from './retention.ts';
@@ -26,7 +27,7 @@ const inboxGraceMs = 2_000;
  * Works as long as `during` is pending; then running work ends within the configured grace period, or is handed back.
  * `isReady` tells whether work can be done at this moment. The signal of `during` aborts when another queue has taken the warehouse over, or its file is gone: then this throws
  * TakenOverError or WarehouseGoneError.
- * Throws UsageError or UnreachableError if this queue may not work the warehouse (G11).
+ * Throws UsageError or UnreachableError if this queue may not work the warehouse, or its inbox is another one's (G11).
  */
 export async function workHere<T>(
   work: {
@@ -45,6 +46,7 @@ export async function workHere<T>(
   const { app, log } = work;
   const queue = await app.queue('lasting');
   await using claim = await app.claimQueue(log);
+  const right = work.isStanding === true ? await takeInbox(app, log) : undefined;
   const outages = new OutageJournal(log);
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
@@ -65,7 +67,7 @@ export async function workHere<T>(
   const copying = keepRunLog(queue.runLog, ended);
   void keepInOrder(app, log, ended);
   void scheduler?.keep(ended);
-  const taking = work.isStanding === true ? keepTaking(app, log, outages, ended) : Promise.resolve();
+  const taking = right === undefined ? Promise.resolve() : keepTaking({ app, log, right }, outages, ended);
   void freshness.keep(app, log, ended);
   void alerts.keep(ended);
   try {

@@ -13,6 +13,7 @@ import { addCoverageCommand } from './commands/coverage.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addFeedCommand } from './commands/feed.ts';
+import { addInboxCommand } from './commands/inbox.ts';
 import { addProbeCommand } from './commands/probe.ts';
 import { addPruneCommand } from './commands/prune.ts';
 import { addPushCommand } from './commands/push.ts';
@@ -47,6 +48,7 @@ const commands: readonly AddCommand[] = [
   addAuditCommand,
   addProbeCommand,
   addServiceCommand,
+  addInboxCommand,
   addTokenCommand,
   addTestingServerCommand,
   addDoctorCommand,

@@ -116,7 +116,9 @@ describe.skipIf(lack !== undefined)(`a connection that is cut${lack === undefine
     expect(whole.messages).toBeGreaterThan(3);
     for (let message = 1; message <= whole.messages; message += 1) {
       for (const when of ['before it', 'after it'] as const) {
-        expect((await done(message, when)).state, `message ${message} of ${whole.messages}, ${when}`).toEqual(whole.state);
+        expect((await done(message, when)).state, `message ${message} of ${whole.messages}, ${when}`).toEqual(
+          whole.state,
+        );
       }
     }
     expect(proxy.cuts).toBe(2 * whole.messages);

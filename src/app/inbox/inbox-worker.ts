@@ -16,6 +16,7 @@ import {
 } from '../../core/base/errors.ts';
 import { outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
 import { type InboxKind, isSameSighting, Settling, type Sighting } from '../../core/inbox/arrival.ts';
+import { InboxRefusedError } from '../../core/inbox/owner.ts';
 import type { Arrival, Claim } from '../../files/inbox/inbox-folder.ts';
 import { sleep } from '../../timers/sleep.ts';
 import { type ArrivalContext, type ArrivalEnd, endOfFault } from './arrival-end.ts';
@@ -40,6 +41,8 @@ export class InboxWorker {
   /** Names that were told as left alone, while they lie there. */
   #told: ReadonlySet<string> = new Set();
   #lastWait: string | undefined;
+  /** Whether another installation has the inbox, which was told. */
+  #isLost = false;
 
   constructor(options: InboxWorkerOptions) {
     this.#options = options;
@@ -61,8 +64,10 @@ export class InboxWorker {
   }
 
   async #workUnderLease(signal: AbortSignal): Promise<void> {
-    const { app, inbox } = this.#options;
+    const { app, inbox, kind, log } = this.#options;
     const id = await inbox.open();
+    if (this.#isLost) log.info({ inbox: kind }, 'the inbox is of this installation again: files are taken');
+    this.#isLost = false;
     await using lease = await (await app.queue('lasting')).tryLease(`inbox:${id}`);
     if (lease === undefined) return;
     const held = AbortSignal.any([signal, lease.signal]);
@@ -138,6 +143,11 @@ export class InboxWorker {
     const { outages, log, kind } = this.#options;
     if (part !== undefined) return void outages.down(part, faultOf(error).message);
     const because = faultOf(error).message;
+    if (error instanceof InboxRefusedError) {
+      if (!this.#isLost) log.error({ inbox: kind, because }, 'this process takes no more files from the inbox');
+      this.#isLost = true;
+      return;
+    }
     // One line for one cause, however often it is met.
     if (because !== this.#lastWait) log.warn({ inbox: kind, because }, 'the inbox waits');
     this.#lastWait = because;
@@ -167,6 +177,7 @@ function isAtRest({ end, sighting, settled, runId }: Claim): boolean {
 
 /** Only what the file itself is to blame for ends it; all else passes, or is fixed by an operator. */
 function maySucceedLater(error: unknown): boolean {
+  if (error instanceof InboxRefusedError) return true;
   if (error instanceof UsageError || error instanceof PermanentError) return false;
   if (error instanceof BlockedError || error instanceof AccessError || error instanceof ServiceHoldError) return true;
   return error instanceof WarehouseGoneError || error instanceof WellsyncError || isOfSystem(error);

@@ -49,6 +49,7 @@ const sentences: Wording<Action, string> = {
   'allow-empty': () => 'Where it may be empty, say so with --allow-empty: the command then ends with 0.',
   'cleanup-from-file': () => 'For the time series of more equipment give a file: wellsync cleanup --file targets.csv',
   'adopt-service': () => 'Name the service that it belongs to, once: wellsync service adopt ADDRESS',
+  'adopt-inbox': () => 'Where this installation is to have it from now on: wellsync inbox adopt',
   'confirm-unattended': () => 'Give --yes, after a look with --dry-run.',
   'release-service': () => 'To send requests before: wellsync service release',
   overwrite: () => 'Name another file, or give --force.',

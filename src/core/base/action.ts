@@ -32,6 +32,8 @@ export type Action =
   | { readonly kind: 'list-variables' }
   /** Name the service that a warehouse belongs to, when its records do not name it. */
   | { readonly kind: 'adopt-service' }
+  /** Make this installation the owner of its inbox. */
+  | { readonly kind: 'adopt-inbox' }
   | { readonly kind: 'show-service' }
   /** Replace a file that is there. */
   | { readonly kind: 'overwrite' }

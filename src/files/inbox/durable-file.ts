@@ -13,9 +13,12 @@ export function unlessCode(...codes: readonly string[]): (error: unknown) => und
 
 const mostSmallBytes = 64 * 1024;
 
+/** A pipe in the place of the file does not hold the process up. */
+const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 /** The beginning of a file that we wrote; undefined without one. */
 export async function readSmall(file: string): Promise<string | undefined> {
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(unlessCode('ENOENT', 'ENOTDIR'));
+  const handle = await open(file, readFlags).catch(unlessCode('ENOENT', 'ENOTDIR'));
   if (handle === undefined) return undefined;
   await using held = handle;
   const { bytesRead, buffer } = await held.read(Buffer.alloc(mostSmallBytes), 0, mostSmallBytes, 0);
@@ -43,6 +46,30 @@ export async function placeFirst(file: string, text: string): Promise<void> {
   } finally {
     await rm(aside, { force: true });
   }
+}
+
+/** Places the file unless one is there; of processes at once, one does. `linked` gives a file its second name. */
+export async function placeExclusively(file: string, text: string, linked = link): Promise<void> {
+  const aside = asideOf(file);
+  try {
+    await writeDurably(aside, text, 'wx');
+    await linked(aside, file).catch((error: NodeJS.ErrnoException) =>
+      noLinkCodes.includes(error.code ?? '') ? takeName(aside, file) : unlessCode('EEXIST')(error),
+    );
+  } finally {
+    await rm(aside, { force: true });
+  }
+  await syncFolder(path.dirname(file));
+}
+
+/** Takes the name by an empty file, which the other one then replaces. */
+async function takeName(aside: string, file: string): Promise<void> {
+  try {
+    await (await open(file, 'wx')).close();
+  } catch (error) {
+    return unlessCode('EEXIST')(error);
+  }
+  await rename(aside, file);
 }
 
 /** What file systems without second names answer, as FAT and some of networks. */

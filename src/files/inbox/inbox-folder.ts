@@ -29,7 +29,8 @@ export interface InboxReport extends Readonly<Record<string, unknown>> {
   readonly state: EndFolder;
 }
 
-const ownFolders: ReadonlySet<string> = new Set([working, 'done', 'failed']);
+/** The folders that wellsync makes in an inbox. */
+export const ownFolders: ReadonlySet<string> = new Set([working, 'done', 'failed']);
 
 /** A folder in `working` without a file is of a claim that was lost, or that is being made. */
 const emptyClaimMs = 60_000;
@@ -67,14 +68,17 @@ export interface Claim extends ClaimNote {
 /** Throws OutageError for a disk that is full or gone, PermanentError where this user may not write. */
 export class InboxFolder {
   readonly #root: string;
+  readonly #guard: () => Promise<void>;
 
-  /** `root`: absolute path. */
-  constructor(root: string) {
+  /** `root`: absolute path. `guard` throws where this process may not use the inbox; nothing is changed then. */
+  constructor(root: string, guard: () => Promise<void> = () => Promise.resolve()) {
     this.#root = root;
+    this.#guard = guard;
   }
 
   /** Makes the folders that are missing, and the id of the inbox, which is the same on every host that mounts it. */
   async open(): Promise<string> {
+    await this.#guard();
     return onDisk(this.#root, async () => {
       for (const name of ownFolders) await mkdir(path.join(this.#root, name), { recursive: true });
       const file = path.join(this.#root, '.wellsync-inbox');
@@ -109,6 +113,7 @@ export class InboxFolder {
 
   /** Takes a file; undefined if another process has it, or it is gone. */
   async claim({ name, sighting }: Pick<Arrival, 'name' | 'sighting'>, atMs: number): Promise<Claim | undefined> {
+    await this.#guard();
     return onDisk(this.#root, async () => {
       const id = `${new Date(atMs).toISOString().replaceAll(/[^\d]/g, '').slice(0, 17)}-${randomUUID().slice(0, 8)}`;
       const folder = path.join(this.#root, working, id);
@@ -127,6 +132,7 @@ export class InboxFolder {
 
   /** Every file that was taken and has not ended, in the order of its taking. */
   async claims(nowMs: number): Promise<readonly Claim[]> {
+    await this.#guard();
     return onDisk(this.#root, async () => {
       const claims: Claim[] = [];
       for (const id of (await readdir(path.join(this.#root, working))).toSorted()) {
@@ -138,23 +144,49 @@ export class InboxFolder {
     });
   }
 
+  /** How many files were taken and have not ended; changes nothing. */
+  async countClaims(): Promise<number> {
+    return onDisk(this.#root, async () => {
+      const ids = (await readdir(path.join(this.#root, working)).catch(unlessCode('ENOENT'))) ?? [];
+      const claims = await Promise.all(ids.map((id) => this.#read(id)));
+      return claims.filter((claim) => claim !== undefined).length;
+    });
+  }
+
+  /** Drops the ids of runs that were noted, for files whose runs are those of another warehouse. */
+  async forgetRuns(): Promise<void> {
+    await this.#guard();
+    await onDisk(this.#root, async () => {
+      const ids = (await readdir(path.join(this.#root, working)).catch(unlessCode('ENOENT'))) ?? [];
+      for (const id of ids) {
+        const claim = await this.#read(id);
+        if (claim?.runId !== undefined)
+          await replace(path.join(claim.folder, claimName), claimText({ name: claim.name, settled: claim.settled }));
+      }
+    });
+  }
+
   /** Keeps the id of the run of a file, before that run is made. */
   async note({ folder, name, settled }: Claim, runId: string): Promise<void> {
+    await this.#guard();
     await onDisk(folder, () => replace(path.join(folder, claimName), claimText({ name, settled, runId })));
   }
 
   /** Writes the report, which decides where the file ends, whatever dies from now on. */
   async writeReport({ folder }: Claim, report: InboxReport): Promise<void> {
+    await this.#guard();
     await onDisk(folder, () => replace(path.join(folder, reportName), `${JSON.stringify(report, null, 2)}\n`));
   }
 
   /** Writes a file beside the one that was taken. */
   async writeBeside({ folder }: Claim, name: string, blocks: AsyncIterable<Buffer>): Promise<void> {
+    await this.#guard();
     await onDisk(folder, () => replace(path.join(folder, name), blocks));
   }
 
   /** Gives the file its name again and moves it, with all that lies beside it. Another process may have done so. */
   async end({ id, folder, file, name }: Claim, end: EndFolder): Promise<void> {
+    await this.#guard();
     const target = path.join(this.#root, end, id);
     await onDisk(target, async () => {
       await rename(file, Buffer.concat([Buffer.from(`${folder}${path.sep}`), name])).catch(unlessCode('ENOENT'));

@@ -111,6 +111,7 @@ test('removes files of the inbox that are done for long, and none that failed, i
   await using server = await startTestingServer({ data: givenDaily([]) });
   await using home = await cliHome(server.url, { config });
   await home.here(['export', 'daily-production', '--uwi', uwi, '--inline']);
+  expect((await home.here(['inbox', 'adopt', '--yes'])).code).toBe(0);
   const arrived = async (folder: string, days: number): Promise<string> => {
     await mkdir(`${home.folder}/inbox/${folder}`, { recursive: true });
     await home.write(`inbox/${folder}/pipes.csv`, 'sourceId');

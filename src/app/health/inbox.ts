@@ -1,0 +1,58 @@
+/** Whose the inbox is, and whether files can be written into it. What is another one's is not touched. */
+import { lstat } from 'node:fs/promises';
+import type { Config } from '../../../config/schema.ts';
+import { inboxRefused, type InboxFault } from '../../core/inbox/owner.ts';
+import { readOwner } from '../../files/inbox/owner-file.ts';
+import { type App, createApp } from '../app.ts';
+import { inboxFoldersOf } from '../inbox/inbox-folders.ts';
+import { faultsAt, findInstallation, installationOf, type OwnInstallation } from '../inbox/inbox-owner.ts';
+import { queueAddressOf } from '../service-settings.ts';
+import { beatAgeOfHolder } from './beat.ts';
+import { writeFault } from './disk.ts';
+import { checked, failed, failedFinding, type Finding, ok } from './finding.ts';
+
+const part = 'inbox';
+const lookAtInbox = { hint: 'See inbox.folder, and the findings of the other parts.' };
+
+/** None where the configuration names no inbox. */
+export async function inboxFindings(config: Config, lockWaitMs: number): Promise<readonly Finding[]> {
+  if (config.inbox.folder === undefined) return [];
+  const finding = await checked(part, lookAtInbox, async () => {
+    await using app = createApp(config, { lockWaitMs });
+    return await inboxFinding(app);
+  });
+  return [finding];
+}
+
+async function inboxFinding(app: App): Promise<Finding> {
+  const installation = await installationHeldOrNot(app);
+  const folders = inboxFoldersOf(app.config).map(({ root }) => root);
+  const faults: InboxFault[] = [];
+  for (const root of folders) faults.push(...(await faultsAt(root, installation)));
+  if (faults.length > 0) return failedFinding(part, inboxRefused(faults, installation.own));
+  const told: string[] = [];
+  for (const root of folders) {
+    const fault = await writeFault(root);
+    if (fault !== undefined) return failed(part, fault, { hint: 'Let the user of the worker write there.' });
+    const isOwned = (await readOwner(root)).kind === 'owner';
+    const link = (await isLink(root)) ? ', which is a link' : '';
+    const whose = isOwned ? 'of this installation' : 'without an owner: the first worker becomes it';
+    told.push(`${root}${link}, ${whose}`);
+  }
+  return ok(part, told.join('\n'));
+}
+
+async function isLink(file: string): Promise<boolean> {
+  return (await lstat(file).catch(() => undefined))?.isSymbolicLink() === true;
+}
+
+/** A warehouse that a worker of this installation holds is not opened: its queue knows its id. */
+async function installationHeldOrNot(app: App): Promise<OwnInstallation> {
+  try {
+    return await findInstallation(app);
+  } catch (error) {
+    await beatAgeOfHolder(error, app);
+    const { readQueueIdentity } = await import('../../queue/queue-identity.ts');
+    return installationOf(app, await readQueueIdentity(queueAddressOf(app.config)));
+  }
+}

@@ -1,0 +1,148 @@
+/** The inbox of this installation, which no other one may use (docs/inbox.md, G11). */
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import type { Config } from '../../../config/schema.ts';
+import { UsageError, WellsyncError } from '../../core/base/errors.ts';
+import {
+  type InboxFault,
+  inboxRefused,
+  type InboxOwner,
+  type Installation,
+  relationTo,
+} from '../../core/inbox/owner.ts';
+import { linkedFolders, placeOwner, readOwner, replaceOwner } from '../../files/inbox/owner-file.ts';
+import { keepPlaceId, readPlaceId } from '../../files/place-id.ts';
+import type { App } from '../app.ts';
+import { serviceIdentityOf } from '../service-settings.ts';
+import { inboxFoldersOf } from './inbox-folders.ts';
+
+/** This installation, with every name of its service. */
+export interface OwnInstallation {
+  readonly own: Installation;
+  readonly names: readonly string[];
+}
+
+/** Throws UsageError without an address of the service, and as the warehouse does. Makes neither a warehouse nor an id. */
+export async function findInstallation(app: App): Promise<OwnInstallation> {
+  const { config, ledger, warehouse } = app;
+  if (!(await warehouse.isStored())) return installationOf(app, { warehouseId: undefined });
+  const { warehouseId, service = serviceIdentityOf(config).key } = await ledger.ownership.read();
+  return installationOf(app, { warehouseId, service, names: await ledger.ownership.namesOf(service) });
+}
+
+/** As {@link findInstallation}, of a warehouse whose id and names are known otherwise: without opening it. */
+export async function installationOf(
+  { config, warehouse }: Pick<App, 'config' | 'warehouse'>,
+  known: {
+    readonly warehouseId: string | undefined;
+    readonly service?: string;
+    readonly names?: readonly string[];
+  },
+): Promise<OwnInstallation> {
+  const { warehouseId, names = [] } = known;
+  const identity = config.service.url === undefined ? undefined : serviceIdentityOf(config);
+  const database = databaseFileOf(config);
+  const isMade = warehouseId !== undefined;
+  const placeId = database === undefined ? null : isMade ? await readPlaceId(database) : undefined;
+  const service = known.service ?? serviceIdentityOf(config).key;
+  const own = { warehouseId, placeId, service, warehouse: warehouse.location, host: hostname() };
+  return { own, names: [...names, ...(identity === undefined ? [] : [identity.key, identity.address])] };
+}
+
+/** Path of the DuckDB file; undefined for a warehouse on a server, which has one place for all hosts. */
+function databaseFileOf({ warehouse }: Config): string | undefined {
+  return /^duckdb:(.+)$/is.exec(warehouse.url)?.[1];
+}
+
+/** This installation as the owner of an inbox from now on: the place of its warehouse gets an id. */
+export async function ownerToBe(app: App, { own }: OwnInstallation): Promise<InboxOwner> {
+  const { warehouseId } = own;
+  if (warehouseId === undefined) throw new UsageError('there is no warehouse yet, whose id an inbox could keep');
+  const database = databaseFileOf(app.config);
+  const placeId = database === undefined ? null : await keepPlaceId(database);
+  return { ...own, warehouseId, placeId, sinceMs: Date.now() };
+}
+
+/** What keeps an installation from a folder of its inbox; touches nothing. Throws OutageError for a disk that is gone. */
+export async function faultsAt(root: string, { own, names }: OwnInstallation): Promise<readonly InboxFault[]> {
+  const links = (await linkedFolders(root)).map((name) => ({ kind: 'link', root, name }) as const);
+  const found = await readOwner(root);
+  if (found.kind === 'none') return links;
+  if (found.kind === 'unreadable') return [...links, { ...found, root }];
+  const relation = relationTo(found.owner, own, names);
+  if (relation === 'same' || relation === 'renamed') return links;
+  return [...links, { kind: 'owned', root, owner: found.owner, isCopy: relation === 'copy' }];
+}
+
+async function allFaults(config: Config, installation: OwnInstallation): Promise<readonly InboxFault[]> {
+  const faults = [];
+  for (const { root } of inboxFoldersOf(config)) faults.push(...(await faultsAt(root, installation)));
+  return faults;
+}
+
+/** Throws InboxRefusedError where the inbox is another one's; touches nothing in it. */
+export async function requireOwnInbox(app: App): Promise<void> {
+  if (app.config.inbox.folder === undefined) return;
+  const installation = await findInstallation(app);
+  await passingOutages(async () => {
+    const faults = await allFaults(app.config, installation);
+    if (faults.length > 0) throw inboxRefused(faults, installation.own);
+  });
+}
+
+/** A disk that is away at the start is waited for: every look of a worker asks for the owner again. */
+async function passingOutages(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof UsageError || !(error instanceof WellsyncError)) throw error;
+  }
+}
+
+/** The right to one inbox, for a process that takes files from it. */
+export class InboxRight {
+  readonly #installation: OwnInstallation;
+  readonly #owner: InboxOwner;
+
+  constructor(installation: OwnInstallation, owner: InboxOwner) {
+    this.#installation = { ...installation, own: owner };
+    this.#owner = owner;
+  }
+
+  /**
+   * Makes this installation the owner where there is none, and keeps a new name of its service. Throws InboxRefusedError
+   * where another one is the owner: nothing is touched then.
+   */
+  async hold(root: string): Promise<void> {
+    await this.#require(root);
+    const found = await readOwner(root);
+    if (found.kind === 'owner' && found.owner.service !== this.#owner.service) {
+      await replaceOwner(root, { ...this.#owner, sinceMs: found.owner.sinceMs });
+    }
+    if (found.kind !== 'none') return;
+    await placeOwner(root, { ...this.#owner, sinceMs: Date.now() });
+    // Of processes that come at once, another one may have been the first.
+    await this.#require(root);
+  }
+
+  async #require(root: string): Promise<void> {
+    const faults = await faultsAt(root, this.#installation);
+    if (faults.length > 0) throw inboxRefused(faults, this.#owner);
+  }
+}
+
+/**
+ * The right of a worker, which becomes the owner of every folder that has none, in one order, so that of two workers one
+ * has all of them. Undefined without an inbox. Throws InboxRefusedError.
+ */
+export async function takeInbox(app: App, log: Logger): Promise<InboxRight | undefined> {
+  if (app.config.inbox.folder === undefined) return undefined;
+  await requireOwnInbox(app);
+  const installation = await findInstallation(app);
+  const right = new InboxRight(installation, await ownerToBe(app, installation));
+  for (const { kind, root } of inboxFoldersOf(app.config)) {
+    await passingOutages(() => right.hold(root));
+    log.debug({ inbox: kind, folder: root }, 'the inbox is of this installation');
+  }
+  return right;
+}
