@@ -196,6 +196,7 @@ export class FilePush {
       const outcome = await sender.send(chunk.items, (part) => {
         this.#ahead.settlePart(chunk, part, rejectsOf);
         this.#pass();
+        this.#send();
       });
       this.#ahead.settle(chunk, outcome, rejectsOf);
       this.#pass();

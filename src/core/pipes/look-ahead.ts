@@ -72,6 +72,8 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   #heldBytes = 0;
   /** Chunks that were taken and not passed. */
   #taken = 0;
+  /** Whether any sent item has its outcome. */
+  #hasOutcome = false;
 
   constructor(settings: LookAheadSettings) {
     this.#settings = settings;
@@ -133,10 +135,11 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
 
   /**
    * The next chunk to send: undefined while as many are under way as may be, or none is due. Its pipes are under way
-   * until it is settled, and no other chunk has them meanwhile.
+   * until it is settled, and no other chunk has them meanwhile. The first one goes alone until an item of it has its
+   * outcome: one request finds what the service takes, and the checkpoint moves early (G7).
    */
   next(reader: ReaderState): PipeChunk<Item> | undefined {
-    if (this.#underWay.size >= this.#settings.concurrency) return undefined;
+    if (this.#underWay.size >= (this.#hasOutcome ? this.#settings.concurrency : 1)) return undefined;
     const cut = this.#cutter.next(this.#isShortDue(reader));
     if (cut === undefined) return undefined;
     const rows = [...cut.byKey.values()];
@@ -158,6 +161,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   ): void {
     const sent = this.#underWay.get(chunk);
     if (sent === undefined) return;
+    this.#hasOutcome = true;
     const { cut, last } = sent;
     const others = (sent.others ??= byItem([...cut.byKey.values()].filter((rows) => rows !== last)));
     for (const item of accepted) settleRows(others.get(item), 'accepted');
@@ -175,6 +179,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   ): void {
     const sent = this.#underWay.get(chunk);
     if (sent === undefined) return;
+    this.#hasOutcome = true;
     const { cut, last } = sent;
     this.#underWay.delete(chunk);
     this.#cutter.settle(cut);

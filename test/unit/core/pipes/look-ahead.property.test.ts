@@ -138,6 +138,17 @@ describe('rows of a pipe with several dates', () => {
     },
   );
 
+  test('G7: the first chunk goes alone until an item of it has its outcome', () => {
+    const limits = () => ({ maxItems: 2, maxBytes: 1e9 });
+    const ahead = new LookAhead<Load, RejectedLoad>({ limits, identity: 'with-date', concurrency: 3 });
+    for (const item of repeatedAtOnce(8)) ahead.add(item);
+    const first = ahead.next('reading') as PipeChunk<Load>;
+    expect(ahead.next('reading')).toBeUndefined();
+    ahead.settlePart(first, { accepted: first.items.slice(0, 1), refused: [] }, ({ item }) => item);
+    const others = [ahead.next('reading'), ahead.next('reading'), ahead.next('reading')];
+    expect(others.map((chunk) => chunk?.items.length)).toEqual([2, 2, undefined]);
+  });
+
   test('G7: the checkpoint passes the parts of a chunk that is bisected, and the chunk with its last row', () => {
     const limits = () => ({ maxItems: 6, maxBytes: 1e9 });
     const one = { identity: 'with-date', concurrency: 1 } as const;
