@@ -13,7 +13,7 @@ import type { Pruned, RetentionBounds } from '../warehouse/port/retention.ts';
 import type { RunFilter } from '../warehouse/port/runs.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import type { App } from './app.ts';
-import { ownInboxFolders } from './inbox/own-folders.ts';
+import { ownInboxFolders } from './inbox/inbox-owner.ts';
 import { listedRuns } from './listed-runs.ts';
 import { isCopyName, spoolFolderOf } from './requests/pipes-source.ts';
 
@@ -160,8 +160,8 @@ async function neededFiles(
 }
 
 /**
- * Copies that no push needs, a process that was killed as it made one has left them, or the push failed and was not
- * retried: as old as the runs that nobody can retry any more.
+ * Copies that no push needs: a process that was killed as it made one has left it, or the push failed and was not
+ * retried. They are as old as the runs that nobody can retry any more.
  */
 async function unneededCopies({ config, ledger }: App, nowMs: number): Promise<readonly string[]> {
   const sinceMs = nowMs - config.retention.unitDays * DAY_MS;

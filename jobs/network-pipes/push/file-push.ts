@@ -190,9 +190,9 @@ export class FilePush {
 
   async #sendChunk(chunk: FileChunk): Promise<void> {
     const { sender, files } = this.#context;
-    const header = this.#knownHeader();
-    const rejectsOf = ({ item, reason }: GivenUpItem<PipeItem>) => files.rejectItem(item, header, reason);
     try {
+      const header = this.#knownHeader();
+      const rejectsOf = ({ item, reason }: GivenUpItem<PipeItem>) => files.rejectItem(item, header, reason);
       const outcome = await sender.send(chunk.items, (part) => {
         this.#ahead.settlePart(chunk, part, rejectsOf);
         this.#pass();

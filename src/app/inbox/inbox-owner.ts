@@ -146,3 +146,22 @@ export async function takeInbox(app: App, log: Logger): Promise<InboxRight | und
   }
   return right;
 }
+
+/**
+ * Paths of the folders that this installation owns, for what is removed after its time. Those of another one are told and
+ * left out; those without an owner are left out until a worker takes them.
+ */
+export async function ownInboxFolders(app: App): Promise<readonly string[]> {
+  const { config, tell } = app;
+  if (config.inbox.folder === undefined) return [];
+  const installation = await findInstallation(app);
+  const own: string[] = [];
+  for (const { root } of inboxFoldersOf(config)) {
+    const faults = await faultsAt(root, installation);
+    if (faults.length > 0) {
+      const { message, issues } = inboxRefused(faults, installation.own);
+      tell([message, ...issues].join('\n'));
+    } else if ((await readOwner(root)).kind === 'owner') own.push(root);
+  }
+  return own;
+}
