@@ -33,6 +33,11 @@ export function duckdbPath(address: string): string {
   });
 }
 
+/** Path of the file of a warehouse; undefined for one on a server. Throws UsageError for an address that is not usable. */
+export function databaseFileOf(address: string): string | undefined {
+  return isPostgresAddress(address) ? undefined : duckdbPath(address);
+}
+
 /** A failover takes less. */
 const usualRetryMs = 60_000;
 

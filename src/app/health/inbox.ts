@@ -1,11 +1,11 @@
 /** Whose the inbox is, and whether files can be written into it. What is another one's is not touched. */
 import { lstat } from 'node:fs/promises';
 import type { Config } from '../../../config/schema.ts';
-import { inboxRefused, type InboxFault } from '../../core/inbox/owner.ts';
+import { inboxRefused } from '../../core/inbox/owner.ts';
 import { readOwner } from '../../files/inbox/owner-file.ts';
 import { type App, createApp } from '../app.ts';
 import { inboxFoldersOf } from '../inbox/inbox-folders.ts';
-import { faultsAt, findInstallation, installationOf, type OwnInstallation } from '../inbox/inbox-owner.ts';
+import { allFaults, findInstallation, installationOf, type OwnInstallation } from '../inbox/inbox-owner.ts';
 import { queueAddressOf } from '../service-settings.ts';
 import { beatAgeOfHolder } from './beat.ts';
 import { writeFault } from './disk.ts';
@@ -26,12 +26,10 @@ export async function inboxFindings(config: Config, lockWaitMs: number): Promise
 
 async function inboxFinding(app: App): Promise<Finding> {
   const installation = await installationHeldOrNot(app);
-  const folders = inboxFoldersOf(app.config).map(({ root }) => root);
-  const faults: InboxFault[] = [];
-  for (const root of folders) faults.push(...(await faultsAt(root, installation)));
+  const faults = await allFaults(app.config, installation);
   if (faults.length > 0) return failedFinding(part, inboxRefused(faults, installation.own));
   const told: string[] = [];
-  for (const root of folders) {
+  for (const { root } of inboxFoldersOf(app.config)) {
     const fault = await writeFault(root);
     if (fault !== undefined) return failed(part, fault, { hint: 'Let the user of the worker write there.' });
     const isOwned = (await readOwner(root)).kind === 'owner';

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { counted, listed, roughDurationText } from '../../core/base/text.ts';
+import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
 import { beatAgeOfHolder } from './beat.ts';
 import { writeFault } from './disk.ts';
@@ -20,7 +21,7 @@ export async function checkWorkers(app: App): Promise<Finding> {
 /** A warehouse that a worker of this installation holds is well: it is not waited for, and not opened. */
 export async function checkWarehouse(app: App): Promise<Finding> {
   const { warehouse, config } = app;
-  const file = /^duckdb:(.+)$/is.exec(config.warehouse.url)?.[1];
+  const file = databaseFileOf(config.warehouse.url);
   const fault = file === undefined ? undefined : await writeFault(path.dirname(file));
   if (fault !== undefined) {
     return failed('warehouse', `${warehouse.location}: ${fault}`, {

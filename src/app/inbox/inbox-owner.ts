@@ -12,6 +12,7 @@ import {
 } from '../../core/inbox/owner.ts';
 import { linkedFolders, placeOwner, readOwner, replaceOwner } from '../../files/inbox/owner-file.ts';
 import { keepPlaceId, readPlaceId } from '../../files/place-id.ts';
+import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
 import { serviceIdentityOf } from '../service-settings.ts';
 import { inboxFoldersOf } from './inbox-folders.ts';
@@ -41,7 +42,7 @@ export async function installationOf(
 ): Promise<OwnInstallation> {
   const { warehouseId, names = [] } = known;
   const identity = config.service.url === undefined ? undefined : serviceIdentityOf(config);
-  const database = databaseFileOf(config);
+  const database = databaseFileOf(config.warehouse.url);
   const isMade = warehouseId !== undefined;
   const placeId = database === undefined ? null : isMade ? await readPlaceId(database) : undefined;
   const service = known.service ?? serviceIdentityOf(config).key;
@@ -49,16 +50,11 @@ export async function installationOf(
   return { own, names: [...names, ...(identity === undefined ? [] : [identity.key, identity.address])] };
 }
 
-/** Path of the DuckDB file; undefined for a warehouse on a server, which has one place for all hosts. */
-function databaseFileOf({ warehouse }: Config): string | undefined {
-  return /^duckdb:(.+)$/is.exec(warehouse.url)?.[1];
-}
-
 /** This installation as the owner of an inbox from now on: the place of its warehouse gets an id. */
 export async function ownerToBe(app: App, { own }: OwnInstallation): Promise<InboxOwner> {
   const { warehouseId } = own;
   if (warehouseId === undefined) throw new UsageError('there is no warehouse yet, whose id an inbox could keep');
-  const database = databaseFileOf(app.config);
+  const database = databaseFileOf(app.config.warehouse.url);
   const placeId = database === undefined ? null : await keepPlaceId(database);
   return { ...own, warehouseId, placeId, sinceMs: Date.now() };
 }
@@ -74,7 +70,8 @@ export async function faultsAt(root: string, { own, names }: OwnInstallation): P
   return [...links, { kind: 'owned', root, owner: found.owner, isCopy: relation === 'copy' }];
 }
 
-async function allFaults(config: Config, installation: OwnInstallation): Promise<readonly InboxFault[]> {
+/** As {@link faultsAt}, of all its folders. */
+export async function allFaults(config: Config, installation: OwnInstallation): Promise<readonly InboxFault[]> {
   const faults = [];
   for (const { root } of inboxFoldersOf(config)) faults.push(...(await faultsAt(root, installation)));
   return faults;
