@@ -38,8 +38,8 @@ export interface CliHome extends AsyncDisposable {
   run(args: readonly string[], how?: CliRun): Promise<CommandResult>;
   /** Runs the command in this process, which is faster: for tests that do not depend on processes. */
   here(args: readonly string[]): Promise<CommandResult>;
-  /** As {@link here}, at a terminal. */
-  atTerminal(args: readonly string[]): Promise<CommandResult>;
+  /** As {@link here}, at a terminal, where `typed` answers questions. */
+  atTerminal(args: readonly string[], typed?: string): Promise<CommandResult>;
   start(args: readonly string[], how?: CliRun): RunningCommand;
   /** Writes a file into the folder; returns its path. */
   write(name: string, content: string | Uint8Array): Promise<string>;
@@ -85,7 +85,7 @@ export async function cliHome(
     start,
     run: async (args, how) => start(args, how).ended,
     here: (args) => runHere(args, env),
-    atTerminal: (args) => runHere(args, env, ''),
+    atTerminal: (args, typed = '') => runHere(args, env, typed),
     write: async (name, content) => {
       const file = path.join(folder, name);
       await writeFile(file, content);

@@ -10,6 +10,8 @@ export interface SmallDisk extends Disposable {
   fill(): void;
   /** Makes room again. */
   empty(): void;
+  /** Takes no change any more, not even of root. */
+  protect(): void;
 }
 
 function mounted(megabytes: number): string {
@@ -49,6 +51,7 @@ export function smallDisk(megabytes: number): SmallDisk {
       }
     },
     empty: () => rmSync(ballast, { force: true }),
+    protect: () => void execFileSync('mount', ['-o', 'remount,ro', folder], { stdio: 'pipe' }),
     [Symbol.dispose]: () => unmount(folder),
   };
 }

@@ -144,7 +144,8 @@ export class InboxWorker {
     if (part !== undefined) return void outages.down(part, faultOf(error).message);
     const because = faultOf(error).message;
     if (error instanceof InboxRefusedError) {
-      if (!this.#isLost) log.error({ inbox: kind, because }, 'this process takes no more files from the inbox');
+      const { issues } = error;
+      if (!this.#isLost) log.error({ inbox: kind, because, issues }, 'this process takes no more files from the inbox');
       this.#isLost = true;
       return;
     }

@@ -36,13 +36,21 @@ const passing: Readonly<Record<string, string>> = {
 
 /** Converts an error of the system that may pass to an OutageError (code `file-trouble`); undefined for any other. */
 export function fileOutage(error: unknown, path: string, part: OutagePart = 'disk'): OutageError | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = passing[code];
+  const reason = isUnmade(error) ? 'its folder cannot be made: the disk is read-only or gone' : passing[codeOf(error)];
   if (reason === undefined) return undefined;
   return new OutageError(part, 'file-trouble', `${path} cannot be used: ${reason}`, {
     hint: 'Make room, or repair the disk: the work goes on then.',
     cause: error,
   });
+}
+
+/** Node answers ENOENT where it makes folders on a disk that is read-only. */
+function isUnmade(error: unknown): boolean {
+  return codeOf(error) === 'ENOENT' && (error as NodeJS.ErrnoException).syscall === 'mkdir';
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Faults of a place to write to that only the operator ends. */
@@ -55,13 +63,12 @@ const denials: Readonly<Record<string, string>> = {
 
 /** The reason after "cannot be written"; undefined for an error that is none of a file. */
 export function writeReason(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   return code === 'ENOENT' ? 'there is no such folder' : (passing[code] ?? denials[code]);
 }
 
 function denied(error: unknown, path: string): PermanentError | undefined {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = denials[code];
+  const reason = denials[codeOf(error)];
   if (reason === undefined) return undefined;
   return new PermanentError('file-denied', `${path} cannot be written: ${reason}`, {
     hint: 'Let this user write there, or set WELLSYNC_DATA_DIR to a folder where it may.',

@@ -61,16 +61,15 @@ export class InboxRefusedError extends UsageError {
 /** `faults`: at least one. */
 export function inboxRefused(faults: readonly InboxFault[], own: Installation): InboxRefusedError {
   const issues = faults.map(faultText);
-  const roots = [...new Set(faults.map(({ root }) => root))].join(' and ');
   if (faults.some(({ kind }) => kind === 'link')) {
-    return new InboxRefusedError(`the inbox cannot be used: a folder of wellsync in ${roots} is a link`, {
+    return new InboxRefusedError('the inbox cannot be used: a folder of wellsync in it is a link', {
       issues,
       hint: 'Make folders of the links: what is renamed into one would leave the inbox.',
     });
   }
   const isOwned = faults.some(({ kind }) => kind === 'owned');
   const whose = isOwned ? 'belongs to another installation' : 'has an owner that cannot be read';
-  return new InboxRefusedError(`the inbox ${roots} ${whose}: nothing in it was touched`, {
+  return new InboxRefusedError(`the inbox ${whose}: nothing in it was touched`, {
     issues: [...issues, `This one is ${installationText(own)}.`],
     hint: 'Set inbox.folder to a folder of its own.',
     action: { kind: 'adopt-inbox' },

@@ -138,6 +138,17 @@ describe('a claim', () => {
     expect(await found()).toBeUndefined();
   });
 
+  test('of another warehouse forgets its run, and keeps its name', async () => {
+    await using here = await inboxHere();
+    here.drop('pipes.csv');
+    await here.inbox.note(await here.take(), 'run-of-another');
+    expect(await here.inbox.claims(Date.now())).toMatchObject([{ runId: 'run-of-another' }]);
+    await here.inbox.forgetRuns();
+    const [claim] = await here.inbox.claims(Date.now());
+    expect(claim).toMatchObject({ shownName: 'pipes.csv' });
+    expect(claim?.runId).toBeUndefined();
+  });
+
   test('without a file is removed when it is old, and one that a lost answer has made is continued', async () => {
     await using here = await inboxHere();
     const working = path.join(here.root, 'working');

@@ -68,9 +68,9 @@ test('G11: an inbox that two services share by a copied configuration is that of
   expect(unasked.stderr).toContain(first.url);
   expect(unasked.stderr).toContain(second.url);
   expect((await trial.here(['inbox', 'adopt', '--dry-run'])).stdout).toContain('Dry run: nothing was changed');
-  expect((await trial.atTerminal(['inbox', 'adopt'])).code).not.toBe(0);
+  expect((await trial.atTerminal(['inbox', 'adopt'], 'no\n')).code).not.toBe(0);
   expect(await readFile(inbox.ownerFile, 'utf8')).toContain(first.url);
-  expect((await trial.here(['inbox', 'adopt', '--yes'])).code).toBe(0);
+  expect((await trial.atTerminal(['inbox', 'adopt'], 'yes\n')).code).toBe(0);
   expect((await trial.here(['inbox', 'adopt', '--yes'])).stdout).toContain('belongs to this installation already');
 
   await worker.hears('this process takes no more files from the inbox');
@@ -80,6 +80,13 @@ test('G11: an inbox that two services share by a copied configuration is that of
   expect([first, second].map((server) => server.state.pipes().length)).toEqual([1, 1]);
   expect(worker.said().split('this process takes no more files from the inbox')).toHaveLength(3); // one for each kind
   expect(heir.said()).not.toContain('belongs to another installation');
+
+  expect((await production.here(['inbox', 'adopt', '--yes'])).code).toBe(0);
+  await heir.hears('this process takes no more files from the inbox');
+  await worker.hears('the inbox is of this installation again');
+  await inbox.drop('C');
+  await inbox.done(3);
+  expect([first, second].map((server) => server.state.pipes().length)).toEqual([2, 1]);
 }, 120_000);
 
 test('G11: of two workers that start at once on a new inbox, one has it', async () => {

@@ -42,7 +42,7 @@ test('a place is the same where it was moved or restored, and another one where 
 test('G11: a refusal names both owners and the way out', () => {
   const own = { ...owner, warehouseId: 'v', service: 'https://b', host: 'two' };
   const error = inboxRefused([{ kind: 'owned', root: '/in/cleanup', owner, isCopy: false }], own);
-  expect(error.message).toContain('/in/cleanup belongs to another installation');
-  expect(error.issues.join('\n')).toMatch(/service https:\/\/a[^]*service https:\/\/b/);
+  expect(error.message).toBe('the inbox belongs to another installation: nothing in it was touched');
+  expect(error.issues.join('\n')).toMatch(/\/in\/cleanup belongs to service https:\/\/a[^]*service https:\/\/b/);
   expect(error.action).toEqual({ kind: 'adopt-inbox' });
 });
