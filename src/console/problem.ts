@@ -17,6 +17,7 @@ import {
 } from '../core/base/errors.ts';
 import { ReleaseConflictError } from '../core/run/held-rows.ts';
 import { KeyReusedError } from '../core/run/idempotency-key.ts';
+import { UnpacksTooFarError } from '../pipes/file-identity.ts';
 
 /** An answer that is about the request itself: what it names is not there, or not in that state. */
 export class RequestProblem extends WellsyncError {
@@ -78,6 +79,7 @@ function statusOf(error: WellsyncError): number {
   if (error instanceof ForbiddenError) return 403;
   if (error instanceof KeyReusedError || error instanceof NoTargetError) return 422;
   if (error instanceof ReleaseConflictError) return 409;
+  if (error instanceof UnpacksTooFarError) return 413;
   if (error instanceof UsageError) return 400;
   const isAway =
     error instanceof TransientError ||

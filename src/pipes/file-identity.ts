@@ -22,24 +22,45 @@ export interface FileContent {
   readonly sha256: string;
 }
 
+/** What a packed file may unpack to. */
+export interface UnpackingBounds {
+  readonly maxBytes: number;
+  /** Most bytes for each byte of the file; the first 32 MB count for none. */
+  readonly maxTimes: number;
+}
+
+/** So little that it is unpacked at once, however well it packs. */
+const anywayBytes = 32_000_000;
+
+/** A small file may unpack to a disk's worth, or to hours of work. */
+export class UnpacksTooFarError extends UsageError {
+  override readonly name = 'UnpacksTooFarError';
+}
+
 /**
- * Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end, or has more than `maxBytes`: a
- * small file may unpack to a disk's worth.
+ * Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end, UnpacksTooFarError beyond the
+ * bounds.
  */
 export async function identifyContent(
   path: string,
   { bytes, sha256 }: FileIdentity,
-  maxBytes = Infinity,
+  { maxBytes, maxTimes }: UnpackingBounds = { maxBytes: Infinity, maxTimes: Infinity },
 ): Promise<FileContent> {
   if (!(await isPacked(path))) return { bytes, sha256 };
   const hash = createHash('sha256');
+  const densestBytes = Math.max(anywayBytes, bytes * maxTimes);
   let unpackedBytes = 0;
   for await (const block of readContent({ path })) {
     hash.update(block);
     unpackedBytes += block.length;
     if (unpackedBytes > maxBytes) {
-      throw new UsageError(`the file unpacks to more than ${bytesText(maxBytes)}`, {
+      throw new UnpacksTooFarError(`the file unpacks to more than ${bytesText(maxBytes)}`, {
         hint: 'Push it in parts, or where it may be so long raise the limit (http.maxUnpackedMb).',
+      });
+    }
+    if (unpackedBytes > densestBytes) {
+      throw new UnpacksTooFarError(`the file unpacks to more than ${maxTimes} times its ${bytesText(bytes)}`, {
+        hint: 'Rows of pipes pack to a fifth or a twentieth: see whether it is full of empty lines or repeated rows. Else push it unpacked, or in parts.',
       });
     }
   }
