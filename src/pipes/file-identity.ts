@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { AbortedError, PermanentError, UsageError } from '../core/base/errors.ts';
+import { AbortedError, PermanentError, UsageError, WellsyncError } from '../core/base/errors.ts';
 import { bytesText, counted, figure } from '../core/base/text.ts';
 import { isPacked, readContent, unreadable } from './content.ts';
 import { openRegularFile } from './regular-file.ts';
@@ -33,8 +33,12 @@ export interface UnpackingBounds {
 const anywayBytes = 32_000_000;
 
 /** A small file may unpack to a disk's worth, or to hours of work. */
-export class UnpacksTooFarError extends UsageError {
+export class UnpacksTooFarError extends WellsyncError {
   override readonly name = 'UnpacksTooFarError';
+
+  constructor(message: string, hint: string) {
+    super('unpacks-too-far', message, { hint });
+  }
 }
 
 /**
@@ -54,14 +58,16 @@ export async function identifyContent(
     hash.update(block);
     unpackedBytes += block.length;
     if (unpackedBytes > maxBytes) {
-      throw new UnpacksTooFarError(`the file unpacks to more than ${bytesText(maxBytes)}`, {
-        hint: 'Push it in parts, or where it may be so long raise the limit (http.maxUnpackedMb).',
-      });
+      throw new UnpacksTooFarError(
+        `the file unpacks to more than ${bytesText(maxBytes)}: nothing was started`,
+        'Push it in parts, or where it may be so long raise the limit (http.maxUnpackedMb).',
+      );
     }
     if (unpackedBytes > densestBytes) {
-      throw new UnpacksTooFarError(`the file unpacks to more than ${maxTimes} times its ${bytesText(bytes)}`, {
-        hint: 'Rows of pipes pack to a fifth or a twentieth: see whether it is full of empty lines or repeated rows. Else push it unpacked, or in parts.',
-      });
+      throw new UnpacksTooFarError(
+        `the file unpacks to more than ${maxTimes} times its ${bytesText(bytes)}: nothing was started`,
+        'Rows of pipes do not pack so well: see whether it is full of empty lines. Else push it unpacked.',
+      );
     }
   }
   return { bytes: unpackedBytes, sha256: hash.digest('hex') };

@@ -159,7 +159,11 @@ describe('uploads', () => {
     const answer = await check(bomb);
     expect([answer.status, await answer.json()]).toMatchObject([
       413,
-      { detail: expect.stringContaining('more than 200 times its'), hint: expect.stringContaining('unpacked') },
+      {
+        code: 'unpacks-too-far',
+        detail: expect.stringContaining('more than 200 times its'),
+        hint: expect.stringContaining('unpacked'),
+      },
     ]);
     expect(spooled()).toEqual([]);
   });

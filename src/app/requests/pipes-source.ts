@@ -23,7 +23,7 @@ export interface PushedFile {
   readonly file: string;
   /** Its name in messages, where that is not its path. It becomes no path. */
   readonly name?: string;
-  /** Of a file that a stranger to this host packed; without it, it may unpack to as much as it does. */
+  /** Of an upload; a file of this host is its operator's, and may unpack to as much as it does. */
   readonly unpacking?: UnpackingBounds;
 }
 
@@ -39,7 +39,7 @@ export interface PushSource {
 
 /**
  * `-` is standard input, which is copied: a run must be able to read it again, after a kill and on a retry. Throws
- * UsageError, and OutageError when the data folder has no room for the copy.
+ * UsageError, UnpacksTooFarError, and OutageError when the data folder has no room for the copy.
  */
 export async function pushSource(
   { file: named, name, unpacking }: PushedFile,
