@@ -11,13 +11,13 @@ import {
   PermanentError,
   ServiceHoldError,
   TransientError,
+  UnpacksTooFarError,
   UnreachableError,
   UsageError,
   WellsyncError,
 } from '../core/base/errors.ts';
 import { ReleaseConflictError } from '../core/run/held-rows.ts';
 import { KeyReusedError } from '../core/run/idempotency-key.ts';
-import { UnpacksTooFarError } from '../pipes/file-identity.ts';
 
 /** An answer that is about the request itself: what it names is not there, or not in that state. */
 export class RequestProblem extends WellsyncError {

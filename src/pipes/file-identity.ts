@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { AbortedError, PermanentError, UsageError, WellsyncError } from '../core/base/errors.ts';
+import { AbortedError, PermanentError, UnpacksTooFarError, UsageError } from '../core/base/errors.ts';
 import { bytesText, counted, figure } from '../core/base/text.ts';
 import { isPacked, readContent, unreadable } from './content.ts';
 import { openRegularFile } from './regular-file.ts';
@@ -31,15 +31,6 @@ export interface UnpackingBounds {
 
 /** So little that it is unpacked at once, however well it packs. */
 const anywayBytes = 32_000_000;
-
-/** A small file may unpack to a disk's worth, or to hours of work. */
-export class UnpacksTooFarError extends WellsyncError {
-  override readonly name = 'UnpacksTooFarError';
-
-  constructor(message: string, hint: string) {
-    super('unpacks-too-far', message, { hint });
-  }
-}
 
 /**
  * Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end, UnpacksTooFarError beyond the
