@@ -179,6 +179,12 @@ describe('a token with a last day', () => {
     await Promise.all([byToken.ended, byCookie.ended]);
     expect(other.socket.closed).toBe(false);
     expect((await askWith(server, cookie))[1]).toBe('session-ended');
+    server.setAccess({ tokens: tokensOfRoles });
+    server.pass(5_000);
+    expect((await askWith(server, cookie))[1]).toBe('session-ended');
+    expect((await server.ask('/api/v1/openapi.json', { token: 'operate' })).status).toBe(200);
+    server.setAccess({ tokens: withLastDay(today) });
+    server.pass(5_000);
     expect((await server.ask('/api/v1/openapi.json', { token: 'operate' })).status).toBe(401);
   });
 });

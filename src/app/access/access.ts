@@ -186,8 +186,9 @@ export class Access {
     try {
       this.#settings = this.#readSettings();
       this.#isStale = false;
-      // One that comes back later does not bring them back.
-      const known = new Set(this.#settings.tokens.map(({ sha256 }) => sha256));
+      // A token that comes back, or gets a later last day, does not bring them back.
+      const counting = this.#settings.tokens.filter((token) => !isExpired(token, this.#now()));
+      const known = new Set(counting.map(({ sha256 }) => sha256));
       this.#sessions.closeWhere(({ tokenSha256 }) => !known.has(tokenSha256));
     } catch (error) {
       // A file that is being written, or is faulty: who was known stays known.
