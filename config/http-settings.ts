@@ -2,6 +2,7 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { roles } from '../src/core/access/role.ts';
+import { isDay } from '../src/core/access/token-expiry.ts';
 
 const role = z.enum(roles, { error: `must be one of ${roles.join(', ')}` });
 const count = (fallback: number) => z.number().int().positive().default(fallback);
@@ -14,6 +15,8 @@ const token = z.strictObject({
   name: clientName,
   role,
   sha256: z.string().regex(/^[\da-f]{64}$/, 'must be the hash that wellsync token create shows: 64 digits from 0 to f'),
+  /** Its last day: it ends with it, in UTC. */
+  expires: z.string().refine(isDay, 'must be the last day of the token, such as 2027-01-31').exactOptional(),
 });
 
 const addressOrNetwork = z

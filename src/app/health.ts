@@ -11,6 +11,7 @@ import { checked, type Finding, warning } from './health/finding.ts';
 import { inboxFindings } from './health/inbox.ts';
 import { redisFindings } from './health/redis.ts';
 import { checkServiceAndAccess } from './health/service.ts';
+import { tokenFindings } from './health/tokens.ts';
 import { checkWarehouse, checkWorkers } from './health/warehouse.ts';
 
 /** Short: the doctor should report a held file rather than wait for it. */
@@ -40,6 +41,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     await checkDisk(config.dataDir),
     ...(await checkFiles(config)),
     ...(await inboxFindings(config, lockWaitMs)),
+    ...tokenFindings(config.http, Date.now()),
   ];
 }
 

@@ -34,7 +34,7 @@ export interface ConsoleContext {
   readonly readConfig: () => Config;
   /** Aborts when the server begins to stop. */
   readonly stopping: AbortSignal;
-  /** Between two heartbeats of a stream, each of which asks again whether its caller is let in. */
+  /** Between two heartbeats of a stream. */
   readonly beatMs: number;
 }
 

@@ -11,6 +11,7 @@ import {
   PermanentError,
   ServiceHoldError,
   TransientError,
+  UnpacksTooFarError,
   UnreachableError,
   UsageError,
   WellsyncError,
@@ -78,6 +79,7 @@ function statusOf(error: WellsyncError): number {
   if (error instanceof ForbiddenError) return 403;
   if (error instanceof KeyReusedError || error instanceof NoTargetError) return 422;
   if (error instanceof ReleaseConflictError) return 409;
+  if (error instanceof UnpacksTooFarError) return 413;
   if (error instanceof UsageError) return 400;
   const isAway =
     error instanceof TransientError ||

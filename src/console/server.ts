@@ -7,6 +7,7 @@ import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-z
 import { UsageError } from '../core/base/errors.ts';
 import { after } from '../timers/sleep.ts';
 import { admitCallers, type RouteRule } from './admission.ts';
+import { boundConnections } from './connections.ts';
 import { addEventRoute } from './api/events.ts';
 import { addHealthRoutes } from './api/health.ts';
 import { addHoldingRoutes } from './api/holdings.ts';
@@ -29,9 +30,6 @@ const megabyte = 1_000_000;
 
 /** Longest part of a path, such as a uwi of any script, percent-encoded. */
 const maxParamLength = 3_000;
-
-/** Connections beside the streams of events. */
-const otherConnections = 500;
 
 /** Shorter than the time after which proxies end a silent connection. */
 const streamBeatMs = 15_000;
@@ -75,7 +73,7 @@ async function createServer(
   context: ConsoleContext,
 ): Promise<{ readonly server: ApiServer; readonly routes: readonly RouteRule[] }> {
   const { app, log } = context;
-  const { maxBodyMb, maxStreams } = app.config.http;
+  const { maxBodyMb } = app.config.http;
   const server: ApiServer = fastify({
     logger: false,
     bodyLimit: maxBodyMb * megabyte,
@@ -87,7 +85,6 @@ async function createServer(
     http: { maxHeaderSize: 16_384, headersTimeout: 10_000, requestTimeout: 0 },
     frameworkErrors: (error, request, reply) => replyWithProblem(error, request, reply, log),
   }).withTypeProvider<ZodTypeProvider>();
-  server.server.maxConnections = maxStreams + otherConnections;
   server.setValidatorCompiler(validatorCompiler);
   // What a route returns is checked against its schema when it is compiled, and by tests.
   server.setSerializerCompiler(() => (document) => JSON.stringify(document));
@@ -95,6 +92,7 @@ async function createServer(
   await server.register(helmet, headerPolicy);
   await server.register(rateLimit, { global: false });
   const { rules: routes, whileFewAreWrong } = admitCallers(server, context, { [queueBoardPath]: 'operate' });
+  boundConnections(server, context);
   server.setNotFoundHandler((request, reply) => {
     const error = new RequestProblem(404, 'no-such-route', 'there is no such route');
     replyWithError(error, { request, reply, context });

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { AbortedError, PermanentError, UsageError } from '../core/base/errors.ts';
+import { AbortedError, PermanentError, UnpacksTooFarError, UsageError } from '../core/base/errors.ts';
 import { bytesText, counted, figure } from '../core/base/text.ts';
 import { isPacked, readContent, unreadable } from './content.ts';
 import { openRegularFile } from './regular-file.ts';
@@ -22,25 +22,43 @@ export interface FileContent {
   readonly sha256: string;
 }
 
+/** What a packed file may unpack to. */
+export interface UnpackingBounds {
+  readonly maxBytes: number;
+  /** Most bytes for each byte of the file; the first 32 MB count for none. */
+  readonly maxTimes: number;
+}
+
+/** So little that it is unpacked at once, however well it packs. */
+const anywayBytes = 32_000_000;
+
 /**
- * Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end, or has more than `maxBytes`: a
- * small file may unpack to a disk's worth.
+ * Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end, UnpacksTooFarError beyond the
+ * bounds.
  */
 export async function identifyContent(
   path: string,
   { bytes, sha256 }: FileIdentity,
-  maxBytes = Infinity,
+  { maxBytes, maxTimes }: UnpackingBounds = { maxBytes: Infinity, maxTimes: Infinity },
 ): Promise<FileContent> {
   if (!(await isPacked(path))) return { bytes, sha256 };
   const hash = createHash('sha256');
+  const densestBytes = Math.max(anywayBytes, bytes * maxTimes);
   let unpackedBytes = 0;
   for await (const block of readContent({ path })) {
     hash.update(block);
     unpackedBytes += block.length;
     if (unpackedBytes > maxBytes) {
-      throw new UsageError(`the file unpacks to more than ${bytesText(maxBytes)}`, {
-        hint: 'Push it in parts, or where it may be so long raise the limit (http.maxUnpackedMb).',
-      });
+      throw new UnpacksTooFarError(
+        `the file unpacks to more than ${bytesText(maxBytes)}: nothing was started`,
+        'Push it in parts, or where it may be so long raise the limit (http.maxUnpackedMb).',
+      );
+    }
+    if (unpackedBytes > densestBytes) {
+      throw new UnpacksTooFarError(
+        `the file unpacks to more than ${maxTimes} times its ${bytesText(bytes)}: nothing was started`,
+        'Rows of pipes do not pack so well: see whether it is full of empty lines. Else push it unpacked.',
+      );
     }
   }
   return { bytes: unpackedBytes, sha256: hash.digest('hex') };

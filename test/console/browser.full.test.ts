@@ -216,7 +216,32 @@ describe.skipIf(lack !== undefined)(`the console${lack === undefined ? '' : ` (s
     await expect.poll(async () => page.locator('#link-state').textContent(), waitMs).toBe('');
     served.server.setAccess({ tokens: [] });
     served.server.pass(10_000);
-    await page.getByText('no longer signed in').waitFor(waitMs);
+    await page.getByText('Your session has ended').waitFor(waitMs);
+  });
+
+  test('a reader who signs out in one tab is told so in the others, where nothing is sent any more', async () => {
+    await using served = await serveInstallation({ works: false });
+    await using reader = await readerOf(served);
+    const { page, context } = reader;
+    await page.goto('/push');
+    await page
+      .getByLabel('CSV file')
+      .setInputFiles({ name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('sourceNetworkId,sourceId\n') });
+    const other = await context.newPage();
+    await other.goto('/');
+    const kept = await context.cookies();
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor(waitMs);
+    expect(await context.cookies()).toEqual([]);
+    await page.getByRole('button', { name: 'Push it' }).click();
+    await page.getByText('You are no longer signed in: load the page again. Nothing was sent.').waitFor(waitMs);
+    // A cookie that was copied before counts no more, and the reader comes back to the page.
+    await context.addCookies(kept);
+    await page.reload();
+    await page.getByText('Your session has ended').waitFor(waitMs);
+    await page.getByLabel('Token').fill('operate');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Push network pipes' }).waitFor(waitMs);
   });
 
   test('every page is readable: no finding of axe, no overflow, nothing from elsewhere, at desktop and phone width', async () => {

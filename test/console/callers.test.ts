@@ -158,6 +158,7 @@ beforeAll(async () => {
     http: { trustedProxies: ['127.0.0.1'] },
   });
   await writeSelection(served.home);
+  cookieOfReader = await served.server.signIn('delete');
   const form = (text: string) => ({ body: text, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
   asked = {
     'GET /coverage/well': async () => ({ path: '/coverage/well?uwi=x' }),
@@ -252,6 +253,7 @@ async function ofSchedule(path: string): Promise<string> {
 }
 
 let strangers = 0;
+let cookieOfReader = '';
 
 function headersOf(caller: CallerName): Readonly<Record<string, string>> {
   switch (caller) {
@@ -261,7 +263,7 @@ function headersOf(caller: CallerName): Readonly<Record<string, string>> {
       strangers += 1;
       return { authorization: 'Bearer guess', 'x-forwarded-for': `10.0.${strangers >> 8}.${strangers & 255}` };
     case 'elsewhere':
-      return { cookie: 'wellsync_token=delete', origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+      return { cookie: cookieOfReader, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
     case 'read':
     case 'operate':
     case 'delete':

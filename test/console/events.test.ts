@@ -54,7 +54,7 @@ describe('a stream of events', () => {
     expect(await again.hears()).toMatchObject({ event: 'runs' });
   });
 
-  test('ends with the next beat when its token leaves the configuration; another one goes on', async () => {
+  test('ends within seconds when its token leaves the configuration; another one goes on', async () => {
     using revoked = stream(undefined, 'operate');
     using other = stream(undefined, 'read');
     await Promise.all([revoked.hears('"runs"'), other.hears('"runs"')]);

@@ -125,7 +125,9 @@ describe('a page', () => {
     expect((await post('token=wrong&to=/runs')).status).toBe(401);
     const signedIn = await post('token=read&to=/runs');
     expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/runs']);
-    expect(signedIn.headers.get('set-cookie')).toMatch(/^wellsync_token=read;.*HttpOnly; SameSite=Strict/);
+    expect(signedIn.headers.get('set-cookie')).toMatch(
+      /^wellsync_session=[\w-]{43}; Path=\/; Max-Age=50400; HttpOnly; SameSite=Strict$/,
+    );
     for (const elsewhere of ['//evil.example', 'https://evil.example', String.raw`/\evil.example`]) {
       const led = await post(`token=read&to=${encodeURIComponent(elsewhere)}`);
       expect(led.headers.get('location')).toBe('/');
@@ -187,10 +189,11 @@ test('the overview names a failed run, and a plan its targets', async () => {
 
 test('a change by cookie is taken from the pages of this server alone', async () => {
   const { url } = served.server;
+  const cookie = await served.server.signIn('operate');
   const release = async (headers: Readonly<Record<string, string>>): Promise<number> => {
     const answer = await fetch(`${url}/api/v1/service/release`, {
       method: 'POST',
-      headers: { cookie: 'wellsync_token=operate', ...headers },
+      headers: { cookie, ...headers },
     });
     await answer.body?.cancel();
     return answer.status;

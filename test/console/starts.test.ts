@@ -182,7 +182,7 @@ describe('POST /api/v1/pushes', () => {
     expect(await answerOf(await push(long))).toMatchObject([413, { code: 'upload-too-long' }]);
     const bomb = new Uint8Array(gzipSync(Buffer.alloc(50_000_000, 'a')));
     const [status, problem] = await answerOf(await push(bomb, { type: 'application/gzip' }));
-    expect([status, problem]).toMatchObject([400, { detail: expect.stringContaining('unpacks to more than') }]);
+    expect([status, problem]).toMatchObject([413, { detail: expect.stringContaining('unpacks to more than 4 MB') }]);
     for (const content of ['', 'a,b\n1,2\n', tenColumns, new Uint8Array([0x1f, 0x8b, 8, 0, 1])]) {
       const [refused] = await answerOf(await push(content));
       expect(refused).toBe(400);

@@ -38,7 +38,7 @@ export interface Reader extends AsyncDisposable {
   readonly troubles: readonly string[];
 }
 
-/** A reader who is signed in by the token's cookie. Requests to any other server are refused, and a trouble. */
+/** A reader who has signed in with the token. Requests to any other server are refused, and a trouble. */
 export async function openReader(
   browser: Browser,
   url: string,
@@ -56,7 +56,8 @@ export async function openReader(
     timezoneId: 'Europe/Oslo',
     acceptDownloads: true,
   });
-  if (token !== undefined) await context.addCookies([{ name: 'wellsync_token', value: token, url }]);
+  // The cookie of the answer stays in the browser.
+  if (token !== undefined) await context.request.post('/sign-in', { form: { token } });
   const page = await context.newPage();
   const troubles: string[] = [];
   page.on('pageerror', (error) => troubles.push(`error: ${error.message}`));

@@ -28,8 +28,10 @@ export interface ConsoleUnderTest extends AsyncDisposable {
   readonly routes: RunningConsole['routes'];
   /** Replaces the settings of access, as a change of the configuration does. */
   setAccess(settings: Partial<HttpSettings>): void;
-  /** Later, as it seems to whoever looks at the time that settings were read. */
+  /** Later, as it seems to whoever looks after tokens, sessions, and the time that settings were read. */
   pass(ms: number): void;
+  /** Signs a reader in; returns the cookie of its session, as a browser sends it. */
+  signIn(token: string): Promise<string>;
   /** Asks a path. `token` is sent as it is; `json` is sent as the body. */
   ask(path: string, how?: Asking): Promise<Response>;
   stop(graceMs?: number): Promise<void>;
@@ -58,7 +60,7 @@ export async function startConsoleOf(
   let passedMs = 0;
   const app = createServingApp({ ...config, http: settings });
   await checkBeforeWorking(app);
-  const access = new Access(() => settings, { now: () => performance.now() + passedMs });
+  const access = new Access(() => settings, { now: () => Date.now() + passedMs });
   const worker = options.works === true ? await startWorking(home) : undefined;
   const reader = options.reader ?? directReader();
   const beat = options.beatMs === undefined ? {} : { beatMs: options.beatMs };
@@ -84,6 +86,16 @@ export async function startConsoleOf(
     setAccess: (changed) => void (settings = { ...settings, ...changed }),
     pass: (ms) => void (passedMs += ms),
     ask,
+    async signIn(token) {
+      const answer = await fetch(`${running.url}/sign-in`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `token=${token}`,
+      });
+      const [cookie = ''] = (answer.headers.get('set-cookie') ?? '').split(';');
+      return cookie;
+    },
     stop: (graceMs = 0) => running.stop(graceMs),
     async [Symbol.asyncDispose]() {
       await running.stop(0);

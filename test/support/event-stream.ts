@@ -21,7 +21,7 @@ export interface EventStream extends Disposable {
 
 export function openStream(
   url: string,
-  { token, lastId }: { readonly token?: string; readonly lastId?: string } = {},
+  { token, cookie, lastId }: { readonly token?: string; readonly cookie?: string; readonly lastId?: string } = {},
 ): EventStream {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -33,6 +33,7 @@ export function openStream(
     'GET /api/v1/events HTTP/1.1',
     `Host: ${hostname}:${port}`,
     ...(token === undefined ? [] : [`Authorization: Bearer ${token}`]),
+    ...(cookie === undefined ? [] : [`Cookie: ${cookie}`]),
     ...(lastId === undefined ? [] : [`Last-Event-ID: ${lastId}`]),
   ];
   socket.write(`${headers.join('\r\n')}\r\n\r\n`);

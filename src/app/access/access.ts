@@ -1,12 +1,15 @@
 /**
- * Who a caller of the HTTP API is, and what it may do (docs/design.md section 11). A token counts wherever it comes from;
- * the user whom a proxy names counts from `http.trustedProxies` alone; a caller on this host counts without either only
- * where nothing else is set, and nothing hints at a proxy or at a page of another host.
+ * Who a caller of the HTTP API is, and what it may do (docs/design.md section 11). A token counts wherever it comes from,
+ * and so does the session of a reader who signed in with one; the user whom a proxy names counts from
+ * `http.trustedProxies` alone; a caller on this host counts without any of these only where nothing else is set, and
+ * nothing hints at a proxy or at a page of another host.
  */
 import { isIP } from 'node:net';
 import { type HttpSettings, networksOf } from '../../../config/http-settings.ts';
 import { UsageError, WellsyncError } from '../../core/base/errors.ts';
 import { mayActAs, type Role } from '../../core/access/role.ts';
+import { isExpired } from '../../core/access/token-expiry.ts';
+import { Sessions } from './sessions.ts';
 import { hashOfToken } from './token.ts';
 
 /** What a request says of its caller. */
@@ -26,6 +29,8 @@ export interface Identity {
   readonly role: Role;
   /** The hash of its token. */
   readonly sha256?: string;
+  /** The hash of the session by which the token came, for a reader who signed in. */
+  readonly session?: string;
 }
 
 /** 401: nobody that is known. */
@@ -52,6 +57,7 @@ export class Access {
   readonly #now: () => number;
   readonly #onStale: (fault: unknown) => void;
   readonly #isOpen: boolean;
+  readonly #sessions: Sessions;
   #isStale = false;
   #settings: HttpSettings;
   #readAtMs: number;
@@ -71,6 +77,7 @@ export class Access {
     this.#readSettings = readSettings;
     this.#now = now;
     this.#onStale = onStale;
+    this.#sessions = new Sessions(now);
     this.#settings = readSettings();
     this.#readAtMs = now();
     const isClosed = hasTokens(this.#settings) || hasProxies(this.#settings);
@@ -84,18 +91,32 @@ export class Access {
   identify(caller: Caller): Identity {
     const settings = this.#current();
     const authorization = headerOf(caller, 'authorization');
-    if (authorization !== undefined) return identityOfToken(authorization, settings);
-    const cookie = tokenInCookie(caller);
-    const signedIn = cookie === undefined ? undefined : identityOfToken(`Bearer ${cookie}`, settings);
-    const identity = signedIn ?? userOf(caller, settings) ?? this.#identityHere(caller, settings);
+    if (authorization !== undefined) return identityOfToken(authorization, settings, this.#now());
+    const identity = this.#signedIn(caller) ?? userOf(caller, settings) ?? this.#identityHere(caller, settings);
     // What a browser sends by itself must not let a page of another host act (a header with a token is never sent by itself, a cookie is).
     if (caller.isChange) refuseFromElsewhere(caller);
     return identity;
   }
 
-  /** Throws WrongTokenError. */
+  /** Throws WrongTokenError, and NotAdmittedError for a token that has expired. */
   identifyToken(token: string): Identity {
-    return identityOfToken(`Bearer ${token}`, this.#current());
+    return identityOfToken(`Bearer ${token}`, this.#current(), this.#now());
+  }
+
+  /** Opens the session of a reader who showed a token, in place of the one that the browser had; returns its id. */
+  signIn({ sha256 = '' }: Identity, browser: Pick<Caller, 'headers'>): string {
+    this.signOut(browser);
+    return this.#sessions.open(sha256);
+  }
+
+  signOut(browser: Pick<Caller, 'headers'>): void {
+    const id = sessionInCookie(browser);
+    if (id !== undefined) this.#sessions.close(id);
+  }
+
+  /** Whether a browser shows a session that is over. */
+  hasEndedSession(browser: Pick<Caller, 'headers'>): boolean {
+    return sessionInCookie(browser) !== undefined && this.#signedIn(browser) === undefined;
   }
 
   /**
@@ -114,20 +135,45 @@ export class Access {
     return address;
   }
 
+  /** Whether an address is that of a proxy by which many clients come. */
+  isProxy(address: string | undefined): boolean {
+    return isIn(networksOf(this.#current().trustedProxies), address);
+  }
+
   /** Whether one who was let in, with a role, still is. */
   isStill(identity: Identity): boolean {
     const { tokens, users, otherUsers } = this.#current();
-    const { kind, name, role, sha256 } = identity;
+    const { kind, name, role, sha256, session } = identity;
     if (kind === 'loopback') return this.#isOpen && tokens.length === 0;
-    const now = kind === 'token' ? tokens.find((token) => token.sha256 === sha256)?.role : (users[name] ?? otherUsers);
+    if (session !== undefined && this.#sessions.ofHash(session) === undefined) return false;
+    const token = tokens.find((each) => each.sha256 === sha256 && !isExpired(each, this.#now()));
+    const now = kind === 'token' ? token?.role : (users[name] ?? otherUsers);
     return now !== undefined && mayActAs(now, role);
   }
 
-  #identityHere({ remoteAddress, headers }: Caller, settings: HttpSettings): Identity {
+  /** Undefined without a session, and for one that is over: the reader may be known otherwise. */
+  #signedIn(browser: Pick<Caller, 'headers'>): Identity | undefined {
+    const { tokens } = this.#current();
+    const id = sessionInCookie(browser);
+    const session = id === undefined ? undefined : this.#sessions.find(id);
+    if (session === undefined) return undefined;
+    const token = tokens.find(({ sha256 }) => sha256 === session.tokenSha256);
+    if (token === undefined || isExpired(token, this.#now())) return undefined;
+    return { ...identityOf(token), session: session.hash };
+  }
+
+  #identityHere(caller: Caller, settings: HttpSettings): Identity {
+    const { remoteAddress, headers } = caller;
     const isHere = isIn(loopback, remoteAddress) && isLoopbackHost(hostNameOf(headers['host']));
     const isOpen = this.#isOpen && !hasTokens(settings) && !hasProxies(settings);
     if (isOpen && isHere && !isForwarded(headers, settings)) {
       return { kind: 'loopback', name: 'loopback', actor: 'loopback', role: 'operate' };
+    }
+    // No guess: a restart of the server ends the sessions of all open pages at once, which then ask again and again.
+    if (sessionInCookie(caller) !== undefined) {
+      throw new NotAdmittedError('session-ended', 'the session has ended: nothing was done', {
+        hint: 'Load the page again, and sign in.',
+      });
     }
     throw new NotAdmittedError('unauthenticated', 'a token is needed', {
       hint: 'Send it in the header Authorization, as: Bearer TOKEN.',
@@ -140,6 +186,10 @@ export class Access {
     try {
       this.#settings = this.#readSettings();
       this.#isStale = false;
+      // A token that comes back, or gets a later last day, does not bring them back.
+      const counting = this.#settings.tokens.filter((token) => !isExpired(token, this.#now()));
+      const known = new Set(counting.map(({ sha256 }) => sha256));
+      this.#sessions.closeWhere(({ tokenSha256 }) => !known.has(tokenSha256));
     } catch (error) {
       // A file that is being written, or is faulty: who was known stays known.
       if (!this.#isStale) this.#onStale(error);
@@ -155,7 +205,9 @@ export function requireRole({ role, name }: Identity, needed: Role): void {
   throw new ForbiddenError('forbidden', `this needs the role ${needed}, and ${name} has the role ${role}`);
 }
 
-function identityOfToken(authorization: string, { tokens }: HttpSettings): Identity {
+type Token = HttpSettings['tokens'][number];
+
+function identityOfToken(authorization: string, { tokens }: HttpSettings, nowMs: number): Identity {
   const [, given] = /^Bearer +([\w.~+/-]+=*) *$/i.exec(authorization) ?? [];
   // Hashes are compared, so that the time that it takes tells nothing of a token.
   const sha256 = given === undefined ? undefined : hashOfToken(given);
@@ -165,16 +217,26 @@ function identityOfToken(authorization: string, { tokens }: HttpSettings): Ident
       hint: 'It may have been removed, or cut when it was copied.',
     });
   }
-  const { name, role } = known;
-  return { kind: 'token', name, actor: `${name} (token)`, role, sha256: known.sha256 };
+  // Not counted as a wrong one: whoever sends it had a right one.
+  if (isExpired(known, nowMs)) {
+    throw new NotAdmittedError('token-expired', `the token ${known.name} expired with ${known.expires ?? ''} (UTC)`, {
+      hint: 'Whoever runs this server makes another one, and puts its line in place of the old one.',
+    });
+  }
+  return identityOf(known);
+}
+
+function identityOf({ name, role, sha256 }: Token): Identity {
+  return { kind: 'token', name, actor: `${name} (token)`, role, sha256 };
 }
 
 /** The cookie of a reader who signed in to the console. */
-export const tokenCookie = 'wellsync_token';
+export const sessionCookie = 'wellsync_session';
 
-function tokenInCookie(caller: Caller): string | undefined {
-  const pairs = (headerOf(caller, 'cookie') ?? '').split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${tokenCookie}=`))?.slice(tokenCookie.length + 1);
+function sessionInCookie({ headers }: Pick<Caller, 'headers'>): string | undefined {
+  const { cookie } = headers;
+  const pairs = (typeof cookie === 'string' ? cookie : '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${sessionCookie}=`))?.slice(sessionCookie.length + 1);
 }
 
 /** Undefined where no trusted proxy names a user. */

@@ -6,7 +6,13 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { onDisk } from '../../core/base/file-fault.ts';
-import { identifyContent, identifyFile, type FileContent, type FileIdentity } from '../../pipes/file-identity.ts';
+import {
+  identifyContent,
+  identifyFile,
+  type FileContent,
+  type FileIdentity,
+  type UnpackingBounds,
+} from '../../pipes/file-identity.ts';
 
 /** Its name in messages. */
 export const standardInput = 'standard input';
@@ -17,8 +23,8 @@ export interface PushedFile {
   readonly file: string;
   /** Its name in messages, where that is not its path. It becomes no path. */
   readonly name?: string;
-  /** Most bytes of its content; without it as many as there are. */
-  readonly maxUnpackedBytes?: number;
+  /** Of an upload; a file of this host is its operator's, and may unpack to as much as it does. */
+  readonly unpacking?: UnpackingBounds;
 }
 
 export interface PushSource {
@@ -33,10 +39,10 @@ export interface PushSource {
 
 /**
  * `-` is standard input, which is copied: a run must be able to read it again, after a kill and on a retry. Throws
- * UsageError, and OutageError when the data folder has no room for the copy.
+ * UsageError, UnpacksTooFarError, and OutageError when the data folder has no room for the copy.
  */
 export async function pushSource(
-  { file: named, name, maxUnpackedBytes }: PushedFile,
+  { file: named, name, unpacking }: PushedFile,
   stdin: Readable,
   dataDir: string,
 ): Promise<PushSource> {
@@ -44,7 +50,7 @@ export async function pushSource(
   const file = isSpooled ? await spool(stdin, spoolFolderOf({ dataDir })) : path.resolve(named);
   try {
     const identity = await identifyFile(file);
-    const content = await identifyContent(file, identity, maxUnpackedBytes);
+    const content = await identifyContent(file, identity, unpacking);
     return { name: name ?? (isSpooled ? standardInput : named), file, isSpooled, identity, content };
   } catch (error) {
     await dropSource({ file, isSpooled });

@@ -15,7 +15,14 @@ export function addTokenCommand(program: Command, shell: Shell): void {
         .choices(roles)
         .makeOptionMandatory(),
     )
-    .addHelpText('after', `${explanation}${examples(['wellsync token create nightly --role operate'])}`)
+    .option('--expires <day>', 'its last day (YYYY-MM-DD): it ends with it, in UTC; without it, never')
+    .addHelpText(
+      'after',
+      `${explanation}${examples([
+        'wellsync token create nightly --role operate',
+        'wellsync token create visitor --role read --expires 2027-01-31',
+      ])}`,
+    )
     .action(
       actionOf(shell, async (invocation: Invocation<TokenOptions>) =>
         (await import('../actions/token.ts')).createToken(invocation),
@@ -29,5 +36,5 @@ const explanation = `
   delete   apply plans
 
 Nothing keeps the token itself: where it is lost, make another one. To revoke one,
-remove its line from http.tokens.
+remove its line from http.tokens. wellsync doctor tells of one that ends within 14 days.
 `;

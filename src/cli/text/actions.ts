@@ -53,6 +53,8 @@ const sentences: Wording<Action, string> = {
   'confirm-unattended': () => 'Give --yes, after a look with --dry-run.',
   'release-service': () => 'To send requests before: wellsync service release',
   overwrite: () => 'Name another file, or give --force.',
+  'replace-token': ({ name, role }) =>
+    `Put another line in place of its own: wellsync token create ${name} --role ${role} --expires DAY. Where nobody uses it, remove it.`,
   'show-service': () => 'See which that is: wellsync service show',
   'move-service': ({ from, to = 'NEW' }) =>
     `Where the same service has a new address: wellsync service moved ${from} ${to}`,

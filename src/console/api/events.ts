@@ -14,6 +14,12 @@ const retryMs = 3_000;
 /** What a client may leave unread before its stream is ended: it comes back with the last id that it has read. */
 const mostUnreadBytes = 256 * 1_024;
 
+/** How often the callers of all streams are looked at: one that signed out, or whose token ended, hears no more after it. */
+const lookMs = 2_000;
+
+/** Streams of one token or user, however many of its pages and programs read them: it leaves those of others alone. */
+const mostOfCaller = 20;
+
 /** Probes of a connection whose client is gone without a word. */
 const keepAliveMs = 30_000;
 
@@ -30,13 +36,14 @@ export function addEventRoute(server: ApiServer, context: ConsoleContext): void 
   const { app, access, reader, stopping, beatMs } = context;
   const events = new RunEvents(app, reader);
   const streams = new Set<Stream>();
+  const look = setInterval(() => {
+    for (const { identity, response } of streams) if (!access.isStill(identity)) end(response, 'no longer let in');
+  }, lookMs);
   const beat = setInterval(() => {
-    for (const stream of streams) {
-      if (access.isStill(stream.identity)) write(stream.response, ': beat\n\n');
-      else end(stream.response, 'no longer let in');
-    }
+    for (const { response } of streams) write(response, ': beat\n\n');
   }, beatMs);
   stopping.addEventListener('abort', () => {
+    clearInterval(look);
     clearInterval(beat);
     for (const { response } of streams) end(response, 'the server stops');
   });
@@ -47,14 +54,21 @@ export function addEventRoute(server: ApiServer, context: ConsoleContext): void 
     schema: {
       summary: 'What becomes of runs, as server-sent events: runs, run and fault',
       headers: eventHeaders,
-      response: { 200: z.string(), 503: problemDocument },
+      response: { 200: z.string(), 429: problemDocument, 503: problemDocument },
     },
     handler: (request, reply) => {
+      const identity = callerOf(request);
+      const ofCaller = [...streams].filter((stream) => stream.identity.actor === identity.actor).length;
+      if (ofCaller >= mostOfCaller) {
+        const message = `${identity.actor} has ${ofCaller} streams open, and may have no more`;
+        const hint = 'End those that nobody reads, or give each program a token of its own.';
+        throw new RequestProblem(429, 'too-many-streams', message, { hint, retryAfterSeconds: 10 });
+      }
       if (streams.size >= app.config.http.maxStreams) {
         throw new RequestProblem(503, 'busy', `${streams.size} streams are open`, { retryAfterSeconds: 10 });
       }
       const { raw: response } = reply;
-      const stream = { identity: callerOf(request), response };
+      const stream = { identity, response };
       const lastId = request.headers['last-event-id'];
       void reply.hijack();
       request.socket.setKeepAlive(true, keepAliveMs);

@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { preparePush, type PreparedPush } from '../../app/requests/push.ts';
 import { findKeyedRun } from '../../app/start-run.ts';
+import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
 import { problemDocument } from './documents.ts';
@@ -15,6 +16,12 @@ const megabyte = 1_000_000;
 
 /** Uploads at a time: each may take as much of the disk as its limit says. */
 const mostUploads = 4;
+
+/** Of one token or user: one place is left to others. */
+const mostOfCaller = 3;
+
+/** Rows of pipes pack to a fifth or a twentieth, the most repetitive ones to a hundredth; line ends to a thousandth. */
+const mostUnpackedTimes = 200;
 
 const flag = z
   .enum(['true', 'false'])
@@ -55,7 +62,7 @@ const lookedDocument = z.object({
 
 export function addPushRoutes(server: ApiServer, context: ConsoleContext): void {
   takeStreams(server);
-  let uploads = 0;
+  const uploads: string[] = [];
   server.route({
     method: 'POST',
     url: '/api/v1/pushes',
@@ -69,16 +76,23 @@ export function addPushRoutes(server: ApiServer, context: ConsoleContext): void 
         200: z.union([pushedDocument, lookedDocument]),
         202: startedDocument.extend({ sha256: z.string() }),
         400: problemDocument,
+        408: problemDocument,
         413: problemDocument,
         422: problemDocument,
+        429: problemDocument,
         503: problemDocument,
       },
     },
     handler: async (request, reply) => {
-      if (uploads >= mostUploads) {
+      const { actor } = callerOf(request);
+      if (uploads.length >= mostUploads) {
         throw new RequestProblem(503, 'busy', `${mostUploads} uploads are under way`, { retryAfterSeconds: 10 });
       }
-      uploads += 1;
+      if (uploads.filter((each) => each === actor).length >= mostOfCaller) {
+        const message = `${mostOfCaller} uploads of ${actor} are under way`;
+        throw new RequestProblem(429, 'too-many-uploads', message, { retryAfterSeconds: 10 });
+      }
+      uploads.push(actor);
       try {
         await using push = await received(request, context);
         if (request.query.dryRun) return await reply.code(200).send(await lookedThrough(push));
@@ -86,7 +100,7 @@ export function addPushRoutes(server: ApiServer, context: ConsoleContext): void 
         if (answer.state !== undefined) return await reply.code(200).send(answer);
         return await reply.code(202).header('location', `/api/v1/runs/${answer.runId}`).send(answer);
       } finally {
-        uploads -= 1;
+        uploads.splice(uploads.indexOf(actor), 1);
       }
     },
   });
@@ -112,11 +126,11 @@ async function received(request: Upload, { app: { config } }: ConsoleContext): P
   // Whoever reads the meter is told of the fault of either.
   pipeline(body as Readable, meter, () => undefined);
   const { name, form, delimiter, chunkItems, ignoreUnknownColumns, again, allowEmpty } = request.query;
-  const maxUnpackedBytes = config.http.maxUnpackedMb * megabyte;
+  const unpacking = { maxBytes: config.http.maxUnpackedMb * megabyte, maxTimes: mostUnpackedTimes };
   const asked = {
     file: '-',
     name,
-    maxUnpackedBytes,
+    unpacking,
     form,
     delimiter,
     chunkItems,

@@ -21,8 +21,7 @@ export interface Frame {
   /** Addresses without secrets; undefined before the first run. */
   readonly service: string | undefined;
   readonly warehouse: string;
-  /** The name of the token or user, and its role; undefined where everyone may operate. */
-  /** `mayLeave`: whether the reader signed in by a token. */
+  /** The name of the token or user, its role, and whether it signed in; undefined where everyone may operate. */
   readonly user?: { readonly name: string; readonly role: string; readonly mayLeave: boolean } | undefined;
   readonly version: string;
   readonly nowMs: number;

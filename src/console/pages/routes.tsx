@@ -367,6 +367,6 @@ async function frameOf({ app, reader }: ConsoleContext, request: FastifyRequest)
   const user =
     identity === null || identity.kind === 'loopback'
       ? undefined
-      : { name: identity.name, role: identity.role, mayLeave: identity.kind === 'token' };
+      : { name: identity.name, role: identity.role, mayLeave: identity.session !== undefined };
   return { service: value.service, warehouse: app.warehouse.location, version, nowMs: Date.now(), user };
 }

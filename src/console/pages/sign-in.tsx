@@ -1,9 +1,16 @@
-/** Signing in: a token, as `wellsync token create` shows it, becomes a cookie that no script reads. */
+/** Signing in: a token, as `wellsync token create` shows it, opens a session, whose id is in a cookie that no script reads. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { refuseFromElsewhere, tokenCookie, WrongTokenError } from '../../app/access/access.ts';
+import {
+  type Identity,
+  NotAdmittedError,
+  refuseFromElsewhere,
+  sessionCookie,
+  WrongTokenError,
+} from '../../app/access/access.ts';
+import { sessionMs } from '../../app/access/sessions.ts';
 import type { WhileFewAreWrong } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { Field } from './forms.tsx';
@@ -11,15 +18,14 @@ import { Bare, pageOf } from './frame.tsx';
 import { Note, Panel } from './parts.tsx';
 import { replyWithError } from './problem-page.tsx';
 
-/** A working day, with the night before it. */
-const cookieSeconds = 14 * 3_600;
-
 interface SignInProps {
   readonly to: string;
-  readonly fault: string | undefined;
+  readonly fault?: string | undefined;
+  /** Whether the reader was signed in before. */
+  readonly hasEnded?: boolean;
 }
 
-function SignInPage({ to, fault }: SignInProps): JSX.Element {
+function SignInPage({ to, fault, hasEnded = false }: SignInProps): JSX.Element {
   return (
     <Bare title="Sign in">
       <h1>Sign in</h1>
@@ -28,6 +34,11 @@ function SignInPage({ to, fault }: SignInProps): JSX.Element {
           <p>{fault}</p>
         </Note>
       )}
+      {hasEnded ? (
+        <Note tone="warn">
+          <p>Your session has ended: sign in again. What you had not sent yet was not done.</p>
+        </Note>
+      ) : null}
       <Panel title="With a token">
         <p class="muted">
           Whoever runs this server makes one with <code>wellsync token create</code>.
@@ -77,7 +88,8 @@ function addRoutes(server: ApiServer, context: ConsoleContext, whileFewAreWrong:
     config: { access: 'anybody' },
     errorHandler,
     schema: { hide: true, querystring: z.object({ to: z.string().max(4_000).default('/') }) },
-    handler: async ({ query: { to } }, reply) => replyWithSignIn(reply, to),
+    handler: async (request, reply) =>
+      replyWithSignIn(reply, { to: request.query.to, hasEnded: context.access.hasEndedSession(request) }),
   });
   server.route({
     method: 'POST',
@@ -87,14 +99,16 @@ function addRoutes(server: ApiServer, context: ConsoleContext, whileFewAreWrong:
     schema: { hide: true, body: fields },
     handler: async (request, reply) => {
       const { token, to } = request.body;
+      let identity: Identity;
       try {
-        await whileFewAreWrong(request, () => context.access.identifyToken(token.trim()));
+        identity = await whileFewAreWrong(request, () => context.access.identifyToken(token.trim()));
       } catch (error) {
-        if (!(error instanceof WrongTokenError)) throw error;
+        if (!(error instanceof NotAdmittedError)) throw error;
         void reply.code(401);
-        return replyWithSignIn(reply, to, 'This token is not known: it may have been removed, or cut.');
+        return replyWithSignIn(reply, { to, fault: faultOf(error) });
       }
-      void reply.header('set-cookie', cookieOf(token.trim(), cookieSeconds, request));
+      const id = context.access.signIn(identity, request);
+      void reply.header('set-cookie', cookieOf(id, sessionMs / 1_000, request));
       return reply.redirect(pathOf(to), 303);
     },
   });
@@ -105,14 +119,21 @@ function addRoutes(server: ApiServer, context: ConsoleContext, whileFewAreWrong:
     errorHandler,
     schema: { hide: true },
     handler: async (request, reply) => {
+      context.access.signOut(request);
       void reply.header('set-cookie', cookieOf('', 0, request));
       return reply.redirect('/sign-in', 303);
     },
   });
 }
 
-async function replyWithSignIn(reply: FastifyReply, to: string, fault?: string): Promise<FastifyReply> {
-  return reply.type('text/html; charset=utf-8').send(pageOf(<SignInPage to={pathOf(to)} fault={fault} />));
+function faultOf(error: NotAdmittedError): string {
+  if (error instanceof WrongTokenError) return 'This token is not known: it may have been removed, or cut.';
+  return `${error.message[0]?.toUpperCase() ?? ''}${error.message.slice(1)}. ${error.hint ?? ''}`;
+}
+
+async function replyWithSignIn(reply: FastifyReply, props: SignInProps): Promise<FastifyReply> {
+  const page = <SignInPage {...props} to={pathOf(props.to)} />;
+  return reply.type('text/html; charset=utf-8').send(pageOf(page));
 }
 
 /** A path of this server: nobody is led elsewhere after signing in. */
@@ -123,5 +144,5 @@ function pathOf(to: string): string {
 function cookieOf(value: string, maxAgeSeconds: number, { headers }: FastifyRequest): string {
   const isSecure = headers['x-forwarded-proto'] === 'https' || headers.origin?.startsWith('https:') === true;
   const secure = isSecure ? '; Secure' : '';
-  return `${tokenCookie}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+  return `${sessionCookie}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
 }

@@ -43,6 +43,9 @@ if (zoneText !== null) zoneText.textContent = `Times are those of ${zone}; point
 // On a phone the sections scroll.
 document.querySelector('.nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
+/** A session ends, by its time or with the server; loading a page leads to signing in, and back. */
+const signedOut = 'You are no longer signed in: load the page again.';
+
 // What changes something goes to the HTTP API. The key of the page, with what is asked for, makes a click that comes twice
 // one request.
 document.addEventListener('submit', (event) => {
@@ -70,6 +73,7 @@ async function ask(form, submitter) {
   try {
     const answer = await fetch(...request);
     const text = await answer.text();
+    if (answer.status === 401) return say(`${signedOut} Nothing was sent.`);
     if (!answer.ok) return say(problemText(text, answer.status));
     const body = text === '' ? {} : JSON.parse(text);
     if (body.dryRun === true) return showLook(body);
@@ -187,7 +191,8 @@ function showLook({ file, counts, balance, notices }) {
 function problemText(text, status) {
   try {
     const { detail, hint, issues = [] } = JSON.parse(text);
-    return [detail, ...issues, hint].filter((part) => typeof part === 'string').join(' ');
+    const parts = [detail, ...issues, hint].filter((part) => typeof part === 'string');
+    return parts.map((part) => (/[.!?]$/.test(part) ? part : `${part}.`)).join(' ');
   } catch {
     return `wellsync answered ${status}.`;
   }
@@ -207,8 +212,10 @@ function follow(part) {
     if (document.hidden) return schedule(2_000);
     try {
       const answer = await fetch(address, { headers: etag === '' ? {} : { 'if-none-match': etag } });
-      if (answer.status === 401 || answer.status === 403)
-        return say('You are no longer signed in: load the page again.');
+      if (answer.status === 401 || answer.status === 403) {
+        // What stands there would grow old unseen; whoever is at a control keeps it.
+        return part.contains(document.activeElement) ? say(signedOut) : location.reload();
+      }
       if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
       failures = 0;
       say('');

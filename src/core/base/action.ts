@@ -1,3 +1,5 @@
+import type { Role } from '../access/role.ts';
+
 /** An operator's next action, as data. Each face words it for its own users: a command, a button, a link. */
 export type Action =
   | NextAction
@@ -41,6 +43,8 @@ export type Action =
   | { readonly kind: 'release-service' }
   /** Confirm a change where nobody can be asked, after a look at what it would do. */
   | { readonly kind: 'confirm-unattended' }
+  /** Make a token of the HTTP API in place of one that ends. */
+  | { readonly kind: 'replace-token'; readonly name: string; readonly role: Role }
   /** Record the new address of a service. */
   | { readonly kind: 'move-service'; readonly from: string; readonly to?: string }
   /** Set a missing setting, named as in the configuration file: `service.url`. */

@@ -171,6 +171,15 @@ export class UsageError extends WellsyncError {
   }
 }
 
+/** A packed file that is small, and unpacks to a disk's worth or to hours of work. */
+export class UnpacksTooFarError extends WellsyncError {
+  override readonly name = 'UnpacksTooFarError';
+
+  constructor(message: string, hint: string) {
+    super('unpacks-too-far', message, { hint });
+  }
+}
+
 /** `files`: the place of the files that several hosts share. */
 export type InstallationPart = 'redis' | 'warehouse' | 'service' | 'files';
 
