@@ -3,7 +3,7 @@
  * Each says its status and nothing else; `/metrics` has numbers alone (docs/design.md section 11).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { UsageError } from '../../core/base/errors.ts';
 
 export interface HealthPort extends AsyncDisposable {
@@ -40,7 +40,7 @@ export async function openHealthPort(
   const server = createServer(limits, (request, response) => {
     void replyTo(request, source).then((reply) => send(request, response, reply));
   });
-  server.maxConnections = maxConnections;
+  boundConnections(server);
   await listen(server, host, port);
   const { address, family, port: taken } = server.address() as AddressInfo;
   return {
@@ -51,6 +51,17 @@ export async function openHealthPort(
       await closed;
     },
   };
+}
+
+/** The oldest connection ends for one too many: silent ones keep no probe out. */
+function boundConnections(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const [oldest] = open;
+    if (open.size > maxConnections) oldest?.destroy();
+  });
 }
 
 const paths = ['/healthz', '/readyz', '/metrics'];

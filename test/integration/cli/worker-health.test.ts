@@ -1,4 +1,6 @@
 /** The health port of a worker: alive while it answers, ready while it can work. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { cliHome, type RunningCommand } from '../../support/cli.ts';
 import { privateRedisLack, startPrivateRedis } from '../../support/redis.ts';
@@ -51,6 +53,18 @@ describe('the health port of a worker', () => {
     expect(await answerOf(`${url}/readyz`, 'HEAD')).toEqual({ status: 200, body: '' });
     expect(await answerOf(`${url}/readyz`, 'POST')).toEqual({ status: 405, body: 'method not allowed\n' });
     expect(await answerOf(`${url}/../etc/passwd`)).toEqual({ status: 404, body: 'not found\n' });
+    // Silent connections, more than the port keeps, keep no probe out.
+    const silent = Array.from({ length: 100 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    await Promise.all(
+      silent.map((socket) =>
+        once(
+          socket.on('error', () => {}),
+          'connect',
+        ),
+      ),
+    );
+    expect(await answerOf(`${url}/healthz`)).toEqual(ok);
+    for (const socket of silent) socket.destroy();
     const other = await home.run(['worker', '--port', new URL(url).port]);
     expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('something uses that port already') });
     worker.signal('SIGTERM');
