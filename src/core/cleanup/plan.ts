@@ -223,7 +223,7 @@ function refuseClaimed({ planId, applied }: CleanupPlan, byRunId: string | undef
   if (claim === undefined) {
     throw new UsageError(`plan ${planId} was applied already, at ${isoText(atMs)} by run ${runId}`, {
       hint: 'To delete again, make a new plan.',
-      action: { kind: 'show-run', runId },
+      action: { kind: 'retry-run', runId },
     });
   }
   const kind = unplanned !== undefined && isFinished(unplanned) ? 'retry-run' : 'show-run';
