@@ -136,6 +136,18 @@ describe('doctor', () => {
     });
   });
 
+  test('warns of a new warehouse at a place that a command without a terminal refuses', async () => {
+    await using home = await cliHome('http://127.0.0.1:1');
+    const asked = withEnv(home, { WELLSYNC_DATA_DIR: 'not-there' });
+    expect((await examined(asked)).of('warehouse')).toMatchObject({
+      status: 'warning',
+      message: expect.stringMatching(/a relative path, .* one without, as under cron, is refused$/),
+      hint: expect.stringContaining('make its folder first'),
+    });
+    const night = await asked.here(['export', 'daily-production', '--uwi', 'W', '--inline']);
+    expect(night).toMatchObject({ code: 2, stderr: expect.stringContaining('a relative path') });
+  });
+
   test('uses the place of the feed, and tells one that takes no files', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
     const feed = `${home.folder}/feed`;

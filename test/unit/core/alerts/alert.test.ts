@@ -45,7 +45,7 @@ describe('a schedule', () => {
 describe('a run', () => {
   const units = { total: 7, done: 5, held: 1, failed: 1, cancelled: 0, unknown: 0 };
   const balance = { balanced: true, statement: '' };
-  const ended = {
+  const report = {
     runId: 'r',
     job: 'a job',
     units,
@@ -56,7 +56,7 @@ describe('a run', () => {
     finishedAtMs: 1,
   };
   const wordsOf = (state: 'done' | 'failed', counts: Readonly<Record<string, number>>, job = dailyProduction) =>
-    lookAtRun({ ...ended, state, counts }, undefined, job)?.troubles[0]?.message;
+    lookAtRun({ ...report, state, counts }, undefined, job)?.troubles[0]?.message;
 
   test('is told in the words of its report', () => {
     expect(wordsOf('failed', {})).toMatch(/^a job failed: 1 of 7 wells could not be /);
