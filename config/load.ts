@@ -12,6 +12,7 @@ import { placesOf } from './places.ts';
 import { readSmallFile } from './read-file.ts';
 import { redisAccess } from './redis-access.ts';
 import { redisWays } from './redis-schema.ts';
+import { secretFilesOf } from './secret-files.ts';
 import { settingMessage } from './setting-messages.ts';
 import { misspeltVariables, settingNear } from './setting-names.ts';
 import { configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
@@ -33,7 +34,8 @@ export function loadConfig(options: {
   const named = options.file ?? environment[configFileVariable];
   const file = named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
   const above = [treeOf(environment), flags];
-  const layers = [file === undefined ? {} : readTree(file), ...above];
+  const own = file === undefined ? undefined : { file, settings: readTree(file) };
+  const layers = [own?.settings ?? {}, ...above];
   // A token of one kind from a higher layer replaces a token of another kind, and so does an address of Redis.
   const merged = layers.reduce<Tree>((below, layer) => merge(dropOtherWays(below, layer), layer), {});
   const result = configSchema.safeParse(merged, { error: settingMessage });
@@ -50,6 +52,7 @@ export function loadConfig(options: {
       warehouse: { ...warehouse, url: places.warehouseUrl },
       isWarehousePlaced: places.isWarehousePlaced,
       folder: resolve(dirname(file ?? '.')),
+      secretFiles: secretFilesOf(merged, own),
     });
   }
   const found = result.success ? [] : firstOfEach(result.error.issues);

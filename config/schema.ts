@@ -14,6 +14,7 @@ import { logLevels } from './log-levels.ts';
 import { text, tlsFiles } from './parts.ts';
 import type { RedisAccess } from './redis-access.ts';
 import { redisSchema } from './redis-schema.ts';
+import type { SecretFile } from './secret-files.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 
 /** Far above every useful time, and far below the longest timer of Node (24.8 days). */
@@ -329,6 +330,8 @@ export interface Config extends Omit<Settings, 'warehouse' | 'redis'> {
   readonly isWarehousePlaced: boolean;
   /** Absolute path of the folder of the configuration file; the working folder without a file. */
   readonly folder: string;
+  /** Files whose readers know a secret of wellsync. */
+  readonly secretFiles: readonly SecretFile[];
 }
 
 /** Each environment variable with its setting (docs/design.md section 8). */

@@ -98,7 +98,7 @@ async function confirmedPlan(
   if (plan === undefined) throw new UsageError(`there is no plan ${planId}`);
   const serviceNames = await ledger.ownership.namesOf(service.baseUrl);
   refuseUnfit(plan, { serviceUrl: service.baseUrl, serviceNames, atMs: now(), maxAgeMs: planMaxAgeMs, runId });
-  await refuseOverCaps(plan, caps, ledger);
+  await refuseOverCaps(plan, { caps, by: 'worker' }, ledger);
   if (now() - checkedAtMs > lookAgainAfterMs) await refuseChanged(plan, context, { concurrency });
   else await refuseTampered(plan, context);
   return plan;

@@ -9,6 +9,7 @@ import {
   countsLine,
   countsOf,
   isWarned,
+  otherCaps,
   passedCaps,
   planIdOf,
   planLine,
@@ -90,7 +91,7 @@ export async function makePlan(request: PlanRequest, context: JobContext, how: P
   const named = countsOf(targets, request.targets.length, knownWells);
   refusePassedCaps(named, request);
 
-  const { selection, selectionSha256, createdBy, includesProducing } = request;
+  const { selection, selectionSha256, createdBy, includesProducing, caps } = request;
   const head = { serviceUrl: service.baseUrl, createdAtMs: now(), createdBy, selection, includesProducing };
   const draftId = `draft ${new Date(head.createdAtMs).toISOString()} ${randomUUID()}`;
   const totals = new PlanTotals(planLine(head));
@@ -108,6 +109,7 @@ export async function makePlan(request: PlanRequest, context: JobContext, how: P
     planId: planIdOf(digest),
     digest,
     counts,
+    caps: { maxTargets: caps.maxTargets, maxShareOfWellsPercent: caps.maxShareOfWellsPercent },
     applied: undefined,
   };
   if (request.keep) await ledger.cleanupPlans.keep(draftId, plan);
@@ -127,14 +129,25 @@ function refusePassedCaps(counts: ReturnType<typeof countsOf>, { caps, isUnatten
   });
 }
 
-/** Throws UsageError if a kept plan exceeds the caps that are in force now (G6). */
+/**
+ * Throws UsageError if a kept plan exceeds the caps that are in force now (G6). `by`: whose configuration they are of; a
+ * worker has read its own when it was started.
+ */
 export async function refuseOverCaps(
-  { planId, counts }: CleanupPlan,
-  caps: CleanupCaps,
+  plan: CleanupPlan,
+  { caps, by }: { readonly caps: CleanupCaps; readonly by: 'worker' | 'command' },
   { cleanupPlans }: Ledger,
 ): Promise<void> {
-  const issues = passedCaps(counts, await cleanupPlans.knownWells(), caps);
-  if (issues.length > 0) throw new UsageError(`plan ${planId} exceeds the caps: nothing was deleted`, { issues });
+  const issues = passedCaps(plan.counts, await cleanupPlans.knownWells(), caps);
+  if (issues.length === 0) return;
+  const other = otherCaps(plan, caps, by === 'worker' ? 'the worker' : 'this configuration');
+  throw new UsageError(`plan ${plan.planId} exceeds the caps: nothing was deleted`, {
+    issues: [...issues, ...(other === undefined ? [] : [other])],
+    hint:
+      other !== undefined && by === 'worker'
+        ? 'Restart the worker, which then reads the configuration again, and make the plan again.'
+        : 'Look at the targets once more. If they are right, raise the cap in the configuration or take fewer at a time.',
+  });
 }
 
 /** Running totals and digest of a plan while its targets arrive. */

@@ -10,6 +10,7 @@ import { checkFiles } from './health/files.ts';
 import { checked, type Finding, warning } from './health/finding.ts';
 import { inboxFindings } from './health/inbox.ts';
 import { redisFindings } from './health/redis.ts';
+import { secretFindings } from './health/secrets.ts';
 import { checkServiceAndAccess } from './health/service.ts';
 import { tokenFindings } from './health/tokens.ts';
 import { checkWarehouse, checkWorkers } from './health/warehouse.ts';
@@ -38,6 +39,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     await checked('warehouse', lookAtWarehouse, () => withInstallation(config, checkWarehouse)),
     ...(await pushedFindings(config)),
     ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
+    ...(await secretFindings(config)),
     await checkDisk(config.dataDir),
     ...(await checkFiles(config)),
     ...(await inboxFindings(config, lockWaitMs)),

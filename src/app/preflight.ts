@@ -34,20 +34,24 @@ async function checkQueuePlace({ config, tell }: App): Promise<void> {
  * Throws UsageError where a new warehouse would be made by accident: nobody looks, and its path depends on the working
  * folder, which under cron is the home folder.
  */
-async function checkPlace({ config, warehouse, isAttended }: App): Promise<void> {
-  if (await warehouse.isStored()) return;
+async function checkPlace(app: App): Promise<void> {
+  const fault = await accidentalPlace(app);
+  if (fault !== undefined && !app.isAttended) throw fault;
+}
+
+/** The refusal of a command without a terminal where a new warehouse would be made by accident; else undefined. */
+export async function accidentalPlace({ config, warehouse }: App): Promise<UsageError | undefined> {
+  if (config.isWarehousePlaced || (await warehouse.isStored())) return undefined;
   const folder = path.dirname(config.warehouse.url.slice('duckdb:'.length));
-  const isMeant = config.isWarehousePlaced || (existsSync(folder) && folder !== path.resolve('.'));
-  if (!isAttended && !isMeant) {
-    throw new UsageError(
-      `there is no warehouse at ${warehouse.location}: a relative path, seen from this working folder`,
-      {
-        hint:
-          'Name the configuration file by WELLSYNC_CONFIG, or give WELLSYNC_DATA_DIR (or WELLSYNC_WAREHOUSE) an absolute path. ' +
-          `If a new warehouse is meant to be here, make its folder first: ${folder}`,
-      },
-    );
-  }
+  if (existsSync(folder) && folder !== path.resolve('.')) return undefined;
+  return new UsageError(
+    `there is no warehouse at ${warehouse.location}: a relative path, seen from this working folder`,
+    {
+      hint:
+        'Name the configuration file by WELLSYNC_CONFIG, or give WELLSYNC_DATA_DIR (or WELLSYNC_WAREHOUSE) an absolute path. ' +
+        `If a new warehouse is meant to be here, make its folder first: ${folder}`,
+    },
+  );
 }
 
 /** A night that begins with a new warehouse is no quiet one: the old one may be lost, or its disk not mounted. */

@@ -1,6 +1,7 @@
 /** The daily production of one well as columns, as a plot takes it, with what was restated since. */
 import { dayNumber } from '../core/time/day-number.ts';
 import { instantText } from '../core/base/text.ts';
+import type { ProductionRow } from '../warehouse/port/daily-production.ts';
 import type { App } from './app.ts';
 import { readRestatements } from './requests/restatements.ts';
 
@@ -42,20 +43,22 @@ export interface RestatedValue {
 
 const mostRestatements = 5_000;
 
+/** Rows that are held as objects at a time; a well of thirteen years is one page. */
+const pageRows = 5_000;
+
 /** An unknown well has no day. */
 export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {
   const names = plottedColumns.map(({ column }) => column);
-  // No face passes SQL on: this is the one text from outside, as a literal of standard SQL.
-  const literal = `'${uwi.replaceAll("'", "''")}'`;
-  const sql = `SELECT production_day, ${names.join(', ')} FROM daily_production WHERE uwi = ${literal} ORDER BY date`;
   const days: number[] = [];
   const columns = names.map((): (number | null)[] => []);
-  await app.warehouse.query(sql, async ({ rows }) => {
-    for await (const [day, ...values] of rows) {
-      days.push(dayNumber(String(day)));
-      for (const [place, value] of values.entries()) columns[place]?.push(typeof value === 'number' ? value : null);
+  for await (const { day, measures } of rowsOf(app, uwi)) {
+    if (day === null) continue;
+    days.push(dayNumber(day));
+    for (const [place, name] of names.entries()) {
+      const value = measures[name];
+      columns[place]?.push(typeof value === 'number' ? value : null);
     }
-  });
+  }
   const values = Object.fromEntries(
     names.flatMap((name, place) => {
       const column = columns[place] ?? [];
@@ -65,7 +68,18 @@ export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {
   return { uwi, days, values, ...(await restatedOf(app, uwi)) };
 }
 
-async function restatedOf(app: App, uwi: string): Promise<Pick<WellSeries, 'restated' | 'hasMoreRestated'>> {
+async function* rowsOf({ warehouse }: App, uwi: string): AsyncGenerator<ProductionRow> {
+  let after: ProductionRow | undefined;
+  do {
+    const place = after === undefined ? {} : { after: { date: after.date, xid: after.xid } };
+    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, ...place })) ?? [];
+    yield* rows;
+    after = rows.length < pageRows ? undefined : rows.at(-1);
+  } while (after !== undefined);
+}
+
+/** What was restated of the plotted columns, as far back as the history goes. */
+export async function restatedOf(app: App, uwi: string): Promise<Pick<WellSeries, 'restated' | 'hasMoreRestated'>> {
   const sinceMs = (await app.ledger.retention.historyHorizonMs()) ?? 0;
   const plotted = new Set<string>(plottedColumns.map(({ column }) => column));
   const found: RestatedValue[] = [];

@@ -3,7 +3,7 @@ import { type CoverageCounts, type DayInterval, subtractDays } from '../core/dai
 import { dayNumber, dayText } from '../core/time/day-number.ts';
 import { productionCalendar } from '../core/time/production-day.ts';
 import type { App } from './app.ts';
-import { wellSeriesOf, type RestatedValue } from './well-series.ts';
+import { restatedOf, type RestatedValue } from './well-series.ts';
 
 export interface WellView {
   readonly uwi: string;
@@ -34,7 +34,7 @@ export async function wellViewOf(app: App, uwi: string, nowMs: number): Promise<
   const [first, last] = [known[0], known.at(-1)];
   const isKnown = first !== undefined && last !== undefined;
   const whole = isKnown ? { fromDay: first.fromDay, toDay: last.toDay } : undefined;
-  const { restated } = await wellSeriesOf(app, uwi);
+  const { restated } = await restatedOf(app, uwi);
   return {
     uwi,
     firstDay: whole === undefined ? undefined : dayText(whole.fromDay),

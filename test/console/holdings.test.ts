@@ -1,6 +1,7 @@
 /** Coverage, restatements and production over HTTP, and the description of all routes. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
 import { januaryRows, UWI } from '../support/testing-server-requests.ts';
 
@@ -120,4 +121,26 @@ test('the description has every route of the server, each with its answers', asy
   for (const method of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     expect(Object.keys(method.responses).some((status) => status.startsWith('2'))).toBe(true);
   }
+});
+
+test('the plot of a well has every row of its history, whatever the number of pages that it is read in', async () => {
+  const uwi = "W ' long";
+  const history = 5_003;
+  const days = januaryRows(history, uwi).map((row, n) => ({
+    ...row,
+    date: new Date(Date.UTC(2000, 0, 1 + n)).toISOString(),
+    oilRate: n,
+  }));
+  const setup = { data: givenDaily(days), defaultLimit: 1_000, maxLimit: 1_000 };
+  await using of = await serveInstallation({ works: false, setup });
+  await of.home.here(['export', 'daily-production', '--uwi', uwi, '--inline']);
+  const page = `/wells/${encodeURIComponent(uwi)}`;
+  const asked = async (path: string) => of.server.ask(path, { token: 'read' });
+  const series = z
+    .object({ days: z.array(z.number()), values: z.record(z.string(), z.array(z.number().nullable())) })
+    .parse(await (await asked(`${page}/series`)).json());
+  expect(series.days).toEqual(Array.from({ length: history }, (_, n) => 10_957 + n));
+  expect(series.values['oil_rate']).toEqual(Array.from({ length: history }, (_, n) => n));
+  expect((await asked(page)).status).toBe(200);
+  expect(await (await asked('/wells/none/series')).json()).toMatchObject({ days: [], values: {} });
 });

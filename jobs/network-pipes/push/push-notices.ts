@@ -85,9 +85,13 @@ export function slowStart(
   ];
 }
 
-/** For a dry run alone: real networks have such pipes by the thousand (two elevations, one length). */
+/**
+ * For a dry run alone. The interface demands no equal lengths, other services of its kind do (docs/interface.md section
+ * 10); real networks have such pipes by the thousand (two elevations, one length).
+ */
 export function unevenNotices({ count, first }: UnevenLists): readonly string[] {
   if (count === 0) return [];
   const whose = counted(count, 'pipe has lists', 'pipes have lists');
-  return [`${whose} of different length, which is allowed: ${first.join(', ')}${count === first.length ? '' : ', …'}`];
+  const names = `${first.join(', ')}${count === first.length ? '' : ', …'}`;
+  return [`${whose} of different length: ${names}. They are sent; some services demand four lists of equal length`];
 }

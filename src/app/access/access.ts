@@ -307,7 +307,8 @@ function hostNameOf(host: string | readonly string[] | undefined): string {
   return host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
 }
 
-function isLoopbackHost(host: string): boolean {
+/** `host`: a name or an address, without a port and without brackets. */
+export function isLoopbackHost(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isIn(loopback, host);
 }
 

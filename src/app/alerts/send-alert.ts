@@ -55,14 +55,22 @@ function signatureOf(secret: string, timestamp: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 }
 
-function documentOf({ id, kind, cause, message, runId, atMs, raisedAtMs }: AlertMessage, warehouse: string) {
+/** What is over is worded otherwise than what begins: somebody reads the words alone. */
+function wordsOf({ kind, message }: AlertMessage): string {
+  return kind === 'over' ? `Over: ${message}` : message;
+}
+
+function documentOf(alert: AlertMessage, warehouse: string) {
+  const { id, kind, cause, runId, atMs, raisedAtMs } = alert;
+  const message = wordsOf(alert);
   const iso = (instantMs: number): string => new Date(instantMs).toISOString();
   return { id, kind, cause, message, runId, at: iso(atMs), raisedAt: iso(raisedAtMs), warehouse };
 }
 
-function textOf({ kind, message, runId }: AlertMessage, warehouse: string): string {
+function textOf(alert: AlertMessage, warehouse: string): string {
+  const { runId } = alert;
   const run = runId === null ? '' : `, run ${runId}`;
   // Slack reads <…> as a link or a mention.
-  const escaped = message.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return `${kind === 'over' ? 'Over: ' : ''}${escaped} (wellsync, ${warehouse}${run})`;
+  const escaped = wordsOf(alert).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  return `${escaped} (wellsync, ${warehouse}${run})`;
 }

@@ -1,7 +1,7 @@
 /** Disks, by really writing: free space and permissions tell less (quotas, read-only mounts, files in the place of folders). */
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open, rm, statfs } from 'node:fs/promises';
+import { lstat, open, realpath, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { bytesText } from '../../core/base/text.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
@@ -43,6 +43,24 @@ export async function writeFault(folder: string): Promise<string | undefined> {
   } finally {
     await rm(file, { force: true }).catch(() => undefined);
   }
+}
+
+/** A folder that is a link leads what is written elsewhere, for whoever may replace the link. `hint`: with its target. */
+export async function linkFindings(
+  part: string,
+  folder: string,
+  hint: (target: string) => string,
+): Promise<readonly Finding[]> {
+  const found = await lstat(folder).catch(() => undefined);
+  if (found?.isSymbolicLink() !== true) return [];
+  const target = await realpath(folder).catch(() => undefined);
+  const leads = target === undefined ? 'leads nowhere' : `leads to ${target}`;
+  return [warning(part, `${folder} is a link, which ${leads}`, { hint: hint(target ?? folder) })];
+}
+
+/** For a link that `setting` names, and that may be meant. */
+export function namedItself(setting: string): (target: string) => string {
+  return (target) => `Is it meant? Then name the folder itself: ${setting}: ${target}`;
 }
 
 function nearestFolder(folder: string): string {

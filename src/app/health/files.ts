@@ -1,7 +1,10 @@
 /** The places of the files that several hosts share, and of the feed, by writing, reading and removing one. */
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Config } from '../../../config/schema.ts';
 import { createApp } from '../app.ts';
 import { checkFeedPlace } from '../feed.ts';
+import { linkFindings, namedItself } from './disk.ts';
 import { checked, type Finding, ok } from './finding.ts';
 
 const lookAtFiles = { hint: 'See WELLSYNC_FILES_URL (or files.url), files.endpoint and the credentials.' };
@@ -16,12 +19,20 @@ export async function checkFiles(config: Config): Promise<readonly Finding[]> {
       await using app = createApp(config);
       return used('files', `${await app.sharedFiles?.check()}`);
     });
-    findings.push(finding);
+    findings.push(finding, ...(await linksOf('files', config.files.url)));
   }
   if (config.feed.url !== undefined) {
     findings.push(await checked('feed', lookAtFeed, async () => used('feed', await checkFeedPlace(config))));
+    findings.push(...(await linksOf('feed', config.feed.url)));
   }
   return findings;
+}
+
+/** None for a store that is no folder. */
+async function linksOf(part: 'files' | 'feed', url: string): Promise<readonly Finding[]> {
+  if (url.startsWith('s3:')) return [];
+  const folder = path.resolve(url.startsWith('file:') ? fileURLToPath(url) : url);
+  return linkFindings(part, folder, namedItself(`${part}.url`));
 }
 
 function used(part: string, address: string): Finding {

@@ -1,5 +1,5 @@
 /** Whose the inbox is, and whether files can be written into it. What is another one's is not touched. */
-import { lstat } from 'node:fs/promises';
+import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
 import { inboxRefused } from '../../core/inbox/owner.ts';
 import { readOwner } from '../../files/inbox/owner-file.ts';
@@ -8,7 +8,7 @@ import { inboxFoldersOf } from '../inbox/inbox-folders.ts';
 import { allFaults, findInstallation, installationOf, type OwnInstallation } from '../inbox/inbox-owner.ts';
 import { queueAddressOf } from '../service-settings.ts';
 import { beatAgeOfHolder } from './beat.ts';
-import { writeFault } from './disk.ts';
+import { linkFindings, namedItself, writeFault } from './disk.ts';
 import { checked, failed, failedFinding, type Finding, ok } from './finding.ts';
 
 const part = 'inbox';
@@ -21,7 +21,18 @@ export async function inboxFindings(config: Config, lockWaitMs: number): Promise
     await using app = createApp(config, { lockWaitMs });
     return await inboxFinding(app);
   });
-  return [finding];
+  return [finding, ...(await inboxLinks(config, config.inbox.folder))];
+}
+
+/** Those within the folders of its kinds are refused. */
+async function inboxLinks(config: Config, folder: string): Promise<readonly Finding[]> {
+  const links = [...(await linkFindings(part, path.resolve(config.folder, folder), namedItself('inbox.folder')))];
+  for (const { root } of inboxFoldersOf(config)) links.push(...(await linkFindings(part, root, aFolderItself)));
+  return links;
+}
+
+function aFolderItself(): string {
+  return 'Make it a folder: whoever may replace the link chooses whose files are taken, and where they end.';
 }
 
 async function inboxFinding(app: App): Promise<Finding> {
@@ -33,15 +44,10 @@ async function inboxFinding(app: App): Promise<Finding> {
     const fault = await writeFault(root);
     if (fault !== undefined) return failed(part, fault, { hint: 'Let the user of the worker write there.' });
     const isOwned = (await readOwner(root)).kind === 'owner';
-    const link = (await isLink(root)) ? ', which is a link' : '';
     const whose = isOwned ? 'of this installation' : 'without an owner: the first worker becomes it';
-    told.push(`${root}${link}, ${whose}`);
+    told.push(`${root}, ${whose}`);
   }
   return ok(part, told.join('\n'));
-}
-
-async function isLink(file: string): Promise<boolean> {
-  return (await lstat(file).catch(() => undefined))?.isSymbolicLink() === true;
 }
 
 /** A warehouse that a worker of this installation holds is not opened: its queue knows its id. */

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { counted, listed, roughDurationText } from '../../core/base/text.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
+import { accidentalPlace } from '../preflight.ts';
 import { beatAgeOfHolder } from './beat.ts';
 import { writeFault } from './disk.ts';
 import { failed, type Finding, ok, warning } from './finding.ts';
@@ -31,6 +32,11 @@ export async function checkWarehouse(app: App): Promise<Finding> {
   // The check itself would create the warehouse.
   if (!(await warehouse.isStored())) {
     await warehouse.tryMaking();
+    const accident = await accidentalPlace(app);
+    if (accident !== undefined) {
+      const message = `${accident.message}. A command at a terminal makes it; one without, as under cron, is refused`;
+      return warning('warehouse', message, accident);
+    }
     return ok('warehouse', `${warehouse.location}, not there yet: the first run makes it`);
   }
   try {

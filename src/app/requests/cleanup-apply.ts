@@ -29,7 +29,7 @@ export async function refuseUnappliable(
   const { service, ledger, now } = context;
   const serviceNames = await ledger.ownership.namesOf(service.baseUrl);
   refuseUnfit(plan, { serviceUrl: service.baseUrl, serviceNames, atMs: now(), maxAgeMs: planMaxAgeMs(config) });
-  await refuseOverCaps(plan, config.cleanup, ledger);
+  await refuseOverCaps(plan, { caps: config.cleanup, by: 'command' }, ledger);
   look.onRead();
   await refuseChanged(plan, context, look);
 }

@@ -42,7 +42,7 @@ const maxMegabytes = 16;
 export async function readCsv(file: string, stdin: Readable | undefined, use: CsvUse): Promise<CsvFile> {
   const isStandardInput = file === '-' && stdin !== undefined;
   const name = isStandardInput ? 'standard input' : file;
-  const bytes = await readBytes(isStandardInput ? stdin : undefined, file, use);
+  const bytes = await readBytes(file, isStandardInput ? stdin : undefined, use, stdin !== undefined);
   if (bytes === undefined) throw tooLong(name, `${maxMegabytes} MB`);
   const refuseMore = (): never => {
     throw tooLong(name, `${figure(mostRecords)} rows`);
@@ -59,11 +59,16 @@ export function tooLong(name: string, most: string): UsageError {
   });
 }
 
-/** Undefined if there are more bytes than a list may have. */
+/** A pipe may never begin, so that none is opened by its name: not that of a shell, `<(…)`, either. */
+const pipeHint =
+  'What another program writes is read from standard input: give - for the file, and pipe it into the command.';
+
+/** Undefined if there are more bytes than a list may have. `mayBePiped`: whether `-` is taken. */
 async function readBytes(
-  stdin: Readable | undefined,
   file: string,
+  stdin: Readable | undefined,
   { called, pathHint }: CsvUse,
+  mayBePiped: boolean,
 ): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
@@ -76,7 +81,9 @@ async function readBytes(
     }
     return Buffer.concat(parts);
   } catch (error) {
-    throw new UsageError(`${called} ${file} cannot be read: ${fileReason(error)}`, { hint: pathHint, cause: error });
+    const isPipe = ['ENOTREG', 'ENXIO'].includes((error as NodeJS.ErrnoException).code ?? '');
+    const hint = isPipe && mayBePiped ? pipeHint : pathHint;
+    throw new UsageError(`${called} ${file} cannot be read: ${fileReason(error)}`, { hint, cause: error });
   }
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
+import { DAY_MS } from '../../core/time/window.ts';
 import { type RestatedVersion, type Restatement, restatementsOf } from '../../core/daily/restatement.ts';
 import type { RestatementPlace, RestatementQuestion } from '../../warehouse/port/daily-production.ts';
 import type { App } from '../app.ts';
@@ -9,13 +10,16 @@ import { namedInstant } from './backfill-bounds.ts';
 import { type InputNames, namesFor } from './input-names.ts';
 
 export interface RestatementInput {
-  /** A day of the zone or an ISO date-time: restatements noticed from then on. */
-  readonly since: string;
+  /** A day of the zone or an ISO date-time: restatements noticed from then on. Omitted: the last {@link recentDays} days. */
+  readonly since?: string | undefined;
   /** Exclusive. Omitted: now. */
   readonly until?: string | undefined;
   /** Omitted: all wells. */
   readonly uwis?: readonly string[] | undefined;
 }
+
+/** What is asked for where no time is named: no more than any warehouse keeps of its history (`retention.historyDays`). */
+const recentDays = 7;
 
 /** Throws UsageError for a text that is not a time, and for empty bounds. */
 export function requestRestatements(
@@ -24,9 +28,11 @@ export function requestRestatements(
 ): RestatementQuestion {
   const { timeZone, nowMs } = context;
   const names = namesFor(['since', 'until'], context.names);
-  const sinceMs = namedInstant(names.since, since, timeZone);
   // Includes restatements noticed in the current millisecond.
   const untilMs = until === undefined ? nowMs + 1 : namedInstant(names.until, until, timeZone);
+  const ofWells = uwis === undefined ? {} : { uwis };
+  if (since === undefined) return { sinceMs: Math.min(nowMs, untilMs) - recentDays * DAY_MS, untilMs, ...ofWells };
+  const sinceMs = namedInstant(names.since, since, timeZone);
   if (sinceMs >= untilMs) {
     throw new UsageError(
       `${names.since} ${since} is not before ${until === undefined ? 'now' : `${names.until} ${until}`}`,
@@ -38,7 +44,7 @@ export function requestRestatements(
       },
     );
   }
-  return { sinceMs, untilMs, ...(uwis === undefined ? {} : { uwis }) };
+  return { sinceMs, untilMs, ...ofWells };
 }
 
 /**

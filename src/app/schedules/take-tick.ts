@@ -42,14 +42,16 @@ export async function takeTick(schedule: Schedule, context: TickContext, nowMs: 
 }
 
 async function decide(
-  { stored: { paused, lastRunId } }: Schedule,
+  { stored: { paused, lastRunId, lastTick } }: Schedule,
   { dueMs, isMissed }: DueTick,
   { ledger }: App,
   nowMs: number,
 ): Promise<TakenTick> {
   if (paused !== undefined) return { dueMs, outcome: 'skipped', words: `paused by ${paused.by}` };
   if (isMissed) return { dueMs, outcome: 'missed', words: 'nobody took it in time' };
-  const last = lastRunId === undefined ? undefined : await ledger.runs.readHead(lastRunId);
+  // The run of a tick that another process took and died at has just been made.
+  const lastId = (lastTick?.outcome === 'starting' ? lastTick.runId : undefined) ?? lastRunId;
+  const last = lastId === undefined ? undefined : await ledger.runs.readHead(lastId);
   if (last !== undefined && !isFinished(last.state)) {
     return { dueMs, outcome: 'skipped', words: `its run ${last.runId} has not ended` };
   }

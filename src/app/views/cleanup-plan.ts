@@ -1,5 +1,6 @@
 /** JSON of a cleanup plan: camelCase, instants as ISO text. */
 import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
+import { consequencesOf } from './cleanup-warnings.ts';
 
 export interface ShownPlan {
   readonly plan: CleanupPlan;
@@ -21,6 +22,7 @@ export function planDocument({ plan, warned }: ShownPlan) {
     createdAt: new Date(createdAtMs).toISOString(),
     applied:
       applied === undefined ? null : { runId: applied.runId, by: applied.by, at: new Date(applied.atMs).toISOString() },
+    consequences: consequencesOf(plan.counts),
     warnings: warned.map(({ snapshot, ...target }) => ({ ...target, sighting: snapshot.state })),
   };
 }

@@ -1,6 +1,6 @@
 /** What deserves a look in the plan of a cleanup, as sentences for every face. Pure. */
 import { UsageError } from '../../core/base/errors.ts';
-import { counted } from '../../core/base/text.ts';
+import { counted, listed } from '../../core/base/text.ts';
 import { type CleanupPlan, type PlanCounts, refuseStale } from '../../core/cleanup/plan.ts';
 
 export function warningsOf({
@@ -23,6 +23,22 @@ export function warningsOf({
 
 function warning(count: number, one: string, many: string, what: string): readonly string[] {
   return count === 0 ? [] : [`${counted(count, `target ${one}`, `targets ${many}`)} ${what}`];
+}
+
+/** What the deletions of a plan do that nothing can undo, show or list, one sentence each, with a full stop. */
+export function consequencesOf({ timeSeries, microStrings, wellbores }: PlanCounts): readonly string[] {
+  const ofWells = [...(microStrings > 0 ? ['Micro strings'] : []), ...(wellbores > 0 ? ['Wellbores'] : [])];
+  const them = listed(ofWells.map((kind, index) => (index === 0 ? kind : kind.toLowerCase())));
+  return [
+    'A deletion cannot be undone at the service.',
+    ...(timeSeries > 0 ? ['Each time series is looked for after its deletion.'] : []),
+    ...(ofWells.length === 0
+      ? []
+      : [
+          `${them} have no documented read: nothing can show that they are gone.`,
+          'The service may delete what is below them as well, and wellsync cannot list that.',
+        ]),
+  ];
 }
 
 function shareWarning({ wells: count, knownWells }: PlanCounts): readonly string[] {

@@ -1,16 +1,9 @@
 /** The outcome of a run as a sentence, and the next steps, from the description of its job. Pure. */
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
-import {
-  type CountDescription,
-  exceptionsOf,
-  isCounted,
-  type JobDescription,
-  unknownJob,
-  wholeOf,
-} from '../../core/run/job-description.ts';
+import { exceptionsIn, type JobDescription, unknownJob, wholeOf } from '../../core/run/job-description.ts';
 import type { RunReport } from '../../core/run/run.ts';
-import { counted, figure, listed, spacedName } from '../../core/base/text.ts';
+import { counted, figure, listed } from '../../core/base/text.ts';
 
 /** The description of a job by name; a neutral one for a job that only another version knows. */
 export function jobDescriptionOf(name: string, jobs: readonly JobDescription[]): JobDescription {
@@ -36,7 +29,7 @@ export function outcomeSentence(report: RunReport, job: JobDescription): string 
   const fault = wholeFault(report, job);
   if (fault !== undefined) return `Failed: ${fault.message}${fault.message.endsWith('?') ? '' : '.'}`;
   if (report.state === 'failed') return `Failed: ${figure(failed)} of ${units} ${failing}.`;
-  const remarks = remarksOf(report, job);
+  const remarks = exceptionsIn(report, job);
   return remarks.length === 0 ? `Done: ${isSingle ? rows : units}.` : `Done, with ${listed(remarks)}.`;
 }
 
@@ -48,19 +41,6 @@ export function isUnplanned({ state, units }: Pick<RunReport, 'state' | 'units'>
 /** The fault that stopped the run or, for a single unit, the fault of that unit: the outcome sentence shows it. */
 export function wholeFault({ stopped, failures }: RunReport, { units }: JobDescription): Fault | undefined {
   return stopped ?? (units.isSingle ? failures[0] : undefined);
-}
-
-/** If the counts are of the units, they already show which are held, and why. */
-function remarksOf({ units: { held }, counts }: RunReport, job: JobDescription): readonly string[] {
-  const { record } = job;
-  const { one, many } = job.units;
-  const heldRemark = held > 0 && record !== undefined ? [`${counted(held, one, many)} held`] : [];
-  const exceptions = exceptionsOf(job).filter(({ name }) => isCounted(counts, name));
-  const countOf = ({ name, isOfUnits }: CountDescription): string => {
-    const count = counts[name] ?? 0;
-    return record === undefined || isOfUnits ? counted(count, one, many) : counted(count, record);
-  };
-  return [...heldRemark, ...exceptions.map((each) => `${countOf(each)} ${spacedName(each.name)}`)];
 }
 
 /** What the operator can do after the run, most useful first. */

@@ -11,7 +11,7 @@ import { readableRestatements, RestatementTotals, restatementTable } from '../te
 import { configOf } from './config.ts';
 
 export interface RestatementsOptions {
-  readonly since: string;
+  readonly since?: string;
   readonly until?: string;
   readonly uwi?: readonly string[];
   readonly csv?: true;
@@ -39,6 +39,6 @@ export async function listRestatements(invocation: Invocation<RestatementsOption
 /** Prints the first lines as a table, then the number of each change. */
 async function printListed(lines: AsyncIterable<Restatement>, output: Output, limit: number): Promise<void> {
   const totals = new RestatementTotals();
-  await printTable(readableRestatements(totals.over(lines)), output, limit);
+  await printTable(readableRestatements(totals.over(lines), output.width), output, limit);
   await output.print(totals.text());
 }

@@ -33,18 +33,23 @@ export function serverOptions(flags: ServerFlags, requiredToken: string | undefi
   });
 }
 
-/** The parsed value. Throws UsageError with every issue, each with the name of its option. */
-export function checkedBy<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+/** The parsed value. Throws UsageError with every issue, each with the name of its option, or its flag in `flags`. */
+export function checkedBy<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  flags: Readonly<Record<string, string>> = {},
+): z.output<Schema> {
   const result = schema.safeParse(value, { error: settingMessage });
   if (result.success) return result.data;
   throw new UsageError('the testing server cannot be set up so', {
-    issues: result.error.issues.flatMap(issueTexts),
+    issues: result.error.issues.flatMap((issue) => issueTexts(issue, flags)),
     hint: 'wellsync testing-server --help lists every option with its values.',
   });
 }
 
-function issueTexts(issue: z.core.$ZodIssue): readonly string[] {
-  if (issue.code !== 'unrecognized_keys') return [`${issue.path.join('.')}: ${issue.message}`];
+function issueTexts(issue: z.core.$ZodIssue, flags: Readonly<Record<string, string>>): readonly string[] {
+  const name = issue.path.join('.');
+  if (issue.code !== 'unrecognized_keys') return [`${flags[name] ?? name}: ${issue.message}`];
   return issue.keys.map((key) => `${[...issue.path, key].join('.')}: there is no such option`);
 }
 

@@ -33,7 +33,8 @@ export async function serve({ options, environment, output }: Invocation<Testing
 /** Throws UsageError for a file that cannot be served, or a field that cannot be generated. */
 async function dailySource({ daily, seed, wells, from, to }: TestingServerFlags): Promise<DailySource> {
   if (daily === undefined) {
-    return generatedDaily(checkedBy(generatedFieldSchema, { seed, wells, fromDay: from, toDay: to }));
+    const flags = { seed: '--seed', wells: '--wells', fromDay: '--from', toDay: '--to' };
+    return generatedDaily(checkedBy(generatedFieldSchema, { seed, wells, fromDay: from, toDay: to }, flags));
   }
   if (wells !== undefined || from !== undefined || to !== undefined) {
     throw new UsageError('--daily serves a file: --wells, --from and --to are of a generated field');

@@ -21,7 +21,7 @@ export function addAuditCommand(program: Command, shell: Shell): void {
     .option('--limit <rows>', 'rows of the table at most; --json and --csv always print all', wholeNumber, 100)
     .addHelpText(
       'after',
-      examples(['wellsync audit deletions --since 2024-03-01', 'wellsync audit deletions --target "15/9-F-1 C" --csv']),
+      `${columnsExplanation}${examples(['wellsync audit deletions --since 2024-03-01', 'wellsync audit deletions --target "15/9-F-1 C" --csv'])}`,
     )
     .action(
       actionOf(shell, async (invocation: Invocation<DeletionOptions>) => (await actions()).listDeletions(invocation)),
@@ -35,6 +35,11 @@ export function addAuditCommand(program: Command, shell: Shell): void {
       actionOf(shell, async (invocation: Invocation<VerifyOptions>) => (await actions()).verifyAudit(invocation)),
     );
 }
+
+const columnsExplanation = `
+In CSV, JSON and the table deletion_audit, owner_id is the source id of the well,
+or of the equipment for a time series, and source_id that of the time series.
+`;
 
 const verifyExplanation = `
 Every row holds the hash (SHA-256) of its content and of the row before it, and

@@ -7,7 +7,7 @@ export function addRestatementsCommand(program: Command, shell: Shell): void {
   program
     .command('restatements')
     .description('list what the service said otherwise later: a line a field')
-    .requiredOption('--since <day>', 'noticed from this day on (or an ISO date-time)')
+    .option('--since <day>', 'noticed from this day on (or an ISO date-time); without it, in the last 7 days')
     .option('--until <day>', 'noticed before this day; without it, until now')
     .option('--uwi <uwi>', 'only of this well; may be given more than once', collected)
     .option('--csv', 'print CSV with a header')
@@ -28,6 +28,7 @@ removed   the service has the record no more; the line names no field
 The whole warehouse as it was known at a time is in the SQL function
 daily_production_as_known, exact to the commit.
 ${examples([
+  'wellsync restatements',
   'wellsync restatements --since 2024-03-03',
   'wellsync restatements --since 2024-03-03 --uwi "15/9-F-1 C" --csv > restated.csv',
   `wellsync query "SELECT sum(oil_rate) FROM daily_production_as_known('2024-03-03 06:00:00Z')"`,

@@ -31,7 +31,7 @@ export function addRunsCommand(program: Command, shell: Shell): void {
     .option('--job <job>', 'only runs of this job, as "export daily-production"')
     .option('--since <day>', 'requested from this day on (or an ISO date-time)')
     .option('--until <day>', 'requested before this day')
-    .option('--cursor <cursor>', 'go on after a list, from the cursor that it gave')
+    .option('--cursor <cursor>', 'go on after a list: the cursor that it gave, or the id of its last run')
     .addHelpText('after', `${listExplanation}${examples(listExamples)}`)
     .action(
       actionOf(shell, async (invocation: Invocation<ListOptions>) =>
@@ -102,13 +102,15 @@ export function addRunsCommand(program: Command, shell: Shell): void {
 
 const listExplanation = `
 Where there are more runs than --limit, the cursor of the next ones is said on
-standard error; give it with the same filters. A warehouse that another process
+standard error; give it with the same filters. The id of the last run of a list
+is a cursor too: a script goes on until the array is empty. A warehouse that another process
 holds is waited for ${listLockWaitMs / 1_000} s at most.
 `;
 const listExamples = [
   'wellsync runs list',
   'wellsync runs list --state failed --json',
   'wellsync runs list --job "export daily-production" --since 2024-03-01 --limit 100',
+  'wellsync runs list --json --cursor "$(jq -r ".[-1].runId" page.json)"',
 ];
 const showExamples = ['wellsync runs show 20240331-061500-4f2a9c', 'wellsync runs show 20240331-06 --wait'];
 const cancelExamples = ['wellsync runs cancel 20240331-061500-4f2a9c --wait'];

@@ -60,6 +60,7 @@ const sentences: Wording<Action, string> = {
     `Where the same service has a new address: wellsync service moved ${from} ${to}`,
   'doctor-well': () => 'Name a well that the service has: wellsync doctor --uwi UWI',
   'list-variables': () => 'wellsync --help names the variables.',
+  'protect-file': ({ file, owner }) => protectFile(shellWord(file), owner),
   'set-setting': ({ setting }) => setSetting(setting),
   'check-address': ({ setting }) => checkAddress(setting),
   'release-rows': ({ runId }) => `If the service is right, release them: wellsync runs release ${runId}`,
@@ -75,6 +76,12 @@ const sentences: Wording<Action, string> = {
 /** As one argument for a shell. */
 function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** Who does not own the file must not be locked out of it. */
+function protectFile(file: string, owner: number | undefined): string {
+  if (owner === undefined) return `Run: chmod 600 ${file}`;
+  return `Run as root: chown ${owner} ${file} && chmod 600 ${file}`;
 }
 
 const quarantineQuery = 'wellsync query "SELECT * FROM quarantine"';

@@ -10,7 +10,7 @@ import type { ProductionDoubt } from '../../core/cleanup/producing.ts';
 import { isFinished } from '../../core/run/run.ts';
 import { targetText } from '../../core/cleanup/target.ts';
 import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
-import { warningsOf } from '../../app/views/cleanup-warnings.ts';
+import { consequencesOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
 import { tableText } from './table.ts';
 import { counted, figure, instantText, printable, roughDurationText } from '../../core/base/text.ts';
 
@@ -23,7 +23,7 @@ export function planText({ plan, warned }: ShownPlan, kept: 'kept' | 'not kept' 
     headText(plan, head),
     countsText(plan.counts),
     warningsText(plan, warned),
-    verificationText(plan.counts),
+    consequencesOf(plan.counts).join('\n'),
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
@@ -78,15 +78,6 @@ const doubts: Readonly<Record<ProductionDoubt, string>> = {
   quarantined: 'records of its production are in quarantine',
   unmapped: 'the warehouse knows no production under its id',
 };
-
-function verificationText({ timeSeries, microStrings, wellbores }: PlanCounts): string {
-  const unread = ['Micro strings and wellbores have no documented read:', 'nothing can show that they are gone.'];
-  return [
-    'A deletion cannot be undone at the service.',
-    ...(timeSeries > 0 ? ['Each time series is looked for after its deletion.'] : []),
-    ...(microStrings + wellbores > 0 ? unread : []),
-  ].join('\n');
-}
 
 /** Where to see the targets of a kept plan, and what may be done with it now. */
 export function planStatus(plan: CleanupPlan, nowMs: number, maxAgeMs: number): string {

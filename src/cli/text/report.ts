@@ -9,7 +9,8 @@ import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
 import { nextStepsText } from './next-steps.ts';
 import { isUnplanned, outcomeSentence, nextSteps, placeText, wholeFault } from '../../app/views/run-outcome.ts';
 import { tableText } from './table.ts';
-import { counted, durationText, figure, printable } from '../../core/base/text.ts';
+import { grouped } from '../../core/base/grouped.ts';
+import { counted, durationText, figure, listed, printable } from '../../core/base/text.ts';
 
 const mostFailuresShown = 10;
 
@@ -72,20 +73,48 @@ function failuresText(report: RunReport, job: JobDescription, width: number): st
   );
   if (failures.length === 0) return '';
   const { one, many, held } = job.units;
-  const shown = failures.slice(0, mostFailuresShown);
-  const more = stopped === undefined ? units.failed + units.held - shown.length : failures.length - shown.length;
+  const saidAbove = adviceOf(wholeFault(report, job) ?? {});
+  const causes = [...grouped(failures, (failure) => JSON.stringify([failure.state, causeOf(failure)])).values()];
+  const shown = causes.slice(0, mostFailuresShown);
+  const shownUnits = shown.reduce((sum, { length }) => sum + length, 0);
+  const more = stopped === undefined ? units.failed + units.held - shownUnits : failures.length - shownUnits;
   return [
     `${many} that failed or are ${held}`.replace(/^./, (letter) => letter.toUpperCase()),
-    ...shown.flatMap((failure) => failureLines(failure, held)).map((line) => folded(line, width, '    ')),
+    ...shown.flatMap((cause) => causeLines(cause, job, saidAbove)).map((line) => folded(line, width, '    ')),
     ...(more > 0 ? [`  and ${counted(more, one, many)} more: wellsync runs show ${report.runId} --json`] : []),
   ].join('\n');
 }
 
-function failureLines(failure: RunFailure, held: string): readonly string[] {
-  const { target, state, message } = failure;
-  const advice = adviceOf(failure);
-  // The line begins with the target: the message need not repeat it.
-  const shown = message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
-  const lines = [`  ${printable(target)}: ${state === 'held' ? held : state}, ${printable(shown)}`];
-  return advice === undefined ? lines : [...lines, `    ${printable(advice)}`];
+const mostNamesShown = 3;
+
+/** Units that failed alike: once, with their number and the first few names. Advice that was given is not repeated. */
+function causeLines(
+  failures: readonly RunFailure[],
+  { units: { many, held } }: JobDescription,
+  saidAbove: string | undefined,
+): readonly string[] {
+  const [first] = failures;
+  if (first === undefined) return [];
+  const isOne = failures.length === 1;
+  const which = isOne ? printable(first.target) : `${figure(failures.length)} ${many} (${firstNames(failures)})`;
+  const message = printable(isOne ? messageOf(first) : causeOf(first));
+  const lines = [`  ${which}: ${first.state === 'held' ? held : first.state}, ${message}`];
+  const advice = adviceOf(first);
+  return advice === undefined || advice === saidAbove ? lines : [...lines, `    ${printable(advice)}`];
+}
+
+function firstNames(failures: readonly RunFailure[]): string {
+  const names = failures.slice(0, mostNamesShown).map(({ target }) => printable(target));
+  const others = failures.length - names.length;
+  return listed(others > 0 ? [...names, `${figure(others)} more`] : names);
+}
+
+/** The line begins with the target: the message need not repeat it. */
+function messageOf({ target, message }: RunFailure): string {
+  return message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
+}
+
+/** The message without the target, which stands in the address of a request too: the same for all that failed alike. */
+function causeOf(failure: RunFailure): string {
+  return messageOf(failure).replaceAll(`/${encodeURIComponent(failure.target)}`, '/…');
 }

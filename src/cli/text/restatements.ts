@@ -3,29 +3,39 @@ import type { QueryResult } from '../../app/views/query-result.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import type { Restatement } from '../../core/daily/restatement.ts';
 
-const columns = ['day', 'uwi', 'change', 'field', 'old', 'new', 'run', 'noticed_at'].map((name) => ({
-  name,
-  type: 'VARCHAR',
-}));
+const names = ['day', 'uwi', 'change', 'field', 'old', 'new', 'run', 'noticed_at'];
 
 /** For programs: times as ISO text. */
 export function restatementTable(lines: AsyncIterable<Restatement>): QueryResult {
-  return { columns, rows: rowsOf(lines, (line) => line.noticedAt) };
+  return { columns: columnsOf(names), rows: rowsOf(lines, ({ runId, noticedAt }) => [runId, noticedAt]) };
 }
 
-/** For people: times as reports show them. */
-export function readableRestatements(lines: AsyncIterable<Restatement>): QueryResult {
-  return { columns, rows: rowsOf(lines, (line) => instantText(Date.parse(line.noticedAt))) };
+/** A terminal of fewer columns would cut the id of the run, which is then of no use. */
+const wideWidth = 110;
+
+/** For people: the minute at which it was noticed, in UTC, and the run where there is room for it. */
+export function readableRestatements(lines: AsyncIterable<Restatement>, width: number): QueryResult {
+  const isWide = width >= wideWidth;
+  const shown = [...names.slice(0, -2), 'noticed_at', ...(isWide ? ['run'] : [])];
+  const minute = (iso: string): string => instantText(Date.parse(iso)).slice(0, 'YYYY-MM-DD HH:mm'.length);
+  return {
+    columns: columnsOf(shown),
+    rows: rowsOf(lines, ({ runId, noticedAt }) => [minute(noticedAt), ...(isWide ? [runId] : [])]),
+  };
+}
+
+function columnsOf(shown: readonly string[]): QueryResult['columns'] {
+  return shown.map((name) => ({ name, type: 'VARCHAR' }));
 }
 
 async function* rowsOf(
   lines: AsyncIterable<Restatement>,
-  timeOf: (line: Restatement) => string,
+  noticeOf: (line: Restatement) => readonly string[],
 ): AsyncGenerator<readonly unknown[]> {
   for await (const line of lines) {
-    const { field, runId } = line;
+    const { field } = line;
     const values = field === null ? ['', '', ''] : [field, line.old, line.new];
-    yield [line.day, line.uwi, line.change, ...values, runId, timeOf(line)];
+    yield [line.day, line.uwi, line.change, ...values, ...noticeOf(line)];
   }
 }
 

@@ -59,9 +59,11 @@ export function runStatusText(status: LiveRunStatus, jobs: readonly JobDescripti
 function unitsText({ run, progress }: RunStatus, job: JobDescription): string {
   const total = run.settled?.units.total ?? run.unitCount ?? progress?.units;
   if (total === undefined) return 'not planned yet';
-  const settled = settledUnitsOf({ run, progress });
   const { one, many } = job.units;
-  return settled === undefined ? counted(total, one, many) : `${figure(settled)} of ${counted(total, one, many)}`;
+  const settled = settledUnitsOf({ run, progress });
+  if (settled === undefined) return counted(total, one, many);
+  // What failed is settled, and not completed.
+  return `${figure(settled - (run.settled?.units.failed ?? 0))} of ${counted(total, one, many)}`;
 }
 
 /** Empty for a job without rows. */

@@ -145,6 +145,11 @@ export const planShown = z.object({
   includesProducing: z.boolean(),
   state: z.enum(['planned', 'claimed', 'applied', 'dry run']),
   counts: planCounts,
+  caps: z
+    .object({ maxTargets: z.number(), maxShareOfWellsPercent: z.number() })
+    .nullable()
+    .describe('The caps that it was made within; null for a plan of an earlier version'),
+  consequences: z.array(z.string()).readonly().describe('What its deletions do that nothing can undo, show or list'),
   applied: z.object({ runId: z.string(), by: z.string(), at: z.string() }).nullable(),
   warnings: z.array(plannedTarget).readonly(),
 });

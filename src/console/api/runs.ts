@@ -38,7 +38,7 @@ const listQuery = z.strictObject({
   job: z.string().max(200).optional(),
   since: z.string().max(40).optional().describe('A day, or an ISO date-time: requested from then on'),
   until: z.string().max(40).optional().describe('Requested before then'),
-  cursor: z.string().max(500).optional().describe('From the list before'),
+  cursor: z.string().max(500).optional().describe('From the list before, or the id of its last run'),
 });
 
 /** A client may send no body where nothing is to be confirmed. */

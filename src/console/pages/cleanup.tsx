@@ -4,6 +4,7 @@ import { targetText } from '../../core/cleanup/target.ts';
 import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
+import { consequencesOf } from '../../app/views/cleanup-warnings.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Figures, Name, Note, Panel, State, Table, Time } from './parts.tsx';
@@ -128,6 +129,7 @@ export function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps)
             { name: 'wells', value: counts.wells, remark: `of ${figure(counts.knownWells)} in the warehouse` },
           ]}
         />
+        <p class="muted">{consequencesOf(counts).join(' ')}</p>
       </Panel>
       {warnings.length === 0 ? null : (
         <Note tone="warn" title="Warnings">

@@ -1,5 +1,6 @@
 /** What raises an alert, and what ends it (docs/design.md section 11). Pure. */
-import { exceptionsOf, type JobDescription } from '../run/job-description.ts';
+import { counted, figure, listed } from '../base/text.ts';
+import { exceptionsIn, type JobDescription } from '../run/job-description.ts';
 import type { Fault } from '../base/errors.ts';
 import type { RunReport } from '../run/run.ts';
 
@@ -47,7 +48,7 @@ export interface Look {
 export function lookAtRun(
   report: RunReport,
   actor: string | undefined,
-  job: Pick<JobDescription, 'counts'>,
+  job: Pick<JobDescription, 'counts' | 'units' | 'record'>,
 ): Look | undefined {
   const { runId, job: name, state, service = null, finishedAtMs } = report;
   if (state !== 'done' && state !== 'failed') return undefined;
@@ -61,15 +62,14 @@ export function lookAtRun(
   if (state === 'failed') {
     const unnamed: AlertCode = 'run-failed';
     const { code = unnamed, message } = report.stopped ?? {};
-    const reason = message ?? `${report.units.failed} of ${report.units.total} units failed`;
+    const { one, many, failing } = job.units;
+    const failed = `${figure(report.units.failed)} of ${counted(report.units.total, one, many)} ${failing}`;
+    const reason = message ?? failed;
     return { scope, atMs: finishedAtMs, troubles: [troubleOf(code, `${name} failed: ${reason}`)] };
   }
-  const exceptions = exceptionsOf(job).flatMap(({ name: count }) =>
-    (report.counts[count] ?? 0) > 0 ? [`${report.counts[count]} ${count}`] : [],
-  );
-  const held = report.units.held > 0 ? [`${report.units.held} held`] : [];
-  const all = [...held, ...exceptions];
-  const troubles = all.length === 0 ? [] : [troubleOf('exceptions', `${name} is done, with ${all.join(', ')}`)];
+  const exceptions = exceptionsIn(report, job);
+  const troubles =
+    exceptions.length === 0 ? [] : [troubleOf('exceptions', `${name} is done, with ${listed(exceptions)}`)];
   return { scope, atMs: finishedAtMs, troubles };
 }
 

@@ -32,6 +32,8 @@ export type Action =
   /** Check the parts again and ask the service for another well. */
   | { readonly kind: 'doctor-well' }
   | { readonly kind: 'list-variables' }
+  /** Let nobody but its owner read a file; `owner`: the user id of this process, where the file is another one's. */
+  | { readonly kind: 'protect-file'; readonly file: string; readonly owner: number | undefined }
   /** Name the service that a warehouse belongs to, when its records do not name it. */
   | { readonly kind: 'adopt-service' }
   /** Make this installation the owner of its inbox. */

@@ -66,6 +66,8 @@ export interface CleanupPlan {
   /** Its author wants the targets of producing wells deleted too. */
   readonly includesProducing: boolean;
   readonly counts: PlanCounts;
+  /** The caps that it was made within; null in plans of earlier versions. Not part of `digest`. */
+  readonly caps: CleanupCaps | null;
   /** The run that claimed the plan; undefined until then. */
   readonly applied: PlanApplication | undefined;
 }
@@ -123,7 +125,10 @@ export interface CleanupCaps {
   readonly maxShareOfWellsPercent: number;
 }
 
-/** Every exceeded cap, one sentence each. */
+/**
+ * Every exceeded cap, one sentence each. The share rounds down to whole wells, but never to none unless it is 0: otherwise a
+ * field of few wells could delete nothing.
+ */
 export function passedCaps(
   { targets, wells }: Pick<PlanCounts, 'targets' | 'wells'>,
   knownWells: number,
@@ -135,7 +140,8 @@ export function passedCaps(
       `${counted(targets, 'target is', 'targets are')} more than the ${figure(caps.maxTargets)} that one run may delete (maxTargets)`,
     );
   }
-  if (knownWells > 0 && wells * 100 > knownWells * caps.maxShareOfWellsPercent) {
+  const mostWells = caps.maxShareOfWellsPercent === 0 ? 0 : 1;
+  if (knownWells > 0 && wells > mostWells && wells * 100 > knownWells * caps.maxShareOfWellsPercent) {
     const share = Math.round((1_000 * wells) / knownWells) / 10;
     faults.push(
       `${counted(wells, 'well is', 'wells are')} ${share} % of the ${figure(knownWells)} that the warehouse knows, more than the ` +
@@ -143,6 +149,22 @@ export function passedCaps(
     );
   }
   return faults;
+}
+
+/** Other caps than those that a plan was made within, as a sentence; undefined where they are the same, or not known. */
+export function otherCaps(
+  { caps: made }: Pick<CleanupPlan, 'caps'>,
+  now: CleanupCaps,
+  who: string,
+): string | undefined {
+  if (made === null) return undefined;
+  if (made.maxTargets === now.maxTargets && made.maxShareOfWellsPercent === now.maxShareOfWellsPercent)
+    return undefined;
+  return `the plan was made within ${capsText(made)}, and ${who} goes by ${capsText(now)}: by another configuration`;
+}
+
+function capsText({ maxTargets, maxShareOfWellsPercent }: CleanupCaps): string {
+  return `${counted(maxTargets, 'target')} and ${maxShareOfWellsPercent} % of the wells`;
 }
 
 export function countsOf(
@@ -201,7 +223,7 @@ function refuseClaimed({ planId, applied }: CleanupPlan, byRunId: string | undef
   if (claim === undefined) {
     throw new UsageError(`plan ${planId} was applied already, at ${isoText(atMs)} by run ${runId}`, {
       hint: 'To delete again, make a new plan.',
-      action: { kind: 'show-run', runId },
+      action: { kind: 'retry-run', runId },
     });
   }
   const kind = unplanned !== undefined && isFinished(unplanned) ? 'retry-run' : 'show-run';

@@ -1,6 +1,7 @@
 /** The description of a job for the faces: its units, its counts, their sum, and the next steps after a run. */
 import type { NextAction } from '../base/action.ts';
 import type { Fault } from '../base/errors.ts';
+import { counted, spacedName } from '../base/text.ts';
 import type { Counts, RunReport } from './run.ts';
 
 /** The names of a job's units for an operator. */
@@ -106,4 +107,23 @@ export function isCounted(counts: Counts, name: string): boolean {
 export function hasExceptions(settled: Pick<RunReport, 'units' | 'counts'> | undefined, job: JobDescription): boolean {
   if (settled === undefined) return false;
   return settled.units.held > 0 || exceptionsOf(job).some(({ name }) => isCounted(settled.counts, name));
+}
+
+/**
+ * What makes a run `done, with …`, in words: `3 rows rejected by us`. If the counts are of the units, they show already which
+ * are held, and why.
+ */
+export function exceptionsIn(
+  { units: { held }, counts }: Pick<RunReport, 'units' | 'counts'>,
+  job: Pick<JobDescription, 'counts' | 'units' | 'record'>,
+): readonly string[] {
+  const { record } = job;
+  const { one, many } = job.units;
+  const heldRemark = held > 0 && record !== undefined ? [`${counted(held, one, many)} held`] : [];
+  const exceptions = exceptionsOf(job).filter(({ name }) => isCounted(counts, name));
+  const countOf = ({ name, isOfUnits }: CountDescription): string => {
+    const count = counts[name] ?? 0;
+    return record === undefined || isOfUnits ? counted(count, one, many) : counted(count, record);
+  };
+  return [...heldRemark, ...exceptions.map((each) => `${countOf(each)} ${spacedName(each.name)}`)];
 }

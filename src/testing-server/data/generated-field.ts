@@ -11,14 +11,21 @@ const DAYS_A_YEAR = 365.25;
 
 const day = z.iso.date();
 
+/** Of a field where no days are given. */
+const firstDay = '2021-01-01';
+const lastDay = '2024-01-01';
+
 export const generatedFieldSchema = z
   .strictObject({
     seed: z.int().default(1).describe('the same seed generates the same field'),
     wells: z.int().min(1).default(20).describe('number of wells'),
-    fromDay: day.default('2021-01-01').describe('first day, YYYY-MM-DD'),
-    toDay: day.default('2024-01-01').describe('the day after the last one, YYYY-MM-DD'),
+    fromDay: day.default(firstDay).describe('first day, YYYY-MM-DD'),
+    toDay: day.default(lastDay).describe('the day after the last one, YYYY-MM-DD'),
   })
-  .refine(({ fromDay, toDay }) => fromDay < toDay, { error: 'is not after fromDay', path: ['toDay'] });
+  .refine(({ fromDay, toDay }) => fromDay < toDay, {
+    error: `must be later than the first day; where it is not given, it is ${lastDay}`,
+    path: ['toDay'],
+  });
 
 export type GeneratedFieldOptions = z.input<typeof generatedFieldSchema>;
 

@@ -23,7 +23,7 @@ export interface RunFilter {
   /** Requested within [sinceMs, untilMs), milliseconds since 1970. */
   readonly sinceMs?: number;
   readonly untilMs?: number;
-  /** {@link RunPage.cursor} of the previous page. */
+  /** {@link RunPage.cursor} of the previous page, or the id of its last run. */
   readonly cursor?: string;
 }
 

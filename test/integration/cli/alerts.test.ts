@@ -32,7 +32,7 @@ test('G10: a failed night is told once when the receiver is back, signed, and ag
   const cause = { job: 'export daily-production', schedule: null, code: 'unauthorized' };
   expect(told.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
     { kind: 'raised', cause, message: expect.stringContaining('failed') },
-    { kind: 'over', cause },
+    { kind: 'over', cause, message: expect.stringMatching(/^Over: .*failed/) },
   ]);
   for (const { headers, body } of told) {
     const signed = createHmac('sha256', 'signing secret').update(`${String(headers['x-wellsync-timestamp'])}.${body}`);

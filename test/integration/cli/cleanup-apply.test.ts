@@ -77,7 +77,11 @@ describe('a plan is refused', () => {
     await using bench = await cleanupBench();
     const planId = await bench.plan();
     await bench.configure('  maxTargets: 3');
-    expectRefusal(await bench.run('cleanup', '--yes', '--apply', planId), '4 targets are more than the 3');
+    expectRefusal(
+      await bench.run('cleanup', '--yes', '--apply', planId),
+      '4 targets are more than the 3',
+      'made within 1,000 targets and 100 % of the wells, and this configuration goes by 3 targets and 100 % of the wells',
+    );
   });
 
   test('G6: a run refuses a plan that became too old while it waited for a worker', async () => {
@@ -102,6 +106,8 @@ describe('a plan is refused', () => {
     const runId = await runService.start('cleanup', params, { actor: 'nobody who looked' });
     const result = await bench.run('runs', 'retry', runId, '--yes', '--inline');
     expect(result.stdout).toContain(`Failed: plan ${planId} exceeds the caps: nothing was deleted: 4 targets are more`);
+    expect(result.stdout).toContain('the worker goes by 3 targets and 100 % of the wells: by another configuration');
+    expect(result.stdout).toContain('Restart the worker');
     expect(result.code).toBe(1);
     expect(bench.server.state.deletions()).toEqual([]);
   });

@@ -1,5 +1,5 @@
 /** `wellsync doctor`: each part is used, and every failed finding says what to do. */
-import { mkdir, readdir } from 'node:fs/promises';
+import { chmod, mkdir, readdir, symlink } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { Redis } from 'ioredis';
 import { describe, expect, test, vi } from 'vitest';
@@ -136,6 +136,18 @@ describe('doctor', () => {
     });
   });
 
+  test('warns of a new warehouse at a place that a command without a terminal refuses', async () => {
+    await using home = await cliHome('http://127.0.0.1:1');
+    const asked = withEnv(home, { WELLSYNC_DATA_DIR: 'not-there' });
+    expect((await examined(asked)).of('warehouse')).toMatchObject({
+      status: 'warning',
+      message: expect.stringMatching(/a relative path, .* one without, as under cron, is refused$/),
+      hint: expect.stringContaining('make its folder first'),
+    });
+    const night = await asked.here(['export', 'daily-production', '--uwi', 'W', '--inline']);
+    expect(night).toMatchObject({ code: 2, stderr: expect.stringContaining('a relative path') });
+  });
+
   test('uses the place of the feed, and tells one that takes no files', async () => {
     await using home = await cliHome('http://127.0.0.1:1');
     const feed = `${home.folder}/feed`;
@@ -168,6 +180,52 @@ describe('doctor', () => {
     await using home = await cliHome('http://127.0.0.1:1', { redisUrl: own.url });
     const { of } = await examined(home);
     expect(of('redis')).toMatchObject({ status: 'failed', hint: expect.stringContaining('maxmemory') });
+  });
+});
+
+describe('doctor of secrets and links', () => {
+  test('G10: names the files with secrets that others can read, and a token that goes over plain http', async () => {
+    await using home = await cliHome('http://192.0.2.1:9', {
+      config: 'alerts: { url: "https://hooks.example.com/T1" }\n',
+    });
+    const token = await home.write("the user's token", 'a-secret');
+    await chmod(token, 0o644);
+    const asked = withEnv(home, { WELLSYNC_SERVICE_TOKEN_FILE: token });
+    const { findings } = await examined(asked);
+    const remarks = findings.filter(({ part }) => part === 'secrets');
+    expect(remarks).toMatchObject([
+      { status: 'warning', message: expect.stringContaining('the token goes to 192.0.2.1:9 over plain http') },
+      {
+        message: `${token} (service.tokenFile) can be read by every user of this host: its mode is 0644`,
+        hint: `Run: chmod 600 '${home.folder}/the user'\\''s token'`,
+      },
+      { message: expect.stringContaining('wellsync.yaml (the configuration file (alerts.url)) can be read by') },
+    ]);
+    expect(JSON.stringify(findings)).not.toContain('a-secret');
+    await chmod(token, 0o600);
+    await chmod(`${home.folder}/wellsync.yaml`, 0o600);
+    const mended = withEnv(asked, {
+      ...asked.env,
+      WELLSYNC_SERVICE_TOKEN_FILE: token,
+      WELLSYNC_SERVICE_URL: 'http://localhost:1',
+    });
+    expect((await examined(mended)).of('secrets')).toBeUndefined();
+  });
+
+  test('names an inbox and a feed that are links, with what they lead to', async () => {
+    await using home = await cliHome('http://127.0.0.1:1', { config: 'inbox: { folder: inbox, kinds: [cleanup] }\n' });
+    await mkdir(`${home.folder}/elsewhere/kind`, { recursive: true });
+    await symlink(`${home.folder}/elsewhere`, `${home.folder}/inbox`);
+    await symlink('kind', `${home.folder}/elsewhere/cleanup`);
+    await symlink('elsewhere', `${home.folder}/feed`);
+    const { findings } = await examined(withEnv(home, { WELLSYNC_FEED_URL: `${home.folder}/feed/` }));
+    const links = findings.filter(({ status, message }) => status === 'warning' && message.includes('is a link'));
+    expect(links.map(({ part, message }) => [part, message.replaceAll(home.folder, '')])).toEqual([
+      ['feed', '/feed is a link, which leads to /elsewhere'],
+      ['inbox', '/inbox is a link, which leads to /elsewhere'],
+      ['inbox', '/inbox/cleanup is a link, which leads to /elsewhere/kind'],
+    ]);
+    expect(links[0]?.hint).toBe(`Is it meant? Then name the folder itself: feed.url: ${home.folder}/elsewhere`);
   });
 });
 

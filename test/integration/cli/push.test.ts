@@ -230,6 +230,21 @@ describe('push --dry-run', () => {
     expect(stdout).toContain('  - rejected: 2 more rows, each in the rejects file with its reason');
   });
 
+  test('counts pipes whose lists differ in length, which some services refuse, and refuses none', async () => {
+    await using home = await cliHome();
+    const uneven = Array.from({ length: 12 }, (_, n) => row(`P${n}`, '[1,2]'));
+    const file = await home.write('pipes.csv', fileText(row('even'), ...uneven));
+    const { code, stdout } = await home.here(push(file, '--dry-run', '--json'));
+    const { counts, notices } = documentOf(stdout);
+    expect(counts).toMatchObject({ sendable: 13, rejectedByUs: 0 });
+    expect(notices).toContainEqual(
+      expect.stringMatching(
+        /^12 pipes have lists of different length: N\/P0 \(line 3\), .*, …\. They are sent; some services demand four lists of equal length$/,
+      ),
+    );
+    expect(code).toBe(0);
+  });
+
   test('tells the same as JSON, and ends with 0 where every row can be sent', async () => {
     await using home = await cliHome();
     const { code, stdout } = await home.run(push('-', '--dry-run', '--json'), { stdin: fileText(row('P1')) });

@@ -286,7 +286,10 @@ describe('a schedule', () => {
     for (const each of (await app.ledger.schedules.read()).schedules) await takeTick(scheduleOf(each), context, dueMs);
     expect((await listed(home)).schedules).toMatchObject([
       { lastTick: { outcome: 'started' }, lastRun: { runId, state: 'queued' } },
-      { lastTick: { outcome: 'failed', because: expect.stringContaining('lacking.csv cannot be read') } },
+      {
+        lastTick: { outcome: 'failed', because: expect.stringContaining('lacking.csv cannot be read') },
+        lastRun: null,
+      },
     ]);
     expect(await runs(home)).toHaveLength(1);
   });

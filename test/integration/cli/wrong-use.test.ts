@@ -195,7 +195,11 @@ describe('wrong options of the testing server', () => {
     [['--option', 'requiredToken=x'], ['WELLSYNC_TESTING_TOKEN']],
     [['--option', 'order'], ['not of the form name=value']],
     [['--fault', 'unavailable=0.9', '--fault', 'reset=0.9'], ['above 1']],
-    [['--from', '2024-01-01', '--to', '2023-01-01'], ['is not after fromDay']],
+    [['--from', '2024-01-01', '--to', '2023-01-01'], ['--to: must be later than the first day']],
+    [
+      ['--wells', '300', '--from', '2024-06-01'],
+      ['--to: must be later', 'where it is not given, it is 2024-01-01'],
+    ],
     [['--daily', 'nowhere.ndjson'], ['nowhere.ndjson cannot be read']],
     [['--daily', 'x.ndjson', '--wells', '3'], ['--daily serves a file']],
   ])('%j is refused', async (flags, words) => {

@@ -9,14 +9,11 @@ type Tree = Readonly<Record<string, unknown>>;
 /** Settings whose members are one value: a file that sets one of them replaces all. */
 const wholes = ['push.limits'];
 
-/** The second form of a setting that the file shows twice. */
-const isOtherForm = (line: string): boolean => line.includes('{days: 90');
-
 const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function shownSettings(): unknown {
   const lines = readFileSync('config/wellsync.yaml', 'utf8').split('\n');
-  const settings = lines.filter((line) => /^# *[\w-]+:/.test(line) && !isOtherForm(line));
+  const settings = lines.filter((line) => /^# *[\w-]+:/.test(line));
   return parse(settings.map((line) => line.slice(2)).join('\n'));
 }
 

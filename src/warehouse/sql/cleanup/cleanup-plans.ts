@@ -1,6 +1,12 @@
 /** Cleanup plans, with their targets and snapshots. Each call is one transaction. */
 import type { AuditEntry } from '../../../core/cleanup/audit-chain.ts';
-import type { CleanupPlan, PlanCounts, PlannedTarget, TargetSnapshot } from '../../../core/cleanup/plan.ts';
+import type {
+  CleanupCaps,
+  CleanupPlan,
+  PlanCounts,
+  PlannedTarget,
+  TargetSnapshot,
+} from '../../../core/cleanup/plan.ts';
 import type { ProductionDoubt } from '../../../core/cleanup/producing.ts';
 import type { DeletionTarget, TargetKind } from '../../../core/cleanup/target.ts';
 import { UsageError } from '../../../core/base/errors.ts';
@@ -70,8 +76,18 @@ function targetColumns(planId: string): SqlColumns<PlannedTarget> {
 }
 
 async function keepPlan(session: SqlSession, draftId: string, plan: CleanupPlan): Promise<void> {
-  const { planId, digest, serviceUrl, selection, selectionSha256, createdBy, createdAtMs, counts, includesProducing } =
-    plan;
+  const {
+    planId,
+    digest,
+    serviceUrl,
+    selection,
+    selectionSha256,
+    createdBy,
+    createdAtMs,
+    counts,
+    caps,
+    includesProducing,
+  } = plan;
   await session.run(
     `INSERT INTO cleanup_plan
        (plan_id, digest, service_url, selection, created_by, created_at, counts, selection_sha256, includes_producing)
@@ -83,7 +99,7 @@ async function keepPlan(session: SqlSession, draftId: string, plan: CleanupPlan)
       selection,
       createdBy,
       new Date(createdAtMs),
-      jsonText(counts),
+      jsonText(caps === null ? counts : { ...counts, caps }),
       selectionSha256,
       includesProducing,
     ],
@@ -123,7 +139,7 @@ async function readPlans(
        (SELECT state FROM run WHERE run.run_id = cleanup_plan.run_id AND unit_count IS NULL) AS unplanned FROM cleanup_plan WHERE ${condition}`,
     values,
   );
-  return rows.map((row) => ({
+  return rows.map(({ counts, ...row }) => ({
     planId: row.plan_id,
     digest: row.digest,
     serviceUrl: row.service_url,
@@ -132,7 +148,7 @@ async function readPlans(
     includesProducing: row.includes_producing ?? false,
     createdBy: row.created_by,
     createdAtMs: row.created_ms,
-    counts: JSON.parse(row.counts) as PlanCounts,
+    ...countsAndCaps(counts),
     applied:
       row.run_id === null || row.applied_ms === null
         ? undefined
@@ -143,6 +159,12 @@ async function readPlans(
             ...(row.unplanned === null ? {} : { unplanned: row.unplanned }),
           },
   }));
+}
+
+/** The caps are kept beside the counts, which are what they limit. */
+function countsAndCaps(text: string): Pick<CleanupPlan, 'counts' | 'caps'> {
+  const { caps = null, ...counts } = JSON.parse(text) as PlanCounts & { readonly caps?: CleanupCaps };
+  return { counts, caps };
 }
 
 async function planOfRun(session: SqlSession, runId: string): Promise<CleanupPlan | undefined> {

@@ -3,7 +3,7 @@ import { UsageError } from '../../../core/base/errors.ts';
 import type { RunSummary } from '../../../core/run/run.ts';
 import type { RunFilter, RunMatches, RunPage } from '../../port/runs.ts';
 import { jsonText } from '../json-text.ts';
-import type { SqlSession } from '../session.ts';
+import { epochMs, type SqlSession } from '../session.ts';
 import { summaryColumns, summaryOf } from './run-record.ts';
 
 /** Selects the page by its narrow columns first, then its summaries. */
@@ -20,7 +20,7 @@ const pageOf = ({ dialect }: SqlSession): string => `
 
 export async function listRuns(session: SqlSession, filter: RunFilter): Promise<RunPage> {
   const { limit, states, job = null, sinceMs, untilMs, cursor } = filter;
-  const after = cursor === undefined ? undefined : decodeCursor(cursor);
+  const after = cursor === undefined ? undefined : ((await placeOfRun(session, cursor)) ?? decodeCursor(cursor));
   const rows = await session.rows<Parameters<typeof summaryOf>[0]>(pageOf(session), [
     limit + 1,
     states === undefined ? null : jsonText(states),
@@ -37,6 +37,15 @@ export async function listRuns(session: SqlSession, filter: RunFilter): Promise<
 
 type Place = Pick<RunSummary, 'requestedAtMs' | 'runId'>;
 
+/** Undefined for what is no id of a run. */
+async function placeOfRun(session: SqlSession, runId: string): Promise<Place | undefined> {
+  const [run] = await session.rows<{ ms: number }>(
+    `SELECT ${epochMs('requested_at')} AS ms FROM run WHERE run_id = $1`,
+    [runId],
+  );
+  return run && { requestedAtMs: run.ms, runId };
+}
+
 function encodeCursor({ requestedAtMs, runId }: Place): string {
   return Buffer.from(JSON.stringify([requestedAtMs, runId])).toString('base64url');
 }
@@ -51,7 +60,7 @@ function decodeCursor(cursor: string): Place {
     // Not JSON: reported below.
   }
   throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of a list of runs`, {
-    hint: 'Take the cursor that the list before gave, whole.',
+    hint: 'Take the cursor that the list before gave, whole, or the id of its last run.',
   });
 }
 

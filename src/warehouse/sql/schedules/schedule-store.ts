@@ -51,9 +51,12 @@ export function createScheduleStore(database: SqlDatabase): ScheduleStore {
   };
 }
 
-/** Of the values `$2` to `$5` of {@link valuesOf}. A tick without a run keeps the last one. */
+/**
+ * Of the values `$2` to `$5` of {@link valuesOf}. A tick without a run keeps the last one; one that begins to start a run may
+ * end without it.
+ */
 const tickColumns = `due_at = $2, outcome = $3, words = $4, run_id = CAST($5 AS VARCHAR),
-  last_run_id = coalesce(CAST($5 AS VARCHAR), last_run_id)`;
+  last_run_id = CASE WHEN $3 = 'started' THEN coalesce(CAST($5 AS VARCHAR), last_run_id) ELSE last_run_id END`;
 
 function valuesOf({ dueMs, outcome, words, runId }: TakenTick) {
   return [new Date(dueMs), outcome, words ?? null, runId ?? null] as const;

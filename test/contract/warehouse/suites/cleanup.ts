@@ -41,7 +41,8 @@ function planOf(planId: string, targets: number, createdAtMs = atMs): CleanupPla
   const digest = planId.padEnd(64, '0');
   const made = { createdAtMs, createdBy: 'somebody@here', selection: null, selectionSha256: null, applied: undefined };
   const includesProducing = false;
-  return { planId, digest, serviceUrl, counts: { ...counts, ...rest }, includesProducing, ...made };
+  const caps = { maxTargets: 1_000, maxShareOfWellsPercent: 12.5 };
+  return { planId, digest, serviceUrl, counts: { ...counts, ...rest }, caps, includesProducing, ...made };
 }
 
 const deleted: DeletionConclusion = { outcome: 'deleted', answer: 1, words: null, verification: 'gone' };

@@ -162,7 +162,14 @@ export function describeRetention(open: OpenWarehouse): void {
         await cleanupPlans.draft(`draft ${planId}`, [
           { ...target, ordinal: 0, snapshot, producedOn: null, doubt: null },
         ]);
-        const made = { serviceUrl, createdAtMs: at('2024-01-01'), createdBy: 'somebody', counts, applied: undefined };
+        const made = {
+          serviceUrl,
+          createdAtMs: at('2024-01-01'),
+          createdBy: 'somebody',
+          counts,
+          caps: null,
+          applied: undefined,
+        };
         const rest = { digest: planId, selection: null, selectionSha256: null, includesProducing: false };
         await cleanupPlans.keep(`draft ${planId}`, { planId, ...made, ...rest });
       }

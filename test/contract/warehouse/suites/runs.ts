@@ -414,6 +414,7 @@ export function describeLedger(open: OpenWarehouse): void {
       await runs.create({ ...request, runId: 'f', requestedAtMs: committedAtMs + 9 });
       await runs.finish(reportOf('done', committedAtMs, 'c'));
       const second = await runs.list({ limit: 2, cursor: first.cursor ?? '' });
+      expect(await runs.list({ limit: 2, cursor: first.runs.at(-1)?.runId ?? '' })).toEqual(second);
       expect(idsOf(second)).toBe('cb');
       const last = await runs.list({ limit: 2, cursor: second.cursor ?? '' });
       expect(idsOf(last)).toBe('a');

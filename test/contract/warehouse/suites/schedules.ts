@@ -90,8 +90,9 @@ export function describeSchedules(open: OpenWarehouse): void {
       expect(await store().take(nightly, started(4))).toBe(false);
       expect(await store().take(nightly, started(6))).toBe(true);
       expect((await store().read()).schedules[0]).toMatchObject({
-        lastTick: { dueMs: at(6), outcome: 'starting' },
-        lastRunId: 'run-6',
+        lastTick: { dueMs: at(6), outcome: 'starting', runId: 'run-6' },
+        // It is not made yet.
+        lastRunId: undefined,
       });
     });
 
@@ -102,6 +103,12 @@ export function describeSchedules(open: OpenWarehouse): void {
       await store().take(nightly, { dueMs: at(6), outcome: 'skipped', words: 'run run-5 has not ended' });
       await store().settle('nightly', { dueMs: at(5), outcome: 'failed', words: 'too late' });
       const [stored] = (await store().read()).schedules;
+      await store().take(nightly, started(7, 'never made'));
+      await store().settle('nightly', { dueMs: at(7), outcome: 'failed', words: 'no file' });
+      expect((await store().read()).schedules[0]).toMatchObject({
+        lastTick: { outcome: 'failed' },
+        lastRunId: 'run-5',
+      });
       expect(stored?.lastTick).toEqual({ dueMs: at(6), outcome: 'skipped', words: 'run run-5 has not ended' });
       expect(stored?.lastRunId).toBe('run-5');
     });

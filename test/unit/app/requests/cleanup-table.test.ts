@@ -25,10 +25,13 @@ describe('a table of targets', () => {
     const rows = [
       [' ø/1 ', 'x', 'EQ 1', '', 'Time-Series'],
       ['', '', '', '15/9 %2F', 'wellbores'],
+      ['', '', '', 'W', 'Micro strings'],
     ];
     expect(targetsOf(rows, head)).toEqual([
       { kind: 'time-series', ownerId: 'EQ 1', sourceId: ' ø/1 ' },
       { kind: 'wellbores', ownerId: '15/9 %2F', sourceId: null },
+      // As a plan shows the kind.
+      { kind: 'micro-strings', ownerId: 'W', sourceId: null },
     ]);
   });
 

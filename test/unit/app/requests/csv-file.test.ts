@@ -79,6 +79,13 @@ describe('a list at a path', () => {
     expect((await refusalOf(readCsv(file, undefined, use))).message).toBe(`the file ${file} cannot be read: ${words}`);
   });
 
+  test('that is a pipe is refused with the way to give what another program writes, where there is one', async () => {
+    const file = path.join(folder, 'another-fifo');
+    execFileSync('mkfifo', [file]);
+    expect((await refusalOf(readCsv(file, Readable.from([]), use))).hint).toContain('give - for the file');
+    expect((await refusalOf(readCsv(file, undefined, use))).hint).toBe(use.pathHint);
+  });
+
   test('that is a link to a list is read', async () => {
     const [file, link] = [path.join(folder, 'wells.csv'), path.join(folder, 'link.csv')];
     await writeFile(file, '\uFEFFuwi\nA\n');

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { lookAtSchedule, type ScheduleState } from '../../../../src/core/alerts/alert.ts';
+import { networkPipes } from '../../../../jobs/network-pipes/description.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
+import { lookAtRun, lookAtSchedule, type ScheduleState } from '../../../../src/core/alerts/alert.ts';
 
 const dueMs = Date.parse('2027-05-01T02:15:00Z');
 const lookOf = (state: Partial<ScheduleState>) =>
@@ -37,5 +39,30 @@ describe('a schedule', () => {
   test('says when it was due, and why it could not start', () => {
     expect(lookOf(ended('missed'))?.troubles[0]?.message).toContain('was due at 2027-05-01T02:15:00.000Z');
     expect(lookOf(ended('failed'))?.troubles[0]?.message).toContain('no file');
+  });
+});
+
+describe('a run', () => {
+  const units = { total: 7, done: 5, held: 1, failed: 1, cancelled: 0, unknown: 0 };
+  const balance = { balanced: true, statement: '' };
+  const report = {
+    runId: 'r',
+    job: 'a job',
+    units,
+    balance,
+    notices: [],
+    failures: [],
+    startedAtMs: 0,
+    finishedAtMs: 1,
+  };
+  const wordsOf = (state: 'done' | 'failed', counts: Readonly<Record<string, number>>, job = dailyProduction) =>
+    lookAtRun({ ...report, state, counts }, undefined, job)?.troubles[0]?.message;
+
+  test('is told in the words of its report', () => {
+    expect(wordsOf('failed', {})).toMatch(/^a job failed: 1 of 7 wells could not be /);
+    expect(wordsOf('done', { newlyUnknown: 2, quarantined: 1 })).toBe(
+      'a job is done, with 1 well held, 1 record quarantined and 2 wells newly unknown',
+    );
+    expect(wordsOf('done', { rejectedByUs: 3 }, networkPipes)).toContain('3 rows rejected by us');
   });
 });
