@@ -4,6 +4,7 @@
  */
 import { NotFoundError, PermanentError, TransientError, type WellsyncError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
+import { latestDayAt } from '../core/daily/record-check.ts';
 import { limitsFor, maxPagesFor, readPages } from '../core/paging/page-end.ts';
 import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging/page.ts';
 import { productionCalendar } from '../core/time/production-day.ts';
@@ -37,7 +38,9 @@ export function createDailyProductionReader(
 
   return async (request, options = {}) => {
     const { uwi, window, timeZone, pageLimit, profile } = request;
-    const counter = new RecordCounter(window, productionCalendar(timeZone), secrets, request.blocks);
+    const calendar = productionCalendar(timeZone);
+    const latestDay = latestDayAt(request.nowMs ?? Infinity, calendar);
+    const counter = new RecordCounter(window, calendar, secrets, { blocks: request.blocks, latestDay });
     const answers = new AnswerCount();
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);

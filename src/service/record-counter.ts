@@ -27,7 +27,7 @@ type Place = number | Quarantined | 'outside';
 
 interface Arrival {
   readonly key: RowKey;
-  /** Undefined for an unreadable date. */
+  /** Undefined for a date that is unreadable or in the future. */
   readonly instantMs: number | undefined;
 }
 
@@ -41,6 +41,7 @@ export class RecordCounter {
   readonly #window: Window;
   readonly #secrets: Secrets;
   readonly #calendar: ProductionCalendar;
+  readonly #latestDay: number;
   readonly #numbers = new RecordNumbers();
   /** One place for each record, by its number, on whatever pages it came; the last arrival wins. */
   readonly #places: Place[] = [];
@@ -57,12 +58,18 @@ export class RecordCounter {
 
   /**
    * `secrets`: what no notice may show, not even as the name of a field. `blocks`: where the rows take their room, and to
-   * which they may be released.
+   * which they may be released. `latestDay`: the last day that a record may have, a day number.
    */
-  constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets, blocks?: RowBlocks) {
+  constructor(
+    window: Window,
+    calendar: ProductionCalendar,
+    secrets: Secrets,
+    { blocks, latestDay = Infinity }: { readonly blocks?: RowBlocks | undefined; readonly latestDay?: number } = {},
+  ) {
     this.#window = window;
     this.#secrets = secrets;
     this.#calendar = calendar;
+    this.#latestDay = latestDay;
     this.#rows = new RowColumnsBuilder(blocks);
   }
 
@@ -103,7 +110,7 @@ export class RecordCounter {
     if (!this.#hasPlainPages) return undefined;
     const countBefore = this.#places.length;
     const first = this.#rows.next;
-    const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords);
+    const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords, this.#latestDay);
     this.#hasPlainPages = count !== undefined;
     if (count === undefined) return undefined;
     this.#numbers.reserve(count);
@@ -167,7 +174,7 @@ export class RecordCounter {
     const before = known === undefined ? undefined : this.#places[known];
     const beforeMs = this.#instantAt(before);
     const place = typeof before === 'number' ? before : this.#rows.next;
-    const instantMs = writePlainRecord(raw, this.#calendar, this.#rows.block, place);
+    const instantMs = writePlainRecord(raw, this.#calendar, this.#rows.block, place, this.#latestDay);
     if (instantMs === undefined) return undefined;
     const number = this.#numbers.ofXid(this.#xid, 0);
     if (!isInside(this.#window, instantMs))
@@ -179,12 +186,12 @@ export class RecordCounter {
   }
 
   #addChecked(raw: unknown, text: RecordText): Arrival {
-    const checked = checkRecord(raw, this.#calendar, text);
+    const checked = checkRecord(raw, this.#calendar, text, this.#latestDay);
     const number = this.#numbers.ofText(keyOf(checked));
     const before = this.#places[number];
     const beforeMs = this.#instantAt(before);
     const { instantMs } = checked.kind === 'row' ? checked.row : checked;
-    // A record without a readable date counts as inside: it may belong to the window.
+    // A record without a readable date, or of the future, counts as inside: it may belong to the window.
     const isIn = instantMs === undefined || isInside(this.#window, instantMs);
     const place = isIn ? this.#placeOf(checked, before) : 'outside';
     if (place !== 'outside' && before === undefined) this.#textChars += textChars(checked);
@@ -218,7 +225,7 @@ export class RecordCounter {
     return before === undefined || beforeMs === afterMs ? number : `${number} ${afterMs}`;
   }
 
-  /** Instant of a record; undefined outside the window and for an unreadable date. */
+  /** Instant of a record; undefined outside the window, and for a date that is unreadable or in the future. */
   #instantAt(place: Place | undefined): number | undefined {
     if (typeof place === 'number') return this.#rows.block.instantsMs[place];
     return typeof place === 'object' ? place.instantMs : undefined;
