@@ -49,6 +49,10 @@ export class RecordCounter {
   /** Names of the extra fields of rows, by their place. */
   readonly #extraFields = new Map<number, readonly string[]>();
   #lastNames: readonly string[] = [];
+  /** Days of UTC that records are dated on, inside the window or not. */
+  readonly #days = new Set<number>();
+  /** Records without a place in time: each may be of a day of its own. */
+  #undated = 0;
   #read = 0;
   /** Characters of the texts of records, as they came first. */
   #textChars = 0;
@@ -78,6 +82,11 @@ export class RecordCounter {
     return this.#places.length;
   }
 
+  /** Different days of the records. */
+  get dayCount(): number {
+    return this.#days.size + this.#undated;
+  }
+
   /** The records in memory and their texts, in rows without a text. */
   get heldRows(): number {
     return this.#places.length + Math.floor(this.#textChars / charsPerRow);
@@ -96,6 +105,8 @@ export class RecordCounter {
     for (const raw of page.records) {
       const { key, instantMs } = this.#addPlain(raw) ?? this.#addChecked(raw, page.textOf(keys.length));
       isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
+      if (instantMs === undefined) this.#undated += 1;
+      else this.#days.add(Math.floor(instantMs / DAY_MS));
       keys.push(key);
     }
     this.#countRead(keys.length, countBefore, again);
@@ -121,6 +132,7 @@ export class RecordCounter {
       const { xids, instantsMs } = this.#rows.block;
       const instantMs = instantsMs[place] ?? 0;
       isBeyond ||= !isInside(around, instantMs);
+      this.#days.add(Math.floor(instantMs / DAY_MS));
       keys.push(this.#takeIn(this.#numbers.ofXid(xids, place * xidBytes), place, instantMs));
     };
     // A page begins with rows that came before or lie outside the window: those behind them move up at once.
