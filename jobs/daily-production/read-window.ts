@@ -50,7 +50,7 @@ export async function readWindow(
   spec: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal, read }: Pick<ChunkOfWork<DailyProductionParams>, 'params' | 'signal' | 'read'>,
-  { service, profiles, reservation, blocks, givenBack, onAttempt }: ReadingContext,
+  { service, now, profiles, reservation, blocks, givenBack, onAttempt }: ReadingContext,
 ): Promise<WindowBatch> {
   const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
   const before = givenBack?.before;
@@ -66,7 +66,21 @@ export async function readWindow(
   const daysBefore = reach === 'last-day' && before === undefined ? daysToKnowPageBy : undefined;
   const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);
   const word = givenBack === undefined ? wordFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
-  const request = { uwi, window, timeZone, daysBefore, pageLimit, pageLimitGranted, profile, maxRows, blocks, onRows };
+  // A run may be worked days after it was requested: days that have come meanwhile are none of the future.
+  const nowMs = Math.max(params.nowMs, now());
+  const request = {
+    uwi,
+    window,
+    timeZone,
+    nowMs,
+    daysBefore,
+    pageLimit,
+    pageLimitGranted,
+    profile,
+    maxRows,
+    blocks,
+    onRows,
+  };
   const readOnce = (how: { readonly word?: ProfileWord | undefined }): Promise<WindowReading> =>
     service.readDailyProduction({ ...request, ...how }, { signal, onAttempt }).catch(async (error: unknown) => {
       if (isUnprovenEnd(error)) await profiles.doubt({ uwi, timeZone }, profile, signal);

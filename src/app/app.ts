@@ -107,6 +107,8 @@ class ComposedApp implements App {
   #queue: Promise<RunQueue> | undefined;
   /** Aborts when the workers of this process begin to stop. */
   readonly #stopping = new AbortController();
+  /** Whether the workers of this process stopped without Redis. */
+  #isGivenUp = false;
   #meter: RequestMeter | undefined;
   readonly #services = new Map<'prompt' | 'lasting', Promise<ProductionDataService>>();
 
@@ -131,8 +133,8 @@ class ComposedApp implements App {
 
   async queue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
     const known = this.#queue;
-    // A process that goes on after an outage connects again.
-    if ((await known)?.isEnded === true && this.#queue === known) this.#queue = undefined;
+    // A process that goes on after an outage connects again; one that gave Redis up ends.
+    if (!this.#isGivenUp && (await known)?.isEnded === true && this.#queue === known) this.#queue = undefined;
     this.#queue ??= this.#openQueue(kind).catch((error: unknown) => {
       // The next call tries again.
       this.#queue = undefined;
@@ -221,6 +223,10 @@ class ComposedApp implements App {
       },
       log,
       outages,
+      onGivenUp: () => {
+        this.#isGivenUp = true;
+        void queue.giveUp();
+      },
     });
     const stop = (graceMs?: number): Promise<void> => {
       this.#stopping.abort();

@@ -79,8 +79,8 @@ export async function workHere<T>(
   } finally {
     ending.abort();
     // A Redis that is away must not hold the end of the process up: what is taken lies in the inbox.
-    await Promise.race([Promise.all([taking, copying]), sleep(inboxGraceMs, { ref: false })]);
-    await workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined);
+    const handedBack = Promise.race([Promise.all([taking, copying]), sleep(inboxGraceMs, { ref: false })]);
+    await Promise.all([handedBack, workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined)]);
     await alerts.sendLast();
   }
 }

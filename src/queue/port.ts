@@ -230,6 +230,8 @@ export interface ItemCount {
 export interface RunQueue {
   /** Whether the connection has ended for good, as a prompt one does with its first fault. */
   readonly isEnded: boolean;
+  /** Ends the connection at once: what waits for Redis, and what is asked later, fails. For a process that ends. */
+  giveUp(): Promise<void>;
   readonly identity: QueueIdentityStore;
   readonly progress: RunProgressStore;
   readonly starts: ItemStartStore;

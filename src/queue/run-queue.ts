@@ -27,7 +27,7 @@ import { createQueueIdentity } from './queue-identity.ts';
 import { type Lane, laneName, laneOf, queueName, type QueueAddress } from './queue-names.ts';
 import { sleep } from '../timers/sleep.ts';
 import { redisNow } from './redis/clock.ts';
-import { connectRedis, type RedisHandle } from './redis/connection.ts';
+import { connectRedis, endAtOnce, type RedisHandle } from './redis/connection.ts';
 import { keyPrefix } from './redis/settings.ts';
 import { withOutages } from './redis/fault.ts';
 import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
@@ -89,6 +89,7 @@ class BullRunQueue implements RunQueue {
   readonly #runs: Queue;
   readonly #service: string;
   #ticks: Queue | undefined;
+  #isGivenUp = false;
   readonly #chunks: Readonly<Record<ChunkQueueName, Readonly<Record<Lane, Queue>>>>;
 
   constructor(redis: RedisHandle, address: QueueAddress) {
@@ -119,7 +120,7 @@ class BullRunQueue implements RunQueue {
   }
 
   get isEnded(): boolean {
-    return this.#redis.status === 'end';
+    return this.#isGivenUp || this.#redis.status === 'end';
   }
 
   async submit(runId: string, generation: number): Promise<void> {
@@ -277,8 +278,14 @@ class BullRunQueue implements RunQueue {
     return `${this.#prefix}:down-since:${part}:${queueName(queue, this.#service)}`;
   }
 
+  async giveUp(): Promise<void> {
+    this.#isGivenUp = true;
+    endAtOnce(this.#redis);
+  }
+
   /** Without Redis there is nothing to say good-bye to. */
   async close(): Promise<void> {
+    if (this.#isGivenUp) return;
     const closing = Promise.all(
       [this.#runs, ...Object.values(this.#chunks).flatMap((lanes) => Object.values(lanes)), this.#ticks].map(
         async (queue) => queue?.close(),

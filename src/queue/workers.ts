@@ -57,12 +57,20 @@ const handBackMs = 5_000;
 /** How long running work may take to end once it is told that it cannot be handed back. */
 const heardMs = 500;
 
+/** A Redis that does not answer for so long when work is to be handed back is away, whatever is known of it. */
+const answerMs = 1_000;
+
+/** How long running work may take to end once nothing of it can wait for Redis any more. */
+const endMs = 1_500;
+
 interface WorkersOptions {
   readonly address: QueueAddress;
   readonly settings: WorkerSettings;
   readonly handlers: QueueHandlers;
   readonly log: Logger;
   readonly outages: OutageRecord;
+  /** Called when the work in flight cannot be handed back: ends the other connections that it may wait for. */
+  readonly onGivenUp?: () => void;
 }
 
 /** Resolves when every worker is connected. Throws UnreachableError('redis') if Redis does not answer now. */
@@ -84,15 +92,19 @@ class QueueWorkers implements RunningWorkers {
   readonly #outages: OutageRecord;
   readonly #watch: RedisWatch;
   readonly #lines = new RepeatedLines();
+  readonly #onGivenUp: () => void;
+  /** The work of items under way. */
+  readonly #underWay = new Set<Promise<unknown>>();
   #isStopping = false;
 
-  constructor(redis: RedisHandle, { address, settings, handlers, log, outages }: WorkersOptions) {
+  constructor(redis: RedisHandle, { address, settings, handlers, log, outages, onGivenUp = () => {} }: WorkersOptions) {
     const [prefix, { service }] = [keyPrefix(address), address];
     this.#redis = redis;
     this.#settings = settings;
     this.#handlers = handlers;
     this.#log = log;
     this.#outages = outages;
+    this.#onGivenUp = onGivenUp;
     this.#watch = new RedisWatch({
       redis,
       prefix,
@@ -156,13 +168,31 @@ class QueueWorkers implements RunningWorkers {
     if (await isOver(closing, graceMs)) return;
     for (const worker of this.#workers) worker.cancelAllJobs('the worker stops');
     // Without Redis nothing can be handed back: handlers only get the time to hear of it.
-    if (await isOver(closing, this.#watch.isDown ? heardMs : handBackMs)) return;
+    if (await isOver(closing, (await this.#answers()) ? handBackMs : heardMs)) return;
     // Redis is unreachable, or a handler ignores its signal: the items return when their locks expire.
     this.#log.warn('the work in flight could not be handed back: it starts again when its lock has run out');
     closing.catch(() => undefined);
     // What ends with the connections is no outage of Redis.
     this.#watch.close();
     this.#disconnect().catch(() => undefined);
+    this.#onGivenUp();
+    // What they need is closed after them.
+    await isOver(Promise.allSettled(this.#underWay), endMs);
+  }
+
+  /** Whether Redis answers. A network that is cut, and a server that hangs, are not known to be away for a while. */
+  async #answers(): Promise<boolean> {
+    return !this.#watch.isDown && (await isOver(this.#redis.ping(), answerMs).catch(() => false));
+  }
+
+  /** Notes the work as one under way until it ends. */
+  async #during<T>(work: Promise<T>): Promise<T> {
+    this.#underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
   }
 
   /** One part ends the connection that all of them share: its socket gets a listener from each that ends it. */
@@ -215,8 +245,8 @@ class QueueWorkers implements RunningWorkers {
 
   async #coordinate(job: QueueJob<{ runId: string }>, token?: string, signal = neverAborted()): Promise<void> {
     const { runId } = checkedData(job, runItemSchema);
-    const look = await this.#handlers.coordinate(runId, signal).catch((error: unknown) => {
-      if (decideUnit(error) === 'hand-back') return { kind: 'hand-back' } as const;
+    const look = await this.#during(this.#handlers.coordinate(runId, signal)).catch((error: unknown) => {
+      if (isOfStop(error, signal)) return { kind: 'hand-back' } as const;
       throw error;
     });
     if (look.kind === 'finished') return;
@@ -233,9 +263,9 @@ class QueueWorkers implements RunningWorkers {
   async #workChunk(queue: Queue, job: QueueJob<ChunkItemData>, token?: string, signal = neverAborted()): Promise<void> {
     const item = itemOf(checkedData(job, chunkItemSchema));
     const attempt = job.attemptsMade + 1;
-    const verdict = await this.#handlers
-      .work(item, attempt, signal)
-      .catch((error: unknown) => this.#verdictOnTrouble(error));
+    const verdict = await this.#during(this.#handlers.work(item, attempt, signal)).catch((error: unknown) =>
+      isOfStop(error, signal) ? ({ kind: 'hand-back' } as const) : this.#verdictOnTrouble(error),
+    );
     await this.#throughOutages(signal, () => translate(verdict, queue, job, token));
   }
 
@@ -257,7 +287,6 @@ class QueueWorkers implements RunningWorkers {
    * log.
    */
   #verdictOnTrouble(error: unknown): ChunkDecision {
-    if (decideUnit(error) === 'hand-back') return { kind: 'hand-back' };
     const part = outagePartOf(error);
     if (part === 'redis') this.#watch.note(error);
     if (part !== undefined) {
@@ -269,6 +298,11 @@ class QueueWorkers implements RunningWorkers {
     this.#log.warn({ because: error.message }, 'the queue waits');
     return { kind: 'hold', delayMs: troubledMs };
   }
+}
+
+/** Whether work ended because it was stopped: a stop ends connections, which says nothing of Redis. */
+function isOfStop(error: unknown, { aborted }: AbortSignal): boolean {
+  return decideUnit(error) === 'hand-back' || (aborted && outagePartOf(error) === 'redis');
 }
 
 function neverAborted(): AbortSignal {

@@ -19,7 +19,7 @@ const runsQueue: typeof runsQueueName = 'runs';
 
 export interface ClaimContext {
   readonly ledger: Pick<Ledger, 'ownership'>;
-  readonly queue: Pick<RunQueue, 'identity' | 'workers'>;
+  readonly queue: Pick<RunQueue, 'identity' | 'workers' | 'isEnded'>;
   /** Address of the warehouse, for messages. */
   readonly location: string;
   readonly times: BeatTimes;
@@ -194,6 +194,8 @@ export class QueueClaim implements AsyncDisposable {
       await ledger.ownership.endBeat(this.#queueId, this.#epoch).catch(() => undefined);
       return;
     }
+    // Without Redis nobody knows whether others work the queue; a beat that is left behind becomes stale.
+    if (queue.isEnded) return;
     const isLast = queue
       .workers()
       .then((counts) => counts.every((entry) => entry.queue !== runsQueue || entry.workers === 0));

@@ -4,7 +4,8 @@
  */
 import { NotFoundError, PermanentError, TransientError, type WellsyncError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
-import { limitsFor, maxPagesFor, readPages } from '../core/paging/page-end.ts';
+import { latestDayAt } from '../core/daily/record-check.ts';
+import { limitsFor, maxPagesFor, mostRecordsOf, readPages } from '../core/paging/page-end.ts';
 import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging/page.ts';
 import { productionCalendar } from '../core/time/production-day.ts';
 import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
@@ -37,7 +38,9 @@ export function createDailyProductionReader(
 
   return async (request, options = {}) => {
     const { uwi, window, timeZone, pageLimit, profile } = request;
-    const counter = new RecordCounter(window, productionCalendar(timeZone), secrets, request.blocks);
+    const calendar = productionCalendar(timeZone);
+    const latestDay = latestDayAt(request.nowMs ?? Infinity, calendar);
+    const counter = new RecordCounter(window, calendar, secrets, { blocks: request.blocks, latestDay });
     const answers = new AnswerCount();
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);
@@ -92,6 +95,7 @@ async function readPart(request: PartRequest, fetchPage: PartFetch) {
     if (reply instanceof PermanentError) refusal = reply;
     step = pages.next(answerOf(reply));
     if (counter.heldRows > maxRows) throw tooManyRows(uwi, maxRows);
+    if (counter.rowCount > mostRecordsOf(counter.dayCount)) throw tooManyADay(uwi, counter);
     await onRows?.(counter.rowCount, counter.heldRows);
   }
   return { end: step.value, refusal };
@@ -148,6 +152,17 @@ function tooManyRows(uwi: string, maxRows: number): PermanentError {
   );
 }
 
+function tooManyADay(uwi: string, { rowCount, dayCount }: RecordCounter): PermanentError {
+  return new PermanentError(
+    'pages-without-end',
+    `the service sent ${counted(rowCount, 'record')} of ${uwi} that are dated on ${counted(dayCount, 'day')}, and does not end`,
+    { hint: keepsItsXids },
+  );
+}
+
+const keepsItsXids =
+  'Do the records keep their xid from one request to the next? Where they do not, the service has to be corrected: wellsync tells records by it.';
+
 function queryFor(uwi: string, requested: Window, { page, limit, window = requested }: PageAsk): PageQuery {
   return { uwi, startMs: window.fromMs, endMs: window.toMs, page, ...(limit === undefined ? {} : { limit }) };
 }
@@ -186,9 +201,7 @@ function failureOf(failure: PagingFailure, uwi: string, refusal: PermanentError 
       return new PermanentError(
         'pages-without-end',
         `the service sends new records of ${uwi} on every page, without end`,
-        {
-          hint: 'Do the records keep their xid from one request to the next?',
-        },
+        { hint: keepsItsXids },
       );
     case 'unproven-end':
       return new TransientError(

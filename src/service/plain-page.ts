@@ -35,15 +35,17 @@ const number = new Float64Array(1);
 
 /**
  * `bytes`: JSON text in ASCII that begins an array. Writes its records to the places of `rows` behind the last row, takes none of
- * them in, and returns their count. Undefined for a page with anything but plain records, or with more than `mostRecords`.
+ * them in, and returns their count. Undefined for a page with anything but plain records, with one of a day after
+ * `latestDay`, or with more than `mostRecords`.
  */
 export function readPlainPage(
   bytes: Buffer,
   rows: RowColumnsBuilder,
   calendar: ProductionCalendar,
   mostRecords: number,
+  latestDay = Infinity,
 ): number | undefined {
-  const reader = new PlainRecordReader(bytes, calendar);
+  const reader = new PlainRecordReader(bytes, calendar, latestDay);
   let count = 0;
   const first = rows.next;
   const last = lastOf(bytes);
@@ -84,6 +86,7 @@ class PlainRecordReader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
   readonly #calendar: ProductionCalendar;
+  readonly #latestDay: number;
   #place = 0;
   #record = 0;
   /** The last record that had each field. */
@@ -93,10 +96,11 @@ class PlainRecordReader {
   /** The field that last followed each; the last entry is that of the first field. */
   readonly #following = [...plainFields.slice(1), undefined, plainFields[0]];
 
-  constructor(bytes: Buffer, calendar: ProductionCalendar) {
+  constructor(bytes: Buffer, calendar: ProductionCalendar, latestDay: number) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#calendar = calendar;
+    this.#latestDay = latestDay;
   }
 
   /** Reads the record that begins at `start` into a place of the block. Returns the position behind it, or `notPlain`. */
@@ -233,7 +237,7 @@ class PlainRecordReader {
       instantOfUtcBytes(this.#bytes, at + 1, end - at - 2) ??
       instantOfDateTime(this.#bytes.toString('latin1', at + 1, end - 1), this.#calendar);
     const day = instantMs === undefined ? undefined : this.#calendar.dayNumberOf(instantMs);
-    if (instantMs === undefined || day === undefined) return notPlain;
+    if (instantMs === undefined || day === undefined || day > this.#latestDay) return notPlain;
     block.instantsMs[this.#place] = instantMs;
     block.days[this.#place] = day;
     return end;

@@ -29,7 +29,9 @@ export interface DailyProductionRequest {
   readonly uwi: string;
   readonly window: Window;
   readonly timeZone: string;
-  /** Days before the window that are requested as well, at least 1; their rows are outside. 1 if omitted. */
+  /** The time of the read: a record of a day after tomorrow is quarantined, wherever it comes. None if omitted. */
+  readonly nowMs?: number | undefined;
+  /** Days before the window that are requested as well, at least 1; their rows are outside. 22 hours if omitted. */
   readonly daysBefore?: number | undefined;
   /** Rows to request per page; the service may grant fewer. */
   readonly pageLimit: number;
@@ -87,7 +89,7 @@ export interface ProductionDataService {
 
   /**
    * Reads every page of one window to its end (core/paging/page-end.ts) and checks each record. The requested range is
-   * wider by a day on both sides; rows are kept by their own date, half-open.
+   * wider on both sides (core's askedWindow); rows are kept by their own date, half-open.
    *
    * With a matching profile, a read takes one request more than there are pages, and where `word` allows it a single one
    * for a window that fits a page (`isVerified` false). A profile that does not match a verified read is noticed: the

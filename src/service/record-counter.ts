@@ -27,7 +27,7 @@ type Place = number | Quarantined | 'outside';
 
 interface Arrival {
   readonly key: RowKey;
-  /** Undefined for an unreadable date. */
+  /** Undefined for a date that is unreadable or in the future. */
   readonly instantMs: number | undefined;
 }
 
@@ -41,6 +41,7 @@ export class RecordCounter {
   readonly #window: Window;
   readonly #secrets: Secrets;
   readonly #calendar: ProductionCalendar;
+  readonly #latestDay: number;
   readonly #numbers = new RecordNumbers();
   /** One place for each record, by its number, on whatever pages it came; the last arrival wins. */
   readonly #places: Place[] = [];
@@ -48,6 +49,10 @@ export class RecordCounter {
   /** Names of the extra fields of rows, by their place. */
   readonly #extraFields = new Map<number, readonly string[]>();
   #lastNames: readonly string[] = [];
+  /** Days of UTC that records are dated on, inside the window or not. */
+  readonly #days = new Set<number>();
+  /** Records without a place in time: each may be of a day of its own. */
+  #undated = 0;
   #read = 0;
   /** Characters of the texts of records, as they came first. */
   #textChars = 0;
@@ -57,18 +62,29 @@ export class RecordCounter {
 
   /**
    * `secrets`: what no notice may show, not even as the name of a field. `blocks`: where the rows take their room, and to
-   * which they may be released.
+   * which they may be released. `latestDay`: the last day that a record may have, a day number.
    */
-  constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets, blocks?: RowBlocks) {
+  constructor(
+    window: Window,
+    calendar: ProductionCalendar,
+    secrets: Secrets,
+    { blocks, latestDay = Infinity }: { readonly blocks?: RowBlocks | undefined; readonly latestDay?: number } = {},
+  ) {
     this.#window = window;
     this.#secrets = secrets;
     this.#calendar = calendar;
+    this.#latestDay = latestDay;
     this.#rows = new RowColumnsBuilder(blocks);
   }
 
   /** Records in memory. */
   get rowCount(): number {
     return this.#places.length;
+  }
+
+  /** Different days of the records. */
+  get dayCount(): number {
+    return this.#days.size + this.#undated;
   }
 
   /** The records in memory and their texts, in rows without a text. */
@@ -89,6 +105,8 @@ export class RecordCounter {
     for (const raw of page.records) {
       const { key, instantMs } = this.#addPlain(raw) ?? this.#addChecked(raw, page.textOf(keys.length));
       isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
+      if (instantMs === undefined) this.#undated += 1;
+      else this.#days.add(Math.floor(instantMs / DAY_MS));
       keys.push(key);
     }
     this.#countRead(keys.length, countBefore, again);
@@ -103,7 +121,7 @@ export class RecordCounter {
     if (!this.#hasPlainPages) return undefined;
     const countBefore = this.#places.length;
     const first = this.#rows.next;
-    const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords);
+    const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords, this.#latestDay);
     this.#hasPlainPages = count !== undefined;
     if (count === undefined) return undefined;
     this.#numbers.reserve(count);
@@ -114,6 +132,7 @@ export class RecordCounter {
       const { xids, instantsMs } = this.#rows.block;
       const instantMs = instantsMs[place] ?? 0;
       isBeyond ||= !isInside(around, instantMs);
+      this.#days.add(Math.floor(instantMs / DAY_MS));
       keys.push(this.#takeIn(this.#numbers.ofXid(xids, place * xidBytes), place, instantMs));
     };
     // A page begins with rows that came before or lie outside the window: those behind them move up at once.
@@ -167,7 +186,7 @@ export class RecordCounter {
     const before = known === undefined ? undefined : this.#places[known];
     const beforeMs = this.#instantAt(before);
     const place = typeof before === 'number' ? before : this.#rows.next;
-    const instantMs = writePlainRecord(raw, this.#calendar, this.#rows.block, place);
+    const instantMs = writePlainRecord(raw, this.#calendar, this.#rows.block, place, this.#latestDay);
     if (instantMs === undefined) return undefined;
     const number = this.#numbers.ofXid(this.#xid, 0);
     if (!isInside(this.#window, instantMs))
@@ -179,12 +198,12 @@ export class RecordCounter {
   }
 
   #addChecked(raw: unknown, text: RecordText): Arrival {
-    const checked = checkRecord(raw, this.#calendar, text);
+    const checked = checkRecord(raw, this.#calendar, text, this.#latestDay);
     const number = this.#numbers.ofText(keyOf(checked));
     const before = this.#places[number];
     const beforeMs = this.#instantAt(before);
     const { instantMs } = checked.kind === 'row' ? checked.row : checked;
-    // A record without a readable date counts as inside: it may belong to the window.
+    // A record without a readable date, or of the future, counts as inside: it may belong to the window.
     const isIn = instantMs === undefined || isInside(this.#window, instantMs);
     const place = isIn ? this.#placeOf(checked, before) : 'outside';
     if (place !== 'outside' && before === undefined) this.#textChars += textChars(checked);
@@ -218,7 +237,7 @@ export class RecordCounter {
     return before === undefined || beforeMs === afterMs ? number : `${number} ${afterMs}`;
   }
 
-  /** Instant of a record; undefined outside the window and for an unreadable date. */
+  /** Instant of a record; undefined outside the window, and for a date that is unreadable or in the future. */
   #instantAt(place: Place | undefined): number | undefined {
     if (typeof place === 'number') return this.#rows.block.instantsMs[place];
     return typeof place === 'object' ? place.instantMs : undefined;

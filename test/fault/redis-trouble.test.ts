@@ -10,9 +10,13 @@ import { checkRedis } from '../../src/queue/redis/check.ts';
 import { startWorkers } from '../../src/queue/workers.ts';
 import { exitCodeOfError } from '../../src/core/run/exit-code.ts';
 import { z } from 'zod';
+import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
+import { startTestingServer } from '../../src/testing-server/testing-server.ts';
+import { cliHome } from '../support/cli.ts';
 import { deferred } from '../support/deferred.ts';
 import { engineHere } from '../support/engine-here.ts';
 import { privateRedisLack, startPrivateRedis } from '../support/redis.ts';
+import { januaryRows } from '../support/testing-server-requests.ts';
 
 const lack = privateRedisLack();
 const patiently = { timeout: 60_000, interval: 100 };
@@ -129,4 +133,86 @@ describe.skipIf(lack !== undefined)(`Redis in trouble${lack === undefined ? '' :
     expect(lines.filter((line) => line.includes('"part":"redis"')).length).toBe(1);
     await server[Symbol.asyncDispose]();
   });
+
+  it.each(['is gone', 'hangs'])(
+    'G7: that %s: a stop ends the work that waits for it before it resolves, and tells no failure',
+    async (how) => {
+      await using server = await startPrivateRedis({ appendonly: false });
+      const { lines, log } = collectingLog();
+      const address = { redis: { url: server.url }, prefix: `t-${randomUUID()}`, service: 's' };
+      const retry = { maxAttempts: 2, baseDelayMs: 5, maxDelayMs: 10, maxHoldMs: 60_000 };
+      const queue = await createRunQueue(address, 'lasting');
+      const [taken, away] = [deferred(), deferred()];
+      const ends: unknown[] = [];
+      const workers = await startWorkers({
+        address,
+        settings: { queues: ['export'], chunkConcurrency: () => 1, retry, graceMs: 200 },
+        handlers: {
+          async coordinate(runId) {
+            taken.resolve();
+            await away.promise;
+            await queue.progress.read(runId).catch((error: unknown) => {
+              ends.push(error);
+              throw error;
+            });
+            return { kind: 'finished' };
+          },
+          work: async () => ({ kind: 'settled' }),
+        },
+        log,
+        outages: new OutageJournal(log),
+        onGivenUp: () => void queue.giveUp(),
+      });
+      await queue.submit('r', 0);
+      await taken.promise;
+      if (how === 'hangs') server.hang();
+      else await server.kill();
+      away.resolve();
+      await workers.stop();
+      expect(ends.map((error) => exitCodeOfError(error))).toEqual([5]);
+      await queue.close();
+      expect(lines.join('')).toContain('could not be handed back');
+      expect(lines.join('')).not.toMatch(/"level":"?(error|50)|stack/);
+    },
+  );
+
+  it.each(['is gone', 'hangs'])(
+    'G7: that %s keeps no process of a worker from ending by itself, and the next one does what it left',
+    async (how) => {
+      await using redis = await startPrivateRedis({ appendonly: true });
+      const wells = Array.from({ length: 12 }, (_, index) => `NO 15/9-F-${index}`);
+      const data = givenDaily(wells.flatMap((uwi) => januaryRows(10, uwi)));
+      await using server = await startTestingServer({ data, latencyMs: 300 });
+      const config = 'worker: { graceMs: 500 }\nservice: { concurrency: 1 }\nexport: { chunkWells: 3 }\n';
+      await using home = await cliHome(server.url, { redisUrl: redis.url, config });
+      const first = home.start(['worker']);
+      await first.hears('Working');
+      const queued = await home.run([
+        'export',
+        'daily-production',
+        ...wells.flatMap((uwi) => ['--uwi', uwi]),
+        '--json',
+      ]);
+      const { runId } = z.object({ runId: z.string() }).parse(JSON.parse(queued.stdout));
+      await vi.waitFor(() => expect(server.state.requests().total).toBeGreaterThan(3), patiently);
+      if (how === 'hangs') redis.hang();
+      else await redis.stop();
+      first.signal('SIGTERM');
+      // Many times the grace: a worker that needs it does not end by itself.
+      const guard = setTimeout(() => first.signal('SIGKILL'), 60_000);
+      const { code, stderr } = await first.ended;
+      clearTimeout(guard);
+      expect(code, stderr).toBe(0);
+      expect(stderr).not.toMatch(/"level":"error"|stack/);
+      if (how === 'hangs') redis.goOn();
+      else await redis.restart();
+      const next = home.start(['worker']);
+      await next.hears('Working');
+      const shown = await home.run(['runs', 'show', runId, '--wait', '--json']);
+      expect(JSON.parse(shown.stdout)).toMatchObject({
+        state: 'done',
+        units: { total: wells.length, done: wells.length },
+      });
+    },
+  );
 });

@@ -1,6 +1,6 @@
 /**
- * The window that an incremental run reads of a well (docs/design.md section 4.1). It begins below the watermark by the
- * lookback, or earlier: at the day after the last row, or at a recent hole. A well that was silent and then delivers
+ * The window that an incremental run reads of a well (docs/design.md section 4.1). It begins with the production day that
+ * lies below the watermark by the lookback, or earlier: with the day after the last row, or at a recent hole. A well that was silent and then delivers
  * late, in any order, so loses nothing, and an empty window costs no more requests than a short one.
  */
 import { dayAt } from '../time/production-day.ts';
@@ -77,7 +77,7 @@ export function dueWindow(well: KnownWell, rules: WindowRules): DueWindow {
   const hole = oldestHole(well, rules);
   const byHole = hole === undefined ? nowMs : beginOf(hole, timeZone);
   const wantedMs = Math.min(byLookback, byLastDay, byHole);
-  const window = incrementalWindow({ wantedMs, historyFromMs, nowMs });
+  const window = incrementalWindow({ wantedMs, historyFromMs, nowMs, timeZone });
   const reach = wantedMs >= byLookback - DAY_MS ? 'lookback' : wantedMs === byLastDay ? 'last-day' : 'hole';
   return { ...window, reach, rows: expectedRows(window, well, rules) };
 }
@@ -96,8 +96,8 @@ function holeDaysOf({ holeDays, isVerified }: WindowRules): number {
  * A well without a row is read from the start at every run, whatever its watermark: an early empty answer says nothing
  * about its history.
  */
-function wholeHistory(watermarkMs: number | undefined, { historyFromMs, nowMs }: WindowRules): DueWindow {
-  const window = incrementalWindow({ wantedMs: historyFromMs, historyFromMs, nowMs });
+function wholeHistory(watermarkMs: number | undefined, { historyFromMs, nowMs, timeZone }: WindowRules): DueWindow {
+  const window = incrementalWindow({ wantedMs: historyFromMs, historyFromMs, nowMs, timeZone });
   const rows = watermarkMs === undefined ? rowsByDays(window) : newDays(watermarkMs, nowMs);
   return { ...window, reach: 'history', rows };
 }
@@ -123,7 +123,7 @@ function oldestHole(well: KnownWell, rules: WindowRules): number | undefined {
   const recent = { fromDay: today - holeDaysOf(rules), toDay: today };
   const held = rules.isVerified ? well.heldFromDays.filter((day) => day >= recent.fromDay && day < today) : [];
   const holes = subtractDays(recent, well.soundDays).map(({ fromDay }) => fromDay);
-  // The request is one day wider on both sides.
+  // The request is wider on both sides.
   const others = newDays(well.watermarkMs ?? nowMs, nowMs) + 2;
   const wanted = [...holes, ...held].toSorted((left, right) => left - right);
   return wanted.find((day) => rowsSince(day, well.soundDays) + others <= pageRows);

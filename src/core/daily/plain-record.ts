@@ -33,7 +33,7 @@ const [doubles, int32s, booleans, texts] = [
 const keyMembers = 2;
 
 /**
- * Writes a plain record to a place of the block: an object with a UUID, a date-time, and no members but the measure
+ * Writes a plain record to a place of the block: an object with a UUID, a date-time whose day is `latestDay` or before, and no members but the measure
  * fields, each of its kind, null where that is allowed, or absent. Returns its instant, milliseconds since 1970; undefined
  * for any other record, of which some values may have been written. `block` has room at `place`.
  */
@@ -42,6 +42,7 @@ export function writePlainRecord(
   calendar: ProductionCalendar,
   block: RowBlock,
   place: number,
+  latestDay = Infinity,
 ): number | undefined {
   if (!isRecord(raw) || raw instanceof UnreadRecord) return undefined;
   const { xid, date } = raw;
@@ -49,7 +50,7 @@ export function writePlainRecord(
     return undefined;
   const instantMs = instantOfDateTime(date, calendar);
   const day = instantMs === undefined ? undefined : calendar.dayNumberOf(instantMs);
-  if (instantMs === undefined || day === undefined) return undefined;
+  if (instantMs === undefined || day === undefined || day > latestDay) return undefined;
   const known = writeMeasures(raw, block, place);
   if (known < 0 || memberCount(raw) !== known + keyMembers) return undefined;
   block.instantsMs[place] = instantMs;

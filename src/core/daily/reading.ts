@@ -10,8 +10,8 @@ export interface ReadingCounts {
   /** Records that the service sent more than once (the same xid on two pages). The last one wins. */
   readonly repeated: number;
   /**
-   * Records dated outside the half-open window. They come because the request is one day wider on both sides
-   * (`askedWindow`).
+   * Records dated outside the half-open window, but not in the future: the request is wider on both sides
+   * (`askedWindow`), and a service may send more than was requested.
    */
   readonly outsideWindow: number;
   readonly quarantined: number;

@@ -27,7 +27,7 @@ export type CheckedRecord =
   | {
       readonly kind: 'quarantined';
       readonly record: QuarantinedRecord;
-      /** Instant of the record's date; undefined when it cannot be read. */
+      /** Instant of the record's date; undefined when it cannot be read, or lies in the future. */
       readonly instantMs: number | undefined;
     };
 
@@ -65,21 +65,37 @@ const requiredCount = measureFields.filter((field) => field.required).length;
 const longestShownValue = 60;
 
 /**
+ * The last day that a record may have at a time: tomorrow in the calendar's zone, so that neither a clock that is late nor
+ * the zone of the service matters. A production day that lies after it is a slip of who typed it.
+ */
+export function latestDayAt(nowMs: number, calendar: ProductionCalendar): number {
+  const today = calendar.dayNumberOf(nowMs);
+  return today === undefined ? Infinity : today + 1;
+}
+
+/**
  * Checks one parsed JSON record. An absent optional field is null; an absent required number is 0. The record is
  * quarantined for null or another type where the field does not allow it, for an int32 out of range, for a date that
- * does not exist, for text that is not Unicode, for more than 64 levels of arrays and objects, for more than 1,000 extra
- * fields, and for a text or extra fields of more than 65,536 characters. A date without an offset is in the calendar's
- * zone. Quarantined records and extra fields keep their original text, a quarantined record its first 65,536 characters:
+ * does not exist, for one whose day lies after `latestDay` (a day number; such a record has no place in time), for text
+ * that is not Unicode, for more than 64 levels of arrays and objects, for more than 1,000 extra fields, and for a text or
+ * extra fields of more than 65,536 characters. A date without an offset is in the calendar's zone. Quarantined records
+ * and extra fields keep their original text, a quarantined record its first 65,536 characters:
  * the reason then has the digest of the whole.
  */
-export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: RecordText): CheckedRecord {
+export function checkRecord(
+  raw: unknown,
+  calendar: ProductionCalendar,
+  text: RecordText,
+  latestDay = Infinity,
+): CheckedRecord {
   if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], {});
   const { measures, requiredSeen, extraFields, faults } = raw instanceof UnreadRecord ? unread(raw) : readMeasures(raw);
   const { xid, date } = raw;
   const id = typeof xid === 'string' && uuidPattern.test(xid) ? xid.toLowerCase() : undefined;
-  const instantMs = typeof date === 'string' ? instantOfDateTime(date, calendar) : undefined;
-  const day = instantMs === undefined ? undefined : calendar.dayNumberOf(instantMs);
-  if (day === undefined) faults.unshift(`date is ${shown(date)}, not a date-time`);
+  const dated = typeof date === 'string' ? placeInTime(date, calendar, latestDay) : 'no-date';
+  if (dated === 'no-date') faults.unshift(`date is ${shown(date)}, not a date-time`);
+  if (dated === 'future') faults.unshift(`date is ${shown(date)}, dated in the future: after ${dayText(latestDay)}`);
+  const { instantMs, day } = typeof dated === 'string' ? nowhere : dated;
   if (id === undefined) faults.unshift(`xid is ${shown(xid)}, not a uuid`);
   if (faults.length > 0 || id === undefined || instantMs === undefined || day === undefined) {
     return quarantine(text, faults, { xid: id, instantMs, day });
@@ -90,6 +106,15 @@ export function checkRecord(raw: unknown, calendar: ProductionCalendar, text: Re
   }
   const row = { xid: id, instantMs, day, measures, extras };
   return { kind: 'row', row, defaulted: requiredSeen < requiredCount, extraFields };
+}
+
+const nowhere = { instantMs: undefined, day: undefined };
+
+function placeInTime(date: string, calendar: ProductionCalendar, latestDay: number) {
+  const instantMs = instantOfDateTime(date, calendar);
+  const day = instantMs === undefined ? undefined : calendar.dayNumberOf(instantMs);
+  if (instantMs === undefined || day === undefined) return 'no-date';
+  return day > latestDay ? 'future' : { instantMs, day };
 }
 
 /** One pass over the fields present, not over all known fields: measured, a quarter of the time. */

@@ -1,17 +1,19 @@
+import { beginOfDayAt } from '../time/production-day.ts';
 import type { ReadMode, Window } from '../time/window.ts';
 import type { WindowBatch } from './merge.ts';
 
 /**
- * The window of an incremental read: from `wantedMs` to `nowMs`. Never empty, and never earlier than the start of
- * history.
+ * The window of an incremental read: from the begin of the production day of `wantedMs` to `nowMs`, so that no row of that
+ * day is sent and ignored. Never empty, and never earlier than the start of history. `timeZone`: of the well.
  */
 export function incrementalWindow(options: {
   readonly wantedMs: number;
   readonly historyFromMs: number;
   readonly nowMs: number;
+  readonly timeZone: string;
 }): Window {
-  const { wantedMs, historyFromMs, nowMs } = options;
-  const fromMs = Math.max(historyFromMs, Math.min(wantedMs, nowMs - 1));
+  const { wantedMs, historyFromMs, nowMs, timeZone } = options;
+  const fromMs = Math.max(historyFromMs, beginOfDayAt(Math.min(wantedMs, nowMs - 1), timeZone));
   return { fromMs: Math.min(fromMs, nowMs - 1), toMs: nowMs };
 }
 

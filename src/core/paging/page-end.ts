@@ -93,11 +93,19 @@ export function limitsFor(wanted: number): readonly PageLimit[] {
 }
 
 /**
- * Most pages of a read before it fails as endless: four for each day of the window (a page of one row would already
- * hold a day), and a thousand for a service that ignores the dates and sends its whole history.
+ * Most pages of a read before it fails as endless: those of four rows for each day of the window, on pages of as few rows
+ * as a service may cut at, and a thousand for a service that ignores the dates and sends its whole history.
  */
 export function maxPagesFor(asked: Window): number {
-  return 1_000 + 4 * daysIn(asked);
+  return 1_000 + Math.ceil((4 * daysIn(asked)) / leastCut);
+}
+
+/**
+ * Most records of a read that has shown `days` different days: one every quarter of an hour, and some more. A service
+ * that gives its records new ids with each answer exceeds it soon, whatever its pages hold.
+ */
+export function mostRecordsOf(days: number): number {
+  return 1_000 + 100 * days;
 }
 
 /** Reads all pages of a window. The rows of the window are the rows of all answers. */

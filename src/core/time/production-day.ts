@@ -63,6 +63,12 @@ export function instantOfDay(day: string, timeZone: string): number | undefined 
   return /^\d{4}-\d\d-\d\d$/.test(day) ? instantOfDateTime(`${day}T00:00:00`, productionCalendar(timeZone)) : undefined;
 }
 
+/** The first instant of the day of an instant in a zone; the instant itself outside the years 1 to 9999. */
+export function beginOfDayAt(instantMs: number, timeZone: string): number {
+  const day = productionCalendar(timeZone).dayOf(instantMs);
+  return (day === undefined ? undefined : instantOfDay(day, timeZone)) ?? instantMs;
+}
+
 const dateTimePattern = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?(Z|[+-]\d\d(?::?\d\d)?)?$/;
 
 /**

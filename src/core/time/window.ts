@@ -33,10 +33,17 @@ export function halvesOf({ fromMs, toMs }: Window): readonly [Window, Window] {
 export type ReadMode = 'incremental' | 'backfill';
 
 /**
- * The range to request from the service: one day wider on both sides, since the interface does not show whether its
- * bounds are inclusive or in which zone they are (docs/design.md section 3). `daysBefore`, at
- * least 1, asks for more days before the window.
+ * More than any zone is away from UTC, and less than a day of 23 hours, when the clocks change: the row of the day before
+ * does not come along each time.
  */
-export function askedWindow(window: Window, daysBefore = 1): Window {
-  return { fromMs: window.fromMs - daysBefore * DAY_MS, toMs: window.toMs + DAY_MS };
+const marginBeforeMs = 22 * HOUR_MS;
+
+/**
+ * The range to request from the service: 22 hours more before the window and a day more behind it, since the interface
+ * does not show whether its bounds are inclusive or in which zone they are (docs/design.md section 3). `daysBefore`, at
+ * least 1, asks for so many whole days before the window instead.
+ */
+export function askedWindow(window: Window, daysBefore?: number): Window {
+  const beforeMs = daysBefore === undefined ? marginBeforeMs : daysBefore * DAY_MS;
+  return { fromMs: window.fromMs - beforeMs, toMs: window.toMs + DAY_MS };
 }

@@ -82,3 +82,19 @@ export function blockingCopy(handle: RedisHandle): RedisHandle {
   copy.on('error', () => undefined);
   return copy;
 }
+
+/** What ioredis has and its types keep private. */
+interface WithCalls {
+  flushQueue(error: Error): void;
+}
+
+/**
+ * Ends a client whose Redis may be away: what waits for an answer or for a connection fails now, and so does what is asked
+ * later. ioredis alone keeps calls for ever that it was told to end between two attempts to connect.
+ */
+export function endAtOnce(handle: RedisHandle): void {
+  const clients: readonly RedisHandle[] = 'nodes' in handle ? [handle, ...handle.nodes()] : [handle];
+  for (const client of clients) client.options.enableOfflineQueue = false;
+  handle.disconnect();
+  for (const client of clients) (client as unknown as WithCalls).flushQueue(new Error('Connection is closed.'));
+}

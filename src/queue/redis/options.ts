@@ -28,7 +28,14 @@ const commandTimeoutMs = 10_000;
 /** Redirections of one call: more than a failover of a minute needs, since an item whose end is refused is worked again. */
 const maxRedirections = { lasting: 1_000, prompt: 30 } as const;
 
-const common = { enableReadyCheck: true, connectTimeout: connectTimeoutMs } satisfies RedisOptions;
+/** How long the end of a connection waits for the server's: one that hangs sends none, and calls under way wait for it. */
+const disconnectTimeoutMs = 500;
+
+const common = {
+  enableReadyCheck: true,
+  connectTimeout: connectTimeoutMs,
+  disconnectTimeout: disconnectTimeoutMs,
+} satisfies RedisOptions;
 
 const patience = {
   lasting: {

@@ -3,6 +3,7 @@ import { AbortedError } from '../../../src/core/base/errors.ts';
 import type { WindowReading } from '../../../src/core/daily/reading.ts';
 import type { ServiceProfile } from '../../../src/core/paging/service-profile.ts';
 import { DAY_MS } from '../../../src/core/time/window.ts';
+import { xidOf } from '../../support/warehouse-batches.ts';
 import { rowsOf } from '../../support/daily-rows.ts';
 import { startScriptedServer, type RecordedRequest, type Reply, type Script } from '../../support/scripted-server.ts';
 import { rejectionOf, serviceAt } from '../../support/service-under-test.ts';
@@ -54,7 +55,7 @@ function expectBalance({ rows, counts }: WindowReading): void {
 }
 
 describe('the read of a window', () => {
-  it('a read requests a day more on both sides and keeps the half-open window', async () => {
+  it('a read requests more on both sides and keeps the half-open window', async () => {
     const { server, read } = await readerOver(pagesOf(days(-1, 12)));
     const reading = await read();
     expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(
@@ -70,7 +71,7 @@ describe('the read of a window', () => {
     });
     expectBalance(reading);
     expect(queryOf(server.requests[0]!)).toEqual({
-      startDate: '2023-12-31T00:00:00.000Z',
+      startDate: '2023-12-31T02:00:00.000Z',
       endDate: '2024-01-12T00:00:00.000Z',
       page: '0',
       limit: '5',
@@ -372,7 +373,7 @@ describe('a window whose answer is too large', () => {
     await using client = serviceAt(server.baseUrl, { maxBodyBytes: 105_000 });
     const reading = await client.service.readDailyProduction({ ...request, pageLimit: 500 });
     expect(rowsOf(reading.rows).map(({ day }) => day)).toEqual(allDays);
-    expect(reading.counts).toMatchObject({ read: 12, repeated: 0, outsideWindow: 2, requests: server.requests.length });
+    expect(reading.counts).toMatchObject({ read: 11, repeated: 0, outsideWindow: 1, requests: server.requests.length });
     expectBalance(reading);
   });
 
@@ -464,7 +465,31 @@ describe('a failed read', () => {
   it('G4: a read of a service whose pages never end fails', async () => {
     const { server, read } = await readerOver((_sent, index) => ({ body: [record(index + 1_000)] }));
     expect(await rejectionOf(read())).toMatchObject({ name: 'PermanentError', code: 'pages-without-end' });
-    expect(server.requests).toHaveLength(2 + 1_000 + 4 * 12);
+    expect(server.requests).toHaveLength(2 + 1_000 + Math.ceil((4 * 12) / 5));
+  });
+
+  it.each([1, 40])(
+    'G8: a read of a service that gives its records new ids with each answer ends soon, however long the window: %i a page',
+    async (rows) => {
+      let given = 0;
+      const { server, read } = await readerOver(() => ({
+        body: days(0, rows).map((sent) => ({ ...sent, xid: xidOf((given += 1)) })),
+      }));
+      const history = { fromMs: Date.parse('1900-01-01T00:00:00Z'), toMs: window.toMs };
+      const error = await rejectionOf(read({ window: history, pageLimit: 500, maxRows: 150_000 }));
+      expect(error).toMatchObject({ name: 'PermanentError', code: 'pages-without-end' });
+      expect(server.requests.length * rows).toBeLessThan(1_002 + 101 * rows);
+    },
+  );
+
+  it('a service with a record for each quarter of an hour, and more on some, is read to its end', async () => {
+    const quarters = Array.from({ length: 1_500 }, (_, index) => {
+      return record(index, { date: new Date(fromMs + (index % 960) * 900_000).toISOString() });
+    });
+    const { read } = await readerOver(pagesOf(quarters));
+    const reading = await read({ pageLimit: 40 });
+    expect(reading.counts.read).toBe(1_500);
+    expectBalance(reading);
   });
 
   it('G4: a read aborted between two pages fails', async () => {

@@ -22,9 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => matrix[Symbol.asyncDispose]());
 
-/** Rows that the service sends for a well: requests extend the window by a day on both sides. */
+/** Rows that the service sends for a well: requests extend the window by less than a day before it, and a day behind it. */
 function rowsSent(size: number, { startBound, endBound }: Combination): number {
-  const before = startBound === 'ignored' ? 3 : Number(startBound !== 'exclusive');
+  const before = startBound === 'ignored' ? 3 : 0;
   const after = endBound === 'ignored' ? 3 : 1 + Number(endBound !== 'exclusive');
   return before + size + after;
 }
@@ -80,7 +80,10 @@ describe('G4: an export returns exactly the rows of the window, within the bound
         const overlaps = overlapsOf(pages, pageSize);
         const slow = await matrix.read(size, pageLimit);
         expect.soft(daysOf(slow.reading), words(combination, size)).toEqual(expectedDays(size));
-        expect.soft(slow.requests, words(combination, size)).toBeLessThanOrEqual(pages + overlaps + 2 + 2 * refusals);
+        // No page overlaps so few rows: a 404 behind them has to be proven.
+        const proof = rows < 3 ? 1 : 0;
+        const some = pages + overlaps + 2 + proof + 2 * refusals;
+        expect.soft(slow.requests, words(combination, size)).toBeLessThanOrEqual(some);
         const quick = await matrix.read(size, pageLimit, profile);
         expect.soft(daysOf(quick.reading), words(combination, size)).toEqual(expectedDays(size));
         const few = pages + overlaps + (rows < 3 ? 2 : 1);

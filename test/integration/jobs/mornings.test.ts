@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { createDailyProductionJobs } from '../../../jobs/daily-production/job.ts';
 import { isVerificationDue } from '../../../src/core/daily/verified-read.ts';
+import { instantOfDay } from '../../../src/core/time/production-day.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
@@ -10,7 +11,7 @@ import { engineHere, type EngineHere } from '../../support/engine-here.ts';
 import { dailyProductionSettings } from '../../support/export-settings.ts';
 import { allDays, daysFrom, deliver, nightly, storedDays } from '../../support/nightly-runs.ts';
 import { startScriptedServer } from '../../support/scripted-server.ts';
-import { ask, dayOf } from '../../support/warehouse-batches.ts';
+import { ask, dayOf, xidOf } from '../../support/warehouse-batches.ts';
 
 const jobs = createDailyProductionJobs(dailyProductionSettings).map(anyJob);
 const wells = Array.from({ length: 7 }, (_, index) => `NO 15/9-F-${index}`);
@@ -69,6 +70,73 @@ test.each([{ pageBase: 0 }, { pageBase: 1 }] as const)(
     for (const uwi of wells) expect(await storedDays(engine, uwi)).toEqual(allDays(127));
   },
 );
+
+test.each(['UTC', 'Europe/Oslo', 'America/Chicago'])(
+  'no record of a routine night is outside its window, which begins with a production day: %s',
+  async (timeZone) => {
+    // Dated at the begin of each production day.
+    const rows = (from: number, to: number) =>
+      wells.flatMap((uwi) =>
+        daysFrom(from, to, uwi).map((row, index) => ({
+          ...row,
+          date: new Date(instantOfDay(dayOf(from + index), timeZone) ?? 0).toISOString(),
+        })),
+      );
+    await using server = await startTestingServer({ data: givenDaily(rows(1, 100)) });
+    const inZone = createDailyProductionJobs({ ...dailyProductionSettings, timeZone }).map(anyJob);
+    await using engine = await engineHere(server.url, inZone);
+    await nightly(engine, 100, wells);
+    // The clocks of Europe change in the night of the 91st day, within the lookback.
+    for (const day of [101, 102]) {
+      deliver(server, rows(day - 1, day));
+      const { counts } = await nightly(engine, day, wells);
+      expect(counts).toMatchObject({
+        outsideWindow: 0,
+        inserted: wells.length,
+        removed: 0,
+      });
+    }
+  },
+);
+
+test('a record of a wrong year is quarantined night for night, wherever it lies, until its date is corrected', async () => {
+  const [uwi = ''] = wells;
+  const rows = daysFrom(1, 121, uwi).map((row, index) => ({
+    ...row,
+    date: `${dayOf(index + 1)}T00:00:00Z`,
+    xid: xidOf(index),
+  }));
+  const [typed, moved] = [rows[119]!, rows[117]!];
+  const dated = (row: typeof typed, year: number) => ({ ...row, date: row.date.replace('2024', String(year)) });
+  await using server = await startTestingServer({
+    data: givenDaily([...rows.slice(0, -1), dated(typed, 2042)]),
+    endBound: 'ignored',
+  });
+  await using engine = await engineHere(server.url, jobs);
+  const kept = () =>
+    ask(engine.warehouse, `SELECT xid, production_day, reason, raw->>'$.date' FROM quarantine ORDER BY reason`);
+  const entry = ({ xid }: typeof typed, date: string) => [
+    xid,
+    null,
+    `date is "${date}", dated in the future: after ${tomorrow()}`,
+    date,
+  ];
+  const tomorrow = (): string => new Date(engine.nowMs + 86_400_000).toISOString().slice(0, 10);
+  const first = await nightly(engine, 121, [uwi]);
+  expect(first).toMatchObject({ state: 'done', counts: { inserted: 119, quarantined: 1, outsideWindow: 0 } });
+  expect(await kept()).toEqual([entry(typed, dated(typed, 2042).date)]);
+  // A stored row whose date is typed wrong keeps its old values.
+  deliver(server, [dated(moved, 2062)]);
+  const second = await nightly(engine, 122, [uwi]);
+  expect(second.counts).toMatchObject({ quarantined: 2, removed: 0, outsideWindow: 0 });
+  expect(await kept()).toEqual([entry(typed, dated(typed, 2042).date), entry(moved, dated(moved, 2062).date)]);
+  expect(await storedDays(engine, uwi)).toEqual(allDays(119));
+  deliver(server, [typed, { ...moved, oilRate: 7 }]);
+  const third = await nightly(engine, 123, [uwi]);
+  expect(third.counts).toMatchObject({ quarantined: 0, inserted: 1, updated: 1, removed: 0 });
+  expect(await kept()).toEqual([]);
+  expect(await storedDays(engine, uwi)).toEqual(allDays(120));
+});
 
 test('G4: a row that the service removed or renumbered leaves the same morning, by a verified read', async () => {
   await using scene = await startAfterApril();

@@ -11,6 +11,8 @@ import { usedBlocks } from '../../support/used-blocks.ts';
 import { xidOf } from '../../support/warehouse-batches.ts';
 
 const window = { fromMs: Date.parse('2024-01-03T00:00:00Z'), toMs: Date.parse('2024-01-06T00:00:00Z') };
+/** The last day that a record may have, where the dates of records lie on both sides of it. */
+const latestDay = Date.parse('2062-06-01T00:00:00Z') / 86_400_000;
 const always = { fromMs: Date.parse('0001-01-03T00:00:00Z'), toMs: Date.parse('9999-01-01T00:00:00Z') };
 
 type Page = { readonly bytes: Buffer; readonly again: number };
@@ -21,7 +23,10 @@ function bytesOf(text: string): Buffer {
 
 /** What a read of the pages gives, with the scan or without; the fault of the first page that is none. */
 function readOf(pages: readonly Page[], within: typeof window, timeZone: string, isScanned: boolean) {
-  const counter = new RecordCounter(within, productionCalendar(timeZone), new Secrets(), usedBlocks());
+  const counter = new RecordCounter(within, productionCalendar(timeZone), new Secrets(), {
+    blocks: usedBlocks(),
+    latestDay,
+  });
   const answers: unknown[] = [];
   let plainPages = 0;
   for (const { bytes, again } of pages) {
@@ -86,7 +91,14 @@ const somePlainText = fc
   .record({
     xid: fc.nat(9).map(xidOf),
     isUpper: fc.boolean(),
-    date: fc.constantFrom('2024-01-02', '2024-01-03', '2024-01-04T00:00:00.000', '2024-01-05', '2024-01-06'),
+    date: fc.constantFrom(
+      '2024-01-02',
+      '2024-01-03',
+      '2024-01-04T00:00:00.000',
+      '2024-01-05',
+      '2024-01-06',
+      '2062-06-02',
+    ),
     measures: fc.tuple(
       ...measureFields.map(({ kind, required }) => {
         const value = required ? someNumber : someMeasure[kind];

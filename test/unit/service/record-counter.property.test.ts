@@ -11,6 +11,8 @@ import { usedBlocks } from '../../support/used-blocks.ts';
 import { xidOf } from '../../support/warehouse-batches.ts';
 
 const utc = productionCalendar('UTC');
+/** The day after the window. */
+const latestDay = Date.parse('2024-01-06T00:00:00Z') / 86_400_000;
 const window = { fromMs: Date.parse('2024-01-03T00:00:00Z'), toMs: Date.parse('2024-01-06T00:00:00Z') };
 
 /** A record of one of few xids, dated inside the window or outside, right or broken, with an extra field or without. */
@@ -20,7 +22,15 @@ const someRecord = fc
       { weight: 6, arbitrary: fc.nat(4).map(xidOf) },
       { weight: 1, arbitrary: fc.constantFrom(null, 'odd') },
     ),
-    date: fc.constantFrom('2024-01-02', '2024-01-03', '2024-01-04', '2024-01-05', '2024-01-06', '2024-02-30'),
+    date: fc.constantFrom(
+      '2024-01-02',
+      '2024-01-03',
+      '2024-01-04',
+      '2024-01-05',
+      '2024-01-06',
+      '2024-02-30',
+      '2062-01-04',
+    ),
     rates: fc.constantFrom(
       { oilRate: 1, gasRate: 2, waterRate: 3, tubingPressure: 4, casingPressure: 5 },
       {
@@ -55,7 +65,7 @@ function pageOf(records: readonly unknown[]): RecordPage {
 function lastOfEach(records: readonly unknown[]): ReadonlyMap<string, CheckedRecord | 'outside'> {
   const places = new Map<string, CheckedRecord | 'outside'>();
   for (const raw of records) {
-    const checked = checkRecord(raw, utc, pageOf([raw]).textOf(0));
+    const checked = checkRecord(raw, utc, pageOf([raw]).textOf(0), latestDay);
     const key = checked.kind === 'row' ? checked.row.xid : (checked.record.xid ?? checked.record.raw);
     const { instantMs } = checked.kind === 'row' ? checked.row : checked;
     places.set(key, instantMs === undefined || isInside(window, instantMs) ? checked : 'outside');
@@ -66,7 +76,7 @@ function lastOfEach(records: readonly unknown[]): ReadonlyMap<string, CheckedRec
 describe('the counter of a read', () => {
   it('G2: keeps the last arrival of each record in its one place, whatever came before it', () => {
     const property = fc.property(fc.array(fc.array(someRecord, { maxLength: 12 }), { maxLength: 4 }), (pages) => {
-      const counter = new RecordCounter(window, utc, new Secrets(), usedBlocks());
+      const counter = new RecordCounter(window, utc, new Secrets(), { blocks: usedBlocks(), latestDay });
       for (const records of pages) {
         expect(counter.add(pageOf(records), window, 0).keys).toHaveLength(records.length);
       }

@@ -11,7 +11,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
+import { AbortedError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
 import { type Fence, requireEpoch } from '../../sql/ownership/fence.ts';
@@ -92,7 +92,7 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
   }
 
   function sessions(): Sessions {
-    if (released !== undefined) throw new Error('the warehouse was closed before this call');
+    if (released !== undefined) throw new AbortedError('the warehouse was closed before this call');
     return shared.sessions;
   }
 

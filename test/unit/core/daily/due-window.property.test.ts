@@ -54,9 +54,9 @@ describe('the window of an incremental run', () => {
     expectForAll(property, 200);
   });
 
-  it('begins a lookback below the watermark when nothing is missing', () => {
+  it('begins with the day that lies a lookback below the watermark when nothing is missing', () => {
     const window = dueWindow(knownWell(range(800, 1_000), night(999)), rules(night(1_000)));
-    expect(window).toEqual({ fromMs: night(992), toMs: night(1_000), reach: 'lookback', rows: 9 });
+    expect(window).toEqual({ fromMs: 992 * DAY_MS, toMs: night(1_000), reach: 'lookback', rows: 9 });
   });
 
   it('begins at the day after the last row of a silent well, and expects only the new days', () => {

@@ -63,7 +63,7 @@ class Well {
     this.window = { fromMs: due.fromMs, toMs: due.toMs };
     this.requests = 0;
     const end = isVerified ? 'proof' : endOfUndue(due, rules);
-    const before = due.reach === 'last-day' ? 3 : 1;
+    const before = due.reach === 'last-day' ? 3 : undefined;
     const first = this.#read(service, today, before, end === 'proof' ? undefined : { leastRows: 1 });
     const isSilentEnough = end !== 'word-if-silent' || first.days.length === 0;
     const takesNothing = this.#inWindow().every((day) => first.days.includes(day));
@@ -95,7 +95,7 @@ class Well {
     return [...this.stored].filter((day) => this.#isInWindow(day));
   }
 
-  #read(service: Service, today: number, daysBefore: number, word: ProfileWord | undefined) {
+  #read(service: Service, today: number, daysBefore: number | undefined, word: ProfileWord | undefined) {
     const window = askedWindow(this.window, daysBefore);
     const pages = readPages({ window: this.window, limits: [pageRows, undefined], maxPages: 4_000, profile, word });
     const { end, keys, requests } = carryOut(pages, (ask) =>

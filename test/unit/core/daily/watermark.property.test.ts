@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { askedWindow, DAY_MS, isInside, type Window } from '../../../../src/core/time/window.ts';
+import { askedWindow, DAY_MS, HOUR_MS, isInside, type Window } from '../../../../src/core/time/window.ts';
+import { dayAt } from '../../../../src/core/time/production-day.ts';
 import { advanceWatermark, incrementalWindow } from '../../../../src/core/daily/watermark.ts';
 
 const instant = fc.integer({ min: -3_000_000_000_000, max: 3_000_000_000_000 });
+/** Zones that change their clocks, one of them at midnight. */
+const zone = fc.constantFrom('UTC', 'Europe/Oslo', 'America/Chicago', 'America/St_Johns', 'America/Havana');
 const window = fc
   .tuple(instant, fc.integer({ min: 1, max: 1_000 * DAY_MS }))
   .map(([fromMs, lengthMs]): Window => ({ fromMs, toMs: fromMs + lengthMs }));
@@ -15,15 +18,27 @@ describe('an incremental window', () => {
         fc.oneof(instant, fc.constant(Number.NEGATIVE_INFINITY)),
         instant,
         fc.integer({ min: 1, max: 50_000 * DAY_MS }),
-        (wantedMs, historyFromMs, ageMs) => {
+        zone,
+        (wantedMs, historyFromMs, ageMs, timeZone) => {
           const nowMs = historyFromMs + ageMs;
-          const { fromMs, toMs } = incrementalWindow({ wantedMs, historyFromMs, nowMs });
+          const { fromMs, toMs } = incrementalWindow({ wantedMs, historyFromMs, nowMs, timeZone });
           expect(toMs).toBe(nowMs);
           expect(fromMs).toBeLessThan(toMs);
           expect(fromMs).toBeGreaterThanOrEqual(historyFromMs);
           expect(fromMs).toBeLessThanOrEqual(Math.max(historyFromMs, wantedMs));
         },
       ),
+    );
+  });
+
+  it('an incremental window begins with the production day of the wanted instant, on days when the clocks change too', () => {
+    fc.assert(
+      fc.property(instant, zone, (wantedMs, timeZone) => {
+        const nowMs = wantedMs + 2 * DAY_MS;
+        const { fromMs } = incrementalWindow({ wantedMs, historyFromMs: Number.NEGATIVE_INFINITY, nowMs, timeZone });
+        expect(dayAt(fromMs, timeZone)).toBe(dayAt(wantedMs, timeZone));
+        expect(dayAt(fromMs - 1, timeZone)).toBe((dayAt(wantedMs, timeZone) ?? 0) - 1);
+      }),
     );
   });
 });
@@ -56,11 +71,12 @@ describe('a watermark', () => {
 });
 
 describe('the requested window', () => {
-  it('the requested window exceeds the window by a day on both sides', () => {
+  it('the requested window exceeds the window by more than any zone is away, and not by the day before', () => {
     fc.assert(
       fc.property(window, (wanted) => {
         const asked = askedWindow(wanted);
-        expect(isInside(asked, wanted.fromMs - DAY_MS)).toBe(true);
+        expect(isInside(asked, wanted.fromMs - 14 * HOUR_MS)).toBe(true);
+        expect(isInside(asked, wanted.fromMs - DAY_MS)).toBe(false);
         expect(asked.toMs - wanted.toMs).toBe(DAY_MS);
       }),
     );
