@@ -144,8 +144,7 @@ export class InboxWorker {
     if (part !== undefined) return void outages.down(part, faultOf(error).message);
     const because = faultOf(error).message;
     if (error instanceof InboxRefusedError) {
-      const { issues } = error;
-      if (!this.#isLost) log.error({ inbox: kind, because, issues }, 'this process takes no more files from the inbox');
+      if (!this.#isLost) log.error({ inbox: kind, because }, 'this process takes no more files from the inbox');
       this.#isLost = true;
       return;
     }

@@ -70,7 +70,7 @@ export function inboxRefused(faults: readonly InboxFault[], own: Installation): 
   const isOwned = faults.some(({ kind }) => kind === 'owned');
   const whose = isOwned ? 'belongs to another installation' : 'has an owner that cannot be read';
   return new InboxRefusedError(`the inbox ${whose}: nothing in it was touched`, {
-    issues: [...issues, `This one is ${installationText(own)}.`],
+    issues: [...issues, `This one is ${installationText(own)}`],
     hint: 'Set inbox.folder to a folder of its own.',
     action: { kind: 'adopt-inbox' },
   });
@@ -79,12 +79,12 @@ export function inboxRefused(faults: readonly InboxFault[], own: Installation): 
 function faultText(fault: InboxFault): string {
   switch (fault.kind) {
     case 'link':
-      return `${fault.root}/${fault.name} is a link.`;
+      return `${fault.root}/${fault.name} is a link`;
     case 'unreadable':
-      return `${fault.root}/${ownerName} names no owner: ${fault.reason}.`;
+      return `${fault.root}/${ownerName} names no owner: ${fault.reason}`;
     case 'owned': {
-      const copy = fault.isCopy ? ' One of the two warehouses is a copy of the other, or was moved.' : '';
-      return `${fault.root} belongs to ${ownerText(fault.owner)}.${copy}`;
+      const copy = fault.isCopy ? ': one of the two warehouses is a copy of the other, or was moved' : '';
+      return `${fault.root} belongs to ${ownerText(fault.owner)}${copy}`;
     }
   }
 }

@@ -119,7 +119,7 @@ test('G11: a copy of a DuckDB warehouse has the id of its original, and not its 
   }
   const refused = await restored.run(['worker']);
   expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain('One of the two warehouses is a copy of the other, or was moved.');
+  expect(refused.stderr).toContain('one of the two warehouses is a copy of the other, or was moved');
   expect((await home.here(['doctor'])).stdout).toMatch(/ok +inbox/);
 
   await writeFile(inbox.ownerFile, '{"warehouseId":');
@@ -157,7 +157,7 @@ test.each(['working', 'done', 'failed'])('%s of an inbox that is a link is refus
   const before = await inbox.all();
   const refused = await home.here(['worker']);
   expect(refused.code).toBe(2);
-  expect(refused.stderr).toContain(`${inbox.taken}/${name} is a link.`);
+  expect(refused.stderr).toContain(`${inbox.taken}/${name} is a link`);
   await home.here(['service', 'show']);
   expect((await home.here(['inbox', 'adopt', '--yes'])).code).toBe(2);
   expect(await inbox.all()).toEqual(before);
