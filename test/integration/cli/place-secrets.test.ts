@@ -39,7 +39,8 @@ test('G10, G11: where an address is kept or shown, its password is not', async (
   const client = new Redis(redis.url);
   await client.config('SET', 'requirepass', secret);
   await using server = await startWithTenDays({ requiredToken: secret });
-  await using home = await cliHome(server.url);
+  // A PostgreSQL that is away is waited for.
+  await using home = await cliHome(server.url, { config: 'warehouse: { lockWaitMs: 1000 }\n' });
   const redisUrl = redis.url.replace('redis://', `redis://:${secret}@`);
   Object.assign(home.env, { WELLSYNC_REDIS_URL: redisUrl, WELLSYNC_SERVICE_TOKEN: secret });
   const seen: string[] = [];
