@@ -38,7 +38,8 @@ export function admitCallers(
   const limitRequests = server.createRateLimit({
     max: requestsPerMinute,
     timeWindow,
-    keyGenerator: ({ identity }: FastifyRequest) => identity?.actor ?? '',
+    // Readers who share a token each have their own count: their open pages ask every two seconds.
+    keyGenerator: ({ identity }: FastifyRequest) => identity?.session ?? identity?.actor ?? '',
   });
   server.addHook('onRoute', (route) => {
     const { method, url } = route;

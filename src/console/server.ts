@@ -24,6 +24,7 @@ import { Pages } from './pages/routes.tsx';
 import { addSignIn } from './pages/sign-in.tsx';
 import { RequestProblem, replyWithProblem } from './problem.ts';
 import { addQueueBoard, queueBoardPath } from './queue-board.ts';
+import { RequestCounts } from './request-counts.ts';
 import { addStaticFiles } from './static-files.ts';
 
 const megabyte = 1_000_000;
@@ -90,7 +91,7 @@ async function createServer(
   server.setSerializerCompiler(() => (document) => JSON.stringify(document));
   server.setErrorHandler((error, request, reply) => replyWithProblem(error, request, reply, log));
   await server.register(helmet, headerPolicy);
-  await server.register(rateLimit, { global: false });
+  await server.register(rateLimit, { global: false, store: RequestCounts });
   const { rules: routes, whileFewAreWrong } = admitCallers(server, context, { [queueBoardPath]: 'operate' });
   boundConnections(server, context);
   server.setNotFoundHandler((request, reply) => {
@@ -105,7 +106,7 @@ async function createServer(
   addHealthRoutes(server, context);
   addRunRoutes(server, context);
   addStartRoutes(server, context);
-  addPushRoutes(server, context);
+  await addPushRoutes(server, context);
   addPlanRoutes(server, context);
   addHoldingRoutes(server, context);
   addScheduleRoutes(server, context);

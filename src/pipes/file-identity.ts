@@ -29,6 +29,12 @@ export interface UnpackingBounds {
   readonly maxTimes: number;
 }
 
+interface PackedFile {
+  readonly path: string;
+  /** Its name in messages. */
+  readonly name: string;
+}
+
 /** So little that it is unpacked at once, however well it packs. */
 const anywayBytes = 32_000_000;
 
@@ -37,7 +43,7 @@ const anywayBytes = 32_000_000;
  * bounds.
  */
 export async function identifyContent(
-  path: string,
+  { path, name }: PackedFile,
   { bytes, sha256 }: FileIdentity,
   { maxBytes, maxTimes }: UnpackingBounds = { maxBytes: Infinity, maxTimes: Infinity },
 ): Promise<FileContent> {
@@ -45,7 +51,7 @@ export async function identifyContent(
   const hash = createHash('sha256');
   const densestBytes = Math.max(anywayBytes, bytes * maxTimes);
   let unpackedBytes = 0;
-  for await (const block of readContent({ path })) {
+  for await (const block of readContent({ path, name })) {
     hash.update(block);
     unpackedBytes += block.length;
     if (unpackedBytes > maxBytes) {

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openStream } from '../support/event-stream.ts';
+import { tokensOfRoles } from '../support/console.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
 
 const patiently = { timeout: 60_000 };
@@ -121,6 +122,23 @@ test('requests of many callers that come at once are all answered', async () => 
   expect(new Set(await Promise.all(Array.from({ length: 600 }, ask)))).toEqual(new Set(['HTTP/1.1 200']));
 });
 
+test('a minute of requests is one, also when the clock of the host is set back', async () => {
+  await using slow = await serveInstallation({ works: false, http: { requestsPerMinute: 2 } });
+  const ask = async (): Promise<number> => (await slow.server.ask('/api/v1/openapi.json', { token: 'read' })).status;
+  expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429]);
+  const minutes = performance.now() + 60_000;
+  const monotonic = vi.spyOn(performance, 'now').mockReturnValue(minutes);
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 86_400_000);
+  try {
+    expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429]);
+    const refused = await slow.server.ask('/api/v1/openapi.json', { token: 'read' });
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+  } finally {
+    monotonic.mockRestore();
+    clock.mockRestore();
+  }
+});
+
 test('a caller has 20 streams of events, whatever it signed in with, and others have theirs', async () => {
   const { url } = served.server;
   const cookie = await served.server.signIn('read');
@@ -176,6 +194,56 @@ describe('uploads', () => {
     const dense = new Uint8Array(gzipSync(`${header}${rowOf(1)}${'\n'.repeat(20_000_000)}`));
     expect(dense.length * 200).toBeLessThan(20_000_000);
     expect(await (await check(dense)).json()).toMatchObject({ counts: { rows: 1 } });
+  });
+
+  test('that are damaged are told of by their name, and by no path of this host', async () => {
+    const whole = gzipSync(header + rowOf(1));
+    const answer = await check(new Uint8Array(whole.subarray(0, whole.length - 9)));
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { detail: 'upload.csv is a gzip file that cannot be unpacked: it ends before it is complete' },
+    ]);
+  });
+
+  test('of another type are refused at once, and end no server later', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      for (const type of ['application/json', 'text/plain']) {
+        const headers = { 'content-type': type };
+        const answer = await served.server.ask('/api/v1/pushes', { token: 'operate', body: '{"a":1}', headers });
+        expect([answer.status, await answer.json()]).toMatchObject([415, { code: 'invalid-media-type' }]);
+      }
+      vi.advanceTimersByTime(60_000);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('start nothing once their token is gone, or may do less', async () => {
+    const { hostname, port } = new URL(served.server.url);
+    const withoutOperate = [
+      tokensOfRoles.filter(({ name }) => name !== 'operate'),
+      tokensOfRoles.map((token) => ({ ...token, role: 'read' as const })),
+    ];
+    const row = rowOf(Date.now());
+    for (const tokens of withoutOperate) {
+      let text = '';
+      const socket = connect(Number(port), hostname).setEncoding('utf8');
+      socket.on('data', (part: string) => (text += part)).on('error', () => undefined);
+      socket.write(
+        'POST /api/v1/pushes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer operate\r\n' +
+          `Content-Type: text/csv\r\nContent-Length: ${header.length + row.length}\r\n\r\n${header}`,
+      );
+      await vi.waitFor(() => expect(spooled()).toHaveLength(1), patiently);
+      served.server.setAccess({ tokens });
+      served.server.pass(5_000);
+      socket.write(row);
+      await vi.waitFor(() => expect(text).toMatch(/^HTTP\/1\.1 401 .*"no-longer-admitted"/s), patiently);
+      socket.destroy();
+      served.server.setAccess({ tokens: tokensOfRoles });
+      served.server.pass(5_000);
+      await vi.waitFor(() => expect(spooled()).toEqual([]), patiently);
+    }
   });
 
   test('of one caller leave a place to others', async () => {

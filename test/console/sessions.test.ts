@@ -104,6 +104,16 @@ describe('a session', () => {
     expect(await askWith(server, mine)).toEqual(ended);
   });
 
+  test('ends with its token, and so does the token, when the clock of the host is set back', async () => {
+    await using server = await start();
+    const cookie = await server.signIn('operate');
+    server.pass(-dayMs);
+    server.setAccess({ tokens: tokensOfRoles.filter(({ name }) => name !== 'operate') });
+    server.pass(5_000);
+    expect((await server.ask('/api/v1/openapi.json', { token: 'operate' })).status).toBe(401);
+    expect(await askWith(server, cookie)).toEqual(ended);
+  });
+
   test('ends with the server: pages lead to signing in, with words, and nobody is locked out by asking again', async () => {
     let cookie = '';
     {
@@ -121,6 +131,25 @@ describe('a session', () => {
     // A wrong token is looked at as ever, and a right one signs in.
     expect((await server.ask('/api/v1/runs', { token: 'guess' })).status).toBe(401);
     expect(await askWith(server, await server.signIn('read'))).toEqual(open);
+  });
+
+  test('is counted by itself: readers who share a token do not use up each other requests', async () => {
+    await using server = await start({ requestsPerMinute: 20 });
+    const readers = await Promise.all(Array.from({ length: 5 }, () => server.signIn('read')));
+    for (let look = 0; look < 20; look += 1) {
+      for (const cookie of readers) expect(await askWith(server, cookie)).toEqual(open);
+    }
+    expect((await askWith(server, readers[0] ?? ''))[0]).toBe(429);
+    expect((await server.ask('/api/v1/openapi.json', { token: 'read' })).status).toBe(200);
+  });
+
+  test('opens whatever page it leads to, be that no header', async () => {
+    await using server = await start();
+    for (const to of ['/wells/\u00d8-1', '/a\u0001b', '//elsewhere', '/\\elsewhere']) {
+      const body = new URLSearchParams({ token: 'read', to });
+      const answer = await fetch(`${server.url}/sign-in`, { method: 'POST', redirect: 'manual', body });
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, '/']);
+    }
   });
 
   test('that is over leaves a reader who is known otherwise', async () => {

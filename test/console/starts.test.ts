@@ -109,7 +109,7 @@ describe('POST /api/v1/runs', () => {
     expect(await answerOf(await ask('{', 'application/json'))).toMatchObject([400, { status: 400 }]);
     expect(await answerOf(await ask('{"__proto__": {"a": 1}}', 'application/json'))).toMatchObject([400, {}]);
     expect(await answerOf(await ask('a=b', 'application/x-www-form-urlencoded'))).toMatchObject([415, {}]);
-    expect(await answerOf(await ask('a,b', 'text/csv'))).toMatchObject([400, { code: 'invalid-request' }]);
+    expect(await answerOf(await ask('a,b', 'text/csv'))).toMatchObject([415, { code: 'invalid-media-type' }]);
   });
 });
 

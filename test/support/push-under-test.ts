@@ -44,7 +44,7 @@ export async function pushUnderTest(serviceUrl: string) {
       name: 'pipes.csv',
       file,
       identity,
-      content: await identifyContent(file, identity),
+      content: await identifyContent({ path: file, name: file }, identity),
       isSpooled: false,
       isAgain: true,
       rejectsFolder: folder,

@@ -181,7 +181,9 @@ export class Access {
   }
 
   #current(): HttpSettings {
-    if (this.#now() - this.#readAtMs < rereadMs) return this.#settings;
+    const agoMs = this.#now() - this.#readAtMs;
+    // Less than none: the clock was set back, which must keep no removed token alive.
+    if (agoMs >= 0 && agoMs < rereadMs) return this.#settings;
     this.#readAtMs = this.#now();
     try {
       this.#settings = this.#readSettings();

@@ -42,16 +42,17 @@ export interface PushSource {
  * UsageError, UnpacksTooFarError, and OutageError when the data folder has no room for the copy.
  */
 export async function pushSource(
-  { file: named, name, unpacking }: PushedFile,
+  { file: named, name: given, unpacking }: PushedFile,
   stdin: Readable,
   dataDir: string,
 ): Promise<PushSource> {
   const isSpooled = named === '-';
+  const name = given ?? (isSpooled ? standardInput : named);
   const file = isSpooled ? await spool(stdin, spoolFolderOf({ dataDir })) : path.resolve(named);
   try {
     const identity = await identifyFile(file);
-    const content = await identifyContent(file, identity, unpacking);
-    return { name: name ?? (isSpooled ? standardInput : named), file, isSpooled, identity, content };
+    const content = await identifyContent({ path: file, name }, identity, unpacking);
+    return { name, file, isSpooled, identity, content };
   } catch (error) {
     await dropSource({ file, isSpooled });
     throw error;

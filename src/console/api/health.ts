@@ -13,8 +13,9 @@ export function addHealthRoutes(server: ApiServer, { app, stopping }: ConsoleCon
   const exposition = expositionOf(app, 'prompt');
   let verdict: { readonly isReady: Promise<boolean>; readonly atMs: number } | undefined;
   const isReady = async (): Promise<boolean> => {
-    if (verdict === undefined || Date.now() - verdict.atMs >= verdictMs) {
-      verdict = { isReady: hasParts(), atMs: Date.now() };
+    const nowMs = performance.now();
+    if (verdict === undefined || nowMs - verdict.atMs >= verdictMs) {
+      verdict = { isReady: hasParts(), atMs: nowMs };
     }
     return !stopping.aborted && (await verdict.isReady);
   };

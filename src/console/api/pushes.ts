@@ -2,7 +2,9 @@
 import { rm } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { NotAdmittedError } from '../../app/access/access.ts';
 import { preparePush, type PreparedPush } from '../../app/requests/push.ts';
 import { findKeyedRun } from '../../app/start-run.ts';
 import { callerOf } from '../admission.ts';
@@ -60,8 +62,16 @@ const lookedDocument = z.object({
   sha256: z.string(),
 });
 
-export function addPushRoutes(server: ApiServer, context: ConsoleContext): void {
-  takeStreams(server);
+export async function addPushRoutes(server: ApiServer, context: ConsoleContext): Promise<void> {
+  // Here alone a body is left to its route, and here nothing else is read: of another type it is 415.
+  await server.register(async (scope) => {
+    const own = scope.withTypeProvider<ZodTypeProvider>();
+    takeStreams(own);
+    addUpload(own, context);
+  });
+}
+
+function addUpload(server: ApiServer, context: ConsoleContext): void {
   const uploads: string[] = [];
   server.route({
     method: 'POST',
@@ -76,15 +86,18 @@ export function addPushRoutes(server: ApiServer, context: ConsoleContext): void 
         200: z.union([pushedDocument, lookedDocument]),
         202: startedDocument.extend({ sha256: z.string() }),
         400: problemDocument,
+        401: problemDocument,
         408: problemDocument,
         413: problemDocument,
+        415: problemDocument,
         422: problemDocument,
         429: problemDocument,
         503: problemDocument,
       },
     },
     handler: async (request, reply) => {
-      const { actor } = callerOf(request);
+      const caller = callerOf(request);
+      const { actor } = caller;
       if (uploads.length >= mostUploads) {
         throw new RequestProblem(503, 'busy', `${mostUploads} uploads are under way`, { retryAfterSeconds: 10 });
       }
@@ -95,6 +108,7 @@ export function addPushRoutes(server: ApiServer, context: ConsoleContext): void 
       uploads.push(actor);
       try {
         await using push = await received(request, context);
+        if (!context.access.isStill(caller)) throw notAdmittedAnyMore();
         if (request.query.dryRun) return await reply.code(200).send(await lookedThrough(push));
         const answer = await startPush(push, request, context);
         if (answer.state !== undefined) return await reply.code(200).send(answer);
@@ -106,8 +120,9 @@ export function addPushRoutes(server: ApiServer, context: ConsoleContext): void 
   });
 }
 
-/** The body of these types is left to the route, whatever its length. */
+/** The body of these types is left to the route, whatever its length, and no other one is taken. */
 function takeStreams(server: ApiServer): void {
+  server.removeAllContentTypeParsers();
   const types = ['text/csv', 'application/gzip', 'application/octet-stream'];
   server.addContentTypeParser(types, (_request, payload, done) => done(null, payload));
 }
@@ -144,6 +159,14 @@ async function received(request: Upload, { app: { config } }: ConsoleContext): P
   } finally {
     meter.destroy();
   }
+}
+
+/** An upload may take hours, in which a token is removed, or its role lowered. */
+function notAdmittedAnyMore(): NotAdmittedError {
+  const message = 'who sends this upload is no longer let in as when it began: nothing was started';
+  return new NotAdmittedError('no-longer-admitted', message, {
+    hint: 'Its token or session has ended, or its role was lowered, while the upload came.',
+  });
 }
 
 /** The rejected rows are in the notices: the copy is gone with the answer. */

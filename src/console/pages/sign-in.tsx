@@ -136,9 +136,9 @@ async function replyWithSignIn(reply: FastifyReply, props: SignInProps): Promise
   return reply.type('text/html; charset=utf-8').send(pageOf(page));
 }
 
-/** A path of this server: nobody is led elsewhere after signing in. */
+/** A path of this server, as a header can say it: nobody is led elsewhere after signing in. */
 function pathOf(to: string): string {
-  return /^\/(?![/\\])[^\s\\]*$/.test(to) ? to : '/';
+  return /^\/(?![/\\])[!-~]*$/.test(to) && !to.includes('\\') ? to : '/';
 }
 
 function cookieOf(value: string, maxAgeSeconds: number, { headers }: FastifyRequest): string {

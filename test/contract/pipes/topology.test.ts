@@ -164,9 +164,9 @@ describe('the identity of a file', () => {
     const identity = await identifyFile(packed);
     const plain = await identifyFile(file);
     expect(identity.sha256).not.toBe(plain.sha256);
-    expect(await identifyContent(packed, identity)).toEqual({ bytes: 3, sha256: plain.sha256 });
+    expect(await identifyContent({ path: packed, name: packed }, identity)).toEqual({ bytes: 3, sha256: plain.sha256 });
     await writeFile(packed, gzipSync('abc').subarray(0, -9));
-    await expect(identifyContent(packed, identity)).rejects.toThrow(
+    await expect(identifyContent({ path: packed, name: packed }, identity)).rejects.toThrow(
       /cannot be unpacked: it ends before it is complete/,
     );
   });
