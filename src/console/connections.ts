@@ -39,7 +39,7 @@ export function boundConnections(server: ApiServer, { app, access }: ConsoleCont
   const rest = (socket: Socket): void => {
     if (socket.destroyed) return;
     const { remoteAddress } = socket;
-    idle.add(socket, access.isProxy(remoteAddress) ? undefined : remoteAddress);
+    idle.add(socket, access.isProxy(remoteAddress) ? undefined : networkOf(remoteAddress));
     if (idle.isCrowded(socket)) trimSoon();
   };
   server.server.maxConnections = app.config.http.maxStreams + otherConnections;
@@ -58,6 +58,17 @@ export function boundConnections(server: ApiServer, { app, access }: ConsoleCont
     });
   });
   server.addHook('onClose', async () => trimming?.cancel());
+}
+
+/** Whoever has an address of IPv6 has its whole network of 64 bits. */
+export function networkOf(address: string | undefined): string | undefined {
+  if (address === undefined || !address.includes(':') || address.includes('.')) return address;
+  const [head = [], tail = []] = address
+    .replace(/%.*$/, '')
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
 }
 
 /** Sockets without a request that was let in, those of an address by themselves; each list begins with the oldest. */

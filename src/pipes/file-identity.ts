@@ -40,18 +40,19 @@ const anywayBytes = 32_000_000;
 
 /**
  * Reads a packed file once more. Throws UsageError when it cannot be unpacked to its end, UnpacksTooFarError beyond the
- * bounds.
+ * bounds, AbortedError on the signal.
  */
 export async function identifyContent(
   { path, name }: PackedFile,
   { bytes, sha256 }: FileIdentity,
   { maxBytes, maxTimes }: UnpackingBounds = { maxBytes: Infinity, maxTimes: Infinity },
+  signal?: AbortSignal,
 ): Promise<FileContent> {
   if (!(await isPacked(path))) return { bytes, sha256 };
   const hash = createHash('sha256');
   const densestBytes = Math.max(anywayBytes, bytes * maxTimes);
   let unpackedBytes = 0;
-  for await (const block of readContent({ path, name })) {
+  for await (const block of readContent({ path, name }, signal)) {
     hash.update(block);
     unpackedBytes += block.length;
     if (unpackedBytes > maxBytes) {
@@ -63,7 +64,7 @@ export async function identifyContent(
     if (unpackedBytes > densestBytes) {
       throw new UnpacksTooFarError(
         `the file unpacks to more than ${maxTimes} times its ${bytesText(bytes)}: nothing was started`,
-        'Rows of pipes do not pack so well: see whether it is full of empty lines. Else push it unpacked.',
+        'Rows of pipes do not pack so well: see whether it is full of empty lines. Else send it unpacked.',
       );
     }
   }

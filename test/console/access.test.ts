@@ -59,8 +59,8 @@ describe('every route', () => {
     expect(server.routes.length).toBeGreaterThan(5);
     const forAnybody = server.routes.filter(({ access }) => access === 'anybody').map(({ url }) => url);
     const isOfPages = (url: string): boolean => url.startsWith('/static/') || url === '/sign-in' || url === '/sign-out';
-    expect(forAnybody.filter((url) => !isOfPages(url))).toEqual(['/healthz', '/readyz']);
-    const changing = server.routes.filter(({ method }) => method !== 'GET');
+    expect(new Set(forAnybody.filter((url) => !isOfPages(url)))).toEqual(new Set(['/healthz', '/readyz']));
+    const changing = server.routes.filter(({ method }) => method !== 'GET' && method !== 'HEAD');
     expect(changing.filter(({ access }) => access === 'read')).toEqual([]);
   });
 
@@ -279,7 +279,6 @@ describe('a stranger', () => {
     const json = { 'content-type': 'application/json' };
     const attempts: ReadonlyArray<readonly [number, () => Promise<Response>]> = [
       [200, () => server.ask('/sign-in', { headers: html })],
-      [400, () => server.ask(`/sign-in?to=${'x'.repeat(4_001)}`, { headers: html })],
       [400, () => signIn(server, 'x=1', html)],
       [400, () => signIn(server, '{}', { ...html, ...json })],
       [400, () => signIn(server, '{', { ...html, ...json })],

@@ -18,7 +18,9 @@ type CallerName = (typeof callers)[number];
 const table = `
 GET /api/v1/openapi.json                                             | 401 401 200 200 200 200
 GET /healthz                                                         | 200 200 200 200 200 200
+HEAD /healthz                                                        | 200 200 200 200 200 200
 GET /readyz                                                          | 200 200 200 200 200 200
+HEAD /readyz                                                         | 200 200 200 200 200 200
 GET /metrics                                                         | 401 401 200 200 200 200
 GET /api/v1/runs                                                     | 401 401 200 200 200 200
 GET /api/v1/runs/:runId                                              | 401 401 404 404 404 404

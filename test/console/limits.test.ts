@@ -172,14 +172,14 @@ describe('uploads', () => {
     return existsSync(folder) ? readdirSync(folder) : [];
   };
 
-  test('that unpack to more than 200 times their bytes are refused, and leave nothing behind', async () => {
+  test('that unpack to more than 600 times their bytes are refused, and leave nothing behind', async () => {
     const bomb = new Uint8Array(gzipSync(`${header}${'\n'.repeat(60_000_000)}`));
     const answer = await check(bomb);
     expect([answer.status, await answer.json()]).toMatchObject([
       413,
       {
         code: 'unpacks-too-far',
-        detail: expect.stringContaining('more than 200 times its'),
+        detail: expect.stringContaining('more than 600 times its'),
         hint: expect.stringContaining('unpacked'),
       },
     ]);
@@ -192,7 +192,7 @@ describe('uploads', () => {
       counts: { rows: 100_000 },
     });
     const dense = new Uint8Array(gzipSync(`${header}${rowOf(1)}${'\n'.repeat(20_000_000)}`));
-    expect(dense.length * 200).toBeLessThan(20_000_000);
+    expect(dense.length * 600).toBeLessThan(20_000_000);
     expect(await (await check(dense)).json()).toMatchObject({ counts: { rows: 1 } });
   });
 
@@ -203,6 +203,30 @@ describe('uploads', () => {
       400,
       { detail: 'upload.csv is a gzip file that cannot be unpacked: it ends before it is complete' },
     ]);
+  });
+
+  test('whose client is gone are checked no further, and give up their places', async () => {
+    const part = gzipSync('\n'.repeat(20_000_000), { level: 1 });
+    const long = Buffer.concat([gzipSync(header + rowOf(1)), ...Array.from({ length: 150 }, () => part)]);
+    const { hostname, port } = new URL(served.server.url);
+    const clients = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const socket = connect(Number(port), hostname).on('error', () => undefined);
+        socket.write(
+          'POST /api/v1/pushes?dryRun=true HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer operate\r\n' +
+            `Content-Type: application/gzip\r\nContent-Length: ${long.length}\r\n\r\n`,
+        );
+        await new Promise((resolve) => socket.write(long, resolve));
+        return socket;
+      }),
+    );
+    await vi.waitFor(async () => expect((await check(header + rowOf(1))).status).toBe(429), patiently);
+    for (const socket of clients) socket.destroy();
+    await vi.waitFor(async () => expect((await check(header + rowOf(1))).status).toBe(200), {
+      ...patiently,
+      interval: 500,
+    });
+    await vi.waitFor(() => expect(spooled()).toEqual([]), patiently);
   });
 
   test('of another type are refused at once, and end no server later', async () => {

@@ -126,7 +126,7 @@ describe('a page', () => {
     const signedIn = await post('token=read&to=/runs');
     expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, '/runs']);
     expect(signedIn.headers.get('set-cookie')).toMatch(
-      /^wellsync_session=[\w-]{43}; Path=\/; Max-Age=50400; HttpOnly; SameSite=Strict$/,
+      /^wellsync_session=[\w-]{43}; Path=\/; Max-Age=50400; HttpOnly; SameSite=Lax$/,
     );
     for (const elsewhere of ['//evil.example', 'https://evil.example', String.raw`/\evil.example`]) {
       const led = await post(`token=read&to=${encodeURIComponent(elsewhere)}`);

@@ -147,7 +147,7 @@ export class Access {
     if (kind === 'loopback') return this.#isOpen && tokens.length === 0;
     if (session !== undefined && this.#sessions.ofHash(session) === undefined) return false;
     const token = tokens.find((each) => each.sha256 === sha256 && !isExpired(each, this.#now()));
-    const now = kind === 'token' ? token?.role : (users[name] ?? otherUsers);
+    const now = kind === 'token' ? token?.role : roleOfUser(name, { users, otherUsers });
     return now !== undefined && mayActAs(now, role);
   }
 
@@ -243,15 +243,19 @@ function sessionInCookie({ headers }: Pick<Caller, 'headers'>): string | undefin
 
 /** Undefined where no trusted proxy names a user. */
 function userOf(caller: Caller, settings: HttpSettings): Identity | undefined {
-  const { trustedProxies, userHeader, users, otherUsers } = settings;
+  const { trustedProxies, userHeader } = settings;
   const name = headerOf(caller, userHeader);
   if (name === undefined || !isIn(networksOf(trustedProxies), caller.remoteAddress)) return undefined;
-  const role = Object.hasOwn(users, name) ? users[name] : otherUsers;
+  const role = roleOfUser(name, settings);
   // A client that sends the header too makes it a list.
   if (role === undefined || !/^[\w.@ -]{1,80}$/.test(name)) {
     throw new ForbiddenError('forbidden', 'this user has no role here', { hint: 'http.users names those who have.' });
   }
   return { kind: 'user', name, actor: `${name} (proxy)`, role };
+}
+
+function roleOfUser(name: string, { users, otherUsers }: Pick<HttpSettings, 'users' | 'otherUsers'>): Role | undefined {
+  return Object.hasOwn(users, name) ? users[name] : otherUsers;
 }
 
 function hasTokens({ tokens }: HttpSettings): boolean {

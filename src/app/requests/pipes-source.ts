@@ -25,6 +25,8 @@ export interface PushedFile {
   readonly name?: string;
   /** Of an upload; a file of this host is its operator's, and may unpack to as much as it does. */
   readonly unpacking?: UnpackingBounds;
+  /** Ends the reading of the file: whoever sent it is gone. */
+  readonly signal?: AbortSignal;
 }
 
 export interface PushSource {
@@ -39,10 +41,10 @@ export interface PushSource {
 
 /**
  * `-` is standard input, which is copied: a run must be able to read it again, after a kill and on a retry. Throws
- * UsageError, UnpacksTooFarError, and OutageError when the data folder has no room for the copy.
+ * UsageError, UnpacksTooFarError, AbortedError on the signal, and OutageError when the data folder has no room for the copy.
  */
 export async function pushSource(
-  { file: named, name: given, unpacking }: PushedFile,
+  { file: named, name: given, unpacking, signal }: PushedFile,
   stdin: Readable,
   dataDir: string,
 ): Promise<PushSource> {
@@ -50,8 +52,8 @@ export async function pushSource(
   const name = given ?? (isSpooled ? standardInput : named);
   const file = isSpooled ? await spool(stdin, spoolFolderOf({ dataDir })) : path.resolve(named);
   try {
-    const identity = await identifyFile(file);
-    const content = await identifyContent({ path: file, name }, identity, unpacking);
+    const identity = await identifyFile(file, signal);
+    const content = await identifyContent({ path: file, name }, identity, unpacking, signal);
     return { name, file, isSpooled, identity, content };
   } catch (error) {
     await dropSource({ file, isSpooled });

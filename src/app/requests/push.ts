@@ -10,7 +10,7 @@ import { serviceIdentity } from '../../core/base/service-key.ts';
 import { pushFormOf } from '../../core/pipes/pipe-version.ts';
 import { sourceName, type PipeSource } from '../../pipes/content.ts';
 import type { PipeEntry } from '../../pipes/items.ts';
-import { readPipes } from '../../pipes/read-pipes.ts';
+import { readPipes, type ReadPipesOptions } from '../../pipes/read-pipes.ts';
 import { Topology } from '../../pipes/topology.ts';
 import { shownBaseUrl } from '../../service/settings.ts';
 import type { KnownPush } from '../../warehouse/port/pushes.ts';
@@ -91,7 +91,7 @@ export class PreparedPush implements AsyncDisposable {
     if (!this.#request.withTopology) return this.#slow;
     const { file, name } = this.#source;
     const topology = new Topology();
-    for await (const { entries } of readPipes({ path: file, name }, readingOf(this.#request, this.#config))) {
+    for await (const { entries } of readPipes({ path: file, name }, readingHere(this.#request, this.#config))) {
       for (const entry of entries) if (entry.kind === 'item') topology.add(entry);
     }
     return [...this.#slow, ...topologySentences(topology.report())];
@@ -150,7 +150,7 @@ export class PreparedPush implements AsyncDisposable {
 export async function preparePush(request: PushRequest, stdin: Readable, config: Config): Promise<PreparedPush> {
   const source = await pushSource(request, stdin, config.dataDir);
   try {
-    const first = await firstRows(source, readingOf(request, config), request.allowsEmpty);
+    const first = await firstRows(source, readingHere(request, config), request.allowsEmpty);
     return new PreparedPush(source, request, config, slowStart(first, sendingOf(request, config)));
   } catch (error) {
     await dropSource(source);
@@ -173,7 +173,7 @@ export async function dryRunPush(
 function lookOptions(request: PushRequest, config: Config): LookOptions {
   const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 17);
   return {
-    reading: readingOf(request, config),
+    reading: readingHere(request, config),
     ...sendingOf(request, config),
     rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
     withTopology: request.withTopology,
@@ -193,6 +193,12 @@ function readingOf(request: PushRequest, config: Config): NetworkPipesParams['re
   return { form, delimiter, aliases, ignoreUnknownColumns, limits };
 }
 
+/** In this process, for as long as the request lasts. */
+function readingHere(request: PushRequest, config: Config): ReadPipesOptions {
+  const { signal } = request;
+  return { ...readingOf(request, config), ...(signal && { signal }) };
+}
+
 function chunkItemsOf({ chunkItems }: PushRequest, config: Config): number {
   return chunkItems ?? config.push.chunkItems;
 }
@@ -200,7 +206,7 @@ function chunkItemsOf({ chunkItems }: PushRequest, config: Config): number {
 /** The first rows that a block of the file holds; throws EmptyListError if there are none and there must be some. */
 async function firstRows(
   { file, name }: PushSource,
-  reading: NetworkPipesParams['reading'],
+  reading: ReadPipesOptions,
   allowsEmpty: boolean,
 ): Promise<readonly PipeEntry[]> {
   for await (const { entries } of readPipes({ path: file, name }, reading)) {

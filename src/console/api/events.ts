@@ -37,7 +37,12 @@ export function addEventRoute(server: ApiServer, context: ConsoleContext): void 
   const events = new RunEvents(app, reader);
   const streams = new Set<Stream>();
   const look = setInterval(() => {
-    for (const { identity, response } of streams) if (!access.isStill(identity)) end(response, 'no longer let in');
+    for (const { identity, response } of streams) {
+      if (access.isStill(identity)) continue;
+      // A client that reads nothing keeps what was ended.
+      if (response.writableEnded) response.destroy();
+      else end(response, 'no longer let in');
+    }
   }, lookMs);
   const beat = setInterval(() => {
     for (const { response } of streams) write(response, ': beat\n\n');

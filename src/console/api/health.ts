@@ -31,6 +31,7 @@ export function addHealthRoutes(server: ApiServer, { app, stopping }: ConsoleCon
   server.route({
     method: 'GET',
     url: '/healthz',
+    exposeHeadRoute: true,
     config: { access: 'anybody' },
     schema: { summary: 'Whether the process answers', response: { 200: text } },
     handler: async (_request, reply) => say(reply, true),
@@ -38,6 +39,7 @@ export function addHealthRoutes(server: ApiServer, { app, stopping }: ConsoleCon
   server.route({
     method: 'GET',
     url: '/readyz',
+    exposeHeadRoute: true,
     config: { access: 'anybody' },
     schema: { summary: 'Whether Redis and the warehouse answer', response: { 200: text, 503: text } },
     handler: async (_request, reply) => say(reply, await isReady()),

@@ -1,7 +1,7 @@
 /** The upload of a file of network pipes: kept by its content, then pushed by a run. */
 import { rm } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { NotAdmittedError } from '../../app/access/access.ts';
@@ -22,8 +22,8 @@ const mostUploads = 4;
 /** Of one token or user: one place is left to others. */
 const mostOfCaller = 3;
 
-/** Rows of pipes pack to a fifth or a twentieth, the most repetitive ones to a hundredth; line ends to a thousandth. */
-const mostUnpackedTimes = 200;
+/** Rows of pipes pack to a fifth or a twentieth, those with long lists of one number to a 417th; line ends to a thousandth. */
+const mostUnpackedTimes = 600;
 
 const flag = z
   .enum(['true', 'false'])
@@ -107,7 +107,7 @@ function addUpload(server: ApiServer, context: ConsoleContext): void {
       }
       uploads.push(actor);
       try {
-        await using push = await received(request, context);
+        await using push = await received(request, context, whileOpen(reply));
         if (!context.access.isStill(caller)) throw notAdmittedAnyMore();
         if (request.query.dryRun) return await reply.code(200).send(await lookedThrough(push));
         const answer = await startPush(push, request, context);
@@ -127,10 +127,21 @@ function takeStreams(server: ApiServer): void {
   server.addContentTypeParser(types, (_request, payload, done) => done(null, payload));
 }
 
+/** Aborts when the client is gone before it has its answer: its file is checked for nobody. */
+function whileOpen({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort());
+  return gone.signal;
+}
+
 type Upload = FastifyRequest<{ Querystring: unknown }> & { readonly query: PushQuery };
 
 /** The file as it lies on this host, checked to its first rows. Disposing it removes the copy, unless a run needs it. */
-async function received(request: Upload, { app: { config } }: ConsoleContext): Promise<PreparedPush> {
+async function received(
+  request: Upload,
+  { app: { config } }: ConsoleContext,
+  signal: AbortSignal,
+): Promise<PreparedPush> {
   const maxBytes = config.http.maxUploadMb * megabyte;
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLong(maxBytes);
   const { body } = request;
@@ -146,6 +157,7 @@ async function received(request: Upload, { app: { config } }: ConsoleContext): P
     file: '-',
     name,
     unpacking,
+    signal,
     form,
     delimiter,
     chunkItems,

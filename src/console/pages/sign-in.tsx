@@ -57,7 +57,7 @@ function SignInPage({ to, fault, hasEnded = false }: SignInProps): JSX.Element {
   );
 }
 
-const fields = z.object({ to: z.string().max(4_000).default('/'), token: z.string().max(500) });
+const fields = z.object({ to: z.string().default('/'), token: z.string().max(500) });
 
 export async function addSignIn(
   server: ApiServer,
@@ -87,7 +87,7 @@ function addRoutes(server: ApiServer, context: ConsoleContext, whileFewAreWrong:
     url: '/sign-in',
     config: { access: 'anybody' },
     errorHandler,
-    schema: { hide: true, querystring: z.object({ to: z.string().max(4_000).default('/') }) },
+    schema: { hide: true, querystring: z.object({ to: z.string().default('/') }) },
     handler: async (request, reply) =>
       replyWithSignIn(reply, { to: request.query.to, hasEnded: context.access.hasEndedSession(request) }),
   });
@@ -144,5 +144,5 @@ function pathOf(to: string): string {
 function cookieOf(value: string, maxAgeSeconds: number, { headers }: FastifyRequest): string {
   const isSecure = headers['x-forwarded-proto'] === 'https' || headers.origin?.startsWith('https:') === true;
   const secure = isSecure ? '; Secure' : '';
-  return `${sessionCookie}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+  return `${sessionCookie}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Lax${secure}`;
 }
