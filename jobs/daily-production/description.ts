@@ -9,7 +9,7 @@ const counts: readonly CountDescription[] = [
   { name: 'updated', inSum: 'part', isAlwaysShown: true },
   { name: 'unchanged', inSum: 'part', isAlwaysShown: true },
   { name: 'repeated', inSum: 'part' },
-  { name: 'outsideWindow', inSum: 'part', remark: 'outside the requested window, ignored' },
+  { name: 'outsideWindow', inSum: 'part', remark: 'dated outside the windows of their wells, ignored' },
   { name: 'quarantined', inSum: 'part', isException: true },
   { name: 'removed', isAlwaysShown: true },
   { name: 'defaulted', remark: 'a required number did not come: its documented default 0 was taken' },

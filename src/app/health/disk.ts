@@ -54,8 +54,13 @@ export async function linkFindings(
   const found = await lstat(folder).catch(() => undefined);
   if (found?.isSymbolicLink() !== true) return [];
   const target = await realpath(folder).catch(() => undefined);
-  const leads = target === undefined ? 'leads nowhere' : `leads to ${target}`;
-  return [warning(part, `${folder} is a link, which ${leads}`, { hint: hint(target ?? folder) })];
+  if (target !== undefined)
+    return [warning(part, `${folder} is a link, which leads to ${target}`, { hint: hint(target) })];
+  return [
+    warning(part, `${folder} is a link, which leads nowhere`, {
+      hint: 'Make what it leads to, or name another folder.',
+    }),
+  ];
 }
 
 /** For a link that `setting` names, and that may be meant. */

@@ -124,7 +124,7 @@ async function knownWell(app: App, uwi: string | undefined): Promise<string | un
   const { wells: names, wellsFile: file } = config.export;
   if (names.length === 0 && file === undefined) return undefined;
   const calledBy = { names: 'uwi', file: 'uwi', known: 'uwi' };
-  const none = { names: [], file: undefined, calledBy };
+  const none = { names: undefined, file: undefined, calledBy };
   return (await targetsFrom(uwiKind, none, { names, file }, Readable.from([]))).names[0];
 }
 

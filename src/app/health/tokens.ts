@@ -13,7 +13,7 @@ export function tokenFindings({ tokens }: Pick<HttpSettings, 'tokens'>, nowMs: n
     const message =
       days === 0
         ? `the token ${name} of http.tokens expired with ${expires} (UTC): it lets nobody in`
-        : `the token ${name} of http.tokens expires with ${expires} (UTC), in ${counted(days, 'day')}`;
+        : `the token ${name} of http.tokens expires with ${expires} (UTC), ${days === 1 ? 'today' : `in ${counted(days - 1, 'day')}`}`;
     return [warning('tokens', message, { action: { kind: 'replace-token', name, role } })];
   });
 }

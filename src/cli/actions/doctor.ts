@@ -23,16 +23,17 @@ export async function examine(invocation: Doctor): Promise<ExitCode> {
   const findings = (await findingsOf(invocation)).map(worded);
   const exitCode = findings.some((finding) => finding.status === 'failed') ? exitCodes.unreachable : exitCodes.done;
   if (output.json) await output.document({ findings, exitCode });
+  else if (output.quiet) await tellTroubles(findings, output);
   else await output.report(findingsText(findings, output.width));
-  if (output.quiet && !output.json && exitCode === exitCodes.done) await warn(findings, output);
   return exitCode;
 }
 
-/** With --quiet the report is held where no part failed, and a warning would never come to light. */
-async function warn(findings: readonly Finding[], output: Doctor['output']): Promise<void> {
+/** What failed and what is warned of. A report would be held where no part failed, and its warnings with it. */
+async function tellTroubles(findings: readonly Finding[], output: Doctor['output']): Promise<void> {
   // Without a worker everything is as it should be where crons work their runs inline.
-  const warnings = findings.filter(({ status, part }) => status === 'warning' && part !== 'workers');
-  if (warnings.length > 0) await output.print(findingsText(warnings, output.width));
+  const isTold = ({ status, part }: Finding) => status === 'failed' || (status === 'warning' && part !== 'workers');
+  const troubles = findings.filter(isTold);
+  if (troubles.length > 0) await output.print(findingsText(troubles, output.width));
 }
 
 /** One line and exit code 0 or 1, for a probe of a container or of systemd. */

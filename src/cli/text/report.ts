@@ -82,7 +82,15 @@ function failuresText(report: RunReport, job: JobDescription, width: number): st
     `${many} that failed or are ${held}`.replace(/^./, (letter) => letter.toUpperCase()),
     ...shown.flatMap((cause) => causeLines(cause, job, saidAbove)).map((line) => folded(line, width, '    ')),
     ...(more > 0 ? [`  and ${counted(more, one, many)} more: wellsync runs show ${report.runId} --json`] : []),
+    ...notTriedLines(report, job),
   ].join('\n');
+}
+
+/** A report lists units that were not tried after all others: where it has one, it has every unit that was tried. */
+function notTriedLines({ units, failures }: RunReport, { units: { one, many } }: JobDescription): readonly string[] {
+  const tried = failures.filter(({ code }) => code !== 'not-tried').length;
+  if (tried === failures.length) return [];
+  return [`  ${counted(units.failed + units.held - tried, one, many)}: not tried, since the run was stopped`];
 }
 
 const mostNamesShown = 3;

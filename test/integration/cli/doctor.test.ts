@@ -74,6 +74,16 @@ describe('doctor', () => {
     expect(code).toBe(5);
   });
 
+  test('tries the token with a well of the configuration where the warehouse is not there yet', async () => {
+    await using server = await startWithTenDays({ requiredToken: 'the-right-one' });
+    await using home = await cliHome(server.url);
+    const wellsFile = await home.write('wells.csv', `uwi\n${UWI}\n`);
+    const config = await home.write('wellsync.yaml', `export:\n  wellsFile: ${wellsFile}\n`);
+    const { of } = await examined(withEnv(home, { WELLSYNC_SERVICE_TOKEN: 'the-right-one' }), '--config', config);
+    expect(of('access')).toMatchObject({ status: 'ok' });
+    expect(of('service')?.message).toContain(`answered for ${UWI}`);
+  });
+
   test('says that the token cannot be told where the service does not know the well', async () => {
     await using server = await startScriptedServer([{ status: 404, body: { message: 'no such well' } }]);
     await using home = await cliHome(server.baseUrl);
@@ -218,6 +228,10 @@ describe('doctor of secrets and links', () => {
     await symlink(`${home.folder}/elsewhere`, `${home.folder}/inbox`);
     await symlink('kind', `${home.folder}/elsewhere/cleanup`);
     await symlink('elsewhere', `${home.folder}/feed`);
+    await symlink('nowhere', `${home.folder}/files`);
+    const lost = await examined(withEnv(home, { WELLSYNC_FILES_URL: `${home.folder}/files` }));
+    const nowhere = lost.findings.find(({ message }) => message.includes('leads nowhere'));
+    expect(nowhere?.hint).toBe('Make what it leads to, or name another folder.');
     const { findings } = await examined(withEnv(home, { WELLSYNC_FEED_URL: `${home.folder}/feed/` }));
     const links = findings.filter(({ status, message }) => status === 'warning' && message.includes('is a link'));
     expect(links.map(({ part, message }) => [part, message.replaceAll(home.folder, '')])).toEqual([

@@ -70,6 +70,14 @@ describe('--quiet', () => {
     expect(stdout).not.toMatch(/^(?:ok|failed)|no worker is running/m);
   });
 
+  test('of the doctor prints what failed alone, without the parts that are well', async () => {
+    await using home = await cliHome('http://127.0.0.1:1');
+    const { code, stdout } = await home.run(['doctor', '--quiet']);
+    expect(code).toBe(5);
+    expect(stdout).toMatch(/^failed +service/m);
+    expect(stdout).not.toMatch(/^ok|^warning +workers/m);
+  });
+
   test('of a worker logs what went wrong alone', async () => {
     await using server = await startWithTenDays();
     await using home = await cliHome(server.url);

@@ -64,8 +64,8 @@ test('doctor tells of tokens that have ended, or will within 14 days', async () 
     .findings.filter(({ part }) => part === 'tokens');
   expect(found.map(({ status, message }) => [status, message])).toEqual([
     ['warning', `the token gone of http.tokens expired with ${tokens.gone} (UTC): it lets nobody in`],
-    ['warning', `the token today of http.tokens expires with ${tokens.today} (UTC), in 1 day`],
-    ['warning', `the token soon of http.tokens expires with ${tokens.soon} (UTC), in 14 days`],
+    ['warning', `the token today of http.tokens expires with ${tokens.today} (UTC), today`],
+    ['warning', `the token soon of http.tokens expires with ${tokens.soon} (UTC), in 13 days`],
   ]);
   expect(found[0]?.hint).toContain('wellsync token create gone --role read --expires DAY');
 });

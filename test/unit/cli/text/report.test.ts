@@ -43,8 +43,26 @@ test('wells that failed alike are told once, with their number and the first nam
   );
 });
 
+test('wells that were not tried are counted, so that the numbers add up', () => {
+  const stopped = { code: 'unauthorized', message: 'answered 401' };
+  const notTried: RunFailure = { target: 'C', state: 'failed', code: 'not-tried', message: 'not tried' };
+  expect(textOf([...['A 1', 'A 2'].map(refused), notTried], 60, { stopped })).toContain(
+    [
+      '  2 wells (A 1 and A 2): failed, GET /api/production/daily/… answered 401',
+      '    Check the token.',
+      '  58 wells: not tried, since the run was stopped',
+    ].join('\n'),
+  );
+});
+
 test('one well is told as it is, and advice once', () => {
   expect(textOf([refused('A 1')], 1)).toContain('  A 1: failed, GET /api/production/daily/A%201 answered 401');
   const stopped = { code: 'unauthorized', message: 'answered 401', hint: 'Check the token.' };
   expect(textOf(['A 1', 'A 2'].map(refused), 2, { stopped }).match(/Check the token/g)).toHaveLength(1);
+});
+
+test('records outside the window are told as dated outside it: the service sent what was requested', () => {
+  expect(textOf([], 1, { counts: { outsideWindow: 3 } })).toContain(
+    'dated outside the windows of their wells, ignored',
+  );
 });
