@@ -168,7 +168,7 @@ export class ChunkWorker {
     const level = verdict.kind === 'hold' ? 'debug' : 'warn';
     const [only, ...others] = again;
     const named = only === undefined || others.length > 0 ? {} : targetField(job, only.unit);
-    log[level]({ ...named, attempt, units: again.length, verdict, because: message }, 'units are tried again');
+    log[level]({ ...named, attempt, units: again.length, verdict, because: message }, 'tried again');
     return verdict;
   }
 

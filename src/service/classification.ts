@@ -71,10 +71,13 @@ function errorOfSuccess(answer: Answer, context: RequestContext): WellsyncError 
   const isPart = context.isRead ? !wholeReads.has(status) || contentRange !== null : status === 206;
   if (isPart) {
     const range = contentRange === null ? '' : ' and a Content-Range';
-    return new TransientError('partial', `${context.label} answered ${status}${range}: that is no whole answer`, {
+    const answered = `${context.label} answered ${status}${range}: that is no whole answer`;
+    // A log has the message alone.
+    const message = context.isRead ? answered : `${answered}, and a part may be stored: the whole is sent again`;
+    return new TransientError('partial', message, {
       hint: context.isRead
         ? 'The service, or a proxy before it, sent a part: nothing of it was taken.'
-        : 'The service may have taken a part of the request: the whole of it is sent again.',
+        : 'What was sent counts as not accepted until the service answers 200. Ask what its 206 means.',
     });
   }
   if (status === 207) {

@@ -79,7 +79,7 @@ export function adoptedText({ owner, folders }: AdoptedInbox): string {
   const lines = folders.map(({ folder, from, unfinished }) => {
     const again =
       unfinished === 0 ? '' : `\n  ${counted(unfinished, 'file')} in working/ is worked again by the new owner.`;
-    return `${folder}\n  was of: ${from ?? 'nobody'}${again}`;
+    return `${folder}\n  owner until now: ${from ?? 'nobody'}${again}`;
   });
   return [...lines, `New owner: ${owner}`].join('\n');
 }

@@ -12,25 +12,38 @@ const lineSchema = z.looseObject({
   err: z.looseObject({ message: z.string(), stack: z.string().optional() }).optional(),
 });
 
-/** Omits a sentence that repeats the previous one. */
+/** Lines of targets that say the same but for the target: the report counts all of them. */
+const mostAlike = 3;
+
+/** Omits a sentence that repeats the previous one, and what befell more than a few targets alike. */
 export function createLogReader(say: (text: string) => void): DestinationStream {
   let last = '';
+  const alike = new Map<string, number>();
   return {
     write(line) {
-      const text = sentenceOf(line);
-      if (text !== last) say(text);
+      const { text, kind } = sentenceOf(line);
+      if (text === last) return;
       last = text;
+      const count = kind === undefined ? 0 : (alike.get(kind) ?? 0) + 1;
+      if (kind !== undefined) alike.set(kind, count);
+      if (count <= mostAlike) say(text);
+      else if (count === mostAlike + 1) say('Others fail alike: the report counts them.');
     },
   };
 }
 
-/** `warn: 15/9-F-1 C: units are tried again: …`; an unknown error comes with its stack. */
-function sentenceOf(line: string): string {
+/**
+ * `warn: 15/9-F-1 C: tried again: …`; an unknown error comes with its stack. `kind`: what a line of a target says without
+ * it.
+ */
+function sentenceOf(line: string): { readonly text: string; readonly kind: string | undefined } {
   const { level, msg, because, message, target, err } = lineSchema.parse(JSON.parse(line));
   const reason = because ?? message ?? err?.message;
   const sentence = [level, target, msg, reason]
     .filter((part) => part !== undefined && part !== '')
     .map((part) => printable(part ?? ''));
   const stack = level === 'error' && err?.stack !== undefined ? `\n${err.stack}` : '';
-  return `${sentence.join(': ')}${stack}`;
+  const text = `${sentence.join(': ')}${stack}`;
+  if (target === undefined) return { text, kind: undefined };
+  return { text, kind: text.replaceAll(printable(target), '…').replaceAll(encodeURIComponent(target), '…') };
 }

@@ -107,6 +107,8 @@ function addRoutes(server: ApiServer, context: ConsoleContext, whileFewAreWrong:
         void reply.code(401);
         return replyWithSignIn(reply, { to, fault: faultOf(error) });
       }
+      // For the log of requests.
+      request.identity = identity;
       const id = context.access.signIn(identity, request);
       void reply.header('set-cookie', cookieOf(id, sessionMs / 1_000, request));
       return reply.redirect(pathOf(to), 303);

@@ -119,7 +119,8 @@ describe('an answer to a change', () => {
     expect(await faultOf({ status: 206, body: [] }, 'push')).toMatchObject({
       code: 'partial',
       requests: 3,
-      hint: 'The service may have taken a part of the request: the whole of it is sent again.',
+      message: expect.stringMatching(/ answered 206: .*a part may be stored: the whole is sent again$/),
+      hint: expect.stringContaining('counts as not accepted until the service answers 200'),
     });
   });
 });
