@@ -31,7 +31,7 @@ export interface DailyProductionRequest {
   readonly timeZone: string;
   /** The time of the read: a record of a day after tomorrow is quarantined, wherever it comes. None if omitted. */
   readonly nowMs?: number | undefined;
-  /** Days before the window that are requested as well, at least 1; their rows are outside. 22 hours if omitted. */
+  /** Days before the window that are requested as well, at least 1; their rows are outside. A day less a minute if omitted. */
   readonly daysBefore?: number | undefined;
   /** Rows to request per page; the service may grant fewer. */
   readonly pageLimit: number;

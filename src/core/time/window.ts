@@ -33,13 +33,13 @@ export function halvesOf({ fromMs, toMs }: Window): readonly [Window, Window] {
 export type ReadMode = 'incremental' | 'backfill';
 
 /**
- * More than any zone is away from UTC, and less than a day of 23 hours, when the clocks change: the row of the day before
- * does not come along each time.
+ * A day, so that the whole day of UTC below a window is requested from a service that reads its bounds as days and leaves
+ * out the first; but not the instant a day below, so that the row of the day before does not come along each time.
  */
-const marginBeforeMs = 22 * HOUR_MS;
+const marginBeforeMs = DAY_MS - 60_000;
 
 /**
- * The range to request from the service: 22 hours more before the window and a day more behind it, since the interface
+ * The range to request from the service: a day less a minute more before the window and a day more behind it, since the interface
  * does not show whether its bounds are inclusive or in which zone they are (docs/design.md section 3). `daysBefore`, at
  * least 1, asks for so many whole days before the window instead.
  */

@@ -71,12 +71,34 @@ describe('the read of a window', () => {
     });
     expectBalance(reading);
     expect(queryOf(server.requests[0]!)).toEqual({
-      startDate: '2023-12-31T02:00:00.000Z',
+      startDate: '2023-12-31T00:01:00.000Z',
       endDate: '2024-01-12T00:00:00.000Z',
       page: '0',
       limit: '5',
     });
   });
+
+  it.each([
+    { timeZone: 'Europe/Oslo', first: '2024-07-01T00:00:00+02:00' },
+    { timeZone: 'Europe/Oslo', first: '2024-01-10T00:00:00+01:00' },
+    { timeZone: 'Asia/Tokyo', first: '2024-01-10T00:00:00+09:00' },
+    { timeZone: 'America/Chicago', first: '2024-01-10T00:00:00-06:00' },
+  ])(
+    'G4: the first day of a window comes from a service whose bounds are days of UTC, without the first: $first',
+    async ({ timeZone, first }) => {
+      const beginMs = Date.parse(first);
+      const ofDays = [-2, -1, 0, 1, 2].map((day) =>
+        record(day, { date: new Date(beginMs + day * DAY_MS).toISOString() }),
+      );
+      const { read } = await readerOver((sent) => {
+        const { startDate = '', endDate = '' } = queryOf(sent);
+        const inRange = (date: string): boolean => date > startDate.slice(0, 10) && date <= endDate.slice(0, 10);
+        return pagesOf(ofDays.filter(({ date }) => inRange(String(date).slice(0, 10))))(sent);
+      });
+      const reading = await read({ timeZone, window: { fromMs: beginMs, toMs: beginMs + 2 * DAY_MS } });
+      expect(rowsOf(reading.rows).map(({ measures }) => measures[0])).toEqual([0, 1]);
+    },
+  );
 
   it('the last of repeated records wins', async () => {
     const moved = [record(0), record(1), record(2), record(3, { oilRate: 1 }), record(3, { oilRate: 2 }), record(4)];
