@@ -32,12 +32,10 @@ export function consequencesOf({ timeSeries, microStrings, wellbores }: PlanCoun
   return [
     'A deletion cannot be undone at the service.',
     ...(timeSeries > 0 ? ['Each time series is looked for after its deletion.'] : []),
-    ...(ofWells.length === 0
+    ...(ofWells.length === 0 ? [] : [`${them} have no documented read: nothing can show that they are gone.`]),
+    ...(wellbores === 0
       ? []
-      : [
-          `${them} have no documented read: nothing can show that they are gone.`,
-          'The service may delete what is below them as well, and wellsync cannot list that.',
-        ]),
+      : ['The service may delete what is below a wellbore as well, and wellsync cannot list that.']),
   ];
 }
 

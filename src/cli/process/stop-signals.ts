@@ -6,10 +6,14 @@ import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Socket } from 'node:net';
 import type { ExitCode } from '../../core/run/exit-code.ts';
+import { sleep } from '../../timers/sleep.ts';
 import { StopCount, type SignalSource } from './stop-count.ts';
 
 export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type StopSignal = (typeof stopSignals)[number];
+
+/** For what a worker or server does behind its grace: 5 s in which work is handed back, and some to close. */
+export const lastMs = 10_000;
 
 export interface StopSignals extends Disposable {
   /** Aborts at the first signal. */
@@ -20,13 +24,16 @@ const count = new StopCount();
 const listeners = new Set<() => void>();
 
 /**
- * Listens until disposed. The second signal ends the process at once with `exitCode`: killing it loses nothing (G7).
+ * Listens until disposed. The second signal ends the process at once with `exitCode`: killing it loses nothing (G7). So
+ * does `mostMs` after the first one, disposed or not: a part that hangs, such as a database that does not answer, keeps
+ * no process that was told to stop.
  */
-export function listenForStop(exitCode: ExitCode): StopSignals {
+export function listenForStop(exitCode: ExitCode, { mostMs }: { readonly mostMs?: number } = {}): StopSignals {
   const controller = new AbortController();
   const onStop = (): void => {
     if (controller.signal.aborted) endAtOnce(exitCode);
     controller.abort();
+    if (mostMs !== undefined) void sleep(mostMs, { ref: false }).then(() => endAtOnce(exitCode));
   };
   listeners.add(onStop);
   hearSystem();

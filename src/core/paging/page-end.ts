@@ -93,11 +93,11 @@ export function limitsFor(wanted: number): readonly PageLimit[] {
 }
 
 /**
- * Most pages of a read before it fails as endless: those of four rows for each day of the window, on pages of as few rows
- * as a service may cut at, and a thousand for a service that ignores the dates and sends its whole history.
+ * Most pages of a read before it fails as endless: four for each day of the window (a page of one row would already
+ * hold a day), and a thousand for a service that ignores the dates and sends its whole history.
  */
 export function maxPagesFor(asked: Window): number {
-  return 1_000 + Math.ceil((4 * daysIn(asked)) / leastCut);
+  return 1_000 + 4 * daysIn(asked);
 }
 
 /**

@@ -26,7 +26,7 @@ describe('a plan', () => {
     expect(stdout).toContain('1 target was named more than once');
     expect(stdout).toContain('micro strings of well nowhere: not known');
     expect(stdout).toContain('Micro strings and wellbores have no documented read');
-    expect(stdout).toContain('The service may delete what is below them as well, and wellsync cannot list that.');
+    expect(stdout).toContain('The service may delete what is below a wellbore as well, and wellsync cannot list that.');
     // The rest of the 24 hours when the text is made: less on a slow machine.
     expect(stdout).toMatch(/^Nothing was deleted\. Apply it within \d+ h \d\d min:\n {2}wellsync cleanup --apply /m);
     expect(bench.server.state.deletions()).toEqual([]);

@@ -15,6 +15,8 @@ export interface CuttingProxy extends AsyncDisposable {
   cutNext(cut: Cut, times?: number): void;
   /** Counts messages from 1 on, and cuts once: before the server has this one, or when it answers it. Infinity: never. */
   cutAt(message: number, when: 'before it' | 'after it'): void;
+  /** Passes no byte on any more; connections stay open. */
+  hang(): void;
 }
 
 /** A query of the simple protocol, which pg uses for a statement without values: 'Q', length, text, 0. */
@@ -26,6 +28,7 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
   const sockets = new Set<Socket>();
   let cuts = 0;
   let messages = 0;
+  let hangs = false;
   let at = { message: Infinity, when: 'before it' as 'before it' | 'after it' };
   const proxy = createServer((client) => {
     const server = connect(serverPort, '127.0.0.1');
@@ -42,6 +45,7 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
     client.on('close', () => server.destroy());
     server.on('close', () => client.destroy());
     client.on('data', (data) => {
+      if (hangs) return;
       const plan = data.includes(commitMessage) ? planned.shift() : undefined;
       messages += 1;
       const isAt = messages === at.message;
@@ -51,7 +55,9 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
         server.write(data);
       }
     });
-    server.on('data', (data) => (isCutting ? cut() : client.write(data)));
+    server.on('data', (data) => {
+      if (!hangs) void (isCutting ? cut() : client.write(data));
+    });
   }).listen(port, '127.0.0.1');
   await once(proxy, 'listening');
   return {
@@ -65,6 +71,9 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
     cutAt(message, when) {
       messages = 0;
       at = { message, when };
+    },
+    hang() {
+      hangs = true;
     },
     cutNext: (cut, times = 1) => planned.push(...Array.from({ length: times }, () => cut)),
     async [Symbol.asyncDispose]() {
