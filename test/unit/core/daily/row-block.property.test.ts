@@ -9,20 +9,20 @@ import { xidOf } from '../../../support/warehouse-batches.ts';
 describe('the blocks of rows', () => {
   it('G8: are had by one window at a time, have room for an eighth more at the most, and few are kept', () => {
     const someStep = fc.oneof(
-      fc.record({ kind: fc.constant('take' as const), rows: fc.nat(5_000) }),
+      fc.record({ kind: fc.constant('take' as const), rows: fc.nat(500) }),
       fc.record({ kind: fc.constant('give back' as const), at: fc.nat(20) }),
       fc.record({ kind: fc.constant('release' as const), at: fc.nat(20) }),
-      fc.record({ kind: fc.constant('limit' as const), rows: fc.nat(20_000) }),
+      fc.record({ kind: fc.constant('limit' as const), rows: fc.nat(2_000) }),
     );
     const property = fc.property(fc.array(someStep, { maxLength: 60 }), (steps) => {
-      let mostSpareRows = 10_000;
+      let mostSpareRows = 1_000;
       const blocks = new RowBlocks(() => mostSpareRows);
       const had: RowBlock[] = [];
       for (const step of steps) {
         if (step.kind === 'limit') mostSpareRows = step.rows;
         else if (step.kind === 'take') {
           const block = blocks.take(step.rows);
-          expect(had).not.toContain(block);
+          expect(had.includes(block)).toBe(false);
           expect(block.capacity).toBeGreaterThanOrEqual(step.rows);
           expect(block.capacity).toBeLessThanOrEqual(step.rows * 1.125);
           had.push(block);
