@@ -5,7 +5,7 @@
 import { NotFoundError, PermanentError, TransientError, type WellsyncError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { latestDayAt } from '../core/daily/record-check.ts';
-import { limitsFor, maxPagesFor, mostRecordsOf, readPages } from '../core/paging/page-end.ts';
+import { limitsFor, maxPagesFor, mostPagesOf, readPages } from '../core/paging/page-end.ts';
 import type { PageAnswer, PageAsk, PageLimit, PagingFailure } from '../core/paging/page.ts';
 import { productionCalendar } from '../core/time/production-day.ts';
 import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
@@ -86,6 +86,7 @@ async function readPart(request: PartRequest, fetchPage: PartFetch) {
   const word = isPart ? undefined : request.word;
   const pages = readPages({ window: part, limits, maxPages: maxPagesFor(requested), profile, word, grantedLimit });
   let refusal: PermanentError | undefined;
+  let answered = 0;
   let step = pages.next();
   while (step.done !== true) {
     // The parts of a window overlap, and what came before them comes again.
@@ -95,7 +96,8 @@ async function readPart(request: PartRequest, fetchPage: PartFetch) {
     if (reply instanceof PermanentError) refusal = reply;
     step = pages.next(answerOf(reply));
     if (counter.heldRows > maxRows) throw tooManyRows(uwi, maxRows);
-    if (counter.rowCount > mostRecordsOf(counter.dayCount)) throw tooManyADay(uwi, counter);
+    answered += 1;
+    if (answered > mostPagesOf(counter.dayCount)) throw tooManyPages(uwi, answered, counter);
     await onRows?.(counter.rowCount, counter.heldRows);
   }
   return { end: step.value, refusal };
@@ -152,10 +154,10 @@ function tooManyRows(uwi: string, maxRows: number): PermanentError {
   );
 }
 
-function tooManyADay(uwi: string, { rowCount, dayCount }: RecordCounter): PermanentError {
+function tooManyPages(uwi: string, pages: number, { rowCount, dayCount }: RecordCounter): PermanentError {
   return new PermanentError(
     'pages-without-end',
-    `the service sent ${counted(rowCount, 'record')} of ${uwi} that are dated on ${counted(dayCount, 'day')}, and does not end`,
+    `the service sent ${counted(pages, 'page')} of ${uwi} with ${counted(rowCount, 'record')} that are dated on ${counted(dayCount, 'day')}, and does not end`,
     { hint: keepsItsXids },
   );
 }

@@ -101,10 +101,10 @@ export function maxPagesFor(asked: Window): number {
 }
 
 /**
- * Most records of a read that has shown `days` different days: one every quarter of an hour, and some more. A service
- * that gives its records new ids with each answer exceeds it soon, whatever its pages hold.
+ * Most pages of a read that has shown `days` different days: a page for each quarter of an hour, and some more. A service
+ * that gives its records new ids with each answer shows few days by many pages.
  */
-export function mostRecordsOf(days: number): number {
+export function mostPagesOf(days: number): number {
   return 1_000 + 100 * days;
 }
 
