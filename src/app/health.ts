@@ -10,9 +10,8 @@ import { checkFiles } from './health/files.ts';
 import { checked, type Finding, warning } from './health/finding.ts';
 import { inboxFindings } from './health/inbox.ts';
 import { redisFindings } from './health/redis.ts';
-import { secretFindings } from './health/secrets.ts';
+import { secretFindings, tokenFindings } from './health/secrets.ts';
 import { checkServiceAndAccess } from './health/service.ts';
-import { tokenFindings } from './health/tokens.ts';
 import { checkWarehouse, checkWorkers } from './health/warehouse.ts';
 
 /** Short: the doctor should report a held file rather than wait for it. */

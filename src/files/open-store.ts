@@ -15,13 +15,20 @@ export interface StoreAddress {
   readonly setting?: StoreSetting;
 }
 
+/** The folder that an address names; undefined for a bucket. */
+export function folderOfAddress(url: string): string | undefined {
+  if (url.startsWith('s3:')) return undefined;
+  return url.startsWith('file:') ? fileURLToPath(url) : url;
+}
+
 /** `onSecret` is called with each secret that the client of the store found (G10). */
 export async function openStore(
   { url, endpoint, region, pathStyle = endpoint !== undefined, setting = 'files' }: StoreAddress,
   onSecret: (secret: string) => void,
 ): Promise<FileStore> {
-  const [, bucket, prefix = ''] = /^s3:\/\/([^/]+)(.*)$/.exec(url) ?? [];
-  if (bucket === undefined) return new FolderStore(url.startsWith('file:') ? fileURLToPath(url) : url, setting);
+  const folder = folderOfAddress(url);
+  if (folder !== undefined) return new FolderStore(folder, setting);
+  const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)(.*)$/.exec(url) ?? [];
   const { S3Store } = await import('./s3/s3-store.ts');
   return new S3Store(
     { bucket, prefix: prefix.replaceAll(/^\/+|\/+$/g, ''), endpoint, region, pathStyle, setting },

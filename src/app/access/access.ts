@@ -313,7 +313,7 @@ function hostNameOf(host: string | readonly string[] | undefined): string {
   return host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
 }
 
-/** `host`: a name or an address, without a port and without brackets. */
+/** `host`: a name or an address, without a port. */
 export function isLoopbackHost(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isIn(loopback, host);
 }

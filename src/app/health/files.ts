@@ -1,7 +1,7 @@
 /** The places of the files that several hosts share, and of the feed, by writing, reading and removing one. */
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Config } from '../../../config/schema.ts';
+import { folderOfAddress } from '../../files/open-store.ts';
 import { createApp } from '../app.ts';
 import { checkFeedPlace } from '../feed.ts';
 import { linkFindings, namedItself } from './disk.ts';
@@ -30,9 +30,8 @@ export async function checkFiles(config: Config): Promise<readonly Finding[]> {
 
 /** None for a store that is no folder. */
 async function linksOf(part: 'files' | 'feed', url: string): Promise<readonly Finding[]> {
-  if (url.startsWith('s3:')) return [];
-  const folder = path.resolve(url.startsWith('file:') ? fileURLToPath(url) : url);
-  return linkFindings(part, folder, namedItself(`${part}.url`));
+  const folder = folderOfAddress(url);
+  return folder === undefined ? [] : linkFindings(part, path.resolve(folder), namedItself(`${part}.url`));
 }
 
 function used(part: string, address: string): Finding {

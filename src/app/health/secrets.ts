@@ -1,8 +1,10 @@
-/** How secrets are kept and sent: files that others can read, and a token that goes over plain http. */
+/** Secrets: files that others can read, a token that goes over plain http, and tokens of the HTTP API that end. */
 import { stat } from 'node:fs/promises';
 import type { Config } from '../../../config/schema.ts';
 import type { SecretFile } from '../../../config/secret-files.ts';
-import { secretReadersOf } from '../../core/access/secret-readers.ts';
+import type { HttpSettings } from '../../../config/http-settings.ts';
+import { fewDaysLeft } from '../../core/access/token-expiry.ts';
+import { counted } from '../../core/base/text.ts';
 import { isLoopbackHost } from '../access/access.ts';
 import { type Finding, warning } from './finding.ts';
 
@@ -26,7 +28,7 @@ function plainHttpFindings({ service: { url, token, tokenFile, oauth } }: Config
 function plainHttpFinding(secret: string, setting: string, url: string | undefined): readonly Finding[] {
   if (url === undefined || !URL.canParse(url)) return [];
   const { protocol, hostname, host } = new URL(url);
-  if (protocol !== 'http:' || isLoopbackHost(hostname.replace(/^\[(.*)\]$/, '$1'))) return [];
+  if (protocol !== 'http:' || isLoopbackHost(hostname)) return [];
   const message = `${secret} goes to ${host} over plain http: whoever is on the way can read it`;
   return [warning(part, message, { hint: `Use https in ${setting}.` })];
 }
@@ -45,5 +47,39 @@ async function fileFinding({ called, file }: SecretFile): Promise<Finding | unde
   const owner = uid === 0 || found.uid === uid ? undefined : uid;
   return warning(part, `${file} (${called}) can be read by ${who}: its mode is ${mode}`, {
     action: { kind: 'protect-file', file, owner },
+  });
+}
+
+interface FileMode {
+  /** The permission bits, such as 0o640. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * Who else can read a file that holds a secret, by its mode; `group`: other members of its group. A file of root for a group of this process is how secrets are handed out
+ * (Kubernetes mounts them so with fsGroup, and /etc keeps them so): no reader too many.
+ */
+export function secretReadersOf(
+  { mode, uid, gid }: FileMode,
+  ownGroups: readonly number[],
+): 'everybody' | 'group' | undefined {
+  if ((mode & 0o004) !== 0) return 'everybody';
+  const isHandedOut = uid === 0 && ownGroups.includes(gid);
+  return (mode & 0o040) !== 0 && !isHandedOut ? 'group' : undefined;
+}
+
+/** One for each token of the HTTP API that has expired, or expires within 14 days: whoever uses it needs another in time. */
+export function tokenFindings({ tokens }: Pick<HttpSettings, 'tokens'>, nowMs: number): readonly Finding[] {
+  return tokens.flatMap((token) => {
+    const days = fewDaysLeft(token, nowMs);
+    if (days === undefined) return [];
+    const { name, role, expires = '' } = token;
+    const message =
+      days === 0
+        ? `the token ${name} of http.tokens expired with ${expires} (UTC): it lets nobody in`
+        : `the token ${name} of http.tokens expires with ${expires} (UTC), ${days === 1 ? 'today' : `in ${counted(days - 1, 'day')}`}`;
+    return [warning('tokens', message, { action: { kind: 'replace-token', name, role } })];
   });
 }

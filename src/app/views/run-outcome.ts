@@ -2,7 +2,7 @@
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { exceptionsIn, type JobDescription, unknownJob, wholeOf } from '../../core/run/job-description.ts';
-import type { RunReport } from '../../core/run/run.ts';
+import type { RunFailure, RunReport } from '../../core/run/run.ts';
 import { counted, figure, listed } from '../../core/base/text.ts';
 
 /** The description of a job by name; a neutral one for a job that only another version knows. */
@@ -41,6 +41,19 @@ export function isUnplanned({ state, units }: Pick<RunReport, 'state' | 'units'>
 /** The fault that stopped the run or, for a single unit, the fault of that unit: the outcome sentence shows it. */
 export function wholeFault({ stopped, failures }: RunReport, { units }: JobDescription): Fault | undefined {
   return stopped ?? (units.isSingle ? failures[0] : undefined);
+}
+
+/**
+ * Why a unit failed, without its target, which begins the message or stands in the address of a request: the same for all
+ * that failed alike.
+ */
+export function causeOf({ target, message }: Pick<RunFailure, 'target' | 'message'>): string {
+  return withoutTarget(target, message).replaceAll(`/${encodeURIComponent(target)}`, '/…');
+}
+
+/** A message that is said of the target: it need not begin with it. */
+export function withoutTarget(target: string, message: string): string {
+  return message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
 }
 
 /** What the operator can do after the run, most useful first. */

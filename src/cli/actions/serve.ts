@@ -13,7 +13,7 @@ import { startConsole } from '../../console/server.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { lastMs, listenForStop } from '../process/stop-signals.ts';
+import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 import type { Output } from '../output.ts';
 import { configOf } from './config.ts';
 import { attendanceOf } from './open-app.ts';
@@ -42,7 +42,7 @@ export async function serve(invocation: Invocation<ServeFlags>): Promise<ExitCod
   await checkParts(config, appOptions);
   // Requests fail soon where a part is away; the workers beside them, with an app of their own, wait for it.
   await using app = createServingApp(config, appOptions);
-  using stop = listenForStop(exitCodes.failed, { mostMs: config.worker.graceMs + lastMs });
+  using stop = listenForStop(exitCodes.failed, { mostMs: config.worker.graceMs + afterGraceMs });
   const serving = await servingOf(app, { mayWork: options.work });
   const serveUntil = async (lost: AbortSignal): Promise<void> => {
     const running = await startConsole(

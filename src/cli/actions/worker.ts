@@ -9,7 +9,7 @@ import { workHere } from '../../app/worker-host.ts';
 import { listed, roughDurationText } from '../../core/base/text.ts';
 import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { lastMs, listenForStop } from '../process/stop-signals.ts';
+import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 import type { Output } from '../output.ts';
 import { configOf } from './config.ts';
 import { attendanceOf } from './open-app.ts';
@@ -36,7 +36,7 @@ export async function work(invocation: Invocation<WorkerFlags>): Promise<ExitCod
   await using _ = app;
   await checkBeforeWorking(app);
 
-  using stop = listenForStop(exitCodes.failed, { mostMs: config.worker.graceMs + lastMs });
+  using stop = listenForStop(exitCodes.failed, { mostMs: config.worker.graceMs + afterGraceMs });
   await workHere({ app, queues, log, isStanding: true, keepsFeed: true }, async (takenOver, _outages, isReady) => {
     const ending = AbortSignal.any([stop.signal, takenOver]);
     readiness.isReady = () => !ending.aborted && isReady();

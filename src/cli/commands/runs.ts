@@ -103,8 +103,8 @@ export function addRunsCommand(program: Command, shell: Shell): void {
 const listExplanation = `
 Where there are more runs than --limit, the cursor of the next ones is said on
 standard error; give it with the same filters. The id of the last run of a list
-is a cursor too: a script goes on until the array is empty. A warehouse that another process
-holds is waited for ${listLockWaitMs / 1_000} s at most.
+is a cursor too: a script goes on until the array is empty. A warehouse that
+another process holds is waited for ${listLockWaitMs / 1_000} s at most.
 `;
 const listExamples = [
   'wellsync runs list',

@@ -13,7 +13,7 @@ export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type StopSignal = (typeof stopSignals)[number];
 
 /** For what a worker or server does behind its grace: 5 s in which work is handed back, and some to close. */
-export const lastMs = 10_000;
+export const afterGraceMs = 10_000;
 
 export interface StopSignals extends Disposable {
   /** Aborts at the first signal. */

@@ -1,6 +1,7 @@
 /** Converts the log's JSON lines to sentences, for a command at a terminal. */
 import type { DestinationStream } from 'pino';
 import { z } from 'zod';
+import { causeOf } from '../../app/views/run-outcome.ts';
 import { printable } from '../../core/base/text.ts';
 
 const lineSchema = z.looseObject({
@@ -27,7 +28,7 @@ export function createLogReader(say: (text: string) => void): DestinationStream 
       const count = kind === undefined ? 0 : (alike.get(kind) ?? 0) + 1;
       if (kind !== undefined) alike.set(kind, count);
       if (count <= mostAlike) say(text);
-      else if (count === mostAlike + 1) say('Others fail alike: the report counts them.');
+      else if (count === mostAlike + 1) say('The same of others is left out: the report counts all.');
     },
   };
 }
@@ -38,12 +39,13 @@ export function createLogReader(say: (text: string) => void): DestinationStream 
  */
 function sentenceOf(line: string): { readonly text: string; readonly kind: string | undefined } {
   const { level, msg, because, message, target, err } = lineSchema.parse(JSON.parse(line));
-  const reason = because ?? message ?? err?.message;
-  const sentence = [level, target, msg, reason]
-    .filter((part) => part !== undefined && part !== '')
-    .map((part) => printable(part ?? ''));
+  const reason = because ?? message ?? err?.message ?? '';
+  const text = (...parts: readonly (string | undefined)[]): string =>
+    parts
+      .filter((part) => part !== undefined && part !== '')
+      .map((part) => printable(part ?? ''))
+      .join(': ');
   const stack = level === 'error' && err?.stack !== undefined ? `\n${err.stack}` : '';
-  const text = `${sentence.join(': ')}${stack}`;
-  if (target === undefined) return { text, kind: undefined };
-  return { text, kind: text.replaceAll(printable(target), '…').replaceAll(encodeURIComponent(target), '…') };
+  const kind = target === undefined ? undefined : text(level, msg, causeOf({ target, message: reason }));
+  return { text: `${text(level, target, msg, reason)}${stack}`, kind };
 }

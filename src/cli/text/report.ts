@@ -7,7 +7,15 @@ import { folded, foldedHint } from './folded-text.ts';
 import { shownCounts } from '../../app/views/run-counts.ts';
 import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
 import { nextStepsText } from './next-steps.ts';
-import { isUnplanned, outcomeSentence, nextSteps, placeText, wholeFault } from '../../app/views/run-outcome.ts';
+import {
+  causeOf,
+  isUnplanned,
+  outcomeSentence,
+  nextSteps,
+  placeText,
+  wholeFault,
+  withoutTarget,
+} from '../../app/views/run-outcome.ts';
 import { tableText } from './table.ts';
 import { grouped } from '../../core/base/grouped.ts';
 import { counted, durationText, figure, listed, printable } from '../../core/base/text.ts';
@@ -105,7 +113,7 @@ function causeLines(
   if (first === undefined) return [];
   const isOne = failures.length === 1;
   const which = isOne ? printable(first.target) : `${figure(failures.length)} ${many} (${firstNames(failures)})`;
-  const message = printable(isOne ? messageOf(first) : causeOf(first));
+  const message = printable(isOne ? withoutTarget(first.target, first.message) : causeOf(first));
   const lines = [`  ${which}: ${first.state === 'held' ? held : first.state}, ${message}`];
   const advice = adviceOf(first);
   return advice === undefined || advice === saidAbove ? lines : [...lines, `    ${printable(advice)}`];
@@ -115,14 +123,4 @@ function firstNames(failures: readonly RunFailure[]): string {
   const names = failures.slice(0, mostNamesShown).map(({ target }) => printable(target));
   const others = failures.length - names.length;
   return listed(others > 0 ? [...names, `${figure(others)} more`] : names);
-}
-
-/** The line begins with the target: the message need not repeat it. */
-function messageOf({ target, message }: RunFailure): string {
-  return message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
-}
-
-/** The message without the target, which stands in the address of a request too: the same for all that failed alike. */
-function causeOf(failure: RunFailure): string {
-  return messageOf(failure).replaceAll(`/${encodeURIComponent(failure.target)}`, '/…');
 }

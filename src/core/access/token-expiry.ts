@@ -1,4 +1,5 @@
 /** Until when a token of the HTTP API counts: `expires` is its last day, and it ends with that day in UTC. Pure. */
+import { instantOfDay } from '../time/production-day.ts';
 import { DAY_MS } from '../time/window.ts';
 
 /** What the configuration says of it. */
@@ -12,13 +13,13 @@ const warnedDays = 14;
 
 /** Whether a text is a day of the calendar, as YYYY-MM-DD. */
 export function isDay(text: string): boolean {
-  const atMs = Date.parse(`${text}T00:00:00Z`);
-  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(atMs) && new Date(atMs).toISOString().startsWith(text);
+  return instantOfDay(text, 'UTC') !== undefined;
 }
 
 /** The first instant at which it no longer counts; Infinity for a token without an end. */
 export function endOfToken({ expires }: TokenExpiry): number {
-  return expires === undefined ? Infinity : Date.parse(`${expires}T00:00:00Z`) + DAY_MS;
+  const beginMs = expires === undefined ? undefined : instantOfDay(expires, 'UTC');
+  return beginMs === undefined ? Infinity : beginMs + DAY_MS;
 }
 
 export function isExpired(token: TokenExpiry, nowMs: number): boolean {

@@ -1,7 +1,8 @@
 /**
  * The window that an incremental run reads of a well (docs/design.md section 4.1). It begins with the production day that
- * lies below the watermark by the lookback, or earlier: with the day after the last row, or at a recent hole. A well that was silent and then delivers
- * late, in any order, so loses nothing, and an empty window costs no more requests than a short one.
+ * lies below the watermark by the lookback, or earlier: with the day after the last row, or at a recent hole. A well that
+ * was silent and then delivers late, in any order, so loses nothing, and an empty window costs no more requests than a
+ * short one.
  */
 import { dayAt } from '../time/production-day.ts';
 import { DAY_MS, daysIn, type Window } from '../time/window.ts';

@@ -33,9 +33,10 @@ const [doubles, int32s, booleans, texts] = [
 const keyMembers = 2;
 
 /**
- * Writes a plain record to a place of the block: an object with a UUID, a date-time whose day is `latestDay` or before, and no members but the measure
- * fields, each of its kind, null where that is allowed, or absent. Returns its instant, milliseconds since 1970; undefined
- * for any other record, of which some values may have been written. `block` has room at `place`.
+ * Writes a plain record to a place of the block: an object with a UUID, a date-time whose day is `latestDay` or before, and
+ * no members but the measure fields, each of its kind, null where that is allowed, or absent. Returns its instant,
+ * milliseconds since 1970; undefined for any other record, of which some values may have been written. `block` has room at
+ * `place`.
  */
 export function writePlainRecord(
   raw: unknown,

@@ -39,9 +39,9 @@ export type ReadMode = 'incremental' | 'backfill';
 const marginBeforeMs = DAY_MS - 60_000;
 
 /**
- * The range to request from the service: a day less a minute more before the window and a day more behind it, since the interface
- * does not show whether its bounds are inclusive or in which zone they are (docs/design.md section 3). `daysBefore`, at
- * least 1, asks for so many whole days before the window instead.
+ * The range to request from the service: a day less a minute more before the window and a day more behind it, since the
+ * interface does not show whether its bounds are inclusive or in which zone they are (docs/design.md section 3).
+ * `daysBefore`, at least 1, asks for so many whole days before the window instead.
  */
 export function askedWindow(window: Window, daysBefore?: number): Window {
   const beforeMs = daysBefore === undefined ? marginBeforeMs : daysBefore * DAY_MS;

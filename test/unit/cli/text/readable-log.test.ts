@@ -19,7 +19,7 @@ test('what befalls many targets alike is said of three', () => {
     'warn: A 1: failed: GET /daily/A%201 answered 401',
     'warn: A 2: failed: GET /daily/A%202 answered 401',
     'warn: A 3: failed: GET /daily/A%203 answered 401',
-    'Others fail alike: the report counts them.',
+    'The same of others is left out: the report counts all.',
     'warn: B: failed: its answer is no JSON',
   ]);
 });
