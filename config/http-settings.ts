@@ -1,8 +1,8 @@
 /** The settings of `wellsync serve`: where it listens, who is let in, and what a request may bring. */
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { roles } from '../src/core/access/role.ts';
-import { isDay } from '../src/core/access/token-expiry.ts';
+import { roles } from '../src/core/run/role.ts';
+import { isDay } from '../src/core/run/token-expiry.ts';
 
 const role = z.enum(roles, { error: `must be one of ${roles.join(', ')}` });
 const count = (fallback: number) => z.number().int().positive().default(fallback);

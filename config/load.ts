@@ -2,21 +2,17 @@
  * Configuration from all layers: flags override the environment, which overrides the file, which overrides the
  * defaults.
  */
-import { counted } from '../src/core/base/text.ts';
 import { existsSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, resolve } from 'node:path';
 import type { z } from 'zod';
 import { UsageError } from '../src/core/base/errors.ts';
-import { configFileVariable, defaultConfigFile, memoryVariable } from './config-file.ts';
-import { placesOf } from './places.ts';
-import { readSmallFile } from './read-file.ts';
-import { redisAccess } from './redis-access.ts';
-import { redisWays } from './redis-schema.ts';
+import { counted } from '../src/core/base/text.ts';
+import { configFileVariable, defaultConfigFile, memoryVariable, readSmallFile } from './config-file.ts';
+import { redisAccess, redisWays } from './redis-settings.ts';
+import { type Config, configSchema, environmentSettings, tokenWays } from './schema.ts';
 import { secretFilesOf } from './secret-files.ts';
-import { settingMessage } from './setting-messages.ts';
-import { misspeltVariables, settingNear } from './setting-names.ts';
-import { configSchema, environmentSettings, tokenWays, type Config } from './schema.ts';
-import { isTree, treeOfYaml, type Tree } from './yaml-tree.ts';
+import { misspeltVariables, settingMessage, settingNear } from './setting-names.ts';
+import { isTree, type Tree, treeOfYaml } from './yaml-tree.ts';
 
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -158,4 +154,49 @@ function sourceOf(
 
 function lowerFirst(message: string): string {
   return message.charAt(0).toLowerCase() + message.slice(1);
+}
+
+/**
+ * Absolute paths of the data folder and the warehouse. A relative path of the configuration file, or a default, starts
+ * at the installation: the folder of the file, or the one that holds `config/wellsync.yaml`. One of the environment or
+ * of a flag starts at the working folder, which is another one under cron.
+ */
+interface Places {
+  readonly dataDir: string;
+  readonly warehouseUrl: string;
+  /** Whether the path of the warehouse is the same in every working folder. */
+  readonly isWarehousePlaced: boolean;
+}
+
+/** `file`: the configuration file, if one is used. `above`: environment and flags. `set`: the merged settings. */
+export function placesOf(
+  set: { readonly dataDir: string; readonly warehouseUrl: string | undefined },
+  { file, above }: { readonly file: string | undefined; readonly above: readonly Tree[] },
+): Places {
+  const installation = file === undefined ? undefined : installationOf(file);
+  const baseOf = (isAbove: boolean): string | undefined => (isAbove ? undefined : installation);
+  const dataBase = baseOf(above.some((layer) => layer['dataDir'] !== undefined));
+  const dataDir = resolve(dataBase ?? '.', set.dataDir);
+  if (set.warehouseUrl === undefined) {
+    const isWarehousePlaced = isAbsolute(set.dataDir) || dataBase !== undefined;
+    return { dataDir, warehouseUrl: `duckdb:${dataDir}/warehouse.duckdb`, isWarehousePlaced };
+  }
+  const base = baseOf(above.some(({ warehouse }) => isTree(warehouse) && warehouse['url'] !== undefined));
+  const relative = relativePathOf(set.warehouseUrl);
+  if (relative === undefined) return { dataDir, warehouseUrl: set.warehouseUrl, isWarehousePlaced: true };
+  const warehouseUrl = `duckdb:${resolve(base ?? '.', relative)}`;
+  return { dataDir, warehouseUrl, isWarehousePlaced: base !== undefined };
+}
+
+function installationOf(file: string): string {
+  const folder = dirname(resolve(file));
+  const isStandard = basename(file) === 'wellsync.yaml' && basename(folder) === 'config';
+  return isStandard ? dirname(folder) : folder;
+}
+
+/** Undefined for an absolute path, and for what is no path of a file, which the warehouse refuses. */
+function relativePathOf(url: string): string | undefined {
+  const [, file = ''] = /^duckdb:(.+)$/is.exec(url) ?? [];
+  const isOther = file === '' || isAbsolute(file) || /^[a-z][a-z0-9+.-]*:/i.test(file);
+  return isOther ? undefined : file;
 }

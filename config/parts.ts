@@ -1,6 +1,6 @@
-/** Schemas that settings of several parts share. */
 import { z } from 'zod';
 
+/** Schemas that settings of several parts share. */
 export const text = z.string().trim().min(1);
 
 /** PEM files. */

@@ -1,21 +1,36 @@
 /** The schema of the settings, for the file, the environment and the flags alike. */
 import { z } from 'zod';
-import { defaultMemoryMb, leastMemoryMb, batchRowsOf, memoryBudget } from '../src/core/base/memory-budget.ts';
-import { tierDays, type LookbackTier } from '../src/core/daily/lookback.ts';
-import { inboxKinds } from '../src/core/inbox/arrival.ts';
-import { isTimeZone } from '../src/core/time/production-day.ts';
+import { batchRowsOf, defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
+import { type LookbackTier, tierDays } from '../src/core/daily/due-window.ts';
+import { inboxKinds } from '../src/core/inbox/arrival.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
 import { pipeIdentities } from '../src/core/pipes/pipe-version.ts';
-import { memoryVariable } from './config-file.ts';
-import { alertSettings } from './alert-settings.ts';
+import { isTimeZone } from '../src/core/time/production-day.ts';
+import { logLevels, memoryVariable } from './config-file.ts';
 import { httpSettings } from './http-settings.ts';
-import { logLevels } from './log-levels.ts';
 import { text, tlsFiles } from './parts.ts';
-import type { RedisAccess } from './redis-access.ts';
-import { redisSchema } from './redis-schema.ts';
-import type { SecretFile } from './secret-files.ts';
+import { type RedisAccess, redisSchema } from './redis-settings.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
+import type { SecretFile } from './secret-files.ts';
+
+// The settings of alerts (docs/design.md section 11).
+
+/** May hold a capability in its path or query: it is kept out of logs (G10). */
+const webhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
+
+const alertSettings = z
+  .strictObject({
+    url: webhookUrl.optional(),
+    form: z.enum(['json', 'slack']).default('json'),
+    secretFile: text.optional(),
+    timeoutMs: z.number().int().positive().max(60_000).default(10_000),
+    maxStaleWells: z.number().int().nonnegative().default(20),
+    maxHoldMs: z.number().int().positive().max(86_400_000).default(900_000),
+    heartbeatUrl: webhookUrl.optional(),
+    heartbeatJobs: z.array(text).default(['export daily-production']),
+  })
+  .prefault({});
 
 /** Far above every useful time, and far below the longest timer of Node (24.8 days). */
 const longestMs = 7 * 86_400_000;

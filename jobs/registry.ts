@@ -5,9 +5,8 @@ import { type CleanupSettings, createCleanupJob } from './cleanup/job.ts';
 import { createDailyProductionJobs } from './daily-production/job.ts';
 import type { DailyProductionSettings } from './daily-production/settings.ts';
 import type { DefinitionSettings } from './definitions/job.ts';
+import { createTimeSeriesJob, createWellsJob } from './definitions/exports.ts';
 import { createNetworkPipesJob, type NetworkPipesSettings } from './network-pipes/job.ts';
-import { createTimeSeriesJob } from './definitions/time-series.ts';
-import { createWellsJob } from './definitions/wells.ts';
 
 export function createJobs(
   settings: {

@@ -7,7 +7,7 @@ import { measureFields, type DailyProductionRow, type Measure } from '../../src/
 import { DAY_MS } from '../../src/core/time/window.ts';
 import { isAmongKeys } from '../../src/warehouse/duckdb/file/bounds.ts';
 import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import { rowGroupRows } from '../../src/warehouse/duckdb/file/logged-rows.ts';
+import { rowGroupRows } from '../../src/warehouse/duckdb/file/database-file.ts';
 import { scannedRows } from '../../test/support/scanned-rows.ts';
 
 export interface Size {

@@ -2,20 +2,20 @@
  * The work on one chunk of a cleanup: wells that produce are refused, then slice by slice the intents and their requests,
  * a check of what is gone, and all outcomes (docs/design.md section 4.4).
  */
+import { AbortedError, NotFoundError, WellsyncError } from '../../src/core/base/errors.ts';
+import { mapConcurrent } from '../../src/core/base/lists.ts';
 import {
   conclusionOf,
-  mayHaveTakenEffect,
-  refusal,
-  withheld,
   type DeletionConclusion,
   type DeletionResult,
+  type IntentPace,
+  mayHaveTakenEffect,
+  refusal,
   type Verification,
+  withheld,
 } from '../../src/core/cleanup/outcome.ts';
 import type { PlannedTarget } from '../../src/core/cleanup/plan.ts';
-import type { IntentPace } from '../../src/core/cleanup/intent-pace.ts';
-import { equipmentOf, isTimeSeries, targetKinds, type DeletionTarget } from '../../src/core/cleanup/target.ts';
-import { AbortedError, NotFoundError, WellsyncError } from '../../src/core/base/errors.ts';
-import { mapConcurrent } from '../../src/core/base/map-concurrent.ts';
+import { type DeletionTarget, equipmentOf, isTimeSeries, targetKinds } from '../../src/core/cleanup/target.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
@@ -97,7 +97,7 @@ export class ChunkDeletion {
     }
   }
 
-  /** In groups as large as the service is quick (src/core/cleanup/intent-pace.ts). */
+  /** In groups as large as the service is quick (src/core/cleanup/outcome.ts). */
   async #deleteInGroups(units: readonly PlannedUnit[]): Promise<void> {
     const { pace } = this.#settings;
     const { now } = this.#context;

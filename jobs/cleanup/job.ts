@@ -3,16 +3,62 @@
  * the audit before its request and its outcome after (docs/design.md section 4.4). A unit is a target of the plan.
  */
 import { z } from 'zod';
-import { refuseStale, refuseUnfit, type CleanupCaps, type CleanupPlan } from '../../src/core/cleanup/plan.ts';
-import { IntentPace } from '../../src/core/cleanup/intent-pace.ts';
+import type { NextAction } from '../../src/core/base/action.ts';
+import { type Fault, UsageError } from '../../src/core/base/errors.ts';
+import { IntentPace } from '../../src/core/cleanup/outcome.ts';
+import { type CleanupCaps, type CleanupPlan, refuseStale, refuseUnfit } from '../../src/core/cleanup/plan.ts';
 import { chunkTargets, targetText } from '../../src/core/cleanup/target.ts';
-import { UsageError } from '../../src/core/base/errors.ts';
-import type { PlannedUnit } from '../../src/core/run/run.ts';
+import { isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
+import type { PlannedUnit, RunReport } from '../../src/core/run/run.ts';
+import type { Job, JobContext } from '../../src/runs/job.ts';
 import { ChunkDeletion, type DeletionSettings } from './deletion.ts';
-import { cleanup } from './description.ts';
 import { makePlan, refuseChanged, refuseOverCaps, refuseTampered } from './planner.ts';
 import { refuseOtherFile, resolveSelection, type Selections } from './selection.ts';
-import type { Job, JobContext } from '../../src/runs/job.ts';
+
+/** targets = deleted + alreadyGone + refused + failed, plus cancelled ones if the run was cancelled (G2). */
+export const cleanup: JobDescription = {
+  name: 'cleanup',
+  units: { one: 'target', many: 'targets', failing: 'could not be deleted', held: 'not gone' },
+  record: undefined,
+  deletes: true,
+  counts: [
+    { name: 'deleted', inSum: 'part' },
+    { name: 'alreadyGone', inSum: 'part' },
+    { name: 'refused', inSum: 'part', isException: true },
+    { name: 'notSent', isHidden: true },
+    { name: 'notFound', isHidden: true },
+    { name: 'verifiedGone' },
+    { name: 'stillThere', isException: true },
+    { name: 'notVerified' },
+  ],
+  nextSteps,
+  failureOf,
+};
+
+/** So few targets may have been deleted by others since their plan. */
+const fewTargets = 3;
+
+/**
+ * An address that is right for reads and wrong for deletions, or a proxy, answers 404 to everything: nobody may take
+ * that for a cleanup that found everything gone.
+ */
+function failureOf({ units, counts }: Pick<RunReport, 'units' | 'counts'>): Fault | undefined {
+  const { notFound = 0, notSent = 0 } = counts;
+  const answered = units.done + units.held - notSent;
+  if (notFound <= fewTargets || notFound < answered) return undefined;
+  return {
+    code: 'all-unknown',
+    message: `the service answered 404 to every deletion (${notFound}), and showed these targets when the plan was made`,
+    hint: 'Nothing was deleted. Is the address right, and does nothing stand between that takes deletions away?',
+    action: { kind: 'check-address', setting: 'service.url' },
+  };
+}
+
+function nextSteps({ runId, units, counts }: RunReport): readonly NextAction[] {
+  if (units.total === 0) return [];
+  const isUndone = isCounted(counts, 'refused') || isCounted(counts, 'stillThere');
+  return [{ kind: 'audit-run', runId }, ...(isUndone ? [{ kind: 'plan-cleanup' } as const] : [])];
+}
 
 export const cleanupJobName = cleanup.name;
 

@@ -30,11 +30,11 @@ import {
 } from '../../src/core/cleanup/target.ts';
 import { faultOf, NotFoundError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
 import type { Ledger } from '../../src/warehouse/port/warehouse.ts';
-import type { TimeSeriesRecord } from '../../src/core/definitions/time-series.ts';
+import type { TimeSeriesRecord } from '../../src/core/definitions/definition.ts';
 import type { ProductionDataService } from '../../src/service/production-data-service.ts';
 import type { JobContext } from '../../src/runs/job.ts';
 import { findingsOf, type ProducingSettings } from './producing.ts';
-import { mapConcurrent } from '../../src/core/base/map-concurrent.ts';
+import { mapConcurrent } from '../../src/core/base/lists.ts';
 
 /** Targets per slice. */
 const sliceTargets = 500;

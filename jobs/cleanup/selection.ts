@@ -4,8 +4,7 @@
  */
 import path from 'node:path';
 import { UsageError } from '../../src/core/base/errors.ts';
-import { nearestName } from '../../src/core/base/nearest-name.ts';
-import { listed } from '../../src/core/base/text.ts';
+import { listed, nearestName } from '../../src/core/base/text.ts';
 import type { CleanupCaps } from '../../src/core/cleanup/plan.ts';
 import type { DeletionTarget } from '../../src/core/cleanup/target.ts';
 import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';

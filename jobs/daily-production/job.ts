@@ -2,23 +2,26 @@
  * The job that reads daily production into the warehouse. A unit is one well with its window: read to the end, merged
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
-import { dailyProduction, dailyProductionGaps } from './description.ts';
-import { judgeRemoved, refuseRetryOfRelease } from '../export-description.ts';
-import { readInBatches } from '../batching-reader.ts';
-import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
+import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
+import { daysOfMonth } from '../../src/core/daily/held-month.ts';
+import type { WindowBatch } from '../../src/core/daily/merge.ts';
+import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
+import { readInBatches } from '../batching-reader.ts';
+import { judgeRemoved, noteUnknown, ReadNumbers, refuseRetryOfRelease, settleUnknown } from '../exports.ts';
+import { expectedRows, planGaps, planWindows, readZones, unitsOf, type WellWindow, windowSpecSchema } from './plan.ts';
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
-import { ReadingPlaces } from './reading-places.ts';
 import { type GivenBack, readWindow } from './read-window.ts';
-import { ReadNumbers } from '../read-numbers.ts';
-import { RowBudget, type RowReservation } from './row-budget.ts';
-import type { WindowBatch } from '../../src/core/daily/merge.ts';
-import { RowBlocks } from '../../src/core/daily/row-block.ts';
-import { dailyProductionParamsSchema, type DailyProductionParams, type DailyProductionSettings } from './settings.ts';
-import { expectedRows, planGaps, planWindows, windowSpecSchema } from './plan.ts';
-import { planRelease } from './release-plan.ts';
+import { ReadingPlaces, RowBudget, type RowReservation } from './row-budget.ts';
+import {
+  dailyProduction,
+  dailyProductionGaps,
+  type DailyProductionParams,
+  dailyProductionParamsSchema,
+  type DailyProductionSettings,
+} from './settings.ts';
 
 export const dailyProductionJobName = dailyProduction.name;
 export const gapsJobName = dailyProductionGaps.name;
@@ -208,4 +211,38 @@ async function commitWindows(
   // Its requests are counted in the outcome of what was merged.
   for (const before of unfinished) next.set(before.unit, { requests: 0, before });
   await settled(outcomes);
+}
+
+// The units of a run that releases what another run holds: the months of those holds, as backfills.
+
+/**
+ * One window for each stretch of months that `runId` may release. A hold that ended since the request has none: its rows are
+ * back, or gone.
+ */
+async function planRelease(
+  runId: string,
+  { nowMs }: Pick<DailyProductionParams, 'nowMs'>,
+  settings: DailyProductionSettings,
+  { warehouse, ledger }: JobContext,
+): Promise<readonly PlannedUnit[]> {
+  const windows: WellWindow[] = [];
+  for await (const uwis of ledger.runs.targets(runId)) {
+    const held = await warehouse.dailyProduction.heldMonths(uwis);
+    const zones = await readZones(uwis, settings, { warehouse });
+    for (const uwi of uwis) {
+      const released = (held.get(uwi) ?? []).filter(({ release }) => release?.runId === runId);
+      const zone = zones(uwi);
+      const { timeZone = settings.timeZone } = zone;
+      for (const days of mergeDays(released.map(({ month }) => daysOfMonth(month)))) {
+        windows.push({ uwi, spec: { ...windowUntil(days, timeZone, nowMs), mode: 'backfill', ...zone } });
+      }
+    }
+  }
+  return unitsOf(windows, settings);
+}
+
+/** Never ends after now, nor before its start. */
+function windowUntil(days: DayInterval, timeZone: string, nowMs: number) {
+  const { fromMs, toMs } = windowOfDays(days, timeZone);
+  return { fromMs, toMs: Math.max(fromMs + 1, Math.min(toMs, nowMs)) };
 }

@@ -1,17 +1,25 @@
 /** The units of an export of daily production: for each well the window that is due, or the windows of its gaps. */
 import { z } from 'zod';
-import { assignChunks } from '../../src/core/run/chunking.ts';
 import { type DayInterval, gapsToRead, wholeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
-import { dueWindow, type KnownWell, reaches, rowsByDays } from '../../src/core/daily/due-window.ts';
-import { lookbackDue, type LookbackTier, tierDays } from '../../src/core/daily/lookback.ts';
-import { endOfUndue, readEnds } from '../../src/core/daily/read-end.ts';
-import { isVerificationDue, verifiedWithinDays } from '../../src/core/daily/verified-read.ts';
-import { dayAt, isTimeZone, productionCalendar } from '../../src/core/time/production-day.ts';
+import {
+  dueWindow,
+  endOfUndue,
+  type KnownWell,
+  lookbackDue,
+  type LookbackTier,
+  reaches,
+  readEnds,
+  rowsByDays,
+  tierDays,
+} from '../../src/core/daily/due-window.ts';
+import { isVerificationDue, verifiedWithinDays } from '../../src/core/daily/reading.ts';
+import { assignChunks } from '../../src/core/run/job-description.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
+import { dayAt, isTimeZone, productionCalendar } from '../../src/core/time/production-day.ts';
 import { DAY_MS, type Window } from '../../src/core/time/window.ts';
 import type { JobContext } from '../../src/runs/job.ts';
-import { pluggedAmong } from './plugged.ts';
-import type { DailyProductionParams, DailyProductionSettings } from './settings.ts';
+import type { WellStore } from '../../src/warehouse/port/definitions.ts';
+import type { DailyProductionParams, DailyProductionSettings, PluggedWells } from './settings.ts';
 
 /** The spec of a unit: the window of its well, in milliseconds since 1970. */
 export const windowSpecSchema = z.object({
@@ -38,7 +46,7 @@ export const windowSpecSchema = z.object({
 export type WindowSpec = z.output<typeof windowSpecSchema>;
 
 /** A plan needs no service, so that it can be shown without one. */
-export interface PlanContext extends Pick<JobContext, 'warehouse'> {
+interface PlanContext extends Pick<JobContext, 'warehouse'> {
   /** Rows of one page of the service. */
   readonly pageRows: number;
 }
@@ -49,7 +57,7 @@ export interface WellWindow {
 }
 
 /** Distinct wells, in slices: the warehouse is queried for one slice at a time, which limits the memory of a plan. */
-export type WellSlices = AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
+type WellSlices = AsyncIterable<readonly string[]> | Iterable<readonly string[]>;
 
 /** Estimate of the rows of a window. */
 export function expectedRows(spec: WindowSpec): number {
@@ -264,4 +272,18 @@ export function unitsOf(
 /** Wells in memory, as slices. */
 export function* slicesOf(wells: readonly string[], size = 5_000): Iterable<readonly string[]> {
   for (let start = 0; start < wells.length; start += size) yield wells.slice(start, start + size);
+}
+
+// Wells that deliver no more: never stale, and complete with their last day.
+
+/** The plugged wells among these, or all of them if none is named. */
+export async function pluggedAmong(
+  { uwis: named, byField }: PluggedWells,
+  wells: Pick<WellStore, 'texts'>,
+  uwis?: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (byField === undefined) return named;
+  const texts = await wells.texts(byField.field, uwis);
+  const found = [...texts].filter(([, value]) => byField.values.has(value.toLowerCase()));
+  return new Set([...named, ...found.map(([uwi]) => uwi)]);
 }

@@ -2,19 +2,19 @@
  * The service profile for the readings of a chunk: the stored one, or a new one if none is stored or the stored one no
  * longer fits (docs/design.md section 3).
  */
+import { z } from 'zod';
 import { AbortedError, WellsyncError } from '../../src/core/base/errors.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
 import {
   limitFor,
+  type ReadFindings,
+  type ServiceProfile,
   summaryOf,
   withLargerPage,
   withoutContradictions,
-  type ReadFindings,
-  type ServiceProfile,
 } from '../../src/core/paging/service-profile.ts';
-import type { ProbeRequest } from '../../src/service/production-data-service.ts';
 import type { JobContext } from '../../src/runs/job.ts';
-import { decodeProfile, encodeProfile } from './kept-profile.ts';
+import type { ProbeRequest } from '../../src/service/production-data-service.ts';
 
 type ProfileContext = Pick<JobContext, 'service' | 'ledger' | 'now'>;
 
@@ -22,7 +22,7 @@ type ProfileContext = Pick<JobContext, 'service' | 'ledger' | 'now'>;
 const leastRowsToProbeBy = 5;
 
 /** A reading, with the profile that it used. */
-export interface ReadByProfile extends ProbeRequest {
+interface ReadByProfile extends ProbeRequest {
   readonly reading: Pick<WindowReading, 'rows' | 'profileMisfit' | 'paging'>;
   readonly profile: ServiceProfile | undefined;
 }
@@ -187,4 +187,58 @@ export async function pageRowsOf(
 /** Exports of this service use it from now on. */
 export async function keepProfile(profile: ServiceProfile, { ledger }: Pick<ProfileContext, 'ledger'>): Promise<void> {
   await ledger.profiles.save(profile.baseUrl, encodeProfile(profile), profile.probedAtMs);
+}
+
+// The stored form of a service profile in the warehouse (docs/design.md section 3): JSON with its version first.
+
+/** Raised whenever the stored form changes; the service is probed again for a profile of another version. */
+const version = 2;
+
+const isHonoured = z.union([z.boolean(), z.literal('unknown')]);
+const rowCount = z.union([z.int().positive(), z.literal('unknown')]);
+const bound = z.enum(['inclusive', 'exclusive', 'ignored', 'unknown']);
+
+/** Members in the order of the stored form. */
+const keptSchema = z.object({
+  version: z.literal(version),
+  baseUrl: z.string(),
+  probedAtMs: z.number(),
+  uwi: z.string(),
+  pageBase: z.literal([0, 1, 'unknown']),
+  belowFirst: z.enum(['empty', 'not-found', 'refused', 'first-page', 'unknown']),
+  pastLast: z.enum(['empty', 'not-found', 'refused', 'last-page', 'unknown']),
+  pagingHonoured: isHonoured,
+  limitHonoured: isHonoured,
+  defaultLimit: rowCount,
+  maxLimit: rowCount,
+  largestPage: rowCount,
+  overMaxLimit: z.enum(['clamped', 'refused', 'unknown']),
+  startBound: bound,
+  endBound: bound,
+  order: z.enum(['ascending', 'descending', 'none', 'unknown']),
+  orderStable: isHonoured,
+  evidence: z.array(z.object({ finding: z.string(), value: z.string(), evidence: z.string() })),
+});
+
+/** The stored form: the same bytes for the same profile. */
+export function encodeProfile(profile: ServiceProfile): string {
+  return JSON.stringify(keptSchema.parse({ version, ...profile }));
+}
+
+/**
+ * Undefined for a profile of another version, and for a text that is not a profile: the service is probed again then.
+ */
+export function decodeProfile(text: string): ServiceProfile | undefined {
+  const { data } = keptSchema.safeParse(parsed(text));
+  if (data === undefined) return undefined;
+  const { version: _version, ...profile } = data;
+  return profile;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

@@ -2,8 +2,8 @@
 import type { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { TransientError } from '../../src/core/base/errors.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
-import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/freshness.ts';
-import { type LookbackTier, tierText } from '../../src/core/daily/lookback.ts';
+import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/watermark.ts';
+import { type LookbackTier, tierText } from '../../src/core/daily/due-window.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../src/core/daily/merge.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
 import type { ProfileWord } from '../../src/core/paging/page-end.ts';
@@ -131,7 +131,7 @@ function wordFor({ end, lastDay }: WindowSpec, asked: Window, timeZone: string):
   return { leastRows: expectsRow ? 1 : 0 };
 }
 
-/** Whether a read need not be verified: see core/daily/read-end.ts. */
+/** Whether a read need not be verified: see core/daily/due-window.ts. */
 function isEnough({ isVerified, rows, quarantined }: WindowReading, { end }: WindowSpec): boolean {
   return isVerified || end !== 'word-if-silent' || rows.length + quarantined.length === 0;
 }

@@ -3,19 +3,22 @@
  * batches, each target settled by itself (docs/design.md section 4.2).
  */
 import { z } from 'zod';
-import type { JobDescription } from '../../src/core/run/job-description.ts';
-import type { PlannedUnit, ReadKind } from '../../src/core/run/run.ts';
-import { judgeRemoved, refuseRetryOfRelease, type ShrinkSettings } from '../export-description.ts';
 import { mostRereads } from '../../src/core/daily/read-order.ts';
+import type { JobDescription } from '../../src/core/run/job-description.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
-import { readInBatches } from '../batching-reader.ts';
-import { ReadNumbers } from '../read-numbers.ts';
-import { planTargets } from '../target-plan.ts';
-import { noteUnknown, settleUnknown } from '../unknown-targets.ts';
+import type { PlannedUnit, ReadKind } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
-import type { CommitDefinitions } from '../../src/warehouse/port/definitions.ts';
-import type { SettleUnknown } from '../../src/warehouse/port/unknown-targets.ts';
+import type { CommitDefinitions, SettleUnknown } from '../../src/warehouse/port/definitions.ts';
 import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';
+import { readInBatches } from '../batching-reader.ts';
+import {
+  judgeRemoved,
+  noteUnknown,
+  ReadNumbers,
+  refuseRetryOfRelease,
+  settleUnknown,
+  type ShrinkSettings,
+} from '../exports.ts';
 
 export interface DefinitionSettings {
   readonly shrink: ShrinkSettings;
@@ -33,7 +36,7 @@ const paramsSchema = z.strictObject({
 export type DefinitionParams = z.output<typeof paramsSchema>;
 
 /** How one kind is read and stored. */
-export interface DefinitionKind<Reading> {
+interface DefinitionKind<Reading> {
   readonly description: JobDescription;
   readonly reads: ReadKind;
   read(unit: PlannedUnit, context: JobContext, signal: AbortSignal): Promise<Reading>;
@@ -136,4 +139,21 @@ async function readTargets<Reading extends { readonly unit: number }>(
     },
   });
   return { left, again: units.filter(({ unit }) => unsettled.has(unit)) };
+}
+
+/**
+ * Plans a unit for each target, in order, with at most `chunkTargets` of them in a queue item. `targets` come in
+ * slices.
+ */
+async function planTargets(
+  targets: AsyncIterable<readonly string[]>,
+  chunkTargets: number,
+): Promise<readonly PlannedUnit[]> {
+  const units: PlannedUnit[] = [];
+  for await (const slice of targets) {
+    for (const target of slice) {
+      units.push({ unit: units.length, chunk: Math.floor(units.length / chunkTargets), target, spec: {} });
+    }
+  }
+  return units;
 }

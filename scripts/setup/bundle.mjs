@@ -6,7 +6,7 @@ import { chmodSync, cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** Modules that Node itself loads by their path: the program, and what stands in --import (src/cli/process/mark.ts). */
+/** Modules that Node itself loads by their path: the program, and what stands in --import (src/cli/process/limited-process.ts). */
 const entries = { main: 'src/cli/main.js', 'parent-watch': 'src/cli/process/parent-watch.js' };
 
 /** Native code, which its package finds beside itself. */
@@ -124,7 +124,7 @@ export async function bundle(dist) {
   });
   await bundled.close();
   requireWhole(output);
-  // Found beside the program, as beside its module in the sources (src/console/static-files.ts).
+  // Found beside the program, as beside its module in the sources (src/console/openapi.ts).
   cpSync('src/console/static', path.join(dir, 'static'), { recursive: true });
   writeFileSync(path.join(dir, 'packages.json'), `${JSON.stringify(packagesIn(output), undefined, 2)}\n`);
   const main = path.join(dist, entries.main);

@@ -3,14 +3,21 @@ import type { Config } from '../../config/schema.ts';
 import type { CleanupSettings } from '../../jobs/cleanup/job.ts';
 import type { ProducingSettings } from '../../jobs/cleanup/producing.ts';
 import type { DailyProductionSettings, PluggedWells } from '../../jobs/daily-production/settings.ts';
-import type { ShrinkSettings } from '../../jobs/export-description.ts';
 import type { DefinitionSettings } from '../../jobs/definitions/job.ts';
+import type { ShrinkSettings } from '../../jobs/exports.ts';
+import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import type { createJobs } from '../../jobs/registry.ts';
+import type { SharedPlace } from '../core/base/shared-place.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
 import { HOUR_MS } from '../core/time/window.ts';
+import { SharedFiles } from '../files/shared-files.ts';
 import type { WellField } from '../warehouse/port/definitions.ts';
-import type { ChunkQueueName } from './chunk-queues.ts';
-import { selectionsOf } from './requests/cleanup-targets.ts';
+import type { Ledger } from '../warehouse/port/warehouse.ts';
+import type { ChunkQueueName } from '../core/run/job-description.ts';
+import { knownSecrets } from './service/service-settings.ts';
+import { selectionsOf } from './cleanups/cleanup-targets.ts';
+import { listedRuns } from './runs/find-runs.ts';
+import { spoolFolderOf } from './pushes/pipes-source.ts';
 
 export function jobSettings(config: Config): Parameters<typeof createJobs>[0] {
   return {
@@ -99,4 +106,30 @@ export function producingOf({ cleanup, wells }: Config): ProducingSettings {
 /** The schema has checked the day already. */
 export function historyFromMs(config: Config): number {
   return instantOfDay(config.export.historyFrom, config.timeZone) ?? 0;
+}
+
+// The files that several hosts share, by the configuration.
+
+/** Undefined without files.url: files lie where they were pushed from. */
+export function sharedFilesOf({ files, dataDir }: Config, ledger: Ledger): SharedFiles | undefined {
+  const { url, endpoint, region, pathStyle } = files;
+  if (url === undefined) return undefined;
+  return new SharedFiles({
+    open: async () => {
+      const { openStore } = await import('../files/open-store.ts');
+      return openStore({ url, endpoint, region, pathStyle }, (secret) => knownSecrets.addToken(secret));
+    },
+    warehouseId: async () => (await ledger.ownership.read()).warehouseId,
+    unfinishedPlaces: () => unfinishedPlaces(ledger),
+    copiesFolder: spoolFolderOf({ dataDir }),
+  });
+}
+
+async function unfinishedPlaces({ runs }: Ledger): Promise<readonly SharedPlace[]> {
+  const places: SharedPlace[] = [];
+  for await (const { runId } of listedRuns(runs, { job: networkPipesJobName, states: ['queued', 'running'] })) {
+    const { shared: file } = filesOfPush((await runs.readHead(runId))?.params);
+    if (file !== undefined) places.push(file.place);
+  }
+  return places;
 }

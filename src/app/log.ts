@@ -1,9 +1,9 @@
 /** The log: JSON lines by pino on standard error, without the secrets that the process uses (G10). */
 import { pino, type DestinationStream, type Logger } from 'pino';
-import type { LogLevel } from '../../config/log-levels.ts';
+import type { LogLevel } from '../../config/config-file.ts';
 import type { Config } from '../../config/schema.ts';
-import { knownSecrets } from './known-secrets.ts';
-import { noteLogLine } from './run-log.ts';
+import { knownSecrets } from './service/service-settings.ts';
+import { noteLogLine } from './runs/run-log.ts';
 
 const secretKeys = ['token', 'clientSecret', 'passphrase', 'authorization', 'password', 'headers.authorization'];
 

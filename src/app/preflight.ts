@@ -8,7 +8,7 @@ import { fileReason } from '../core/base/file-fault.ts';
 import { otherWarehouse } from '../runs/queue-claim.ts';
 import type { App } from './app.ts';
 import { requireOwnInbox } from './inbox/inbox-owner.ts';
-import { queueAddressOf, redisPlaceOf, serviceUrlOf, tlsOf } from './service-settings.ts';
+import { queueAddressOf, redisPlaceOf, serviceUrlOf, tlsOf } from './service/service-settings.ts';
 
 /** Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. */
 export async function checkBeforeWork(app: App): Promise<void> {
@@ -78,7 +78,7 @@ export async function checkBeforeRun(app: App): Promise<void> {
  */
 async function checkQueueOfNewWarehouse({ config, warehouse }: App): Promise<void> {
   if (await warehouse.isStored()) return;
-  const { readQueueIdentity } = await import('../queue/queue-identity.ts');
+  const { readQueueIdentity } = await import('../queue/queue-names.ts');
   const { warehouseId } = await readQueueIdentity(queueAddressOf(config));
   if (warehouseId !== undefined) throw otherWarehouse(warehouse.location);
 }

@@ -1,7 +1,7 @@
 /** How a server stands to the workers of its warehouse (docs/design.md section 11). */
 import type { Config } from '../../config/schema.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
-import { directReader, type LedgerReader, RationedReader } from './ledger-reader.ts';
+import { directReader, type LedgerReader, RationedReader } from './warehouse/ledger-reader.ts';
 
 export interface Serving {
   /** Whether the server works the queues itself. */

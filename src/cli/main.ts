@@ -1,9 +1,7 @@
-#!/usr/bin/env node
 /** The process of the program: its arguments, streams and exit code, and errors outside any command. */
 import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
-import { markedParent } from './process/mark.ts';
-import { memoryAtOnce } from './process/memory-at-once.ts';
+import { markedParent, memoryAtOnce } from './process/limited-process.ts';
 import type { Program } from './run-program.ts';
 
 /** How long what a command left behind may take to end; the result has been written by then. */

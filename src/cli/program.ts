@@ -1,8 +1,8 @@
 /** The commands and their common parts: options, help, and the errors of wrong flags. */
 import { Command, Option, type CommanderError } from 'commander';
-import { logLevels } from '../../config/log-levels.ts';
+import { logLevels } from '../../config/config-file.ts';
 import { UsageError } from '../core/base/errors.ts';
-import { nearestName } from '../core/base/nearest-name.ts';
+import { nearestName } from '../core/base/text.ts';
 import { versionOfPackage } from '../app/version.ts';
 import { helpText, helpWidth } from './help-width.ts';
 import { addAuditCommand } from './commands/audit.ts';

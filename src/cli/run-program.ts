@@ -69,10 +69,7 @@ export class Program {
 
   async #loadTexts(): Promise<void> {
     this.#faultTexts = await import('./text/fault.ts');
-    const [{ foldedHint }, { withColour }] = await Promise.all([
-      import('./text/folded-text.ts'),
-      import('./text/colour.ts'),
-    ]);
+    const [{ foldedHint }, { withColour }] = await Promise.all([import('./text/table.ts'), import('./text/table.ts')]);
     this.#output.showWith(foldedHint, withColour);
   }
 

@@ -1,7 +1,7 @@
 /** Errors as problem documents (RFC 9457). An unknown error shows nothing of itself: the log has its stack. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { NoTargetError } from '../app/requests/empty-list.ts';
+import { NoTargetError } from '../app/exports/target-input.ts';
 import { ForbiddenError, NotAdmittedError } from '../app/access/access.ts';
 import type { Action } from '../core/base/action.ts';
 import {
@@ -17,7 +17,7 @@ import {
   WellsyncError,
 } from '../core/base/errors.ts';
 import { ReleaseConflictError } from '../core/run/held-rows.ts';
-import { KeyReusedError } from '../core/run/idempotency-key.ts';
+import { KeyReusedError } from '../core/run/run.ts';
 
 /** An answer that is about the request itself: what it names is not there, or not in that state. */
 export class RequestProblem extends WellsyncError {

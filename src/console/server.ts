@@ -7,7 +7,6 @@ import { validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-z
 import { UsageError } from '../core/base/errors.ts';
 import { after } from '../timers/sleep.ts';
 import { admitCallers, type RouteRule } from './admission.ts';
-import { boundConnections } from './connections.ts';
 import { addEventRoute } from './api/events.ts';
 import { addHealthRoutes } from './api/health.ts';
 import { addHoldingRoutes } from './api/holdings.ts';
@@ -17,15 +16,15 @@ import { addRunRoutes } from './api/runs.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
 import { addServiceRoutes } from './api/service.ts';
 import { addStartRoutes } from './api/starts.ts';
+import { boundConnections } from './connections.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
-import { addOpenApi } from './openapi.ts';
+import { addOpenApi, addStaticFiles } from './openapi.ts';
 import { replyWithError } from './pages/problem-page.tsx';
 import { Pages } from './pages/routes.tsx';
 import { addSignIn } from './pages/sign-in.tsx';
-import { RequestProblem, replyWithProblem } from './problem.ts';
+import { replyWithProblem, RequestProblem } from './problem.ts';
 import { addQueueBoard, queueBoardPath } from './queue-board.ts';
 import { RequestCounts } from './request-counts.ts';
-import { addStaticFiles } from './static-files.ts';
 
 const megabyte = 1_000_000;
 

@@ -1,8 +1,11 @@
 /** Reads a file of this host for a copy, and compares it with what it should hold. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { AbortedError, UsageError } from '../core/base/errors.ts';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AbortedError, TransientError, UnreachableError, UsageError } from '../core/base/errors.ts';
 import { fileOutage, fileReason } from '../core/base/file-fault.ts';
+import { DAY_MS } from '../core/time/window.ts';
 import type { FileContent } from './port.ts';
 
 const blockBytes = 256 * 1024;
@@ -63,5 +66,50 @@ export class ContentCheck {
   /** Whether all was there; to be called once, behind the last block. */
   isSame(): boolean {
     return this.#bytes === this.#content.bytes && this.#hash.digest('hex') === this.#content.sha256;
+  }
+}
+
+/** Faults of a store of files, in words that are the same for a folder and for S3. */
+const damaged = 'file-damaged';
+
+/** The store answers, and its file is not the one that was put there. `how`: what differs. */
+export function damagedFile(place: string, how: string): TransientError {
+  return new TransientError(damaged, `${place} is not the file that was put there: ${how}`, {
+    hint: 'The store of files.url has lost or changed a part of it. Check the store, and push the file again: that replaces it.',
+  });
+}
+
+export function isDamage(error: unknown): boolean {
+  return error instanceof TransientError && error.code === damaged;
+}
+
+/** For a file whose content counts as none if it is not the one that was put there. */
+export function noneIfDamaged(error: unknown): undefined {
+  if (!isDamage(error)) throw error;
+}
+
+/** The store has kept another size than it was sent: nothing is queued then. */
+export function lostPart(place: string, sentBytes: number, keptBytes: number | undefined): UnreachableError {
+  const kept = keptBytes === undefined ? 'keeps no such file' : `keeps ${keptBytes} bytes`;
+  return new UnreachableError('files', `the store was sent ${sentBytes} bytes for ${place} and ${kept}`, {
+    hint: 'The store of files.url has lost a part of it: check the store before anything is pushed through it.',
+  });
+}
+
+// Copies of files of a store that killed processes of this host have left in their folder.
+
+/** The copies that a store makes for a worker begin with it. */
+export const copyPrefix = 'fetched-';
+
+/** Far longer than a push takes; one that takes longer fetches its file again. */
+const keptMs = 2 * DAY_MS;
+
+/** Removes them once they are two days old. A fault of one, or of the folder, is no error: the next worker tries again. */
+export async function removeLeftCopies(folder: string, nowMs: number): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((each) => each.startsWith(copyPrefix))) {
+    const file = join(folder, name);
+    const found = await stat(file).catch(() => undefined);
+    if (found !== undefined && found.mtimeMs < nowMs - keptMs) await rm(file, { force: true }).catch(() => undefined);
   }
 }

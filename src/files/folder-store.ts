@@ -12,8 +12,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
 import { writeReason } from '../core/base/file-fault.ts';
-import { checkedBlocks, ContentCheck } from './checked-blocks.ts';
-import { damagedFile, isDamage, lostPart, noneIfDamaged } from './file-faults.ts';
+import { checkedBlocks, ContentCheck, damagedFile, isDamage, lostPart, noneIfDamaged } from './checked-blocks.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile, StoreSetting } from './port.ts';
 
 /** Holds what is being written. No name begins with a dot. */

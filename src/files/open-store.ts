@@ -1,9 +1,11 @@
 /** Opens the store that `files.url` or `feed.url` names; the client of S3 is loaded only where one is. */
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
+import { PermanentError } from '../core/base/errors.ts';
 import { FolderStore } from './folder-store.ts';
 import type { FileStore, StoreSetting } from './port.ts';
 
-export interface StoreAddress {
+interface StoreAddress {
   /** An absolute path, `file:///PATH`, or `s3://BUCKET/PREFIX`. */
   readonly url: string;
   /** For S3: the address of a store other than AWS. */
@@ -29,9 +31,30 @@ export async function openStore(
   const folder = folderOfAddress(url);
   if (folder !== undefined) return new FolderStore(folder, setting);
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)(.*)$/.exec(url) ?? [];
-  const { S3Store } = await import('./s3/s3-store.ts');
+  const { S3Store } = await import('./s3-store.ts');
   return new S3Store(
     { bucket, prefix: prefix.replaceAll(/^\/+|\/+$/g, ''), endpoint, region, pathStyle, setting },
     onSecret,
+  );
+}
+
+// Whether a store does what wellsync asks of it: a small file is written, read and removed.
+
+/**
+ * Returns the address of the store. Throws as its calls do, and PermanentError (`files-check`) where a read does not see the
+ * last write.
+ */
+export async function checkStore(store: FileStore): Promise<string> {
+  const [name, text] = [`check/${randomUUID()}`, 'wellsync doctor'];
+  await store.write(name, Buffer.from(text));
+  const found = await store.read(name, text.length);
+  await store.remove(name);
+  if (String(found) === text && (await store.stat(name)) === undefined) return store.address;
+  throw new PermanentError(
+    'files-check',
+    `${store.address} does not give back what was written, or does not remove it`,
+    {
+      hint: 'wellsync needs a store in which a read sees the last write at once.',
+    },
   );
 }

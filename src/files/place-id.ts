@@ -9,7 +9,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { onDisk } from '../core/base/file-fault.ts';
 import { isSamePlace, type KeptPlace } from '../core/inbox/owner.ts';
-import { readSmall, unlessCode } from './inbox/durable-file.ts';
+import { readSmall, unlessCode } from './durable-file.ts';
 
 const placeSchema = z.object({
   id: z.uuid(),

@@ -4,8 +4,7 @@ import { createReadStream } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, PermanentError, UnpacksTooFarError, UsageError } from '../core/base/errors.ts';
 import { bytesText, counted, figure } from '../core/base/text.ts';
-import { isPacked, readContent, unreadable } from './content.ts';
-import { openRegularFile } from './regular-file.ts';
+import { isPacked, openRegularFile, readContent, unreadable } from './content.ts';
 
 /** Stored with a run as JSON. */
 export interface FileIdentity {

@@ -1,8 +1,7 @@
 import { UsageError } from '../core/base/errors.ts';
-import { figure } from '../core/base/text.ts';
-import { nearestName } from '../core/base/nearest-name.ts';
-import { rawText, type CsvRow } from './csv-row.ts';
-import { pipeFields, type PipeField } from '../core/pipes/fields.ts';
+import { figure, nearestName } from '../core/base/text.ts';
+import { type PipeField, pipeFields } from '../core/pipes/fields.ts';
+import { type CsvRow, rawText } from './row-parser.ts';
 
 /**
  * First three columns of a rejects file. The reader skips them, so that a corrected rejects file can be pushed as it

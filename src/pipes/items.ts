@@ -1,10 +1,11 @@
 /** The entries of a file of pipes: items to send and rejected rows, with their place in the file. */
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunk-cutter.ts';
-import { countNumbers, type CellFault } from './cells.ts';
-import { placeOf, rawText, type RowPlace } from './csv-row.ts';
 import { listFields } from '../core/pipes/fields.ts';
-import { withoutRejectCells, type PipeHeader } from './header.ts';
+import { type CellFault, countNumbers } from './cells.ts';
+import { placeOf } from './csv-rows.ts';
+import { type PipeHeader, withoutRejectCells } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
+import { rawText, type RowPlace } from './row-parser.ts';
 
 /** One version of a pipe, from one row or from the consecutive rows of the long form. */
 export interface PipeItem extends PipeLoad {

@@ -6,13 +6,12 @@ import { rm, stat } from 'node:fs/promises';
 import { BlockedError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
 import type { SharedPlace } from '../core/base/shared-place.ts';
-import type { RejectsPlace } from '../core/pipes/rejects-place.ts';
-import { LocalByteLog, type ByteLog } from './byte-log.ts';
+import type { RejectsPlace } from '../core/pipes/checkpoint.ts';
 import { assertSameFile, type FileIdentity } from './file-identity.ts';
 import type { PipeHeader } from './header.ts';
-import { describeReject, rejectItem, type PipeItem, type RejectedRow, type RejectedRows } from './items.ts';
-import { readPipes, type PipeBatch, type ReadPipesOptions } from './read-pipes.ts';
-import { RejectsFile } from './rejects-file.ts';
+import { describeReject, type PipeItem, type RejectedRow, type RejectedRows, rejectItem } from './items.ts';
+import { type PipeBatch, readPipes, type ReadPipesOptions } from './read-pipes.ts';
+import { type ByteLog, LocalByteLog, RejectsFile } from './rejects-file.ts';
 
 /** A file that is to be pushed. */
 export interface PipeSourceFile {

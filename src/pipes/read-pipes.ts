@@ -4,15 +4,24 @@
  */
 import { UsageError } from '../core/base/errors.ts';
 import type { FilePosition } from '../core/pipes/chunk-cutter.ts';
-import { firstBytes, readContent, sourceName, type PipeSource } from './content.ts';
-import type { CsvRow } from './csv-row.ts';
-import { CsvRows } from './csv-rows.ts';
-import { bomLength, guessFromByte, guessFromStart, startBytes, Utf8Check } from './encoding.ts';
 import { defaultPipeLimits, type PipeLimits } from '../core/pipes/fields.ts';
+import {
+  bomLength,
+  firstBytes,
+  guessFromByte,
+  guessFromStart,
+  type PipeSource,
+  readContent,
+  sourceName,
+  startBytes,
+  Utf8Check,
+} from './content.ts';
+import { CsvRows } from './csv-rows.ts';
 import { ItemAssembler } from './form.ts';
-import { readHeader, type HeaderOptions, type PipeHeader } from './header.ts';
+import { type HeaderOptions, type PipeHeader, readHeader } from './header.ts';
 import type { PipeEntry } from './items.ts';
 import { RowChecker } from './row-check.ts';
+import type { CsvRow } from './row-parser.ts';
 
 export interface ReadPipesOptions extends Partial<HeaderOptions> {
   /** `auto` recognises the form from the cells; the others set it. */

@@ -6,10 +6,13 @@
  * stores the returned size with that checkpoint. Rejects behind the last checkpoint are cut off when the file is opened
  * again, and written again with their rows, so no row is in it twice and none is missing.
  */
-import { counted, figure } from '../core/base/text.ts';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, rm, stat, truncate } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { PermanentError } from '../core/base/errors.ts';
-import { LocalByteLog, type ByteLog } from './byte-log.ts';
-import { rejectColumns, type PipeHeader } from './header.ts';
+import { onDisk } from '../core/base/file-fault.ts';
+import { counted, figure } from '../core/base/text.ts';
+import { type PipeHeader, rejectColumns } from './header.ts';
 import type { RejectedRow } from './items.ts';
 
 /** Rejects as CSV rows, with the delimiter of the pushed file. */
@@ -84,4 +87,72 @@ function changed(path: string, size: number, written: number): PermanentError {
       hint: 'Leave the rejects file in place until the run is done, or start the push again.',
     },
   );
+}
+
+/** A file that grows at its end and is read while it does, wherever it lies. It is no file until it has bytes. */
+export interface ByteLog {
+  /** Path or address, for messages. */
+  readonly place: string;
+  size(): Promise<number>;
+  /** Removes what lies behind `bytes`. Resolves to the size then, which is another one where the log was changed. */
+  cutTo(bytes: number): Promise<number>;
+  /**
+   * Appends bytes at the end, which should be at `at`; they are durable when it resolves. Resolves to the size before:
+   * nothing is written when that is not `at`.
+   */
+  append(bytes: Uint8Array, at: number): Promise<number>;
+  read(): AsyncIterable<Buffer>;
+  close(): Promise<void>;
+}
+
+const readBytes = 4 * 1024 * 1024;
+
+/** In a file of this host. Throws OutageError while its disk is full or fails. */
+export class LocalByteLog implements ByteLog {
+  readonly place: string;
+  #handle: FileHandle | undefined;
+
+  constructor(file: string) {
+    this.place = file;
+  }
+
+  async size(): Promise<number> {
+    try {
+      return (await stat(this.place)).size;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+      throw error;
+    }
+  }
+
+  async cutTo(bytes: number): Promise<number> {
+    return onDisk(this.place, async () => {
+      await mkdir(dirname(this.place), { recursive: true });
+      const size = await this.size();
+      if (bytes === 0) await rm(this.place, { force: true });
+      else if (size > bytes) await truncate(this.place, bytes);
+      return Math.min(size, bytes);
+    });
+  }
+
+  async append(bytes: Uint8Array, at: number): Promise<number> {
+    return onDisk(this.place, async () => {
+      this.#handle ??= await open(this.place, 'a');
+      const { size } = await this.#handle.stat();
+      if (size !== at) return size;
+      await this.#handle.appendFile(bytes);
+      await this.#handle.datasync();
+      return size;
+    });
+  }
+
+  async *read(): AsyncGenerator<Buffer, void, undefined> {
+    if ((await this.size()) === 0) return;
+    for await (const block of createReadStream(this.place, { highWaterMark: readBytes })) yield block as Buffer;
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
+    this.#handle = undefined;
+  }
 }

@@ -1,10 +1,9 @@
 import { counted, figure } from '../core/base/text.ts';
-import { isListText, readBoolean, readDate, readNumbers, textJson, type CellFault, type CellResult } from './cells.ts';
-import { rawText, type CsvRow } from './csv-row.ts';
-import { quoteFault } from './row-parser.ts';
+import { type ListField, listFields, pipeFields, type PipeLimits } from '../core/pipes/fields.ts';
 import { undated, versionOfDate } from '../core/pipes/pipe-version.ts';
-import { listFields, pipeFields, type ListField, type PipeLimits } from '../core/pipes/fields.ts';
-import { rejectColumns, type PipeHeader } from './header.ts';
+import { type CellFault, type CellResult, isListText, readBoolean, readDate, readNumbers, textJson } from './cells.ts';
+import { type PipeHeader, rejectColumns } from './header.ts';
+import { type CsvRow, quoteFault, rawText } from './row-parser.ts';
 
 /** A checked row. A row with empty `faults` can be sent. */
 export interface CheckedRow {

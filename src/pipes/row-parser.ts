@@ -1,14 +1,19 @@
-/** The wrapper around csv-parse: parses rows, and checks the quotes of a row strictly. */
 import { Parser } from 'csv-parse';
 import { parse as parseAtOnce } from 'csv-parse/sync';
-import { rawText, type CsvRow } from './csv-row.ts';
 
+/** The wrapper around csv-parse: parses rows, and checks the quotes of a row strictly. */
 const recordDelimiters = ['\r\n', '\n'];
 
 export interface CsvFormat {
   readonly delimiter: string;
   /** A longer row of several lines counts as one with an unclosed quote. */
   readonly maxRowBytes: number;
+}
+
+/** End of a parsed row, counted from the start of the parser. */
+export interface Ended {
+  readonly bytes: number;
+  readonly lines: number;
 }
 
 /** The fault of a row whose quotes break the strict rules of RFC 4180; undefined when they do not. */
@@ -19,12 +24,6 @@ export function quoteFault(row: CsvRow, delimiter: string): string | undefined {
   } catch {
     return 'a quote stands inside a cell: double it, and quote the whole cell';
   }
-}
-
-/** End of a parsed row, counted from the start of the parser. */
-export interface Ended {
-  readonly bytes: number;
-  readonly lines: number;
 }
 
 /**
@@ -67,4 +66,27 @@ export class RowParser extends Parser {
     });
     return this.#fault;
   }
+}
+
+/** One row with its place. */
+export interface CsvRow extends RowPlace {
+  readonly cells: readonly string[];
+  /** Reason why the row cannot be parsed; it has no cells then. */
+  readonly fault: string | undefined;
+}
+
+/** The text of the row in the file, without its line end. */
+export function rawText({ window, offset, byte, endByte }: RowPlace): string {
+  return window.toString('utf8', offset, offset + endByte - byte).replace(/\r?\n$/, '');
+}
+
+/** Position of a row. Lines count from 1, bytes from the start of the content; `endByte` includes the line end. */
+export interface RowPlace {
+  readonly line: number;
+  readonly lastLine: number;
+  readonly byte: number;
+  readonly endByte: number;
+  /** Bytes of the file around the row, and the row's offset in them. Only the few rows that need text decode it. */
+  readonly window: Buffer;
+  readonly offset: number;
 }

@@ -2,20 +2,21 @@
  * The data of a queue item, as it stands in Redis, where others can write: checked when the item is taken. Ours has some
  * fifty characters.
  */
+import { type Job as QueueJob, UnrecoverableError, Worker } from 'bullmq';
 import { z } from 'zod';
-import { UnrecoverableError, Worker, type Job as QueueJob } from 'bullmq';
+import type { ChunkItem } from './port.ts';
 
 /** A longer payload is none of ours, and is not parsed: one of 50 MB would fill the heap of a worker. */
 export const mostPayloadBytes = 4_096;
 
 const mostIdCharacters = 200;
-const runId = z.string().min(1).max(mostIdCharacters);
+const idText = z.string().min(1).max(mostIdCharacters);
 const wholeNumber = z.int().nonnegative();
 
-export const runItemSchema = z.looseObject({ runId });
+export const runItemSchema = z.looseObject({ runId: idText });
 /** What a scheduler of BullMQ adds at each tick. */
 export const tickItemSchema = z.looseObject({ schedule: z.string().min(1).max(mostIdCharacters) });
-export const chunkItemSchema = z.looseObject({ runId, round: wholeNumber, chunk: wholeNumber });
+export const chunkItemSchema = z.looseObject({ runId: idText, round: wholeNumber, chunk: wholeNumber });
 
 /** An item that nothing of wellsync added: given up at once, and told without a stack. */
 export class ForeignItemError extends UnrecoverableError {
@@ -67,4 +68,21 @@ const longestIdShown = 80;
 /** An id in a log line: of a foreign item it may be of any length. */
 export function shownId(id: string | undefined): string | undefined {
   return id === undefined || id.length <= longestIdShown ? id : `${id.slice(0, longestIdShown)}…`;
+}
+
+/** The stored form of a chunk's item in Redis, where the generation is called `round`. */
+export interface ChunkItemData extends Omit<ChunkItem, 'generation'> {
+  readonly round: number;
+}
+
+export function dataOf({ runId, generation, chunk }: ChunkItem): ChunkItemData {
+  return { runId, round: generation, chunk };
+}
+
+export function itemOf({ runId, round, chunk }: ChunkItemData): ChunkItem {
+  return { runId, generation: round, chunk };
+}
+
+export function chunkItemId({ runId, generation, chunk }: ChunkItem): string {
+  return `${runId}-${generation}-${chunk}`;
 }

@@ -2,7 +2,7 @@
  * Starts of work that did not end, in Redis: what is left of a worker that died. A hash by run, with `chunk:N` and
  * `unit:N`; an end removes its field.
  */
-import type { RedisHandle } from './redis/connection.ts';
+import type { RedisHandle } from './redis/options.ts';
 import type { ItemStartStore, StartedWork } from './port.ts';
 
 /** As long as a finished progress is kept, in case the run ended meanwhile. */

@@ -8,7 +8,7 @@
  * Our clock starts before the request that sets the key, so this process counts the lease as lost before Redis does.
  */
 import { randomUUID } from 'node:crypto';
-import type { RedisHandle } from './redis/connection.ts';
+import type { RedisHandle } from './redis/options.ts';
 import { AbortedError } from '../core/base/errors.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { ItemLease } from './port.ts';

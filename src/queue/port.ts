@@ -1,10 +1,10 @@
 /** The port between runs and the queue. BullMQ and Redis are behind it. */
-import type { Cause, Look } from '../core/alerts/alert.ts';
 import type { Fault, OutagePart } from '../core/base/errors.ts';
-import type { ServiceHold } from '../core/run/service-hold.ts';
-import type { ServiceOutage } from '../core/run/service-outage.ts';
+import type { Cause, Look } from '../core/run/alert.ts';
+import type { ChunkQueueName } from '../core/run/job-description.ts';
+import type { ChunkDecision, ChunkRetryPolicy } from '../core/run/retry-decision.ts';
 import type { Counts, RunState } from '../core/run/run.ts';
-import type { ChunkRetryPolicy, ChunkDecision } from '../core/run/retry-decision.ts';
+import type { ServiceHold, ServiceOutage } from '../core/run/service-hold.ts';
 
 /** The queue with one item a run, for its coordinator. */
 export const runsQueueName = 'runs';
@@ -21,10 +21,6 @@ export interface TickSchedule {
 
 /** The first tick after an instant, milliseconds since 1970; undefined if there is none. */
 export type NextTick = (schedule: Omit<TickSchedule, 'name'>, afterMs: number) => number | undefined;
-
-/** The queues of chunks. */
-export const chunkQueues = ['export', 'push', 'cleanup'] as const;
-export type ChunkQueueName = (typeof chunkQueues)[number];
 
 /** A queue item: identifiers only, no data and no secrets (G10, docs/queue.md section 3). */
 export interface ChunkItem {
@@ -178,7 +174,7 @@ export interface ServiceHoldStore {
   lift(): Promise<ServiceHold | undefined>;
 }
 
-/** The metrics of all processes of a service, by series (src/core/metrics/totals.ts). */
+/** The metrics of all processes of a service, by series (src/core/run/metrics.ts). */
 export interface MetricStore {
   /** Takes the totals of a source so far: each increment counts once, however often its total is reported. */
   raise(source: string, totals: ReadonlyMap<string, number>): Promise<void>;

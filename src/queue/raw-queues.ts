@@ -1,7 +1,8 @@
 /** The queues themselves, for a view of their raw items. */
 import { Queue } from 'bullmq';
-import { chunkQueues, runsQueueName } from './port.ts';
-import { queueName, type QueueAddress } from './queue-names.ts';
+import { chunkQueues } from '../core/run/job-description.ts';
+import { runsQueueName } from './port.ts';
+import { type QueueAddress, queueName } from './queue-names.ts';
 import { connectRedis, impatientCopy } from './redis/connection.ts';
 import { keyPrefix } from './redis/settings.ts';
 

@@ -7,11 +7,12 @@
  *   PREFIX:run:ID:settled  bitmap by unit      PREFIX:run:ID:ended  bitmap by chunk
  *   PREFIX:run:ID:chunks   list of the chunks to work, in order
  */
-import type { RedisHandle } from './redis/connection.ts';
+import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { addCounts, type Counts, type RunState } from '../core/run/run.ts';
 import { startsKey } from './item-starts.ts';
+import type { RunLogStore, RunProgress, RunProgressStore, StopRequest, UnitProgress, UnitReading } from './port.ts';
 import { redisNow } from './redis/clock.ts';
-import type { RunProgress, ChunkQueueName, StopRequest, RunProgressStore, UnitProgress, UnitReading } from './port.ts';
+import type { RedisHandle } from './redis/options.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */
 const keepFinishedSeconds = 24 * 3_600;
@@ -236,4 +237,27 @@ function stateOf(fields: Record<string, string>, unmovedMs: number): RunProgress
 function hasBit(bitmap: Buffer | null, position: number): boolean {
   const byte = bitmap?.[position >> 3] ?? 0;
   return (byte & (0x80 >> (position & 7))) !== 0;
+}
+
+/**
+ * The last lines of the log about each run, from whatever process wrote them, for displays (docs/design.md section 11).
+ * They may be lost: the log of each process is the whole one.
+ *
+ *   PREFIX:run:ID:log   list of JSON lines, the latest last
+ */
+const mostLines = 200;
+const keepSeconds = 7 * 24 * 3_600;
+
+export function createRunLogStore(redis: RedisHandle, prefix: string): RunLogStore {
+  const keyOf = (runId: string): string => `${prefix}:run:${runId}:log`;
+  return {
+    async append(runId, lines) {
+      if (lines.length === 0) return;
+      const key = keyOf(runId);
+      await redis.rpush(key, ...lines);
+      await redis.ltrim(key, -mostLines, -1);
+      await redis.expire(key, keepSeconds);
+    },
+    read: (runId) => redis.lrange(keyOf(runId), 0, -1),
+  };
 }

@@ -1,35 +1,31 @@
 /** The producer side of the queue: adds runs and chunks, with ids that make adding idempotent. */
-import { Queue, type JobsOptions } from 'bullmq';
+import { type JobsOptions, Queue } from 'bullmq';
 import type { OutagePart } from '../core/base/errors.ts';
-import { chunkItemId, dataOf } from './chunk-item-data.ts';
-import { createServiceHoldStore } from './limiter/service-hold-store.ts';
+import { type ChunkQueueName, chunkQueues } from '../core/run/job-description.ts';
+import { sleep } from '../timers/sleep.ts';
+import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
 import { RedisItemStarts } from './item-starts.ts';
-import { RedisRunProgress } from './run-progress.ts';
 import { leaseItem, tryLease } from './lease.ts';
+import { createServiceHoldStore } from './limiter/service-hold-store.ts';
+import { createAlertStore, createMetricStore } from './metric-store.ts';
 import {
-  chunkQueues,
-  runsQueueName,
-  ticksQueueName,
   type ChunkItem,
-  type ChunkQueueName,
-  type QueuedChunk,
   type ItemLease,
   type NextTick,
-  type TickSchedule,
+  type QueuedChunk,
   type RunProgress,
   type RunQueue,
+  runsQueueName,
+  type TickSchedule,
+  ticksQueueName,
 } from './port.ts';
-import { mostPayloadBytes } from './item-data.ts';
-import { createAlertStore } from './alert-store.ts';
-import { createMetricStore } from './metric-store.ts';
-import { createRunLogStore } from './run-log.ts';
-import { createQueueIdentity } from './queue-identity.ts';
-import { type Lane, laneName, laneOf, queueName, type QueueAddress } from './queue-names.ts';
-import { sleep } from '../timers/sleep.ts';
+import { createQueueIdentity, type Lane, laneName, laneOf, type QueueAddress, queueName } from './queue-names.ts';
 import { redisNow } from './redis/clock.ts';
-import { connectRedis, endAtOnce, type RedisHandle } from './redis/connection.ts';
-import { keyPrefix } from './redis/settings.ts';
+import { connectRedis, endAtOnce } from './redis/connection.ts';
 import { withOutages } from './redis/fault.ts';
+import type { RedisHandle } from './redis/options.ts';
+import { keyPrefix } from './redis/settings.ts';
+import { createRunLogStore, RedisRunProgress } from './run-progress.ts';
 import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
 
 /**

@@ -2,10 +2,10 @@
 import {
   DelayedError,
   Queue,
+  type Job as QueueJob,
   UnrecoverableError,
   WaitingError,
-  type Worker,
-  type Job as QueueJob,
+  Worker,
   type WorkerOptions,
 } from 'bullmq';
 import type { Logger } from 'pino';
@@ -13,24 +13,24 @@ import { faultOf, TransientError } from '../core/base/errors.ts';
 import { holdDelayMs, outagePartOf, type OutageRecord } from '../core/base/outage.ts';
 import { type ChunkDecision, decideUnit } from '../core/run/retry-decision.ts';
 import { sleep } from '../timers/sleep.ts';
-import { lockFaultOf, retryDelayMs, translate, troubledMs, TryAgainError } from './item-verdict.ts';
-import { itemOf, type ChunkItemData } from './chunk-item-data.ts';
 import {
   checkedData,
+  type ChunkItemData,
   chunkItemSchema,
   ForeignItemError,
+  itemOf,
   ItemWorker,
   runItemSchema,
   shownId,
   workOf,
 } from './item-data.ts';
-import { runsQueueName, ticksQueueName, type QueueHandlers, type RunningWorkers, type WorkerSettings } from './port.ts';
-import { laneName, lanesOf, queueName, type QueueAddress } from './queue-names.ts';
-import { connectRedis, type RedisHandle } from './redis/connection.ts';
-import { keyPrefix } from './redis/settings.ts';
+import { type QueueHandlers, type RunningWorkers, runsQueueName, ticksQueueName, type WorkerSettings } from './port.ts';
+import { laneName, lanesOf, type QueueAddress, queueName } from './queue-names.ts';
+import { connectRedis } from './redis/connection.ts';
+import type { RedisHandle } from './redis/options.ts';
 import { redisOutage } from './redis/fault.ts';
-import { RedisWatch } from './redis/watch.ts';
-import { RepeatedLines } from './repeated-lines.ts';
+import { keyPrefix } from './redis/settings.ts';
+import { RedisWatch, RepeatedLines } from './redis/watch.ts';
 import { ticksWorkers } from './tick-schedulers.ts';
 
 /**
@@ -43,7 +43,7 @@ const liveness = { lockDuration: 10_000, stalledInterval: 5_000 };
 const coordinatorDeaths = { maxStalledCount: 400 };
 
 /**
- * What becomes of a chunk whose worker dies again and again is decided unit by unit (src/core/run/worker-deaths.ts), after
+ * What becomes of a chunk whose worker dies again and again is decided unit by unit (src/core/run/retry-decision.ts), after
  * three starts of each of its units, however many there are. The queue has no limit of its own, which would fail them all.
  */
 const chunkDeaths = { maxStalledCount: Number.MAX_SAFE_INTEGER };
@@ -334,4 +334,59 @@ async function isOver(work: Promise<unknown>, withinMs: number): Promise<boolean
   } finally {
     clock.abort();
   }
+}
+
+// The engine's decisions on a queue item in the words of BullMQ, and BullMQ's faults in ours.
+
+/** The pause after a fault that may pass, and after a state of Redis that met BullMQ itself. */
+const troubledMs = 5_000;
+
+/** Carries the delay of a `retry` decision through BullMQ to the backoff strategy. */
+class TryAgainError extends Error {
+  override readonly name = 'TryAgainError';
+  readonly delayMs: number;
+
+  constructor(delayMs: number) {
+    super(`tried again in ${delayMs} ms`);
+    this.delayMs = delayMs;
+  }
+}
+
+/** Returns for a settled item; every other decision throws the error that BullMQ expects for it. */
+async function translate(
+  verdict: ChunkDecision,
+  queue: Queue,
+  job: QueueJob,
+  token: string | undefined,
+): Promise<void> {
+  switch (verdict.kind) {
+    case 'settled':
+      return;
+    case 'retry':
+      throw new TryAgainError(verdict.delayMs);
+    case 'hold':
+      await queue.rateLimit(Math.max(1, Math.round(verdict.delayMs)));
+      throw Worker.RateLimitError();
+    case 'wait':
+      await job.moveToDelayed(Date.now() + verdict.delayMs, token);
+      throw new DelayedError();
+    case 'hand-back':
+      await job.moveToWait(token);
+      throw new WaitingError();
+  }
+}
+
+/** -1 gives an item up. A state of Redis that met BullMQ itself is no fault of the item. */
+function retryDelayMs(error: unknown): number {
+  if (error instanceof TryAgainError) return error.delayMs;
+  return redisOutage(error) === undefined ? -1 : troubledMs;
+}
+
+/** BullMQ's words for an item whose lock this worker no longer has, in ours; undefined for any other error. */
+function lockFaultOf({ message }: Error): string | undefined {
+  const found = /(?:missing lock for job|lock mismatch for job|could not renew lock for job) (?<item>\S+)/i.exec(
+    message,
+  );
+  if (found === null) return undefined;
+  return `the lock of item ${found.groups?.['item'] ?? ''} ran out before it was renewed`;
 }

@@ -5,21 +5,21 @@
 import type { Logger } from 'pino';
 import { BlockedError, faultOf } from '../core/base/errors.ts';
 import { outageOfUnits, type OutageRecord } from '../core/base/outage.ts';
-import { isFinished, type PlannedUnit, type UnitOutcome } from '../core/run/run.ts';
+import type { ChunkQueueName } from '../core/run/job-description.ts';
 import {
+  type ChunkDecision,
+  type ChunkRetryPolicy,
   decideChunk,
   decideUnit,
-  type ChunkRetryPolicy,
-  type ChunkDecision,
   type UnitDecision,
 } from '../core/run/retry-decision.ts';
-import type { ChunkItem, ChunkQueueName, RunQueue, UnitReading } from '../queue/port.ts';
+import { isFinished, type PlannedUnit, type UnitOutcome } from '../core/run/run.ts';
+import type { ChunkItem, RunQueue, UnitReading } from '../queue/port.ts';
+import { sleep } from '../timers/sleep.ts';
 import { deadLetterUnits, targetField } from './dead-letters.ts';
+import { WorkGate, workItem } from './item-work.ts';
 import type { Advance, AnyJob, JobContext, UnsettledUnit } from './job.ts';
-import { workItem } from './item-work.ts';
-import { ReadingReport } from './reading-report.ts';
 import { watchForStop } from './stop-watch.ts';
-import { WorkGate } from './work-gate.ts';
 
 /** The parts of our own that work needs besides Redis, without which it does not begin. */
 const neededParts = ['warehouse', 'disk', 'files'] as const;
@@ -202,4 +202,42 @@ export class ChunkWorker {
 function firstWithEach(left: readonly UnsettledUnit[]): readonly UnsettledUnit[] {
   const met = new Set<unknown>();
   return left.filter(({ error }) => !met.has(error) && met.add(error));
+}
+
+// Reports what was read of the units of a chunk, for displays: the work neither waits for it nor fails by it.
+
+/** Displays look twice a second. */
+const writeEveryMs = 250;
+
+export class ReadingReport {
+  readonly #write: (readings: readonly UnitReading[]) => Promise<void>;
+  /** The newest reading of each unit that was not written yet. */
+  #waiting = new Map<number, UnitReading>();
+  #isWriting = false;
+
+  constructor(write: (readings: readonly UnitReading[]) => Promise<void>) {
+    this.#write = write;
+  }
+
+  /** Writes at once, or with all others that come until a while after an earlier write. */
+  note(reading: UnitReading): void {
+    this.#waiting.set(reading.unit, reading);
+    if (!this.#isWriting) void this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true;
+    try {
+      while (this.#waiting.size > 0) {
+        const readings = [...this.#waiting.values()];
+        this.#waiting = new Map();
+        await this.#write(readings);
+        await sleep(writeEveryMs, { ref: false });
+      }
+    } catch {
+      // A display that stands still for a while is no fault of the work, which reports an outage of Redis itself.
+    } finally {
+      this.#isWriting = false;
+    }
+  }
 }

@@ -1,12 +1,14 @@
 /** The end of a run, for the coordinator and for a cancel without a worker. Two processes may end a run at once. */
 import { type Fault, UsageError } from '../core/base/errors.ts';
+import { balanceOf } from '../core/run/balance.ts';
+import { type JobDescription, outcomesOf } from '../core/run/job-description.ts';
+import { type MetricName, seriesOf, Totals } from '../core/run/metrics.ts';
 import { isFinished, type RunRecord, type RunReport } from '../core/run/run.ts';
-import type { RunQueue, StopRequest } from '../queue/port.ts';
+import type { MetricStore, RunQueue, StopRequest } from '../queue/port.ts';
+import type { RunTotals } from '../warehouse/port/runs.ts';
 import type { AnyJob, JobContext } from './job.ts';
-import { buildReport } from './report.ts';
-import { countRunEnd } from './run-metrics.ts';
 
-export type FinishContext = Pick<JobContext, 'ledger' | 'now'> & {
+type FinishContext = Pick<JobContext, 'ledger' | 'now'> & {
   readonly queue: RunQueue;
   readonly jobs: readonly AnyJob[];
   /** Address of the warehouse, for the report. */
@@ -75,4 +77,100 @@ function outcomeOfRest(stopRequest: StopRequest) {
     ...(action === undefined ? {} : { action }),
   };
   return { state: 'failed', fault } as const;
+}
+
+/** What the end of a run adds to the metrics of all processes (docs/design.md section 11). */
+const lastSuccess: MetricName = 'wellsync_last_success_timestamp_seconds';
+
+/**
+ * Counts the end of a run, once for each of its generations, however often and by whomever it is called; its rows once
+ * over all of them, since a retry reports the sum of all.
+ */
+export async function countRunEnd(
+  report: RunReport,
+  generation: number,
+  job: Pick<JobDescription, 'counts'>,
+  store: MetricStore,
+): Promise<void> {
+  const { runId, job: name, state, counts, startedAtMs, finishedAtMs } = report;
+  const labels = { job: name };
+  const end = new Totals();
+  end.add('wellsync_runs_total', { ...labels, state });
+  end.observe('wellsync_run_seconds', labels, (finishedAtMs - startedAtMs) / 1000);
+  await store.raise(`run:${runId}:${generation}`, end.takeChanged());
+  const rows = new Totals();
+  for (const outcome of outcomesOf(job.counts)) {
+    rows.add('wellsync_rows_total', { ...labels, outcome }, counts[outcome] ?? 0);
+  }
+  await store.raise(`rows:${runId}`, rows.takeChanged());
+  if (state === 'done') await store.set(new Map([[seriesOf(lastSuccess, labels), finishedAtMs / 1000]]));
+}
+
+// Builds the report of a run from its ledger. Pure, with the same result each time.
+
+/** A run that does not balance has failed (G2), as has one with a failed unit. */
+export function buildReport(
+  {
+    run,
+    job,
+    totals,
+    location,
+    version,
+  }: {
+    readonly run: RunRecord;
+    readonly job: AnyJob;
+    readonly totals: RunTotals;
+    /** Address of the warehouse, without secrets. */
+    readonly location: string;
+    readonly version: string;
+  },
+  stopRequest: StopRequest | undefined,
+  finishedAtMs: number,
+): RunReport {
+  const { open } = totals.units;
+  const judgement = job.judge?.(run.params, totals.counts);
+  const counts = { ...totals.counts, ...judgement?.counts };
+  const units = unitsOf(run, totals, stopRequest);
+  const balance = balanceOf(job, counts, units);
+  const stopped = stopFault(stopRequest, balance.balanced, open) ?? job.failureOf?.({ units, counts });
+  return {
+    runId: run.runId,
+    job: run.job,
+    ...(run.service === undefined ? {} : { service: run.service }),
+    warehouse: location,
+    version,
+    state: stopRequest?.kind === 'cancel' ? 'cancelled' : stopped !== undefined || units.failed > 0 ? 'failed' : 'done',
+    ...(stopped === undefined ? {} : { stopped }),
+    units,
+    counts,
+    balance,
+    failures: totals.failures,
+    notices: [...totals.notices, ...(judgement?.notices ?? [])],
+    startedAtMs: run.startedAtMs ?? run.requestedAtMs,
+    finishedAtMs,
+  };
+}
+
+/**
+ * The settled units. A run that ended without a plan has none: its targets, if its job takes any, are failed or
+ * cancelled as the units would be.
+ */
+function unitsOf(run: RunRecord, { units }: RunTotals, stopRequest: StopRequest | undefined): RunReport['units'] {
+  const { open: _, ...settled } = units;
+  const isPlanned = run.unitCount !== undefined || settled.total > 0;
+  if (isPlanned || run.targetCount === undefined || stopRequest === undefined) return settled;
+  const outcome = stopRequest.kind === 'cancel' ? 'cancelled' : 'failed';
+  return { ...settled, total: run.targetCount, [outcome]: run.targetCount };
+}
+
+function stopFault(stopRequest: StopRequest | undefined, balanced: boolean, open: number): Fault | undefined {
+  if (stopRequest?.kind === 'stop') return stopRequest.fault;
+  if (stopRequest?.kind === 'cancel') return { code: 'cancelled', message: `cancelled by ${stopRequest.requestedBy}` };
+  if (!balanced)
+    return {
+      code: 'unbalanced',
+      message: 'the counts of the run are not reconciled: some records are not accounted for',
+    };
+  if (open > 0) return { code: 'unsettled', message: `${open} units have no outcome` };
+  return undefined;
 }

@@ -1,13 +1,12 @@
 /**
  * The work of one start of an item: all its open units together, or one by one where starts of it died
- * (core/run/worker-deaths.ts). Each start is noted until it ends, so that the next one knows of a worker that died.
+ * (core/run/retry-decision.ts). Each start is noted until it ends, so that the next one knows of a worker that died.
  */
-import { isForAll } from '../core/run/retry-decision.ts';
+import { isForAll, isWorkedSingly, judgeUnits, workerDied } from '../core/run/retry-decision.ts';
 import type { PlannedUnit } from '../core/run/run.ts';
-import { isWorkedSingly, judgeUnits, workerDied } from '../core/run/worker-deaths.ts';
 import type { ChunkItem, ItemStartStore, StartedWork } from '../queue/port.ts';
+import { sleep } from '../timers/sleep.ts';
 import type { UnsettledUnit } from './job.ts';
-import type { WorkGate } from './work-gate.ts';
 
 interface ItemWorkContext {
   readonly starts: ItemStartStore;
@@ -78,4 +77,60 @@ function progressOf(runId: string, work: StartedWork, starts: ItemStartStore): (
 /** During an outage of Redis the start stays noted: one that did not die is counted then, and several are needed. */
 async function forget(runId: string, work: StartedWork, starts: ItemStartStore): Promise<void> {
   await starts.end(runId, work).catch(() => undefined);
+}
+
+// Keeps the work of a process apart from work that may kill it, whose death would count against both.
+
+/** How long either kind waits for the other: some work takes hours. */
+const defaultPatienceMs = 60_000;
+
+export class WorkGate {
+  readonly #patienceMs: number;
+  readonly #together = new Set<Promise<unknown>>();
+  /** Settles when all work that asked to be alone has ended. */
+  #alone: Promise<unknown> = Promise.resolve();
+
+  constructor(patienceMs = defaultPatienceMs) {
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Runs the work beside other work, and after work that is alone. */
+  async together<T>(work: () => Promise<T>): Promise<T> {
+    await this.#afterAlone();
+    const running = work();
+    this.#together.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#together.delete(running);
+    }
+  }
+
+  /** Runs the work after all other work of the process, and before work that comes later. */
+  async alone<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#alone;
+    const running = this.#patiently(before).then(async () => {
+      await this.#patiently(Promise.allSettled(this.#together));
+      return work();
+    });
+    this.#alone = running.catch(() => undefined);
+    return running;
+  }
+
+  async #afterAlone(): Promise<void> {
+    const sinceMs = performance.now();
+    for (;;) {
+      const last = this.#alone;
+      await this.#patiently(last);
+      // More may have asked meanwhile.
+      if (last === this.#alone || performance.now() - sinceMs >= this.#patienceMs) return;
+    }
+  }
+
+  async #patiently(others: Promise<unknown>): Promise<void> {
+    const ended = new AbortController();
+    const late = sleep(this.#patienceMs, { signal: ended.signal, ref: false }).catch(() => undefined);
+    await Promise.race([others, late]);
+    ended.abort();
+  }
 }

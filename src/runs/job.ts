@@ -1,9 +1,9 @@
 /** The declaration of a job by a folder in jobs/, for the engine. */
 import type { z } from 'zod';
-import type { RejectsPlace } from '../core/pipes/rejects-place.ts';
-import type { JobDescription } from '../core/run/job-description.ts';
-import type { ReadKind, Counts, PlannedUnit, UnitOutcome } from '../core/run/run.ts';
-import type { ChunkQueueName, UnitProgress, UnitReading } from '../queue/port.ts';
+import type { RejectsPlace } from '../core/pipes/checkpoint.ts';
+import type { ChunkQueueName, JobDescription } from '../core/run/job-description.ts';
+import type { Counts, PlannedUnit, ReadKind, UnitOutcome } from '../core/run/run.ts';
+import type { UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 

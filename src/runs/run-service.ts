@@ -1,23 +1,21 @@
 /** Requests of an operator or a schedule about runs: start, cancel, retry, and revive the runs that Redis has lost. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { UsageError } from '../core/base/errors.ts';
-import type { IdempotencyKey } from '../core/run/idempotency-key.ts';
-import { isOutdated } from '../core/run/overlap.ts';
-import { isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
+import { isOutdated } from '../core/run/queue-claim.ts';
+import { type IdempotencyKey, isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
 import type { RunQueue } from '../queue/port.ts';
+import type { Targets } from '../warehouse/port/runs.ts';
 import type { Ledger } from '../warehouse/port/warehouse.ts';
 import { finishRun } from './finish-run.ts';
 import type { AnyJob } from './job.ts';
 import { checkQueue, type ClaimContext } from './queue-claim.ts';
 import { otherRowsHeld, releaseUnderWay, releasingJobOf } from './release.ts';
-import { requestKey } from './request-key.ts';
-import type { Targets } from '../warehouse/port/runs.ts';
 
 /**
  * `had-ended`: the run had ended before. `requested`: workers will end it. `ended`: the call ended it, since there was
  * no worker.
  */
-export type CancelOutcome = 'had-ended' | 'requested' | 'ended';
+type CancelOutcome = 'had-ended' | 'requested' | 'ended';
 
 interface RunServiceContext extends ClaimContext {
   readonly ledger: Ledger;
@@ -31,7 +29,7 @@ interface RunServiceContext extends ClaimContext {
 }
 
 /** Who requests a run, and its targets if its job takes them. */
-export interface RunDetails {
+interface RunDetails {
   readonly actor: string;
   /** An id of {@link newRunId} that the caller keeps, so that it finds the run after a crash; by default a new one. */
   readonly runId?: string;
@@ -186,7 +184,7 @@ export class RunService {
 
   /**
    * Queues a run of the ledger. An outage of Redis is not an error here: the run exists, and a worker queues it once
-   * Redis is back (src/runs/revival.ts).
+   * Redis is back (src/runs/outage-journal.ts).
    */
   async #enqueue(runId: string, generation: number): Promise<void> {
     try {
@@ -280,4 +278,27 @@ async function targetsFor(
 export function newRunId(nowMs: number): string {
   const [day, time] = new Date(nowMs).toISOString().slice(0, 19).split('T') as [string, string];
   return `${day.replaceAll('-', '')}-${time.replaceAll(':', '')}-${randomBytes(3).toString('hex')}`;
+}
+
+// The identity of what a run was requested for: two requests with one key ask for the same work.
+
+/**
+ * SHA-256 of the job's name, its checked parameters without those that vary from request to request, and its targets in
+ * any order (docs/design.md section 5).
+ */
+export function requestKey(
+  { name, varyingParams = [] }: Pick<AnyJob, 'name' | 'varyingParams'>,
+  params: unknown,
+  targets: readonly string[],
+): string {
+  const hash = createHash('sha256').update(JSON.stringify([name, steadyOf(params, varyingParams)]));
+  for (const target of targets.toSorted()) hash.update(JSON.stringify(target));
+  return hash.digest('hex');
+}
+
+/** The members in the order of their names, which does not depend on who built the object. */
+function steadyOf(params: unknown, varying: readonly string[]): readonly (readonly [string, unknown])[] {
+  return Object.entries(params ?? {})
+    .filter(([name, value]) => value !== undefined && !varying.includes(name))
+    .toSorted(([left], [right]) => (left < right ? -1 : 1));
 }

@@ -2,7 +2,7 @@ import { counted } from '../core/base/text.ts';
 import { PermanentError } from '../core/base/errors.ts';
 import { notJson, wrongShape, type Answer, type RequestContext } from './classification.ts';
 import { deletionAnswerSchema, timeSeriesRecordSchema } from './contract.ts';
-import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
+import type { TimeSeriesRecord } from '../core/definitions/definition.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
 import { mostRecordsIn, recordPage, type PageBounds, type RecordPage } from './record-page.ts';
 import type { AnswerReader } from './request-layer.ts';

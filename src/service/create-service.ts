@@ -3,8 +3,7 @@
  * retry layer.
  */
 import { Secrets } from '../core/base/secrets.ts';
-import { readDeletion, readNothing, pageReader, readTimeSeries, readWell } from './answer-readers.ts';
-import { ClientCredentialsTokens } from './client-credentials.ts';
+import { pageReader, readDeletion, readNothing, readTimeSeries, readWell } from './answer-readers.ts';
 import { accept, paths } from './contract.ts';
 import { createDailyProductionReader, type PageFetch } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
@@ -12,7 +11,7 @@ import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
 import { RequestLayer, type RequestOptions, type ServiceDependencies } from './request-layer.ts';
 import { parseBaseUrl, type ServiceSettings } from './settings.ts';
-import { createTokenSource } from './token-source.ts';
+import { ClientCredentialsTokens, createTokenSource } from './token-source.ts';
 
 /**
  * Creates the client. Sends no request and reads no file before the first call. Throws UsageError for an address that

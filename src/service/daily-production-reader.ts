@@ -12,7 +12,7 @@ import { limitFor, misfitsOf } from '../core/paging/service-profile.ts';
 import { askedWindow, daysIn, halvesOf, type Window } from '../core/time/window.ts';
 import type { ReceivedPage } from './answer-readers.ts';
 import { boundText, counted } from '../core/base/text.ts';
-import { refusalOf, replyTo } from './page-reply.ts';
+import { refusalOf, replyTo } from './probe.ts';
 import type { DailyProductionRequest, ProductionDataService } from './production-data-service.ts';
 import { RecordCounter, type PageKeys } from './record-counter.ts';
 import type { RequestOptions } from './request-layer.ts';

@@ -1,16 +1,15 @@
 /** One HTTP exchange: sends a request and returns one whole answer, or throws the error that its failure means. */
 import { EventEmitter } from 'node:events';
-import { Pool, type Dispatcher } from 'undici';
-import { AbortedError, TransientError } from '../core/base/errors.ts';
-import type { Secrets } from '../core/base/secrets.ts';
+import { createSecureContext, rootCertificates } from 'node:tls';
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
+import { AbortedError, AccessError, TransientError, WellsyncError } from '../core/base/errors.ts';
+import { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
 import { after } from '../timers/sleep.ts';
-import { readReceipt, readRefusal, readWholeBody, textBody, type BodyRoom, type WholeBody } from './answer-body.ts';
+import { type BodyRoom, readReceipt, readRefusal, readWholeBody, textBody, type WholeBody } from './answer-body.ts';
 import { BodyBudget, type BodyPlace } from './body-budget.ts';
-import { isSuccess, type Answer, type RequestContext } from './classification.ts';
-import { errorOfFailure, noConnection } from './failure.ts';
-import type { BaseAddress, ServiceSettings } from './settings.ts';
-import { connectorFor } from './tls-connector.ts';
+import { type Answer, isSuccess, type RequestContext } from './classification.ts';
+import { type BaseAddress, readAccessFile, readSecret, type ServiceSettings, type TlsSettings } from './settings.ts';
 
 export interface ServiceRequest {
   readonly method: 'GET' | 'DELETE' | 'POST';
@@ -218,4 +217,150 @@ function lengthOf(header: string | string[] | undefined): number | undefined {
 
 function oneOf(header: string | string[] | undefined): string | null {
   return (Array.isArray(header) ? header[0] : header) ?? null;
+}
+
+// The meaning of a request without an answer (docs/design.md section 6): no connection is TransientError with
+// serviceDown; a reset, a time-out, a cut body and an answer that is no HTTP are TransientError; TLS that cannot be
+// trusted is AccessError.
+
+/** Codes of Node and undici when no connection to the service was made. */
+const silence: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+const brokenConnections: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'UND_ERR_SOCKET',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+]);
+
+/** Faults of certificates, and a port that does not speak TLS. They recur at every request. */
+const tlsFault = /^(?:CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** Codes of a wrong call to Node or undici: faults of the program, unlike all that comes over the wire. */
+const wrongCall =
+  /^(?:ERR_(?:INVALID|ASSERTION|MISSING|OUT_OF_RANGE)|UND_ERR_(?:INVALID|CLOSED|DESTROYED|NOT_SUPPORTED|REQ_))/;
+
+type Meaning = readonly [name: string, what: string];
+const noHttp: Meaning = ['not-http', 'was not answered in HTTP'];
+const cutShort: Meaning = ['truncated', 'was answered with a body cut short'];
+
+/**
+ * The error for a failed exchange. `isAnswering`: whether the head of an answer had come. Returns a failure unchanged
+ * that has its error already, or that is a fault of the program: that is a bug, and never retried.
+ */
+function errorOfFailure(failure: unknown, context: RequestContext, isAnswering: boolean): unknown {
+  if (failure instanceof WellsyncError) return failure;
+  if (failure instanceof errors.HTTPParserError) {
+    // A chunked body that ends too soon; undici tells it by words alone.
+    const [name, what] = /\bEOF\b/.test(failure.message) ? cutShort : noHttp;
+    return transient(name, context, what, failure);
+  }
+  const code = codeOf(failure);
+  if (code === undefined || wrongCall.test(code)) return failure;
+  if (silence.has(code)) return noConnection(context, failure);
+  if (tlsFault.test(code)) {
+    return new AccessError('tls', `${context.label} could not be sent safely (${code})`, {
+      cause: failure,
+      hint: 'Check the certificate of the service, and that its address begins with the right one of http and https.',
+    });
+  }
+  const [name, what] = meaningOf(code, isAnswering);
+  return transient(name, context, what, failure);
+}
+
+/** Nobody answered at the address. */
+function noConnection(context: RequestContext, cause?: unknown): TransientError {
+  return new TransientError('no-connection', `${context.label} reached nobody${shown(cause)}`, {
+    cause,
+    hint: 'Check its address, and that it is up.',
+    serviceDown: true,
+  });
+}
+
+function meaningOf(code: string, isAnswering: boolean): Meaning {
+  if (code === 'ETIMEDOUT') return ['timeout', 'was not answered in time'];
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return noHttp;
+  if (isAnswering && brokenConnections.has(code)) return cutShort;
+  return ['connection-lost', 'lost its connection'];
+}
+
+function transient(name: string, context: RequestContext, what: string, cause: unknown): TransientError {
+  return new TransientError(name, `${context.label} ${what}${shown(cause)}`, { cause });
+}
+
+/** The code of Node for a failure, which an operator can look up; those of undici say no more than the sentence. */
+function shown(failure: unknown): string {
+  const code = codeOf(failure);
+  return code === undefined || code.startsWith('UND_ERR_') ? '' : ` (${code})`;
+}
+
+function codeOf(failure: unknown): string | undefined {
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+// TLS connections with private authorities and a client certificate, read from their files when first needed.
+
+/**
+ * The `connect` option of undici. An unusable file fails the request with AccessError, and is read again at the next
+ * request.
+ */
+function connectorFor(
+  timeoutMs: number,
+  tls: TlsSettings | undefined,
+  secrets: Secrets,
+): buildConnector.BuildOptions | buildConnector.connector {
+  if (tls === undefined) return { timeout: timeoutMs };
+  let made: Promise<buildConnector.connector> | undefined;
+  return (options, settle) => {
+    made ??= readTls(tls, secrets).then((secure) => buildConnector({ timeout: timeoutMs, ...secure }));
+    made.then(
+      (connect) => connect(options, settle),
+      (error: Error) => {
+        made = undefined;
+        settle(error, null);
+      },
+    );
+  };
+}
+
+/** Reads the files; a passphrase is added to `secrets`. Throws AccessError for a file that cannot be read or used. */
+export async function readTls(
+  { caFile, certFile, keyFile = certFile, passphrase }: TlsSettings,
+  secrets = new Secrets(),
+) {
+  const secure = {
+    ...(caFile === undefined
+      ? {}
+      : { ca: [...rootCertificates, await readAccessFile(caFile, 'the certificate authority')] }),
+    ...(certFile === undefined ? {} : { cert: await readAccessFile(certFile, 'the client certificate') }),
+    ...(keyFile === undefined ? {} : { key: await readAccessFile(keyFile, 'the key of the client certificate') }),
+    ...(passphrase === undefined ? {} : { passphrase: await readSecret(passphrase, 'the passphrase', secrets) }),
+  };
+  // Node silently ignores a file without a certificate.
+  if (caFile !== undefined && !secure.ca?.at(-1)?.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new AccessError('access-file', `${caFile} (service.tls.caFile) holds no certificate`, {
+      hint: 'It must be PEM.',
+    });
+  }
+  try {
+    createSecureContext(secure);
+    return secure;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const files = [caFile, certFile, keyFile].filter((file) => file !== undefined);
+    throw new AccessError('access-file', `no connection can be made with ${[...new Set(files)].join(', ')}: ${code}`, {
+      hint: 'The files must be PEM, the key must be that of the certificate, and its passphrase the right one.',
+    });
+  }
 }

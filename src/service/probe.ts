@@ -1,11 +1,10 @@
-/** Runs the probe of a service (core/paging/probe/probe.ts) and builds its profile from the findings. */
-import { PermanentError } from '../core/base/errors.ts';
-import { probe } from '../core/paging/probe/probe.ts';
-import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging/probe/answers.ts';
-import { productionCalendar, type ProductionCalendar } from '../core/time/production-day.ts';
+/** Runs the probe of a service (core/paging/probe.ts) and builds its profile from the findings. */
+import { NotFoundError, PermanentError } from '../core/base/errors.ts';
 import { checkRecord } from '../core/daily/record-check.ts';
+import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging/probe-answers.ts';
+import { probe } from '../core/paging/probe.ts';
 import type { ProfileEvidence, ServiceProfile } from '../core/paging/service-profile.ts';
-import { refusalOf, replyTo } from './page-reply.ts';
+import { productionCalendar, type ProductionCalendar } from '../core/time/production-day.ts';
 import type { CallOptions, ProbeRequest, ProductionDataService } from './production-data-service.ts';
 import { keyOf } from './record-counter.ts';
 import type { RecordPage } from './record-page.ts';
@@ -80,4 +79,22 @@ function profileOf(
 function evidenceOf(finding: string, { value, because }: Finding<unknown>): ProfileEvidence {
   const shown = typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
   return { finding, value: shown, evidence: because };
+}
+
+// Separates refusals of a page, a limit or a well from failures of the service.
+
+/** What was made of the page, or a refusal that may concern pages or limits. Throws every other error. */
+export async function replyTo<Page>(page: Promise<Page>): Promise<Page | PermanentError> {
+  try {
+    return await page;
+  } catch (error) {
+    if (error instanceof PermanentError && refusalOf(error) !== undefined) return error;
+    throw error;
+  }
+}
+
+/** Many frameworks answer 422 to a parameter out of range, where others answer 400. */
+export function refusalOf(error: PermanentError): 'not-found' | 'refused' | undefined {
+  if (error instanceof NotFoundError) return 'not-found';
+  return error.status === 400 || error.status === 422 ? 'refused' : undefined;
 }

@@ -1,7 +1,7 @@
 /** The port to the Production Data Service (docs/interface.md section 4). */
 import type { Logger } from 'pino';
 import type { TransientError } from '../core/base/errors.ts';
-import type { TimeSeriesRecord } from '../core/definitions/time-series.ts';
+import type { TimeSeriesRecord } from '../core/definitions/definition.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
 import type { RowBlocks } from '../core/daily/row-block.ts';
 import type { WindowReading } from '../core/daily/reading.ts';

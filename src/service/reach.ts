@@ -3,8 +3,8 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContextOptions } from 'node:tls';
 import type { Action } from '../core/base/action.ts';
 import { AccessError, UnreachableError } from '../core/base/errors.ts';
+import { readTls } from './http-exchange.ts';
 import type { TlsSettings } from './settings.ts';
-import { readTls } from './tls-connector.ts';
 
 const timeoutMs = 5_000;
 

@@ -1,20 +1,19 @@
 /**
  * Collects and counts the records of one read while its pages arrive. Every record counts in exactly one place (G2).
  */
-import { checkRecord, isCut, isRecord, type CheckedRecord, type RecordText } from '../core/daily/record-check.ts';
+import type { Secrets } from '../core/base/secrets.ts';
 import { writePlainRecord } from '../core/daily/plain-record.ts';
-import { readXid, xidBytes } from '../core/daily/xid.ts';
-import type { PageAnswer, RowKey } from '../core/paging/page.ts';
-import { readPlainPage } from './plain-page.ts';
-import { RecordNumbers } from './record-numbers.ts';
+import type { WindowReading } from '../core/daily/reading.ts';
+import { type CheckedRecord, checkRecord, isCut, isRecord, type RecordText } from '../core/daily/record-check.ts';
 import type { RowBlocks } from '../core/daily/row-block.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
-import { measureFields, type QuarantinedRecord } from '../core/daily/row.ts';
+import { measureFields, type QuarantinedRecord, readXid, xidBytes } from '../core/daily/row.ts';
+import type { PageAnswer, RowKey } from '../core/paging/page.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
-import type { WindowReading } from '../core/daily/reading.ts';
-import type { Secrets } from '../core/base/secrets.ts';
-import { cleanedExcerpt } from './cleaned-excerpt.ts';
 import { DAY_MS, isInside, type Window } from '../core/time/window.ts';
+import { cleanedExcerpt } from './classification.ts';
+import { readPlainPage } from './plain-page.ts';
+import { RecordNumbers } from './record-numbers.ts';
 import type { RecordPage } from './record-page.ts';
 
 type Quarantined = Extract<CheckedRecord, { kind: 'quarantined' }>;

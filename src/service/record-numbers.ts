@@ -2,7 +2,7 @@
  * Numbers the records of a read by their keys, from 0 in the order in which they first came. An xid is looked up by its
  * bytes: as text it would be two objects of V8's for each record.
  */
-import { readXid, xidBytes } from '../core/daily/xid.ts';
+import { readXid, xidBytes } from '../core/daily/row.ts';
 
 const wordsPerXid = xidBytes / 4;
 const leastRecords = 4;

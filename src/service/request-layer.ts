@@ -8,7 +8,7 @@ import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { AbortedError, RateLimitedError, TransientError, WellsyncError } from '../core/base/errors.ts';
 import { Secrets } from '../core/base/secrets.ts';
-import { nextDelay, type RequestRetryPolicy } from '../core/base/retry-timing.ts';
+import { nextDelay, type RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { sleep } from '../timers/sleep.ts';
 import { errorOfAnswer, type Answer, type RequestContext } from './classification.ts';
 import { NoRoomError, type BodyPlace } from './body-budget.ts';

@@ -1,6 +1,9 @@
 /** Settings of the service client: address, credentials, TLS, time-outs and attempts. */
-import { UsageError } from '../core/base/errors.ts';
-import type { RequestRetryPolicy } from '../core/base/retry-timing.ts';
+import { readFile } from 'node:fs/promises';
+import { AccessError, UsageError } from '../core/base/errors.ts';
+import { fileReason } from '../core/base/file-fault.ts';
+import type { RequestRetryPolicy } from '../core/run/retry-decision.ts';
+import type { Secrets } from '../core/base/secrets.ts';
 
 /** Source of the bearer token, which is optional (docs/interface.md section 5). */
 export type TokenSettings =
@@ -94,4 +97,26 @@ export function parseBaseUrl(baseUrl: string, name = 'the address of the service
 export function shownBaseUrl(baseUrl: string): string {
   const { origin, prefix } = parseBaseUrl(baseUrl);
   return `${origin}${prefix}`;
+}
+
+// Reads secrets from their files, and remembers each, so that no text shows it (G10).
+
+/**
+ * Reads a secret, without white space around it, and adds it to `secrets`. `name` names it in messages. Throws
+ * AccessError, which never holds the secret (G10).
+ */
+export async function readSecret(secret: SecretSettings, name: string, secrets: Secrets): Promise<string> {
+  const text = secret.kind === 'value' ? secret.value : await readAccessFile(secret.path, name);
+  secrets.add(text);
+  return text.trim();
+}
+
+/** The text of a file needed for access to the service. Throws AccessError when it cannot be read. */
+export async function readAccessFile(path: string, name: string): Promise<string> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new AccessError('access-file', `${name} file ${path} cannot be read: ${fileReason(error)}`, {
+      hint: 'Check the path and who may read the file.',
+      cause: error,
+    });
+  });
 }

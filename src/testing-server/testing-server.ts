@@ -5,15 +5,14 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type ApiGate, bugReply, type RequestHook, serveApi } from './api/gate.ts';
-import { generatedAssets, givenAssets, type GivenAssets } from './data/assets.ts';
 import type { PipeRefusal } from './api/bulk-pipes.ts';
 import { answerControl } from './api/control.ts';
+import { type ApiGate, bugReply, type RequestHook, serveApi } from './api/gate.ts';
+import { errorReply, RequestError, sendReply } from './api/request-error.ts';
+import { generatedAssets, givenAssets, type GivenAssets } from './data/assets.ts';
 import type { DailySource } from './data/daily-source.ts';
 import { generatedDaily } from './data/generated-daily.ts';
 import { type TestingServerOptionsInput, testingServerOptionsSchema } from './options.ts';
-import { errorReply, sendReply } from './api/reply.ts';
-import { RequestError } from './api/request-error.ts';
 import { TestingState } from './testing-state.ts';
 
 /** Options of testingServerOptionsSchema, and those that only a program can set. */

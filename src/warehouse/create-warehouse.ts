@@ -3,8 +3,12 @@ import type { Secrets } from '../core/base/secrets.ts';
 import { createDuckdbWarehouse, type DuckdbSettings } from './duckdb/duckdb-warehouse.ts';
 import type { WarehouseHandle } from './port/warehouse.ts';
 import { createPostgresWarehouse, type PostgresWarehouseSettings } from './postgres/postgres-warehouse.ts';
-import { passwordReader, type PasswordSettings } from './postgres/server/password.ts';
-import { isPostgresAddress, parsePostgresAddress } from './postgres/server/postgres-address.ts';
+import {
+  isPostgresAddress,
+  parsePostgresAddress,
+  passwordReader,
+  type PasswordSettings,
+} from './postgres/server/postgres-address.ts';
 
 export type WarehouseSettings = Omit<DuckdbSettings, 'path'> &
   PasswordSettings & {

@@ -1,11 +1,11 @@
 /** A cleanup that was stopped over HTTP: who may go on with it, how, and what the audit and the pages say of it. */
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { hashOfToken } from '../../src/app/access/token.ts';
+import { hashOfToken } from '../../src/app/access/sessions.ts';
 import { equipment, smallField, well } from '../support/cleanup-cli.ts';
 import { tokensOfRoles } from '../support/console.ts';
-import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
 import { schedulesByRole, writeSelection } from '../support/schedules-by-role.ts';
+import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
 import { UWI } from '../support/testing-server-requests.ts';
 
 const html = { accept: 'text/html,*/*' };

@@ -1,8 +1,8 @@
 /** As many streams as the configuration allows. */
 import { expect, test, vi } from 'vitest';
-import { hashOfToken } from '../../src/app/access/token.ts';
-import { openStream } from '../support/event-stream.ts';
+import { hashOfToken } from '../../src/app/access/sessions.ts';
 import { tokensOfRoles } from '../support/console.ts';
+import { openStream } from '../support/event-stream.ts';
 import { serveInstallation } from '../support/served-install.ts';
 
 const patiently = { timeout: 60_000 };

@@ -14,13 +14,13 @@ import { satisfies } from 'semver';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { loadConfig } from '../../config/load.ts';
 import { configFileVariable } from '../../config/config-file.ts';
+import { loadConfig } from '../../config/load.ts';
 import { environmentSettings } from '../../config/schema.ts';
 import { platforms } from '../../scripts/lock-platforms.mjs';
 import { readLock } from '../../scripts/lock-rule.mjs';
 import { commandsOffered, flagsOffered } from '../support/built-cli.ts';
-import { stagesOf, type Instruction } from '../support/dockerfile.ts';
+import { type Instruction, stagesOf } from '../support/dockerfile.ts';
 
 const require = createRequire(import.meta.url);
 

@@ -13,16 +13,18 @@ interface Described {
   readonly counts: readonly CountDescription[];
 }
 
-/** What the descriptions in the folders of the jobs export: jobs, and counts alone. */
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isNamed = (value: unknown): boolean => isObject(value) && 'name' in value;
+
+/** What the files of the jobs export: descriptions of jobs, and counts alone. */
 const described: readonly Described[] = await Promise.all(
-  filesOf('jobs')
-    .filter((file) => file.endsWith('/description.ts'))
-    .map((file) => import(path.resolve(file)) as Promise<Readonly<Record<string, object>>>),
+  filesOf('jobs').map((file) => import(path.resolve(file)) as Promise<Readonly<Record<string, unknown>>>),
 ).then((modules) =>
   modules.flatMap((module) =>
-    Object.values(module).map((value) =>
-      Array.isArray(value) ? { counts: value as readonly CountDescription[] } : (value as JobDescription),
-    ),
+    Object.values(module).flatMap((value) => {
+      if (Array.isArray(value)) return value.every(isNamed) ? [{ counts: value as readonly CountDescription[] }] : [];
+      return isObject(value) && 'counts' in value ? [value as JobDescription] : [];
+    }),
   ),
 );
 const jobNames = new Set(described.flatMap(({ name }) => (name === undefined ? [] : [name])));
@@ -98,9 +100,7 @@ describe('no face knows a job by name', () => {
   const ofPlans = 'src/cli/text/cleanup-plan.ts';
 
   test('nor a count: both come from the description of the job', () => {
-    const faces = filesOf('src/app/views', 'src/cli', 'src/console').filter(
-      (file) => !commands.test(file) && file !== ofPlans,
-    );
+    const faces = filesOf('src/cli', 'src/console').filter((file) => !commands.test(file) && file !== ofPlans);
     expect(faces).toContain('src/cli/text/report.ts');
     expect(faces.flatMap((file) => namesKnown(file))).toEqual([]);
   });
@@ -118,7 +118,7 @@ describe('no face knows a job by name', () => {
 
 describe('nothing below the faces names a command or a flag', () => {
   // They check flags of the command line, and name them: no face has given them other names yet.
-  const requests = /^src\/app\/requests\/(?:audit|cleanup-plan|cleanup-targets)\.ts$/;
+  const requests = /^src\/app\/cleanups\/(?:audit|plan-cleanup|cleanup-targets)\.ts$/;
 
   test('but gives an action, which each face words', () => {
     const below = filesOf(
@@ -132,7 +132,7 @@ describe('nothing below the faces names a command or a flag', () => {
       'jobs',
     ).filter((file) => !requests.test(file));
     expect(below).toContain('src/core/daily/merge.ts');
-    expect(below).toContain('src/app/requests/export-daily-production.ts');
+    expect(below).toContain('src/app/exports/daily-production.ts');
     expect(below.flatMap((file) => commandsNamed(file))).toEqual([]);
   });
 

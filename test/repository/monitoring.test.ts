@@ -4,8 +4,8 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { alertCodes } from '../../src/core/alerts/alert.ts';
-import { metrics } from '../../src/core/metrics/metrics.ts';
+import { alertCodes } from '../../src/core/run/alert.ts';
+import { metrics } from '../../src/core/run/metrics.ts';
 
 const partsOfHistograms = Object.entries(metrics)
   .filter(([, { type }]) => type === 'histogram')

@@ -4,12 +4,12 @@ import { pino } from 'pino';
 import type { HttpSettings } from '../../config/http-settings.ts';
 import { loadConfig } from '../../config/load.ts';
 import { Access } from '../../src/app/access/access.ts';
-import { hashOfToken } from '../../src/app/access/token.ts';
+import { hashOfToken } from '../../src/app/access/sessions.ts';
 import { type App, createApp } from '../../src/app/app.ts';
 import { checkBeforeWorking } from '../../src/app/preflight.ts';
+import { workHere } from '../../src/app/runs/worker-host.ts';
 import { createServingApp } from '../../src/app/serving.ts';
-import { directReader, type LedgerReader } from '../../src/app/ledger-reader.ts';
-import { workHere } from '../../src/app/worker-host.ts';
+import { directReader, type LedgerReader } from '../../src/app/warehouse/ledger-reader.ts';
 import { type RunningConsole, startConsole } from '../../src/console/server.ts';
 import type { CliHome } from './cli.ts';
 

@@ -1,8 +1,7 @@
 /** Rows of daily production as objects with their day as text, to and from the columns of a window. */
 import { type RowColumns, RowColumnsBuilder } from '../../src/core/daily/row-columns.ts';
-import type { DailyProductionRow, Measure } from '../../src/core/daily/row.ts';
-import { xidText } from '../../src/core/daily/xid.ts';
-import { dayNumber, dayText } from '../../src/core/time/day-number.ts';
+import { type DailyProductionRow, type Measure, xidText } from '../../src/core/daily/row.ts';
+import { dayNumber, dayText } from '../../src/core/time/production-day.ts';
 
 /** `day` is YYYY-MM-DD. */
 export type DatedRow = Omit<DailyProductionRow, 'day'> & { readonly day: string };

@@ -8,7 +8,7 @@ import { getHeapStatistics } from 'node:v8';
 const { listenForStop } = await built('process/stop-signals');
 /** @type {typeof import('../../src/cli/process/limited-process.ts')} */
 const { runLimited } = await built('process/limited-process');
-/** @type {typeof import('../../src/cli/process/mark.ts')} */
+/** @type {typeof import('../../src/cli/process/limited-process.ts')} */
 const { markedParent } = await built('process/mark');
 
 /**

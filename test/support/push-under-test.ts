@@ -2,10 +2,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createNetworkPipesJob, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
 import { networkPipes } from '../../jobs/network-pipes/description.ts';
-import { balanceOfCounts } from '../../src/core/run/balance.ts';
+import { createNetworkPipesJob, type NetworkPipesParams } from '../../jobs/network-pipes/job.ts';
 import { defaultPipeLimits } from '../../src/core/pipes/fields.ts';
+import { balanceOfCounts } from '../../src/core/run/balance.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { identifyContent, identifyFile } from '../../src/pipes/file-identity.ts';
 import { localPipeFiles } from '../../src/pipes/pipe-files.ts';

@@ -14,7 +14,7 @@ const { createApp } = await built('src/app/app.js');
 const { createLog } = await built('src/app/log.js');
 /** @type {typeof import('../../src/app/preflight.ts')} */
 const { checkBeforeWorking } = await built('src/app/preflight.js');
-/** @type {typeof import('../../src/app/worker-host.ts')} */
+/** @type {typeof import('../../src/app/runs/worker-host.ts')} */
 const { workHere } = await built('src/app/worker-host.js');
 /** @type {typeof import('../../src/core/run/exit-code.ts')} */
 const { exitCodeOfError } = await built('src/core/run/exit-code.js');

@@ -1,6 +1,6 @@
 /** Daily production as many nights leave it in storage, and what must stay the same when it is put in order. */
 import { DuckDBInstance } from '@duckdb/node-api';
-import type { TableOrder } from '../../src/warehouse/port/table-order.ts';
+import type { TableOrder } from '../../src/warehouse/port/daily-production.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
 import { ask } from './warehouse-batches.ts';
 

@@ -4,16 +4,16 @@
  * `http.trustedProxies` alone; a caller on this host counts without any of these only where nothing else is set, and
  * nothing hints at a proxy or at a page of another host.
  */
+import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { type HttpSettings, networksOf } from '../../../config/http-settings.ts';
 import { UsageError, WellsyncError } from '../../core/base/errors.ts';
-import { mayActAs, type Role } from '../../core/access/role.ts';
-import { isExpired } from '../../core/access/token-expiry.ts';
-import { Sessions } from './sessions.ts';
-import { hashOfToken } from './token.ts';
+import { mayActAs, type Role } from '../../core/run/role.ts';
+import { isExpired } from '../../core/run/token-expiry.ts';
+import { hashOfToken, Sessions } from './sessions.ts';
 
 /** What a request says of its caller. */
-export interface Caller {
+interface Caller {
   readonly remoteAddress: string | undefined;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -322,4 +322,14 @@ function openToAll(host: string): UsageError {
   return new UsageError(`${host} can be reached by others, and nothing says who is let in`, {
     hint: 'Make a token and put its hash into http.tokens, name http.trustedProxies, or listen on 127.0.0.1 (http.host).',
   });
+}
+
+// Tokens of the HTTP API: made once, and known afterwards by their hash alone.
+
+/** Tells scanners of secrets what it is. */
+const prefix = 'wst_';
+
+/** A new token: 256 bits, in letters that need no quoting. */
+export function newToken(): string {
+  return `${prefix}${randomBytes(32).toString('base64url')}`;
 }

@@ -2,8 +2,7 @@
  * Who is signed in to the pages of this server: a random id in the reader's cookie stands for a token, which the browser
  * never keeps. Ids are held by their hash, and in memory alone, so that a restart ends every session.
  */
-import { randomBytes } from 'node:crypto';
-import { hashOfToken } from './token.ts';
+import { createHash, randomBytes } from 'node:crypto';
 
 export interface Session {
   /** SHA-256 of its id. */
@@ -64,4 +63,9 @@ export class Sessions {
   #close(session: Session | undefined): void {
     if (session !== undefined) this.#byHash.delete(session.hash);
   }
+}
+
+/** SHA-256, hexadecimal. A token is random and long, so that a plain hash of it cannot be searched. */
+export function hashOfToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
 }

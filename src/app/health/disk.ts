@@ -3,8 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { lstat, open, realpath, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import type { Config } from '../../../config/schema.ts';
 import { bytesText } from '../../core/base/text.ts';
-import { failed, type Finding, ok, warning } from './finding.ts';
+import { folderOfAddress } from '../../files/open-store.ts';
+import { createApp } from '../app.ts';
+import { checkFeedPlace } from '../warehouse/feed.ts';
+import { checked, failed, type Finding, ok, warning } from './finding.ts';
 
 const leastFreeBytes = 1e9;
 const writtenBytes = 1e6;
@@ -70,4 +74,36 @@ export function namedItself(setting: string): (target: string) => string {
 
 function nearestFolder(folder: string): string {
   return existsSync(folder) ? folder : nearestFolder(path.dirname(folder));
+}
+
+/** The places of the files that several hosts share, and of the feed, by writing, reading and removing one. */
+const lookAtFiles = { hint: 'See WELLSYNC_FILES_URL (or files.url), files.endpoint and the credentials.' };
+
+const lookAtFeed = { hint: 'See WELLSYNC_FEED_URL (or feed.url), feed.endpoint and the credentials.' };
+
+/** One for files.url and one for feed.url, where they are set. */
+export async function checkFiles(config: Config): Promise<readonly Finding[]> {
+  const findings: Finding[] = [];
+  if (config.files.url !== undefined) {
+    const finding = await checked('files', lookAtFiles, async () => {
+      await using app = createApp(config);
+      return used('files', `${await app.sharedFiles?.check()}`);
+    });
+    findings.push(finding, ...(await linksOf('files', config.files.url)));
+  }
+  if (config.feed.url !== undefined) {
+    findings.push(await checked('feed', lookAtFeed, async () => used('feed', await checkFeedPlace(config))));
+    findings.push(...(await linksOf('feed', config.feed.url)));
+  }
+  return findings;
+}
+
+/** None for a store that is no folder. */
+async function linksOf(part: 'files' | 'feed', url: string): Promise<readonly Finding[]> {
+  const folder = folderOfAddress(url);
+  return folder === undefined ? [] : linkFindings(part, path.resolve(folder), namedItself(`${part}.url`));
+}
+
+function used(part: string, address: string): Finding {
+  return ok(part, `${address}: written, read and removed`);
 }

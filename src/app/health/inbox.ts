@@ -2,12 +2,17 @@
 import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
 import { inboxRefused } from '../../core/inbox/owner.ts';
-import { readOwner } from '../../files/inbox/owner-file.ts';
+import { readOwner } from '../../files/inbox-owner.ts';
 import { type App, createApp } from '../app.ts';
-import { inboxFoldersOf } from '../inbox/inbox-folders.ts';
-import { allFaults, findInstallation, installationOf, type OwnInstallation } from '../inbox/inbox-owner.ts';
-import { queueAddressOf } from '../service-settings.ts';
-import { beatAgeOfHolder } from './beat.ts';
+import {
+  allFaults,
+  findInstallation,
+  inboxFoldersOf,
+  installationOf,
+  type OwnInstallation,
+} from '../inbox/inbox-owner.ts';
+import { queueAddressOf } from '../service/service-settings.ts';
+import { beatAgeOfHolder } from './warehouse.ts';
 import { linkFindings, namedItself, writeFault } from './disk.ts';
 import { checked, failed, failedFinding, type Finding, ok } from './finding.ts';
 
@@ -56,7 +61,7 @@ async function installationHeldOrNot(app: App): Promise<OwnInstallation> {
     return await findInstallation(app);
   } catch (error) {
     await beatAgeOfHolder(error, app);
-    const { readQueueIdentity } = await import('../../queue/queue-identity.ts');
+    const { readQueueIdentity } = await import('../../queue/queue-names.ts');
     return installationOf(app, await readQueueIdentity(queueAddressOf(app.config)));
   }
 }

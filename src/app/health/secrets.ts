@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../../config/schema.ts';
 import type { SecretFile } from '../../../config/secret-files.ts';
 import type { HttpSettings } from '../../../config/http-settings.ts';
-import { fewDaysLeft } from '../../core/access/token-expiry.ts';
+import { fewDaysLeft } from '../../core/run/token-expiry.ts';
 import { counted } from '../../core/base/text.ts';
 import { isLoopbackHost } from '../access/access.ts';
 import { type Finding, warning } from './finding.ts';

@@ -17,8 +17,8 @@ import { checkServiceReach } from '../../service/reach.ts';
 import { after } from '../../timers/sleep.ts';
 import { type App, createApp } from '../app.ts';
 import { checkSecretFiles } from '../preflight.ts';
-import { targetsFrom, uwiKind } from '../requests/target-input.ts';
-import { serviceIdentityOf, serviceUrlOf, tlsOf } from '../service-settings.ts';
+import { targetsFrom, uwiKind } from '../exports/target-input.ts';
+import { serviceIdentityOf, serviceUrlOf, tlsOf } from '../service/service-settings.ts';
 import { failedFinding, type Finding, ok, warning } from './finding.ts';
 
 /** One attempt, which may have to wait for its turn among the requests of workers. */

@@ -1,11 +1,17 @@
 import path from 'node:path';
-import { counted, listed, roughDurationText } from '../../core/base/text.ts';
+import type { Config } from '../../../config/schema.ts';
+import { TransientError } from '../../core/base/errors.ts';
+import { bytesText, counted, instantText, listed, roughDurationText } from '../../core/base/text.ts';
+import { beatTimes } from '../../core/run/queue-claim.ts';
+import { checkRedis } from '../../queue/redis/check.ts';
+import { shownAddress } from '../../queue/redis/settings.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
+import type { DroppedDates } from '../../warehouse/port/pushes.ts';
 import type { App } from '../app.ts';
 import { accidentalPlace } from '../preflight.ts';
-import { beatAgeOfHolder } from './beat.ts';
+import { queueAddressOf, redisPlaceOf } from '../service/service-settings.ts';
 import { writeFault } from './disk.ts';
-import { failed, type Finding, ok, warning } from './finding.ts';
+import { failed, failedFinding, type Finding, ok, warning } from './finding.ts';
 
 export async function checkWorkers(app: App): Promise<Finding> {
   try {
@@ -61,4 +67,79 @@ async function usedWarehouse(app: App): Promise<Finding> {
 
 function ageText(ageMs: number): string {
   return roughDurationText(ageMs);
+}
+
+/** A run takes up to 64 MB of Redis (G8); above this share of maxmemory there may be no room for the next ones. */
+const fullShare = 0.8;
+
+const otherwise = {
+  hint: 'See whether Redis is up, and WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
+};
+
+/** The finding of Redis itself, then one for each remark on it. */
+export async function redisFindings(config: Config): Promise<readonly [Finding, ...Finding[]]> {
+  try {
+    const info = await checkRedis(redisPlaceOf(config));
+    const { product, evictionPolicy, nodes, usedMemoryBytes, maxMemoryBytes } = info;
+    const limit = maxMemoryBytes === 0 ? 'no limit' : `a limit of ${bytesText(maxMemoryBytes)}`;
+    const memory = `${bytesText(usedMemoryBytes)} used, ${limit}`;
+    const all = nodes === 1 ? '' : `, ${nodes} nodes`;
+    const message = `${shownAddress(config.redis)}${all}, ${product}, ${evictionPolicy}, ${memory}, written to`;
+    const remarks = info.remarks.map(({ message: remark, hint }) => warning('redis', remark, { hint }));
+    const isFull = maxMemoryBytes > 0 && usedMemoryBytes > fullShare * maxMemoryBytes;
+    const full = { hint: 'It is nearly full, and refuses writes when it is: raise its maxmemory.' };
+    return [isFull ? warning('redis', message, full) : ok('redis', message), ...remarks];
+  } catch (error) {
+    return [failedFinding('redis', error, otherwise)];
+  }
+}
+
+/** The beat of the queue that works the warehouse: a small file beside it, which workers write every few seconds. */
+export interface Liveness {
+  readonly isLive: boolean;
+  /** Milliseconds since the last beat; undefined without one. */
+  readonly beatAgeMs: number | undefined;
+}
+
+/** Reads the beat alone: opens no warehouse, and asks neither Redis nor the service. */
+export async function livenessOf({ ledger }: App): Promise<Liveness> {
+  const beatAgeMs = await ledger.ownership.beatAgeMs();
+  return { isLive: beatAgeMs !== undefined && beatAgeMs < beatTimes.staleAfterMs, beatAgeMs };
+}
+
+/**
+ * Milliseconds since the last beat, for the error of a warehouse that is held by a worker of this installation: its queue
+ * beats, and Redis has that queue under this prefix. Rethrows every other error.
+ */
+export async function beatAgeOfHolder(error: unknown, app: App): Promise<number> {
+  const isHeld = error instanceof TransientError && error.code === 'warehouse-busy';
+  if (!isHeld || app.config.service.url === undefined) throw error;
+  const { isLive, beatAgeMs } = await livenessOf(app);
+  const { readQueueIdentity } = await import('../../queue/queue-names.ts');
+  const { warehouseId } = await readQueueIdentity(queueAddressOf(app.config));
+  if (!isLive || beatAgeMs === undefined || warehouseId === undefined) throw error;
+  return beatAgeMs;
+}
+
+/** Files that earlier versions pushed without all dates of their pipes. */
+const part = 'pushed dates';
+/** Files that are named; a warehouse may know thousands. */
+const mostNamed = 20;
+
+/** One finding a file, the oldest first; none where every date was sent. */
+export async function droppedDatesFindings({ warehouse, ledger }: App): Promise<readonly Finding[]> {
+  if (!(await warehouse.isStored())) return [];
+  const found = await ledger.pushes.droppedDates();
+  const named = found.slice(0, mostNamed).map(findingOf);
+  if (found.length === named.length) return named;
+  const more = counted(found.length - named.length, 'more file was', 'more files were');
+  return [...named, warning(part, `${more} pushed so: push these again, and see here which are left`, {})];
+}
+
+function findingOf({ runId, name, file, fileSha256, form, rows, completedAtMs }: DroppedDates): Finding {
+  const content = name ?? `the content with SHA-256 ${fileSha256}`;
+  const left = counted(rows, 'row', 'rows');
+  const message = `${content}, pushed by run ${runId}, ${instantText(completedAtMs)}: ${left} went unsent for a later row of the same pipe, whatever the dates`;
+  const [fileForm = 'auto'] = (form ?? 'auto').split(' ') as ('auto' | 'wide' | 'long')[];
+  return warning(part, message, { action: { kind: 'push-again', file: file ?? 'FILE', form: fileForm } });
 }

@@ -1,13 +1,22 @@
 /** How a file of an inbox ends: the folder, the report beside it, and what the log says. */
+import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { BlockedError, faultOf, UsageError } from '../../core/base/errors.ts';
+import { networkPipesJobName } from '../../../jobs/network-pipes/job.ts';
+import { BlockedError, faultOf, PermanentError, UsageError } from '../../core/base/errors.ts';
+import { isAgainName, rejectsNameBeside } from '../../core/inbox/arrival.ts';
 import type { RunRecord, RunReport } from '../../core/run/run.ts';
-import { rejectsNameBeside } from '../../core/inbox/arrival.ts';
-import type { Claim, EndFolder, InboxFolder } from '../../files/inbox/inbox-folder.ts';
+import type { Claim, EndFolder, InboxFolder } from '../../files/inbox-folder.ts';
+import { newRunId } from '../../runs/run-service.ts';
 import type { App } from '../app.ts';
-import { outcomeOf } from '../run-status.ts';
-import { rejectsOfRun } from '../requests/rejects.ts';
-import { reportDocument } from '../views/run-document.ts';
+import { askService } from '../service/probe.ts';
+import { followRun, type RunObserver } from '../runs/follow-run.ts';
+import { planTargets } from '../cleanups/plan-cleanup.ts';
+import { ofFile } from '../cleanups/cleanup-targets.ts';
+import { type PreparedPush, preparePush } from '../pushes/push.ts';
+import { rejectsOfRun } from '../pushes/rejects.ts';
+import { outcomeOf } from '../runs/run-status.ts';
+import { planDocument } from '../cleanups/plan-document.ts';
+import { reportDocument } from '../runs/run-document.ts';
 
 /** What the work on a file needs. */
 export interface ArrivalContext {
@@ -42,7 +51,7 @@ export function endOfFault({ file, shownName }: Claim, error: unknown): ArrivalE
 }
 
 /** Ends a file with the report of its run, or of the one that pushed its content before, and its rejected rows. */
-export async function endOfRun(
+async function endOfRun(
   claim: Claim,
   run: RunRecord,
   { app, inbox }: Pick<ArrivalContext, 'app' | 'inbox'>,
@@ -70,4 +79,95 @@ export async function endOfRun(
     },
     line: { runId, state: report.state },
   };
+}
+
+/** A file in inbox/cleanup: a plan is made of it. Nothing is deleted: a person applies the plan (G6). */
+export async function planArrival(
+  { file, shownName, sighting }: Claim,
+  { app, actor, log, signal }: ArrivalContext,
+): Promise<ArrivalEnd> {
+  if (sighting === undefined) {
+    throw new PermanentError(
+      'inbox-file',
+      `${shownName} is no regular file any more: it was replaced while it was taken`,
+    );
+  }
+  const targets = await ofFile(file, Readable.from([]));
+  const request = { targets, createdBy: actor, keep: true, includesProducing: false };
+  const made = await askService(app, { log, signal }, (context, look) =>
+    planTargets(request, app.config, context, look),
+  );
+  const { planId } = made.plan;
+  const hint = `Nothing was deleted. Plan ${planId} waits for a person who has looked at it and applies it.`;
+  return { state: 'done', report: { hint, plan: planDocument(made) }, line: { planId } };
+}
+
+/** A file in inbox/network-pipes: pushed by one run, or known as pushed. */
+const unwatched: RunObserver = { show: () => {}, note: () => {}, end: () => {} };
+
+/** Files may be small and many: the next one waits for the end of a run. */
+const lookEveryMs = 100;
+
+/**
+ * The id of the run is kept beside the file before the run is made, so that the process that continues after a crash
+ * makes no second one (G1).
+ */
+export async function pushArrival(claim: Claim, context: ArrivalContext): Promise<ArrivalEnd> {
+  const { app, inbox, signal } = context;
+  let { runId } = claim;
+  if (runId === undefined) {
+    await using push = await prepared(claim, app);
+    const known = await push.findKnown(app);
+    if (known?.state === 'done') {
+      return await endOfRun(claim, await recordOf(app, known.runId), context, { isAlreadyPushed: true });
+    }
+    runId = newRunId(Date.now());
+    await inbox.note(claim, runId);
+    await start(push, runId, context);
+  } else if ((await app.ledger.runs.readHead(runId)) === undefined) {
+    await using push = await prepared(claim, app);
+    await start(push, runId, context);
+  }
+  await followRun(app, { runId, job: networkPipesJobName }, { observer: unwatched, signal, lookEveryMs });
+  return endOfRun(claim, await recordOf(app, runId), context, { isAlreadyPushed: false });
+}
+
+async function prepared({ file, shownName, name, sighting }: Claim, { config }: App): Promise<PreparedPush> {
+  if (sighting === undefined) {
+    throw new PermanentError(
+      'inbox-file',
+      `${shownName} is no regular file any more: it was replaced while it was taken`,
+    );
+  }
+  const request = {
+    file,
+    name: shownName,
+    form: 'auto',
+    ignoreUnknownColumns: false,
+    chunkItems: undefined,
+    isAgain: isAgainName(name.toString('utf8')),
+    withTopology: false,
+    delimiter: undefined,
+    allowsEmpty: false,
+  } as const;
+  return preparePush(request, Readable.from([]), config);
+}
+
+async function start(push: PreparedPush, runId: string, { app, actor }: ArrivalContext): Promise<void> {
+  const runService = await app.runService();
+  await push.start(app, await push.notices(), async (job, params) => {
+    try {
+      await runService.start(job, params, { actor, runId });
+    } catch (error) {
+      // Another process that holds the file too has made it.
+      if ((await app.ledger.runs.readHead(runId)) === undefined) throw error;
+    }
+    return { kind: 'started' };
+  });
+}
+
+async function recordOf({ ledger }: App, runId: string): Promise<RunRecord> {
+  const run = await ledger.runs.read(runId);
+  if (run?.report !== undefined) return run;
+  throw new PermanentError('inbox-run', `run ${runId} of this file has no report in the warehouse`);
 }

@@ -1,21 +1,22 @@
 /** The inbox of this installation, which no other one may use (docs/inbox.md, G11). */
 import { hostname } from 'node:os';
+import path from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import { UsageError, WellsyncError } from '../../core/base/errors.ts';
+import { type InboxKind, inboxKinds } from '../../core/inbox/arrival.ts';
 import {
   type InboxFault,
-  inboxRefused,
   type InboxOwner,
+  inboxRefused,
   type Installation,
   relationTo,
 } from '../../core/inbox/owner.ts';
-import { linkedFolders, placeOwner, readOwner, replaceOwner } from '../../files/inbox/owner-file.ts';
+import { linkedFolders, placeOwner, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
 import { keepPlaceId, readPlaceId } from '../../files/place-id.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
-import { serviceIdentityOf } from '../service-settings.ts';
-import { inboxFoldersOf } from './inbox-folders.ts';
+import { serviceIdentityOf } from '../service/service-settings.ts';
 
 /** This installation, with every name of its service. */
 export interface OwnInstallation {
@@ -161,4 +162,18 @@ export async function ownInboxFolders(app: App): Promise<readonly string[]> {
     } else if ((await readOwner(root)).kind === 'owner') own.push(root);
   }
   return own;
+}
+
+// The folders of the inbox, by the configuration.
+
+/** One for each kind, with its absolute path, in one order for all; none where the configuration names no folder. */
+export function inboxFoldersOf({
+  inbox,
+  folder,
+}: Pick<Config, 'inbox' | 'folder'>): ReadonlyArray<{ readonly kind: InboxKind; readonly root: string }> {
+  const root = inbox.folder;
+  if (root === undefined) return [];
+  return inboxKinds
+    .filter((kind) => inbox.kinds.includes(kind))
+    .map((kind) => ({ kind, root: path.join(path.resolve(folder, root), kind) }));
 }

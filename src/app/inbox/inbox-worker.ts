@@ -3,6 +3,8 @@
  * version of the same pipe. One process at a time does so, by a lease; what it leaves when it dies is continued by the
  * next one (docs/inbox.md, G7).
  */
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
 import {
   AbortedError,
   AccessError,
@@ -17,11 +19,11 @@ import {
 import { outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
 import { type InboxKind, isSameSighting, Settling, type Sighting } from '../../core/inbox/arrival.ts';
 import { InboxRefusedError } from '../../core/inbox/owner.ts';
-import type { Arrival, Claim } from '../../files/inbox/inbox-folder.ts';
+import { type Arrival, type Claim, InboxFolder } from '../../files/inbox-folder.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { type ArrivalContext, type ArrivalEnd, endOfFault } from './arrival-end.ts';
-import { planArrival } from './cleanup-arrival.ts';
-import { pushArrival } from './push-arrival.ts';
+import type { App } from '../app.ts';
+import { type ArrivalContext, type ArrivalEnd, endOfFault, planArrival, pushArrival } from './arrival-end.ts';
+import { inboxFoldersOf, type InboxRight } from './inbox-owner.ts';
 
 interface InboxWorkerOptions extends Omit<ArrivalContext, 'signal'> {
   readonly kind: InboxKind;
@@ -34,7 +36,7 @@ type WorkArrival = (claim: Claim, context: ArrivalContext) => Promise<ArrivalEnd
 
 const workOf: Readonly<Record<InboxKind, WorkArrival>> = { 'network-pipes': pushArrival, cleanup: planArrival };
 
-export class InboxWorker {
+class InboxWorker {
   readonly #options: InboxWorkerOptions;
   readonly #settling: Settling;
   readonly #claimsSettling: Settling;
@@ -185,4 +187,34 @@ function maySucceedLater(error: unknown): boolean {
 
 function isOfSystem(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
+}
+
+// The inbox of a worker, by the configuration.
+
+/** The longest pause between two looks at a folder. */
+const longestLookMs = 2_000;
+
+/**
+ * Takes the files of every kind of inbox until the signal aborts; ends at once where the configuration names no folder.
+ * Resolves when the work on files has been handed back.
+ */
+export async function keepTaking(
+  { app, log, right }: { readonly app: App; readonly log: Logger; readonly right: InboxRight },
+  outages: OutageRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  const lookEveryMs = Math.min(longestLookMs, Math.max(50, app.config.inbox.settleMs / 2));
+  const workers = inboxFoldersOf(app.config).map(
+    ({ kind, root }) =>
+      new InboxWorker({
+        app,
+        inbox: new InboxFolder(root, () => right.hold(root)),
+        actor: `inbox/${kind}@${hostname()}`,
+        kind,
+        log,
+        outages,
+        lookEveryMs,
+      }),
+  );
+  await Promise.all(workers.map((worker) => worker.keepWorking(signal)));
 }

@@ -2,9 +2,9 @@
 import type { Config } from '../../../config/schema.ts';
 import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { NextTick } from '../../queue/port.ts';
-import type { ScheduleApplication, StoredSchedule } from '../../warehouse/port/schedules.ts';
+import type { ScheduleApplication, StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
-import { serviceIdentityOf } from '../service-settings.ts';
+import { serviceIdentityOf } from '../service/service-settings.ts';
 import { cronTicks, declaredSchedules, readSchedule } from './schedule.ts';
 
 /** Undefined where the configuration says nothing of schedules. Throws UsageError for another service (G11). */

@@ -1,17 +1,15 @@
 /** A schedule: what the ledger keeps of it, checked, and its ticks. */
+import { readCron, type ScheduleDefinition, scheduleSchema } from '../../../config/schedules.ts';
 import type { Config } from '../../../config/schema.ts';
-import { readCron } from '../../../config/cron.ts';
-import { scheduleSchema, type ScheduleDefinition } from '../../../config/schedules.ts';
-import { roleToRun } from '../../core/access/needed-role.ts';
-import type { Role } from '../../core/access/role.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { nearestName } from '../../core/base/nearest-name.ts';
-import { quotedUnlessPlain } from '../../core/base/text.ts';
-import { type Ticks, ticksOf } from '../../core/schedule/ticks.ts';
+import { nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
+import { roleToRun } from '../../core/run/job-description.ts';
+import type { Role } from '../../core/run/role.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
-import type { ScheduleSet, StoredSchedule } from '../../warehouse/port/schedules.ts';
+import { type Ticks, ticksOf } from '../../core/time/ticks.ts';
+import type { ScheduleSet, StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
-import { jobDescriptionOf } from '../views/run-outcome.ts';
+import { jobDescriptionOf } from '../runs/run-status.ts';
 
 export interface Schedule {
   readonly stored: StoredSchedule;
@@ -77,4 +75,77 @@ export function scheduleNamed(name: string, schedules: readonly StoredSchedule[]
         ? 'The list of schedules shows those that there are: they are applied from the configuration.'
         : `Do you mean ${nearest}?`,
   });
+}
+
+/** Schedules as a face shows them: what comes next, and what came last. */
+export interface ScheduleList {
+  /** Of the ledger; null before the first application. */
+  readonly revision: number | null;
+  /** Of the configuration; null where it says nothing of schedules. */
+  readonly configuredRevision: number | null;
+  readonly schedules: readonly ScheduleDocument[];
+  /** Who may apply those of the configuration. */
+  readonly roleToApply: Role;
+}
+
+export type ScheduleDocument = Awaited<ReturnType<typeof scheduleDocument>>;
+
+/** Reads the ledger alone. Throws UsageError for a schedule of another version. `config`: what could be applied now. */
+export async function listSchedules(app: App, nowMs: number, config: Config = app.config): Promise<ScheduleList> {
+  const { revision, schedules } = await app.ledger.schedules.read();
+  const documents = [];
+  for (const stored of schedules) documents.push(await scheduleDocument(scheduleOf(stored), app, nowMs));
+  const declared = declaredSchedules(config);
+  return {
+    revision: revision ?? null,
+    configuredRevision: declared?.revision ?? null,
+    schedules: documents,
+    roleToApply: declared === undefined ? 'operate' : roleToApply(declared, schedules, app),
+  };
+}
+
+/** JSON of a schedule: instants as ISO text. A paused one has a next tick, which it will skip. */
+export async function scheduleDocument(schedule: Schedule, app: App, nowMs: number) {
+  const { stored, definition } = schedule;
+  const { ledger } = app;
+  const { name, paused, lastTick, lastRunId } = stored;
+  const { cron, timeZone, job, parameters, catchUp } = definition;
+  const next = cronTicks(definition).next(Math.max(nowMs, lastTick?.dueMs ?? 0));
+  const lastRun = lastRunId === undefined ? undefined : await ledger.runs.read(lastRunId);
+  return {
+    name,
+    cron,
+    timeZone,
+    job,
+    parameters,
+    catchUp,
+    role: roleOf(schedule, app),
+    paused: paused === undefined ? null : { at: iso(paused.atMs), by: paused.by },
+    next: iso(next),
+    lastTick:
+      lastTick === undefined
+        ? null
+        : { due: iso(lastTick.dueMs), outcome: lastTick.outcome, because: lastTick.words ?? null },
+    // A run that was pruned is known by its id alone.
+    lastRun:
+      lastRunId === undefined
+        ? null
+        : { runId: lastRunId, state: lastRun?.state ?? null, startedAt: iso(lastRun?.startedAtMs) },
+  };
+}
+
+function iso(instantMs: number | undefined): string | null {
+  return instantMs === undefined ? null : new Date(instantMs).toISOString();
+}
+
+/**
+ * Lets the ticks of a schedule be skipped, or with nobody in `by` be taken again. A pause that stands keeps its time and who
+ * made it. A run that is under way goes on.
+ */
+export async function pauseSchedule(
+  { ledger }: App,
+  { name, paused }: StoredSchedule,
+  by: string | undefined,
+): Promise<void> {
+  await ledger.schedules.pause(name, by === undefined ? undefined : (paused ?? { atMs: Date.now(), by }));
 }

@@ -1,18 +1,28 @@
 /** The schedules of a standing worker: written from the configuration at its start, and looked after while it works. */
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { faultOf, UsageError } from '../../core/base/errors.ts';
+import { faultOf, PermanentError, UsageError } from '../../core/base/errors.ts';
 import { outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
+import { instantText } from '../../core/base/text.ts';
 import { decideUnit } from '../../core/run/retry-decision.ts';
+import { isFinished } from '../../core/run/run.ts';
+import { type DueTick, dueTick } from '../../core/time/ticks.ts';
 import type { NextTick } from '../../queue/port.ts';
+import { newRunId } from '../../runs/run-service.ts';
 import { sleep } from '../../timers/sleep.ts';
-import type { StoredSchedule } from '../../warehouse/port/schedules.ts';
-import type { Alerts } from '../alerts/alerts.ts';
+import type { StoredSchedule, TakenTick } from '../../warehouse/port/runs.ts';
+import { Alerts } from '../health/alerts.ts';
 import type { App } from '../app.ts';
+import { selectionRun } from '../cleanups/apply-plan.ts';
+import { requestDailyProduction } from '../exports/daily-production.ts';
+import { requestTimeSeries, requestWells } from '../exports/definitions.ts';
+import type { JobRequest } from '../runs/start-run.ts';
 import { applySchedules, keepInQueue, refusalOf } from './apply-schedules.ts';
-import { cronTicks, scheduleOf, type TickSource } from './schedule.ts';
-import { takeTick } from './take-tick.ts';
+import { cronTicks, type Schedule, scheduleOf, type TickSource } from './schedule.ts';
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   readonly app: App;
   readonly log: Logger;
   readonly outages: OutageRecord;
@@ -105,5 +115,149 @@ export class Scheduler {
   #tellOnce(words: string): void {
     if (words !== this.#told) this.#log.warn({ because: words }, 'a schedule cannot be worked');
     this.#told = words;
+  }
+}
+
+/**
+ * What happens at a tick: a run is started, once, unless its target is busy, the schedule is paused, or the tick was
+ * missed (docs/schedules.md). Any number of processes may take one tick: the ledger gives it to one of them.
+ */
+interface TickContext {
+  readonly app: App;
+  readonly log: Logger;
+  readonly ticksOf: TickSource;
+}
+
+/** The actor of its runs. */
+function actorOf({ stored: { name } }: Schedule): string {
+  return `schedule/${name}@${hostname()}`;
+}
+
+/**
+ * Takes the last tick that is due and was not taken, if there is one. Throws for a part that is away: the tick stays due.
+ */
+export async function takeTick(schedule: Schedule, context: TickContext, nowMs: number): Promise<void> {
+  const { stored, definition } = schedule;
+  const { lastTick, sinceMs } = stored;
+  if (lastTick?.outcome === 'starting') await start(schedule, lastTick, context, nowMs);
+  const since = Math.max(sinceMs, lastTick?.dueMs ?? 0);
+  const due = dueTick(context.ticksOf(definition), { sinceMs: since, nowMs, catchUp: definition.catchUp });
+  if (due === undefined) return;
+  const tick = await decide(schedule, due, context.app, nowMs);
+  if (!(await context.app.ledger.schedules.take(stored, tick))) return;
+  if (tick.outcome === 'starting') await start(schedule, tick, context, nowMs);
+  else tell(schedule, tick, context.log);
+}
+
+async function decide(
+  { stored: { paused, lastRunId, lastTick } }: Schedule,
+  { dueMs, isMissed }: DueTick,
+  { ledger }: App,
+  nowMs: number,
+): Promise<TakenTick> {
+  if (paused !== undefined) return { dueMs, outcome: 'skipped', words: `paused by ${paused.by}` };
+  if (isMissed) return { dueMs, outcome: 'missed', words: 'nobody took it in time' };
+  // The run of a tick that another process took and died at has just been made.
+  const lastId = (lastTick?.outcome === 'starting' ? lastTick.runId : undefined) ?? lastRunId;
+  const last = lastId === undefined ? undefined : await ledger.runs.readHead(lastId);
+  if (last !== undefined && !isFinished(last.state)) {
+    return { dueMs, outcome: 'skipped', words: `its run ${last.runId} has not ended` };
+  }
+  return { dueMs, outcome: 'starting', runId: newRunId(nowMs) };
+}
+
+/** Makes the run of a tick that was taken, also one that another process took and died before. */
+async function start(schedule: Schedule, tick: TakenTick, context: TickContext, nowMs: number): Promise<void> {
+  const { app, log } = context;
+  const settled = await startRun(schedule, tick, app, nowMs).catch((error: unknown): TakenTick => {
+    if (!(error instanceof UsageError || error instanceof PermanentError)) throw error;
+    return { dueMs: tick.dueMs, outcome: 'failed', words: faultOf(error).message };
+  });
+  await app.ledger.schedules.settle(schedule.stored.name, settled);
+  tell(schedule, settled, log);
+}
+
+async function startRun(schedule: Schedule, tick: TakenTick, app: App, nowMs: number): Promise<TakenTick> {
+  const { dueMs, runId = newRunId(nowMs) } = tick;
+  const actor = actorOf(schedule);
+  const started = { dueMs, outcome: 'started', runId } as const;
+  if ((await app.ledger.runs.readHead(runId)) !== undefined) return started;
+  const { job, params, targets } = await scheduledRequest(schedule, app, { requestedBy: actor, nowMs });
+  const runService = await app.runService();
+  try {
+    const { unfinished } = await runService.startOnce(job, params, { actor, runId, ...(targets && { targets }) });
+    if (unfinished === undefined) return started;
+    return { dueMs, outcome: 'skipped', words: `run ${unfinished.runId} for the same work has not ended` };
+  } catch (error) {
+    // Another process that continues the same tick has made it.
+    if ((await app.ledger.runs.readHead(runId)) !== undefined) return started;
+    throw error;
+  }
+}
+
+function tell({ stored: { name } }: Schedule, { dueMs, outcome, runId, words }: TakenTick, log: Logger): void {
+  const fields = {
+    schedule: name,
+    due: instantText(dueMs),
+    ...(runId !== undefined && { runId }),
+    ...(words !== undefined && { because: words }),
+  };
+  if (outcome === 'started') log.info(fields, 'a schedule started a run');
+  else if (outcome === 'failed') log.error(fields, 'a schedule could not start its run');
+  else log.warn(fields, `a schedule was ${outcome}`);
+}
+
+// The run that a schedule asks for, as the commands make it.
+
+/** Throws UsageError for names and files that cannot be used. A relative path begins at the folder of the configuration. */
+export async function scheduledRequest(
+  { definition }: Schedule,
+  app: App,
+  { requestedBy, nowMs }: { readonly requestedBy: string; readonly nowMs: number },
+): Promise<JobRequest> {
+  const stdin = Readable.from([]);
+  const placed = (file: string | undefined): string | undefined =>
+    file === undefined ? undefined : path.resolve(app.config.folder, file);
+  switch (definition.job) {
+    case 'export daily-production': {
+      const { wells: uwis, wellsFile, lookback: lookbackDays, ...flags } = definition.parameters;
+      const input = { ...flags, uwis, wellsFile: placed(wellsFile), lookbackDays };
+      const { job, params, targets } = await requestDailyProduction(app, input, { stdin, nowMs });
+      return { job, params, targets };
+    }
+    case 'export time-series': {
+      const { equipment: names, file, ...flags } = definition.parameters;
+      const { job, params, targets } = await requestTimeSeries(app, { ...flags, names, file: placed(file) }, { stdin });
+      return { job, params, targets };
+    }
+    case 'export wells': {
+      const { wells: names, file, ...flags } = definition.parameters;
+      const { job, params, targets } = await requestWells(app, { ...flags, names, file: placed(file) }, { stdin });
+      return { job, params, targets };
+    }
+    case 'cleanup':
+      return selectionRun(definition.parameters.selection, requestedBy, app);
+  }
+}
+
+const lookEveryMs = 60_000;
+
+/**
+ * Tells by alerts of ticks that no worker takes, and sends what waits, until the signal aborts: for a process that works no
+ * queue, and lives when all workers are gone.
+ */
+export async function watchSchedules(app: App, log: Logger, signal: AbortSignal): Promise<void> {
+  if (app.config.alerts.url === undefined) return;
+  const alerts = new Alerts(app, log);
+  void alerts.keep(signal);
+  while (!signal.aborted) {
+    try {
+      const atMs = Date.now();
+      const { schedules } = await app.ledger.schedules.read();
+      await alerts.noteSchedules(schedules, cronTicks, atMs);
+    } catch (error) {
+      log.debug({ because: String(error) }, 'schedules could not be looked at');
+    }
+    await sleep(lookEveryMs, { signal, ref: false }).catch(() => undefined);
   }
 }

@@ -1,7 +1,7 @@
-import { EmptyListError } from '../../app/requests/empty-list.ts';
+import { EmptyListError } from '../../app/exports/csv-list.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { EmptyOption } from '../commands/empty-option.ts';
 import type { Invocation } from '../commands/command-line.ts';
+import type { EmptyOption } from '../commands/empty-option.ts';
 
 /** Ends with 0 where a list is empty and --allow-empty says that it may be. */
 export async function unlessEmpty(

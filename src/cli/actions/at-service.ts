@@ -1,6 +1,6 @@
 /** Requests to the service from a command: Ctrl-C stops them, and log lines are printed as sentences. */
 import type { App } from '../../app/app.ts';
-import { askService } from '../../app/ask-service.ts';
+import { askService } from '../../app/service/probe.ts';
 import { createLog } from '../../app/log.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';

@@ -1,14 +1,13 @@
-import type { BrokenRow } from '../../core/cleanup/audit-chain.ts';
+import { auditDocument, auditHash, type AuditVerdict, deletionFilter } from '../../app/cleanups/audit.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
+import type { BrokenRow } from '../../core/cleanup/audit-chain.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import { auditHash, deletionFilter } from '../../app/requests/audit.ts';
-import { auditDocument, type AuditVerdict } from '../../app/views/audit-document.ts';
 import type { Invocation } from '../commands/command-line.ts';
+import { readableDeletions } from '../text/cleanup-plan.ts';
+import { printCsv, printJson, printTable } from '../text/query-formats.ts';
 import { configOf } from './config.ts';
 import { openApp } from './open-app.ts';
-import { readableDeletions } from '../text/deletions.ts';
-import { printCsv, printJson, printTable } from '../text/query-formats.ts';
 
 export interface DeletionOptions {
   readonly since?: string;

@@ -1,28 +1,35 @@
 /** A queued run in a command: left to the workers, followed to its end, or worked in this process. */
 import type { Config } from '../../../config/schema.ts';
 import type { App } from '../../app/app.ts';
-import { followRun, isUnattended, type RunObserver } from '../../app/follow-run.ts';
 import { createLog } from '../../app/log.ts';
-import { outcomeOf } from '../../app/run-status.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';
-import { queueRunOnce, type StartedOnce } from '../../app/start-once.ts';
-import { type Asker, type Connection, type JobRequest, queueRun, type RunName } from '../../app/start-run.ts';
-import { reportDocument } from '../../app/views/run-document.ts';
-import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
-import { workInline } from '../../app/work-inline.ts';
+import { followRun, type RunObserver } from '../../app/runs/follow-run.ts';
+import { reportDocument } from '../../app/runs/run-document.ts';
+import { jobDescriptionOf, outcomeOf } from '../../app/runs/run-status.ts';
+import {
+  type Asker,
+  type Connection,
+  isUnattended,
+  type JobRequest,
+  queueRun,
+  queueRunOnce,
+  type RunName,
+  type StartedOnce,
+} from '../../app/runs/start-run.ts';
+import { workInline } from '../../app/runs/work-inline.ts';
 import { AbortedError } from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode, worseOf } from '../../core/run/exit-code.ts';
+import { type ExitCode, exitCodes, worseOf } from '../../core/run/exit-code.ts';
 import type { RunReport } from '../../core/run/run.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { operatorName } from './operator-name.ts';
 import type { StartOptions } from '../commands/start-options.ts';
-import { listenForStop } from '../process/stop-signals.ts';
 import type { Output } from '../output.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 import { adviceOf } from '../text/actions.ts';
 import { createLogReader } from '../text/readable-log.ts';
 import { reportText } from '../text/report.ts';
 import { noWorkerText } from '../text/runs.ts';
+import { operatorName } from './operator-name.ts';
 
 export interface CarryOutContext {
   readonly app: App;

@@ -1,5 +1,5 @@
 import { counted } from '../../core/base/text.ts';
-import { fitPlanDocument, planDocument, unkeptPlanDocument, type ShownPlan } from '../../app/views/cleanup-plan.ts';
+import { fitPlanDocument, planDocument, unkeptPlanDocument, type ShownPlan } from '../../app/cleanups/plan-document.ts';
 import type { Output } from '../output.ts';
 import { planText } from '../text/cleanup-plan.ts';
 

@@ -1,4 +1,4 @@
-import { type CopiedRows, copyConfigured, type CopyWatch } from '../../app/copy-warehouse.ts';
+import { type CopiedRows, copyConfigured, type CopyWatch } from '../../app/warehouse/backup.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';

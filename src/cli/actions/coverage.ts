@@ -1,18 +1,21 @@
 /** Prints coverage as a summary with a heat map, by well or by month. */
-import { requestCoverage } from '../../app/requests/coverage.ts';
-import { coverageDocument, type CoverageFrame, type CoverageSurvey } from '../../app/views/coverage.ts';
+import type { App } from '../../app/app.ts';
+import {
+  coverageDocument,
+  type CoverageFrame,
+  type CoverageSurvey,
+  requestCoverage,
+} from '../../app/wells/coverage.ts';
+import { pluggedWells, staleWells, unknownWells, type WellTrace } from '../../app/wells/well-states.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import type { App } from '../../app/app.ts';
-import { pluggedWells, staleWells, unknownWells, type WellTrace } from '../../app/requests/well-states.ts';
-import { openApp } from './open-app.ts';
 import type { Output } from '../output.ts';
-import { staleTable, unknownTable } from '../text/well-states.ts';
-import { monthTable, summaryText, wellTable } from '../text/coverage.ts';
+import { monthTable, staleTable, summaryText, unknownTable, wellTable } from '../text/coverage.ts';
 import { printJsonLines } from '../text/query-formats.ts';
 import { configOf } from './config.ts';
+import { openApp } from './open-app.ts';
 
 export interface CoverageOptions {
   readonly uwi?: readonly string[];

@@ -1,7 +1,7 @@
 import type { Config } from '../../../config/schema.ts';
 import { checksBeforeConfig } from '../../app/health/before-config.ts';
 import { failedFinding, type Finding } from '../../app/health/finding.ts';
-import { checkLive, checksOfParts } from '../../app/health.ts';
+import { checkLive, checksOfParts } from '../../app/health/health.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';

@@ -2,7 +2,7 @@ import {
   type DailyProductionRequest,
   planDailyProduction,
   requestDailyProduction,
-} from '../../app/requests/export-daily-production.ts';
+} from '../../app/exports/daily-production.ts';
 import type { App } from '../../app/app.ts';
 import { checkBeforePlan } from '../../app/preflight.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
@@ -12,7 +12,7 @@ import { unlessEmpty } from './allow-empty.ts';
 import { appFor } from './open-app.ts';
 import type { StartOptions } from '../commands/start-options.ts';
 import type { Output } from '../output.ts';
-import { dailyProductionTitle } from '../text/run-title.ts';
+import { dailyProductionTitle } from '../text/report.ts';
 import { planText } from '../text/export-plan.ts';
 import { startAndCarryOut } from './carry-out.ts';
 import { configOf } from './config.ts';

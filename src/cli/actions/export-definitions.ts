@@ -1,12 +1,12 @@
-import { type DefinitionInput, requestTimeSeries, requestWells } from '../../app/requests/export-definitions.ts';
-import type { InputNames } from '../../app/requests/input-names.ts';
+import { type DefinitionInput, requestTimeSeries, requestWells } from '../../app/exports/definitions.ts';
+import type { InputNames } from '../../app/exports/target-input.ts';
 import type { ExitCode } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import type { EmptyOption } from '../commands/empty-option.ts';
 import { unlessEmpty } from './allow-empty.ts';
 import { appFor } from './open-app.ts';
 import type { StartOptions } from '../commands/start-options.ts';
-import { definitionsTitle } from '../text/run-title.ts';
+import { definitionsTitle } from '../text/report.ts';
 import { startAndCarryOut } from './carry-out.ts';
 import { configOf } from './config.ts';
 

@@ -1,11 +1,10 @@
-import { publish, type Published, verify, type VerifiedFeed } from '../../app/feed.ts';
+import { publish, type Published, type VerifiedFeed, verify } from '../../app/warehouse/feed.ts';
 import { counted, figure, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import type { Output } from '../output.ts';
 import { listenForStop } from '../process/stop-signals.ts';
-import { folded } from '../text/folded-text.ts';
-import { tableText } from '../text/table.ts';
+import { folded, tableText } from '../text/table.ts';
 import { configOf } from './config.ts';
 import { openApp } from './open-app.ts';
 

@@ -1,4 +1,4 @@
-import { adoptedText, adoptInbox as adopt } from '../../app/requests/adopt-inbox.ts';
+import { adoptedText, adoptInbox as adopt } from '../../app/inbox/adopt-inbox.ts';
 import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { ask, isAtTerminal } from '../process/question.ts';

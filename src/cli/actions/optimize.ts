@@ -1,10 +1,10 @@
-import { measureOwnOrder, optimize } from '../../app/table-order.ts';
+import { measureOwnOrder, optimize } from '../../app/warehouse/table-order.ts';
 import { figure } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import type { Output } from '../output.ts';
 import { listenForStop } from '../process/stop-signals.ts';
-import { folded } from '../text/folded-text.ts';
+import { folded } from '../text/table.ts';
 import { configOf } from './config.ts';
 import { openApp } from './open-app.ts';
 

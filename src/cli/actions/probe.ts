@@ -1,11 +1,10 @@
-import { probeService, wellsToProbe } from '../../app/requests/probe.ts';
-import { profileDocument } from '../../app/views/profile.ts';
+import { probeService, profileDocument, wellsToProbe } from '../../app/service/probe.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { appFor } from './open-app.ts';
 import { profileText } from '../text/profile.ts';
 import { atService } from './at-service.ts';
 import { configOf } from './config.ts';
+import { appFor } from './open-app.ts';
 
 export interface ProbeOptions {
   readonly uwi?: string;

@@ -1,4 +1,4 @@
-import { countPrunable, prune, type PrunedAll } from '../../app/retention.ts';
+import { countPrunable, prune, type PrunedAll } from '../../app/warehouse/retention.ts';
 import { figure } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';

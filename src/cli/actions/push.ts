@@ -1,7 +1,7 @@
 import { bytesText, instantText } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';
-import { dryRunPush, preparePush, type PreparedPush, type PushRequest } from '../../app/requests/push.ts';
+import { dryRunPush, preparePush, type PreparedPush, type PushRequest } from '../../app/pushes/push.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { carryOutStarted, queueAsOptions } from './carry-out.ts';
 import { configOf } from './config.ts';
@@ -9,7 +9,7 @@ import { appFor } from './open-app.ts';
 import type { EmptyOption } from '../commands/empty-option.ts';
 import type { StartOptions } from '../commands/start-options.ts';
 import type { Output } from '../output.ts';
-import { foldedHint } from '../text/folded-text.ts';
+import { foldedHint } from '../text/table.ts';
 import { printLook } from '../text/pipes-look.ts';
 
 export interface PushOptions extends StartOptions, EmptyOption {

@@ -1,16 +1,15 @@
 import { text } from 'node:stream/consumers';
 import type { App } from '../../app/app.ts';
-import { writeQueryFile } from '../../app/requests/query-file.ts';
-import type { QueryResult } from '../../app/views/query-result.ts';
+import { type QueryResult, writeQueryFile } from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { bytesText, counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { openApp } from './open-app.ts';
 import type { Output } from '../output.ts';
 import { listenForStop } from '../process/stop-signals.ts';
 import { printCsv, printJson, printNdjson, printTable, printVertical } from '../text/query-formats.ts';
 import { configOf } from './config.ts';
+import { openApp } from './open-app.ts';
 
 export interface QueryOptions {
   readonly csv?: true;

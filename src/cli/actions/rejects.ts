@@ -1,8 +1,8 @@
 import { UsageError } from '../../core/base/errors.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished } from '../../core/run/run.ts';
-import { findRun } from '../../app/requests/find-run.ts';
-import { rejectsOfRun } from '../../app/requests/rejects.ts';
+import { findRun } from '../../app/runs/find-runs.ts';
+import { rejectsOfRun } from '../../app/pushes/rejects.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { configOf } from './config.ts';
 import { openApp } from './open-app.ts';

@@ -1,7 +1,7 @@
 /** `wellsync runs release` and `held`: what runs hold, and the run that lets the rows go. */
-import { findRun } from '../../app/requests/find-run.ts';
-import { allHolds, holdsToRelease, releaseRows } from '../../app/requests/release-rows.ts';
-import { heldDocument } from '../../app/views/run-document.ts';
+import { findRun } from '../../app/runs/find-runs.ts';
+import { allHolds, holdsToRelease, releaseRows } from '../../app/runs/retry.ts';
+import { heldDocument } from '../../app/runs/run-document.ts';
 import { AbortedError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';

@@ -1,5 +1,5 @@
 /** Prints restatements as a table with their totals, as CSV or as JSON. */
-import { readRestatements, requestRestatements } from '../../app/requests/restatements.ts';
+import { readRestatements, requestRestatements } from '../../app/wells/restatements.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import type { Restatement } from '../../core/daily/restatement.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';

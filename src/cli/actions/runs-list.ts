@@ -1,11 +1,11 @@
 /** The list of runs, apart from what works them: it loads little. */
 import type { App } from '../../app/app.ts';
-import { listLockWaitMs, requestRunList } from '../../app/requests/list-runs.ts';
-import { listRuns as readRuns } from '../../app/run-status.ts';
-import { statusDocument } from '../../app/views/run-document.ts';
+import { requestRunList } from '../../app/runs/find-runs.ts';
+import { statusDocument } from '../../app/runs/run-document.ts';
+import { listRuns as readRuns } from '../../app/runs/run-status.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import type { RunState } from '../../core/run/run.ts';
+import { listLockWaitMs, type RunState } from '../../core/run/run.ts';
 import type { Invocation } from '../commands/command-line.ts';
 import { runListText } from '../text/runs.ts';
 import { configOf } from './config.ts';

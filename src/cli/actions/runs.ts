@@ -1,26 +1,24 @@
 import type { App } from '../../app/app.ts';
-import { isUnattended } from '../../app/follow-run.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';
-import { findRun } from '../../app/requests/find-run.ts';
-import { needsOfRetry } from '../../app/requests/retry.ts';
-import { statusOf } from '../../app/run-status.ts';
-import { retryRun as retry } from '../../app/start-run.ts';
-import { liveStatusDocument } from '../../app/views/run-document.ts';
-import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
+import { findRun } from '../../app/runs/find-runs.ts';
+import { needsOfRetry } from '../../app/runs/retry.ts';
+import { liveStatusDocument } from '../../app/runs/run-document.ts';
+import { jobDescriptionOf, statusOf } from '../../app/runs/run-status.ts';
+import { isUnattended, retryRun as retry } from '../../app/runs/start-run.ts';
 import { AbortedError, UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { openApp } from './open-app.ts';
-import { operatorName } from './operator-name.ts';
 import type { StartOptions } from '../commands/start-options.ts';
 import type { Output } from '../output.ts';
+import { isAtTerminal } from '../process/question.ts';
 import { noWorkerText, runStatusText } from '../text/runs.ts';
 import { askerOf, carryOut, connectionFor, followToEnd, printReport, workToEnd } from './carry-out.ts';
-import { isAtTerminal } from '../process/question.ts';
 import { configOf } from './config.ts';
 import { deletionQuestion, refusalOfTyped, unconfirmed } from './confirm-number.ts';
+import { openApp } from './open-app.ts';
+import { operatorName } from './operator-name.ts';
 
 export type RunOptions = StartOptions;
 

@@ -1,8 +1,6 @@
 import { applyConfigured } from '../../app/schedules/apply-schedules.ts';
-import { pauseSchedule } from '../../app/schedules/pause-schedule.ts';
-import { scheduleNamed } from '../../app/schedules/schedule.ts';
-import { listSchedules } from '../../app/schedules/schedule-views.ts';
-import { scheduledRequest } from '../../app/schedules/scheduled-request.ts';
+import { listSchedules, pauseSchedule, scheduleNamed } from '../../app/schedules/schedule.ts';
+import { scheduledRequest } from '../../app/schedules/scheduler.ts';
 import { counted } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';

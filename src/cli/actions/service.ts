@@ -1,20 +1,19 @@
 import {
   adoptService as adopt,
+  type Confirmation,
   moveService as move,
   serviceStatus,
-  type Confirmation,
-} from '../../app/requests/service-change.ts';
-import { releaseService as release } from '../../app/requests/service-hold.ts';
-import { holdDocument, outageDocument } from '../../app/views/run-document.ts';
-import { holdText } from '../../core/run/service-hold.ts';
-import { outageText } from '../../core/run/service-outage.ts';
+} from '../../app/service/service-change.ts';
+import { releaseService as release } from '../../app/service/service-view.ts';
+import { holdDocument, outageDocument } from '../../app/runs/run-document.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import { holdText, outageText } from '../../core/run/service-hold.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { appFor, openApp } from './open-app.ts';
-import { operatorName } from './operator-name.ts';
 import { ask, isAtTerminal } from '../process/question.ts';
 import { configOf } from './config.ts';
+import { appFor, openApp } from './open-app.ts';
+import { operatorName } from './operator-name.ts';
 
 export interface ServiceFlags {
   readonly dryRun?: true;

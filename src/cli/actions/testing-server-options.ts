@@ -1,6 +1,6 @@
 /** Options of the testing server, from flags, `--fault name=rate` and `--option name=value`. */
 import { z } from 'zod';
-import { settingMessage } from '../../../config/setting-messages.ts';
+import { settingMessage } from '../../../config/setting-names.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { testingServerOptionsSchema, type TestingServerOptions } from '../../testing-server/options.ts';
 

@@ -1,16 +1,15 @@
 import { once } from 'node:events';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import { DailyFileError, loadDailyFile } from '../../testing-server/data/daily-file.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { dailyProductionPath } from '../../testing-server/api/routes.ts';
+import { DailyFileError, loadDailyFile } from '../../testing-server/data/daily-file.ts';
 import type { DailySource } from '../../testing-server/data/daily-source.ts';
-import { generatedDaily } from '../../testing-server/data/generated-daily.ts';
-import { generatedFieldSchema } from '../../testing-server/data/generated-field.ts';
+import { generatedDaily, generatedFieldSchema } from '../../testing-server/data/generated-daily.ts';
 import { startTestingServer, type TestingServer } from '../../testing-server/testing-server.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { listenForStop } from '../process/stop-signals.ts';
 import type { Output } from '../output.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 import { checkedBy, type ServerFlags, serverOptions } from './testing-server-options.ts';
 
 export interface TestingServerFlags extends ServerFlags {

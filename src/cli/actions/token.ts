@@ -1,8 +1,9 @@
-import type { Role } from '../../core/access/role.ts';
-import { isDay, isExpired } from '../../core/access/token-expiry.ts';
+import { newToken } from '../../app/access/access.ts';
+import { hashOfToken } from '../../app/access/sessions.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import { hashOfToken, newToken } from '../../app/access/token.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Role } from '../../core/run/role.ts';
+import { isDay, isExpired } from '../../core/run/token-expiry.ts';
 import type { Invocation } from '../commands/command-line.ts';
 
 export interface TokenOptions {

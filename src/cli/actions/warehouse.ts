@@ -1,5 +1,5 @@
-import { backUp, type Backup } from '../../app/backup.ts';
-import type { TableOrder } from '../../app/table-order.ts';
+import { backUp, type Backup } from '../../app/warehouse/backup.ts';
+import type { TableOrder } from '../../app/warehouse/table-order.ts';
 import { counted, figure, instantText, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';

@@ -1,6 +1,6 @@
 /** The log of a worker: sentences for an operator at a terminal, JSON lines for whatever collects them elsewhere. */
 import type { Logger } from 'pino';
-import type { LogLevel } from '../../../config/log-levels.ts';
+import type { LogLevel } from '../../../config/config-file.ts';
 import type { Config } from '../../../config/schema.ts';
 import { createLog } from '../../app/log.ts';
 import type { Output } from '../output.ts';

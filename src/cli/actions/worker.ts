@@ -1,16 +1,15 @@
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { createApp, type App } from '../../app/app.ts';
-import { type ChunkQueueName, chunkQueues } from '../../app/chunk-queues.ts';
-import { checkBeforeWorking } from '../../app/preflight.ts';
+import { type App, createApp } from '../../app/app.ts';
+import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
 import type { HealthPort } from '../../app/health/health-port.ts';
-import { workerReport, type WorkerReport } from '../../app/views/worker-report.ts';
-import { workHere } from '../../app/worker-host.ts';
+import { checkBeforeWorking } from '../../app/preflight.ts';
+import { workerReport, type WorkerReport, workHere } from '../../app/runs/worker-host.ts';
 import { listed, roughDurationText } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Invocation } from '../commands/command-line.ts';
-import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 import type { Output } from '../output.ts';
+import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 import { configOf } from './config.ts';
 import { attendanceOf } from './open-app.ts';
 import { createWorkerLog } from './worker-log.ts';
@@ -56,7 +55,7 @@ async function healthPortOf(
 ): Promise<HealthPort | undefined> {
   if (port === undefined) return undefined;
   const { openHealthPort } = await import('../../app/health/health-port.ts');
-  const { expositionOf } = await import('../../app/metrics/exposition.ts');
+  const { expositionOf } = await import('../../app/health/metrics.ts');
   const exposition = expositionOf(app, 'lasting');
   return openHealthPort({ host, port }, { isReady: () => readiness.isReady(), metrics: () => exposition.read() });
 }

@@ -6,7 +6,7 @@
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Environment } from '../../../config/load.ts';
-import type { LogLevel } from '../../../config/log-levels.ts';
+import type { LogLevel } from '../../../config/config-file.ts';
 import type { ExitCode } from '../../core/run/exit-code.ts';
 import type { Output } from '../output.ts';
 

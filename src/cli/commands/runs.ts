@@ -1,9 +1,8 @@
 /** `wellsync runs`: lists and shows runs, cancels and retries them, and gives their rejects. */
 import { type Command, Option } from 'commander';
-import { listLockWaitMs } from '../../app/requests/list-runs.ts';
-import type { RunState } from '../../core/run/run.ts';
-import type { ListOptions } from '../actions/runs-list.ts';
+import { listLockWaitMs, type RunState } from '../../core/run/run.ts';
 import type { ReleaseOptions } from '../actions/release.ts';
+import type { ListOptions } from '../actions/runs-list.ts';
 import type { RetryOptions, RunOptions } from '../actions/runs.ts';
 import { actionOf, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
 import { addRejectsCommand } from './rejects.ts';

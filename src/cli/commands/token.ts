@@ -1,6 +1,6 @@
 /** `wellsync token`: tokens of the HTTP API. */
 import { type Command, Option } from 'commander';
-import { roles } from '../../core/access/role.ts';
+import { roles } from '../../core/run/role.ts';
 import type { TokenOptions } from '../actions/token.ts';
 import { actionOf, examples, type Invocation, type Shell } from './command-line.ts';
 

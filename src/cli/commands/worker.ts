@@ -1,7 +1,7 @@
 /** `wellsync worker`: works the queues until it is stopped. */
 import type { WorkerFlags } from '../actions/worker.ts';
 import { InvalidArgumentError, type Command } from 'commander';
-import { chunkQueues, type ChunkQueueName } from '../../app/chunk-queues.ts';
+import { chunkQueues, type ChunkQueueName } from '../../core/run/job-description.ts';
 import { examples, type Invocation, portNumber, type Shell, workerActionOf } from './command-line.ts';
 
 export function addWorkerCommand(program: Command, shell: Shell): void {

@@ -3,16 +3,19 @@
  * starts, and `node dist/…`, npx and a container start the program without any. The child shares the terminal, the
  * process group and the standard streams of its parent, which forwards signals and ends with the same status.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
+import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { configFileVariable, defaultConfigFile, memoryVariable, readSmallFile } from '../../../config/config-file.ts';
+import type { Environment } from '../../../config/load.ts';
 import { WellsyncError } from '../../core/base/errors.ts';
-import type { MemoryBudget } from '../../core/base/memory-budget.ts';
+import { defaultMemoryMb, leastMemoryMb, type MemoryBudget } from '../../core/base/memory-budget.ts';
 import type { ExitCode } from '../../core/run/exit-code.ts';
 import { sleep } from '../../timers/sleep.ts';
 import { stopSignals } from './stop-signals.ts';
-import { markOf, parentPipe } from './mark.ts';
 
 /** Settings that return freed memory to the system soon; measured in docs/decisions/0008-how-chunks-travel.md. */
 const allocatorSettings = {
@@ -76,4 +79,59 @@ function endedError(signal: NodeJS.Signals | null, memoryMb: number): WorkerEnde
         ? `Raise worker.memoryMb (now ${memoryMb}), or lower worker.chunkConcurrency.`
         : `Where nobody killed it, the machine ran out of memory: it needs ${memoryMb} MB for this (worker.memoryMb).`),
   });
+}
+
+// The memory of a command that works, found without loading commands and configuration: a process that only starts
+// another one would take a tenth of a second for them.
+
+/**
+ * worker.memoryMb, for a command line that runs in a process with memory limits (G8); undefined for any other one, and
+ * where only the whole configuration tells. The process with the limits reports what is wrong with either.
+ */
+export function memoryAtOnce(args: readonly string[], environment: Environment): number | undefined {
+  const end = args.indexOf('--');
+  const words = args.slice(0, end < 0 ? undefined : end);
+  const works = words.includes('--inline') || words.includes('worker');
+  if (!works || words.some((word) => ['--help', '-h', '--version', '-V', 'help'].includes(word))) return undefined;
+  const given = environment[memoryVariable] ?? '';
+  if (given !== '') return /^\d{3,7}$/.test(given) && Number(given) >= leastMemoryMb ? Number(given) : undefined;
+  return mayNameMemory(words, environment) ? undefined : defaultMemoryMb;
+}
+
+/** Whether a configuration file may set worker.memoryMb: only one that has the word, or a character in another form. */
+function mayNameMemory(words: readonly string[], environment: Environment): boolean {
+  if (words.some((word) => word.startsWith('--config='))) return true;
+  const flag = words.indexOf('--config');
+  const named = flag < 0 ? environment[configFileVariable] : words[flag + 1];
+  const file = named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
+  if (file === undefined) return false;
+  try {
+    const settings = readSmallFile(file, 'the configuration file', '').replaceAll(/^\s*#.*$/gm, '');
+    return /memoryMb|\\/.test(settings);
+  } catch {
+    return true;
+  }
+}
+
+// Marks a process that runs with memory limits (limited-process.ts): an argument of node names a module to load before
+// the program, and the pid of the parent. Unlike an environment variable, it reaches no further process.
+
+/** File descriptor of the pipe from the parent. */
+export const parentPipe = 3;
+
+const marked = /^--import=.*\/parent-watch\.[jt]s\?parent=(?<pid>\d+)$/;
+
+/** The argument of node that marks a child of the process `pid`. */
+function markOf(pid: number): string {
+  const module = new URL(`parent-watch${path.extname(import.meta.url)}`, import.meta.url);
+  return `--import=${module.href}?parent=${pid}`;
+}
+
+/** The pid of the parent that started this process with memory limits; undefined if none did. */
+export function markedParent(): number | undefined {
+  for (const argument of process.execArgv) {
+    const pid = marked.exec(argument)?.groups?.['pid'];
+    if (pid !== undefined) return Number(pid);
+  }
+  return undefined;
 }

@@ -3,7 +3,7 @@
  * parent (G7): nothing else would stop it. It ends at once if the parent has ended already.
  */
 import { isMainThread } from 'node:worker_threads';
-import { markedParent, parentPipe } from './mark.ts';
+import { markedParent, parentPipe } from './limited-process.ts';
 import { listenToParent } from './stop-signals.ts';
 
 // A thread of the process loads the module again, and leaves the pipe to the first one.

@@ -3,11 +3,31 @@
  * the process.
  */
 import { writeSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { Socket } from 'node:net';
+import { createInterface } from 'node:readline';
 import type { ExitCode } from '../../core/run/exit-code.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { StopCount, type SignalSource } from './stop-count.ts';
+
+/** The sources of a signal for a process. */
+type SignalSource = 'system' | 'parent';
+
+/**
+ * Counts requests to stop that may be reported twice. Ctrl-C reaches every process of a terminal's group, so the parent
+ * forwards to its child a signal that the child already has; a signal to the parent alone is reported once. The number
+ * of requests by a signal is the larger one of the two sources.
+ */
+export class StopCount {
+  readonly #seen = new Map<string, Record<SignalSource, number>>();
+
+  /** Whether this is a new request. */
+  add(source: SignalSource, signal: string): boolean {
+    const seen = this.#seen.get(signal) ?? { system: 0, parent: 0 };
+    const known = Math.max(seen.system, seen.parent);
+    seen[source] += 1;
+    this.#seen.set(signal, seen);
+    return seen[source] > known;
+  }
+}
 
 export const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type StopSignal = (typeof stopSignals)[number];
@@ -15,7 +35,7 @@ type StopSignal = (typeof stopSignals)[number];
 /** For what a worker or server does behind its grace: 5 s in which work is handed back, and some to close. */
 export const afterGraceMs = 10_000;
 
-export interface StopSignals extends Disposable {
+interface StopSignals extends Disposable {
   /** Aborts at the first signal. */
   readonly signal: AbortSignal;
 }

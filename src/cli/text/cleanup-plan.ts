@@ -1,4 +1,7 @@
 /** The text of a cleanup plan for a terminal. */
+import { consequencesOf, planState, type ShownPlan, warningsOf } from '../../app/cleanups/plan-document.ts';
+import type { QueryResult } from '../../app/warehouse/query-file.ts';
+import { counted, figure, instantText, printable, roughDurationText } from '../../core/base/text.ts';
 import {
   claimText,
   type CleanupPlan,
@@ -7,12 +10,9 @@ import {
   type PlannedTarget,
 } from '../../core/cleanup/plan.ts';
 import type { ProductionDoubt } from '../../core/cleanup/producing.ts';
+import { type DeletionTarget, targetText } from '../../core/cleanup/target.ts';
 import { isFinished } from '../../core/run/run.ts';
-import { targetText } from '../../core/cleanup/target.ts';
-import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
-import { consequencesOf, warningsOf } from '../../app/views/cleanup-warnings.ts';
 import { tableText } from './table.ts';
-import { counted, figure, instantText, printable, roughDurationText } from '../../core/base/text.ts';
 
 const mostWarningsShown = 10;
 
@@ -133,4 +133,41 @@ export function plansText(plans: readonly CleanupPlan[], nowMs: number, maxAgeMs
 function stateText(plan: CleanupPlan, nowMs: number, maxAgeMs: number): string {
   if (plan.applied !== undefined) return planState(plan);
   return nowMs - plan.createdAtMs > maxAgeMs ? 'too old' : 'planned';
+}
+
+// Deletions as a table: a line each, the most important fields in the first columns.
+
+/** A row of `DeletionLedger.list`. */
+type Cells = Readonly<Record<string, unknown>>;
+
+const columns: ReadonlyArray<{ readonly name: string; readonly type: string; readonly of: (cells: Cells) => unknown }> =
+  [
+    { name: 'noted at', type: 'VARCHAR', of: ({ noted_at }) => instantText(Date.parse(String(noted_at))) },
+    { name: 'outcome', type: 'VARCHAR', of: ({ outcome }) => outcome },
+    { name: 'target', type: 'VARCHAR', of: targetOf },
+    { name: 'returned', type: 'BIGINT', of: ({ answer }) => answer },
+    { name: 'verified', type: 'VARCHAR', of: ({ verification }) => verification },
+    { name: 'by', type: 'VARCHAR', of: ({ requested_by }) => requested_by },
+    { name: 'retried by', type: 'VARCHAR', of: ({ retried_by }) => retried_by },
+    { name: 'run', type: 'VARCHAR', of: ({ run_id }) => run_id },
+    { name: 'message', type: 'VARCHAR', of: ({ words }) => words },
+    { name: 'plan', type: 'VARCHAR', of: ({ plan_id }) => plan_id },
+    { name: 'service', type: 'VARCHAR', of: ({ service_url }) => service_url },
+    { name: 'row', type: 'BIGINT', of: ({ seq }) => seq },
+  ];
+
+function targetOf({ kind, owner_id, source_id }: Cells): string {
+  return targetText({ kind, ownerId: owner_id, sourceId: source_id } as DeletionTarget);
+}
+
+/** The deletions in a form for people: the target in one cell, and empty cells for null. */
+export function readableDeletions(list: QueryResult): QueryResult {
+  return { columns: columns.map(({ name, type }) => ({ name, type })), rows: readableRows(list) };
+}
+
+async function* readableRows({ columns: given, rows }: QueryResult): AsyncGenerator<readonly unknown[]> {
+  for await (const row of rows) {
+    const cells = Object.fromEntries(given.map(({ name }, position) => [name, row[position]]));
+    yield columns.map(({ of }) => of(cells) ?? '');
+  }
 }

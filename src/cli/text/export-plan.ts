@@ -1,6 +1,6 @@
 /** The text of an export plan for a terminal. Pure. */
-import { tierText } from '../../core/daily/lookback.ts';
-import type { ExportPlan, PlannedWindow } from '../../app/views/export-plan.ts';
+import { tierText } from '../../core/daily/due-window.ts';
+import type { ExportPlan, PlannedWindow } from '../../app/exports/export-plan.ts';
 import { tableText } from './table.ts';
 import { counted, figure, instantText } from '../../core/base/text.ts';
 

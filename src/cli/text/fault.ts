@@ -1,5 +1,5 @@
 /** The text of an error that ends a command: a sentence and a remedy; the stack only on request. */
-import { folded, foldedHint } from './folded-text.ts';
+import { folded, foldedHint } from './table.ts';
 import { adviceOf } from './actions.ts';
 import type { Action } from '../../core/base/action.ts';
 import { faultOf, UsageError, WellsyncError } from '../../core/base/errors.ts';

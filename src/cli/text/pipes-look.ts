@@ -1,13 +1,11 @@
 /** Prints the dry run of a push as text or JSON. */
-import { balanceText, countRows, noticesText } from './counts.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import type { Output } from '../output.ts';
-import { shownCounts } from '../../app/views/run-counts.ts';
-import type { PipesLook } from '../../app/requests/pipes-dry-run.ts';
-import { lookDocument } from '../../app/views/pipes-look.ts';
-import { topologySentences } from '../../app/views/topology.ts';
-import { tableText } from './table.ts';
+import { lookDocument, type PipesLook, topologySentences } from '../../app/pushes/dry-run.ts';
+import { shownCounts } from '../../app/runs/run-document.ts';
 import { counted, printable } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Output } from '../output.ts';
+import { balanceText, countRows, noticesText } from './report.ts';
+import { tableText } from './table.ts';
 
 /** Returns exit code 3 if rows were rejected, as the push would. */
 export async function printLook(name: string, look: PipesLook, output: Output): Promise<ExitCode> {

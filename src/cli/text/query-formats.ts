@@ -1,13 +1,10 @@
 /** The rows of a query in three forms: streamed as JSON or CSV, or the first ones as a table. */
 import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
-import type { QueryResult } from '../../app/views/query-result.ts';
+import type { QueryResult } from '../../app/warehouse/query-file.ts';
+import { counted, csvForm, distinctNames, figure, ndjsonLine, printable } from '../../core/base/text.ts';
 import type { Output } from '../output.ts';
-import { fitColumns } from './fit-columns.ts';
-import { padded, tableText, widestOf } from './table.ts';
-import { distinctNames } from '../../core/base/distinct-names.ts';
-import { csvForm, ndjsonLine } from '../../core/base/row-text.ts';
-import { counted, figure, printable } from '../../core/base/text.ts';
+import { fitColumns, padded, tableText, widestOf } from './table.ts';
 
 /** Characters per write: a write for each row would take longer than the query. */
 const pieceLength = 64 * 1024;

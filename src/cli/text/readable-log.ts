@@ -1,7 +1,7 @@
 /** Converts the log's JSON lines to sentences, for a command at a terminal. */
 import type { DestinationStream } from 'pino';
 import { z } from 'zod';
-import { causeOf } from '../../app/views/run-outcome.ts';
+import { causeOf } from '../../app/runs/run-document.ts';
 import { printable } from '../../core/base/text.ts';
 
 const lineSchema = z.looseObject({

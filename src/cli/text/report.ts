@@ -1,24 +1,25 @@
 /** The text of a run's report. Pure. */
-import type { JobDescription } from '../../core/run/job-description.ts';
-import type { RunFailure, RunReport } from '../../core/run/run.ts';
-import { adviceOf, type NextStep, nextStepOf } from './actions.ts';
-import { balanceText, countRows, noticesText } from './counts.ts';
-import { folded, foldedHint } from './folded-text.ts';
-import { shownCounts } from '../../app/views/run-counts.ts';
-import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
-import { nextStepsText } from './next-steps.ts';
+import type { DailyProductionSummary } from '../../app/exports/daily-production.ts';
+import type { DefinitionsSummary } from '../../app/exports/definitions.ts';
 import {
+  balanceSentence,
   causeOf,
   isUnplanned,
-  outcomeSentence,
   nextSteps,
+  outcomeSentence,
   placeText,
+  type ShownCount,
+  shownCounts,
   wholeFault,
   withoutTarget,
-} from '../../app/views/run-outcome.ts';
-import { tableText } from './table.ts';
-import { grouped } from '../../core/base/grouped.ts';
-import { counted, durationText, figure, listed, printable } from '../../core/base/text.ts';
+} from '../../app/runs/run-document.ts';
+import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
+import { grouped } from '../../core/base/lists.ts';
+import { boundText, counted, durationText, figure, listed, printable, spacedName } from '../../core/base/text.ts';
+import type { JobDescription } from '../../core/run/job-description.ts';
+import type { Balance, RunFailure, RunReport } from '../../core/run/run.ts';
+import { adviceOf, type NextStep, nextStepOf } from './actions.ts';
+import { folded, foldedHint, tableText, widestOf } from './table.ts';
 
 const mostFailuresShown = 10;
 
@@ -123,4 +124,55 @@ function firstNames(failures: readonly RunFailure[]): string {
   const names = failures.slice(0, mostNamesShown).map(({ target }) => printable(target));
   const others = failures.length - names.length;
   return listed(others > 0 ? [...names, `${figure(others)} more`] : names);
+}
+
+// The text of the counts, the balance and the notices of a report. Pure.
+
+/** Rows of a table: name, figure and remark. */
+export function countRows(counts: readonly ShownCount[]): ReadonlyArray<readonly [string, string, string]> {
+  return counts.map(({ name, count, remark }) => [spacedName(name), figure(count), remark]);
+}
+
+/** The statement with the figures and the names of the table above it. */
+export function balanceText(balance: Balance, width: number): string {
+  return folded(`  ${balanceSentence(balance)}`, width, '    ');
+}
+
+/** Empty without notices. */
+export function noticesText(notices: readonly string[], width: number): string {
+  if (notices.length === 0) return '';
+  return ['Notices', ...notices.map((notice) => folded(`  - ${printable(notice)}`, width, '    '))].join('\n');
+}
+
+// Commands for the next steps, below a result. Pure.
+
+/**
+ * Each step on a line, or its meaning on the line below if the lines would be too long: a command is never broken.
+ * Empty without steps.
+ */
+export function nextStepsText(steps: readonly NextStep[], width: number): string {
+  if (steps.length === 0) return '';
+  const table = tableText([{}, {}], steps, '  ');
+  const isWide = widestOf(table.split('\n')) > width;
+  return `Next\n${isWide ? steps.map(([command, does]) => `  ${command}\n    ${does}`).join('\n') : table}`;
+}
+
+/** The title of a run, after its id: `daily production of 7 wells`. Pure. */
+export function dailyProductionTitle({ kind, wells, repeatedWells, fromMs, toMs }: DailyProductionSummary): string {
+  const part = kind === 'gaps' ? 'the gaps in daily production' : 'daily production';
+  const since = fromMs === undefined ? '' : ` from ${boundText(fromMs)}`;
+  const until = toMs === undefined ? '' : ` to ${boundText(toMs)}`;
+  return `${part} of ${counted(wells, 'well')}${since}${until}${repeatedText(repeatedWells)}`;
+}
+
+export function definitionsTitle({ kind, targets, repeatedTargets }: DefinitionsSummary): string {
+  const what =
+    kind === 'wells'
+      ? `the bodies of ${counted(targets, 'well')}`
+      : `time series definitions of ${counted(targets, 'equipment id')}`;
+  return `${what}${repeatedText(repeatedTargets)}`;
+}
+
+function repeatedText(count: number): string {
+  return count === 0 ? '' : ` (${counted(count, 'repeated name')} ignored)`;
 }

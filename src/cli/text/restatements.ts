@@ -1,5 +1,5 @@
 /** Restatements as columns, and their totals as a sentence. */
-import type { QueryResult } from '../../app/views/query-result.ts';
+import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import type { Restatement } from '../../core/daily/restatement.ts';
 

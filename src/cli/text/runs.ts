@@ -1,15 +1,12 @@
 /** The text of runs for a terminal: a line a run, or the status of one. Pure. */
-import type { LiveRunStatus, RunList, RunStatus } from '../../app/run-status.ts';
-import { settledUnitsOf } from '../../app/views/run-document.ts';
-import { rowsOf } from '../../app/views/run-progress.ts';
-import { jobDescriptionOf, placeText } from '../../app/views/run-outcome.ts';
+import { placeText, settledUnitsOf } from '../../app/runs/run-document.ts';
+import { rowsOf } from '../../app/runs/run-progress.ts';
+import { jobDescriptionOf, type LiveRunStatus, type RunList, type RunStatus } from '../../app/runs/run-status.ts';
 import { counted, durationText, figure, instantText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
-import { holdText } from '../../core/run/service-hold.ts';
-import { outageText } from '../../core/run/service-outage.ts';
 import type { RunSummary } from '../../core/run/run.ts';
-import { folded } from './folded-text.ts';
-import { tableText } from './table.ts';
+import { holdText, outageText } from '../../core/run/service-hold.ts';
+import { folded, tableText } from './table.ts';
 
 export const noWorkerText =
   'No worker is running: the run stays queued until one starts. Start one with: wellsync worker';

@@ -1,4 +1,4 @@
-import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule-views.ts';
+import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule.ts';
 import { instantText } from '../../core/base/text.ts';
 import { tableText } from './table.ts';
 

@@ -1,11 +1,12 @@
 /** Tables for a terminal: columns side by side, with a rule only below the head. */
+import { styleText } from 'node:util';
 import stringWidth from 'string-width';
+import wrapAnsi from 'wrap-ansi';
 import { printable } from '../../core/base/text.ts';
-import { folded } from './folded-text.ts';
 
-export type Align = 'left' | 'right';
+type Align = 'left' | 'right';
 
-export interface Column {
+interface Column {
   readonly head?: string;
   readonly align?: Align;
 }
@@ -80,4 +81,113 @@ export function widestOf(texts: readonly string[]): number {
 export function padded(text: string, width: number, align: Align = 'left'): string {
   const blanks = ' '.repeat(Math.max(0, width - stringWidth(text)));
   return align === 'right' ? `${blanks}${text}` : `${text}${blanks}`;
+}
+
+// Prose wrapped for a terminal: broken at blanks. Pure.
+
+/**
+ * The text in lines of at most `width` columns of a terminal, all but the first after `indent`; a wider word stays
+ * whole. Infinity, for a pipe or a file, leaves it on one line.
+ */
+export function folded(text: string, width: number, indent = ''): string {
+  if (stringWidth(text) <= width) return text;
+  const lead = /^ */.exec(text)?.[0] ?? '';
+  const room = Math.max(1, width - Math.max(lead.length, indent.length));
+  return `${lead}${wrapAnsi(text.slice(lead.length), room).replaceAll('\n', `\n${indent}`)}`;
+}
+
+/** A hint with its sentences on separate lines if one line is too short; a command to be copied is never broken. */
+export function foldedHint(hint: string, width: number): string {
+  if (hint.includes('\n'))
+    return hint
+      .split('\n')
+      .map((line) => foldedHint(line, width))
+      .join('\n');
+  if (stringWidth(hint) <= width) return hint;
+  const sentences = hint.split(/(?<=[.?]) (?=[A-Z])/);
+  return sentences.map((line) => (line.includes('wellsync ') ? line : folded(line, width))).join('\n');
+}
+
+/** Colour for the words of a state, at a terminal: each word says the same without it. Pure. */
+type Colour = 'green' | 'red' | 'yellow';
+
+const colours: Readonly<Record<string, Colour>> = {
+  done: 'green',
+  ok: 'green',
+  failed: 'red',
+  cancelled: 'yellow',
+  warning: 'yellow',
+};
+
+/** A state as a cell of a table, or as the first word of a line that goes on with a sentence. */
+const states = /(?<=^| {2})(?:done|ok|failed|cancelled|warning)(?= {2}|$)|^(?:Done|Failed|Cancelled)(?=[:,. ])/gm;
+
+export function withColour(text: string): string {
+  return text.replaceAll(states, (word) => {
+    const colour = colours[word.toLowerCase()];
+    return colour === undefined ? word : styleText(colour, word, { validateStream: false });
+  });
+}
+
+/** Fits the columns of a table to the width of a terminal, and cuts cells that are too long. Pure. */
+const widestCell = 40;
+const gapCells = 2;
+/** Least width of a cut column: a narrower one would be unreadable. */
+const leastCell = 12;
+/** Code units of a cell that are measured: a cell may hold a whole document, and more is never shown. */
+const mostMeasured = 1_000;
+
+interface FittedCells {
+  /** Number of shown columns, at least one, from the left. */
+  readonly columnCount: number;
+  readonly cells: readonly (readonly string[])[];
+}
+
+/**
+ * `cells` by row, including the head, free of control characters; `width` in columns of the terminal. Without a limit
+ * to the width nothing is cut.
+ */
+export function fitColumns(cells: readonly (readonly string[])[], width: number): FittedCells {
+  const all = cells[0]?.length ?? 0;
+  if (!Number.isFinite(width)) return { columnCount: all, cells };
+  const widest = Math.min(widestCell, width);
+  const measured = cells.map((row) => row.map((cell) => cell.slice(0, mostMeasured)));
+  const widths = Array.from({ length: all }, (_, position) =>
+    Math.min(widest, widestOf(measured.map((row) => row[position] ?? ''))),
+  );
+  const fitted = fittedWidths(widths, width);
+  const cut = (row: readonly string[]) => fitted.map((most, position) => cutText(row[position] ?? '', most));
+  return { columnCount: fitted.length, cells: measured.map(cut) };
+}
+
+/** Widths of as many columns as fit; the last ones are cut if that lets them fit. */
+function fittedWidths(widths: readonly number[], width: number): readonly number[] {
+  const fitted: number[] = [];
+  let room = width;
+  for (const wanted of widths) {
+    const given = Math.min(wanted, room);
+    if (given < Math.min(wanted, leastCell) && fitted.length > 0) break;
+    fitted.push(given);
+    room -= given + gapCells;
+  }
+  return fitted;
+}
+
+const signs = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/**
+ * The text in at most `width` columns of a terminal, with an ellipsis if it was cut, between two graphemes and never
+ * within one. cli-truncate 5, the last version for Node 20, exceeds the width by a column if a grapheme of two columns
+ * lies on it.
+ */
+export function cutText(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let kept = '';
+  let room = width - 1;
+  for (const { segment } of signs.segment(text)) {
+    room -= stringWidth(segment);
+    if (room < 0) break;
+    kept += segment;
+  }
+  return `${kept}…`;
 }

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Identity } from '../../app/access/access.ts';
-import { RunEvents, type RunEvent } from '../../app/run-events.ts';
+import { RunEvents, type RunEvent } from '../../app/runs/run-events.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';

@@ -1,7 +1,7 @@
 /** What a load balancer asks: each route says its status and nothing else, to anybody (docs/design.md section 11); and metrics. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { expositionOf } from '../../app/metrics/exposition.ts';
+import { expositionOf } from '../../app/health/metrics.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 
 const text = z.string();

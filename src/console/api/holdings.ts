@@ -1,10 +1,9 @@
 /** What the warehouse holds: coverage, restatements, and the production of a well. Pages are whole before they are sent. */
 import { z } from 'zod';
-import { requestCoverage } from '../../app/requests/coverage.ts';
-import { pageOfRestatements, requestRestatements } from '../../app/requests/restatements.ts';
-import { pageOfProduction } from '../../app/requests/well-production.ts';
-import { pluggedWells } from '../../app/requests/well-states.ts';
-import { coverageDocument } from '../../app/views/coverage.ts';
+import { coverageDocument, requestCoverage } from '../../app/wells/coverage.ts';
+import { pageOfRestatements, requestRestatements } from '../../app/wells/restatements.ts';
+import { pageOfProduction } from '../../app/wells/well.ts';
+import { pluggedWells } from '../../app/wells/well-states.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
 import { coverageShown, problemDocument, productionDocument, restatementsDocument } from './documents.ts';

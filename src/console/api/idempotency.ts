@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { App } from '../../app/app.ts';
-import { findKeyedRun, type JobRequest, startKeyedRun, startRun } from '../../app/start-run.ts';
-import type { IdempotencyKey } from '../../core/run/idempotency-key.ts';
+import { findKeyedRun, type JobRequest, startKeyedRun, startRun } from '../../app/runs/start-run.ts';
+import type { IdempotencyKey } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import { RequestProblem } from '../problem.ts';
 

@@ -1,15 +1,14 @@
 /** Plans of cleanups: made from the targets of a request, and applied by whoever may delete and types their number. */
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { askService } from '../../app/ask-service.ts';
+import { askService } from '../../app/service/probe.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
-import { applicationOf, noteApplication, refuseUnappliable } from '../../app/requests/cleanup-apply.ts';
-import { planTargets, withWarnings } from '../../app/requests/cleanup-plan.ts';
-import { refuseEmpty } from '../../app/requests/empty-list.ts';
-import { targetsOfTable } from '../../app/requests/cleanup-table.ts';
-import { listPlans } from '../../app/requests/list-plans.ts';
-import { findKeyedRun } from '../../app/start-run.ts';
-import { planDocument, unkeptPlanDocument } from '../../app/views/cleanup-plan.ts';
+import { applicationOf, noteApplication, refuseUnappliable } from '../../app/cleanups/apply-plan.ts';
+import { listPlans, planTargets, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
+import { targetsOfTable } from '../../app/cleanups/cleanup-table.ts';
+import { refuseEmpty } from '../../app/exports/target-input.ts';
+import { findKeyedRun } from '../../app/runs/start-run.ts';
+import { planDocument, unkeptPlanDocument } from '../../app/cleanups/plan-document.ts';
 import type { CleanupPlan } from '../../core/cleanup/plan.ts';
 import { type DeletionTarget, targetKinds } from '../../core/cleanup/target.ts';
 import { callerOf } from '../admission.ts';

@@ -3,24 +3,22 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { requireRole } from '../../app/access/access.ts';
 import type { App } from '../../app/app.ts';
-import { requestRunList } from '../../app/requests/list-runs.ts';
-import { holdsToRelease, releaseRows, standingHolds } from '../../app/requests/release-rows.ts';
-import { needsOfRetry, requireConfirmed } from '../../app/requests/retry.ts';
-import { rejectsOfRun } from '../../app/requests/rejects.ts';
-import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/run-status.ts';
-import { findKeyedRun, retryRun } from '../../app/start-run.ts';
+import { requestRunList } from '../../app/runs/find-runs.ts';
+import { rejectsOfRun } from '../../app/pushes/rejects.ts';
+import { holdsToRelease, needsOfRetry, releaseRows, requireConfirmed, standingHolds } from '../../app/runs/retry.ts';
+import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/runs/run-status.ts';
+import { findKeyedRun, retryRun } from '../../app/runs/start-run.ts';
 import {
   heldDocument,
   holdDocument,
   outageDocument,
   reportDocument,
   statusDocument,
-} from '../../app/views/run-document.ts';
+} from '../../app/runs/run-document.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
 import {
   heldRowsDocument,
   liveRunDocument,
@@ -29,6 +27,7 @@ import {
   runListDocument,
   runState,
 } from './documents.ts';
+import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
 
 const runPath = z.object({ runId: z.string().max(60) });
 

@@ -4,12 +4,18 @@ import type { Config } from '../../../config/schema.ts';
 import { requireRole } from '../../app/access/access.ts';
 import { checkBeforeRun } from '../../app/preflight.ts';
 import { applyConfigured } from '../../app/schedules/apply-schedules.ts';
-import { pauseSchedule } from '../../app/schedules/pause-schedule.ts';
-import { declaredSchedules, readSchedule, roleOf, roleToApply, type Schedule } from '../../app/schedules/schedule.ts';
-import { listSchedules, scheduleDocument } from '../../app/schedules/schedule-views.ts';
-import { scheduledRequest } from '../../app/schedules/scheduled-request.ts';
-import { queueRunOnce } from '../../app/start-once.ts';
-import { findKeyedRun } from '../../app/start-run.ts';
+import {
+  declaredSchedules,
+  listSchedules,
+  pauseSchedule,
+  readSchedule,
+  roleOf,
+  roleToApply,
+  type Schedule,
+  scheduleDocument,
+} from '../../app/schedules/schedule.ts';
+import { scheduledRequest } from '../../app/schedules/scheduler.ts';
+import { findKeyedRun, queueRunOnce } from '../../app/runs/start-run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';

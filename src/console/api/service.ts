@@ -1,9 +1,8 @@
 /** The service: its profile, what holds requests to it back, and the release of that. */
 import { z } from 'zod';
-import { releaseService } from '../../app/requests/service-hold.ts';
-import { serviceViewOf } from '../../app/service-view.ts';
-import { holdDocument, outageDocument } from '../../app/views/run-document.ts';
-import { profileDocument } from '../../app/views/profile.ts';
+import { releaseService, serviceViewOf } from '../../app/service/service-view.ts';
+import { profileDocument } from '../../app/service/probe.ts';
+import { holdDocument, outageDocument } from '../../app/runs/run-document.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { holdShown, outageShown, problemDocument } from './documents.ts';
 

@@ -1,10 +1,9 @@
 /** Cleanups: plans, their warnings, and the typed confirmation without which nothing is deleted (G6). */
 import type { JSX } from 'preact';
-import { targetText } from '../../core/cleanup/target.ts';
-import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
+import { consequencesOf, planState, type ShownPlan } from '../../app/cleanups/plan-document.ts';
 import { counted, figure } from '../../core/base/text.ts';
-import { planState, type ShownPlan } from '../../app/views/cleanup-plan.ts';
-import { consequencesOf } from '../../app/views/cleanup-warnings.ts';
+import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
+import { targetText } from '../../core/cleanup/target.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Figures, Name, Note, Panel, State, Table, Time } from './parts.tsx';

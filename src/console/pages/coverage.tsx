@@ -1,8 +1,8 @@
 /** How complete the warehouse is: a map of all wells by month, and the lists of wells that need a look. */
 import type { ComponentChildren, JSX } from 'preact';
 import { counted, figure } from '../../core/base/text.ts';
-import type { CoverageMap } from '../../app/coverage-map.ts';
-import type { StaleWell, UnknownWell } from '../../app/requests/well-states.ts';
+import type { CoverageMap } from '../../app/wells/coverage-map.ts';
+import type { StaleWell, UnknownWell } from '../../app/wells/well-states.ts';
 import { ActionButton, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Figures, Name, Table, Time } from './parts.tsx';

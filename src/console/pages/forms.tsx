@@ -3,7 +3,7 @@
  * the page as Idempotency-Key: a click that comes twice does one thing (docs/design.md section 11).
  */
 import type { ComponentChildren, JSX } from 'preact';
-import { mayActAs, type Role } from '../../core/access/role.ts';
+import { mayActAs, type Role } from '../../core/run/role.ts';
 
 /** Who reads one delivery of a page. */
 export interface Reader {

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { counted, listed, roughDurationText } from '../../core/base/text.ts';
-import type { Overview } from '../../app/overview.ts';
+import type { Overview } from '../../app/runs/overview.ts';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
 import { LiveFault, RunTable } from './runs.tsx';

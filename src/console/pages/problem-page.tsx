@@ -1,11 +1,12 @@
 /** Answers a page's request with its error: as a page, or with the way to sign in. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { versionOfPackage } from '../../app/version.ts';
+import type { JSX } from 'preact';
 import { NotAdmittedError } from '../../app/access/access.ts';
+import { versionOfPackage } from '../../app/version.ts';
 import type { ConsoleContext } from '../context.ts';
 import { documentFor, replyWithProblem, RequestProblem } from '../problem.ts';
-import { type Frame, pageOf } from './frame.tsx';
-import { ProblemPage, StrangerProblemPage } from './problem.tsx';
+import { Bare, type Frame, Page, pageOf } from './frame.tsx';
+import { Empty, Note } from './parts.tsx';
 
 interface Asked {
   readonly request: FastifyRequest;
@@ -51,4 +52,59 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
 function frameWithout({ app }: ConsoleContext): Frame {
   const { config, warehouse } = app;
   return { service: config.service.id, warehouse: warehouse.location, version: versionOfPackage(), nowMs: Date.now() };
+}
+
+/** The page of an error: what happened, to what, and what to do next. */
+interface Problem {
+  readonly status: number;
+  readonly title: string;
+  readonly message: string;
+  readonly advice: string | undefined;
+  /** Passes by itself: the page asks again. */
+  readonly isPassing: boolean;
+}
+
+function ProblemPage({ frame, problem }: { readonly frame: Frame; readonly problem: Problem }): JSX.Element {
+  return (
+    <Page {...frame} title={problem.title} section={undefined}>
+      <What problem={problem} />
+    </Page>
+  );
+}
+
+/** Without a word of where the data is. */
+function StrangerProblemPage({ problem }: { readonly problem: Problem }): JSX.Element {
+  return (
+    <Bare title={problem.title}>
+      <What problem={problem} />
+      <p>
+        <a href="/sign-in">Sign in</a>
+      </p>
+    </Bare>
+  );
+}
+
+function What({ problem }: { readonly problem: Problem }): JSX.Element {
+  const { title, message, advice, isPassing, status } = problem;
+  return (
+    <>
+      <h1>{title}</h1>
+      {status === 404 ? (
+        <section class="panel">
+          <Empty title={message}>
+            <a href="/">To the overview</a>
+          </Empty>
+        </section>
+      ) : (
+        <Note tone={isPassing ? 'warn' : 'bad'} title={message}>
+          {advice === undefined ? null : <p>{advice}</p>}
+          {isPassing ? (
+            <p id="again" data-again={5}>
+              This page looks again by itself.
+            </p>
+          ) : null}
+        </Note>
+      )}
+    </>
+  );
 }

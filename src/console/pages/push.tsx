@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { bytesText } from '../../core/base/text.ts';
-import type { RunList } from '../../app/run-status.ts';
+import type { RunList } from '../../app/runs/run-status.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Note, Panel } from './parts.tsx';

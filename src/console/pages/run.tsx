@@ -1,17 +1,23 @@
 /** One run: what it is, how far it is, what came of it, and what can be done now. */
 import type { JSX } from 'preact';
+import type { RetryNeeds } from '../../app/runs/retry.ts';
+import type { RunLogLine } from '../../app/runs/run-log.ts';
+import type { LiveRunStatus, RunFigures } from '../../app/runs/run-status.ts';
+import {
+  balanceSentence,
+  isUnplanned,
+  nextSteps,
+  outcomeSentence,
+  shownCounts,
+  wholeFault,
+} from '../../app/runs/run-document.ts';
+import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
 import { hasExceptions, type JobDescription } from '../../core/run/job-description.ts';
 import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
-import type { HeldRows } from '../../core/run/held-rows.ts';
-import type { RunLogLine } from '../../app/run-log.ts';
-import type { RetryNeeds } from '../../app/requests/retry.ts';
-import type { LiveRunStatus, RunFigures } from '../../app/run-status.ts';
-import { balanceSentence, shownCounts } from '../../app/views/run-counts.ts';
-import { isUnplanned, nextSteps, outcomeSentence, wholeFault } from '../../app/views/run-outcome.ts';
-import { paceOf, rowsOf } from '../../app/views/run-progress.ts';
 import { ActionButton, ActionForm, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import {
@@ -23,10 +29,10 @@ import {
   Panel,
   Progress,
   RunStateMark,
+  type ShownFigure,
   State,
   Table,
   Time,
-  type ShownFigure,
   type Tone,
 } from './parts.tsx';
 

@@ -1,10 +1,9 @@
 /** The list of runs, with filters. */
 import type { ComponentChildren, JSX } from 'preact';
+import { settledUnitsOf } from '../../app/runs/run-document.ts';
+import { jobDescriptionOf, type RunList, type RunStatus } from '../../app/runs/run-status.ts';
 import { counted, durationText, figure } from '../../core/base/text.ts';
 import { hasExceptions, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
-import type { RunList, RunStatus } from '../../app/run-status.ts';
-import { settledUnitsOf } from '../../app/views/run-document.ts';
-import { jobDescriptionOf } from '../../app/views/run-outcome.ts';
 import { Choice, Field } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { type Column, Empty, Name, Note, Progress, RunStateMark, Table, Time } from './parts.tsx';

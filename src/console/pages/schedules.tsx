@@ -1,6 +1,6 @@
 /** Schedules: what runs by itself, when it last did, and when it will. */
 import type { JSX } from 'preact';
-import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule-views.ts';
+import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Note, Panel, State, Table, Time } from './parts.tsx';

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { Fault } from '../../core/base/errors.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceProfile } from '../../core/paging/service-profile.ts';
-import type { ServiceView } from '../../app/service-view.ts';
+import type { ServiceView } from '../../app/service/service-view.ts';
 import type { Finding } from '../../app/health/finding.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';

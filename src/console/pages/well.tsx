@@ -1,9 +1,8 @@
 /** One well: its plot, its gaps, and what was restated. */
 import type { JSX } from 'preact';
+import { plottedColumns, type RestatedValue, type WellView } from '../../app/wells/well.ts';
 import { counted, figure } from '../../core/base/text.ts';
-import { dayText } from '../../core/time/day-number.ts';
-import { plottedColumns, type RestatedValue } from '../../app/well-series.ts';
-import type { WellView } from '../../app/well-view.ts';
+import { dayText } from '../../core/time/production-day.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Name, Panel, Table } from './parts.tsx';

@@ -1,4 +1,4 @@
-import type { Role } from '../access/role.ts';
+import type { Role } from '../run/role.ts';
 
 /** An operator's next action, as data. Each face words it for its own users: a command, a button, a link. */
 export type Action =

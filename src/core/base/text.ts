@@ -79,3 +79,62 @@ function escaped(control: string): string {
 export function quotedUnlessPlain(given: string): string {
   return /^[\w.-]+$/.test(given) ? given : JSON.stringify(given);
 }
+
+/** No name that is known is longer: a longer text is compared with none. */
+const longestName = 100;
+
+/**
+ * The nearest of `known`; undefined when it differs in more than `mostOff` characters: by default a third of the known
+ * name, or two of a short one.
+ */
+export function nearestName(given: string, known: readonly string[], mostOff?: number): string | undefined {
+  if (given.length > longestName) return undefined;
+  const distances = known.map((name) => ({ name, distance: editDistance(given, name) }));
+  const [nearest] = distances.toSorted((left, right) => left.distance - right.distance);
+  if (nearest === undefined) return undefined;
+  return nearest.distance <= (mostOff ?? Math.max(2, nearest.name.length / 3)) ? nearest.name : undefined;
+}
+
+/** Levenshtein distance: insertions, removals and replacements that turn one text into the other. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let index = 0; index < left.length; index += 1) {
+    const next = [index + 1];
+    for (let column = 1; column <= right.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (left[index] === right[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+// Rows of a query as text: of one form, printed or written to a file.
+
+/** An object in one line, with its end. */
+export function ndjsonLine(names: readonly string[], row: readonly unknown[]): string {
+  return `${JSON.stringify(Object.fromEntries(names.map((name, position) => [name, row[position]])))}\n`;
+}
+
+/** In quotes, so that it is not null. */
+const emptyText = { value: '', quoted_empty: true };
+
+/** Options of csv-stringify: a header; null is an empty cell, the empty text `""`, a nested value its JSON. */
+export function csvForm(names: readonly string[]) {
+  return {
+    header: true,
+    columns: names.map((header, position) => ({ key: String(position), header })),
+    // By default csv-stringify writes a boolean as 1 or nothing.
+    cast: { boolean: String, string: (text: string) => (text === '' ? emptyText : text) },
+  };
+}
+
+/** The names with numbers where one repeats: `x`, `x_2`. Pure. */
+export function distinctNames(names: readonly string[]): readonly string[] {
+  const seen = new Map<string, number>();
+  return names.map((name) => {
+    const count = (seen.get(name) ?? 0) + 1;
+    seen.set(name, count);
+    return count === 1 ? name : `${name}_${count}`;
+  });
+}

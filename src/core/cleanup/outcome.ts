@@ -2,9 +2,9 @@
  * The outcome of one deletion: deleted, already gone or refused, with the result of a check afterwards (docs/design.md
  * section 4.4, guarantee G2). Every other result is left to the engine, which retries it and, in the end, fails it.
  */
-import { isTimeSeries, targetText, type DeletionTarget } from './target.ts';
-import { AccessError, faultOf, NotFoundError, PermanentError, TransientError, type Fault } from '../base/errors.ts';
+import { AccessError, type Fault, faultOf, NotFoundError, PermanentError, TransientError } from '../base/errors.ts';
 import type { Counts, UnitOutcome, UnitState } from '../run/run.ts';
+import { type DeletionTarget, isTimeSeries, targetText } from './target.ts';
 
 /** `failed` is set by the engine: attempts used up, the run stopped, or a fault of wellsync. */
 export type DeletionOutcome = 'deleted' | 'already gone' | 'refused' | 'failed';
@@ -158,4 +158,37 @@ function faultOfConclusion(
         : `${targetText(target)} counted as gone already, and the service shows it all the same`,
     hint: 'Ask at the service. A new plan takes it up again.',
   };
+}
+
+// How many deletions have their intents written at once. Each writing is a transaction, so that one for every few
+// requests would take a quick service most of its speed. But an intent says that a request may have been sent: one
+// that still waits when the process is killed makes an outcome uncertain that is none.
+
+/** Time within which the last request of a group is sent, as far as the group before tells. */
+const intentAheadMs = 250;
+
+/** A quick answer or two may be chance. */
+const mostGrowth = 4;
+
+export class IntentPace {
+  readonly #concurrency: number;
+  #groupSize: number;
+
+  /** `concurrency`: requests that are sent at once, and the smallest group. */
+  constructor(concurrency: number) {
+    this.#concurrency = concurrency;
+    this.#groupSize = concurrency;
+  }
+
+  /** How many deletions the next group has. */
+  get groupSize(): number {
+    return this.#groupSize;
+  }
+
+  /** Takes in how long the requests of a group took. The rest at the end of a list, which is no whole group, tells little. */
+  note(size: number, tookMs: number): void {
+    const answered = Math.floor((size * intentAheadMs) / Math.max(1, tookMs));
+    if (size < this.#groupSize && answered >= this.#groupSize) return;
+    this.#groupSize = Math.max(this.#concurrency, Math.min(answered, size * mostGrowth));
+  }
 }

@@ -1,6 +1,5 @@
 /** Intervals of calendar days: those that a read covers, and those still to read (docs/design.md section 4.1). */
-import { instantOfDay, productionCalendar } from '../time/production-day.ts';
-import { dayNumber, dayText } from '../time/day-number.ts';
+import { dayNumber, dayText, instantOfDay, productionCalendar } from '../time/production-day.ts';
 import type { Window } from '../time/window.ts';
 
 /** Half-open interval [fromDay, toDay) of day numbers: days since 1970-01-01. */

@@ -4,10 +4,11 @@
  * was silent and then delivers late, in any order, so loses nothing, and an empty window costs no more requests than a
  * short one.
  */
-import { dayAt } from '../time/production-day.ts';
+import { counted } from '../base/text.ts';
+import { dayAt, dayNumber, dayText } from '../time/production-day.ts';
 import { DAY_MS, daysIn, type Window } from '../time/window.ts';
 import { type DayInterval, subtractDays, windowOfDays } from './coverage.ts';
-import { verifiedWithinDays } from './verified-read.ts';
+import { verifiedWithinDays } from './reading.ts';
 import { incrementalWindow } from './watermark.ts';
 
 /** Days that each have a row and no quarantined record. */
@@ -52,9 +53,9 @@ export interface WindowRules {
  * earlier), the last row of the well, or a hole.
  */
 export const reaches = ['history', 'lookback', 'last-day', 'hole'] as const;
-export type Reach = (typeof reaches)[number];
+type Reach = (typeof reaches)[number];
 
-export interface DueWindow extends Window {
+interface DueWindow extends Window {
   readonly reach: Reach;
   /** Estimate of its rows. */
   readonly rows: number;
@@ -146,4 +147,81 @@ function expectedRows(window: Window, well: KnownWell, { nowMs, timeZone }: Wind
   const unseenTo = Math.min(soundDays[0]?.fromDay ?? lastDay + 1, lastDay + 1);
   const unseen = Math.min(longestExpectedDays, Math.max(0, unseenTo - firstDay));
   return unseen + rowsSince(firstDay, soundDays) + newDays(watermarkMs, nowMs);
+}
+
+/**
+ * Lookback of a well: how far below the watermark an incremental run reads again. Late corrections become rarer with
+ * age, so deeper tiers run on fewer days (docs/design.md section 4.1).
+ */
+export const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const;
+
+/** A day of the week, or the first day of a month. */
+export const tierDays = [...weekdays, 'first of month'] as const;
+export type TierDay = (typeof tierDays)[number];
+
+export interface LookbackTier {
+  /** Days below the watermark; `all` reads from the start of history. */
+  readonly days: number | 'all';
+  /** Day on which the tier is due; undefined means every run. */
+  readonly on?: TierDay | undefined;
+}
+
+/**
+ * The deepest tier due for a well; undefined when none is. A tier with a day is due when such a day has begun in
+ * (`lastDay`, `today`], where `lastDay` is the day of the well's last read. Both are YYYY-MM-DD in the configured zone.
+ * So a tier runs once a well, on the first successful run from its day on: Monday makes up for a Sunday without a run,
+ * and a second run on a Sunday does not read 90 days again.
+ */
+export function lookbackDue(tiers: readonly LookbackTier[], lastDay: string, today: string): LookbackTier | undefined {
+  const due = tiers.filter(({ on }) => on === undefined || hasBegun(on, dayNumber(lastDay), dayNumber(today)));
+  return due.toSorted((left, right) => depthOf(right) - depthOf(left))[0];
+}
+
+function depthOf({ days }: LookbackTier): number {
+  return days === 'all' ? Number.POSITIVE_INFINITY : days;
+}
+
+/** Whether a day of the kind `on` lies in (lastDay, today]. Every kind occurs at least once in 31 days. */
+function hasBegun(on: TierDay, lastDay: number, today: number): boolean {
+  for (let day = today; day > Math.max(lastDay, today - 31); day -= 1) {
+    if (matchesDay(on, day)) return true;
+  }
+  return false;
+}
+
+/** 1970-01-01 was a Thursday. */
+function matchesDay(on: TierDay, day: number): boolean {
+  if (on === 'first of month') return dayText(day).endsWith('-01');
+  return weekdays[(((day + 4) % 7) + 7) % 7] === on;
+}
+
+/** The tier as plans and reports print it: `90 days, on sunday`. */
+export function tierText({ days, on }: LookbackTier): string {
+  const depth = days === 'all' ? 'everything' : counted(days, 'day');
+  return on === undefined ? depth : `${depth}, on ${on === 'first of month' ? 'the first of the month' : on}`;
+}
+
+// What may end the read of a window: a verified end, or the word of the service's profile (decision 12). An unverified
+// read takes nothing from the warehouse (G4), so what it may miss is rows that came late. The next verified read,
+// within a week, reaches over the windows of the unverified ones (./due-window.ts).
+
+/**
+ * `proof`: a verified end alone. `word`: the word of the service's profile as well. `word-if-silent`: that word, as long
+ * as no record of the window came.
+ */
+export const readEnds = ['proof', 'word', 'word-if-silent'] as const;
+type ReadEnd = (typeof readEnds)[number];
+
+/**
+ * What may end the read of a window of a well that is not due for a verified one. Rows that an unverified read brings
+ * move the last row of the well. Below it only the lookback and the holes of the last days are read again: a window that
+ * reaches further, or that is expected on more than one page, is verified as soon as a record of it comes.
+ */
+export function endOfUndue(
+  { reach, ...window }: DueWindow,
+  { nowMs, holeDays, pageRows }: Pick<WindowRules, 'nowMs' | 'holeDays' | 'pageRows'>,
+): ReadEnd {
+  if (reach === 'lookback' || reach === 'hole') return 'word';
+  const isReadAgain = window.fromMs >= nowMs - holeDays * DAY_MS && daysIn(window) + 2 <= pageRows;
+  return isReadAgain ? 'word' : 'word-if-silent';
 }

@@ -5,7 +5,6 @@
  */
 import { DAY_MS } from '../time/window.ts';
 import { type DayInterval, subtractDays } from './coverage.ts';
-import { exceeds, type ShrinkGuard } from './shrink-guard.ts';
 
 /** Rows of a month: their number, and their first and last production day as day numbers. */
 export interface MonthRows {
@@ -42,7 +41,7 @@ export interface MonthBefore {
 export const lossesCountForDays = 31;
 
 /** The rows that a read of a window lacks. */
-export interface LeavingWindow {
+interface LeavingWindow {
   /** Rows that the warehouse has inside the window. */
   readonly stored: number;
   /** Distinct months. */
@@ -196,4 +195,19 @@ export function holdAfter(
   const isOther = held.firstDay > hold.lastDay || held.lastDay < hold.firstDay;
   if (isWhole && isOther) return { month, ...held, release: undefined, isNew: true };
   return { ...hold, ...(isWhole ? held : union(hold, held, Math.max(hold.rows, held.rows))) };
+}
+
+/** The limit on the rows that leave the warehouse without a person's leave (G4, docs/design.md section 4.1). */
+export interface ShrinkGuard {
+  /** Share of the rows, 0 to 1. */
+  readonly maxShare: number;
+  /** Up to this many rows may always be removed. */
+  readonly maxRows: number;
+  /** The operator lets every row of the request go. */
+  readonly allow: boolean;
+}
+
+/** Whether `leaving` of `stored` rows are more than both limits allow. */
+export function exceeds(stored: number, leaving: number, guard: ShrinkGuard): boolean {
+  return !guard.allow && leaving > guard.maxRows && leaving > stored * guard.maxShare;
 }

@@ -1,18 +1,17 @@
 /**
  * Rules for merging complete reads of windows: which rows count, and what a merge comes to (docs/design.md section 4.1).
  */
-import { grouped } from '../base/grouped.ts';
-import { dayText as textOfDay } from '../time/day-number.ts';
-import type { DayInterval } from './coverage.ts';
-import type { LeavingVerdict } from './held-month.ts';
-import type { QuarantinedRecord } from './row.ts';
-import { type RowColumns, rowsWhere } from './row-columns.ts';
-import { xidText } from './xid.ts';
 import type { Fault } from '../base/errors.ts';
-import type { ReadingCounts } from './reading.ts';
+import { grouped } from '../base/lists.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
+import { dayText as textOfDay } from '../time/production-day.ts';
 import type { ReadMode, Window } from '../time/window.ts';
+import type { DayInterval } from './coverage.ts';
+import type { LeavingVerdict } from './held-month.ts';
+import type { ReadingCounts } from './reading.ts';
+import { type RowColumns, rowsWhere } from './row-columns.ts';
+import { type QuarantinedRecord, xidText } from './row.ts';
 
 /**
  * One window of one well, read to its end. A verified one replaces the rows that the warehouse has in the window; the

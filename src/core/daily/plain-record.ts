@@ -6,8 +6,7 @@
 import { instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
 import { isRecord, isStorableText, mostTextChars, UnreadRecord } from './record-check.ts';
 import { positionsOf, type RowBlock } from './row-block.ts';
-import { type FieldKind, measureFields, type RawRecord } from './row.ts';
-import { readXid, xidBytes } from './xid.ts';
+import { type FieldKind, measureFields, type RawRecord, readXid, xidBytes } from './row.ts';
 
 interface PlacedField {
   readonly valueIn: (record: RawRecord) => unknown;

@@ -4,16 +4,15 @@
  */
 import { isTooDeep, mostLevels } from '../base/nesting.ts';
 import { figure } from '../base/text.ts';
+import { dayText, instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
 import {
-  measureFields,
   type DailyProductionRow,
   type FieldKind,
   type Measure,
+  measureFields,
   type QuarantinedRecord,
   type RawRecord,
 } from './row.ts';
-import { dayText } from '../time/day-number.ts';
-import { instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
 
 export type CheckedRecord =
   | {

@@ -2,9 +2,8 @@
  * The rows of one window by columns: typed arrays that a warehouse copies by slices, without an object a row. About 330
  * bytes a row (G8).
  */
-import { measureFields, type DailyProductionRow, type FieldKind, type Measure } from './row.ts';
 import { positionsOf, type RowBlock, RowBlocks } from './row-block.ts';
-import { readXid, xidBytes } from './xid.ts';
+import { type DailyProductionRow, type FieldKind, type Measure, measureFields, readXid, xidBytes } from './row.ts';
 
 /** One byte a row, 1 for null; undefined for a column without nulls. */
 type Nulls = Uint8Array | undefined;

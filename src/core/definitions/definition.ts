@@ -3,7 +3,7 @@
  * (docs/design.md section 4.2). The rules are those of daily production, for few records.
  */
 import type { Fault } from '../base/errors.ts';
-import { exceeds, type ShrinkGuard } from '../daily/shrink-guard.ts';
+import { exceeds, type ShrinkGuard } from '../daily/held-month.ts';
 import { laterStands } from '../daily/read-order.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';
@@ -24,7 +24,7 @@ export type DefinitionChange<T extends Definition> =
   | { readonly kind: 'updated' | 'replaced'; readonly old: T; readonly next: T }
   | { readonly kind: 'removed'; readonly old: T };
 
-export interface DefinitionComparison<T extends Definition> {
+interface DefinitionComparison<T extends Definition> {
   readonly changes: readonly DefinitionChange<T>[];
   readonly unchanged: number;
   /** Records that repeat a key of the same answer; the last one wins. */
@@ -158,4 +158,13 @@ function heldFault(target: string, leaving: number, stored: number, runId: strin
     message: `${target}: the service no longer has ${leaving} of the ${stored} records; they stay until they are released`,
     action: { kind: 'release-rows', runId },
   };
+}
+
+/** A time series record (docs/interface.md section 2.2). `measurement` is any text. */
+export interface TimeSeriesRecord {
+  readonly xid: string;
+  readonly equipmentXid: string;
+  readonly sourceId: string;
+  readonly measurement: string;
+  readonly unit: string | null;
 }

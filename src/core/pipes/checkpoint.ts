@@ -2,6 +2,7 @@
  * The state from which a push continues after a crash: how far the file is settled, and the counts up to there (G7).
  * Stored as JSON with its version; a test freezes the text of every version ever written.
  */
+import type { SharedPlace } from '../base/shared-place.ts';
 import type { Counts } from '../run/run.ts';
 import type { FilePosition } from './chunk-cutter.ts';
 
@@ -62,3 +63,6 @@ function decodeStored(text: string): Stored {
     `the checkpoint of the push is of version ${String(stored.version)}; this wellsync knows 1 to ${version}`,
   );
 }
+
+/** Where the rejected rows of a push lie: in a file of one host, or among the files that several share. */
+export type RejectsPlace = { readonly file: string } | { readonly shared: SharedPlace; readonly runId: string };

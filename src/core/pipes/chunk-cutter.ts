@@ -3,9 +3,7 @@
  * pipe, or a version of one), and none of a key in an unsettled chunk: such items are put off, while others fill the
  * chunk (G5, docs/design.md section 4.3).
  */
-import { PipesInFlight } from './in-flight.ts';
 import { orderKey, type PipeIdentity } from './pipe-version.ts';
-import { PutOffItems } from './put-off-items.ts';
 
 /**
  * A position between two items of a file, from which reading can continue: every row before it is in an earlier entry.
@@ -49,7 +47,7 @@ export interface ChunkLimits {
 }
 
 /** What the cutter needs of the item that it is given. */
-export interface CutItem {
+interface CutItem {
   readonly item: PipeLoad;
 }
 
@@ -160,4 +158,77 @@ export class ChunkCutter<Cut extends CutItem> {
 /** UTF-8 bytes of a JSON array of `count` items with `itemBytes` bytes together. */
 export function arrayBytes(itemBytes: number, count: number): number {
   return itemBytes + Math.max(0, count - 1) + 2;
+}
+
+// The order keys of unsettled chunks. An item of such a key waits, so that two requests never race for one pipe and
+// the last row of the file wins (G5).
+
+/** Keys of the items of a chunk: a Set or a Map. */
+interface PipeKeys {
+  has(key: string): boolean;
+}
+
+/**
+ * Holds the keys of unsettled chunks only, so the caller's limit on unsettled rows bounds its memory. Each chunk keeps
+ * its own keys: one map of all chunks, which every row enters and leaves, cost a fifth of a push in garbage.
+ */
+class PipesInFlight {
+  readonly #unsettled: PipeKeys[] = [];
+
+  add(chunk: PipeKeys): void {
+    this.#unsettled.push(chunk);
+  }
+
+  has(key: string): boolean {
+    // By index: this runs for every row of a file.
+    for (let index = 0; index < this.#unsettled.length; index += 1) {
+      if (this.#unsettled[index]?.has(key) === true) return true;
+    }
+    return false;
+  }
+
+  /** Removes a chunk, each of whose items is accepted, rejected or given up. */
+  settle(chunk: PipeKeys): void {
+    const index = this.#unsettled.indexOf(chunk);
+    if (index !== -1) this.#unsettled.splice(index, 1);
+  }
+}
+
+/**
+ * Items that wait for a chunk with another item of their order key: of each key in the order of the file, and of one
+ * version of it at most one.
+ */
+class PutOffItems<Cut extends { readonly item: { readonly version: string } }> {
+  /** By order key and version, in the order of the file. */
+  readonly #waiting = new Map<string, Map<string, Cut>>();
+
+  /** Number of order keys with waiting items. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  has(key: string): boolean {
+    return this.#waiting.size > 0 && this.#waiting.has(key);
+  }
+
+  /** Adds an item behind the others of its key, of which none has its version. */
+  add(key: string, cut: Cut): void {
+    const items = this.#waiting.get(key);
+    if (items === undefined) this.#waiting.set(key, new Map([[cut.item.version, cut]]));
+    else items.set(cut.item.version, cut);
+  }
+
+  takeFirst(key: string): Cut | undefined {
+    const version = this.#waiting.get(key)?.keys().next().value;
+    return version === undefined ? undefined : this.takeOut(key, version);
+  }
+
+  takeOut(key: string, version: string): Cut | undefined {
+    const items = this.#waiting.get(key);
+    const cut = items?.get(version);
+    if (items === undefined || cut === undefined) return undefined;
+    items.delete(version);
+    if (items.size === 0) this.#waiting.delete(key);
+    return cut;
+  }
 }

@@ -1,8 +1,8 @@
-/** The sum of guarantee G2, as its job declares it: whether a run accounts for every record. */
 import { spacedName } from '../base/text.ts';
 import { type JobDescription, type StockDescription, wholeOf } from './job-description.ts';
 import type { Balance, Counts, RunReport } from './run.ts';
 
+/** The sum of guarantee G2, as its job declares it: whether a run accounts for every record. */
 type Term = readonly [name: string, count: number];
 
 /**

@@ -2,6 +2,7 @@
 import type { NextAction } from '../base/action.ts';
 import type { Fault } from '../base/errors.ts';
 import { counted, spacedName } from '../base/text.ts';
+import type { Role } from './role.ts';
 import type { Counts, RunReport } from './run.ts';
 
 /** The names of a job's units for an operator. */
@@ -59,7 +60,7 @@ export interface JobDescription {
   readonly counts: readonly CountDescription[];
   /** A second sum of G2, over stored rows: before + added - removed = after. */
   readonly stock?: StockDescription;
-  /** Its runs delete at the service: who lets one begin needs the role `delete` (src/core/access/needed-role.ts). */
+  /** Its runs delete at the service: who lets one begin needs the role `delete` (src/core/run/role.ts). */
   readonly deletes?: boolean;
   /** Why a run whose units all ended has failed as a whole; undefined for one that has not. */
   failureOf?(report: Pick<RunReport, 'units' | 'counts'>): Fault | undefined;
@@ -127,3 +128,54 @@ export function exceptionsIn(
   };
   return [...heldRemark, ...exceptions.map((each) => `${countOf(each)} ${spacedName(each.name)}`)];
 }
+
+/** Assignment of units to chunks: one queue item each, limited in units and in expected rows. */
+interface ChunkLimits {
+  /** Limit of units in a chunk: about 100 (docs/queue.md section 3). */
+  readonly maxUnits: number;
+  /** Limit of expected rows in a chunk; a single larger unit is a chunk of its own. */
+  readonly maxRows: number;
+}
+
+/**
+ * The chunk number of each unit, from 0, in the given order. A unit opens a new chunk when the current one is full by
+ * either limit. Every unit is in exactly one chunk, and chunk numbers are dense.
+ */
+export function assignChunks(expectedRows: readonly number[], limits: ChunkLimits): readonly number[] {
+  let chunk = 0;
+  let units = 0;
+  let rows = 0;
+  return expectedRows.map((unitRows) => {
+    const isFull = units > 0 && (units >= limits.maxUnits || rows + unitRows > limits.maxRows);
+    if (isFull) {
+      chunk += 1;
+      units = 0;
+      rows = 0;
+    }
+    units += 1;
+    rows += unitRows;
+    return chunk;
+  });
+}
+
+// The role that a run needs of whoever lets it begin: by a start, a retry, a release or a schedule (docs/design.md
+// section 11, G6). Every face asks here.
+
+/**
+ * `delete` for a job that deletes at the service, and for parameters that let rows leave the warehouse; else `operate`.
+ * `params`: of a run, of a schedule or of a request, checked or not.
+ */
+export function roleToRun({ deletes }: Pick<JobDescription, 'deletes'>, params: unknown): Role {
+  return deletes === true || letsRowsGo(params) ? 'delete' : 'operate';
+}
+
+/** An export with `allowShrink`, and a release of held rows. */
+function letsRowsGo(params: unknown): boolean {
+  if (typeof params !== 'object' || params === null) return false;
+  return ('allowShrink' in params && params.allowShrink === true) || 'releaseOf' in params;
+}
+
+/** The queues of chunks. */
+export const chunkQueues = ['export', 'push', 'cleanup'] as const;
+
+export type ChunkQueueName = (typeof chunkQueues)[number];

@@ -51,7 +51,7 @@ export function isForAll(error: unknown): boolean {
 }
 
 /** The cause of a refused bulk request: the content of its items, or its size. */
-export type BulkRefusal = 'items' | 'size';
+type BulkRefusal = 'items' | 'size';
 
 /**
  * 400, 409 and 422 concern the items, 413 the size (docs/design.md section 4.3). Undefined for anything else: a 404 or
@@ -103,3 +103,112 @@ function backoffMs(attempt: number, policy: ChunkRetryPolicy, jitter: number): n
   const fullMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
   return Math.round(fullMs / 2 + (jitter * fullMs) / 2);
 }
+
+/**
+ * Work whose worker dies. A unit that kills its process (an answer that its memory does not hold) neither keeps the other
+ * units of its item from being worked, nor is started for ever (G7). Pure.
+ *
+ *   together --(2 starts died)--> singly --(a unit: 3 starts alone died)--> that unit fails
+ *
+ * A start died if it neither ended nor settled anything. One that a person or the system killed counts as well, so that
+ * several are needed.
+ */
+const deathsTogether = 2;
+const deathsAlone = 3;
+
+/** Whether an item with so many starts that died is worked unit by unit. */
+export function isWorkedSingly(deaths: number): boolean {
+  return deaths >= deathsTogether;
+}
+
+/**
+ * Divides the open units of an item that is worked singly. `deaths`: starts of a unit alone that died, by its ordinal.
+ * `toTry` begins with the units of which fewest died, so that the innocent ones are done first.
+ */
+export function judgeUnits<Unit extends { readonly unit: number }>(
+  units: readonly Unit[],
+  deaths: ReadonlyMap<number, number>,
+): { readonly toTry: readonly Unit[]; readonly guilty: readonly Unit[] } {
+  const deathsOf = ({ unit }: Unit): number => deaths.get(unit) ?? 0;
+  return {
+    toTry: units
+      .filter((unit) => deathsOf(unit) < deathsAlone)
+      .toSorted((left, right) => deathsOf(left) - deathsOf(right)),
+    guilty: units.filter((unit) => deathsOf(unit) >= deathsAlone),
+  };
+}
+
+/** The fault of a guilty unit. */
+export function workerDied(runId: string): PermanentError {
+  return new PermanentError(
+    'worker-died',
+    `its worker died each of the ${deathsAlone} times that it worked this alone`,
+    {
+      hint: 'Most likely its answers need more memory than there is: raise worker.memoryMb, and retry the run. The log of the workers says how they died.',
+      action: { kind: 'retry-run', runId },
+    },
+  );
+}
+
+/**
+ * Retry of one request: the first of the two retry layers (docs/design.md section 5). It acts within seconds and one
+ * deadline; the queue's layer (core/run/retry-decision.ts) takes the errors that it gives up on. Pure: time and
+ * randomness are arguments.
+ */
+export interface RequestRetryPolicy {
+  /** Attempts of one request, including the first. */
+  readonly maxAttempts: number;
+  /** Longest pause before the second attempt; it doubles with each further attempt. */
+  readonly baseDelayMs: number;
+  /** Limit of the pauses that wellsync chooses. A longer Retry-After is obeyed all the same. */
+  readonly maxDelayMs: number;
+  /** Limit of all attempts and the pauses between them together. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * Milliseconds to wait before the next attempt, or undefined to give up with `error`. Only a TransientError is retried.
+ * The pause grows exponentially; its upper half is random. It is never shorter than the server's Retry-After (G9). When
+ * Retry-After or the deadline leaves no time for another attempt, the function gives up at once.
+ *
+ * `attempt` counts from 1 and has failed; `elapsedMs` is the used part of the deadline; `random` is in [0, 1).
+ */
+export function nextDelay(options: {
+  readonly error: unknown;
+  readonly attempt: number;
+  readonly elapsedMs: number;
+  readonly policy: RequestRetryPolicy;
+  readonly random: number;
+}): number | undefined {
+  const { error, attempt, elapsedMs, policy, random } = options;
+  if (!(error instanceof TransientError) || attempt >= policy.maxAttempts) return undefined;
+  const floorMs = error instanceof RateLimitedError ? error.retryAfterMs : 0;
+  const delayMs = Math.max(floorMs, requestBackoffMs(attempt, policy, random));
+  return elapsedMs + delayMs < policy.deadlineMs ? delayMs : undefined;
+}
+
+function requestBackoffMs(attempt: number, policy: RequestRetryPolicy, random: number): number {
+  const fullMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
+  return fullMs / 2 + (random * fullMs) / 2;
+}
+
+/**
+ * The delay of a Retry-After header in milliseconds, from seconds or an HTTP-date (RFC 9110 section 10.2.3); 0 for a
+ * date in the past, a hundred years at most. Undefined when it is neither.
+ */
+export function readRetryAfter(header: string, nowMs: number): number | undefined {
+  const text = header.trim();
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(longestRetryAfterMs, Math.ceil(Number(text) * 1_000));
+  // Date.parse alone would accept many other texts as dates.
+  if (!httpDate.test(text)) return undefined;
+  // The third form names no zone, and means GMT.
+  const untilMs = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  return Number.isNaN(untilMs) ? undefined : Math.min(longestRetryAfterMs, Math.max(0, untilMs - nowMs));
+}
+
+/** Three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov  6 08:49:37 1994`. */
+const httpDate =
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? +(?:\d{1,2}[ -][A-Z][a-z]{2}[ -]\d{2,4} +\d\d:\d\d:\d\d|[A-Z][a-z]{2} +\d{1,2} +\d\d:\d\d:\d\d +\d{4})(?: +GMT)?$/;
+
+/** A hundred years: a longer one, of any number of digits, is no other to the operator, and is an instant still. */
+const longestRetryAfterMs = 100 * 365.25 * 86_400_000;

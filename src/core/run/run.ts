@@ -1,5 +1,5 @@
 /** The terms of a run: its states, its units, its counts and its report (docs/design.md sections 2 and 4). */
-import type { Fault } from '../base/errors.ts';
+import { type Fault, UsageError } from '../base/errors.ts';
 
 /**
  * queued -> running -> done | failed | cancelled. `runs retry` returns an ended run to queued with its
@@ -8,7 +8,7 @@ import type { Fault } from '../base/errors.ts';
 export type RunState = 'queued' | 'running' | EndState;
 
 /** `interrupted`: the run was under way when its warehouse was copied, and this is the copy. */
-export type EndState = 'done' | 'failed' | 'cancelled' | 'interrupted';
+type EndState = 'done' | 'failed' | 'cancelled' | 'interrupted';
 
 export function isFinished(state: RunState): state is EndState {
   return state !== 'queued' && state !== 'running';
@@ -37,7 +37,7 @@ export interface RunRequest {
   /** Who requested it: `user@host`. */
   readonly actor: string;
   readonly requestedAtMs: number;
-  /** The same for two requests for the same work (src/runs/request-key.ts). */
+  /** The same for two requests for the same work (src/runs/run-service.ts). */
   readonly requestKey?: string;
 }
 
@@ -111,13 +111,6 @@ export interface RunFailure extends Fault {
   readonly state: 'failed' | 'held';
 }
 
-/** Whether the sum of G2 holds, with both sides. */
-export interface Balance {
-  readonly balanced: boolean;
-  /** The equation with its figures, for the operator. */
-  readonly statement: string;
-}
-
 export interface RunReport {
   readonly runId: string;
   readonly job: string;
@@ -142,3 +135,39 @@ export interface RunReport {
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
 }
+
+// What makes a repeated request known: its key, with a hash of what it asks for.
+
+/** A key is unique among the requests of a client to a route. */
+export interface IdempotencyKey {
+  /** The name of a token or of a user. */
+  readonly client: string;
+  /** Method and path: `POST /api/v1/runs`. */
+  readonly route: string;
+  /** As the client gave it. */
+  readonly key: string;
+  /** Hexadecimal. */
+  readonly bodySha256: string;
+}
+
+/** The key came before, with another body. Nothing was started. */
+export class KeyReusedError extends UsageError {
+  override readonly name = 'KeyReusedError';
+  override readonly code = 'idempotency-key-reused';
+
+  constructor({ key }: IdempotencyKey, runId: string) {
+    super(`the key ${JSON.stringify(key)} came with another body before, which made run ${runId}`, {
+      hint: 'Give every request a key of its own; send a request again with the key and the body that it had.',
+    });
+  }
+}
+
+/** Whether the sum of G2 holds, with both sides. */
+export interface Balance {
+  readonly balanced: boolean;
+  /** The equation with its figures, for the operator. */
+  readonly statement: string;
+}
+
+/** How long a list waits for a warehouse that another process holds. Short: the operator can repeat the command. */
+export const listLockWaitMs = 3_000;

@@ -3,7 +3,6 @@
  * across every change of a zone's offset, and fast enough to run for every row of an export.
  */
 import { UsageError } from '../base/errors.ts';
-import { dayText } from './day-number.ts';
 import { DAY_MS } from './window.ts';
 
 /** Instants outside [0001-01-02, 9999-12-31) UTC do not have a four-digit year in every zone. */
@@ -245,4 +244,27 @@ function localTimeFormat(timeZone: string): Intl.DateTimeFormat {
 
 function isDatable(instantMs: number): boolean {
   return instantMs >= datable.fromMs && instantMs < datable.toMs;
+}
+
+// Calendar days as numbers: days since 1970-01-01.
+
+/** Days from 1970-01-01 to `day` (YYYY-MM-DD). */
+export function dayNumber(day: string): number {
+  return Math.round(Date.parse(`${day}T00:00:00Z`) / DAY_MS);
+}
+
+/** The day `number` days after 1970-01-01, YYYY-MM-DD. */
+export function dayText(number: number): string {
+  return new Date(number * DAY_MS).toISOString().slice(0, 10);
+}
+
+/**
+ * The instant for a text: a day of the zone, or an ISO date-time. Throws UsageError that refers to the input as `name`.
+ */
+export function namedInstant(name: string, text: string, timeZone: string): number {
+  const instantMs = instantOfDay(text, timeZone) ?? instantOfDateTime(text, productionCalendar(timeZone));
+  if (instantMs !== undefined) return instantMs;
+  throw new UsageError(`${name} ${JSON.stringify(text)} is not a day or a date-time`, {
+    hint: 'Write a day of the calendar as 2024-03-31, or an ISO date-time as 2024-03-31T06:00:00Z.',
+  });
 }

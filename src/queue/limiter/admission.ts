@@ -1,15 +1,12 @@
 /** The questions of a process to Redis for leave to send requests, and their answers. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { blockingCopy, type RedisHandle } from '../redis/connection.ts';
-import type { ServiceHold } from '../../core/run/service-hold.ts';
-import type { ServiceOutage } from '../../core/run/service-outage.ts';
+import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
+import { blockingCopy } from '../redis/connection.ts';
+import type { RedisHandle } from '../redis/options.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
-import { noteFailure } from './circuit-scripts.ts';
-import { hold } from './hold-scripts.ts';
-import type { LimiterKeys } from './limiter-keys.ts';
+import { type CircuitFields, hold, type LimiterKeys, noteFailure, outageOf } from './limiter-keys.ts';
 import { evalScript, type RedisScript, runScript } from './redis-script.ts';
-import { type CircuitFields, outageOf } from './circuit-fields.ts';
 import { type HoldFields, holdOf } from './service-hold-store.ts';
 
 export interface Limits {

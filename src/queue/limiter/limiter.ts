@@ -6,18 +6,15 @@
  *   the run's turn -> lease, and with it a time of sending -> wait for that time -> send
  */
 import { randomUUID } from 'node:crypto';
-import type { RedisHandle } from '../redis/connection.ts';
 import type { OutageRecord } from '../../core/base/outage.ts';
-import { heldBack, type ServiceHold, ToldHolds } from '../../core/run/service-hold.ts';
-import { notSent, type ServiceOutage } from '../../core/run/service-outage.ts';
+import { heldBack, notSent, type ServiceHold, type ServiceOutage, ToldHolds } from '../../core/run/service-hold.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { connectRedis } from '../redis/connection.ts';
+import type { RedisHandle } from '../redis/options.ts';
 import { withOutages } from '../redis/fault.ts';
-import { orAbort, pause } from './abortable-wait.ts';
 import { Admission } from './admission.ts';
-import { failuresWithoutConnection, longestPauseMs } from './circuit-scripts.ts';
-import { limiterKeys, type LimiterKeys } from './limiter-keys.ts';
-import { type Leave, Turnstile } from './turnstile.ts';
+import { failuresWithoutConnection, limiterKeys, type LimiterKeys, longestPauseMs } from './limiter-keys.ts';
+import { type Leave, orAbort, pause, Turnstile } from './turnstile.ts';
 
 /** Short, so that a killed worker does not delay the others (G7). */
 const defaultLeaseMs = 10_000;

@@ -1,6 +1,6 @@
 /** A Lua script, sent to Redis by its digest: the text travels only to a Redis that does not know it yet. */
 import { createHash } from 'node:crypto';
-import type { RedisHandle } from '../redis/connection.ts';
+import type { RedisHandle } from '../redis/options.ts';
 
 export interface RedisScript {
   readonly text: string;

@@ -1,13 +1,10 @@
 /** What holds all requests to a service back, for those who show it or lift it: a Retry-After, or that it is down. */
-import type { RedisHandle } from '../redis/connection.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import type { ServiceHoldStore } from '../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
+import type { RedisHandle } from '../redis/options.ts';
+import { liftHold, limiterKeys, outageOf, readCircuit, readHold } from './limiter-keys.ts';
 import { type RedisScript, runScript } from './redis-script.ts';
-import { outageOf } from './circuit-fields.ts';
-import { readCircuit } from './circuit-scripts.ts';
-import { liftHold, readHold } from './hold-scripts.ts';
-import { limiterKeys } from './limiter-keys.ts';
 
 /** Fields of the hash, as Redis returns them. */
 export type HoldFields = readonly (string | null)[];

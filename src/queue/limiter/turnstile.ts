@@ -4,12 +4,10 @@
  * freed, or until Redis says that it is its turn.
  */
 import { AbortedError } from '../../core/base/errors.ts';
-import type { ServiceHold } from '../../core/run/service-hold.ts';
-import type { ServiceOutage } from '../../core/run/service-outage.ts';
-import { after } from '../../timers/sleep.ts';
-import { givenUp } from './abortable-wait.ts';
-import type { Admission, AdmissionAnswer, Grant } from './admission.ts';
+import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
+import { after, sleep } from '../../timers/sleep.ts';
 import { inTheWayMs } from './admission-script.ts';
+import type { Admission, AdmissionAnswer, Grant } from './admission.ts';
 
 /** How often Redis is asked for a lease although all are taken: only that drops the leases of dead workers. */
 const askAgainMs = 4_000;
@@ -36,7 +34,7 @@ interface Caller {
   readonly reject: (error: unknown) => void;
 }
 
-export interface TurnstileEvents {
+interface TurnstileEvents {
   /** Called for each hold that is met; what it throws ends the waits. */
   readonly onHold: (hold: ServiceHold) => void;
   /** Called while the circuit is open; what it throws ends the waits. */
@@ -224,4 +222,25 @@ export class Turnstile {
     this.#callers.clear();
     for (const { reject } of callers) reject(error);
   }
+}
+
+/** Waits that end with an AbortedError when the signal aborts. */
+function givenUp(cause: unknown): AbortedError {
+  return new AbortedError('given up while waiting for leave to send', { cause });
+}
+
+export async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(delayMs, { signal }).catch((error: unknown) => {
+    throw givenUp(error);
+  });
+}
+
+/** Redis calls cannot be aborted: the caller stops waiting, and the answer is dropped. */
+export async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    if (signal.aborted) reject(new AbortedError());
+    const onAbort = (): void => reject(givenUp(signal.reason));
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }

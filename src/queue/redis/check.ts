@@ -1,22 +1,21 @@
 /** The checks before any work: Redis is reachable, recent enough, takes writes, never evicts, and its clock is ours. */
+import { Cluster, type Redis } from 'ioredis';
 import { UnreachableError } from '../../core/base/errors.ts';
-import { connectRedis, type RedisHandle, unreachable } from './connection.ts';
-import { clockFaultMs, clockRemarkMs, clockWords, measureClock } from './host-clock.ts';
-import { type NodeState, readNodeStates } from './node-state.ts';
-import { keyPrefix, type RedisPlace, type RedisSettings, shownAddress, shownNode } from './settings.ts';
-import { tryWrite } from './write-check.ts';
+import { connectRedis, unreachable } from './connection.ts';
+import { createNodeClient, type RedisHandle } from './options.ts';
+import { keyPrefix, type RedisNode, type RedisPlace, type RedisSettings, shownAddress, shownNode } from './settings.ts';
 
 /** Required by BullMQ 6. */
 const oldestVersion = [6, 2, 0] as const;
 
 /** Of something that works, and may not do so later. */
-export interface RedisRemark {
+interface RedisRemark {
   readonly kind: 'clock' | 'policy' | 'replicas';
   readonly message: string;
   readonly hint: string;
 }
 
-export interface RedisInfo {
+interface RedisInfo {
   /** `Redis 7.0.15`, `Valkey 9.1.2`. */
   readonly product: string;
   /** `noeviction`, or `unknown` where it cannot be read: a managed Redis. */
@@ -164,4 +163,119 @@ function remarksOf(
     });
   }
   return remarks;
+}
+
+// The clock of this host against that of Redis: queue delays are due by the clock of a host (docs/redis.md section 7).
+
+/** A start is refused past the first, and a remark made past the second. */
+const clockFaultMs = 5_000;
+const clockRemarkMs = 1_000;
+
+const samples = 3;
+
+/**
+ * Milliseconds that this host is ahead of Redis; negative: behind. Of a few questions the one with the fastest answer
+ * counts, and its error is at most half of the time that the answer took. `now`: milliseconds since 1970.
+ */
+async function measureClock(redis: RedisHandle, now: () => number): Promise<number> {
+  let best = { tookMs: Infinity, aheadMs: 0 };
+  for (let sample = 0; sample < samples; sample += 1) {
+    const askedAtMs = now();
+    const [seconds, micros] = await redis.time();
+    const tookMs = now() - askedAtMs;
+    const redisMs = Number(seconds) * 1_000 + Number(micros) / 1_000;
+    if (tookMs < best.tookMs) best = { tookMs, aheadMs: Math.round(askedAtMs + tookMs / 2 - redisMs) };
+  }
+  return best.aheadMs;
+}
+
+/** `7 s ahead of`, `1.4 s behind`. */
+function clockWords(aheadMs: number): string {
+  const seconds = Math.abs(aheadMs) / 1_000;
+  return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`;
+}
+
+// A write to Redis as the scripts of the queue write.
+
+/** KEYS: two of the installation. ARGV: ms. Two keys, so that a cluster refuses what it would refuse of the real scripts. */
+const script = `
+redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
+return redis.call('EXISTS', KEYS[2])`;
+
+const keptMs = 1_000;
+
+/** `prefix`: what the keys of the installation begin with. Throws the fault of Redis. */
+export async function tryWrite(redis: RedisHandle, prefix: string): Promise<void> {
+  await redis.eval(script, 2, `${prefix}:write-check`, `${prefix}:write-check-2`, keptMs);
+}
+
+/** What the nodes of a Redis say of themselves. */
+interface NodeState {
+  /** Undefined for the one server that the settings name. */
+  readonly node: RedisNode | undefined;
+  readonly product: 'Redis' | 'Valkey';
+  readonly version: string;
+  readonly mode: 'standalone' | 'sentinel' | 'cluster';
+  readonly isPrimary: boolean;
+  readonly evictionPolicy: string;
+  readonly usedMemoryBytes: number;
+  /** 0: no limit, or one that cannot be read. */
+  readonly maxMemoryBytes: number;
+  /** Of a primary. */
+  readonly replicas: readonly RedisNode[];
+  /** Whether it refuses writes without a replica that follows closely: min-replicas-to-write. */
+  readonly wantsReplicas: boolean;
+}
+
+/** The states of the nodes that answer; `silent`: those that do not. Throws the fault of the primary. */
+async function readNodeStates(
+  settings: RedisSettings,
+  handle: RedisHandle,
+): Promise<{ readonly states: readonly NodeState[]; readonly silent: readonly RedisNode[] }> {
+  if (handle instanceof Cluster) return gathered(handle.nodes('all').map((each) => [nodeOf(each), each]));
+  const primary = await readState(handle, undefined);
+  const clients = primary.replicas.map((node) => [node, createNodeClient(settings, node)] as const);
+  const { states, silent } = await gathered(clients);
+  for (const [, client] of clients) client.disconnect();
+  return { states: [primary, ...states], silent };
+}
+
+async function gathered(clients: ReadonlyArray<readonly [RedisNode, Redis]>) {
+  const answers = await Promise.allSettled(clients.map(([node, client]) => readState(client, node)));
+  return {
+    states: answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : [])),
+    silent: clients.flatMap(([node], place) => (answers[place]?.status === 'rejected' ? [node] : [])),
+  };
+}
+
+function nodeOf({ options: { host = '', port = 0 } }: Redis): RedisNode {
+  return { host, port };
+}
+
+async function readState(redis: Redis, node: RedisNode | undefined): Promise<NodeState> {
+  // Without a listener ioredis prints the fault, which the call throws too.
+  if (node !== undefined) redis.on('error', () => undefined);
+  return stateOf(await redis.info(), node);
+}
+
+function stateOf(info: string, node: RedisNode | undefined): NodeState {
+  const value = (name: string): string | undefined => new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]?.trim();
+  const valkeyVersion = value('valkey_version');
+  const isCluster = value('cluster_enabled') === '1';
+  return {
+    node,
+    product: valkeyVersion === undefined ? 'Redis' : 'Valkey',
+    // The version of Redis that Valkey names is the one that it is compatible with.
+    version: valkeyVersion ?? value('redis_version') ?? 'unknown',
+    mode: value('redis_mode') === 'sentinel' ? 'sentinel' : isCluster ? 'cluster' : 'standalone',
+    isPrimary: value('role') !== 'slave',
+    evictionPolicy: value('maxmemory_policy') ?? 'unknown',
+    usedMemoryBytes: Number(value('used_memory') ?? 0),
+    maxMemoryBytes: Number(value('maxmemory') ?? 0),
+    replicas: [...info.matchAll(/^slave\d+:ip=([^,]+),port=(\d+)/gm)].map(([, host = '', port]) => ({
+      host,
+      port: Number(port),
+    })),
+    wantsReplicas: value('min_slaves_good_slaves') !== undefined,
+  };
 }

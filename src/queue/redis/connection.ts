@@ -5,8 +5,6 @@ import { connectionFault, mayPassSoon } from './fault.ts';
 import { createClient, type RedisHandle, type RedisKind } from './options.ts';
 import { type RedisSettings, shownAddress } from './settings.ts';
 
-export type { RedisHandle } from './options.ts';
-
 /** How long a command waits for a failover to end: that of Sentinel or of a cluster takes about five seconds. */
 const failoverMs = 10_000;
 const tryEveryMs = 250;

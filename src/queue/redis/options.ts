@@ -2,8 +2,14 @@
  * Clients of Redis by what they are for: work that outlives an outage, or a command that says so at once. The figures
  * are those of docs/redis.md section 6.
  */
-import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { QuietSentinelConnector } from './sentinel-connector.ts';
+import {
+  Cluster,
+  type ClusterOptions,
+  Redis,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+  SentinelConnector,
+} from 'ioredis';
 import type { RedisSettings, RedisTls } from './settings.ts';
 
 /** One kind of client, whatever the topology. */
@@ -138,4 +144,17 @@ function named<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Nam
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof named<T>
   >;
+}
+
+/** The connections to sentinels by which ioredis notices a failover: it prints their faults, where nobody listens. */
+type Connect = (...args: readonly unknown[]) => Redis;
+
+class QuietSentinelConnector extends SentinelConnector {
+  constructor(options: unknown) {
+    super(options as SentinelConnectionOptions);
+    const own = this as unknown as { connectToSentinel: Connect };
+    const connect = own.connectToSentinel.bind(this);
+    // A sentinel that is down is asked again, and the others are asked meanwhile.
+    own.connectToSentinel = (...args) => connect(...args).on('error', () => undefined);
+  }
 }

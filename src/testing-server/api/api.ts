@@ -1,13 +1,12 @@
 /** The answers of the seven endpoints of docs/interface.md section 4. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { ApiCall } from './routes.ts';
-import { storePipes, type PipeRefusal } from './bulk-pipes.ts';
+import type { TestingState } from '../testing-state.ts';
+import { type PipeRefusal, storePipes } from './bulk-pipes.ts';
 import { dailyQueryOf, pageOf } from './daily-page.ts';
 import type { DeletionTarget } from './received.ts';
-import { jsonReply, jsonTextReply, readBody, type Reply } from './reply.ts';
-import { RequestError } from './request-error.ts';
-import type { TestingState } from '../testing-state.ts';
+import { jsonReply, jsonTextReply, readBody, type Reply, RequestError } from './request-error.ts';
+import type { ApiCall } from './routes.ts';
 
 /**
  * Answers a call. `refusal` tells whether the service refuses a pipe. Throws RequestError for every answer other than

@@ -1,10 +1,9 @@
 /** The paths under /testing, with which tests and operators inspect and change the server. */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { authorise } from './api.ts';
-import { jsonReply, readBody, type Reply } from './reply.ts';
-import { RequestError } from './request-error.ts';
 import type { TestingState } from '../testing-state.ts';
+import { authorise } from './api.ts';
+import { jsonReply, readBody, type Reply, RequestError } from './request-error.ts';
 
 type Answer = (state: TestingState, body: string) => unknown;
 

@@ -1,16 +1,22 @@
 /** The steps of one /api request: count, delay, fault, answer. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { sleep } from '../../timers/sleep.ts';
-import { answerApi, authorise } from './api.ts';
-import { compressed } from './compression.ts';
-import { type ApiCall, apiCallOf, type Endpoint } from './routes.ts';
-import type { PipeRefusal } from './bulk-pipes.ts';
 import { drawFault, faultReply } from '../faults/faults.ts';
 import type { FaultKind } from '../options.ts';
-import { errorReply, type Reply, resetConnection, sendReply, sendTruncated } from './reply.ts';
-import { RequestError } from './request-error.ts';
-import type { Outcome } from './request-log.ts';
 import type { TestingState } from '../testing-state.ts';
+import { answerApi, authorise } from './api.ts';
+import type { PipeRefusal } from './bulk-pipes.ts';
+import {
+  compressed,
+  errorReply,
+  type Reply,
+  RequestError,
+  resetConnection,
+  sendReply,
+  sendTruncated,
+} from './request-error.ts';
+import type { Outcome } from './request-log.ts';
+import { type ApiCall, apiCallOf, type Endpoint } from './routes.ts';
 
 /** A request on arrival, as a test sees it. */
 export interface ArrivedRequest {

@@ -1,6 +1,5 @@
 /** The port to daily production, and a source of rows made by a test. */
 import { type GivenRecord, rowFromText, type WellRow } from './daily-row.ts';
-import { grouped } from './grouped.ts';
 import { WellRows } from './well-rows.ts';
 
 /**
@@ -30,4 +29,14 @@ export function sourceOf(rows: Iterable<WellRow>, uwis: Iterable<string> = []): 
     wells.set(uwi, new WellRows(ofWell.map(({ row }) => row)));
   const rowsOf = (uwi: string): WellRows => wells.get(uwi) ?? new WellRows([]);
   return { uwis: [...wells.keys()], rows: rowsOf, rowCount: (uwi) => rowsOf(uwi).count };
+}
+
+export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
 }

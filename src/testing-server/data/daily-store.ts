@@ -1,7 +1,6 @@
 /** The current daily production: its source, and the changes made while the server runs. */
 import { type DailyRow, rowFromText } from './daily-row.ts';
-import type { DailySource } from './daily-source.ts';
-import { grouped } from './grouped.ts';
+import { type DailySource, grouped } from './daily-source.ts';
 import { WellRows } from './well-rows.ts';
 
 /** A row to insert or replace by its xid, or an xid to remove. */

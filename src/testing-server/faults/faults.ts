@@ -1,7 +1,7 @@
 /** Draws the fault of each request from a seeded sequence. */
 import type { FaultKind, TestingServerOptions } from '../options.ts';
 import type { Random } from '../data/random.ts';
-import type { Reply } from '../api/reply.ts';
+import type { Reply } from '../api/request-error.ts';
 
 /** Takes exactly one number from `random`, so that the sequence of faults depends only on the order of requests. */
 export function drawFault(

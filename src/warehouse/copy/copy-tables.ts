@@ -4,17 +4,9 @@
  *
  *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
  */
+import { createHash } from 'node:crypto';
 import { AbortedError, UsageError } from '../../core/base/errors.ts';
 import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from '../sql/session.ts';
-import {
-  columnsByTable,
-  copiedColumns,
-  type CopiedTable,
-  copiedTables,
-  requireAllCopied,
-  targetOf,
-} from './copied-tables.ts';
-import { checksumOf, type TableChecksum } from './row-checksum.ts';
 
 /** Rows in one step: some MB. */
 const rowsInStep = 10_000;
@@ -229,4 +221,120 @@ async function finish(session: SqlSession, identity: Identity): Promise<void> {
     `SELECT setval(pg_get_serial_sequence('well_key', 'well_id'), greatest((SELECT max(well_id) FROM well_key), 1))`,
   );
   await session.run('DROP TABLE internal.copied_table');
+}
+
+/**
+ * A figure for the rows of a table, whatever their order: two engines sort text, and show it, in ways of their own.
+ */
+interface TableChecksum {
+  readonly rows: number;
+  /** 32 hexadecimal digits. */
+  readonly checksum: string;
+}
+
+const bytes = 16;
+const modulus = 2n ** 128n;
+
+/** The sum of the hashes of its rows. Reads all of it, of which little is in memory at one time (G8). */
+async function checksumOf(session: SqlSession, table: string, columns: readonly string[]): Promise<TableChecksum> {
+  let rows = 0;
+  let sum = 0n;
+  const select = `SELECT ${columns.map((name) => `"${name}"`).join(', ')} FROM ${table}`;
+  for await (const row of session.stream<Record<string, unknown>>(select)) {
+    const text = JSON.stringify(columns.map((name) => comparable(row[name])));
+    const digest = createHash('sha256').update(text).digest().subarray(0, bytes);
+    sum = (sum + BigInt(`0x${digest.toString('hex')}`)) % modulus;
+    rows += 1;
+  }
+  return { rows, checksum: sum.toString(16).padStart(2 * bytes, '0') };
+}
+
+/** A value as both engines have it: 0 for -0, and no text with U+0000, which PostgreSQL does not hold. */
+function comparable(value: unknown): unknown {
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : String(value);
+  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
+}
+
+/** The tables that a copy takes to another engine, and their columns. */
+interface CopiedTable {
+  readonly name: string;
+  /** Its name in PostgreSQL, where that differs. */
+  readonly target?: string;
+  /** Rows hold bodies and reports, of which thousands do not fit into memory (G8). */
+  readonly isWide?: boolean;
+  /** Columns that PostgreSQL derives from others. */
+  readonly derived?: readonly string[];
+}
+
+/** Wells with their keys before the rows that have them. */
+const copiedTables: readonly CopiedTable[] = [
+  { name: 'well_key' },
+  { name: 'internal.daily_production', derived: ['uwi'] },
+  ...[
+    'daily_production_history',
+    'watermark',
+    'coverage',
+    'held_month',
+    'held_definition',
+    'run_unit',
+    'run_target',
+    'idempotency_key',
+    'unknown_target',
+    'push',
+    'push_claim',
+    'push_ledger',
+    'push_body_limit',
+    'cleanup_plan',
+    'deletion_audit',
+    'deletion_audit_head',
+    'time_series',
+    'time_series_history',
+    'service_alias',
+    'service_profile',
+    'profile_probe',
+    'feed',
+    'schedule',
+    'schedule_revision',
+  ].map((name) => ({ name })),
+  ...['run', 'quarantine', 'cleanup_target', 'well', 'well_history'].map((name) => ({ name, isWide: true })),
+  { name: 'feed_month', target: 'internal.feed_touch' },
+];
+
+/** What every warehouse has of its own: one row each; and the order of reads under way, none of which outlives a copy. */
+const ownTables = ['warehouse', 'schema_version', 'internal.read_begun', 'internal.kept_read'];
+
+function targetOf({ name, target }: CopiedTable): string {
+  return target ?? name;
+}
+
+/** The columns of each table, in order, by its name; `internal.` stands before those of that schema. */
+async function columnsByTable(session: SqlSession): Promise<ReadonlyMap<string, readonly string[]>> {
+  const rows = await session.rows<{ table: string; columns: readonly string[] }>(
+    `SELECT CASE WHEN c.table_schema = 'internal' THEN 'internal.' ELSE '' END || c.table_name AS "table",
+       array_agg(CAST(c.column_name AS VARCHAR) ORDER BY c.ordinal_position) AS columns
+     FROM information_schema.columns c JOIN information_schema.tables t
+       ON t.table_schema = c.table_schema AND t.table_name = c.table_name AND t.table_type = 'BASE TABLE'
+     WHERE c.table_schema IN ('main', 'public', 'internal') GROUP BY 1`,
+  );
+  return new Map(rows.map(({ table, columns }) => [table, columns]));
+}
+
+/** The columns that are copied of a table. Throws Error if the two engines do not have the same ones. */
+function copiedColumns(
+  table: CopiedTable,
+  source: ReadonlyMap<string, readonly string[]>,
+  target: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
+  const { name, derived = [] } = table;
+  const columns = (source.get(name) ?? []).filter((column) => !derived.includes(column));
+  const there = target.get(targetOf(table)) ?? [];
+  if (columns.length > 0 && columns.toSorted().join() === there.toSorted().join()) return columns;
+  throw new Error(`the table ${name} has the columns ${columns.join(', ')} here, and ${there.join(', ')} there`);
+}
+
+/** Throws Error if the source has a table that no copy would take. */
+function requireAllCopied(source: ReadonlyMap<string, readonly string[]>): void {
+  const known = new Set([...copiedTables.map(({ name }) => name), ...ownTables]);
+  const left = [...source.keys()].filter((name) => !known.has(name));
+  if (left.length > 0) throw new Error(`the tables ${left.join(', ')} would be left out of a copy`);
 }

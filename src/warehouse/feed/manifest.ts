@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { PermanentError } from '../../core/base/errors.ts';
 import type { FeedFormat, FeedTable } from '../port/feed.ts';
-import type { FeedPlace } from './place.ts';
+import { type FeedKind, feedTables } from './tables.ts';
 
 export const manifestName = 'manifest.json';
 
@@ -103,4 +103,81 @@ export function inOrder(files: readonly ManifestFile[]): readonly ManifestFile[]
   const place = (file: ManifestFile): string =>
     `${file.table} ${file.month ?? ''} ${String(file.first ?? 0).padStart(16, '0')}`;
   return files.toSorted((left, right) => (place(left) < place(right) ? -1 : 1));
+}
+
+/**
+ * `datapackage.json`: the tables of a feed with their columns, as Frictionless describes them
+ * (https://datapackage.org).
+ */
+export const datapackageName = 'datapackage.json';
+
+const types: Readonly<Record<FeedKind, string>> = {
+  string: 'string',
+  double: 'number',
+  int32: 'integer',
+  int64: 'integer',
+  boolean: 'boolean',
+  instant: 'datetime',
+  day: 'date',
+};
+
+/** Of the files that this version names. Tables without a file are left out: a resource needs a path. */
+export function datapackageBytes(manifest: FeedManifest): Buffer {
+  const names = [...new Set(manifest.files.map(({ table }) => table))];
+  const resources = names.map((table) => {
+    const files = manifest.files.filter((file) => file.table === table);
+    const { columns, order } = feedTables[table];
+    return {
+      name: table.replaceAll('_', '-'),
+      title: table,
+      path: files.map(({ path }) => path),
+      format: manifest.format,
+      mediatype: manifest.format === 'csv' ? 'text/csv' : 'application/vnd.apache.parquet',
+      encoding: 'utf-8',
+      bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+      rows: files.reduce((sum, { rows }) => sum + rows, 0),
+      schema: {
+        fields: columns.map(({ name, kind }) => ({ name, type: types[kind] })),
+        primaryKey: order,
+        missingValues: [''],
+      },
+    };
+  });
+  const described = {
+    name: 'wellsync-feed',
+    id: manifest.feedId,
+    version: String(manifest.version),
+    created: manifest.publishedAt,
+    resources,
+  };
+  return Buffer.from(`${JSON.stringify(described, undefined, 2)}\n`);
+}
+
+/** Names are paths with `/`. src/files has places of this kind, and says how they fail. */
+export interface FeedPlace {
+  /** Without secrets. */
+  readonly address: string;
+  read(name: string, mostBytes: number): Promise<Buffer | undefined>;
+  write(name: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * Writes in the place of the bytes `before`, or of no file. Returns false, and leaves it, if the file holds other bytes. A
+   * folder, and a store without conditional writes, may let two that write at the same time both pass.
+   */
+  replace(name: string, bytes: Uint8Array, before: Uint8Array | undefined): Promise<boolean>;
+  /** Throws if the place has kept another size. */
+  upload(name: string, path: string, content: StoredContent): Promise<void>;
+  /** The file, readable by path once its size and digest were compared; undefined if there is none. */
+  fetch(
+    name: string,
+    content: StoredContent,
+    folder: string,
+  ): Promise<({ readonly path: string } & AsyncDisposable) | undefined>;
+  list(prefix: string): AsyncIterable<{ readonly name: string; readonly changedAtMs: number }>;
+  remove(name: string): Promise<void>;
+}
+
+/** What a feed needs of the folder or the bucket that it lies in. */
+export interface StoredContent {
+  readonly bytes: number;
+  readonly sha256: string;
 }

@@ -1,19 +1,17 @@
 /** One pass of a publication: files of what is due, and a version of the manifest that names them. */
 import { randomUUID } from 'node:crypto';
-import { AbortedError, PermanentError, UnreachableError } from '../../core/base/errors.ts';
+import { AbortedError, PermanentError, TransientError, UnreachableError } from '../../core/base/errors.ts';
 import type { DueMonths, FeedRows } from '../port/feed.ts';
+import { makeFile } from './make-file.ts';
 import {
   inOrder,
-  type ManifestFile,
   manifestBytes,
+  type ManifestFile,
   manifestName,
   readManifest,
   type StoredManifest,
 } from './manifest.ts';
-import { isOver } from './old-files.ts';
-import { makeFile } from './make-file.ts';
 import type { Pass, Published, PublisherParts } from './publisher.ts';
-import { nextRestatements } from './restatement-files.ts';
 import { wholeTables } from './tables.ts';
 
 interface PassResult {
@@ -147,4 +145,76 @@ function moved(address: string): PermanentError {
   return new PermanentError('feed-moved', `${address}/${manifestName} was replaced by another program meanwhile`, {
     hint: 'See that no other warehouse publishes to the same place. What is due stays due.',
   });
+}
+
+/**
+ * Files of restatements: appended, never written again, so that a reader goes on after the last number that it has.
+ */
+const rowsInFile = 100_000;
+
+/** Files of the numbers that the manifest does not reach; with `allTables`, of those whose file was lost or damaged as well. */
+async function nextRestatements(parts: PublisherParts, pass: Pass): Promise<readonly ManifestFile[]> {
+  const from = pass.stored?.manifest.lastRestatement ?? 0;
+  const ranges = [
+    ...(pass.allTables ? await lostRanges(parts, pass) : []),
+    ...newRanges(from, await numberAll(parts, pass)),
+  ];
+  const written: ManifestFile[] = [];
+  for (const { after, last } of ranges) {
+    if (pass.signal.aborted) throw new AbortedError();
+    const file = await makeFile(parts, { table: 'restatements', after, last }, {});
+    // Undefined where retention.historyDays has removed all of them.
+    if (file !== undefined) written.push(file);
+  }
+  return written;
+}
+
+interface NumberRange {
+  readonly after: number;
+  readonly last: number;
+}
+
+async function numberAll({ ledger }: PublisherParts, { signal }: Pass): Promise<number> {
+  for (let last = -1; ;) {
+    if (signal.aborted) throw new AbortedError();
+    const next = await ledger.numberRestatements(rowsInFile);
+    if (next === last) return last;
+    last = next;
+  }
+}
+
+function newRanges(from: number, last: number): readonly NumberRange[] {
+  const ranges: NumberRange[] = [];
+  for (let after = from; after < last; after += rowsInFile)
+    ranges.push({ after, last: Math.min(after + rowsInFile, last) });
+  return ranges;
+}
+
+async function lostRanges({ place, settings }: PublisherParts, { stored }: Pass): Promise<readonly NumberRange[]> {
+  const lost: NumberRange[] = [];
+  for (const { table, path, bytes, sha256, first = 0, last = 0 } of stored?.manifest.files ?? []) {
+    if (table !== 'restatements') continue;
+    try {
+      await using file = await place.fetch(path, { bytes, sha256 }, settings.folder);
+      if (file !== undefined) continue;
+    } catch (error) {
+      if (!(error instanceof TransientError && error.code === 'file-damaged')) throw error;
+    }
+    lost.push({ after: first - 1, last });
+  }
+  return lost;
+}
+
+/** Whether a file that was named last until `since` may go. */
+export function isOver(since: string, { keepHours, nowMs }: Pick<Keeping, 'keepHours' | 'nowMs'>): boolean {
+  return nowMs - Date.parse(since) >= keepHours * hourMs;
+}
+
+/** Removes files of a feed that were named by no version for long enough, whatever their age. */
+export const hourMs = 3_600_000;
+
+export interface Keeping {
+  readonly keepHours: number;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
 }

@@ -10,15 +10,12 @@
 import { randomUUID } from 'node:crypto';
 import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { datapackageBytes, datapackageName } from './datapackage.ts';
-import { type FeedManifest, readManifest } from './manifest.ts';
-import { removeOldFiles } from './old-files.ts';
-import { publishPass } from './pass.ts';
-import type { FeedPlace } from './place.ts';
+import { datapackageBytes, datapackageName, type FeedManifest, type FeedPlace, readManifest } from './manifest.ts';
+import { hourMs, isOver, type Keeping, publishPass } from './pass.ts';
 import type { Published, PublisherParts } from './publisher.ts';
 
 /** What a call goes on with. */
-export interface PublishHow {
+interface PublishHow {
   /** Every month and table is written again. */
   readonly all: boolean;
   readonly signal: AbortSignal;
@@ -155,4 +152,36 @@ async function describe(place: FeedPlace, manifest: FeedManifest): Promise<void>
   const described = datapackageBytes(manifest);
   const found = await place.read(datapackageName, described.length).catch(() => undefined);
   if (found?.equals(described) !== true) await place.write(datapackageName, described);
+}
+
+/** A publication that is killed leaves files that no version ever named: nobody reads them. */
+const unnamedHours = 24;
+
+/** Of this feed alone: other files in the place are left alone. */
+const ownFile =
+  /^(?:daily_production\/production_month=\d{4}-\d{2}|well|time_series|coverage|restatements)\/part-[\w-]+\.(?:parquet|csv)$/;
+
+/**
+ * To be called under the lease, with the manifest that is in place. The next version forgets the retired ones that are
+ * over. Returns the number of files.
+ */
+async function removeOldFiles(place: FeedPlace, manifest: FeedManifest, keeping: Keeping): Promise<number> {
+  const { files, retired } = manifest;
+  const over = retired.filter(({ since }) => isOver(since, keeping)).map(({ path }) => path);
+  const known = new Set([...files, ...retired].map(({ path }) => path));
+  const there = new Set<string>();
+  const unnamed: string[] = [];
+  for (const folder of ['daily_production/', 'well/', 'time_series/', 'coverage/', 'restatements/']) {
+    for await (const { name, changedAtMs } of place.list(folder)) {
+      there.add(name);
+      const isOld = keeping.nowMs - changedAtMs >= Math.max(unnamedHours, keeping.keepHours) * hourMs;
+      if (isOld && !known.has(name) && ownFile.test(name)) unnamed.push(name);
+    }
+  }
+  const removed = [...over.filter((path) => there.has(path)), ...unnamed];
+  for (const path of removed) {
+    if (keeping.signal.aborted) break;
+    await place.remove(path);
+  }
+  return removed.length;
 }

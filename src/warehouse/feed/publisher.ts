@@ -1,7 +1,6 @@
 /** What a publication stands on, what it is told, and what it tells. */
 import type { FeedFormat, FeedLedger, FeedTables, ReadFeedFile } from '../port/feed.ts';
-import type { StoredManifest } from './manifest.ts';
-import type { FeedPlace } from './place.ts';
+import type { FeedPlace, StoredManifest } from './manifest.ts';
 
 export interface PublisherParts {
   readonly place: FeedPlace;

@@ -1,7 +1,6 @@
 /** Looks at every file that a manifest names, and at what the warehouse has: what a reader would find. */
 import { AbortedError, TransientError, UsageError } from '../../core/base/errors.ts';
-import { datapackageBytes, datapackageName } from './datapackage.ts';
-import { type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
+import { datapackageBytes, datapackageName, type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
 import type { PublisherParts } from './publisher.ts';
 
 type VerifierParts = Pick<PublisherParts, 'place' | 'ledger' | 'readFile' | 'owner'> & {

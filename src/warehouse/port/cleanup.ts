@@ -2,12 +2,12 @@
  * Ports to the cleanup records: plans with their snapshots, and the audit of every deletion (docs/design.md section
  * 4.4).
  */
-import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
 import type { AuditHead, BrokenRow } from '../../core/cleanup/audit-chain.ts';
 import type { DeletionConclusion } from '../../core/cleanup/outcome.ts';
+import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
+import type { RecentDays, RecentProduction } from '../../core/cleanup/producing.ts';
 import type { DeletionTarget } from '../../core/cleanup/target.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
-import type { RecentDays, RecentProduction } from '../../core/cleanup/producing.ts';
 import type { QueryResult } from './query.ts';
 
 /** A range of a plan's targets, by ordinal: at most `limit`, beginning at `from`. */

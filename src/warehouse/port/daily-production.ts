@@ -1,12 +1,12 @@
-import type { DayInterval } from '../../core/daily/coverage.ts';
+import type { CoverageCounts, DayInterval, WellCoverage } from '../../core/daily/coverage.ts';
 import type { SoundDays } from '../../core/daily/due-window.ts';
-import type { HeldMonth } from '../../core/daily/held-month.ts';
+import type { HeldMonth, ShrinkGuard } from '../../core/daily/held-month.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../core/daily/merge.ts';
-import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
-import type { UnitOutcome } from '../../core/run/run.ts';
-import type { SettleUnknown } from './unknown-targets.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
+import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
+import type { SettleUnknown } from './definitions.ts';
 
 /** Restatements noticed within [sinceMs, untilMs), milliseconds since 1970; of all wells if none is named. */
 export interface RestatementQuestion {
@@ -135,4 +135,154 @@ export interface DailyProductionStore {
     question: RestatementQuestion,
     use: (versions: AsyncIterable<RestatedVersion>) => Promise<T>,
   ): Promise<T>;
+}
+
+/** Wells and days of a survey; days as day numbers (core/time/production-day.ts). */
+export interface CoverageQuestion {
+  /** Omitted: all wells with any known or read day. */
+  readonly uwis?: readonly string[];
+  /** Omitted: for each well its first known day. */
+  readonly fromDay?: number;
+  readonly toDay: number;
+  /** Wells that deliver no more: the days after their last day are not asked for. */
+  readonly plugged?: readonly string[];
+}
+
+/** `month`: its first day, YYYY-MM-DD. Counts only the asked days of the month. */
+export interface MonthCoverage extends CoverageCounts {
+  readonly month: string;
+}
+
+/** Results at one moment, all over the same days. Valid only during the call of `use`. */
+export interface CoverageSurvey {
+  /** `emptyWells`: wells without a known day. `wellsWithHoles`: wells with a day that needs attention (core's holesOf). */
+  totals(): Promise<
+    Omit<WellCoverage, 'uwi' | 'firstDay' | 'lastDay'> &
+      Readonly<Record<'wells' | 'emptyWells' | 'wellsWithHoles', number>>
+  >;
+  /** The wells with the most days that are quarantined, never read, or missing before their last day. */
+  worstWells(limit: number): Promise<readonly WellCoverage[]>;
+  /** All wells of the survey, by uwi. */
+  wells(): AsyncIterable<WellCoverage>;
+  /** The sums of all wells, by month; months without an asked day are omitted. */
+  months(): Promise<readonly MonthCoverage[]>;
+  /** The months of each of these wells, by uwi and month. */
+  cells(uwis: readonly string[]): Promise<ReadonlyArray<MonthCoverage & { readonly uwi: string }>>;
+}
+
+export interface StaleWellsQuestion {
+  /** Day number. */
+  readonly today: number;
+  readonly warnAfterDays: number;
+  /** Wells that are left out. */
+  readonly plugged: readonly string[];
+}
+
+/** A well without a new day for long. Days are YYYY-MM-DD. */
+export interface StaleWell {
+  readonly uwi: string;
+  readonly lastDay: string;
+  /** Whole days between the last day and today. */
+  readonly silentDays: number;
+  /** Quarantined records of later days, or of an unknown day: records come, but none is right. */
+  readonly quarantined: number;
+  /** ISO 8601; null if the service knows the well. */
+  readonly unknownSince: string | null;
+}
+
+/** A well that the service answered with 404 when it was last read. */
+export interface UnknownWell {
+  readonly uwi: string;
+  /** ISO 8601: the first 404 without an answer since. */
+  readonly since: string;
+  readonly runId: string;
+  /** Last day with a row, YYYY-MM-DD; null if there is none. */
+  readonly lastDay: string | null;
+}
+
+/** What the warehouse knows of a well beside its days. ISO 8601; null for what never was. */
+export interface WellTrace {
+  readonly uwi: string;
+  readonly readUpTo: string | null;
+  readonly unknownSince: string | null;
+}
+
+/**
+ * Completeness of daily production: the days of verified reads compared with the stored rows (docs/design.md section
+ * 4.1).
+ */
+export interface CoverageStore {
+  /** `use` must not call the warehouse: the call would wait for `use` to end. */
+  survey<T>(question: CoverageQuestion, use: (survey: CoverageSurvey) => Promise<T>): Promise<T>;
+  /** The wells that were read and have become silent, the latest first. */
+  staleWells(question: StaleWellsQuestion): Promise<readonly StaleWell[]>;
+  /**
+   * The watermarks that such shares of the wells have reached or passed, in milliseconds since 1970; undefined without a
+   * well that has one.
+   */
+  reachedWatermarks(shares: readonly number[]): Promise<readonly number[] | undefined>;
+  /** The wells that the service does not know, the latest first. */
+  unknownWells(): Promise<readonly UnknownWell[]>;
+  /** By uwi, one for each of these wells. */
+  traces(uwis: readonly string[]): Promise<readonly WellTrace[]>;
+  /** By well, the intervals of days with a row or a quarantined record, in order; a well without any is absent. */
+  knownDays(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly DayInterval[]>>;
+}
+
+// The port to holds for operators: which rows stay although the service no longer has them, and their release (G4).
+
+/**
+ * `created`: the run exists. `repeated`: a request with this key had made it. `under-way`: a run that has not ended releases
+ * rows of these holds. `changed`: the holds have another number of rows than was shown, and nothing was released.
+ */
+export type Release =
+  | { readonly kind: 'created' }
+  | { readonly kind: 'repeated' | 'under-way'; readonly runId: string }
+  | { readonly kind: 'changed'; readonly rows: number };
+
+export interface Holds {
+  /** The holds that a run began or met, as far as they stand; at most `limit` parts. */
+  ofRun(runId: string, kind: ReadKind, limit: number): Promise<HeldRows>;
+  /** Every hold that stands; at most `limit` parts. */
+  standing(kind: ReadKind, limit: number): Promise<HeldRows>;
+  /**
+   * Creates the run of `request` for the targets of the holds of the run `of`, and keeps with each hold the rows that it
+   * may lose by that run: as many as it has now, in its days. One transaction. `rows`: what the person was shown. Throws
+   * KeyReusedError if the key came with another body.
+   */
+  release(
+    request: RunRequest,
+    holds: { readonly of: string; readonly kind: ReadKind; readonly rows: number },
+    key?: IdempotencyKey,
+  ): Promise<Release>;
+}
+
+/** How daily production lies in storage: the rows of a well together and by date, but for a tail of later commits. */
+export interface StorageTail {
+  /** Pieces of a well beyond its first one, as the mean of the wells: a night adds one to each well with a new day. */
+  readonly tailNights: number;
+  /** Whether a rewriting was begun and has not come to its end. */
+  readonly isUnderWay: boolean;
+}
+
+export interface TableOrder extends StorageTail {
+  readonly rows: number;
+  /** Wells with rows. */
+  readonly wells: number;
+  /** Rows of the wells that do not lie in one piece and by date: {@link StorageOrder.step} would rewrite them. */
+  readonly looseRows: number;
+}
+
+/** Rewrites daily production by well and date. No row, version or coverage changes by it. */
+export interface StorageOrder {
+  /** The tail, by some wells of a large warehouse: reads the tail, and beside it the row groups of those wells. Writes nothing. */
+  tail(): Promise<StorageTail>;
+  /** Reads well and date of every row. Writes nothing. */
+  measure(): Promise<TableOrder>;
+  /**
+   * Rewrites some of the wells that do not lie in one piece, in one short transaction with its place; returns the number
+   * of their rows, which may be 0, and undefined once the last well was looked at. May be stopped between two steps, and
+   * goes on at its place; commits may come in between, and several processes may take steps.
+   */
+  step(): Promise<number | undefined>;
 }

@@ -1,9 +1,8 @@
 /** Ports to the records beside daily production: time series definitions and wells (docs/design.md section 4.2). */
-import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
-import type { UnitOutcome } from '../../core/run/run.ts';
-import type { TimeSeriesRecord } from '../../core/definitions/time-series.ts';
+import type { ShrinkGuard } from '../../core/daily/held-month.ts';
+import type { TimeSeriesRecord } from '../../core/definitions/definition.ts';
 import type { WellBody } from '../../core/definitions/well-body.ts';
-import type { SettleUnknown } from './unknown-targets.ts';
+import type { UnitOutcome } from '../../core/run/run.ts';
 
 /** A complete answer about one target, which replaces the stored records of that target. */
 export interface TimeSeriesReading {
@@ -65,3 +64,24 @@ export interface WellStore {
   /** By uwi, the text of the field in the body; a well whose body has none is absent. All wells if none is named. */
   texts(field: WellField, uwis?: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
+
+// The port to targets of exports that the service does not know (docs/design.md sections 4.1 and 4.2).
+
+/** A unit whose target the service does not know. */
+interface UnknownUnit {
+  readonly unit: number;
+  readonly target: string;
+  /** Requests that it took; undefined for a job that does not count them. */
+  readonly requests?: number | undefined;
+}
+
+/**
+ * Settles units whose targets the service does not know, as `unknown`, in one transaction with the list of unknown
+ * targets; removes nothing (G4). A target leaves the list with its next commit. Skips units that are already settled.
+ * Returns the outcomes of the units that this call settled.
+ */
+export type SettleUnknown = (unknown: {
+  readonly runId: string;
+  readonly units: readonly UnknownUnit[];
+  readonly atMs: number;
+}) => Promise<readonly UnitOutcome[]>;

@@ -1,6 +1,6 @@
-import type { IdempotencyKey } from '../../core/run/idempotency-key.ts';
 import type {
   Counts,
+  IdempotencyKey,
   PlannedUnit,
   RunFailure,
   RunHead,
@@ -126,4 +126,122 @@ export interface RunLedger {
    * units or targets to pruning. `by`: who asks for it.
    */
   reopen(runId: string, by?: string): Promise<number>;
+}
+
+/** A schedule as a configuration declares it. */
+interface DeclaredSchedule {
+  readonly name: string;
+  /** What it runs and when, as JSON; belongs to src/app/schedules. */
+  readonly definition: string;
+}
+
+/** The schedules of one configuration. A higher revision replaces a lower one, never the other way round. */
+export interface ScheduleSet {
+  readonly revision: number;
+  readonly schedules: readonly DeclaredSchedule[];
+}
+
+/**
+ * `started`: its run exists. `starting`: its run is being made. `skipped`: not run, by pause or since the last run had not
+ * ended. `missed`: nobody took it in time. `failed`: its run could not be made.
+ */
+export type TickOutcome = 'starting' | 'started' | 'skipped' | 'missed' | 'failed';
+
+/** What became of a tick. */
+export interface TakenTick {
+  readonly dueMs: number;
+  readonly outcome: TickOutcome;
+  /** Id of its run, for `starting` and `started`. */
+  readonly runId?: string;
+  /** Why it did not start. */
+  readonly words?: string;
+}
+
+export interface StoredSchedule extends DeclaredSchedule {
+  /** Ticks count from here on: when it was applied, or when its definition changed. */
+  readonly sinceMs: number;
+  readonly paused: { readonly atMs: number; readonly by: string } | undefined;
+  /** The last tick that was taken. */
+  readonly lastTick: TakenTick | undefined;
+  /** The last run that it started; undefined before the first one. */
+  readonly lastRunId: string | undefined;
+}
+
+interface StoredSchedules {
+  /** Undefined before the first application. */
+  readonly revision: number | undefined;
+  readonly schedules: readonly StoredSchedule[];
+}
+
+/**
+ * `applied`: the ledger has the set now. `same`: it had it already. `older`: it has a higher revision, and nothing was
+ * changed. `differs`: it has other schedules of the same revision, and nothing was changed.
+ */
+export type ScheduleApplication = {
+  readonly kind: 'applied' | 'same' | 'older' | 'differs';
+  /** The revision that the ledger has now. */
+  readonly revision: number;
+};
+
+/** Schedules and their ticks, which Redis may lose (docs/design.md section 11). */
+export interface ScheduleStore {
+  /** By name. */
+  read(): Promise<StoredSchedules>;
+  /**
+   * Replaces the schedules, in one transaction: of two processes the higher revision stays. A schedule that keeps its name
+   * keeps pause and last tick; one that changes counts its ticks from `atMs`. The first one makes the warehouse that of its
+   * service; throws UsageError for another one (G11).
+   */
+  apply(set: ScheduleSet, atMs: number): Promise<ScheduleApplication>;
+  /** Pauses a schedule, or with `undefined` resumes it. Returns false for an unknown name. */
+  pause(name: string, paused: { readonly atMs: number; readonly by: string } | undefined): Promise<boolean>;
+  /**
+   * Takes a tick, unless another process has taken it or a later one, or the definition is another one by now. Returns
+   * whether this call has taken it.
+   */
+  take(schedule: DeclaredSchedule, tick: TakenTick): Promise<boolean>;
+  /** Notes what became of a tick that was taken as `starting`. */
+  settle(name: string, tick: TakenTick): Promise<void>;
+}
+
+// How long the warehouse keeps what only the past needs (docs/retention.md).
+
+/** The beginnings of what is kept, milliseconds since 1970. */
+export interface RetentionBounds {
+  /** Units, targets and chunks of runs that ended before. */
+  readonly unitsMs: number;
+  /** Runs that ended, and plans that were made and never applied, before. */
+  readonly runsMs: number;
+  /** Files that were pushed before may be pushed again. */
+  readonly pushesMs: number;
+  /** Versions of rows and definitions that ended before; undefined keeps all. */
+  readonly historyMs: number | undefined;
+}
+
+/** Numbers of rows that were, or would be, removed. */
+export interface Pruned {
+  readonly units: number;
+  readonly plans: number;
+  readonly runs: number;
+  readonly pushes: number;
+  readonly history: number;
+}
+
+/**
+ * Never removes the audit, the plans and runs that it names, unfinished runs, the quarantine, and one row for each file
+ * that was pushed since `pushesMs`.
+ */
+export interface Retention {
+  /** What {@link step} would remove in all. Writes nothing. */
+  count(bounds: RetentionBounds): Promise<Pruned>;
+  /**
+   * Removes a part, in one short transaction; undefined once nothing is left. May be stopped between two steps, and
+   * repeated by several processes.
+   */
+  step(bounds: RetentionBounds): Promise<Pruned | undefined>;
+  /** When pruning last came to its end, or when the warehouse was made; milliseconds since 1970. */
+  prunedAtMs(): Promise<number | undefined>;
+  notePruned(atMs: number): Promise<void>;
+  /** Versions that ended before were removed, milliseconds since 1970; undefined if none ever was. */
+  historyHorizonMs(): Promise<number | undefined>;
 }

@@ -1,29 +1,26 @@
 /** A warehouse in PostgreSQL, for many hosts and many readers (docs/design.md section 7). */
-import { UsageError } from '../../core/base/errors.ts';
-import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
-import type { StorageOrder } from '../port/table-order.ts';
+import { UnreachableError, UsageError } from '../../core/base/errors.ts';
+import type { StorageOrder } from '../port/daily-production.ts';
+import type { Ledger, Warehouse, WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
 import { createCleanupPlans } from '../sql/cleanup/cleanup-plans.ts';
 import { createDeletionLedger } from '../sql/cleanup/deletion-ledger.ts';
-import { createCoverageStore } from '../sql/coverage/coverage-store.ts';
-import { createTimeSeriesStore } from '../sql/definitions/time-series-store.ts';
-import { createWellStore } from '../sql/definitions/well-store.ts';
+import { createCoverageStore } from '../sql/coverage/coverage-survey.ts';
+import { createTimeSeriesStore, createWellStore } from '../sql/definitions/time-series-store.ts';
 import { createFeedLedger } from '../sql/feed/feed-ledger.ts';
 import { createOwnership } from '../sql/ownership/ownership-store.ts';
 import { createPushStore } from '../sql/pushes/push-store.ts';
-import { createRetention } from '../sql/retention/retention-store.ts';
-import { createProfileStore } from '../sql/runs/profile-store.ts';
-import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
-import { createHolds } from '../sql/runs/holds.ts';
 import { createReadOrder } from '../sql/reads/read-order.ts';
+import { createRetention } from '../sql/retention/retention-store.ts';
+import { createHolds } from '../sql/runs/holds.ts';
+import { createProfileStore } from '../sql/runs/profile-store.ts';
 import { createRunLedger } from '../sql/runs/run-ledger.ts';
+import { createScheduleStore } from '../sql/schedules/schedule-store.ts';
+import { epochMs, type SqlSession } from '../sql/session.ts';
 import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createFeedTables } from './feed/feed-copy.ts';
-import { refuseHalfCopy } from './half-copy.ts';
-import { describeWarehouse, noWarehouse } from './describe-warehouse.ts';
 import { BeatRow } from './ownership/beat-row.ts';
-import { copyQuery } from './query/copy.ts';
-import { runQuery } from './query/query.ts';
-import { migrate, readKnownVersion, schemaVersion } from './schema/migrations.ts';
+import { copyQuery, runQuery } from './query/query.ts';
+import { schemaVersion as currentVersion, migrate, readKnownVersion } from './schema/migrations.ts';
 import { PostgresDatabase, type PostgresSettings } from './server/postgres-database.ts';
 import type { PostgresSession } from './server/postgres-session.ts';
 
@@ -69,7 +66,11 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
         const [row] = await session.rows<{ version: string; rows: number }>(
           `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM internal.daily_production) AS rows`,
         );
-        return { engine: `PostgreSQL ${row?.version ?? ''}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
+        return {
+          engine: `PostgreSQL ${row?.version ?? ''}`,
+          schemaVersion: currentVersion,
+          dailyProductionRows: row?.rows ?? 0,
+        };
       }),
     tryMaking: () => database.onTrial((session) => makeOnTrial(session, location)),
     tryWriting: () => database.onTrial(writeOnTrial),
@@ -139,4 +140,62 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
       }),
     step: () => Promise.resolve(undefined),
   };
+}
+
+// A database that a copy has not filled to its end: it looks like a warehouse, and lacks rows (G1, G11).
+
+/** Has the places of a copy (../copy/copy-tables.ts), and is dropped when all tables are equal. */
+const copiedTable = 'copied_table';
+
+/** By the catalog, which a role without rights on the schema `internal` reads as well. */
+const isThere = `SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = 'internal' AND c.relname = '${copiedTable}'`;
+
+/** Throws UnreachableError while a copy into the database is unfinished. */
+async function refuseHalfCopy(session: SqlSession, location: string): Promise<void> {
+  if ((await session.rows(isThere)).length === 0) return;
+  throw new UnreachableError('warehouse', `a copy into ${location} is unfinished: it is no warehouse yet`, {
+    hint: 'Run the same wellsync warehouse copy again, which goes on where it was; or copy to a new database.',
+  });
+}
+
+// What a PostgreSQL warehouse holds: read only, so that nothing is migrated.
+
+/** Throws UnreachableError if the database has no tables of a warehouse yet. */
+async function describeWarehouse(session: SqlSession, location: string): Promise<WarehouseDescription> {
+  const schemaVersion = await readKnownVersion(session, location);
+  if (schemaVersion === 0) throw noWarehouse(location);
+  const [row] = await session.rows<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
+    `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
+       warehouse_id AS "warehouseId", service, ${epochMs('history_horizon')} AS "historyHorizonMs",
+       (SELECT min(production_day) FROM internal.daily_production) AS "oldestDay",
+       (SELECT max(production_day) FROM internal.daily_production) AS "newestDay"
+     FROM warehouse`,
+  );
+  if (row === undefined) throw new Error('the table warehouse has no row');
+  const isCurrent = schemaVersion === currentVersion;
+  return { ...row, location, isCurrent, order: null, tables: await readTables(session) };
+}
+
+/** For a command that only reads a database in which no job has written yet. */
+function noWarehouse(location: string): UnreachableError {
+  return new UnreachableError('warehouse', `there is no warehouse in ${location} yet`, {
+    hint: 'If it is in another database, set WELLSYNC_WAREHOUSE to it.',
+    action: { kind: 'first-export' },
+  });
+}
+
+/** The tables that readers see, a view among them, with the number of their rows. */
+async function readTables(session: SqlSession): Promise<WarehouseDescription['tables']> {
+  const names = await session.rows<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name COLLATE "C"`,
+  );
+  const tables: Array<{ readonly name: string; readonly rows: number }> = [];
+  for (const { name } of names) {
+    const [counted] = await session.rows<{ rows: number }>(
+      `SELECT count(*) AS rows FROM "${name.replaceAll('"', '""')}"`,
+    );
+    tables.push({ name, rows: counted?.rows ?? 0 });
+  }
+  return tables;
 }

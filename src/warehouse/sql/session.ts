@@ -2,8 +2,15 @@
  * What the stores need of an engine. They write SQL that DuckDB and PostgreSQL both take; {@link SqlDialect} holds the
  * rest. Tables and columns have the same names and meaning in both.
  */
+import { createWriteStream } from 'node:fs';
+import { type Duplex, Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { stringify } from 'csv-stringify';
 import type { ServiceIdentity } from '../../core/base/service-key.ts';
-import type { JsonText } from './json-text.ts';
+import { csvForm, distinctNames, ndjsonLine } from '../../core/base/text.ts';
+import type { QueryResult } from '../port/query.ts';
+import type { CopyTarget } from '../port/warehouse.ts';
 
 /**
  * A value for a parameter or a column. A `Date` is an instant; a number or a bigint is what the parameter's or column's
@@ -128,4 +135,67 @@ export function dayOfNumber(expression: string): string {
 /** SQL of the day number of a calendar day. */
 export function numberOfDay(day: string): string {
   return `${day} - DATE '1970-01-01'`;
+}
+
+// JSON on its way to an engine.
+
+/** A JSON text as a value of a statement. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = wellFormed(text);
+  }
+}
+
+/** The JSON text of any value. */
+export function jsonText(value: unknown): JsonText {
+  return new JsonText(JSON.stringify(value));
+}
+
+/**
+ * JSON text without lone surrogates, which JSON allows as escapes and the engines refuse: one of them would fail the whole
+ * batch, every time. An escaped backslash before `ud800` stays.
+ */
+export function wellFormed(json: string): string {
+  if (!json.includes('\\ud')) return json;
+  return json.replaceAll(/\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2})|\\\\|\\ud[89a-f][\da-f]{2}/gi, (escape) =>
+    escape.length === 6 ? '\\ufffd' : escape,
+  );
+}
+
+// Writes the rows of a statement to a text file, each value as a query prints it.
+
+/** Returns the number of rows. Throws what the rows throw, and the system's error where the file cannot be written. */
+export async function writeRows({ columns, rows }: QueryResult, target: CopyTarget): Promise<number> {
+  const names = distinctNames(columns.map(({ name }) => name));
+  let count = 0;
+  async function* items(): AsyncGenerator {
+    for await (const row of rows) {
+      count += 1;
+      yield target.format === 'csv' ? row : ndjsonLine(names, row);
+    }
+  }
+  const forms: readonly Duplex[] = [
+    ...(target.format === 'csv' ? [stringify(csvForm(names))] : []),
+    ...(target.isGzip ? [createGzip()] : []),
+  ];
+  await pipeline([Readable.from(items()), ...forms, createWriteStream(target.path)]);
+  return count;
+}
+
+// Turns of writers. Where several transactions write at a time, some rules rest on one of them looking and writing
+// before the next one looks, and no row stands for the rule: two runs that ask for the same work, or the end of the
+// audit. Each such subject has a row of `writer_turn`, which its transactions lock first. In an engine with one writer
+// at a time every transaction is a turn.
+
+/** A transaction that needs several takes them in this order, so that none waits for another in a circle. */
+type TurnSubject = 'request' | 'retention' | 'push' | 'audit' | 'definitions' | 'feed';
+
+/**
+ * Waits until no other transaction has the turn, and keeps it until the end of this one. Statements after it see what the
+ * others wrote.
+ */
+export async function takeTurn(session: SqlSession, subject: TurnSubject): Promise<void> {
+  await lockRows(session, 'SELECT 1 FROM writer_turn WHERE subject = $1', [subject]);
 }

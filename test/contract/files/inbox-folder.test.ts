@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OutageError } from '../../../src/core/base/errors.ts';
-import { type Claim, InboxFolder } from '../../../src/files/inbox/inbox-folder.ts';
+import { type Claim, InboxFolder } from '../../../src/files/inbox-folder.ts';
 import { smallDisk, smallDiskLack } from '../../support/small-disk.ts';
 
 const minuteMs = 60_000;

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OutageError } from '../../../src/core/base/errors.ts';
 import type { InboxOwner } from '../../../src/core/inbox/owner.ts';
-import { placeExclusively, readSmall } from '../../../src/files/inbox/durable-file.ts';
-import { InboxFolder } from '../../../src/files/inbox/inbox-folder.ts';
-import { placeOwner, readOwner, replaceOwner } from '../../../src/files/inbox/owner-file.ts';
+import { placeExclusively, readSmall } from '../../../src/files/durable-file.ts';
+import { InboxFolder } from '../../../src/files/inbox-folder.ts';
+import { placeOwner, readOwner, replaceOwner } from '../../../src/files/inbox-owner.ts';
 import { smallDisk, smallDiskLack } from '../../support/small-disk.ts';
 
 const owner: InboxOwner = {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FolderStore } from '../../../src/files/folder-store.ts';
-import { PartLog } from '../../../src/files/part-log.ts';
+import { PartLog } from '../../../src/files/shared-files.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
 import { bySuite } from '../../support/suite-size.ts';
 

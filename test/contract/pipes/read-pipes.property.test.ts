@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../../src/core/base/errors.ts';
 import type { FilePosition } from '../../../src/core/pipes/chunk-cutter.ts';
 import type { PipeEntry } from '../../../src/pipes/items.ts';
-import { rawText } from '../../../src/pipes/csv-row.ts';
 import { readPipes, type ReadPipesOptions } from '../../../src/pipes/read-pipes.ts';
+import { rawText } from '../../../src/pipes/row-parser.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
 import { bySuite } from '../../support/suite-size.ts';
 

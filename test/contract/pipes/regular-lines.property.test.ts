@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hasPlainDelimiter, takeRegularLines } from '../../../src/pipes/regular-lines.ts';
+import { hasPlainDelimiter, takeRegularLines } from '../../../src/pipes/csv-rows.ts';
 
 function regularRows(
   text: string,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Look } from '../../../src/core/alerts/alert.ts';
+import type { Look } from '../../../src/core/run/alert.ts';
 import type { AlertMessage, RunQueue } from '../../../src/queue/port.ts';
 import { createRunQueue } from '../../../src/queue/run-queue.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { metrics } from '../../../src/core/metrics/metrics.ts';
-import { sampleOf, Totals } from '../../../src/core/metrics/totals.ts';
+import { metrics, sampleOf, Totals } from '../../../src/core/run/metrics.ts';
 import type { RunReport } from '../../../src/core/run/run.ts';
 import { createMetricStore } from '../../../src/queue/metric-store.ts';
 import type { MetricStore } from '../../../src/queue/port.ts';
-import { countRunEnd } from '../../../src/runs/run-metrics.ts';
+import { countRunEnd } from '../../../src/runs/finish-run.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 
 describe('the metrics of all processes', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mostProbeRequests } from '../../../src/core/paging/probe/probe.ts';
+import { mostProbeRequests } from '../../../src/core/paging/probe.ts';
 import type { ServiceProfile } from '../../../src/core/paging/service-profile.ts';
 import { probeService } from '../../../src/service/probe.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { timeSeriesRecordSchema } from '../../../src/service/contract.ts';
 import { loadDailyFile } from '../../../src/testing-server/data/daily-file.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
-import { generatedDaily } from '../../../src/testing-server/data/generated-daily.ts';
-import { generateField } from '../../../src/testing-server/data/generated-field.ts';
+import { generatedDaily, generateField } from '../../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
 import {
   dailyUrl,

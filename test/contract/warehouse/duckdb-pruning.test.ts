@@ -2,7 +2,7 @@
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import { isAmongKeys, isBetweenInstants } from '../../../src/warehouse/duckdb/file/bounds.ts';
-import { rowGroupRows } from '../../../src/warehouse/duckdb/file/logged-rows.ts';
+import { rowGroupRows } from '../../../src/warehouse/duckdb/file/database-file.ts';
 import { scannedRows } from '../../support/scanned-rows.ts';
 
 const rowGroups = 20;

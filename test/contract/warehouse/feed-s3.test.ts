@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { UnreachableError } from '../../../src/core/base/errors.ts';
-import { S3Store } from '../../../src/files/s3/s3-store.ts';
+import { S3Store } from '../../../src/files/s3-store.ts';
 import { openFeed, readFeed } from '../../support/feed.ts';
 import { s3Secret, startS3Server } from '../../support/s3-server.ts';
 import { openTemporaryDuckdb } from '../../support/warehouse-duckdb.ts';

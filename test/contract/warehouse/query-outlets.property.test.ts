@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync';
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { csvForm } from '../../../src/core/base/row-text.ts';
+import { csvForm } from '../../../src/core/base/text.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { WarehouseHandle } from '../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';

@@ -7,19 +7,18 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../config/load.ts';
 import { type App, createApp } from '../../../src/app/app.ts';
-import { askService } from '../../../src/app/ask-service.ts';
-import { followRun, isUnattended, type RunObserver } from '../../../src/app/follow-run.ts';
 import {
+  type DailyProductionInput,
   planDailyProduction,
   requestDailyProduction,
-  type DailyProductionInput,
-} from '../../../src/app/requests/export-daily-production.ts';
-import { requestTimeSeries } from '../../../src/app/requests/export-definitions.ts';
-import { probeService, wellsToProbe } from '../../../src/app/requests/probe.ts';
-import { listRuns, outcomeOf } from '../../../src/app/run-status.ts';
-import { startRun } from '../../../src/app/start-run.ts';
-import { reportDocument, statusDocument } from '../../../src/app/views/run-document.ts';
-import { workInline } from '../../../src/app/work-inline.ts';
+} from '../../../src/app/exports/daily-production.ts';
+import { requestTimeSeries } from '../../../src/app/exports/definitions.ts';
+import { followRun, type RunObserver } from '../../../src/app/runs/follow-run.ts';
+import { reportDocument, statusDocument } from '../../../src/app/runs/run-document.ts';
+import { listRuns, outcomeOf } from '../../../src/app/runs/run-status.ts';
+import { isUnattended, startRun } from '../../../src/app/runs/start-run.ts';
+import { workInline } from '../../../src/app/runs/work-inline.ts';
+import { askService, probeService, wellsToProbe } from '../../../src/app/service/probe.ts';
 import { AbortedError } from '../../../src/core/base/errors.ts';
 import type { TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../config/load.ts';
 import { createApp } from '../../../src/app/app.ts';
-import { listRuns, statusOf } from '../../../src/app/run-status.ts';
+import { listRuns, statusOf } from '../../../src/app/runs/run-status.ts';
 import { runListText, runStatusText } from '../../../src/cli/text/runs.ts';
 import type { RunReport, UnitOutcome } from '../../../src/core/run/run.ts';
 import { cliHome } from '../../support/cli.ts';

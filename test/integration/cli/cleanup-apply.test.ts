@@ -8,7 +8,7 @@ import { type CleanupBench, cleanupBench, equipment, targetsCsv, well } from '..
 import { deletedAt } from '../../support/cleanup-field.ts';
 import type { CommandResult } from '../../support/command-result.ts';
 
-/** Longer than a group of intents waits for its last request (src/core/cleanup/intent-pace.ts). */
+/** Longer than a group of intents waits for its last request (src/core/cleanup/outcome.ts). */
 const slowAnswerMs = 300;
 
 function expectRefusal(result: CommandResult, ...words: readonly string[]): void {

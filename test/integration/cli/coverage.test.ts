@@ -1,9 +1,8 @@
 /** The coverage of the warehouse for an operator, and filling its gaps. */
 import { describe, expect, test } from 'vitest';
+import { heatLegend, heatMap, shareText } from '../../../src/cli/text/coverage.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
-import { heatLegend, heatMap } from '../../../src/cli/text/heat-map.ts';
-import { shareText } from '../../../src/cli/text/coverage.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
 import { dailyUrl, januaryRows, startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 

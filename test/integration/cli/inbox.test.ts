@@ -3,7 +3,7 @@ import { appendFile, mkdir, readdir, readFile, symlink, truncate, writeFile } fr
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { InboxFolder } from '../../../src/files/inbox/inbox-folder.ts';
+import { InboxFolder } from '../../../src/files/inbox-folder.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { equipment, targetsCsv, well } from '../../support/cleanup-cli.ts';
 import { inboxHome, inboxOf, workerHere } from '../../support/inbox-here.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { placesOf } from '../../../config/places.ts';
+import { placesOf } from '../../../config/load.ts';
 import { cliHome } from '../../support/cli.ts';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 

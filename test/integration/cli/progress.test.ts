@@ -1,7 +1,7 @@
 /** The computation of a run's progress, and its display at a terminal. */
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { dailyProduction } from '../../../jobs/daily-production/description.ts';
+import { dailyProduction } from '../../../jobs/daily-production/settings.ts';
 import { networkPipes } from '../../../jobs/network-pipes/description.ts';
 import { type Outlet, Output } from '../../../src/cli/output.ts';
 import { barLine, createProgressDisplay } from '../../../src/cli/text/progress-display.ts';
@@ -11,7 +11,7 @@ import {
   progressOf,
   progressText,
   type ProgressSample,
-} from '../../../src/app/views/run-progress.ts';
+} from '../../../src/app/runs/run-progress.ts';
 import { durationText, roughDurationText } from '../../../src/core/base/text.ts';
 
 function sample(atMs: number, settledUnits: number, read: number): ProgressSample {

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fitColumns } from '../../../src/cli/text/fit-columns.ts';
+import { fitColumns } from '../../../src/cli/text/table.ts';
 import type { TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, program, type CliHome } from '../../support/cli.ts';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';

@@ -1,7 +1,7 @@
 /** Exports and a service's profile: found when there is none, used while it fits, found again when it does not. */
 import { expect, test, describe } from 'vitest';
 import { createDailyProductionJobs, dailyProductionJobName } from '../../../jobs/daily-production/job.ts';
-import { decodeProfile } from '../../../jobs/daily-production/kept-profile.ts';
+import { decodeProfile } from '../../../jobs/daily-production/profile.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';

@@ -1,7 +1,7 @@
 /** Mornings over HTTP: one request a well, and a verified read of each within a week. */
 import { expect, test } from 'vitest';
 import { createDailyProductionJobs } from '../../../jobs/daily-production/job.ts';
-import { isVerificationDue } from '../../../src/core/daily/verified-read.ts';
+import { isVerificationDue } from '../../../src/core/daily/reading.ts';
 import { instantOfDay } from '../../../src/core/time/production-day.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';

@@ -1,8 +1,12 @@
 /** An answer that is not a complete reading changes nothing in the warehouse (G4). */
 import { describe, expect, test } from 'vitest';
 import { createDailyProductionJobs, dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
-import { createTimeSeriesJob, timeSeriesJobName } from '../../../jobs/definitions/time-series.ts';
-import { createWellsJob, wellsJobName } from '../../../jobs/definitions/wells.ts';
+import {
+  createTimeSeriesJob,
+  createWellsJob,
+  timeSeriesJobName,
+  wellsJobName,
+} from '../../../jobs/definitions/exports.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { engineHere } from '../../support/engine-here.ts';
 import { dailyProductionSettings } from '../../support/export-settings.ts';

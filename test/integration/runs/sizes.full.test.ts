@@ -1,7 +1,7 @@
 /** Lists, searches and chunk starts at the sizes of G8, within the memory limit of a worker's engine. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addManyRuns, manyRunsId, manyRunsStartMs, unitsInChunk } from '../../../bench/support/many-runs.ts';
-import { findRun } from '../../../src/app/requests/find-run.ts';
+import { findRun } from '../../../src/app/runs/find-runs.ts';
 import { openTemporaryDuckdb } from '../../support/warehouse-duckdb.ts';
 
 /** Approximate size of a result that leaves the engine. */

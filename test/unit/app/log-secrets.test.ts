@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Writable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { loadConfig } from '../../../config/load.ts';
-import { knownSecrets } from '../../../src/app/known-secrets.ts';
+import { knownSecrets } from '../../../src/app/service/service-settings.ts';
 import { createLog } from '../../../src/app/log.ts';
 import { startScriptedServer } from '../../support/scripted-server.ts';
 import { serviceAt } from '../../support/service-under-test.ts';

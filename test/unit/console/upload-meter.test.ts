@@ -1,7 +1,7 @@
 /** How slowly an upload may come, by a clock of the test. */
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { UploadMeter } from '../../../src/console/api/upload-meter.ts';
+import { UploadMeter } from '../../../src/console/api/pushes.ts';
 
 const halfMinuteMs = 30_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { UnitReading } from '../../../src/queue/port.ts';
-import { ReadingReport } from '../../../src/runs/reading-report.ts';
+import { ReadingReport } from '../../../src/runs/chunk-worker.ts';
 
 const reading = (unit: number, rows: number): UnitReading => ({ unit, rows, isRead: false });
 

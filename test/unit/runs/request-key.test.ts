@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestKey } from '../../../src/runs/request-key.ts';
+import { requestKey } from '../../../src/runs/run-service.ts';
 
 const job = { name: 'export daily-production', varyingParams: ['nowMs'] };
 const key = requestKey(job, { nowMs: 1, allowShrink: false }, ['a', 'b']);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readXid, xidBytes } from '../../../src/core/daily/xid.ts';
+import { readXid, xidBytes } from '../../../src/core/daily/row.ts';
 import { RecordNumbers } from '../../../src/service/record-numbers.ts';
 
 /** Few differ, and those in any byte, so that many come again. */

@@ -1,6 +1,6 @@
 /** DuckDB's words, as seen with 1.5.6. */
 import { describe, expect, it } from 'vitest';
-import { classified } from '../../../src/warehouse/duckdb/file/engine-fault.ts';
+import { classified } from '../../../src/warehouse/duckdb/file/engine.ts';
 
 describe('an error of the engine', () => {
   it.each([

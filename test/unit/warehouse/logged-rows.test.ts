@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LoggedRows, rowGroupRows } from '../../../src/warehouse/duckdb/file/logged-rows.ts';
+import { LoggedRows, rowGroupRows } from '../../../src/warehouse/duckdb/file/database-file.ts';
 
 /** The rows with which the log is brought in, for commits of these sizes. */
 function fillings(commits: readonly number[]): readonly number[] {

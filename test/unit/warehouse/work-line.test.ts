@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { WorkLine } from '../../../src/warehouse/duckdb/file/work-line.ts';
+import { WorkLine } from '../../../src/warehouse/duckdb/file/database-file.ts';
 
 /** Work that ends when it is told to, and says when it began. */
 function workOf(begun: string[]) {

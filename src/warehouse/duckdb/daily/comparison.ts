@@ -18,13 +18,21 @@
  *                  successor  such a fresh row
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { addTallies, noCounts, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
-import type { ComparedCounts, WellWindow } from '../../sql/daily/daily-tables.ts';
-import { valueColumns } from '../schema/columns.ts';
-import { partWindows } from './direct-rows.ts';
-import { stageRows } from './staging.ts';
-import { instant, jsonText, readRows, relationOf, runStatement } from '../file/sql.ts';
+import type { WindowBatch } from '../../../core/daily/merge.ts';
+import {
+  addTallies,
+  type ComparedCounts,
+  type MutableCounts,
+  noCounts,
+  type Tally,
+  type WellWindow,
+} from '../../sql/daily/daily-tables.ts';
+import { declared } from '../../sql/daily/row-fields.ts';
 import { isAmongKeys, isBetweenInstants } from '../file/bounds.ts';
+import { rowsPerChunk } from '../file/column-chunk.ts';
+import { instant, jsonText, readRows, relationOf, runStatement } from '../file/sql.ts';
+import { measureColumns, valueColumns } from '../schema/columns.ts';
+import { appendWindows, type NumberedWindow, partWindows, type RowTable } from './row-chunks.ts';
 
 const windowRelation = relationOf('$1', {
   window_no: 'INTEGER',
@@ -158,4 +166,29 @@ function countsOf(windows: readonly WellWindow[], tallies: readonly Tally[]): re
   });
   addTallies(counts, tallies);
   return counts;
+}
+
+// Loads rows into a temporary table, out of which they are compared with the stored ones and inserted.
+
+/** The final types: the merge casts nothing. `extras` is JSON text. */
+const stagedTable = `CREATE OR REPLACE TEMP TABLE staged_row
+  (window_no INTEGER, xid UUID, date TIMESTAMPTZ, production_day DATE, ${declared(measureColumns)}, extras VARCHAR)`;
+
+/** Creates and fills the temporary table `staged_row`. */
+export async function stageRows(connection: DuckDBConnection, windows: readonly NumberedWindow[]): Promise<void> {
+  await connection.run(stagedTable);
+  await appendWindows(connection, stagedRows(), windows);
+}
+
+function stagedRows(): RowTable<WindowBatch> {
+  const windowNos = new Int32Array(rowsPerChunk);
+  return {
+    name: 'staged_row',
+    schema: null,
+    catalog: 'temp',
+    xidColumn: 1,
+    copyOwn: ([windowNo], slice, row) => {
+      windowNo?.copy(windowNos.fill(slice.windowNo, 0, slice.count), 0, slice.count, row);
+    },
+  };
 }

@@ -1,21 +1,19 @@
 /** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { readWatermarks } from '../../sql/daily/batch-wells.ts';
+import { type BatchKeys, readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch, nothingCommitted } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import { readHeldMonths } from '../../sql/daily/held-months.ts';
 import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
-import { settleUnknown, type TargetRows } from '../../sql/runs/unknown-targets.ts';
+import { settleUnknown, type TargetRows } from '../../sql/runs/run-units.ts';
+import { isAmongKeys } from '../file/bounds.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { sessionOf } from '../file/session.ts';
-import { instant, readRows, runStatement } from '../file/sql.ts';
-import { isAmongKeys } from '../file/bounds.ts';
+import { instant, jsonText, readRows, runStatement } from '../file/sql.ts';
 import { compareWindows } from './comparison.ts';
-import { countRows, replaceWindows } from './replacement.ts';
-import { readSoundDays } from './sound-days.ts';
-import { takeKeys } from './well-keys.ts';
+import { countRows, namedUwis, readSoundDays, replaceWindows } from './replacement.ts';
 
 const wellRows: TargetRows = {
   kind: 'uwi',
@@ -79,4 +77,29 @@ async function readLastDays(
      WHERE ${isAmongKeys('well_id', wellIds)} GROUP BY well_id`,
   );
   return new Map(rows.map(({ wellId, day }) => [wellId, day]));
+}
+
+const knownKeys = `SELECT uwi, well_id AS "wellId" FROM well_key WHERE uwi IN (${namedUwis})`;
+
+/** A key is never reused: rows of `well_key` are never deleted. */
+const newKeys = `
+  INSERT INTO well_key
+    SELECT (SELECT coalesce(max(well_id), 0) FROM well_key) + row_number() OVER (ORDER BY uwi), uwi FROM (${namedUwis})
+  RETURNING uwi, well_id AS "wellId"`;
+
+/** Gives every well without a key the next one, in the order of their names. */
+async function takeKeys(connection: DuckDBConnection, uwis: readonly string[]): Promise<BatchKeys> {
+  const known = await readKeys(connection, knownKeys, uwis);
+  const without = uwis.filter((uwi) => !known.has(uwi));
+  const given = without.length === 0 ? new Map<string, number>() : await readKeys(connection, newKeys, without);
+  return { known, given };
+}
+
+async function readKeys(
+  connection: DuckDBConnection,
+  sql: string,
+  uwis: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await readRows<{ uwi: string; wellId: number }>(connection, sql, [jsonText(uwis)]);
+  return new Map(rows.map(({ uwi, wellId }) => [uwi, wellId]));
 }

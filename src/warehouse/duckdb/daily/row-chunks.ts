@@ -2,17 +2,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
-import { xidBytes } from '../../../core/daily/xid.ts';
-import { type AppendedTable, withAppender } from '../file/appender.ts';
+import { xidBytes } from '../../../core/daily/row.ts';
+import type { Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
+import { wellFormed } from '../../sql/session.ts';
+import { type AppendedTable, withAppender } from '../file/session.ts';
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
-import { wellFormed } from '../../sql/json-text.ts';
+import { rowColumns } from '../schema/columns.ts';
 
 /** Words of an instant in the form of the engine. */
-export const wordsPerInstant = 2;
+const wordsPerInstant = 2;
 const wordRange = 2 ** 32;
 
 /** Whole microseconds as two words, the low one first: most lie beyond what a double holds. */
-export function microseconds(
+function microseconds(
   instantsMs: Float64Array,
   words = new Uint32Array(instantsMs.length * wordsPerInstant),
 ): Uint32Array {
@@ -41,7 +43,7 @@ export interface NumberedWindow<Window extends WindowBatch = WindowBatch> {
 }
 
 /** `count` rows of a window from `from` on. */
-export interface Slice<Window extends WindowBatch> extends NumberedWindow<Window> {
+interface Slice<Window extends WindowBatch> extends NumberedWindow<Window> {
   readonly from: number;
   readonly count: number;
 }
@@ -154,4 +156,67 @@ function copyExtras(
     if (json === undefined) column.setNull(row + index);
     else column.setText(row + index, wellFormed(json));
   }
+}
+
+// Rows of wells of which nothing is stored go straight into the table, where they can: through a temporary one they
+// would be written twice.
+
+/**
+ * Parts the windows of a batch. Direct are those of a well of which nothing is stored, where all its windows have their
+ * rows in the order of time, which is that of the table, and none has a row with extra fields: on their way through
+ * `staged_row` those are checked to be JSON.
+ */
+export function partWindows<Window extends WellWindow>(
+  windows: readonly Window[],
+): Readonly<Record<'direct' | 'staged', readonly NumberedWindow<Window>[]>> {
+  const others = new Set(windows.filter((window) => !isPlain(window)).map(({ wellId }) => wellId));
+  const numbered = windows.map((window, windowNo) => ({ windowNo, window }));
+  return {
+    direct: numbered.filter(({ window }) => !others.has(window.wellId)),
+    staged: numbered.filter(({ window }) => others.has(window.wellId)),
+  };
+}
+
+function isPlain(window: WellWindow): boolean {
+  return window.isNew && window.rows.extras.size === 0 && isInOrder(window);
+}
+
+/** Whether the rows come in the order of time. */
+export function isInOrder({ rows }: WellWindow): boolean {
+  const { instantsMs, length } = rows;
+  for (let row = 1; row < length; row += 1) {
+    if ((instantsMs[row] ?? 0) < (instantsMs[row - 1] ?? 0)) return false;
+  }
+  return true;
+}
+
+/** Inserts the rows of windows that {@link partWindows} calls direct, in their order. */
+export async function insertDirect(
+  connection: DuckDBConnection,
+  windows: readonly NumberedWindow<WellWindow>[],
+  noticed: Noticed,
+): Promise<void> {
+  if (windows.some(({ window }) => window.rows.length > 0))
+    await appendWindows(connection, productionTable(noticed), windows);
+}
+
+/** `internal.daily_production`: the key of the well, the row, and which run inserted and changed it when. */
+function productionTable({ runId, atMs }: Noticed): RowTable<WellWindow> {
+  const wellIds = new Int32Array(rowsPerChunk);
+  const instants = microseconds(new Float64Array(rowsPerChunk).fill(atMs));
+  return {
+    name: 'daily_production',
+    schema: 'internal',
+    catalog: null,
+    xidColumn: 2,
+    copyOwn: (columns, { window: { wellId, uwi }, count }, row) => {
+      const [wellIdColumn, uwiColumn] = columns;
+      wellIdColumn?.copy(wellIds.fill(wellId, 0, count), 0, count, row);
+      uwiColumn?.repeatText(uwi, count, row);
+      const [insertedRun, changedRun, changedAt] = columns.slice(1 + rowColumns.length);
+      insertedRun?.repeatText(runId, count, row);
+      changedRun?.repeatText(runId, count, row);
+      changedAt?.copy(instants, 0, count, row, wordsPerInstant);
+    },
+  };
 }

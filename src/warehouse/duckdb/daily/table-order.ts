@@ -4,7 +4,7 @@
  * piece of each well; a step takes wells of several pieces out, and adds them again in order.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import type { StorageOrder, StorageTail, TableOrder } from '../../port/table-order.ts';
+import type { StorageOrder, StorageTail, TableOrder } from '../../port/daily-production.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { readRows, runStatement } from '../file/sql.ts';
 

@@ -1,15 +1,13 @@
 /** Opens a DuckDB file, waits for other processes that hold it, and explains why it cannot be opened. */
-import { existsSync } from 'node:fs';
-import { mkdir, rm, stat } from 'node:fs/promises';
+import { constants, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { copyFile, mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
-import { DuckDBInstance } from './engine.ts';
 import type { Logger } from 'pino';
 import { AbortedError, OutageError, UnreachableError, type WellsyncError } from '../../../core/base/errors.ts';
-import { diskOutage, isDiskTrouble, lockHolder, messageOf, type LockHolder } from './engine-fault.ts';
 import { sleep } from '../../../timers/sleep.ts';
+import { diskOutage, DuckDBInstance, isDiskTrouble, lockHolder, type LockHolder, messageOf } from './engine.ts';
 import { readRows } from './sql.ts';
-import { raiseSign, removeSign } from './waiting-sign.ts';
 
 export interface FileSettings {
   readonly path: string;
@@ -49,7 +47,7 @@ const lookAgainMs = { min: 10, spread: 40 } as const;
 const shortWaitMs = 2_500;
 
 /** Several processes may hold a file READ_ONLY; READ_WRITE excludes all others, readers too. */
-export type AccessMode = 'READ_WRITE' | 'READ_ONLY';
+type AccessMode = 'READ_WRITE' | 'READ_ONLY';
 
 /**
  * Throws OutageError if another process holds the file longer than the configured wait (`warehouse-busy`), or if its
@@ -219,4 +217,58 @@ function busy(path: string, waitedMs: number, holder: LockHolder): OutageError {
   return new OutageError('warehouse', 'warehouse-busy', message, {
     hint: 'Close the notebook or shell that has the file open; a worker lets go of it by itself.',
   });
+}
+
+/**
+ * A file beside the warehouse, `PATH.waiting`, which tells the process that holds the warehouse that another one waits
+ * for it. Who waits makes it, again before each attempt; who opens the warehouse removes it, so one that is found
+ * later is of a process that came later. Where the folder cannot be written to there is none, and a wait lasts longer.
+ */
+function signOf(path: string): string {
+  return `${path}.waiting`;
+}
+
+export function isWaitedFor(path: string): boolean {
+  return existsSync(signOf(path));
+}
+
+function raiseSign(path: string): void {
+  try {
+    if (!isWaitedFor(path)) writeFileSync(signOf(path), '');
+  } catch {
+    // The holder releases the file without it, later.
+  }
+}
+
+function removeSign(path: string): void {
+  try {
+    rmSync(signOf(path), { force: true });
+  } catch {
+    // It belongs to somebody else: the holder releases the file more often than it has to.
+  }
+}
+
+// Tells files apart by what they are, not by their names.
+
+/** Tells a file from another one in its place; undefined if there is none. */
+export function fileAt(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+}
+
+/** Whether two paths lead to one file that exists, through links as well. */
+export function isSameFile(path: string, other: string): boolean {
+  const file = fileAt(path);
+  return file !== undefined && file === fileAt(other);
+}
+
+// Copies a DuckDB file with its write-ahead log.
+
+/**
+ * To be called while this process holds the file: nobody writes then. The database goes last: as its copy is closed, the
+ * lock of this process ends, which the system ties to any of its handles on a file.
+ */
+export async function copyFiles(source: string, target: string): Promise<void> {
+  if (existsSync(`${source}.wal`)) await copyFile(`${source}.wal`, `${target}.wal`, constants.COPYFILE_EXCL);
+  await copyFile(source, target, constants.COPYFILE_EXCL);
 }

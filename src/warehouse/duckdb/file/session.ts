@@ -1,16 +1,17 @@
 /** The side of DuckDB that the stores of src/warehouse/sql speak to. */
 import type {
+  DuckDBDataChunk as DataChunk,
+  DuckDBAppender,
   DuckDBConnection,
-  DuckDBTimestampTZValue as TimestampTZValue,
   DuckDBType,
   DuckDBValue,
+  DuckDBTimestampTZValue as TimestampTZValue,
 } from '@duckdb/node-api';
-import { dayNumber } from '../../../core/time/day-number.ts';
-import { JsonText } from '../../sql/json-text.ts';
-import type { SqlDialect, SqlSession, SqlValue } from '../../sql/session.ts';
-import { appendRows } from './append-rows.ts';
+import { dayNumber } from '../../../core/time/production-day.ts';
+import { JsonText, type SqlDialect, type SqlSession, type SqlValue } from '../../sql/session.ts';
 import { isAmongKeys } from './bounds.ts';
-import { DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId } from './engine.ts';
+import { rowsPerChunk } from './column-chunk.ts';
+import { DuckDBDataChunk, DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId } from './engine.ts';
 import { readRows, relationOf, runStatement, streamRows } from './sql.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
@@ -72,4 +73,96 @@ function storedValue(value: SqlValue, { typeId }: DuckDBType): DuckDBValue {
 
 function instantOf(value: Date): TimestampTZValue {
   return new DuckDBTimestampTZValue(BigInt(value.getTime()) * 1_000n);
+}
+
+// Appends records to a table by data chunks, without a statement or text per row.
+
+/** Reads the value of a column of the given type. */
+type ColumnValue<T> = (record: T, type: DuckDBType) => DuckDBValue;
+
+/** Appends records to a table; `columns` reads the value of each column, in the table's order. */
+async function appendRows<T>(
+  connection: DuckDBConnection,
+  table: string,
+  records: Iterable<T>,
+  columns: ReadonlyArray<ColumnValue<T>>,
+  catalog?: 'temp',
+): Promise<void> {
+  await withAppender(connection, { name: table, schema: null, catalog: catalog ?? null }, async (appender) => {
+    const types = columns.map((_, index) => appender.columnType(index));
+    // One chunk for all parts: its memory is only freed when it is collected, and the collector does not see its size.
+    const chunk = DuckDBDataChunk.create(types);
+    for (const part of partsOf(records, rowsPerChunk)) {
+      fill(chunk, types, part, columns);
+      appender.appendDataChunk(chunk);
+    }
+  });
+}
+
+function fill<T>(
+  chunk: DataChunk,
+  types: readonly DuckDBType[],
+  records: readonly T[],
+  columns: ReadonlyArray<ColumnValue<T>>,
+): void {
+  chunk.reset();
+  chunk.rowCount = records.length;
+  for (const [index, type] of types.entries()) {
+    const valueOf = columns[index] ?? nullValue;
+    const vector = chunk.getColumnVector(index);
+    for (const [place, record] of records.entries()) vector.setItem(place, valueOf(record, type));
+    vector.flush();
+  }
+}
+
+function nullValue(): null {
+  return null;
+}
+
+function* partsOf<T>(records: Iterable<T>, size: number): Iterable<readonly T[]> {
+  let part: T[] = [];
+  for (const record of records) {
+    part.push(record);
+    if (part.length < size) continue;
+    yield part;
+    part = [];
+  }
+  if (part.length > 0) yield part;
+}
+
+/** Appends to a table outside SQL, in the transaction of the connection. */
+export interface AppendedTable {
+  readonly name: string;
+  /** Null for the usual one; so is `catalog`. */
+  readonly schema: string | null;
+  readonly catalog: string | null;
+}
+
+/**
+ * Appends what `append` hands over. After an error nothing more is written: an appender that is closed with rows in it
+ * writes them, fails again, and that error would hide what happened (no memory, a full disk).
+ */
+export async function withAppender(
+  connection: DuckDBConnection,
+  { name, schema, catalog }: AppendedTable,
+  append: (appender: DuckDBAppender) => Promise<void>,
+): Promise<void> {
+  const appender = await connection.createAppender(name, schema, catalog);
+  try {
+    await append(appender);
+    appender.flushSync();
+  } catch (error) {
+    discard(appender);
+    throw error;
+  }
+  appender.closeSync();
+}
+
+function discard(appender: DuckDBAppender): void {
+  try {
+    appender.clear();
+    appender.closeSync();
+  } catch {
+    // It tells again what the first error told.
+  }
 }

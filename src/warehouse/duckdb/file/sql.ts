@@ -1,7 +1,7 @@
 /** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBMaterializedResult, DuckDBValue, Json } from '@duckdb/node-api';
-import { jsonText as jsonOf } from '../../sql/json-text.ts';
-import { jsonValue } from '../query/json-value.ts';
+import { jsonText as jsonOf } from '../../sql/session.ts';
+import { jsonValue } from '../query/engine-text.ts';
 
 /** Commits all changes of `work`, or none. */
 export async function inTransaction<T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> {

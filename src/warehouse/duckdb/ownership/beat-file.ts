@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { UnreachableError } from '../../../core/base/errors.ts';
-import type { Beat } from '../../sql/ownership/beat.ts';
+import type { Beat } from '../../sql/ownership/ownership-store.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission is denied',

@@ -4,10 +4,11 @@
  */
 import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBTypeId as TypeId } from '@duckdb/node-api';
 import { PermanentError } from '../../../core/base/errors.ts';
-import { distinctNames } from '../../../core/base/distinct-names.ts';
 import { writeReason } from '../../../core/base/file-fault.ts';
-import type { CopyTarget, QueryResult } from '../../port/query.ts';
-import { messageOf } from '../file/engine-fault.ts';
+import { distinctNames } from '../../../core/base/text.ts';
+import type { QueryResult } from '../../port/query.ts';
+import type { CopyTarget } from '../../port/warehouse.ts';
+import { messageOf } from '../file/engine.ts';
 import { literal } from '../file/sql.ts';
 import { engineText } from './engine-text.ts';
 import { asUsage, interruptible, prepareReading, useRows } from './query.ts';
@@ -76,7 +77,7 @@ function copyText(sql: string, shown: readonly string[], { path, format, isGzip 
 }
 
 async function writtenRows(result: QueryResult, target: CopyTarget): Promise<number> {
-  const { writeRows } = await import('../../sql/write-rows.ts');
+  const { writeRows } = await import('../../sql/session.ts');
   try {
     return await writeRows(result, target);
   } catch (error) {

@@ -4,7 +4,7 @@ import { UnreachableError } from '../../../core/base/errors.ts';
 import { auditRetrySchema, cleanupSchema } from './cleanup-schema.ts';
 import { declared } from '../../sql/daily/row-fields.ts';
 import { rowColumns } from './columns.ts';
-import { diskOutage, isDiskTrouble, messageOf } from '../file/engine-fault.ts';
+import { diskOutage, isDiskTrouble, messageOf } from '../file/engine.ts';
 import { exportSchema } from './export-schema.ts';
 import { feedSchema } from './feed-schema.ts';
 import { holdSchema } from './hold-schema.ts';

@@ -15,9 +15,15 @@
  * Each statement leaves the planner one good way: it knows nothing of these tables, and with a choice it reads the whole
  * table of rows as soon as some of them changed.
  */
-import { addTallies, noCounts, type Change, type MutableCounts, type Tally } from '../../sql/daily/comparison-tally.ts';
-import type { ComparedCounts } from '../../sql/daily/daily-tables.ts';
-import { jsonText } from '../../sql/json-text.ts';
+import {
+  addTallies,
+  type Change,
+  type ComparedCounts,
+  type MutableCounts,
+  noCounts,
+  type Tally,
+} from '../../sql/daily/daily-tables.ts';
+import { jsonText } from '../../sql/session.ts';
 import { valueColumns } from '../schema/daily-columns.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { stageWindows, type WellWindow } from './staging.ts';

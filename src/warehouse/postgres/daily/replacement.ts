@@ -1,8 +1,7 @@
 /** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
-import { monthsOf, sumOf } from '../../sql/daily/counted-windows.ts';
-import type { CountedWindow, Noticed } from '../../sql/daily/daily-tables.ts';
-import { jsonText } from '../../sql/json-text.ts';
+import { type CountedWindow, monthsOf, type Noticed, sumOf } from '../../sql/daily/daily-tables.ts';
 import { named } from '../../sql/daily/row-fields.ts';
+import { jsonText } from '../../sql/session.ts';
 import { serviceColumns, valueColumns } from '../schema/daily-columns.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { copyNewRows, instant } from './staging.ts';

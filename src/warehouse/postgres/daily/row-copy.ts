@@ -5,7 +5,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MeasureColumn, RowColumns } from '../../../core/daily/row-columns.ts';
-import { xidBytes } from '../../../core/daily/xid.ts';
+import { xidBytes } from '../../../core/daily/row.ts';
 import { storableJson, storableText } from '../server/wire-values.ts';
 
 /** Larger chunks are not quicker. */

@@ -4,13 +4,16 @@
  * transaction ends in ROLLBACK, which takes back large objects and notifications. What functions may do outside of the
  * transaction, as ending another session, is for the rights of the role to say (docs/postgres.md).
  */
-import { AbortedError, UsageError } from '../../../core/base/errors.ts';
+import { AbortedError, PermanentError, UsageError } from '../../../core/base/errors.ts';
+import { writeReason } from '../../../core/base/file-fault.ts';
 import type { QueryResult } from '../../port/query.ts';
+import type { CopyTarget } from '../../port/warehouse.ts';
+import { writeRows } from '../../sql/session.ts';
 import type { PostgresDatabase } from '../server/postgres-database.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { isLostConnection, sqlStateOf } from '../server/server-fault.ts';
 
-export interface AskedQuery {
+interface AskedQuery {
   readonly sql: string;
   readonly signal: AbortSignal | undefined;
 }
@@ -121,4 +124,31 @@ async function cancelling(
       await cancelled;
     },
   };
+}
+
+// Writes the rows of a query into a file.
+
+/** Returns the number of rows. Throws as a query does, and PermanentError('output') if the file cannot be written. */
+export async function copyQuery(
+  database: PostgresDatabase,
+  session: PostgresSession,
+  query: AskedQuery,
+  target: CopyTarget,
+): Promise<number> {
+  if (target.format === 'parquet') {
+    throw new UsageError('a warehouse in PostgreSQL writes no Parquet', {
+      hint: 'Name a file that ends in .csv or .ndjson, with .gz behind it where it shall be compressed.',
+    });
+  }
+  return runQuery(database, session, query, (result) =>
+    writeRows(result, target).catch((error: unknown) => {
+      throw writeReason(error) === undefined ? error : unwritable(error);
+    }),
+  );
+}
+
+function unwritable(cause: unknown): PermanentError {
+  return new PermanentError('output', `the file could not be written: ${writeReason(cause) ?? String(cause)}`, {
+    cause,
+  });
 }

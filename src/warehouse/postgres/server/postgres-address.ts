@@ -1,5 +1,8 @@
 /** The address of a PostgreSQL warehouse, `postgres://USER@HOST:PORT/DATABASE`, taken apart. */
-import { UsageError } from '../../../core/base/errors.ts';
+import { readFile } from 'node:fs/promises';
+import { UnreachableError, UsageError } from '../../../core/base/errors.ts';
+import { fileReason } from '../../../core/base/file-fault.ts';
+import type { Secrets } from '../../../core/base/secrets.ts';
 
 export interface PostgresAddress {
   /** Without password and settings, for operators and records (G10, G11). */
@@ -123,4 +126,35 @@ function unusable(fault: string): UsageError {
   return new UsageError(`the address of the PostgreSQL warehouse is not usable: ${fault}`, {
     hint: 'Write postgres://USER@HOST:PORT/DATABASE, and the password into a file that warehouse.passwordFile names.',
   });
+}
+
+export interface PasswordSettings {
+  readonly password?: string | undefined;
+  /** Goes before {@link password}. */
+  readonly passwordFile?: string | undefined;
+}
+
+/**
+ * Reads the password of an address: its own, else that of the file, else the given one. The file is read at each call, so
+ * that a new password is taken without a restart. Throws UnreachableError if it cannot be read; no error shows a password.
+ */
+export function passwordReader(
+  { location, password: own }: PostgresAddress,
+  { password, passwordFile, secrets }: PasswordSettings & { readonly secrets?: Secrets },
+): () => Promise<string | undefined> {
+  for (const known of [own, password]) secrets?.add(known);
+  return async () => {
+    if (own !== undefined || passwordFile === undefined) return own ?? password;
+    const text = await readFile(passwordFile, 'utf8').catch((error: unknown) => {
+      throw new UnreachableError(
+        'warehouse',
+        `the password file ${passwordFile} of ${location} cannot be read: ${fileReason(error)}`,
+        {
+          hint: 'Check the path in WELLSYNC_WAREHOUSE_PASSWORD_FILE or warehouse.passwordFile, and who may read the file.',
+        },
+      );
+    });
+    secrets?.add(text);
+    return text.trimEnd();
+  };
 }

@@ -3,10 +3,8 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PoolClient, QueryArrayResult, QueryConfig } from 'pg';
 import { from, to } from 'pg-copy-streams';
-import type { SqlSession, SqlValue } from '../../sql/session.ts';
-import { linesOf } from './copy-text.ts';
-import { postgresDialect } from './postgres-dialect.ts';
-import { parametersOf } from './wire-values.ts';
+import type { SqlDialect, SqlSession, SqlType, SqlValue } from '../../sql/session.ts';
+import { parametersOf, storableText, textOf } from './wire-values.ts';
 
 /** Few rows are in memory at one time (G8). */
 const rowsAtOnce = 1_000;
@@ -83,3 +81,61 @@ export class PostgresSession implements SqlSession {
     await pipeline(this.#client.query(to(sql)), target);
   }
 }
+
+/** Records on their way into a table by COPY, as text (PostgreSQL's manual, COPY, "Text Format"). */
+const chunkChars = 128 * 1024;
+
+/** Chunks of lines, one line a record. */
+function* linesOf<T>(columns: ReadonlyArray<(record: T) => SqlValue>, records: Iterable<T>): Generator<string, void> {
+  let chunk = '';
+  for (const record of records) {
+    chunk += `${columns.map((read) => field(read(record))).join('\t')}\n`;
+    if (chunk.length < chunkChars) continue;
+    yield chunk;
+    chunk = '';
+  }
+  if (chunk !== '') yield chunk;
+}
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+function field(value: SqlValue): string {
+  return value === null ? '\\N' : textOf(value).replaceAll(/[\\\t\n\r]/g, (sign) => escapes[sign] ?? sign);
+}
+
+// SQL that PostgreSQL writes in its own way (../../sql/session.ts).
+
+/** Text is in the order of its bytes here as well, whatever the order of the database. */
+function typeOf(type: SqlType): string {
+  return type === 'VARCHAR' ? 'VARCHAR COLLATE "C"' : type;
+}
+
+const postgresDialect: SqlDialect = {
+  each: (parameter, type) =>
+    `CAST(json_array_elements_text(${parameter}::JSON) AS ${type})${type === 'VARCHAR' ? ' COLLATE "C"' : ''}`,
+  relation: (parameter, fields) => {
+    const columns = Object.entries(fields).map(([name, type]) => `"${name}" ${typeOf(type)}`);
+    return `(SELECT * FROM json_to_recordset(${parameter}::JSON) AS each (${columns.join(', ')}))`;
+  },
+  members: (json) =>
+    `(SELECT name, value, place FROM json_each_text(${json}) WITH ORDINALITY AS each (name, value, place))`,
+  items: (json) =>
+    `(SELECT value, place FROM json_array_elements_text(${json}) WITH ORDINALITY AS each (value, place))`,
+  textAt: (json, names) => `(${json} #>> ARRAY[${names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}])`,
+  // JSONB puts names in an order of its own: most often there is nothing to merge with.
+  merged: (base, changes) =>
+    `CASE WHEN ${base} IS NULL THEN ${changes} ELSE CAST(CAST(${base} AS JSONB) || CAST(${changes} AS JSONB) AS JSON) END`,
+  eachMonth: (first, last) =>
+    `CAST(generate_series(date_trunc('month', ${first}), ${last}, INTERVAL '1 month') AS DATE)`,
+  bitCount: (number) => `CAST(bit_count(CAST(CAST(${number} AS BIGINT) AS BIT(64))) AS INTEGER)`,
+  highestBit: (number) => `(64 - position('1' IN CAST(CAST(CAST(${number} AS BIGINT) AS BIT(64)) AS TEXT)))`,
+  temporaryTable: (name, columns) =>
+    `CREATE TEMP TABLE ${name} (${columns.replaceAll('VARCHAR', typeOf('VARCHAR'))}) ON COMMIT DROP`,
+  // An index finds them.
+  amongKeys: () => 'true',
+  rowLock: (mode) => (mode === 'update' ? 'FOR UPDATE' : 'FOR SHARE'),
+  clock: 'clock_timestamp()',
+  rowId: 'ctid',
+  rowIdType: 'TID',
+  stored: (text) => storableText(text).toWellFormed(),
+};

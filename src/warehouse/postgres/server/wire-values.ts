@@ -3,8 +3,7 @@
  * (../../duckdb/query/json-value.ts), so that both warehouses answer alike.
  */
 import type { CustomTypesConfig } from 'pg';
-import { JsonText } from '../../sql/json-text.ts';
-import type { SqlValue } from '../../sql/session.ts';
+import { JsonText, type SqlValue } from '../../sql/session.ts';
 
 /** A text as a value may be written: PostgreSQL holds no U+0000, and half a character becomes U+FFFD in UTF-8. */
 export function storableText(text: string): string {

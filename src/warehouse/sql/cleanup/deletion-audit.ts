@@ -1,20 +1,19 @@
 /** Rows of the deletion audit: appending to the chain, and verifying it. */
 import { hash as hashWith } from 'node:crypto';
 import {
-  chain,
-  ChainCheck,
-  emptyHead,
   type AuditEntry,
   type AuditHead,
   type BrokenRow,
+  chain,
+  ChainCheck,
   type ChainedEntry,
+  emptyHead,
 } from '../../../core/cleanup/audit-chain.ts';
-import { isOutcomeOf, type DeletionOutcome } from '../../../core/cleanup/outcome.ts';
-import { targetText, type DeletionTarget } from '../../../core/cleanup/target.ts';
+import { type DeletionOutcome, isOutcomeOf } from '../../../core/cleanup/outcome.ts';
+import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts';
 import type { Counts, UnitState } from '../../../core/run/run.ts';
 import type { AuditVerdict } from '../../port/cleanup.ts';
-import type { SqlColumns, SqlDatabase, SqlSession } from '../session.ts';
-import { takeTurn } from '../writer-turn.ts';
+import { type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 function sha256(text: string): string {
   return hashWith('sha256', text);

@@ -1,21 +1,20 @@
 /**
  * Deletions of runs: intents before their requests, outcomes after, each with its row in the audit (G1, G6).
  */
+import { AccessError } from '../../../core/base/errors.ts';
 import type { AuditEntry, AuditEvent } from '../../../core/cleanup/audit-chain.ts';
 import { endsTimeSeries, unitOutcomeOf } from '../../../core/cleanup/outcome.ts';
 import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts';
-import { AccessError } from '../../../core/base/errors.ts';
-import { DAY_MS } from '../../../core/time/window.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
+import { DAY_MS } from '../../../core/time/window.ts';
 import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
 import type { QueryResult } from '../../port/query.ts';
+import { endDeletedTimeSeries } from '../definitions/time-series-store.ts';
+import { readNames } from '../ownership/service-claim.ts';
+import { settleOpen } from '../runs/run-units.ts';
+import { instantAt, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 import { planOfAudit, type PlanOfAudit } from './cleanup-plans.ts';
 import { appendEntries, readHead, verifyAudit } from './deletion-audit.ts';
-import { readNames } from '../ownership/service-names.ts';
-import { settleOpen } from '../runs/run-units.ts';
-import { instantAt, type SqlDatabase, type SqlSession } from '../session.ts';
-import { takeTurn } from '../writer-turn.ts';
-import { endDeletedTimeSeries } from '../definitions/time-series-store.ts';
 
 export function createDeletionLedger(database: SqlDatabase): DeletionLedger {
   return {

@@ -2,10 +2,9 @@
  * The coverage ledger: the days of verified reads, as the fewest merged intervals a well. Written by merges alone, of which
  * one at a time works on a well.
  */
-import { grouped } from '../../../core/base/grouped.ts';
+import { grouped } from '../../../core/base/lists.ts';
 import { type DayInterval, mergeDays } from '../../../core/daily/coverage.ts';
-import { jsonText } from '../json-text.ts';
-import { dayOfNumber, type SqlSession } from '../session.ts';
+import { dayOfNumber, jsonText, type SqlSession } from '../session.ts';
 
 /** Whole days that were read of a well. */
 export interface ReadDays {

@@ -10,11 +10,18 @@
  * The large table is read once. Everything computed from it is computed for a slice of wells at a time, since the months
  * of all wells at once would exceed the engine's memory (G8).
  */
-import { grouped } from '../../../core/base/grouped.ts';
+import { grouped } from '../../../core/base/lists.ts';
 import type { DayInterval, WellCoverage } from '../../../core/daily/coverage.ts';
-import type { CoverageQuestion, CoverageSurvey } from '../../port/coverage.ts';
-import { jsonText } from '../json-text.ts';
-import { dayOfNumber, type SqlDialect, type SqlSession, type SqlValue } from '../session.ts';
+import type { CoverageQuestion, CoverageStore, CoverageSurvey } from '../../port/daily-production.ts';
+import {
+  dayOfNumber,
+  jsonText,
+  type SqlDatabase,
+  type SqlDialect,
+  type SqlSession,
+  type SqlValue,
+} from '../session.ts';
+import { readReachedWatermarks, readStaleWells, readTraces, readUnknownWells } from './well-states.ts';
 
 const daysOfMonth = `(CAST(month + INTERVAL '1 month' AS DATE) - month)`;
 
@@ -135,7 +142,7 @@ const sumStep = (dialect: SqlDialect, days: AskedDays, isInSlice: string): strin
 const wellsInSlice = 1_000;
 
 /** Creates the temporary tables of a survey, in the transaction that then queries them. */
-export async function surveyCoverage(
+async function surveyCoverage(
   session: SqlSession,
   { uwis, fromDay, toDay, plugged = [] }: CoverageQuestion,
 ): Promise<CoverageSurvey> {
@@ -213,7 +220,7 @@ const knownStretches = (dialect: SqlDialect, ofWells: OfWells): string => `
           production_day - CAST(dense_rank() OVER (PARTITION BY uwi ORDER BY production_day) AS INTEGER) AS island FROM days) islands
   GROUP BY uwi, island ORDER BY uwi, island`;
 
-export async function readKnownDays(
+async function readKnownDays(
   session: SqlSession,
   uwis: readonly string[],
 ): Promise<ReadonlyMap<string, readonly DayInterval[]>> {
@@ -222,4 +229,16 @@ export async function readKnownDays(
   const ofWells = await amongWells(session, `uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})`, named);
   const rows = await session.rows<DayInterval & { readonly uwi: string }>(knownStretches(dialect, ofWells), named);
   return grouped(rows, ({ uwi }) => uwi);
+}
+
+export function createCoverageStore(database: SqlDatabase): CoverageStore {
+  return {
+    staleWells: (question) => database.transact((session) => readStaleWells(session, question)),
+    reachedWatermarks: (shares) => database.transact((session) => readReachedWatermarks(session, shares)),
+    unknownWells: () => database.transact(readUnknownWells),
+    traces: (uwis) => database.transact((session) => readTraces(session, uwis)),
+    survey: (question, use) => database.transactOnce(async (session) => use(await surveyCoverage(session, question))),
+    knownDays: async (uwis) =>
+      uwis.length === 0 ? new Map() : database.transact((session) => readKnownDays(session, uwis)),
+  };
 }

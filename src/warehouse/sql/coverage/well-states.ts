@@ -1,8 +1,7 @@
 /** Wells that need a look: stale ones, ones that the service does not know, and what is known of a well without a day. */
-import type { StaleWell, StaleWellsQuestion, UnknownWell, WellTrace } from '../../port/coverage.ts';
-import { jsonText } from '../json-text.ts';
-import { dayOfNumber, type SqlSession } from '../session.ts';
-import { unknownOf } from '../runs/unknown-targets.ts';
+import type { StaleWell, StaleWellsQuestion, UnknownWell, WellTrace } from '../../port/daily-production.ts';
+import { unknownOf } from '../runs/run-units.ts';
+import { dayOfNumber, jsonText, type SqlSession } from '../session.ts';
 
 const unknownWells = `${unknownOf('uwi')} missed`;
 

@@ -1,8 +1,7 @@
 /** What the warehouse knows of wells before their next window: keys, watermarks and last days. */
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { Watermark } from '../../port/daily-production.ts';
-import { jsonText } from '../json-text.ts';
-import type { SqlSession } from '../session.ts';
+import { jsonText, type SqlSession } from '../session.ts';
 
 /** A well of a batch, with its key. */
 export interface BatchWell {

@@ -3,7 +3,7 @@
  * rules are here; how an engine finds and writes rows is its own (daily-tables.ts). What a batch does not have costs no
  * statement (docs/design.md section 7).
  */
-import { orderedParts, type OrderedWindow } from '../../../core/daily/read-order.ts';
+import { grouped } from '../../../core/base/lists.ts';
 import { mayLeave } from '../../../core/daily/held-month.ts';
 import {
   needsVerifiedRead,
@@ -12,16 +12,23 @@ import {
   type WindowBatch,
   withStock,
 } from '../../../core/daily/merge.ts';
+import {
+  joined,
+  mayReadAgain,
+  orderedBy,
+  orderedParts,
+  type OrderedWindow,
+  outcomeOfParts,
+  unfinishedUnit,
+} from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
 import { noteRead, type ReadDays } from '../coverage/coverage-ledger.ts';
-import { keepReads, placeInOrder } from '../reads/read-order.ts';
-import { openAmong, settleOpen } from '../runs/run-units.ts';
-import { forgetUnknown } from '../runs/unknown-targets.ts';
+import { keepReads, type KeptRead, placeInOrder } from '../reads/read-order.ts';
+import { forgetUnknown, openAmong, settleOpen } from '../runs/run-units.ts';
 import type { SqlSession } from '../session.ts';
 import { type BatchWell, readBatchWells } from './batch-wells.ts';
 import type { ComparedCounts, CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
-import { committedUnits, keptPart, type MergedUnit, placeOf, unitsOf } from './ordered-units.ts';
 import { daysWithoutHold, type Holds, keepHolds, noHolds, readHolds } from './held-months.ts';
 import { holdLeaving, type Leaving, type LeavingRules, readLeaving } from './leaving-rows.ts';
 import { replaceQuarantine } from './quarantine.ts';
@@ -33,7 +40,7 @@ interface MergedWindow extends CountedWindow, ComparedCounts {
 }
 
 /** What a commit did, with the rows that it inserted. */
-export interface DailyCommit extends CommittedBatch {
+interface DailyCommit extends CommittedBatch {
   readonly rowsInserted: number;
 }
 
@@ -210,4 +217,67 @@ async function openWindows(session: SqlSession, { runId, windows }: DailyBatch):
     windows.map(({ unit }) => unit),
   );
   return windows.filter(({ unit }) => open.has(unit));
+}
+
+// Units of a batch whose windows were cut where later reads stand (core/daily/read-order.ts).
+
+/** A unit of which something is merged or has to be read again. */
+interface MergedUnit<Part extends WindowBatch> {
+  readonly batch: WindowBatch;
+  /** Those that are merged. */
+  readonly parts: readonly Part[];
+  /** Those in which a later read stands. */
+  readonly left: readonly OrderedWindow[];
+  /** Whether its window was cut. */
+  readonly isCut: boolean;
+}
+
+/** Names a part among those of a batch. */
+function placeOf({ unit, window }: WindowBatch): string {
+  return `${unit} from ${window.fromMs}`;
+}
+
+/** The units of `windows` but those that are `unread`; all others of their `cut` parts but the `merged` ones are left. */
+function unitsOf<Part extends WindowBatch>(
+  windows: readonly WindowBatch[],
+  cut: readonly OrderedWindow[],
+  merged: readonly Part[],
+  unread: ReadonlySet<number>,
+): readonly MergedUnit<Part>[] {
+  const taken = new Set(merged.map(placeOf));
+  const partsByUnit = grouped(merged, ({ unit }) => String(unit));
+  const cutByUnit = grouped(cut, ({ unit }) => String(unit));
+  return windows.flatMap((batch) => {
+    if (unread.has(batch.unit)) return [];
+    const own = cutByUnit.get(String(batch.unit)) ?? [];
+    const left = own.filter((part) => !taken.has(placeOf(part)));
+    const isCut = own.some(({ isInLater }) => isInLater);
+    return [{ batch, parts: partsByUnit.get(String(batch.unit)) ?? [], left, isCut }];
+  });
+}
+
+/** The outcomes of the units that are settled, and what has to be read again of the others; `outcomes` by merged part. */
+function committedUnits<Part extends WindowBatch>(
+  units: readonly MergedUnit<Part>[],
+  outcomes: ReadonlyMap<Part, UnitOutcome>,
+): CommittedBatch {
+  const settled: UnitOutcome[] = [];
+  const unfinished: CommittedBatch['unfinished'][number][] = [];
+  for (const { batch, parts, left, isCut } of units) {
+    const merged = parts.flatMap((part) => outcomes.get(part) ?? []);
+    const outcome = isCut ? outcomeOfParts(batch, merged, left) : joined([...beforeOf(batch), ...merged]);
+    if (left.length > 0 && mayReadAgain(batch)) unfinished.push(unfinishedUnit(batch, left, outcome));
+    else settled.push(outcome);
+  }
+  return { outcomes: settled, unfinished };
+}
+
+function beforeOf({ before }: WindowBatch): readonly UnitOutcome[] {
+  return before === undefined ? [] : [before.outcome];
+}
+
+/** What a merged part orders. */
+function keptPart(part: WindowBatch): readonly KeptRead[] {
+  const window = orderedBy(part);
+  return window === undefined ? [] : [{ target: part.uwi, window }];
 }

@@ -14,8 +14,7 @@ import {
   type MonthSeen,
   rowsOf,
 } from '../../../core/daily/held-month.ts';
-import { jsonText } from '../json-text.ts';
-import { dayOfNumber, numberOfDay, type SqlSession } from '../session.ts';
+import { dayOfNumber, jsonText, numberOfDay, type SqlSession } from '../session.ts';
 import type { Noticed, WellWindow } from './daily-tables.ts';
 
 /** By month, as the day number of its first day. */

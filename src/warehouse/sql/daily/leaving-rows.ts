@@ -13,11 +13,10 @@ import {
   type MonthRows,
   nothingLeaves,
   rowsOf,
+  type ShrinkGuard,
 } from '../../../core/daily/held-month.ts';
-import type { ShrinkGuard } from '../../../core/daily/shrink-guard.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import { jsonText } from '../json-text.ts';
-import { instantAt, numberOfDay, type SqlSession } from '../session.ts';
+import { instantAt, jsonText, numberOfDay, type SqlSession } from '../session.ts';
 import type { ComparedCounts, WellWindow } from './daily-tables.ts';
 import { type Holds, noHolds, type SettledLeaving } from './held-months.ts';
 

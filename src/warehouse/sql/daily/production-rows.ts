@@ -3,7 +3,7 @@ import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import type { ProductionRow, RowsQuestion } from '../../port/daily-production.ts';
 import type { SqlSession } from '../session.ts';
 
-interface Row extends Readonly<Record<string, Measure>> {
+interface StoredRow extends Readonly<Record<string, Measure>> {
   readonly xid: string;
   readonly date: string;
   readonly production_day: string | null;
@@ -25,7 +25,7 @@ export async function readProductionRows(
 ): Promise<readonly ProductionRow[] | undefined> {
   const [well] = await session.rows<{ id: number }>('SELECT well_id AS id FROM well_key WHERE uwi = $1', [uwi]);
   if (well === undefined) return undefined;
-  const rows = await session.rows<Row>(statement, [
+  const rows = await session.rows<StoredRow>(statement, [
     well.id,
     from ?? null,
     to ?? null,

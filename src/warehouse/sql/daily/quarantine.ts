@@ -1,7 +1,7 @@
 /** Records that break the contract, stored with their raw JSON until a later reading covers them again. */
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { mostTextChars } from '../../../core/daily/record-check.ts';
-import { jsonText } from '../json-text.ts';
+import { jsonText } from '../session.ts';
 import type { DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 
 /** Instants and days are text. */

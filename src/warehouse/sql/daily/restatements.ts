@@ -1,9 +1,8 @@
 /** Versions of rows that ended, each with its successor. */
-import { measureFields, type Measure } from '../../../core/daily/row.ts';
 import type { Change, RestatedVersion, RowVersion } from '../../../core/daily/restatement.ts';
+import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import type { RestatementQuestion } from '../../port/daily-production.ts';
-import { jsonText } from '../json-text.ts';
-import type { SqlSession, SqlValue } from '../session.ts';
+import { jsonText, type SqlSession, type SqlValue } from '../session.ts';
 
 const valueColumns = ['date', 'production_day', ...measureFields.map(({ column }) => column), 'extras'];
 const versionColumns = ['xid', ...valueColumns];

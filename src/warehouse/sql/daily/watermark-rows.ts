@@ -1,7 +1,6 @@
 /** The row of a well in `watermark`: how far it was read, up to when it is verified, and its last day with a row. */
 import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
-import { jsonText } from '../json-text.ts';
-import { dayOfNumber } from '../session.ts';
+import { dayOfNumber, jsonText } from '../session.ts';
 import type { CountedWindow, DailyTables } from './daily-tables.ts';
 
 /** Instants are text. */

@@ -2,24 +2,21 @@
  * Commits of definitions: records, history and outcomes in one transaction (G1, G2), for every table of definitions. They
  * are few and short, and take turns: each compares its reading with what the one before has stored.
  */
+import { always } from '../../../core/daily/read-order.ts';
 import {
   compareDefinitions,
-  outcomeOfOlder,
-  settleDefinitions,
   type Definition,
   type DefinitionChange,
+  type HeldDefinitions,
+  outcomeOfOlder,
+  type SettledDefinitions,
+  settleDefinitions,
 } from '../../../core/definitions/definition.ts';
 import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
-import type { CommitDefinitions } from '../../port/definitions.ts';
-import type { SettleUnknown } from '../../port/unknown-targets.ts';
-import { always } from '../../../core/daily/read-order.ts';
+import type { CommitDefinitions, SettleUnknown } from '../../port/definitions.ts';
 import { keepReads, placeInOrder, targetsParameter } from '../reads/read-order.ts';
-import { openAmong, settleOpen } from '../runs/run-units.ts';
-import { forgetUnknown, settleUnknown } from '../runs/unknown-targets.ts';
-import { jsonText } from '../json-text.ts';
-import type { SqlSession, SqlType } from '../session.ts';
-import { type ChangedHold, keepHeldDefinitions, readHeldDefinitions } from './held-definitions.ts';
-import { takeTurn } from '../writer-turn.ts';
+import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../runs/run-units.ts';
+import { jsonText, type SqlSession, type SqlType, takeTurn } from '../session.ts';
 
 /**
  * A table of definitions. `columns` with their types; `owner` is the column of the target, `key` that of the record
@@ -205,7 +202,7 @@ export interface Noticed {
 }
 
 /** Why a version ended: the service changed the record, no longer has it, or deleted it at our request. */
-export interface EndedVersion {
+interface EndedVersion {
   readonly owner: string;
   /** Value of the column that names the record within its owner. */
   readonly value: string;
@@ -240,4 +237,84 @@ export async function endVersions<Row extends object>(
 
 function namesOf<Row extends object>({ columns }: Pick<DefinitionTable<never, Row>, 'columns'>): readonly string[] {
   return Object.keys(columns);
+}
+
+/** The rows of `held_definition`: holds of definitions, one a target, in the transaction of a merge. */
+interface HeldRow {
+  readonly target: string;
+  readonly rows: number;
+  readonly releaseRunId: string | null;
+  readonly releaseRows: number | null;
+}
+
+/** The holds that stand, by target; a target without one is absent. */
+async function readHeldDefinitions(
+  session: SqlSession,
+  kind: ReadKind,
+  targets: readonly string[],
+): Promise<ReadonlyMap<string, HeldDefinitions>> {
+  const rows = await session.rows<HeldRow>(
+    `SELECT target, rows_missing AS rows, release_run_id AS "releaseRunId", release_rows AS "releaseRows"
+     FROM held_definition WHERE kind = $2 AND target IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText(targets), kind],
+  );
+  return new Map(
+    rows.map(({ target, rows: missing, releaseRunId, releaseRows }) => {
+      const isReleased = releaseRunId !== null && releaseRows !== null;
+      return [target, { rows: missing, release: isReleased ? { runId: releaseRunId, rows: releaseRows } : undefined }];
+    }),
+  );
+}
+
+/** The hold of a target before and after a merge; undefined while none stands. */
+interface ChangedHold {
+  readonly target: string;
+  readonly before: HeldDefinitions | undefined;
+  readonly after: SettledDefinitions<never>['hold'];
+}
+
+const heldFields = { target: 'VARCHAR', rows_missing: 'INTEGER', is_new: 'INTEGER' } as const;
+
+/** Writes the holds after a merge: begun, renewed and ended ones. Where none stands or begins, it costs no statement. */
+async function keepHeldDefinitions(
+  session: SqlSession,
+  kind: ReadKind,
+  changes: readonly ChangedHold[],
+  { runId, atMs }: { readonly runId: string; readonly atMs: number },
+): Promise<void> {
+  const { dialect } = session;
+  const held = changes.flatMap(({ target, before, after: hold }) =>
+    hold === undefined
+      ? []
+      : [{ target, rows_missing: hold.rows, is_new: hold.isNew ? 1 : 0, isBegun: before === undefined }],
+  );
+  const begun = held.filter(({ isBegun }) => isBegun);
+  const renewed = held.filter(({ isBegun }) => !isBegun);
+  const ended = changes.filter(({ before, after }) => before !== undefined && after === undefined);
+  const relation = dialect.relation('$1', heldFields);
+  const noticed = [kind, new Date(atMs), runId];
+  if (begun.length > 0) {
+    await session.run(
+      `INSERT INTO held_definition (kind, target, rows_missing, since, run_id)
+         SELECT CAST($2 AS VARCHAR), n.target, n.rows_missing, CAST($3 AS TIMESTAMPTZ), CAST($4 AS VARCHAR)
+         FROM ${relation} n`,
+      [jsonText(begun), ...noticed],
+    );
+  }
+  if (renewed.length > 0) {
+    const ifNew = (column: string, value: string): string =>
+      `${column} = CASE WHEN n.is_new = 1 THEN ${value} ELSE h.${column} END`;
+    await session.run(
+      `UPDATE held_definition AS h SET rows_missing = n.rows_missing, ${ifNew('since', 'CAST($3 AS TIMESTAMPTZ)')},
+         ${ifNew('run_id', 'CAST($4 AS VARCHAR)')}, ${ifNew('release_run_id', 'NULL')}
+       FROM ${relation} n WHERE h.kind = $2 AND h.target = n.target`,
+      [jsonText(renewed), ...noticed],
+    );
+  }
+  if (ended.length > 0) {
+    await session.run(
+      `DELETE FROM held_definition WHERE kind = $2 AND target IN (SELECT ${dialect.each('$1', 'VARCHAR')})`,
+      [jsonText(ended.map(({ target }) => target)), kind],
+    );
+  }
 }

@@ -1,8 +1,7 @@
 /** The state of a feed: marks of months, the lease of those that publish, and the version that was published last. */
-import type { DueMonths, FeedLedger, FeedVersion, KnownFeed } from '../../port/feed.ts';
-import { jsonText } from '../json-text.ts';
-import { epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
-import { takeTurn } from '../writer-turn.ts';
+import { feedTables } from '../../feed/tables.ts';
+import type { DueMonths, FeedLedger, FeedRows, FeedVersion, KnownFeed } from '../../port/feed.ts';
+import { epochMs, jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 interface FeedRow {
   readonly feedId: string | null;
@@ -140,4 +139,34 @@ async function countMonths(session: SqlSession): Promise<ReadonlyMap<string, num
      WHERE production_day IS NOT NULL GROUP BY 1`,
   );
   return new Map(rows.map(({ month, rows: count }) => [month.slice(0, 7), count]));
+}
+
+// The statement that gives the rows of a feed's file, in their order, in SQL that both engines take.
+
+/** `dailyRows`: what stands after FROM for the rows of daily production of the days `from` to before `to`, as `t`. */
+export function feedSelect(rows: FeedRows, dailyRows: (days: MonthDays) => string): string {
+  const { columns, order } = feedTables[rows.table];
+  // With the table before each name: a result column of the same name is text, and sorts otherwise.
+  const selected = columns.map(({ name, kind }) => (kind === 'string' ? `CAST(t.${name} AS VARCHAR)` : `t.${name}`));
+  const named = selected.map((expression, place) => `${expression} AS ${columns[place]?.name}`);
+  const from = sourceOf(rows, dailyRows);
+  return `SELECT ${named.join(', ')} FROM ${from} ORDER BY ${order.map((name) => `t.${name}`).join(', ')}`;
+}
+
+/** Days, YYYY-MM-DD: those from `from` to before `to`. */
+export interface MonthDays {
+  readonly from: string;
+  readonly to: string;
+}
+
+function sourceOf(rows: FeedRows, dailyRows: (days: MonthDays) => string): string {
+  if (rows.table === 'daily_production') return dailyRows(daysOf(rows.month));
+  if (rows.table !== 'restatements') return `${rows.table} t`;
+  return `daily_production_history t WHERE t.restatement_no > ${rows.after} AND t.restatement_no <= ${rows.last}`;
+}
+
+function daysOf(month: string): MonthDays {
+  const next = new Date(`${month}-01T00:00:00Z`);
+  next.setUTCMonth(next.getUTCMonth() + 1);
+  return { from: `${month}-01`, to: next.toISOString().slice(0, 10) };
 }

@@ -1,4 +1,5 @@
 import { TakenOverError, UsageError } from '../../../core/base/errors.ts';
+import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import type {
   Ownership,
   ServiceAlias,
@@ -7,9 +8,14 @@ import type {
   WarehouseIdentity,
 } from '../../port/ownership.ts';
 import { epochMs, lockRows, type SqlDatabase, type SqlSession } from '../session.ts';
-import type { Beat } from './beat.ts';
-import { checkForService, claimForService, onlyNamedService, readNamedServices, readService } from './service-claim.ts';
-import { readNames } from './service-names.ts';
+import {
+  checkForService,
+  claimForService,
+  onlyNamedService,
+  readNamedServices,
+  readNames,
+  readService,
+} from './service-claim.ts';
 
 export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
   return {
@@ -40,7 +46,7 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
     beatAgeMs: () => beat.ageMs(),
     beat: async (queueId, epoch) => {
       // Only the warehouse knows who has it: a missing or damaged beat must not end its queue.
-      if (!(await beat.isOf(queueId, epoch))) await requireEpoch(database, epoch);
+      if (!(await beat.isOf(queueId, epoch))) await refuseTakenOver(database, epoch);
       await beat.replace(queueId, epoch);
     },
     endBeat: (queueId, epoch) => beat.remove({ queueId, epoch }),
@@ -53,7 +59,7 @@ async function endAnyBeat(beat: Beat): Promise<void> {
   await beat.remove().catch(() => undefined);
 }
 
-async function requireEpoch(database: SqlDatabase, epoch: number): Promise<void> {
+async function refuseTakenOver(database: SqlDatabase, epoch: number): Promise<void> {
   const identity = await database.transact(readIdentity);
   if (identity.epoch !== epoch) throw new TakenOverError();
 }
@@ -175,4 +181,51 @@ async function countRecords(session: SqlSession, address: string): Promise<Servi
     [address],
   );
   return row ?? { profiles: 0, runs: 0, pushes: 0, plans: 0 };
+}
+
+/** The sign of life of the queue that works a warehouse: the last one alone is kept. */
+export interface Beat {
+  /**
+   * Milliseconds since the beat; undefined without one. A beat from the future says nothing about when it was written: it
+   * counts as written now, and is dated so.
+   */
+  ageMs(): Promise<number | undefined>;
+  /** Returns whether the last beat is of this queue and epoch. */
+  isOf(queueId: string, epoch: number): Promise<boolean>;
+  /**
+   * Writes a beat; in this transaction, where the warehouse itself holds it. Throws UnreachableError('warehouse') if it
+   * cannot be written.
+   */
+  replace(queueId: string, epoch: number, session?: SqlSession): Promise<void>;
+  /** Removes the beat of this queue and epoch; without them, that of any. */
+  remove(of?: { readonly queueId: string; readonly epoch: number }): Promise<void>;
+}
+
+// Keeps a queue that lost the warehouse from writing to it (G11).
+
+/** The epoch in which a handle may write, and whom to tell that it is over. */
+export interface Fence {
+  readonly epoch: number;
+  readonly onTakenOver: (error: Error) => void;
+}
+
+/**
+ * To be called first in every transaction of a fenced handle: keeps a worker that was suspended from committing after
+ * another queue took the warehouse over. The row stays locked for sharing, so that a takeover waits for the transactions
+ * that were begun before it.
+ */
+export async function requireEpoch(
+  session: SqlSession,
+  { epoch, onTakenOver }: Fence,
+  service: ServiceIdentity | undefined,
+): Promise<void> {
+  const [row] = await session.rows<{ epoch: number; owner: string | null }>(
+    `SELECT epoch, service AS owner FROM warehouse ${session.dialect.rowLock('share')}`,
+  );
+  // A worker may have started before the first run wrote the service of the warehouse.
+  const isOfService = service === undefined || row?.owner === null || row?.owner === service.key;
+  if (row?.epoch === epoch && isOfService) return;
+  const error = new TakenOverError();
+  onTakenOver(error);
+  throw error;
 }

@@ -2,7 +2,7 @@
  * Keeps a warehouse to its service, in the transactions that create a run, save a profile, a plan or schedules (G11).
  */
 import { UsageError } from '../../../core/base/errors.ts';
-import { normalAddress, shownService, type ServiceIdentity } from '../../../core/base/service-key.ts';
+import { normalAddress, type ServiceIdentity, shownService } from '../../../core/base/service-key.ts';
 import { instantText } from '../../../core/base/text.ts';
 import { epochMs, lockRows, type SqlSession } from '../session.ts';
 
@@ -95,4 +95,19 @@ async function otherService(session: SqlSession, owner: string, service: Service
     hint: 'Give each service a warehouse of its own (WELLSYNC_WAREHOUSE), or correct WELLSYNC_SERVICE_URL.',
     action: { kind: 'move-service', from: owner, to: service.key },
   });
+}
+
+// Names of the service of a warehouse: its key, and the addresses in its records.
+
+/**
+ * SQL of a relation with every name of the service at the address that is bound at `parameter`, including that address.
+ */
+export function namesOfService(parameter: string): string {
+  const key = `coalesce((SELECT service FROM service_alias WHERE address = ${parameter}), ${parameter})`;
+  return `(SELECT ${parameter} UNION SELECT ${key} UNION SELECT address FROM service_alias WHERE service = ${key})`;
+}
+
+export async function readNames(session: SqlSession, address: string): Promise<readonly string[]> {
+  const rows = await session.rows<{ name: string }>(`SELECT name FROM ${namesOfService('$1')} n(name)`, [address]);
+  return rows.map(({ name }) => name);
 }

@@ -4,11 +4,10 @@
  * while such a read of another run was under way. So nothing rests on how long a read takes, or on a clock.
  */
 import { always, type LaterRead } from '../../../core/daily/read-order.ts';
-import type { Window } from '../../../core/time/window.ts';
-import type { ReadOrder } from '../../port/read-order.ts';
-import { jsonText } from '../json-text.ts';
-import { epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
+import type { Window } from '../../../core/time/window.ts';
+import type { ReadOrder } from '../../port/warehouse.ts';
+import { epochMs, jsonText, type SqlDatabase, type SqlSession } from '../session.ts';
 
 export function createReadOrder(database: SqlDatabase): ReadOrder {
   return { begin: (read) => database.transact((session) => beginRead(session, read)) };

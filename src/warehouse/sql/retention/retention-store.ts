@@ -1,8 +1,6 @@
 /** Removes old rows, a part at a time: workers write in between, and a kill loses nothing. */
-import type { Pruned, Retention, RetentionBounds } from '../../port/retention.ts';
-import { epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
-import { takeTurn } from '../writer-turn.ts';
-import { prunableKinds, type PrunableKind } from './prunable.ts';
+import type { Pruned, Retention, RetentionBounds } from '../../port/runs.ts';
+import { epochMs, instantAt, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 /** Rows that one transaction removes from one table: some 50 ms. */
 const rowsInStep = 20_000;
@@ -70,3 +68,113 @@ async function readMs(
   const [row] = await session.rows<{ ms: number | null }>(`SELECT ${epochMs(time)} AS ms FROM warehouse`);
   return row?.ms ?? undefined;
 }
+
+/** The rows that may be removed, by table, in the order in which they go. */
+interface PrunableKind {
+  /** The count that the rows belong to; undefined for rows that go with counted ones. */
+  readonly name: keyof Pruned | undefined;
+  readonly table: string;
+  /** SQL that selects the column `rowId` of each old row as `id`; undefined keeps every row. */
+  readonly rows: (bounds: RetentionBounds, rowId: string) => string | undefined;
+}
+
+/** Whatever is older is as old: no engine takes every instant of a `Date`. */
+const earliestMs = Date.UTC(1, 0);
+
+function at(ms: number): string {
+  return instantAt(Math.max(earliestMs, Math.trunc(ms)));
+}
+
+function ended(beforeMs: number): string {
+  return `run.state NOT IN ('queued', 'running') AND run.finished_at < ${at(beforeMs)}`;
+}
+
+/** The audit names plans and runs: what it says is worth little without them. */
+const auditedPlans = 'SELECT plan_id FROM deletion_audit';
+const auditedRuns = `SELECT run_id FROM deletion_audit
+  UNION SELECT run_id FROM cleanup_plan WHERE run_id IS NOT NULL AND plan_id IN (${auditedPlans})`;
+
+/** A hold is released by its run. */
+const holdingRuns = 'SELECT run_id FROM held_month UNION SELECT run_id FROM held_definition';
+
+/** A run goes after its units. */
+function oldRuns({ runsMs, unitsMs }: RetentionBounds): string {
+  return `SELECT run_id FROM run WHERE ${ended(Math.min(runsMs, unitsMs))}
+    AND run_id NOT IN (${auditedRuns}) AND run_id NOT IN (${holdingRuns})`;
+}
+
+/** Made long ago, and of no run that stays: such a plan can no longer be applied. */
+function oldPlans(bounds: RetentionBounds): string {
+  return `SELECT plan_id FROM cleanup_plan WHERE created_at < ${at(bounds.runsMs)} AND plan_id NOT IN (${auditedPlans})
+    AND (run_id IS NULL OR run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)}))`;
+}
+
+function ofEndedRun(table: string, name?: keyof Pruned): PrunableKind {
+  return {
+    name,
+    table,
+    rows: ({ unitsMs }, rowId) =>
+      `SELECT old.${rowId} AS id FROM ${table} old JOIN run USING (run_id) WHERE ${ended(unitsMs)}`,
+  };
+}
+
+/** Rows that say nothing without their run. */
+function ofOldRun(table: string): PrunableKind {
+  return {
+    name: undefined,
+    table,
+    rows: (bounds, rowId) =>
+      `SELECT ${rowId} AS id FROM ${table} WHERE run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)})`,
+  };
+}
+
+function ofHistory(table: string): PrunableKind {
+  return {
+    name: 'history',
+    table,
+    rows: ({ historyMs }, rowId) =>
+      historyMs === undefined ? undefined : `SELECT ${rowId} AS id FROM ${table} WHERE noticed_at < ${at(historyMs)}`,
+  };
+}
+
+/**
+ * Pushes of runs that go: one row stays for each file that was pushed to its end, the newest. A push of a run that did
+ * not end as done never counted, and would without its run.
+ */
+function oldPushes(bounds: RetentionBounds, rowId: string): string {
+  const pushes = `SELECT push.*, push.${rowId} AS id,
+      completed_at IS NOT NULL AND coalesce(run.state, 'done') = 'done' AS is_done
+    FROM push LEFT JOIN run USING (run_id) WHERE run.run_id IS NULL OR run_id IN (${oldRuns(bounds)})`;
+  return `SELECT id FROM (
+      SELECT *, row_number() OVER (
+        PARTITION BY is_done, file_sha256, form, service, service_url ORDER BY completed_at DESC, run_id) AS age
+      FROM (${pushes}) ended) aged
+    WHERE NOT is_done OR completed_at < ${at(bounds.pushesMs)} OR age > 1`;
+}
+
+const prunableKinds: readonly PrunableKind[] = [
+  ofEndedRun('run_unit', 'units'),
+  ofEndedRun('run_target'),
+  ofEndedRun('push_ledger'),
+  {
+    name: undefined,
+    table: 'cleanup_target',
+    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM cleanup_target WHERE plan_id IN (${oldPlans(bounds)})`,
+  },
+  {
+    name: 'plans',
+    table: 'cleanup_plan',
+    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM cleanup_plan WHERE plan_id IN (${oldPlans(bounds)})`,
+  },
+  { name: 'pushes', table: 'push', rows: oldPushes },
+  ofOldRun('push_claim'),
+  ofOldRun('idempotency_key'),
+  {
+    name: 'runs',
+    table: 'run',
+    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM run WHERE run_id IN (${oldRuns(bounds)})`,
+  },
+  ofHistory('daily_production_history'),
+  ofHistory('time_series_history'),
+  ofHistory('well_history'),
+];

@@ -1,13 +1,11 @@
 /** Holds for operators, and their release: a run that may let as many rows go as were shown (../../port/holds.ts). */
+import type { HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
-import type { Holds } from '../../port/holds.ts';
+import type { Holds } from '../../port/daily-production.ts';
 import { claimForService } from '../ownership/service-claim.ts';
-import { jsonText } from '../json-text.ts';
-import { dayOfNumber, epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
-import { takeTurn } from '../writer-turn.ts';
-import { findKeyed, keepKey } from './idempotency-keys.ts';
+import { dayOfNumber, epochMs, jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { findKeyed, keepKey } from './profile-store.ts';
 import { createRun } from './run-ledger.ts';
 
 export function createHolds(database: SqlDatabase): Holds {

@@ -1,9 +1,8 @@
+import { type IdempotencyKey, KeyReusedError, type RunRequest } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { ProfileStore } from '../../port/profiles.ts';
-import { JsonText } from '../json-text.ts';
-import type { SqlDatabase } from '../session.ts';
-import { claimForService } from '../ownership/service-claim.ts';
-import { namesOfService } from '../ownership/service-names.ts';
+import type { ProfileStore } from '../../port/warehouse.ts';
+import { claimForService, namesOfService } from '../ownership/service-claim.ts';
+import { JsonText, type SqlDatabase, type SqlSession } from '../session.ts';
 
 /** Longer than any run goes on. */
 const keptClaimsMs = 30 * DAY_MS;
@@ -38,4 +37,32 @@ export function createProfileStore(database: SqlDatabase): ProfileStore {
         return claimed.length > 0;
       }),
   };
+}
+
+// The keys of requests that made runs (docs/design.md section 11).
+
+/** The run of the key. Throws KeyReusedError if the key came with another body. */
+export async function findKeyed(session: SqlSession, given: IdempotencyKey): Promise<string | undefined> {
+  const { client, route, key, bodySha256 } = given;
+  const [known] = await session.rows<{ runId: string; body: string }>(
+    `SELECT run_id AS "runId", body_sha256 AS body FROM idempotency_key WHERE client = $1 AND route = $2 AND key = $3`,
+    [client, route, key],
+  );
+  if (known !== undefined && known.body !== bodySha256) throw new KeyReusedError(given, known.runId);
+  return known?.runId;
+}
+
+export async function keepKey(
+  session: SqlSession,
+  { client, route, key, bodySha256 }: IdempotencyKey,
+  { runId, requestedAtMs }: RunRequest,
+): Promise<void> {
+  await session.run('INSERT INTO idempotency_key VALUES ($1, $2, $3, $4, $5, $6)', [
+    client,
+    route,
+    key,
+    bodySha256,
+    runId,
+    new Date(requestedAtMs),
+  ]);
 }

@@ -7,15 +7,11 @@ import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunReq
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService } from '../ownership/service-claim.ts';
 import { endReads } from '../reads/read-order.ts';
-import { findKeyed, keepKey } from './idempotency-keys.ts';
+import { jsonText, lockRows, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readSummary, readUnfinished } from './run-list.ts';
-import { knownHead, readHead, readRun } from './run-record.ts';
-import { readTotals } from './run-totals.ts';
-import { dropTargets, readTargets, storeTargets } from './run-targets.ts';
+import { dropTargets, knownHead, readHead, readRun, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { settleOpen } from './run-units.ts';
-import { jsonText } from '../json-text.ts';
-import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession } from '../session.ts';
-import { takeTurn } from '../writer-turn.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
   return {

@@ -2,8 +2,7 @@
 import { UsageError } from '../../../core/base/errors.ts';
 import type { RunSummary } from '../../../core/run/run.ts';
 import type { RunFilter, RunMatches, RunPage } from '../../port/runs.ts';
-import { jsonText } from '../json-text.ts';
-import { epochMs, type SqlSession } from '../session.ts';
+import { epochMs, jsonText, type SqlSession } from '../session.ts';
 import { summaryColumns, summaryOf } from './run-record.ts';
 
 /** Selects the page by its narrow columns first, then its summaries. */

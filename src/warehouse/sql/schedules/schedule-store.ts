@@ -5,10 +5,9 @@ import type {
   StoredSchedule,
   TakenTick,
   TickOutcome,
-} from '../../port/schedules.ts';
+} from '../../port/runs.ts';
 import { claimForService } from '../ownership/service-claim.ts';
-import { epochMs, type SqlDatabase, type SqlSession } from '../session.ts';
-import { takeTurn } from '../writer-turn.ts';
+import { epochMs, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 export function createScheduleStore(database: SqlDatabase): ScheduleStore {
   return {

@@ -1,10 +1,9 @@
 /** How one chunk is sent: what is halved, what is given up, and what is remembered, at a real service. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { BodyLimit, ChunkSender, type SenderContext } from '../../../../jobs/network-pipes/chunk-sender.ts';
 import { AbortedError, NotFoundError, TransientError } from '../../../../src/core/base/errors.ts';
 import type { PipeItem } from '../../../../src/pipes/items.ts';
-import { BodyLimit } from '../../../../jobs/network-pipes/push/body-limit.ts';
-import { ChunkSender, type SenderContext } from '../../../../jobs/network-pipes/push/chunk-sender.ts';
 import { startTestingServer, type TestingServerSetup } from '../../../../src/testing-server/testing-server.ts';
 import { readText, tenColumns } from '../../../support/pipes.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';

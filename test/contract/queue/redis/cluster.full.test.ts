@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
 import { createLimiter } from '../../../../src/queue/limiter/limiter.ts';
 import { createRunQueue } from '../../../../src/queue/run-queue.ts';
-import { readQueueIdentity } from '../../../../src/queue/queue-identity.ts';
+import { readQueueIdentity } from '../../../../src/queue/queue-names.ts';
 import { privateRedisLack } from '../../../support/redis.ts';
 import { startClusterRedis } from '../../../support/redis-topologies.ts';
 

@@ -2,9 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../../src/core/base/errors.ts';
 import { copyTables } from '../../../../src/warehouse/copy/copy-tables.ts';
-import { shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
 import { createDuckdbWarehouse } from '../../../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import { databaseOf } from '../../../../src/warehouse/duckdb/file/sql-database.ts';
+import { databaseOf, shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema/migrations.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';

@@ -2,9 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DayInterval, mergeDays } from '../../../../src/core/daily/coverage.ts';
-import { dayNumber, dayText } from '../../../../src/core/time/day-number.ts';
+import { dayNumber, dayText } from '../../../../src/core/time/production-day.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
-import type { CoverageQuestion, CoverageSurvey } from '../../../../src/warehouse/port/coverage.ts';
+import type { CoverageQuestion, CoverageSurvey } from '../../../../src/warehouse/port/daily-production.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import {
   allOf,

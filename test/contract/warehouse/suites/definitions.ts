@@ -1,6 +1,6 @@
 /** Time series definitions and wells by their ports. */
 import { describe, expect, it } from 'vitest';
-import type { TimeSeriesRecord } from '../../../../src/core/definitions/time-series.ts';
+import type { TimeSeriesRecord } from '../../../../src/core/definitions/definition.ts';
 import type { TimeSeriesReading } from '../../../../src/warehouse/port/definitions.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { ask, at, committedAtMs, guard, loadOne, reading, xidOf } from '../../../support/warehouse-batches.ts';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, OutageError, PermanentError } from '../../../../src/core/base/errors.ts';
 import { FolderStore } from '../../../../src/files/folder-store.ts';
-import type { FeedPlace } from '../../../../src/warehouse/feed/place.ts';
+import type { FeedPlace } from '../../../../src/warehouse/feed/manifest.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { inFolder, openFeed, readFeedRows } from '../../../support/feed.ts';
 import {

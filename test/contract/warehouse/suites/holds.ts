@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WindowBatch } from '../../../../src/core/daily/merge.ts';
 import type { RunRequest, UnitOutcome } from '../../../../src/core/run/run.ts';
-import type { Release } from '../../../../src/warehouse/port/holds.ts';
+import type { Release } from '../../../../src/warehouse/port/daily-production.ts';
 import {
   ask,
   at,

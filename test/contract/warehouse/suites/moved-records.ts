@@ -1,7 +1,7 @@
 /** G1 over histories in which records move over years, take new xids, come and go: the warehouse against a model. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { ask, dayOf, guard, planned, reading, row, xidOf } from '../../../support/warehouse-batches.ts';

@@ -1,10 +1,10 @@
 /** Reads of one well side by side: in whatever order they are committed, no answer is followed by an older one. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
-import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
-import { mostRereads } from '../../../../src/core/daily/read-order.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import type { UnfinishedUnit } from '../../../../src/core/daily/merge.ts';
+import { mostRereads } from '../../../../src/core/daily/read-order.ts';
+import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';

@@ -1,12 +1,12 @@
 /** G1 and G2 over any history of readings: the warehouse against a model of a few lines. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
-import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import type { WindowBatch } from '../../../../src/core/daily/merge.ts';
+import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
+import { rowsOf } from '../../../support/daily-rows.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { ask, dayOf, guard, load, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
-import { rowsOf } from '../../../support/daily-rows.ts';
 import type { OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const days = 8;

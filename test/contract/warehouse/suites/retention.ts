@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startOfPush } from '../../../../src/core/pipes/checkpoint.ts';
 import { targetText } from '../../../../src/core/cleanup/target.ts';
 import type { RunReport } from '../../../../src/core/run/run.ts';
-import type { Pruned, RetentionBounds } from '../../../../src/warehouse/port/retention.ts';
+import type { Pruned, RetentionBounds } from '../../../../src/warehouse/port/runs.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import {
   ask,

@@ -1,12 +1,11 @@
 /** The ledger of runs by its port. */
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../../src/core/base/errors.ts';
-import { KeyReusedError } from '../../../../src/core/run/idempotency-key.ts';
-import type { PlannedUnit, RunReport, UnitOutcome } from '../../../../src/core/run/run.ts';
+import { KeyReusedError, type PlannedUnit, type RunReport, type UnitOutcome } from '../../../../src/core/run/run.ts';
 import { outcomeOfUnknown, rowsOfTarget } from '../../../../src/core/run/unknown-targets.ts';
 import type { RunFilter, RunLedger, RunPage } from '../../../../src/warehouse/port/runs.ts';
-import { allOf, committedAtMs } from '../../../support/warehouse-batches.ts';
 import { bySuite } from '../../../support/suite-size.ts';
+import { allOf, committedAtMs } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
 const dayMs = 86_400_000;

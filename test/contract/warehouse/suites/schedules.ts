@@ -1,7 +1,7 @@
 /** Schedules by the port: revisions, pauses, and ticks that one process takes. */
 import { describe, expect, it } from 'vitest';
 import { serviceIdentity } from '../../../../src/core/base/service-key.ts';
-import type { ScheduleSet, TakenTick } from '../../../../src/warehouse/port/schedules.ts';
+import type { ScheduleSet, TakenTick } from '../../../../src/warehouse/port/runs.ts';
 import { committedAtMs } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 

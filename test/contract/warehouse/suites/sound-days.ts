@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeDays } from '../../../../src/core/daily/coverage.ts';
 import type { SoundDays } from '../../../../src/core/daily/due-window.ts';
-import { dayNumber } from '../../../../src/core/time/day-number.ts';
+import { dayNumber } from '../../../../src/core/time/production-day.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { dayOf, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { targetsOfTable } from '../../../../src/app/requests/cleanup-table.ts';
-import { columnOf, readCsv, type CsvUse } from '../../../../src/app/requests/csv-file.ts';
-import { EmptyListError } from '../../../../src/app/requests/empty-list.ts';
+import { targetsOfTable } from '../../../../src/app/cleanups/cleanup-table.ts';
+import { columnOf, type CsvUse, EmptyListError, readCsv } from '../../../../src/app/exports/csv-list.ts';
 import { UsageError } from '../../../../src/core/base/errors.ts';
 
 let folder: string;

@@ -1,8 +1,8 @@
 /** Messages use the face's names of an input; a face without names gets those of the members. */
 import { expect, test } from 'vitest';
-import { requestCoverage } from '../../../../src/app/requests/coverage.ts';
-import { requestRunList } from '../../../../src/app/requests/list-runs.ts';
-import { requestRestatements } from '../../../../src/app/requests/restatements.ts';
+import { requestCoverage } from '../../../../src/app/wells/coverage.ts';
+import { requestRunList } from '../../../../src/app/runs/find-runs.ts';
+import { requestRestatements } from '../../../../src/app/wells/restatements.ts';
 
 const context = { timeZone: 'UTC', nowMs: Date.parse('2024-02-01T00:00:00Z') };
 const flags = { from: '--from', to: '--to', since: '--since', until: '--until' };

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { cleanup } from '../../../../jobs/cleanup/description.ts';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
+import { cleanup } from '../../../../jobs/cleanup/job.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import { networkPipes } from '../../../../jobs/network-pipes/description.ts';
-import { shownCounts } from '../../../../src/app/views/run-counts.ts';
-import { reportDocument } from '../../../../src/app/views/run-document.ts';
-import { outcomeSentence, jobDescriptionOf, nextSteps } from '../../../../src/app/views/run-outcome.ts';
+import { nextSteps, outcomeSentence, reportDocument, shownCounts } from '../../../../src/app/runs/run-document.ts';
+import { jobDescriptionOf } from '../../../../src/app/runs/run-status.ts';
 import { unknownJob } from '../../../../src/core/run/job-description.ts';
 import type { RunReport } from '../../../../src/core/run/run.ts';
 

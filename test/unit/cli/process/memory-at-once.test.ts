@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { memoryAtOnce } from '../../../../src/cli/process/memory-at-once.ts';
+import { memoryAtOnce } from '../../../../src/cli/process/limited-process.ts';
 
 describe('the memory of a command, without its configuration', () => {
   let folder: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StopCount } from '../../../../src/cli/process/stop-count.ts';
+import { StopCount } from '../../../../src/cli/process/stop-signals.ts';
 
 test('a signal that both processes got is one request to stop, in either order', () => {
   const count = new StopCount();

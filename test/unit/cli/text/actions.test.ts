@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import { networkPipes } from '../../../../jobs/network-pipes/description.ts';
 import { adviceOf, nextStepOf } from '../../../../src/cli/text/actions.ts';
 import { faultDocument, faultText } from '../../../../src/cli/text/fault.ts';

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { withColour } from '../../../../src/cli/text/colour.ts';
+import { withColour } from '../../../../src/cli/text/table.ts';
 
 const text = 'Failed: 1 of 2 wells.\n  a  export  failed  2 of 2\n  b  export  done\nok  redis  the last one failed';
 

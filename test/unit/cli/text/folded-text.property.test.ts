@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { folded, foldedHint } from '../../../../src/cli/text/folded-text.ts';
+import { folded, foldedHint } from '../../../../src/cli/text/table.ts';
 
 const word = fc.oneof(fc.stringMatching(/^[a-z]{1,12}$/), fc.constantFrom('井戸', '油井', '🪫', '👩‍🔧', 'Génération'));
 const words = fc.array(word, { minLength: 1, maxLength: 30 });

@@ -1,6 +1,6 @@
 /** The text of a report: what failed alike stands once. */
 import { expect, test } from 'vitest';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import type { RunFailure, RunReport } from '../../../../src/core/run/run.ts';
 import { reportText } from '../../../../src/cli/text/report.ts';
 

@@ -1,10 +1,9 @@
 /** Tables and maps of a terminal keep their columns aligned, in any script. */
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import type { MonthCoverage } from '../../../../src/app/views/coverage.ts';
-import { fitColumns } from '../../../../src/cli/text/fit-columns.ts';
-import { heatMap } from '../../../../src/cli/text/heat-map.ts';
-import { tableText } from '../../../../src/cli/text/table.ts';
+import type { MonthCoverage } from '../../../../src/app/wells/coverage.ts';
+import { heatMap } from '../../../../src/cli/text/coverage.ts';
+import { fitColumns, tableText } from '../../../../src/cli/text/table.ts';
 
 /**
  * Two columns a grapheme; an emoji of newer Unicode; four code points in one grapheme; a letter with a combining mark.

@@ -1,8 +1,7 @@
 /** The role that a run needs of whoever lets it begin. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { roleToRun } from '../../../../src/core/access/needed-role.ts';
-import { unknownJob } from '../../../../src/core/run/job-description.ts';
+import { roleToRun, unknownJob } from '../../../../src/core/run/job-description.ts';
 
 test('G6: is delete for a job that deletes, and for one that only another version knows, whatever its parameters', () => {
   fc.assert(

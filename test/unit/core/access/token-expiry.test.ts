@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { endOfToken, fewDaysLeft, isDay, isExpired } from '../../../../src/core/access/token-expiry.ts';
+import { endOfToken, fewDaysLeft, isDay, isExpired } from '../../../../src/core/run/token-expiry.ts';
 
 const at = (text: string): number => Date.parse(text);
 

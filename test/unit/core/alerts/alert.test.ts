@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { networkPipes } from '../../../../jobs/network-pipes/description.ts';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
-import { lookAtRun, lookAtSchedule, type ScheduleState } from '../../../../src/core/alerts/alert.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
+import { lookAtRun, lookAtSchedule, type ScheduleState } from '../../../../src/core/run/alert.ts';
 
 const dueMs = Date.parse('2027-05-01T02:15:00Z');
 const lookOf = (state: Partial<ScheduleState>) =>

@@ -7,7 +7,7 @@ import {
   RateLimitedError,
   TransientError,
 } from '../../../../src/core/base/errors.ts';
-import { nextDelay, readRetryAfter } from '../../../../src/core/base/retry-timing.ts';
+import { nextDelay, readRetryAfter } from '../../../../src/core/run/retry-decision.ts';
 
 const policies = fc.record({
   maxAttempts: fc.integer({ min: 1, max: 10 }),

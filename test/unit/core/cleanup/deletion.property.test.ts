@@ -4,17 +4,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  chain,
-  ChainCheck,
-  emptyHead,
-  type AuditEntry,
-  type ChainedEntry,
-} from '../../../../src/core/cleanup/audit-chain.ts';
-import { cleanup } from '../../../../jobs/cleanup/description.ts';
-import { balanceOf } from '../../../../src/core/run/balance.ts';
-import { conclusionOf, mayHaveTakenEffect } from '../../../../src/core/cleanup/outcome.ts';
-import { chunkTargets, orderTargets, targetKinds, type DeletionTarget } from '../../../../src/core/cleanup/target.ts';
+import { cleanup } from '../../../../jobs/cleanup/job.ts';
 import {
   AbortedError,
   AccessError,
@@ -22,7 +12,17 @@ import {
   PermanentError,
   TransientError,
 } from '../../../../src/core/base/errors.ts';
-import { nearestName } from '../../../../src/core/base/nearest-name.ts';
+import { nearestName } from '../../../../src/core/base/text.ts';
+import {
+  type AuditEntry,
+  chain,
+  ChainCheck,
+  type ChainedEntry,
+  emptyHead,
+} from '../../../../src/core/cleanup/audit-chain.ts';
+import { conclusionOf, mayHaveTakenEffect } from '../../../../src/core/cleanup/outcome.ts';
+import { chunkTargets, type DeletionTarget, orderTargets, targetKinds } from '../../../../src/core/cleanup/target.ts';
+import { balanceOf } from '../../../../src/core/run/balance.ts';
 
 const target: fc.Arbitrary<DeletionTarget> = fc
   .record({ kind: fc.constantFrom(...targetKinds), owner: fc.nat(6), source: fc.nat(6) })

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IntentPace } from '../../../../src/core/cleanup/intent-pace.ts';
+import { IntentPace } from '../../../../src/core/cleanup/outcome.ts';
 
 describe('the pace of intents', () => {
   it('G6: stays at the requests that are sent at once where the service is slow', () => {

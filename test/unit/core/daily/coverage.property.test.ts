@@ -8,8 +8,7 @@ import {
   wholeDays,
   windowOfDays,
 } from '../../../../src/core/daily/coverage.ts';
-import { dayNumber, dayText } from '../../../../src/core/time/day-number.ts';
-import { productionCalendar } from '../../../../src/core/time/production-day.ts';
+import { dayNumber, dayText, productionCalendar } from '../../../../src/core/time/production-day.ts';
 import { DAY_MS, isInside } from '../../../../src/core/time/window.ts';
 
 const zone = fc.constantFrom('UTC', 'Europe/Oslo', 'America/Sao_Paulo', 'America/Havana', 'Asia/Kathmandu');

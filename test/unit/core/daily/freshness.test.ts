@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { freshnessNotice, freshnessOf, lastDayAfter } from '../../../../src/core/daily/freshness.ts';
-import { dayText } from '../../../../src/core/time/day-number.ts';
+import { freshnessNotice, freshnessOf, lastDayAfter } from '../../../../src/core/daily/watermark.ts';
+import { dayText } from '../../../../src/core/time/production-day.ts';
 
 const today = 20_000;
 const of = (lastDay: number | undefined, ...quarantined: readonly (number | null)[]) =>

@@ -2,14 +2,15 @@ import { describe, expect, it, test } from 'vitest';
 import {
   daysOfMonth,
   decideLeaving,
+  exceeds,
   type HeldMonth,
   holdAfter,
   type LeavingMonth,
   mayLeave,
   type MonthBefore,
+  type ShrinkGuard,
 } from '../../../../src/core/daily/held-month.ts';
-import { exceeds, type ShrinkGuard } from '../../../../src/core/daily/shrink-guard.ts';
-import { dayNumber } from '../../../../src/core/time/day-number.ts';
+import { dayNumber } from '../../../../src/core/time/production-day.ts';
 
 const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };
 const rules = { guard, runId: 'R' };

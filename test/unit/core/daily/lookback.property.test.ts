@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayText } from '../../../../src/core/time/day-number.ts';
+import { dayText } from '../../../../src/core/time/production-day.ts';
 import {
   lookbackDue,
   type LookbackTier,
   type TierDay,
   tierText,
   weekdays,
-} from '../../../../src/core/daily/lookback.ts';
+} from '../../../../src/core/daily/due-window.ts';
 
 const someDay = fc.integer({ min: 10_000, max: 30_000 });
 const tierDay = fc.constantFrom<TierDay>(...weekdays, 'first of month');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { needsVerifiedRead, outcomeOfWindow, settleBatch } from '../../../../src/core/daily/merge.ts';
 import { movedWatermarks } from '../../../../src/core/daily/watermark.ts';
-import { dayNumber } from '../../../../src/core/time/day-number.ts';
+import { dayNumber } from '../../../../src/core/time/production-day.ts';
 import { rowsOf } from '../../../support/daily-rows.ts';
 import { at, dayOf, reading, row, xidOf } from '../../../support/warehouse-batches.ts';
 

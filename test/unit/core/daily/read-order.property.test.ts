@@ -1,12 +1,12 @@
 /** The order of reads: parts of a window, and the outcome of their unit. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import {
+  mostRereads,
   orderedBy,
   orderedParts,
   outcomeOfParts,
-  mostRereads,
   unfinishedUnit,
 } from '../../../../src/core/daily/read-order.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';

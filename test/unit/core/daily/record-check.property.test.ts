@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type CheckedRecord, checkRecord, type RecordText } from '../../../../src/core/daily/record-check.ts';
 import { measureFields } from '../../../../src/core/daily/row.ts';
-import { dayNumber } from '../../../../src/core/time/day-number.ts';
-import { productionCalendar } from '../../../../src/core/time/production-day.ts';
-import { checkRecord, type CheckedRecord, type RecordText } from '../../../../src/core/daily/record-check.ts';
-import { dailyProductionSchema, type DailyProduction } from '../../../../src/service/contract.ts';
+import { dayNumber, productionCalendar } from '../../../../src/core/time/production-day.ts';
+import { type DailyProduction, dailyProductionSchema } from '../../../../src/service/contract.ts';
 
 const utc = productionCalendar('UTC');
 const xid = '0f8fad5b-d9cb-469f-a165-70867728950e';

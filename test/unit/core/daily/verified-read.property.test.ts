@@ -2,10 +2,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeDays } from '../../../../src/core/daily/coverage.ts';
-import { dueWindow, type KnownWell } from '../../../../src/core/daily/due-window.ts';
-import { endOfUndue } from '../../../../src/core/daily/read-end.ts';
-import { isVerificationDue } from '../../../../src/core/daily/verified-read.ts';
-import { readPages, type ProfileWord } from '../../../../src/core/paging/page-end.ts';
+import { dueWindow, endOfUndue, type KnownWell } from '../../../../src/core/daily/due-window.ts';
+import { isVerificationDue } from '../../../../src/core/daily/reading.ts';
+import { type ProfileWord, readPages } from '../../../../src/core/paging/page-end.ts';
 import { askedWindow, DAY_MS, isInside, type Window } from '../../../../src/core/time/window.ts';
 import { answerOf, carryOut, type PagingModel } from '../../../support/paging-model.ts';
 import { expectForAll } from '../../../support/property-runs.ts';

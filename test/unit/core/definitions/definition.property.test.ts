@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wells } from '../../../../jobs/definitions/description.ts';
-import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
+import { wells } from '../../../../jobs/definitions/exports.ts';
 import {
   compareDefinitions,
-  settleDefinitions,
   type Definition,
   type DefinitionChange,
+  settleDefinitions,
 } from '../../../../src/core/definitions/definition.ts';
+import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 
 const guard = { maxShare: 0.2, maxRows: 3, allow: false };
 const record = fc

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { orderKey, versionOfDate } from '../../../../src/core/pipes/pipe-version.ts';
-import { PipeVersions } from '../../../../src/core/pipes/version-count.ts';
+import { orderKey, PipeVersions, versionOfDate } from '../../../../src/core/pipes/pipe-version.ts';
 import { readDate } from '../../../../src/pipes/cells.ts';
 
 describe('the version that a date names', () => {

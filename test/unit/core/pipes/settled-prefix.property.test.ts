@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { SettledPrefix } from '../../../../src/core/pipes/settled-prefix.ts';
+import { SettledPrefix } from '../../../../src/core/pipes/look-ahead.ts';
 
 interface Entry {
   readonly number: number;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cleanup } from '../../../../jobs/cleanup/description.ts';
-import { dailyProduction, dailyProductionGaps } from '../../../../jobs/daily-production/description.ts';
-import { timeSeries, wells } from '../../../../jobs/definitions/description.ts';
+import { cleanup } from '../../../../jobs/cleanup/job.ts';
+import { dailyProduction, dailyProductionGaps } from '../../../../jobs/daily-production/settings.ts';
+import { timeSeries, wells } from '../../../../jobs/definitions/exports.ts';
 import { dryRunCounts, networkPipes } from '../../../../jobs/network-pipes/description.ts';
 import { balanceOf, balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dailyProduction } from '../../../../jobs/daily-production/description.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import { balanceOf, balanceOfCounts } from '../../../../src/core/run/balance.ts';
 
 const counts = { read: 21, inserted: 1, updated: 2, unchanged: 3, repeated: 4, outsideWindow: 5, quarantined: 6 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { assignChunks } from '../../../../src/core/run/chunking.ts';
+import { assignChunks } from '../../../../src/core/run/job-description.ts';
 
 const limits = fc.record({ maxUnits: fc.integer({ min: 1, max: 20 }), maxRows: fc.integer({ min: 1, max: 500 }) });
 

@@ -1,6 +1,6 @@
 /** What --skip-if-running does with the unfinished run that it finds. */
 import { expect, test } from 'vitest';
-import { decideOverlap, isOutdated } from '../../../../src/core/run/overlap.ts';
+import { decideOverlap, isOutdated } from '../../../../src/core/run/queue-claim.ts';
 
 const stuckAfterMs = 1_800_000;
 const [moving, still] = [60_000, 3_600_000];

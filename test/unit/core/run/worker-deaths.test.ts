@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideUnit } from '../../../../src/core/run/retry-decision.ts';
-import { isWorkedSingly, judgeUnits, workerDied } from '../../../../src/core/run/worker-deaths.ts';
+import { decideUnit, isWorkedSingly, judgeUnits, workerDied } from '../../../../src/core/run/retry-decision.ts';
 
 const units = [0, 1, 2].map((unit) => ({ unit }));
 

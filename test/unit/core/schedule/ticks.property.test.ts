@@ -2,9 +2,8 @@
 import { CronExpressionParser } from 'cron-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readCron } from '../../../../config/cron.ts';
-import { dueTick } from '../../../../src/core/schedule/due.ts';
-import { type Ticks, ticksOf } from '../../../../src/core/schedule/ticks.ts';
+import { readCron } from '../../../../config/schedules.ts';
+import { dueTick, type Ticks, ticksOf } from '../../../../src/core/time/ticks.ts';
 import { productionCalendar } from '../../../../src/core/time/production-day.ts';
 import { expectForAll } from '../../../support/property-runs.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeProfile, encodeProfile } from '../../../../jobs/daily-production/kept-profile.ts';
+import { decodeProfile, encodeProfile } from '../../../../jobs/daily-production/profile.ts';
 import { profile } from '../../../support/example-profile.ts';
 
 /** Frozen: warehouses store this form. Another form requires another version. */

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { AbortedError } from '../../../../src/core/base/errors.ts';
-import { ReadingPlaces } from '../../../../jobs/daily-production/reading-places.ts';
+import { ReadingPlaces } from '../../../../jobs/daily-production/row-budget.ts';
 
 const never = new AbortController().signal;
 setMaxListeners(0, never);

@@ -1,0 +1,118 @@
+/** The common parts of the descriptions of the exports. */
+import type { NextAction } from '../src/core/base/action.ts';
+import { NotFoundError, UsageError } from '../src/core/base/errors.ts';
+import { figure } from '../src/core/base/text.ts';
+import type { CountDescription, UnitDescription } from '../src/core/run/job-description.ts';
+import type { Counts, PlannedUnit, ReadKind, RunReport } from '../src/core/run/run.ts';
+import { countsOfTargets } from '../src/core/run/unknown-targets.ts';
+import type { ChunkOfWork, JobContext, Judgement, UnsettledUnit } from '../src/runs/job.ts';
+import type { ReadOrder } from '../src/warehouse/port/warehouse.ts';
+import type { SettleUnknown } from '../src/warehouse/port/definitions.ts';
+
+export function readingUnits(one: string, many: string): UnitDescription {
+  return { one, many, failing: 'could not be read to the end', held: 'held' };
+}
+
+/** Targets that the service answers with 404: see src/core/run/unknown-targets.ts. */
+export const newlyUnknown: CountDescription = {
+  name: 'newlyUnknown',
+  isException: true,
+  isOfUnits: true,
+  remark: 'the service does not know them (404): nothing was removed',
+};
+
+/** Targets that have rows in the warehouse, unknown ones, and those that are both. */
+export const rowsOfTargets: readonly CountDescription[] = countsOfTargets.map((name) => ({ name, isHidden: true }));
+
+/** Rows that left the warehouse although nobody released them, where they are more than a run may remove. */
+export const removedUnapproved: CountDescription = { name: 'removedUnapproved', isException: true, isHidden: true };
+
+/**
+ * Tells of a run that removed more rows than `maxRowsPerRun` unapproved: each window may be within the guard, and the run
+ * as a whole a loss (G4). `isAllowed`: a person let the rows of the run go.
+ */
+export function judgeRemoved(counts: Counts, isAllowed: boolean, maxRowsPerRun: number): Judgement {
+  const removed = counts['removed'] ?? 0;
+  if (isAllowed || removed <= maxRowsPerRun) return { counts: {}, notices: [] };
+  return {
+    counts: { [removedUnapproved.name]: removed },
+    notices: [
+      `${figure(removed)} rows that the service no longer has were removed, and nobody had released them: more than export.shrink.maxRowsPerRun (${figure(maxRowsPerRun)}); the history keeps them`,
+    ],
+  };
+}
+
+/** The next step where rows are held. */
+export function releaseSteps({ runId, units }: RunReport): readonly NextAction[] {
+  return units.held > 0 ? [{ kind: 'release-rows', runId }] : [];
+}
+
+/** Limits on what the exports remove unapproved: of a window or a month (core's ShrinkGuard), and of a run. */
+export interface ShrinkSettings {
+  /** Share of the rows, 0 to 1. */
+  readonly maxShare: number;
+  readonly maxRows: number;
+  readonly maxRowsPerRun: number;
+}
+
+/**
+ * Throws UsageError for a run that releases held rows: what it was to let go was shown before it ended, so it is released
+ * again by whoever is shown it now. A killed run goes on without a retry.
+ */
+export async function refuseRetryOfRelease(runId: string, { ledger }: Pick<JobContext, 'ledger'>): Promise<void> {
+  const params = (await ledger.runs.readHead(runId))?.params;
+  if (typeof params !== 'object' || params === null || !('releaseOf' in params)) return;
+  const of = String(params.releaseOf);
+  throw new UsageError(`run ${runId} released rows that run ${of} holds: it is not retried, they are released again`, {
+    action: { kind: 'release-rows', runId: of },
+  });
+}
+
+// A 404 of a target of an export is its outcome, not a failure (docs/design.md sections 4.1 and 4.2).
+
+/** Tells the progress that a unit is read whose target is unknown: it is settled with the end of its chunk. */
+export function noteUnknown(error: unknown, { unit }: PlannedUnit, { read }: Pick<ChunkOfWork<never>, 'read'>): void {
+  if (error instanceof NotFoundError) read({ unit, rows: 0, isRead: true });
+}
+
+/** Settles the units that a 404 left, with the requests that each took. Returns the other ones. */
+export async function settleUnknown(
+  left: readonly UnsettledUnit[],
+  settle: SettleUnknown,
+  { runId, settled }: Pick<ChunkOfWork<never>, 'runId' | 'settled'>,
+  { now }: Pick<JobContext, 'now'>,
+  requests: ReadonlyMap<number, number> = new Map(),
+): Promise<readonly UnsettledUnit[]> {
+  const unknown = left.filter(({ error }) => error instanceof NotFoundError);
+  if (unknown.length === 0) return left;
+  const units = unknown.map(({ unit: { unit, target } }) => ({ unit, target, requests: requests.get(unit) }));
+  await settled(await settle({ runId, units, atMs: now() }));
+  return left.filter((entry) => !unknown.includes(entry));
+}
+
+/**
+ * The numbers of reads (docs/decisions/0026-reads-have-an-order.md), which end together with the next that is begun.
+ */
+export class ReadNumbers {
+  /** Numbers of reads that have ended, which the warehouse does not know yet: a transaction of their own would be one more. */
+  #ended: number[] = [];
+
+  /** Reads under a number that is taken before. */
+  async during<T>(
+    read: { readonly kind: ReadKind; readonly runId: string },
+    order: ReadOrder,
+    work: (readNo: number) => Promise<T>,
+  ): Promise<T> {
+    const ended = this.#ended;
+    this.#ended = [];
+    const readNo = await order.begin({ ...read, ended }).catch((error: unknown) => {
+      this.#ended.push(...ended);
+      throw error;
+    });
+    try {
+      return await work(readNo);
+    } finally {
+      this.#ended.push(readNo);
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * Makes settled rows of a push durable, step after step without overlap: rejects first, then the checkpoint behind
+ * them, so that a checkpoint never passes a reject that is not on the disk (G2, G7).
+ */
+import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
+import type { PipeChunk } from '../../src/core/pipes/look-ahead.ts';
+import type { PassedRows } from '../../src/core/pipes/push-counts.ts';
+import { addCounts } from '../../src/core/run/run.ts';
+import type { PipeHeader } from '../../src/pipes/header.ts';
+import type { PipeItem, RejectedRow, RejectedRows } from '../../src/pipes/items.ts';
+import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
+import type { RejectsFile } from '../../src/pipes/rejects-file.ts';
+import type { PushedChunk } from '../../src/warehouse/port/pushes.ts';
+
+export interface PushStep {
+  readonly checkpoint: PushCheckpoint;
+  readonly chunks: readonly PushedChunk[];
+}
+
+interface WriterSettings {
+  /** Interval between the starts of two steps. */
+  readonly everyMs: number;
+  /** A step begins earlier when this many bytes of rejects wait for it. */
+  readonly maxWaitingBytes: number;
+}
+
+interface WriterContext {
+  readonly files: PipeFiles;
+  readonly rejects: RejectsFile;
+  readonly now: () => number;
+  /** Throws if the file has been replaced: the checkpoint then passes nothing of it. */
+  readonly assertSame: () => Promise<void>;
+  /** Makes the step durable; resolves when it is. Its rejects are already on the disk. */
+  readonly save: (step: PushStep) => Promise<void>;
+  /** Called after each step, saved or not. */
+  readonly onStep: (fault: { readonly error: unknown } | undefined) => void;
+}
+
+export class CheckpointWriter {
+  readonly #settings: WriterSettings;
+  readonly #context: WriterContext;
+  #checkpoint: PushCheckpoint;
+  #savedAtMs: number;
+  /** Not part of a step yet. */
+  #waiting: PassedFileRows | undefined;
+  #waitingBytes = 0;
+  #heldBytes = 0;
+  #saving: Promise<void> = Promise.resolve();
+  /** After a lost step no later one may be saved: the checkpoint would pass rows without an outcome. */
+  #maySave = true;
+
+  constructor(settings: WriterSettings, checkpoint: PushCheckpoint, context: WriterContext) {
+    this.#settings = settings;
+    this.#context = context;
+    this.#checkpoint = checkpoint;
+    this.#savedAtMs = context.now();
+  }
+
+  /** The last durable checkpoint. */
+  get checkpoint(): PushCheckpoint {
+    return this.#checkpoint;
+  }
+
+  /** Bytes of rejects that were added and are not durable. */
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** Adds rows that follow the previous ones, and begins a step if one is due. */
+  add(passed: PassedFileRows | undefined, header: PipeHeader): void {
+    if (passed !== undefined) {
+      const bytes = passed.rejected.reduce((sum, rejected) => sum + rejected.bytes, 0);
+      this.#waiting = joined(this.#waiting, passed);
+      this.#waitingBytes += bytes;
+      this.#heldBytes += bytes;
+    }
+    if (this.#waiting === undefined || !this.#isDue()) return;
+    this.#savedAtMs = this.#context.now();
+    this.#saving = this.#saving.then(() => this.#save(header));
+  }
+
+  /**
+   * Resolves when no step is running; with `header` when everything that was added is durable, or cannot become
+   * durable.
+   */
+  async settled(header: PipeHeader | undefined): Promise<void> {
+    await this.#saving;
+    if (header !== undefined) await this.#save(header);
+  }
+
+  #isDue(): boolean {
+    const { everyMs, maxWaitingBytes } = this.#settings;
+    return this.#context.now() - this.#savedAtMs >= everyMs || this.#waitingBytes > maxWaitingBytes;
+  }
+
+  async #save(header: PipeHeader): Promise<void> {
+    const [passed, bytes] = [this.#waiting, this.#waitingBytes];
+    if (!this.#maySave || passed === undefined) return;
+    this.#waiting = undefined;
+    this.#waitingBytes = 0;
+    try {
+      this.#checkpoint = await this.#step(passed, header);
+      this.#heldBytes -= bytes;
+      this.#context.onStep(undefined);
+    } catch (error) {
+      this.#maySave = false;
+      this.#context.onStep({ error });
+    }
+  }
+
+  async #step(passed: PassedFileRows, header: PipeHeader): Promise<PushCheckpoint> {
+    const { rejects, files, assertSame, save } = this.#context;
+    await assertSame();
+    const rejectsBytes = await rejects.append(rejectsOf(passed), header);
+    const checkpoint = checkpointAfter(this.#checkpoint, passed, rejectsBytes, files);
+    await save({ checkpoint, chunks: ledgerOf(this.#checkpoint, passed) });
+    return checkpoint;
+  }
+}
+
+/** Records of the rows that a checkpoint passes: counts, rejects, rows of the ledger. Pure. */
+export type FileChunk = PipeChunk<PipeItem>;
+export type PassedFileRows = PassedRows<RejectedRows>;
+
+/** Number of rejects that a report names. */
+const maxShown = 5;
+const longestSentence = 300;
+
+/** Rows that follow each other, as one. */
+export function joined(before: PassedFileRows | undefined, next: PassedFileRows): PassedFileRows {
+  if (before === undefined) return next;
+  return {
+    end: next.end,
+    counts: addCounts(before.counts, next.counts),
+    rejected: next.rejected.length === 0 ? before.rejected : [...before.rejected, ...next.rejected],
+    chunks: next.chunks.length === 0 ? before.chunks : [...before.chunks, ...next.chunks],
+  };
+}
+
+/** In the order of the file. */
+export function rejectsOf({ rejected }: PassedFileRows): readonly RejectedRow[] {
+  return rejected.flatMap(({ rows }) => rows);
+}
+
+/** The checkpoint after these rows, which follow the given one. */
+export function checkpointAfter(
+  before: PushCheckpoint,
+  passed: PassedFileRows,
+  rejectsBytes: number,
+  files: Pick<PipeFiles, 'describeReject'>,
+): PushCheckpoint {
+  const sentences = rejectsOf(passed).slice(0, maxShown);
+  return {
+    position: passed.end,
+    counts: addCounts(before.counts, passed.counts),
+    rejectsBytes,
+    firstRejects: [...before.firstRejects, ...sentences.map((reject) => cut(files.describeReject(reject)))].slice(
+      0,
+      maxShown,
+    ),
+  };
+}
+
+/** Rows of the ledger for chunks that follow the checkpoint. */
+function ledgerOf(before: PushCheckpoint, { chunks }: PassedFileRows): readonly PushedChunk[] {
+  const firstChunk = before.counts['chunks'] ?? 0;
+  return chunks.map((chunk, index) => ({ ...chunk, chunk: firstChunk + index }));
+}
+
+function cut(sentence: string): string {
+  return sentence.length > longestSentence ? `${sentence.slice(0, longestSentence)}…` : sentence;
+}

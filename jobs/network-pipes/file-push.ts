@@ -1,0 +1,239 @@
+/**
+ * Pushes one file: reads it as a stream, cuts it into chunks, sends several concurrently, and moves the checkpoint over
+ * settled rows (docs/design.md section 4.3, docs/decisions/0008-how-chunks-travel.md).
+ *
+ *   read -> (put off while its pipe is under way) -> cut -> send -> settled -> passed -> durable
+ *
+ * The data between read and durable is limited (G8). A worker that dies leaves its checkpoint; the next one sends the rows
+ * beyond it again, which is harmless (G5), and counts them once (G1, G2).
+ */
+import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
+import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
+import { LookAhead, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
+import { type PipeIdentity, PipeVersions, type VersionCount } from '../../src/core/pipes/pipe-version.ts';
+import type { GivenUpItem } from '../../src/core/pipes/push-counts.ts';
+import type { FileIdentity } from '../../src/pipes/file-identity.ts';
+import type { PipeHeader } from '../../src/pipes/header.ts';
+import type { PipeEntry, PipeItem, RejectedRows } from '../../src/pipes/items.ts';
+import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
+import type { ReadPipesOptions } from '../../src/pipes/read-pipes.ts';
+import type { RejectsFile } from '../../src/pipes/rejects-file.ts';
+import { CheckpointWriter, type FileChunk, type PushStep } from './checkpoint-writer.ts';
+import type { BodyLimit, ChunkSender } from './chunk-sender.ts';
+import { fileNotices, versionNotices } from './dry-run.ts';
+
+export interface FilePushSettings {
+  readonly chunkItems: number;
+  /** Chunks that are sent concurrently. */
+  readonly concurrency: number;
+  readonly pipeIdentity: PipeIdentity;
+  /**
+   * Limit of the bytes of pipes and rejects that are read and not yet durable. A row takes about five times its JSON
+   * text.
+   */
+  readonly maxHeldBytes: number;
+  readonly checkpointEveryMs: number;
+}
+
+export interface FilePushContext {
+  readonly files: PipeFiles;
+  readonly file: string;
+  readonly identity: FileIdentity;
+  readonly reading: Omit<ReadPipesOptions, 'from' | 'signal'>;
+  readonly rejects: RejectsFile;
+  readonly sender: ChunkSender;
+  readonly limit: BodyLimit;
+  readonly signal: AbortSignal;
+  readonly isHeld: () => boolean;
+  readonly now: () => number;
+  /** Makes the step durable; resolves when it is. Its rejects are already on the disk. */
+  readonly save: (step: PushStep) => Promise<void>;
+}
+
+export class FilePush {
+  readonly #settings: FilePushSettings;
+  readonly #context: FilePushContext;
+  readonly #ahead: LookAhead<PipeItem, RejectedRows>;
+  readonly #versions = new PipeVersions();
+  #sending = 0;
+  #hasEnded = false;
+  /** Holds the rows that are settled, as are all before them. */
+  readonly #writer: CheckpointWriter;
+  #identity: FileIdentity;
+  #header: PipeHeader | undefined;
+  #form: FilePosition['form'] = 'undecided';
+  /** The first error that concerns more than the items of a chunk: no further chunk is begun. */
+  #fault: { readonly error: unknown } | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(settings: FilePushSettings, checkpoint: PushCheckpoint, context: FilePushContext) {
+    const { checkpointEveryMs: everyMs, maxHeldBytes } = settings;
+    this.#settings = settings;
+    this.#context = context;
+    this.#identity = context.identity;
+    this.#writer = new CheckpointWriter({ everyMs, maxWaitingBytes: maxHeldBytes / 2 }, checkpoint, {
+      ...context,
+      assertSame: () => this.#assertSame(),
+      onStep: (fault) => this.#wakeWith(fault),
+    });
+    const { chunkItems: maxItems, pipeIdentity: identity, concurrency } = settings;
+    const limits = () => ({ maxItems, maxBytes: context.limit.maxBytes });
+    this.#ahead = new LookAhead({ limits, identity, concurrency });
+  }
+
+  /** The last durable checkpoint. */
+  get checkpoint(): PushCheckpoint {
+    return this.#writer.checkpoint;
+  }
+
+  /** For the report: the properties of the file as far as it was read. */
+  get notices(): readonly string[] {
+    if (this.#header === undefined) return [];
+    const { pipeIdentity } = this.#settings;
+    return [
+      ...fileNotices(this.#header, this.#form, this.checkpoint),
+      ...versionNotices(this.#versions.count, pipeIdentity),
+    ];
+  }
+
+  /** Of the whole file: pipes that stand there with several dates. */
+  get versions(): VersionCount {
+    return this.#versions.count;
+  }
+
+  /**
+   * Resolves when the checkpoint is behind the last row. Throws the first error, after all rows settled by then are
+   * durable; in both cases no part of this push is still running.
+   */
+  async run(): Promise<void> {
+    // The rows before a fault of the file are sent all the same.
+    const readingFault = await this.#read().then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    this.#hasEnded = true;
+    this.#send();
+    await this.#until(() => this.#sending === 0 && (this.#fault !== undefined || this.#ahead.isSettled));
+    this.#pass();
+    await this.#writer.settled(this.#context.isHeld() ? this.#header : undefined);
+    const fault = this.#fault ?? readingFault;
+    if (fault !== undefined) throw fault.error;
+    // Checks the rows that were read after the last step.
+    await this.#assertSame();
+  }
+
+  async #read(): Promise<void> {
+    const { files, file, reading, signal } = this.#context;
+    await this.#assertSame();
+    const { position: from } = this.checkpoint;
+    if (from !== undefined) await this.#countBefore(from);
+    const batches = files.read(file, { ...reading, ...(from === undefined ? {} : { from }), signal });
+    for await (const { header, form, entries } of batches) {
+      this.#header = header;
+      this.#form = form;
+      for (const entry of entries) {
+        this.#take(entry);
+        if (!this.#hasRoom()) await this.#room();
+      }
+      if (this.#fault !== undefined) return;
+      this.#pass();
+    }
+  }
+
+  /** Reads what the checkpoint has passed, for the count of the versions: no table of pipes is kept with it. */
+  async #countBefore({ byte }: FilePosition): Promise<void> {
+    const { files, file, reading, signal } = this.#context;
+    for await (const { entries } of files.read(file, { ...reading, signal })) {
+      for (const entry of entries) {
+        if (entry.end.byte > byte) return;
+        if (entry.kind === 'item') this.#versions.add(entry);
+      }
+    }
+  }
+
+  #take(entry: PipeEntry): void {
+    if (entry.kind === 'rejected') {
+      this.#ahead.reject(entry);
+      return;
+    }
+    this.#versions.add(entry);
+    this.#ahead.add(entry);
+    this.#send();
+  }
+
+  #hasRoom(): boolean {
+    return this.#ahead.hasRoom && this.#ahead.heldBytes + this.#writer.heldBytes < this.#settings.maxHeldBytes;
+  }
+
+  async #room(): Promise<void> {
+    this.#pass();
+    this.#send();
+    await this.#until(() => this.#fault !== undefined || this.#hasRoom());
+  }
+
+  #send(): void {
+    while (this.#fault === undefined) {
+      const chunk = this.#ahead.next(this.#reader());
+      if (chunk === undefined) return;
+      this.#sending += 1;
+      void this.#sendChunk(chunk);
+    }
+  }
+
+  #reader(): ReaderState {
+    if (this.#hasEnded) return 'ended';
+    return this.#hasRoom() ? 'reading' : 'waiting';
+  }
+
+  async #sendChunk(chunk: FileChunk): Promise<void> {
+    const { sender, files } = this.#context;
+    try {
+      const header = this.#knownHeader();
+      const rejectsOf = ({ item, reason }: GivenUpItem<PipeItem>) => files.rejectItem(item, header, reason);
+      const outcome = await sender.send(chunk.items, (part) => {
+        this.#ahead.settlePart(chunk, part, rejectsOf);
+        this.#pass();
+        this.#send();
+      });
+      this.#ahead.settle(chunk, outcome, rejectsOf);
+      this.#pass();
+    } catch (error) {
+      this.#wakeWith({ error });
+    }
+    this.#sending -= 1;
+    this.#send();
+    this.#wake();
+  }
+
+  #pass(): void {
+    if (this.#header !== undefined) this.#writer.add(this.#ahead.pass(), this.#header);
+  }
+
+  #knownHeader(): PipeHeader {
+    if (this.#header === undefined) throw new Error('a chunk was read without a header');
+    return this.#header;
+  }
+
+  async #assertSame(): Promise<void> {
+    const { files, file, signal } = this.#context;
+    this.#identity = await files.assertSame(file, this.#identity, signal);
+  }
+
+  /** Resumes the waiting flow, with or without a fault. */
+  #wakeWith(fault: { readonly error: unknown } | undefined): void {
+    this.#fault ??= fault;
+    this.#wake();
+  }
+
+  /**
+   * Waits for a condition, in the one flow that reads and ends the push; every possible change of the condition wakes
+   * it.
+   */
+  async #until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}

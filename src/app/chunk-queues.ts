@@ -1,1 +1,0 @@
-export { chunkQueues, type ChunkQueueName } from '../queue/port.ts';

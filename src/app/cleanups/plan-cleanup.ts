@@ -1,0 +1,135 @@
+/** Requests that make or show the plan of a cleanup. They delete nothing. */
+import type { Config } from '../../../config/schema.ts';
+import { type LookOptions, type MadePlan, makePlan, maxWarningsShown } from '../../../jobs/cleanup/planner.ts';
+import { resolveSelection } from '../../../jobs/cleanup/selection.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { instantText, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
+import type { CleanupPlan } from '../../core/cleanup/plan.ts';
+import type { DeletionTarget } from '../../core/cleanup/target.ts';
+import type { JobContext } from '../../runs/job.ts';
+import type { CleanupPlans, PlanPlace } from '../../warehouse/port/cleanup.ts';
+import { producingOf } from '../job-settings.ts';
+import type { ShownPlan } from './plan-document.ts';
+import { selectionsOf } from './cleanup-targets.ts';
+
+/** Number of the newest plans that a mistyped id is compared with. */
+const newestPlans = 1_000;
+
+interface PlanTargetsRequest {
+  readonly targets: readonly DeletionTarget[];
+  readonly createdBy: string;
+  /** If false, nothing is written. */
+  readonly keep: boolean;
+  /** If true, the targets of producing wells are to be deleted too. */
+  readonly includesProducing: boolean;
+}
+
+/**
+ * Plans the deletion of the named targets, within the caps of the configuration. Throws UsageError if no target is
+ * named or a cap is exceeded.
+ */
+export function planTargets(
+  request: PlanTargetsRequest,
+  config: Config,
+  context: JobContext,
+  look: LookOptions,
+): Promise<MadePlan> {
+  const { maxTargets, maxShareOfWellsPercent } = config.cleanup;
+  const caps = { maxTargets, maxShareOfWellsPercent };
+  const ofNoSelection = { selection: null, selectionSha256: null, isUnattended: false };
+  return makePlan({ ...request, caps, ...ofNoSelection }, context, { ...look, ...producingOf(config) });
+}
+
+/**
+ * Plans a saved selection as its run would, without keeping the plan. Throws UsageError as {@link planTargets} does.
+ */
+export async function tryOutSelection(
+  selection: string,
+  createdBy: string,
+  config: Config,
+  context: JobContext,
+  look: LookOptions,
+): Promise<MadePlan> {
+  const { sha256: selectionSha256, ...limited } = await resolveSelection(
+    selection,
+    selectionsOf(config),
+    context.warehouse,
+  );
+  const request = { ...limited, selection, selectionSha256, createdBy, isUnattended: true, keep: false };
+  return makePlan(request, context, { ...look, ...producingOf(config) });
+}
+
+/** Fewer characters of an id are no intent. */
+const leastIdCharacters = 4;
+
+/**
+ * The plan with this id, or the one with an id that begins with it. Throws UsageError for an unknown id, with the most
+ * similar known one, and for the beginning of several.
+ */
+export async function findPlan(plans: CleanupPlans, given: string): Promise<CleanupPlan> {
+  const id = given.trim().toLowerCase();
+  const plan = await plans.read(id);
+  if (plan !== undefined) return plan;
+  const newest = await plans.list(newestPlans);
+  const begun = id.length < leastIdCharacters ? [] : newest.filter(({ planId }) => planId.startsWith(id));
+  if (begun.length > 1) {
+    const issues = begun.map(({ planId, createdAtMs }) => `${planId}, made at ${instantText(createdAtMs)}`);
+    throw new UsageError(`${begun.length} plans begin with ${given}: give more of the id`, { issues });
+  }
+  const only = begun[0] && (await plans.read(begun[0].planId));
+  if (only !== undefined) return only;
+  const known = newest.map(({ planId }) => planId);
+  const nearest = nearestName(given, known);
+  throw new UsageError(`there is no plan ${quotedUnlessPlain(given)}`, {
+    hint:
+      nearest === undefined
+        ? 'wellsync cleanup plans shows the plans that there are.'
+        : `Do you mean ${nearest}? Look at it first: wellsync cleanup show ${nearest}`,
+  });
+}
+
+/** A kept plan with the first targets that deserve a warning. */
+export async function withWarnings(plan: CleanupPlan, plans: CleanupPlans): Promise<ShownPlan> {
+  return { plan, warned: await plans.warnedTargets(plan.planId, maxWarningsShown) };
+}
+
+export function planMaxAgeMs({ cleanup }: Config): number {
+  return cleanup.planMaxAgeHours * 3_600_000;
+}
+
+/** Requests for a list of plans of cleanups, in pages that new plans do not shift. */
+export interface PlanPage {
+  /** The newest first. */
+  readonly plans: readonly CleanupPlan[];
+  /** Start of the next page; undefined on the last one. */
+  readonly cursor: string | undefined;
+}
+
+/** Throws UsageError for a text that is no cursor. */
+export async function listPlans(
+  plans: CleanupPlans,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<PlanPage> {
+  const found = await plans.list(limit + 1, cursor === undefined ? undefined : placeOf(cursor));
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1);
+  return { plans: shown, cursor: found.length > limit && last !== undefined ? cursorOf(last) : undefined };
+}
+
+function cursorOf({ createdAtMs, planId }: PlanPlace): string {
+  return Buffer.from(JSON.stringify([createdAtMs, planId])).toString('base64url');
+}
+
+function placeOf(cursor: string): PlanPlace {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(place) && Number.isSafeInteger(place[0]) && typeof place[1] === 'string') {
+      return { createdAtMs: Number(place[0]), planId: place[1] };
+    }
+  } catch {
+    // Not JSON: reported below.
+  }
+  throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of a list of plans`, {
+    hint: 'Take the cursor that the list before gave, whole.',
+  });
+}

@@ -1,0 +1,95 @@
+/** JSON of a cleanup plan: camelCase, instants as ISO text. */
+import { UsageError } from '../../core/base/errors.ts';
+import { counted, listed } from '../../core/base/text.ts';
+import { type CleanupPlan, type PlanCounts, type PlannedTarget, refuseStale } from '../../core/cleanup/plan.ts';
+
+export interface ShownPlan {
+  readonly plan: CleanupPlan;
+  /** The first targets that deserve a warning. */
+  readonly warned: readonly PlannedTarget[];
+}
+
+/** `claimed`: its run is not planned, and has deleted nothing. */
+export function planState({ applied }: CleanupPlan): 'planned' | 'claimed' | 'applied' {
+  if (applied === undefined) return 'planned';
+  return applied.unplanned === undefined ? 'applied' : 'claimed';
+}
+
+export function planDocument({ plan, warned }: ShownPlan) {
+  const { createdAtMs, applied, ...rest } = plan;
+  return {
+    ...rest,
+    state: planState(plan),
+    createdAt: new Date(createdAtMs).toISOString(),
+    applied:
+      applied === undefined ? null : { runId: applied.runId, by: applied.by, at: new Date(applied.atMs).toISOString() },
+    consequences: consequencesOf(plan.counts),
+    warnings: warned.map(({ snapshot, ...target }) => ({ ...target, sighting: snapshot.state })),
+  };
+}
+
+/** The plan of a dry run, which keeps nothing: it has no id to apply it by. */
+export function unkeptPlanDocument(shown: ShownPlan) {
+  return { ...planDocument(shown), planId: null, state: 'dry run' as const };
+}
+
+/** The plan of a dry run of an application: it may be applied, and was not. */
+export function fitPlanDocument(shown: ShownPlan) {
+  return { ...planDocument(shown), state: 'dry run' };
+}
+
+/** What deserves a look in the plan of a cleanup, as sentences for every face. Pure. */
+export function warningsOf({
+  counts,
+  selection,
+  includesProducing,
+}: Pick<CleanupPlan, 'counts' | 'selection' | 'includesProducing'>): readonly string[] {
+  const fate = includesProducing ? 'deleted all the same' : 'refused';
+  const unmappedFate = selection === null ? '' : `: ${fate}`;
+  const { producing, unread = 0, unmapped = 0 } = counts;
+  return [
+    ...warning(producing, 'belongs', 'belong', `to a well that produced lately: ${fate}`),
+    ...warning(unread, 'belongs', 'belong', `to a well whose latest production is not known: ${fate}`),
+    ...warning(unmapped, 'belongs', 'belong', `to a well that the warehouse knows no production of${unmappedFate}`),
+    ...warning(counts.unknown, 'is', 'are', 'not known to the service'),
+    ...warning(counts.unreadable, 'is', 'are', 'shown by the service in a form that breaks its contract'),
+    ...shareWarning(counts),
+  ];
+}
+
+function warning(count: number, one: string, many: string, what: string): readonly string[] {
+  return count === 0 ? [] : [`${counted(count, `target ${one}`, `targets ${many}`)} ${what}`];
+}
+
+/** What the deletions of a plan do that nothing can undo, show or list, one sentence each, with a full stop. */
+export function consequencesOf({ timeSeries, microStrings, wellbores }: PlanCounts): readonly string[] {
+  const ofWells = [...(microStrings > 0 ? ['Micro strings'] : []), ...(wellbores > 0 ? ['Wellbores'] : [])];
+  const them = listed(ofWells.map((kind, index) => (index === 0 ? kind : kind.toLowerCase())));
+  return [
+    'A deletion cannot be undone at the service.',
+    ...(timeSeries > 0 ? ['Each time series is looked for after its deletion.'] : []),
+    ...(ofWells.length === 0 ? [] : [`${them} have no documented read: nothing can show that they are gone.`]),
+    ...(wellbores === 0
+      ? []
+      : ['The service may delete what is below a wellbore as well, and wellsync cannot list that.']),
+  ];
+}
+
+function shareWarning({ wells: count, knownWells }: PlanCounts): readonly string[] {
+  if (count === 0 || knownWells > 0) return [];
+  return ['the warehouse knows no wells: nobody can say which share of them this is'];
+}
+
+/** Why a plan that no run has claimed cannot be applied any more. */
+export function refusalOf(
+  plan: CleanupPlan,
+  at: { readonly nowMs: number; readonly maxAgeMs: number },
+): string | undefined {
+  try {
+    refuseStale(plan, { atMs: at.nowMs, maxAgeMs: at.maxAgeMs });
+    return undefined;
+  } catch (error) {
+    if (error instanceof UsageError) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+/** The checks of `wellsync doctor`: each part is used, and each finding says what to do. */
+import type { Config } from '../../../config/schema.ts';
+import { holdText, outageText } from '../../core/run/service-hold.ts';
+import { type App, createApp } from '../app.ts';
+import { checkDisk, checkFiles } from './disk.ts';
+import { checked, type Finding, warning } from './finding.ts';
+import { inboxFindings } from './inbox.ts';
+import { secretFindings, tokenFindings } from './secrets.ts';
+import { checkServiceAndAccess } from './service.ts';
+import {
+  checkWarehouse,
+  checkWorkers,
+  droppedDatesFindings,
+  type Liveness,
+  livenessOf,
+  redisFindings,
+} from './warehouse.ts';
+
+/** Short: the doctor should report a held file rather than wait for it. */
+const lockWaitMs = 3_000;
+
+const lookAtWorkers = {
+  hint: 'See whether WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
+};
+const lookAtWarehouse = {
+  hint: 'See WELLSYNC_WAREHOUSE (or warehouse.url), and which other program has the file.',
+};
+
+/** Checks with the configuration; `uwi` is a well to ask the service for. A failed part keeps no other from its check. */
+export async function checksOfParts(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
+  const redis = await redisFindings(config);
+  const hasRedis = redis[0].status !== 'failed';
+  const workers = hasRedis
+    ? [await checked('workers', lookAtWorkers, () => withInstallation(config, checkWorkers))]
+    : [];
+  return [
+    ...redis,
+    ...workers,
+    ...(hasRedis ? await holdFindings(config) : []),
+    await checked('warehouse', lookAtWarehouse, () => withInstallation(config, checkWarehouse)),
+    ...(await pushedFindings(config)),
+    ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
+    ...(await secretFindings(config)),
+    await checkDisk(config.dataDir),
+    ...(await checkFiles(config)),
+    ...(await inboxFindings(config, lockWaitMs)),
+    ...tokenFindings(config.http, Date.now()),
+  ];
+}
+
+/** None while requests may be sent. */
+async function holdFindings(config: Config): Promise<readonly Finding[]> {
+  try {
+    await using app = createApp(config, { lockWaitMs });
+    const { serviceHold } = await app.queue('prompt');
+    const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
+    const action = { kind: 'release-service' } as const;
+    return [
+      ...(hold === undefined ? [] : [warning('hold', holdText(hold), { action })]),
+      ...(outage === undefined ? [] : [warning('outage', outageText(outage), { action })]),
+    ];
+  } catch {
+    // Without a warehouse, a service or Redis the checks of those say so.
+    return [];
+  }
+}
+
+/** None where the warehouse cannot be opened: its own check says so. */
+async function pushedFindings(config: Config): Promise<readonly Finding[]> {
+  try {
+    await using app = createApp(config, { lockWaitMs });
+    return await droppedDatesFindings(app);
+  } catch {
+    return [];
+  }
+}
+
+async function withInstallation(config: Config, check: (app: App) => Promise<Finding>): Promise<Finding> {
+  await using app = createApp(config, { lockWaitMs });
+  return await check(app);
+}
+
+/** Whether a worker is at work, by the beat alone, with the address of the warehouse. For a probe every few seconds. */
+export async function checkLive(config: Config): Promise<Liveness & { readonly warehouse: string }> {
+  await using app = createApp(config);
+  return { ...(await livenessOf(app)), warehouse: app.warehouse.location };
+}

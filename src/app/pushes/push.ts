@@ -1,0 +1,218 @@
+/** Requests that push a file of network pipes: identifies its content, checks its header, and prepares its run. */
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Config } from '../../../config/schema.ts';
+import { type ImaginedPushOptions, slowStart } from '../../../jobs/network-pipes/dry-run.ts';
+import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { serviceIdentity } from '../../core/base/service-key.ts';
+import type { SharedPlace } from '../../core/base/shared-place.ts';
+import { pushFormOf } from '../../core/pipes/pipe-version.ts';
+import { type PipeSource, sourceName } from '../../pipes/content.ts';
+import type { PipeEntry } from '../../pipes/items.ts';
+import { readPipes, type ReadPipesOptions } from '../../pipes/read-pipes.ts';
+import { Topology } from '../../pipes/topology.ts';
+import { shownBaseUrl } from '../../service/settings.ts';
+import type { KnownPush } from '../../warehouse/port/pushes.ts';
+import type { App } from '../app.ts';
+import { EmptyListError } from '../exports/csv-list.ts';
+import type { StartedOnce } from '../runs/start-run.ts';
+import { rejectsFolderOf } from '../warehouse/retention.ts';
+import { type LookOptions, lookThroughPipes, type PipesLook, topologySentences } from './dry-run.ts';
+import { dropSource, type PushedFile, pushSource, type PushSource, standardInput } from './pipes-source.ts';
+
+export interface PushRequest extends PushedFile {
+  readonly form: 'auto' | 'wide' | 'long';
+  readonly ignoreUnknownColumns: boolean;
+  /** Limit of pipes in a request; undefined: that of the configuration. */
+  readonly chunkItems: number | undefined;
+  /** Pushes even a content that has been pushed, or is being pushed. */
+  readonly isAgain: boolean;
+  readonly withTopology: boolean;
+  /** One character between cells; undefined: that of the configuration. */
+  readonly delimiter: string | undefined;
+  /** Whether the file may hold its header alone. */
+  readonly allowsEmpty: boolean;
+}
+
+/**
+ * A push that is prepared and not started. Disposing it removes the copy of standard input, unless its run needs it.
+ */
+export class PreparedPush implements AsyncDisposable {
+  readonly job = networkPipesJobName;
+  readonly #source: PushSource;
+  readonly #request: PushRequest;
+  readonly #config: Config;
+  readonly #slow: readonly string[];
+  #isNeeded = false;
+
+  /** `slow`: that the push will take long, judged by the first rows. */
+  constructor(source: PushSource, request: PushRequest, config: Config, slow: readonly string[]) {
+    this.#slow = slow;
+    this.#source = source;
+    this.#request = request;
+    this.#config = config;
+  }
+
+  /** The operator's name for the file. */
+  get name(): string {
+    return this.#source.name;
+  }
+
+  /** Absolute path. */
+  get file(): string {
+    return this.#source.file;
+  }
+
+  /** Size of the file as stored: compressed, if it is gzip. */
+  get bytes(): number {
+    return this.#source.identity.bytes;
+  }
+
+  /** SHA-256 of the uncompressed content. */
+  get sha256(): string {
+    return this.#source.content.sha256;
+  }
+
+  /** The push that makes this one needless or that it has to wait for; undefined with `isAgain`. */
+  async findKnown({ ledger, warehouse }: App): Promise<KnownPush | undefined> {
+    if (this.#request.isAgain || !(await warehouse.isStored())) return undefined;
+    const { url, id } = this.#config.service;
+    const form = pushFormOf(this.#request.form, this.#config.push.pipeIdentity);
+    const content = { fileSha256: this.sha256, form };
+    if (url === undefined) return ledger.pushes.find({ ...content, serviceUrl: undefined });
+    const service = serviceIdentity(url, id)?.key;
+    return ledger.pushes.find({ ...content, serviceUrl: shownBaseUrl(url), ...(service && { service }) });
+  }
+
+  /** What is to be said of the file before it is pushed, a sentence each: with the topology if that was requested. */
+  async notices(): Promise<readonly string[]> {
+    if (!this.#request.withTopology) return this.#slow;
+    const { file, name } = this.#source;
+    const topology = new Topology();
+    for await (const { entries } of readPipes({ path: file, name }, readingHere(this.#request, this.#config))) {
+      for (const entry of entries) if (entry.kind === 'item') topology.add(entry);
+    }
+    return [...this.#slow, ...topologySentences(topology.report())];
+  }
+
+  /** Reads the whole file as its run would, and sends nothing. The rejected rows are in the look's file. */
+  async look(): Promise<PipesLook> {
+    const { file, name } = this.#source;
+    return lookThroughPipes({ path: file, name }, lookOptions(this.#request, this.#config));
+  }
+
+  /**
+   * Puts the file where every host finds it, if the configuration names such a place, and starts the run; `start` queues
+   * it, or finds an unfinished one of the same content, which has a copy of its own.
+   */
+  async start<T extends Pick<StartedOnce, 'kind'>>(
+    { sharedFiles }: Pick<App, 'sharedFiles'>,
+    notices: readonly string[],
+    start: (job: string, params: NetworkPipesParams) => Promise<T>,
+  ): Promise<T & { readonly job: string }> {
+    const { file, identity } = this.#source;
+    const shared = await sharedFiles?.put(file, identity);
+    const started = await start(this.job, this.#params(notices, shared));
+    // A worker reads the shared copy.
+    this.#isNeeded = started.kind === 'started' && shared === undefined;
+    return { ...started, job: this.job };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#isNeeded) await dropSource(this.#source);
+  }
+
+  #params(notices: readonly string[], shared: SharedPlace | undefined): NetworkPipesParams {
+    const { name, file, identity, content } = this.#source;
+    return {
+      name,
+      file,
+      isSpooled: this.#source.isSpooled && shared === undefined,
+      ...(shared && { shared }),
+      identity,
+      content,
+      isAgain: this.#request.isAgain,
+      rejectsFolder: rejectsFolderOf(this.#config),
+      chunkItems: chunkItemsOf(this.#request, this.#config),
+      pipeIdentity: this.#config.push.pipeIdentity,
+      reading: readingOf(this.#request, this.#config),
+      notices: [...notices],
+    };
+  }
+}
+
+/**
+ * Reads the source once, and its first rows. Throws UsageError for a file that cannot be read, or has no usable header,
+ * EmptyListError for one that has no row and may not be empty.
+ */
+export async function preparePush(request: PushRequest, stdin: Readable, config: Config): Promise<PreparedPush> {
+  const source = await pushSource(request, stdin, config.dataDir);
+  try {
+    const first = await firstRows(source, readingHere(request, config), request.allowsEmpty);
+    return new PreparedPush(source, request, config, slowStart(first, sendingOf(request, config)));
+  } catch (error) {
+    await dropSource(source);
+    throw error;
+  }
+}
+
+/** Checks a whole file as a push would, and sends nothing. Uses neither service nor Redis nor warehouse. */
+export async function dryRunPush(
+  request: PushRequest,
+  stdin: Readable,
+  config: Config,
+): Promise<{ readonly name: string; readonly look: PipesLook }> {
+  const source: PipeSource = request.file === '-' ? { stream: stdin, name: standardInput } : { path: request.file };
+  const look = await lookThroughPipes(source, lookOptions(request, config));
+  if (look.rows === 0 && !request.allowsEmpty) throw noRow(sourceName(source));
+  return { name: sourceName(source), look };
+}
+
+function lookOptions(request: PushRequest, config: Config): LookOptions {
+  const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 17);
+  return {
+    reading: readingHere(request, config),
+    ...sendingOf(request, config),
+    rejectsFile: path.join(rejectsFolderOf(config), `dry-run-${atText}.csv`),
+    withTopology: request.withTopology,
+  };
+}
+
+/** How the requests of a push are made, for an estimate of their number. */
+function sendingOf(request: PushRequest, { push }: Config): ImaginedPushOptions {
+  const { chunkBytes, concurrency, pipeIdentity } = push;
+  const chunkItems = request.chunkItems ?? push.chunkItems;
+  return { chunkItems, chunkBytes, concurrency, pipeIdentity };
+}
+
+function readingOf(request: PushRequest, config: Config): NetworkPipesParams['reading'] {
+  const { form, ignoreUnknownColumns, delimiter = config.push.delimiter } = request;
+  const { aliases, limits } = config.push;
+  return { form, delimiter, aliases, ignoreUnknownColumns, limits };
+}
+
+/** In this process, for as long as the request lasts. */
+function readingHere(request: PushRequest, config: Config): ReadPipesOptions {
+  const { signal } = request;
+  return { ...readingOf(request, config), ...(signal && { signal }) };
+}
+
+function chunkItemsOf({ chunkItems }: PushRequest, config: Config): number {
+  return chunkItems ?? config.push.chunkItems;
+}
+
+/** The first rows that a block of the file holds; throws EmptyListError if there are none and there must be some. */
+async function firstRows(
+  { file, name }: PushSource,
+  reading: ReadPipesOptions,
+  allowsEmpty: boolean,
+): Promise<readonly PipeEntry[]> {
+  for await (const { entries } of readPipes({ path: file, name }, reading)) {
+    if (allowsEmpty || entries.length > 0) return entries;
+  }
+  throw noRow(name);
+}
+
+function noRow(name: string): EmptyListError {
+  return new EmptyListError(`${name} has no row behind its header`);
+}

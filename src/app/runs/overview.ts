@@ -1,0 +1,107 @@
+/** What an operator wants to know first: what ran, what failed, what is stale, what comes next. */
+import { hasExceptions } from '../../core/run/job-description.ts';
+import { isFinished, type RunState } from '../../core/run/run.ts';
+import { DAY_MS } from '../../core/time/window.ts';
+import type { WorkerCount } from '../../queue/port.ts';
+import type { App } from '../app.ts';
+import { listSchedules } from '../schedules/schedule.ts';
+import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
+import { staleWells, unknownWells } from '../wells/well-states.ts';
+import { outcomeSentence } from './run-document.ts';
+import { jobDescriptionOf, listRuns, type RunList } from './run-status.ts';
+
+/** A run of the last day that failed, or is done with exceptions. */
+interface TroubledRun {
+  readonly runId: string;
+  readonly job: string;
+  readonly state: RunState;
+  readonly sentence: string;
+}
+
+interface NextRun {
+  readonly name: string;
+  readonly job: string;
+  readonly nextAtMs: number | undefined;
+  readonly isPaused: boolean;
+}
+
+const mostNext = 8;
+
+export interface Overview {
+  readonly nowMs: number;
+  /** The latest runs. */
+  readonly list: RunList;
+  /** Runs requested in the last 24 hours. */
+  readonly night: Readonly<Record<'done' | 'exceptions' | 'failed' | 'running' | 'cancelled', number>>;
+  readonly troubled: readonly TroubledRun[];
+  readonly stale: { readonly wells: number; readonly warnAfterDays: number };
+  /** Wells that the service does not know. */
+  readonly unknown: number;
+  readonly heldBack: HeldBack;
+  readonly next: readonly NextRun[];
+  /** Undefined where Redis does not answer. */
+  readonly workers: readonly WorkerCount[] | undefined;
+}
+
+const latestRuns = 10;
+/** A night has fewer. */
+const mostRunsOfDay = 500;
+const mostTroubled = 10;
+
+/** Throws UnreachableError for a warehouse that does not answer; does without Redis. */
+export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
+  const list = await listRuns(app, { limit: latestRuns });
+  const { runs } = await app.ledger.runs.list({ limit: mostRunsOfDay, sinceMs: nowMs - DAY_MS });
+  const night = { done: 0, exceptions: 0, failed: 0, running: 0, cancelled: 0 };
+  const troubled: TroubledRun[] = [];
+  for (const { runId, state, job: name, settled } of runs) {
+    const job = jobDescriptionOf(name, app.jobs);
+    const kind = kindOf(state, settled !== undefined && hasExceptions(settled, job));
+    night[kind] += 1;
+    if ((kind !== 'failed' && kind !== 'exceptions') || troubled.length === mostTroubled) continue;
+    const report = (await app.ledger.runs.read(runId))?.report;
+    troubled.push({ runId, job: name, state, sentence: report === undefined ? '' : outcomeSentence(report, job) });
+  }
+  const { heldBack, workers } = await liveOf(app);
+  return {
+    nowMs,
+    list,
+    night,
+    troubled,
+    stale: { wells: (await staleWells(app, { nowMs })).length, warnAfterDays: app.config.freshness.warnAfterDays },
+    unknown: (await unknownWells(app, {})).length,
+    heldBack,
+    next: await nextOf(app, nowMs),
+    workers,
+  };
+}
+
+function kindOf(state: RunState, isDoneWithExceptions: boolean): keyof Overview['night'] {
+  if (!isFinished(state)) return 'running';
+  if (state === 'failed') return 'failed';
+  if (state !== 'done') return 'cancelled';
+  return isDoneWithExceptions ? 'exceptions' : 'done';
+}
+
+/** The schedules whose ticks come first. */
+async function nextOf(app: App, nowMs: number): Promise<readonly NextRun[]> {
+  const { schedules } = await listSchedules(app, nowMs);
+  return schedules
+    .map(({ name, job, next, paused }) => ({
+      name,
+      job,
+      nextAtMs: next === null ? undefined : Date.parse(next),
+      isPaused: paused !== null,
+    }))
+    .toSorted((left, right) => (left.nextAtMs ?? Infinity) - (right.nextAtMs ?? Infinity))
+    .slice(0, mostNext);
+}
+
+async function liveOf(app: App): Promise<Pick<Overview, 'heldBack' | 'workers'>> {
+  try {
+    return { heldBack: await readHeldBack(app), workers: await (await app.queue('prompt')).workers() };
+  } catch {
+    // The list says that Redis does not answer.
+    return { heldBack: notHeldBack, workers: undefined };
+  }
+}

@@ -1,0 +1,118 @@
+/** What a retry needs of whoever asks for it: a role and, where it deletes, the number of targets (G6). */
+import { WellsyncError } from '../../core/base/errors.ts';
+import { counted } from '../../core/base/text.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
+import { roleToRun } from '../../core/run/job-description.ts';
+import type { Role } from '../../core/run/role.ts';
+import { type IdempotencyKey, isFinished, type ReadKind, type RunRecord, type RunSummary } from '../../core/run/run.ts';
+import { otherRowsHeld, releasingJobOf } from '../../runs/release.ts';
+import type { App } from '../app.ts';
+import { checkBeforeRun } from '../preflight.ts';
+import { jobDescriptionOf } from './run-status.ts';
+import type { Asker, RunName } from './start-run.ts';
+
+export interface RetryNeeds {
+  readonly role: Role;
+  /**
+   * Number of targets that a retry deletes, which whoever asks confirms. Undefined where nothing is confirmed: the run
+   * deletes nothing, has not ended, or has no plan, as one of a saved selection, whose caps stand in for a confirmation.
+   */
+  readonly openTargets: number | undefined;
+}
+
+/** The number that was confirmed is another one. */
+class NotConfirmedError extends WellsyncError {
+  override readonly name = 'NotConfirmedError';
+}
+
+export async function needsOfRetry(
+  { jobs, ledger }: Pick<App, 'jobs' | 'ledger'>,
+  run: Pick<RunRecord, 'runId' | 'job' | 'params' | 'state' | 'unitCount'>,
+): Promise<RetryNeeds> {
+  const job = jobDescriptionOf(run.job, jobs);
+  const role = roleToRun(job, run.params);
+  if (job.deletes !== true || !isFinished(run.state)) return { role, openTargets: undefined };
+  if (run.unitCount !== undefined) return { role, openTargets: await ledger.runs.unsettledUnits(run.runId) };
+  const plan = await planOf(run, ledger);
+  return { role, openTargets: plan?.counts.targets };
+}
+
+/** The plan of a run that ended before it had units. */
+async function planOf({ runId, params }: Pick<RunRecord, 'runId' | 'params'>, { cleanupPlans }: App['ledger']) {
+  const claimed = await cleanupPlans.ofRun(runId);
+  if (claimed !== undefined) return claimed;
+  const { planId } = (params ?? {}) as { readonly planId?: unknown };
+  return typeof planId === 'string' ? cleanupPlans.read(planId) : undefined;
+}
+
+/** Throws NotConfirmedError unless `typed` is the number of open targets, where there is any. */
+export function requireConfirmed({ openTargets }: RetryNeeds, runId: string, typed: number | undefined): void {
+  if (openTargets === undefined || openTargets === 0 || typed === openTargets) return;
+  const given = typed === undefined ? 'no number was confirmed' : `not ${typed}`;
+  throw new NotConfirmedError(
+    'not-confirmed',
+    `a retry of run ${runId} deletes ${counted(openTargets, 'target')}, and ${given}`,
+    { hint: 'Nothing was deleted. Look at the run and its plan, and confirm the number of targets that are left.' },
+  );
+}
+
+// The release of rows that a run holds: what it would let go, and the run that does it.
+
+/** Holds that an answer names one by one. */
+const namedHolds = 100;
+
+/** The holds of a run that stand; undefined for a run that has not ended, or of a job that holds nothing. */
+export async function standingHolds(
+  { jobs, ledger }: App,
+  { runId, job, state }: Pick<RunSummary, 'runId' | 'job' | 'state'>,
+): Promise<HeldRows | undefined> {
+  const release = jobs.find(({ name }) => name === job)?.release;
+  if (release === undefined || !isFinished(state)) return undefined;
+  return ledger.holds.ofRun(runId, release.kind, namedHolds);
+}
+
+/**
+ * As {@link standingHolds}, to be released. `shown`: the held rows that a person was shown before, if any. Throws UsageError
+ * where the job holds nothing, and ReleaseConflictError where the run has not ended, or does not hold what was shown.
+ */
+export async function holdsToRelease(
+  { jobs, ledger }: App,
+  run: Pick<RunSummary, 'runId' | 'job' | 'state'>,
+  shown?: number,
+): Promise<HeldRows> {
+  const { release } = releasingJobOf(run, jobs);
+  const held = await ledger.holds.ofRun(run.runId, release.kind, namedHolds);
+  const { rows } = held;
+  if (rows === 0 || rows !== (shown ?? rows)) throw otherRowsHeld(run.runId, rows, shown ?? rows);
+  return held;
+}
+
+/** Every hold that stands, by the job that releases it; a job of which nothing is held is absent. */
+export async function allHolds({
+  ledger,
+  jobs,
+}: App): Promise<ReadonlyArray<{ readonly job: string; readonly held: HeldRows }>> {
+  const all: Array<{ readonly job: string; readonly held: HeldRows }> = [];
+  const kinds = new Set<ReadKind>();
+  for (const { name: job, release } of jobs) {
+    if (release === undefined || kinds.has(release.kind)) continue;
+    kinds.add(release.kind);
+    const held = await ledger.holds.standing(release.kind, namedHolds);
+    if (held.rows > 0) all.push({ job, held });
+  }
+  return all;
+}
+
+/**
+ * Starts the run that releases what the run `of` holds, after the same checks as for a new run. `rows`: the held rows that
+ * the person was shown. Throws as RunService.release does.
+ */
+export async function releaseRows(
+  app: App,
+  { of, rows }: { readonly of: string; readonly rows: number },
+  { actor, connection, key }: Asker & { readonly key?: IdempotencyKey | undefined },
+): Promise<RunName & { readonly isRepeat: boolean }> {
+  await checkBeforeRun(app);
+  await app.queue(connection);
+  return (await app.runService()).release(of, rows, { actor, key });
+}

@@ -1,0 +1,182 @@
+/** JSON of runs: camelCase, instants as ISO text, the same keys in every state. Pure. */
+import type { NextAction } from '../../core/base/action.ts';
+import type { Fault } from '../../core/base/errors.ts';
+import { counted, figure, listed, spacedName } from '../../core/base/text.ts';
+import type { ExitCode } from '../../core/run/exit-code.ts';
+import type { HeldRows } from '../../core/run/held-rows.ts';
+import { type CountDescription, exceptionsIn, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
+import type { Balance, Counts, RunFailure, RunReport } from '../../core/run/run.ts';
+import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
+import type { LiveRunStatus, RunStatus } from './run-status.ts';
+
+function iso(instantMs: number | undefined): string | null {
+  return instantMs === undefined ? null : new Date(instantMs).toISOString();
+}
+
+/**
+ * The report of a finished run. `adviceOf` is the face's text for a fault's remedy: the `hint` of each fault, beside
+ * its `action`.
+ */
+export function reportDocument(report: RunReport, exitCode: ExitCode, adviceOf: (fault: Fault) => string | undefined) {
+  const { runId, job, service, warehouse, version, startedAtMs, finishedAtMs, stopped, failures, ...rest } = report;
+  const worded = <F extends Fault>(fault: F): F => {
+    const hint = adviceOf(fault);
+    return hint === undefined ? fault : { ...fault, hint };
+  };
+  return {
+    runId,
+    job,
+    service: service ?? null,
+    warehouse: warehouse ?? null,
+    version: version ?? null,
+    ...rest,
+    failures: failures.map(worded),
+    stopped: stopped === undefined ? null : worded(stopped),
+    startedAt: iso(startedAtMs),
+    finishedAt: iso(finishedAtMs),
+    durationMs: finishedAtMs - startedAtMs,
+    exitCode,
+  };
+}
+
+/** A run in any state; `progress` has the live figures, if there are any. */
+export function statusDocument({ run, progress, warehouse }: RunStatus) {
+  const { startedAtMs, finishedAtMs, settled } = run;
+  return {
+    runId: run.runId,
+    job: run.job,
+    service: run.service ?? null,
+    actor: run.actor ?? null,
+    warehouse,
+    state: run.state,
+    units: settled?.units.total ?? progress?.units ?? run.unitCount ?? null,
+    settledUnits: settledUnitsOf({ run, progress }) ?? null,
+    counts: settled?.counts ?? progress?.counts ?? {},
+    requestedBy: run.actor ?? null,
+    requestedAt: iso(run.requestedAtMs),
+    retriedBy: run.reopenedBy ?? null,
+    retriedAt: iso(run.reopenedAtMs),
+    startedAt: iso(startedAtMs),
+    finishedAt: iso(finishedAtMs),
+    durationMs: startedAtMs === undefined || finishedAtMs === undefined ? null : finishedAtMs - startedAtMs,
+  };
+}
+
+/** A run that has not ended, with what holds the requests to its service back. */
+export function liveStatusDocument(status: LiveRunStatus) {
+  return { ...statusDocument(status), hold: holdDocument(status.hold), outage: outageDocument(status.outage) };
+}
+
+export function outageDocument(outage: ServiceOutage | undefined) {
+  return outage === undefined ? null : { since: iso(outage.sinceMs), fault: outage.fault };
+}
+
+export function holdDocument(hold: ServiceHold | undefined) {
+  if (hold === undefined) return null;
+  const { untilMs, askedUntilMs, isTooLong } = hold;
+  return { until: iso(untilMs), askedUntil: iso(askedUntilMs), isTooLong };
+}
+
+/** Undefined if unknown: the run has no plan, or its progress is gone. */
+export function settledUnitsOf({ run, progress }: Pick<RunStatus, 'run' | 'progress'>): number | undefined {
+  const { settled } = run;
+  return settled === undefined ? progress?.settledUnits : settled.units.total - settled.units.cancelled;
+}
+
+/** The rows that a run, or all runs, hold. */
+export function heldDocument({ targets, rows, holds, parts }: HeldRows) {
+  return { targets, rows, holds, parts: parts.map(({ sinceMs, ...part }) => ({ ...part, since: iso(sinceMs) })) };
+}
+
+/** One sentence, for every state in which a run can end. */
+export function outcomeSentence(report: RunReport, job: JobDescription): string {
+  const { one, many, failing, isSingle } = job.units;
+  const { total, done, held, failed } = report.units;
+  const rows = counted(report.counts[wholeOf(job) ?? ''] ?? 0, 'row');
+  const units = counted(total, one, many);
+  if (report.state === 'interrupted') {
+    const settled = isUnplanned(report) ? 'nothing' : `${figure(done + held)} of ${units}`;
+    return `Interrupted by the copying of the warehouse: ${settled} had been done. The run goes on in the original.`;
+  }
+  if (report.state === 'cancelled') {
+    if (isUnplanned(report)) return 'Cancelled before it was planned: nothing was done.';
+    return isSingle
+      ? `Cancelled: ${rows} had been settled.`
+      : `Cancelled: ${figure(done + held)} of ${units} had been done.`;
+  }
+  const fault = wholeFault(report, job);
+  if (fault !== undefined) return `Failed: ${fault.message}${fault.message.endsWith('?') ? '' : '.'}`;
+  if (report.state === 'failed') return `Failed: ${figure(failed)} of ${units} ${failing}.`;
+  const remarks = exceptionsIn(report, job);
+  return remarks.length === 0 ? `Done: ${isSingle ? rows : units}.` : `Done, with ${listed(remarks)}.`;
+}
+
+/** The run ended before its units were known: its job takes no targets, and its plan was not made. */
+export function isUnplanned({ state, units }: Pick<RunReport, 'state' | 'units'>): boolean {
+  return state !== 'done' && units.total === 0;
+}
+
+/** The fault that stopped the run or, for a single unit, the fault of that unit: the outcome sentence shows it. */
+export function wholeFault({ stopped, failures }: RunReport, { units }: JobDescription): Fault | undefined {
+  return stopped ?? (units.isSingle ? failures[0] : undefined);
+}
+
+/**
+ * Why a unit failed, without its target, which begins the message or stands in the address of a request: the same for all
+ * that failed alike.
+ */
+export function causeOf({ target, message }: Pick<RunFailure, 'target' | 'message'>): string {
+  return withoutTarget(target, message).replaceAll(`/${encodeURIComponent(target)}`, '/…');
+}
+
+/** A message that is said of the target: it need not begin with it. */
+export function withoutTarget(target: string, message: string): string {
+  return message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message;
+}
+
+/** What the operator can do after the run, most useful first. */
+export function nextSteps(report: RunReport, job: JobDescription): readonly NextAction[] {
+  const { failed, cancelled, unknown = 0 } = report.units;
+  // A file with a fault becomes another file when it is corrected, which needs a push of its own.
+  const isWrong = job.units.isSingle && report.failures[0]?.code === 'usage';
+  // A run that failed because too much is unknown may find it once the address is right.
+  const isUnfound = report.state === 'failed' && unknown > 0;
+  const mayRetry = (failed + cancelled > 0 || isUnfound || isUnplanned(report)) && !isWrong;
+  const retry: readonly NextAction[] = mayRetry ? [{ kind: 'retry-run', runId: report.runId }] : [];
+  return [...retry, ...(job.nextSteps?.(report) ?? [])];
+}
+
+/** The source and the destination of a run, without secrets (G11). */
+export function placeText(service: string | undefined, warehouse: string): string {
+  return `Service ${service ?? 'not known'}, warehouse ${warehouse}.`;
+}
+
+/** The shown counts of a run, in order: those that its job describes, then any others by name. Pure. */
+export interface ShownCount {
+  readonly name: string;
+  readonly count: number;
+  /** Explanation beside the name; empty if it needs none. */
+  readonly remark: string;
+}
+
+export function shownCounts(
+  counts: Counts,
+  { counts: described }: Pick<JobDescription, 'counts'>,
+): readonly ShownCount[] {
+  const names = new Set(described.map(({ name }) => name));
+  const others = Object.keys(counts)
+    .filter((name) => !names.has(name))
+    .toSorted((left, right) => left.localeCompare(right))
+    .map((name): CountDescription => ({ name }));
+  return [...described, ...others].flatMap(({ name, remark = '', isAlwaysShown, isHidden }) => {
+    const count = counts[name];
+    const isShown = count !== undefined && !isHidden && (count !== 0 || isAlwaysShown);
+    return isShown ? [{ name, count, remark }] : [];
+  });
+}
+
+/** Every record is accounted for, or not (G2): the sum in words, with the figures and the names of the counts. */
+export function balanceSentence({ balanced, statement }: Balance): string {
+  const readable = spacedName(statement).replaceAll(/\d+/g, (digits) => figure(Number(digits)));
+  return `${balanced ? 'Reconciled' : 'Not reconciled'}: ${readable}`;
+}

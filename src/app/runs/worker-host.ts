@@ -1,0 +1,120 @@
+/**
+ * Works queues in this process: the claim on the warehouse, the workers, and the revival of runs that Redis has lost.
+ */
+import type { Logger } from 'pino';
+import { shownService } from '../../core/base/service-key.ts';
+import type { ChunkQueueName } from '../../core/run/job-description.ts';
+import { shownAddress } from '../../queue/redis/settings.ts';
+import { keepReviving, OutageJournal } from '../../runs/outage-journal.ts';
+import { sleep } from '../../timers/sleep.ts';
+import type { App } from '../app.ts';
+import { Alerts } from '../health/alerts.ts';
+import { FreshnessMeter } from '../health/metrics.ts';
+import { takeInbox } from '../inbox/inbox-owner.ts';
+import { keepTaking } from '../inbox/inbox-worker.ts';
+import { Scheduler } from '../schedules/scheduler.ts';
+import { serviceIdentityOf } from '../service/service-settings.ts';
+import { keepPublishing } from '../warehouse/feed.ts';
+import { keepPruning } from '../warehouse/retention.ts';
+import { keepInOrder } from '../warehouse/table-order.ts';
+import { keepRunLog } from './run-log.ts';
+
+/** How long running work may take to hand itself back once another queue has the warehouse: none of it is committed. */
+const takenOverGraceMs = 1_000;
+
+/** How long the work on a file of the inbox may take to be handed back. */
+const inboxGraceMs = 2_000;
+
+/**
+ * Works as long as `during` is pending; then running work ends within the configured grace period, or is handed back.
+ * `isReady` tells whether work can be done at this moment. The signal of `during` aborts when another queue has taken the warehouse over, or its file is gone: then this throws
+ * TakenOverError or WarehouseGoneError.
+ * Throws UsageError or UnreachableError if this queue may not work the warehouse, or its inbox is another one's (G11).
+ */
+export async function workHere<T>(
+  work: {
+    readonly app: App;
+    readonly queues: readonly ChunkQueueName[];
+    readonly log: Logger;
+    /** Whether the process stands until it is told to stop: only such a one takes files of the inbox, and ticks of schedules. */
+    readonly isStanding?: boolean;
+    /** Whether the feed is published whenever a run has ended here. */
+    readonly keepsFeed?: boolean;
+    /** Called when this process has ended a run, or found it ended. */
+    readonly onRunEnded?: (runId: string) => void;
+  },
+  during: (lost: AbortSignal, outages: OutageJournal, isReady: () => boolean) => Promise<T>,
+): Promise<T> {
+  const { app, log } = work;
+  const queue = await app.queue('lasting');
+  await using claim = await app.claimQueue(log);
+  const right = work.isStanding === true ? await takeInbox(app, log) : undefined;
+  const outages = new OutageJournal(log);
+  const ending = new AbortController();
+  const ended = AbortSignal.any([ending.signal, claim.signal]);
+  const publishSoon = work.keepsFeed === true ? keepPublishing(app, log, ended) : () => {};
+  const freshness = new FreshnessMeter();
+  const alerts = new Alerts(app, log);
+  const onRunEnded = async (runId: string): Promise<void> => {
+    freshness.noteRunEnd();
+    publishSoon();
+    work.onRunEnded?.(runId);
+    await alerts.noteRunEnd(runId);
+  };
+  const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages, alerts }) : undefined;
+  const ticks = scheduler === undefined ? {} : { ticks: scheduler };
+  const workers = await app.startWorkers({ ...work, outages, onRunEnded, ...ticks });
+  void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
+  void keepPruning(app, log, ended);
+  const copying = keepRunLog(queue.runLog, ended);
+  void keepInOrder(app, log, ended);
+  void scheduler?.keep(ended);
+  const taking = right === undefined ? Promise.resolve() : keepTaking({ app, log, right }, outages, ended);
+  void freshness.keep(app, log, ended);
+  void alerts.keep(ended);
+  try {
+    const result = await during(claim.signal, outages, () => claim.isBeating && hasOwnParts(outages));
+    if (!claim.signal.aborted) return result;
+    throw claim.signal.reason;
+  } catch (error) {
+    throw claim.signal.aborted ? claim.signal.reason : error;
+  } finally {
+    ending.abort();
+    // A Redis that is away must not hold the end of the process up: what is taken lies in the inbox.
+    const handedBack = Promise.race([Promise.all([taking, copying]), sleep(inboxGraceMs, { ref: false })]);
+    await Promise.all([handedBack, workers.stop(claim.signal.aborted ? takenOverGraceMs : undefined)]);
+    await alerts.sendLast();
+  }
+}
+
+/** A service that is down, or files that are away, are no fault of this process: what needs neither goes on. */
+function hasOwnParts(outages: OutageJournal): boolean {
+  return outages.lasting().every(({ part }) => part === 'service' || part === 'files');
+}
+
+/** The source of a worker's work, and the destination of the data. Addresses are without secrets (G10). */
+export interface WorkerReport {
+  readonly queues: readonly string[];
+  readonly redis: string;
+  readonly prefix: string;
+  readonly service: string;
+  readonly warehouse: string;
+  /** Address of the health port; null without one. */
+  readonly health: string | null;
+}
+
+/** Throws UsageError if no address of the service is configured. */
+export function workerReport(
+  { config, warehouse }: App,
+  queues: readonly string[],
+  health: string | undefined,
+): WorkerReport {
+  return {
+    queues,
+    redis: shownAddress(config.redis),
+    prefix: config.queue.prefix,
+    service: shownService(serviceIdentityOf(config)),
+    warehouse: warehouse.location,
+    health: health ?? null,
+  };
+}

@@ -1,0 +1,64 @@
+/** What is known of the service without asking it: its profile, its limits, and what holds requests back. */
+import { keptProfile } from '../../../jobs/daily-production/profile.ts';
+import { roughDurationText } from '../../core/base/text.ts';
+import type { ServiceProfile } from '../../core/paging/service-profile.ts';
+import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
+import { shownBaseUrl } from '../../service/settings.ts';
+import type { App } from '../app.ts';
+import type { LedgerReader } from '../warehouse/ledger-reader.ts';
+
+export interface ServiceView extends HeldBack {
+  /** Whether hold and outage are known: Redis answers. */
+  readonly isLive: boolean;
+  /** Undefined before the first probe. */
+  readonly profile: ServiceProfile | undefined;
+  /** Names and values, by the configuration. */
+  readonly limits: ReadonlyArray<readonly [name: string, value: string]>;
+}
+
+/** Does without Redis. */
+export async function serviceViewOf(app: App, reader: LedgerReader): Promise<ServiceView> {
+  const { url, concurrency, requestsPerSecond } = app.config.service;
+  const { value: profile } =
+    url === undefined ? { value: undefined } : await reader.read('profile', () => keptProfile(shownBaseUrl(url), app));
+  const limits = [
+    ['Requests at one time', String(concurrency)],
+    ['Requests a second', requestsPerSecond === undefined ? 'no limit' : String(requestsPerSecond)],
+    ['Longest wait that it may ask for', roughDurationText(app.config.queue.maxHoldMs)],
+  ] as const;
+  return { ...(await heldBackOf(app)), profile, limits };
+}
+
+async function heldBackOf(app: App): Promise<HeldBack & Pick<ServiceView, 'isLive'>> {
+  try {
+    return { ...(await readHeldBack(app)), isLive: true };
+  } catch {
+    // The checks of the page say that Redis does not answer.
+    return { ...notHeldBack, isLive: false };
+  }
+}
+
+// What holds back the requests of all workers to the service: a wait that it requested, and that it was down (G9).
+
+/** Undefined for what does not. */
+export interface HeldBack {
+  readonly hold: ServiceHold | undefined;
+  readonly outage: ServiceOutage | undefined;
+}
+
+export const notHeldBack: HeldBack = { hold: undefined, outage: undefined };
+
+/** Throws UnreachableError('redis'). */
+export async function readHeldBack(app: App): Promise<HeldBack> {
+  const { serviceHold } = await app.queue('prompt');
+  return { hold: await serviceHold.read(), outage: await serviceHold.readOutage() };
+}
+
+// The request to lift what holds back all requests to the service: a Retry-After, or that it was down.
+
+/** Lets all workers send requests at once, unless `dryRun`. Returns what held them. Throws UnreachableError('redis'). */
+export async function releaseService(app: App, { dryRun }: { readonly dryRun: boolean }): Promise<HeldBack> {
+  const held = await readHeldBack(app);
+  if (!dryRun) await (await app.queue('prompt')).serviceHold.lift();
+  return held;
+}

@@ -1,1 +1,0 @@
-export type { QueryResult } from '../../warehouse/port/query.ts';

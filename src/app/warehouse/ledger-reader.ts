@@ -1,0 +1,113 @@
+/**
+ * Reads of the warehouse for a process that serves many clients. Beside a worker on a DuckDB file each opening keeps that
+ * worker waiting, so the file is opened at most once in a while, for all that was asked for meanwhile; between, and while
+ * the file is held, clients see what was read last, with its time (docs/design.md section 11).
+ */
+import { TransientError, UnreachableError } from '../../core/base/errors.ts';
+import { sleep } from '../../timers/sleep.ts';
+
+export interface Read<T> {
+  readonly value: T;
+  /** When it was read, milliseconds since 1970. */
+  readonly atMs: number;
+}
+
+export interface LedgerReader {
+  /** `key` says what is read. Throws what `work` throws, unless an earlier result can be shown. */
+  read<T>(key: string, work: () => Promise<T>): Promise<Read<T>>;
+}
+
+/** For a process that has the warehouse to itself, or shares a server: every read is a new one. */
+export function directReader(now: () => number = Date.now): LedgerReader {
+  return {
+    async read(_key, work) {
+      const atMs = now();
+      return { value: await work(), atMs };
+    },
+  };
+}
+
+/** How long an earlier result is shown without a wait for the next opening. */
+const shownMs = 60_000;
+
+/** Results that are kept; each is at most as long as an answer. */
+const mostKept = 100;
+
+interface Waiting {
+  readonly work: () => Promise<unknown>;
+  readonly promise: Promise<Read<unknown>>;
+  readonly settle: (result: Promise<Read<unknown>>) => void;
+}
+
+export class RationedReader implements LedgerReader {
+  readonly #everyMs: number;
+  readonly #now: () => number;
+  readonly #kept = new Map<string, Read<unknown>>();
+  readonly #waiting = new Map<string, Waiting>();
+  #openedAtMs = -Infinity;
+  #isTurning = false;
+
+  constructor({ everyMs = 10_000, now = Date.now }: { readonly everyMs?: number; readonly now?: () => number } = {}) {
+    this.#everyMs = everyMs;
+    this.#now = now;
+  }
+
+  async read<T>(key: string, work: () => Promise<T>): Promise<Read<T>> {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && this.#mustShow(kept)) return kept as Read<T>;
+    return (await this.#atNextTurn(key, work)) as Read<T>;
+  }
+
+  /** Before the next opening may be, unless the result is old. */
+  #mustShow({ atMs }: Read<unknown>): boolean {
+    const now = this.#now();
+    return now - this.#openedAtMs < this.#everyMs && now - atMs < shownMs;
+  }
+
+  #atNextTurn(key: string, work: () => Promise<unknown>): Promise<Read<unknown>> {
+    const known = this.#waiting.get(key);
+    if (known !== undefined) return known.promise;
+    let settle: Waiting['settle'] = () => undefined;
+    const promise = new Promise<Read<unknown>>((resolve) => (settle = resolve));
+    this.#waiting.set(key, { work, promise, settle });
+    if (!this.#isTurning) {
+      this.#isTurning = true;
+      void this.#openNext();
+    }
+    return promise;
+  }
+
+  /** One opening: the file stays open between reads that follow each other at once. */
+  async #openNext(): Promise<void> {
+    await sleep(Math.max(0, this.#openedAtMs + this.#everyMs - this.#now()), { ref: false });
+    this.#openedAtMs = this.#now();
+    // Also what is asked for during the turn.
+    for (const [key, { work, settle }] of this.#waiting) {
+      this.#waiting.delete(key);
+      const result = this.#result(key, work);
+      settle(result);
+      await result.catch(() => undefined);
+    }
+    this.#isTurning = false;
+  }
+
+  async #result(key: string, work: () => Promise<unknown>): Promise<Read<unknown>> {
+    try {
+      const read = { value: await work(), atMs: this.#now() };
+      this.#keep(key, read);
+      return read;
+    } catch (error) {
+      const kept = this.#kept.get(key);
+      const mayPass = error instanceof TransientError || error instanceof UnreachableError;
+      if (kept === undefined || !mayPass) throw error;
+      return kept;
+    }
+  }
+
+  #keep(key: string, read: Read<unknown>): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, read);
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size > mostKept) this.#kept.delete(oldest);
+  }
+}

@@ -1,0 +1,78 @@
+/** Requests for coverage: converts the days of an operator to the days of a survey. Pure; the clock is an argument. */
+import { UsageError } from '../../core/base/errors.ts';
+import { dayNumber, dayText, instantOfDay, productionCalendar } from '../../core/time/production-day.ts';
+import type { CoverageQuestion, CoverageSurvey, MonthCoverage } from '../../warehouse/port/daily-production.ts';
+import { oneDayHint } from '../exports/daily-production.ts';
+import { type InputNames, namesFor } from '../exports/target-input.ts';
+
+interface CoverageInput {
+  /** Omitted: all wells in the warehouse. */
+  readonly uwis?: readonly string[] | undefined;
+  /** A calendar day, YYYY-MM-DD. Omitted: the first known day of each well. */
+  readonly from?: string | undefined;
+  /** A calendar day, exclusive. Omitted: today, which is not over. */
+  readonly to?: string | undefined;
+}
+
+interface CoverageRequest {
+  readonly question: CoverageQuestion;
+  readonly frame: CoverageFrame;
+}
+
+/** Throws UsageError for a text that is not a day, and for bounds without a day. */
+export function requestCoverage(
+  { uwis, from, to }: CoverageInput,
+  context: { readonly timeZone: string; readonly nowMs: number; readonly names?: InputNames<CoverageInput> },
+): CoverageRequest {
+  const { timeZone, nowMs } = context;
+  const names = namesFor(['from', 'to'], context.names);
+  const { fromDay, toDay } = dayBounds({ from, to, timeZone, nowMs, names });
+  return {
+    question: { toDay, ...(fromDay === undefined ? {} : { fromDay }), ...(uwis === undefined ? {} : { uwis }) },
+    frame: { timeZone, from: fromDay === undefined ? null : dayText(fromDay), to: dayText(toDay) },
+  };
+}
+
+function dayBounds(options: {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly timeZone: string;
+  readonly nowMs: number;
+  readonly names: Readonly<Record<'from' | 'to', string>>;
+}): Pick<CoverageQuestion, 'fromDay' | 'toDay'> {
+  const { from, to, timeZone, nowMs, names } = options;
+  const fromDay = from === undefined ? undefined : namedDay(names.from, from);
+  const toDay = to === undefined ? dayNumber(productionCalendar(timeZone).dayOf(nowMs) ?? '') : namedDay(names.to, to);
+  if (fromDay === undefined) return { toDay };
+  if (fromDay < toDay) return { fromDay, toDay };
+  throw new UsageError(`${names.from} ${from} is not before ${to === undefined ? 'today' : `${names.to} ${to}`}`, {
+    hint: oneDayHint(names),
+  });
+}
+
+function namedDay(name: string, text: string): number {
+  if (instantOfDay(text, 'UTC') !== undefined) return dayNumber(text);
+  throw new UsageError(`${name} ${JSON.stringify(text)} is not a day`, {
+    hint: 'Write a day of the calendar as 2024-03-31.',
+  });
+}
+
+/** JSON of coverage: how complete daily production is, over which days. */
+export type { CoverageSurvey, MonthCoverage };
+
+/** The days of a survey; `from` is null for the first known day of each well. */
+export interface CoverageFrame {
+  readonly timeZone: string;
+  readonly from: string | null;
+  /** A day, exclusive. */
+  readonly to: string;
+}
+
+/** The totals of all wells. */
+export type CoverageTotals = Awaited<ReturnType<CoverageSurvey['totals']>>;
+
+/** The totals of all wells, and their months. */
+export async function coverageDocument(frame: CoverageFrame, survey: CoverageSurvey) {
+  const { wells, emptyWells, wellsWithHoles, ...days } = await survey.totals();
+  return { ...frame, wells, emptyWells, wellsWithHoles, days, months: await survey.months() };
+}

@@ -1,0 +1,213 @@
+/** What the warehouse knows of one well: its days by state, its gaps, and what was restated. */
+import { z } from 'zod';
+import { UsageError } from '../../core/base/errors.ts';
+import { instantText } from '../../core/base/text.ts';
+import { type CoverageCounts, type DayInterval, subtractDays } from '../../core/daily/coverage.ts';
+import { dayNumber, dayText, instantOfDay, productionCalendar } from '../../core/time/production-day.ts';
+import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-production.ts';
+import type { App } from '../app.ts';
+import { readRestatements } from './restatements.ts';
+
+export interface WellView {
+  readonly uwi: string;
+  /** YYYY-MM-DD; undefined for a well without a row. */
+  readonly firstDay: string | undefined;
+  readonly lastDay: string | undefined;
+  /** ISO 8601; null before its first read. */
+  readonly readUpTo: string | null;
+  readonly unknownSince: string | null;
+  readonly days: CoverageCounts;
+  /** Days without a row between the first and the last one, the latest first. */
+  readonly gaps: readonly DayInterval[];
+  /** The latest first. */
+  readonly restated: readonly RestatedValue[];
+}
+
+const noDays: CoverageCounts = { asked: 0, present: 0, quarantined: 0, missing: 0, neverRead: 0 };
+
+export async function wellViewOf(app: App, uwi: string, nowMs: number): Promise<WellView> {
+  const { coverage } = app.warehouse;
+  const toDay = dayNumber(productionCalendar(app.config.timeZone).dayOf(nowMs) ?? '1970-01-01');
+  const days = await coverage.survey({ uwis: [uwi], toDay }, async (survey) => {
+    const { present, quarantined, missing, neverRead, asked } = await survey.totals();
+    return { present, quarantined, missing, neverRead, asked };
+  });
+  const [trace] = await coverage.traces([uwi]);
+  const known = (await coverage.knownDays([uwi])).get(uwi) ?? [];
+  const [first, last] = [known[0], known.at(-1)];
+  const isKnown = first !== undefined && last !== undefined;
+  const whole = isKnown ? { fromDay: first.fromDay, toDay: last.toDay } : undefined;
+  const { restated } = await restatedOf(app, uwi);
+  return {
+    uwi,
+    firstDay: whole === undefined ? undefined : dayText(whole.fromDay),
+    lastDay: whole === undefined ? undefined : dayText(whole.toDay - 1),
+    readUpTo: trace?.readUpTo ?? null,
+    unknownSince: trace?.unknownSince ?? null,
+    days: isKnown ? days : noDays,
+    gaps: whole === undefined ? [] : subtractDays(whole, known).toReversed(),
+    restated,
+  };
+}
+
+// The daily production of one well as columns, as a plot takes it, with what was restated since.
+
+/** The columns that a plot shows, with what they are called there. docs/interface.md section 2.1 names no units. */
+export const plottedColumns = [
+  { column: 'oil_rate', title: 'Oil rate', group: 'rates' },
+  { column: 'gas_rate', title: 'Gas rate', group: 'rates' },
+  { column: 'water_rate', title: 'Water rate', group: 'rates' },
+  { column: 'water_injection_rate', title: 'Water injection rate', group: 'rates' },
+  { column: 'gas_injection_rate', title: 'Gas injection rate', group: 'rates' },
+  { column: 'tubing_pressure', title: 'Tubing pressure', group: 'pressures' },
+  { column: 'casing_pressure', title: 'Casing pressure', group: 'pressures' },
+  { column: 'gauge_pressure', title: 'Gauge pressure', group: 'pressures' },
+  { column: 'line_pressure', title: 'Line pressure', group: 'pressures' },
+  { column: 'downtime_hours', title: 'Downtime (hours)', group: 'downtime' },
+] as const;
+
+interface WellSeries {
+  readonly uwi: string;
+  /** Day numbers, ascending; a day of several records stands several times. */
+  readonly days: readonly number[];
+  /** By column, one value a day; a column without any value is left out. */
+  readonly values: Readonly<Record<string, ReadonlyArray<number | null>>>;
+  /** The latest first, at most {@link mostRestatements}. */
+  readonly restated: readonly RestatedValue[];
+  /** Whether there are more. */
+  readonly hasMoreRestated: boolean;
+}
+
+export interface RestatedValue {
+  readonly day: number;
+  /** Null where the whole row was removed. */
+  readonly column: string | null;
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly noticedAt: string;
+  readonly runId: string;
+}
+
+const mostRestatements = 5_000;
+
+/** Rows that are held as objects at a time; a well of thirteen years is one page. */
+const pageRows = 5_000;
+
+/** An unknown well has no day. */
+export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {
+  const names = plottedColumns.map(({ column }) => column);
+  const days: number[] = [];
+  const columns = names.map((): (number | null)[] => []);
+  for await (const { day, measures } of rowsOf(app, uwi)) {
+    if (day === null) continue;
+    days.push(dayNumber(day));
+    for (const [place, name] of names.entries()) {
+      const value = measures[name];
+      columns[place]?.push(typeof value === 'number' ? value : null);
+    }
+  }
+  const values = Object.fromEntries(
+    names.flatMap((name, place) => {
+      const column = columns[place] ?? [];
+      return column.some((value) => value !== null) ? [[name, column]] : [];
+    }),
+  );
+  return { uwi, days, values, ...(await restatedOf(app, uwi)) };
+}
+
+async function* rowsOf({ warehouse }: App, uwi: string): AsyncGenerator<ProductionRow> {
+  let after: ProductionRow | undefined;
+  do {
+    const place = after === undefined ? {} : { after: { date: after.date, xid: after.xid } };
+    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, ...place })) ?? [];
+    yield* rows;
+    after = rows.length < pageRows ? undefined : rows.at(-1);
+  } while (after !== undefined);
+}
+
+/** What was restated of the plotted columns, as far back as the history goes. */
+async function restatedOf(app: App, uwi: string): Promise<Pick<WellSeries, 'restated' | 'hasMoreRestated'>> {
+  const sinceMs = (await app.ledger.retention.historyHorizonMs()) ?? 0;
+  const plotted = new Set<string>(plottedColumns.map(({ column }) => column));
+  const found: RestatedValue[] = [];
+  await readRestatements(app, { sinceMs, untilMs: Date.now() + 1, uwis: [uwi] }, async (lines) => {
+    for await (const { day, field, old, new: next, noticedAt, runId } of lines) {
+      if (field !== null && !plotted.has(field)) continue;
+      found.push({
+        day: dayNumber(day),
+        column: field,
+        before: typeof old === 'number' ? old : null,
+        after: typeof next === 'number' ? next : null,
+        noticedAt: instantText(Date.parse(noticedAt)),
+        runId,
+      });
+    }
+  });
+  const latest = found.toSorted((left, right) => right.noticedAt.localeCompare(left.noticedAt));
+  return { restated: latest.slice(0, mostRestatements), hasMoreRestated: latest.length > mostRestatements };
+}
+
+/** Requests for the stored production of a well, in pages by date. */
+interface ProductionInput {
+  readonly uwi: string;
+  /** A production day, YYYY-MM-DD. */
+  readonly from?: string | undefined;
+  /** Exclusive. */
+  readonly to?: string | undefined;
+  readonly limit: number;
+  /** From the page before. */
+  readonly cursor?: string | undefined;
+}
+
+interface ProductionPage {
+  readonly rows: readonly ProductionRow[];
+  /** Start of the next page; undefined on the last one. */
+  readonly cursor: string | undefined;
+}
+
+/** Undefined for a well that has never had a row. Throws UsageError for a text that is no day, or no cursor. */
+export async function pageOfProduction(
+  { warehouse }: Pick<App, 'warehouse'>,
+  { uwi, from, to, limit, cursor }: ProductionInput,
+): Promise<ProductionPage | undefined> {
+  for (const [name, day] of Object.entries({ from, to })) {
+    if (day !== undefined && instantOfDay(day, 'UTC') === undefined) {
+      throw new UsageError(`${name} ${JSON.stringify(day)} is not a day`, {
+        hint: 'Write a day of the calendar as 2024-03-31.',
+      });
+    }
+  }
+  const question: RowsQuestion = {
+    uwi,
+    limit: limit + 1,
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(cursor === undefined ? {} : { after: placeOf(cursor) }),
+  };
+  const found = await warehouse.dailyProduction.rows(question);
+  if (found === undefined) return undefined;
+  const rows = found.slice(0, limit);
+  const last = rows.at(-1);
+  return { rows, cursor: found.length > limit && last !== undefined ? cursorOf(last) : undefined };
+}
+
+type Place = NonNullable<RowsQuestion['after']>;
+
+function cursorOf({ date, xid }: Place): string {
+  return Buffer.from(JSON.stringify([date, xid])).toString('base64url');
+}
+
+const cursorSchema = z.tuple([z.iso.datetime(), z.guid()]);
+
+function placeOf(cursor: string): Place {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const [date, xid] = cursorSchema.parse(place);
+    return { date, xid };
+  } catch (cause) {
+    throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of production`, {
+      hint: 'Take the cursor that the page before gave, whole.',
+      cause,
+    });
+  }
+}

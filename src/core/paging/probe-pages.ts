@@ -1,0 +1,228 @@
+/** Probes the paging: the first page, the answers below and past the pages, and whether page and limit are honoured. */
+import { counted } from '../base/text.ts';
+import { farPage } from './page.ts';
+import {
+  describeAnswer,
+  finding,
+  type Finding,
+  type ProbeAnswer,
+  type ProbeFindings,
+  type ProbeRow,
+  type Probing,
+  rowsOf,
+  unknown,
+} from './probe-answers.ts';
+import type { OffPages, PageBase } from './service-profile.ts';
+
+const smallLimit = 2;
+
+interface PageFindings {
+  readonly pageBase: Finding<PageBase>;
+  readonly pagingHonoured: Finding<boolean>;
+  readonly limitHonoured: Finding<boolean>;
+  /** Answer to page 0. */
+  readonly zero: ProbeAnswer;
+  /** Rows of all numbered pages. */
+  readonly seen: readonly ProbeRow[];
+  /** Rows of the first page, requested by its number. */
+  readonly firstAgain: readonly ProbeRow[];
+}
+
+export function* probePages(plain: readonly ProbeRow[]): Probing<PageFindings> {
+  let limit: number | undefined = smallLimit;
+  let zero = yield { page: 0, limit };
+  let one = yield { page: 1, limit };
+  if (zero.kind === 'refused' && one.kind === 'refused') {
+    limit = undefined;
+    zero = yield { page: 0 };
+    one = yield { page: 1 };
+  }
+  const isFirst = (answer: ProbeAnswer): boolean => beginsLike(answer, plain);
+  const needsThird = isFirst(zero) && isFirst(one);
+  const two: ProbeAnswer = needsThird
+    ? yield { page: 2, ...(limit === undefined ? {} : { limit }) }
+    : { kind: 'not-found' };
+  const limitHonoured = limitFinding(limit, [zero, one], plain);
+  const paging = pagingFindings([zero, one, two], plain, limitHonoured.value === true);
+  const firstPage = [zero, one].find(isFirst);
+  return {
+    ...paging,
+    limitHonoured,
+    zero,
+    seen: [zero, one, two].flatMap(rowsOf),
+    firstAgain: firstPage === undefined ? [] : rowsOf(firstPage),
+  };
+}
+
+function limitFinding(
+  limit: number | undefined,
+  answers: readonly ProbeAnswer[],
+  plain: readonly ProbeRow[],
+): Finding<boolean> {
+  if (limit === undefined) return finding(false, `a limit of ${smallLimit} is refused on every page`);
+  const most = Math.max(...answers.map((answer) => rowsOf(answer).length));
+  if (most > limit) return finding(false, `${counted(most, 'row')} came where ${limit} were requested`);
+  if (plain.length <= limit) return unknown(`the well sends ${counted(plain.length, 'row')} even without a limit`);
+  if (most === limit)
+    return finding(true, `${counted(limit, 'row')} came where ${limit} were requested, and more without a limit`);
+  return unknown(`${counted(most, 'row')} came where ${limit} were requested`);
+}
+
+function pagingFindings(
+  answers: readonly [ProbeAnswer, ProbeAnswer, ProbeAnswer],
+  plain: readonly ProbeRow[],
+  isLimited: boolean,
+): Pick<PageFindings, 'pageBase' | 'pagingHonoured'> {
+  const [zero, one, two] = answers;
+  const [zeroIsFirst, oneIsFirst, twoIsFirst] = answers.map((answer) => beginsLike(answer, plain));
+  const both = (pageBase: Finding<PageBase>, pagingHonoured: Finding<boolean>) => ({ pageBase, pagingHonoured });
+  const honoured = finding(true, 'another page begins with another row');
+  if (rowsOf(zero).length === 0 && oneIsFirst === true)
+    return both(
+      finding<PageBase>(1, `page 1 begins with the first row; page 0: ${describeAnswer(zero)}`),
+      finding(true, `page 0: ${describeAnswer(zero)}`),
+    );
+  if (zeroIsFirst !== true) {
+    const because = `page 0: ${describeAnswer(zero)}; page 1: ${describeAnswer(one)}; neither begins with the first row`;
+    return both(unknown(because), unknown(because));
+  }
+  if (plain.length <= smallLimit) {
+    const because = `the well sends only ${counted(plain.length, 'row')}: too few to tell its pages apart`;
+    return both(unknown(because), unknown(because));
+  }
+  if (oneIsFirst !== true)
+    return both(finding<PageBase>(0, 'page 0 begins with the first row, page 1 does not'), honoured);
+  if (twoIsFirst !== true && two.kind === 'page' && two.rows.length > 0)
+    return both(finding<PageBase>(1, 'pages 0 and 1 both begin with the first row, page 2 does not'), honoured);
+  const because = `pages 0 and 1 are alike; page 2: ${describeAnswer(two)}`;
+  return isLimited && twoIsFirst === true
+    ? both(unknown('every page is the first one'), finding(false, 'pages 0, 1 and 2 all begin with the first row'))
+    : both(unknown(because), unknown(because));
+}
+
+export function* probeBelow({ pageBase, zero }: PageFindings): Probing<ProbeFindings['belowFirst']> {
+  if (pageBase.value === 'unknown') return unknown('the first page is not known');
+  const page = pageBase.value - 1;
+  const answer = page === 0 ? zero : yield { page, limit: smallLimit };
+  return offPage(answer, 'first-page', `page ${page}: ${describeAnswer(answer)}`);
+}
+
+export function* probePastLast({ pageBase, pagingHonoured }: PageFindings): Probing<ProbeFindings['pastLast']> {
+  if (pageBase.value === 'unknown' || pagingHonoured.value !== true)
+    return unknown('no page is known to be past the last');
+  const answer = yield { page: farPage, limit: smallLimit };
+  return offPage(answer, 'last-page', `page ${farPage}: ${describeAnswer(answer)}`);
+}
+
+function offPage<Shown extends string>(answer: ProbeAnswer, shown: Shown, because: string): Finding<OffPages | Shown> {
+  if (answer.kind !== 'page') return finding<OffPages | Shown>(answer.kind, because);
+  return finding<OffPages | Shown>(answer.rows.length === 0 ? 'empty' : shown, because);
+}
+
+function beginsLike(answer: ProbeAnswer, plain: readonly ProbeRow[]): boolean {
+  const [first] = rowsOf(answer);
+  return first !== undefined && first.key === plain[0]?.key;
+}
+
+/** Probes the page limit: the largest limit that a service grants, and its answer to a larger one. */
+const largeLimit = 10_000;
+/** Limit that the probe of the pages has shown to be granted. */
+const leastLimit = 2;
+/** Limits that services commonly grant, between the small and the large one. */
+const usualLimits = [10, 20, 50, 100, 200, 250, 500, 1_000, 2_000, 5_000] as const;
+
+type LimitFindings = Pick<ProbeFindings, 'maxLimit' | 'largestPage' | 'overMaxLimit'>;
+
+interface LargestFindings extends LimitFindings {
+  /** The longest run of rows, from the first on, in one answer. */
+  readonly rows: readonly ProbeRow[];
+  /** The first page when it was requested a second time; undefined otherwise. */
+  readonly again: readonly ProbeRow[] | undefined;
+  /** A limit that the service is known to grant. */
+  readonly granted: number | undefined;
+}
+
+export function* probeLargest(
+  { pageBase, limitHonoured }: PageFindings,
+  plain: readonly ProbeRow[],
+): Probing<LargestFindings> {
+  const base = pageBase.value;
+  if (base === 'unknown' || limitHonoured.value !== true) {
+    const because = limitHonoured.value === false ? 'the limit is ignored' : 'too little is known of pages and limits';
+    return {
+      maxLimit: unknown(because),
+      largestPage: unknown(because),
+      overMaxLimit: unknown(because),
+      rows: plain,
+      again: undefined,
+      granted: undefined,
+    };
+  }
+  const answer = yield { page: base, limit: largeLimit };
+  if (answer.kind !== 'page') return yield* searchLimit(base, plain);
+  const { rows } = answer;
+  return { ...(yield* limitFindings(base, rows)), rows, again: rows, granted: largeLimit };
+}
+
+function* limitFindings(base: PageBase, rows: readonly ProbeRow[]): Probing<LimitFindings> {
+  const count = rows.length;
+  const largestPage = largestPageOf(count, largeLimit);
+  if (count >= largeLimit) {
+    const because = `a limit of ${largeLimit} is granted; none above it was tried`;
+    return { maxLimit: finding(largeLimit, because), largestPage, overMaxLimit: unknown(because) };
+  }
+  const beyond = yield { page: base + count, limit: 1 };
+  const isCut = rowsOf(beyond).some(({ key }) => rows.every((row) => row.key !== key));
+  const came = `${counted(count, 'row')} came where ${largeLimit} were requested`;
+  // A page that repeats rows may hide that there are more.
+  const because = isCut ? `${came}, and there are more` : `${came}, and no other one was found behind them`;
+  if (!isCut) return { maxLimit: unknown(because), largestPage, overMaxLimit: unknown(because) };
+  const overMaxLimit = finding<'clamped' | 'refused'>('clamped', because);
+  return { maxLimit: finding(count, because), largestPage, overMaxLimit };
+}
+
+function largestPageOf(count: number, limit: number): Finding<number> {
+  const because = `${counted(count, 'row')} came where ${limit} were requested`;
+  return count === 0 ? unknown(because) : finding(count, because);
+}
+
+/** Binary search among the usual limits. */
+function* searchLimit(base: PageBase, plain: readonly ProbeRow[]): Probing<LargestFindings> {
+  let granted = -1;
+  let refused: number = usualLimits.length;
+  let again: readonly ProbeRow[] | undefined;
+  while (refused - granted > 1) {
+    const middle = Math.floor((granted + refused) / 2);
+    const answer = yield { page: base, limit: usualLimits[middle] ?? largeLimit };
+    if (answer.kind === 'page') [granted, again] = [middle, answer.rows];
+    else refused = middle;
+  }
+  const largest = usualLimits[granted] ?? leastLimit;
+  const because = `a limit of ${largest} is granted, one of ${usualLimits[refused] ?? largeLimit} refused; none between was tried`;
+  const rows = again !== undefined && again.length > plain.length ? again : plain;
+  return {
+    maxLimit: finding(largest, because),
+    largestPage: largestPageOf(again?.length ?? 0, largest),
+    overMaxLimit: finding<'clamped' | 'refused'>('refused', because),
+    rows,
+    again,
+    granted: largest,
+  };
+}
+
+export function defaultLimitOf(
+  plain: readonly ProbeRow[],
+  others: readonly ProbeRow[],
+  { pageBase, pagingHonoured }: PageFindings,
+): Finding<number> {
+  const known = new Set(plain.map(({ key }) => key));
+  if (others.some(({ key }) => !known.has(key)))
+    return finding(plain.length, `${counted(plain.length, 'row')} came without a limit, and there are more`);
+  if (pagingHonoured.value === false)
+    return unknown('every page is the first one: nothing shows whether there are more');
+  return unknown(
+    pageBase.value === 'unknown'
+      ? 'no page could be told from another'
+      : `all ${counted(known.size, 'row')} of the well came without a limit`,
+  );
+}
