@@ -1,6 +1,8 @@
 /** How a server stands to the workers of its warehouse (docs/design.md section 11). */
 import type { Config } from '../../config/schema.ts';
+import { openRawQueues, type RawQueues } from '../queue/raw-queues.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
+import { queueAddressOf } from './service/service-settings.ts';
 import { directReader, type LedgerReader, RationedReader } from './warehouse/ledger-reader.ts';
 
 export interface Serving {
@@ -31,4 +33,11 @@ export function createServingApp(config: Config, options: Omit<AppOptions, 'lock
 
 export function readerFor({ isBesideWorker }: Serving): LedgerReader {
   return isBesideWorker ? new RationedReader() : directReader();
+}
+
+// The queues of the configured service, as a view of their raw items takes them.
+
+/** Throws UsageError without a service, and UnreachableError('redis'). */
+export async function rawQueuesOf(config: Config): Promise<RawQueues> {
+  return openRawQueues(queueAddressOf(config));
 }

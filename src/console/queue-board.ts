@@ -7,7 +7,7 @@ import path from 'node:path';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
-import { rawQueuesOf } from '../app/service/open-service.ts';
+import { rawQueuesOf } from '../app/serving.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
 import { replyWithError } from './pages/problem-page.tsx';
 import { RequestProblem } from './problem.ts';

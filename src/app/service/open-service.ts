@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { holdText } from '../../core/run/service-hold.ts';
-import { openRawQueues, type RawQueues } from '../../queue/raw-queues.ts';
 import type { ProductionDataService } from '../../service/production-data-service.ts';
 import type { SentRequest } from '../../service/request-layer.ts';
 import { knownSecrets, queueAddressOf, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
@@ -75,11 +74,4 @@ function warnOnce(log: Logger): (request: string, status: number, own: Logger | 
     told.add(kind);
     own.warn({ request, status }, `an answer with status ${status} was taken, where only 200 is declared`);
   };
-}
-
-// The queues of the configured service, as a view of their raw items takes them.
-
-/** Throws UsageError without a service, and UnreachableError('redis'). */
-export async function rawQueuesOf(config: Config): Promise<RawQueues> {
-  return openRawQueues(queueAddressOf(config));
 }
