@@ -6,8 +6,8 @@ import type { CountDescription, UnitDescription } from '../src/core/run/job-desc
 import type { Counts, PlannedUnit, ReadKind, RunReport } from '../src/core/run/run.ts';
 import { countsOfTargets } from '../src/core/run/unknown-targets.ts';
 import type { ChunkOfWork, JobContext, Judgement, UnsettledUnit } from '../src/runs/job.ts';
-import type { ReadOrder } from '../src/warehouse/port/warehouse.ts';
 import type { SettleUnknown } from '../src/warehouse/port/definitions.ts';
+import type { ReadOrder } from '../src/warehouse/port/runs.ts';
 
 export function readingUnits(one: string, many: string): UnitDescription {
   return { one, many, failing: 'could not be read to the end', held: 'held' };

@@ -1,4 +1,4 @@
-/** The warehouse of the version with schema 5, in a temporary folder. test/fixtures/README.md describes it. */
+/** The warehouse of schema version 8, in a temporary folder. test/fixtures/README.md describes it. */
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { z } from 'zod';
+import { copyWarehouse } from '../../src/warehouse/copy/copy-warehouse.ts';
+import { settings } from './warehouse-duckdb.ts';
 
 const fixtures = fileURLToPath(new URL('../fixtures/', import.meta.url));
 
@@ -53,13 +55,13 @@ export async function unpackOldWarehouse({ serviceUrl }: { readonly serviceUrl?:
   await mkdir(dataDir);
   await cp(path.join(fixtures, 'pipes.csv'), path.join(folder, 'pipes.csv'));
   await cp(path.join(fixtures, 'rejects'), path.join(dataDir, 'rejects'), { recursive: true });
-  const packed = await readFile(path.join(fixtures, 'warehouse-schema-5.duckdb.gz'));
+  const packed = await readFile(path.join(fixtures, 'warehouse-schema-8.duckdb.gz'));
   await writeFile(warehouseFile, gunzipSync(packed));
   await relocate(warehouseFile, folder, serviceUrl);
   return { folder, dataDir, warehouseFile, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }
 
-/** Bypasses the program, which would migrate the file to its own schema. */
+/** Bypasses the program, which opens no warehouse of that version for writing. */
 async function relocate(file: string, folder: string, serviceUrl: string | undefined): Promise<void> {
   const instance = await DuckDBInstance.create(file);
   const connection = await instance.connect();
@@ -72,6 +74,18 @@ async function relocate(file: string, folder: string, serviceUrl: string | undef
   }
   connection.closeSync();
   instance.closeSync();
+}
+
+/** The statements that make the same warehouse in PostgreSQL. */
+export async function oldDatabase(): Promise<string> {
+  return gunzipSync(await readFile(path.join(fixtures, 'postgres-schema-8.sql.gz'))).toString();
+}
+
+/** Takes the fixture over into a new file; returns its path. */
+export async function copyOfOld({ warehouseFile }: OldWarehouse): Promise<string> {
+  const file = `${warehouseFile}.new`;
+  await copyWarehouse({ from: `duckdb:${warehouseFile}`, to: `duckdb:${file}` }, settings, { onStep: () => undefined });
+  return file;
 }
 
 const requestSchema = z.object({ method: z.string(), path: z.string(), body: z.string().optional() });
@@ -89,7 +103,7 @@ export async function restoreService(serviceUrl: string): Promise<void> {
 
 /** Every run, in the order of the requests, with its units and its open units. */
 const runsQuery = `
-  SELECT job, run.state, count(unit)::INTEGER AS units, count(unit) FILTER (u.state = 'open')::INTEGER AS open
+  SELECT job, run.state, count(unit)::INTEGER AS units, count(unit) FILTER (WHERE u.state = 'open')::INTEGER AS open
   FROM run LEFT JOIN run_unit u USING (run_id)
   GROUP BY run_id, job, run.state, requested_at ORDER BY requested_at, run_id`;
 

@@ -4,7 +4,8 @@ import { existsSync, statSync } from 'node:fs';
 import { link, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { UsageError } from '../../core/base/errors.ts';
-import type { CopyTarget, Warehouse } from '../../warehouse/port/warehouse.ts';
+import type { CopyTarget } from '../../warehouse/port/query.ts';
+import type { Warehouse } from '../../warehouse/port/warehouse.ts';
 
 type FileFormat = Pick<CopyTarget, 'format' | 'isGzip'>;
 

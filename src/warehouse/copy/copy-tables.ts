@@ -1,16 +1,27 @@
 /**
- * Copies the tables of a DuckDB warehouse to PostgreSQL, by steps that each commit rows with the place up to which they
- * were copied: a copy that was killed goes on there. The tables are compared whole before the copy counts as one.
+ * Copies the tables of a warehouse to a new one, by steps that each commit rows with the place up to which they were
+ * copied: a copy that was killed goes on there. The tables are compared whole before the copy counts as one.
  *
  *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
  */
 import { createHash } from 'node:crypto';
 import { AbortedError, UsageError } from '../../core/base/errors.ts';
+import { copiedVersion, readVersion } from '../sql/schema.ts';
 import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from '../sql/session.ts';
 
-/** Rows in one step: some MB. */
-const rowsInStep = 10_000;
-const wideRowsInStep = 200;
+type Engine = 'duckdb' | 'postgres';
+
+/** Nobody writes to it meanwhile. */
+export interface CopySource {
+  readonly engine: Engine;
+  /** Runs the work in a transaction that reads, whatever the schema version. */
+  readonly read: <T>(work: (session: SqlSession) => Promise<T>) => Promise<T>;
+}
+
+export interface CopyTarget {
+  readonly engine: Engine;
+  readonly database: SqlDatabase;
+}
 
 export interface CopiedRows extends TableChecksum {
   readonly table: string;
@@ -25,28 +36,33 @@ export interface CopyWatch {
 }
 
 /**
- * Nobody may write to either meanwhile. Throws UsageError if the target holds rows that are not of this copy, or if the
- * two differ in the end.
+ * Throws UsageError if the target holds rows that are not of this copy, or if the two differ in the end. What version 8
+ * lacks is empty in the copy.
  */
 export async function copyTables(
-  source: SqlDatabase,
-  target: SqlDatabase,
+  source: CopySource,
+  { engine, database }: CopyTarget,
   watch: CopyWatch,
 ): Promise<readonly CopiedRows[]> {
-  const here = await source.transact(columnsByTable);
+  const version = await source.read(readVersion);
+  const isOld = version === copiedVersion;
+  const here = await source.read(columnsByTable);
   requireAllCopied(here);
-  const sourceId = await source.transact(readId);
-  await target.transact(async (session) => {
+  const sourceId = await source.read(readId);
+  await database.transact(async (session) => {
     await waitForOtherCopy(session);
-    await begin(session, sourceId);
+    await begin(session, sourceId, engine);
   });
-  const there = await target.transact(columnsByTable);
-  const tables = copiedTables.map((table) => ({ table, columns: copiedColumns(table, here, there) }));
-  for (const each of tables) await copyTable(source, target, each, watch);
+  const there = await database.transact(columnsByTable);
+  const tables = copiedTables.map((table) => {
+    const [from, to] = [nameIn(source.engine, table), nameIn(engine, table)];
+    return { from, to, isWide: table.isWide === true, ...copiedColumns(table, here.get(from), there.get(to), isOld) };
+  });
+  for (const each of tables) await copyTable(source, database, each, watch);
   const copied: CopiedRows[] = [];
-  for (const each of tables) copied.push(await compareTable(source, target, each, watch));
-  const identity = await source.transact(readIdentity);
-  await copying(target, (session) => finish(session, identity));
+  for (const each of tables) copied.push(await compareTable(source, database, each, watch));
+  const identity = await source.read(readIdentity);
+  await copying(database, (session) => finish(session, engine, identity, isOld));
   return copied;
 }
 
@@ -57,10 +73,10 @@ export async function copyTables(
 function copying<T>(target: SqlDatabase, step: (session: SqlSession) => Promise<T>): Promise<T> {
   return target.transact(async (session) => {
     await waitForOtherCopy(session);
-    const [found] = await session.rows<{ exists: boolean }>(
-      `SELECT to_regclass('internal.copied_table') IS NOT NULL AS "exists"`,
+    const found = await session.rows(
+      `SELECT 1 FROM information_schema.tables WHERE table_schema = 'internal' AND table_name = 'copied_table'`,
     );
-    if (found?.exists === true) return step(session);
+    if (found.length > 0) return step(session);
     throw new UsageError('another copy to the same database has ended before this one', {
       hint: 'Its warehouse is whole: no further copy is needed.',
     });
@@ -94,7 +110,7 @@ async function readId(session: SqlSession): Promise<string> {
 }
 
 /** Throws UsageError if the target holds rows that are not of this copy. */
-async function begin(session: SqlSession, sourceId: string): Promise<void> {
+async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<void> {
   const tables = await columnsByTable(session);
   if (tables.has('internal.copied_table')) {
     const others = await session.rows('SELECT 1 FROM internal.copied_table WHERE source_id <> $1', [sourceId]);
@@ -102,8 +118,9 @@ async function begin(session: SqlSession, sourceId: string): Promise<void> {
     return;
   }
   for (const table of copiedTables) {
-    const found = await session.rows(`SELECT 1 FROM ${targetOf(table)} LIMIT 1`);
-    if (found.length > 0) throw notEmpty(`${targetOf(table)} has rows`);
+    const name = nameIn(engine, table);
+    const found = await session.rows(`SELECT 1 FROM ${name} LIMIT 1`);
+    if (found.length > 0) throw notEmpty(`${name} has rows`);
   }
   await session.run(
     'CREATE TABLE internal.copied_table (name TEXT PRIMARY KEY, place BIGINT NOT NULL, source_id TEXT NOT NULL)',
@@ -115,42 +132,73 @@ function notEmpty(what: string): UsageError {
   return new UsageError(`the warehouse to copy to is not empty: ${what}`, { hint: 'Create a new database for it.' });
 }
 
-interface TableColumns {
-  readonly table: CopiedTable;
+interface TableCopy {
+  readonly from: string;
+  readonly to: string;
+  /** Rows hold bodies and reports, of which thousands do not fit into memory (G8). */
+  readonly isWide: boolean;
+  /** All columns of the target, in its order. */
   readonly columns: readonly string[];
+  /** Those of them that the source has; none if it lacks the table. */
+  readonly read: readonly string[];
 }
 
 type Row = Readonly<Record<string, SqlValue>>;
 
+/**
+ * How a table is read piece by piece: from the place 0 up to the end, in steps of some MB. A place is a row in DuckDB, and
+ * a block of 8 KB in PostgreSQL.
+ */
+const pieces: Readonly<
+  Record<Engine, Readonly<Record<'end' | 'isWithin', string> & Record<'step' | 'wideStep', number>>>
+> = {
+  duckdb: {
+    end: 'coalesce(max(rowid) + 1, 0)',
+    isWithin: 'rowid >= $1 AND rowid < $2',
+    step: 10_000,
+    wideStep: 200,
+  },
+  postgres: {
+    end: `pg_relation_size(max(tableoid)::regclass) / current_setting('block_size')::BIGINT`,
+    isWithin: `ctid >= format('(%s,0)', $1::BIGINT)::TID AND ctid < format('(%s,0)', $2::BIGINT)::TID`,
+    step: 128,
+    wideStep: 4,
+  },
+};
+
 async function copyTable(
-  source: SqlDatabase,
+  { engine, read }: CopySource,
   target: SqlDatabase,
-  { table, columns }: TableColumns,
+  table: TableCopy,
   watch: CopyWatch,
 ): Promise<void> {
-  const { name, isWide = false } = table;
-  const step = isWide ? wideRowsInStep : rowsInStep;
-  const names = columns.map((column) => `"${column}"`).join(', ');
+  const { from, to } = table;
+  if (table.read.length === 0) return;
+  const { end: endOf, isWithin, step, wideStep } = pieces[engine];
   const readers: SqlColumns<Row> = Object.fromEntries(
-    columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
+    table.columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
-  const end = await source.transact((session) => endOf(session, name));
-  await copying(target, (session) => noteTable(session, name));
-  for (let place = await copying(target, (session) => placeOf(session, name)); place < end;) {
-    const next = Math.min(end, place + step);
-    const rows = await source.transact((session) =>
-      session.rows<Row>(
-        `SELECT ${names} FROM ${name} WHERE ${session.dialect.rowId} >= $1 AND ${session.dialect.rowId} < $2`,
-        [place, next],
-      ),
+  const [{ end, rows: total } = { end: 0, rows: 0 }] = await read((session) =>
+    session.rows<{ end: number | null; rows: number }>(`SELECT ${endOf} AS "end", count(*) AS "rows" FROM ${from}`),
+  );
+  await copying(target, (session) => noteTable(session, to));
+  const last = end ?? 0;
+  for (let place = await copying(target, (session) => placeOf(session, to)); place < last;) {
+    const [first, next] = [place, Math.min(last, place + (table.isWide ? wideStep : step))];
+    const rows = await read((session) =>
+      session.rows<Row>(`SELECT ${quoted(table.read)} FROM ${from} WHERE ${isWithin}`, [first, next]),
     );
     await copying(target, async (session) => {
-      await takeStep(session, name, place, next);
-      await session.append(targetOf(table), readers, rows);
+      await takeStep(session, to, first, next);
+      await session.append(to, readers, rows);
     });
-    toldOf(watch, name, 'copied', next, end);
     place = next;
+    toldOf(watch, from, 'copied', Math.round((total * place) / last), total);
   }
+}
+
+function quoted(columns: readonly string[]): string {
+  return columns.map((column) => `"${column}"`).join(', ');
 }
 
 async function noteTable(session: SqlSession, name: string): Promise<void> {
@@ -180,13 +228,6 @@ function toldOf({ onStep, signal }: CopyWatch, ...step: Parameters<CopyWatch['on
   throw new AbortedError('the copy was stopped: the same command goes on where it was');
 }
 
-async function endOf(session: SqlSession, name: string): Promise<number> {
-  const [row] = await session.rows<{ end: number }>(
-    `SELECT coalesce(max(${session.dialect.rowId}) + 1, 0) AS "end" FROM ${name}`,
-  );
-  return row?.end ?? 0;
-}
-
 async function placeOf(session: SqlSession, name: string): Promise<number> {
   const [row] = await session.rows<{ place: number }>('SELECT place FROM internal.copied_table WHERE name = $1', [
     name,
@@ -195,31 +236,51 @@ async function placeOf(session: SqlSession, name: string): Promise<number> {
 }
 
 async function compareTable(
-  source: SqlDatabase,
+  { read }: CopySource,
   target: SqlDatabase,
-  { table, columns }: TableColumns,
+  { from, to, read: columns }: TableCopy,
   watch: CopyWatch,
 ): Promise<CopiedRows> {
-  const here = await source.transact((session) => checksumOf(session, table.name, columns));
-  const there = await target.transact((session) => checksumOf(session, targetOf(table), columns));
-  toldOf(watch, table.name, 'compared', there.rows, here.rows);
-  if (here.rows === there.rows && here.checksum === there.checksum) return { table: table.name, ...here };
+  if (columns.length === 0) return { table: from, ...nothing };
+  const here = await read((session) => checksumOf(session, from, columns));
+  const there = await target.transact((session) => checksumOf(session, to, columns));
+  toldOf(watch, from, 'compared', there.rows, here.rows);
+  if (here.rows === there.rows && here.checksum === there.checksum) return { table: from, ...here };
   throw new UsageError(
-    `the table ${table.name} has ${here.rows} rows here and ${there.rows} there, or others: the copy does not count`,
-    { hint: 'Stop all workers of both, and copy to a new database.' },
+    `the table ${from} has ${here.rows} rows here and ${there.rows} there, or others: the copy does not count`,
+    { hint: 'Stop all workers of both, and copy to a new warehouse.' },
   );
 }
 
+/**
+ * Hosts with other clocks left versions that ended before they began; the one that began last is known from its begin.
+ * From version 12 on the order of reads prevents it (docs/decisions/0026-reads-have-an-order.md).
+ */
+function withoutOverlaps(rowId: string): string {
+  const reversed = '(SELECT uwi FROM daily_production_history WHERE noticed_at < known_from)';
+  return `UPDATE daily_production_history AS h SET noticed_at = v.next_from
+    FROM (SELECT row_no, lead(known_from) OVER (PARTITION BY uwi, xid ORDER BY known_from, row_no NULLS LAST) AS next_from
+          FROM (SELECT ${rowId} AS row_no, uwi, xid, known_from FROM daily_production_history
+                WHERE known_from <= noticed_at AND uwi IN ${reversed}
+                UNION ALL SELECT NULL, uwi, xid, changed_at FROM daily_production WHERE uwi IN ${reversed}) versions) v
+    WHERE h.${rowId} = v.row_no AND v.next_from < h.noticed_at`;
+}
+
+/** What an engine has beside the tables, as their rows say. */
+const derived: Readonly<Record<Engine, string>> = {
+  duckdb: 'UPDATE warehouse SET last_change_at = (SELECT max(noticed_at) FROM daily_production_history)',
+  postgres: `SELECT setval(pg_get_serial_sequence('well_key', 'well_id'), greatest((SELECT max(well_id) FROM well_key), 1))`,
+};
+
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
-async function finish(session: SqlSession, identity: Identity): Promise<void> {
+async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
   const { warehouse_id: id, service, epoch, created_at: createdAt, pruned_at: prunedAt } = identity;
+  if (isOld) await session.run(withoutOverlaps(session.dialect.rowId));
   await session.run(
     `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6`,
     [id, service, epoch + 1, createdAt, prunedAt, identity.history_horizon],
   );
-  await session.rows(
-    `SELECT setval(pg_get_serial_sequence('well_key', 'well_id'), greatest((SELECT max(well_id) FROM well_key), 1))`,
-  );
+  await session.rows(derived[engine]);
   await session.run('DROP TABLE internal.copied_table');
 }
 
@@ -232,6 +293,8 @@ interface TableChecksum {
   readonly checksum: string;
 }
 
+const nothing: TableChecksum = { rows: 0, checksum: '0'.repeat(32) };
+
 const bytes = 16;
 const modulus = 2n ** 128n;
 
@@ -239,7 +302,7 @@ const modulus = 2n ** 128n;
 async function checksumOf(session: SqlSession, table: string, columns: readonly string[]): Promise<TableChecksum> {
   let rows = 0;
   let sum = 0n;
-  const select = `SELECT ${columns.map((name) => `"${name}"`).join(', ')} FROM ${table}`;
+  const select = `SELECT ${quoted(columns)} FROM ${table}`;
   for await (const row of session.stream<Record<string, unknown>>(select)) {
     const text = JSON.stringify(columns.map((name) => comparable(row[name])));
     const digest = createHash('sha256').update(text).digest().subarray(0, bytes);
@@ -255,21 +318,18 @@ function comparable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
 }
 
-/** The tables that a copy takes to another engine, and their columns. */
+/** A table that a copy takes along. */
 interface CopiedTable {
   readonly name: string;
   /** Its name in PostgreSQL, where that differs. */
-  readonly target?: string;
-  /** Rows hold bodies and reports, of which thousands do not fit into memory (G8). */
+  readonly postgres?: string;
   readonly isWide?: boolean;
-  /** Columns that PostgreSQL derives from others. */
-  readonly derived?: readonly string[];
 }
 
 /** Wells with their keys before the rows that have them. */
 const copiedTables: readonly CopiedTable[] = [
   { name: 'well_key' },
-  { name: 'internal.daily_production', derived: ['uwi'] },
+  { name: 'internal.daily_production' },
   ...[
     'daily_production_history',
     'watermark',
@@ -297,14 +357,22 @@ const copiedTables: readonly CopiedTable[] = [
     'schedule_revision',
   ].map((name) => ({ name })),
   ...['run', 'quarantine', 'cleanup_target', 'well', 'well_history'].map((name) => ({ name, isWide: true })),
-  { name: 'feed_month', target: 'internal.feed_touch' },
+  { name: 'feed_month', postgres: 'internal.feed_touch' },
 ];
 
 /** What every warehouse has of its own: one row each; and the order of reads under way, none of which outlives a copy. */
-const ownTables = ['warehouse', 'schema_version', 'internal.read_begun', 'internal.kept_read'];
+const ownTables = [
+  'warehouse',
+  'schema_version',
+  'queue_beat',
+  'writer_turn',
+  'internal.read_begun',
+  'internal.kept_read',
+  'internal.copied_table',
+];
 
-function targetOf({ name, target }: CopiedTable): string {
-  return target ?? name;
+function nameIn(engine: Engine, { name, postgres }: CopiedTable): string {
+  return engine === 'postgres' ? (postgres ?? name) : name;
 }
 
 /** The columns of each table, in order, by its name; `internal.` stands before those of that schema. */
@@ -319,22 +387,26 @@ async function columnsByTable(session: SqlSession): Promise<ReadonlyMap<string, 
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
-/** The columns that are copied of a table. Throws Error if the two engines do not have the same ones. */
+/** The name of a well stands in PostgreSQL with its key alone. */
+const leftOut = 'internal.daily_production.uwi';
+
+/** Throws Error if the two do not have the same columns; an old source may lack some. */
 function copiedColumns(
-  table: CopiedTable,
-  source: ReadonlyMap<string, readonly string[]>,
-  target: ReadonlyMap<string, readonly string[]>,
-): readonly string[] {
-  const { name, derived = [] } = table;
-  const columns = (source.get(name) ?? []).filter((column) => !derived.includes(column));
-  const there = target.get(targetOf(table)) ?? [];
-  if (columns.length > 0 && columns.toSorted().join() === there.toSorted().join()) return columns;
-  throw new Error(`the table ${name} has the columns ${columns.join(', ')} here, and ${there.join(', ')} there`);
+  { name }: CopiedTable,
+  source: readonly string[] = [],
+  columns: readonly string[] = [],
+  isOld: boolean,
+): Pick<TableCopy, 'columns' | 'read'> {
+  const read = columns.filter((column) => source.includes(column));
+  const lost = source.filter((column) => !columns.includes(column) && `${name}.${column}` !== leftOut);
+  const isWhole = isOld || read.length === columns.length;
+  if (columns.length > 0 && lost.length === 0 && isWhole) return { columns, read };
+  throw new Error(`the table ${name} has the columns ${source.join(', ')} here, and ${columns.join(', ')} there`);
 }
 
 /** Throws Error if the source has a table that no copy would take. */
 function requireAllCopied(source: ReadonlyMap<string, readonly string[]>): void {
-  const known = new Set([...copiedTables.map(({ name }) => name), ...ownTables]);
+  const known = new Set([...copiedTables.flatMap(({ name, postgres = name }) => [name, postgres]), ...ownTables]);
   const left = [...source.keys()].filter((name) => !known.has(name));
   if (left.length > 0) throw new Error(`the tables ${left.join(', ')} would be left out of a copy`);
 }

@@ -1,13 +1,16 @@
-/** Moves a warehouse from a DuckDB file to a PostgreSQL database. */
+/** Moves a warehouse to a new one: to the other engine, or from a schema of before the first release. */
+import { existsSync, renameSync } from 'node:fs';
 import { UsageError } from '../../core/base/errors.ts';
 import { beatTimes } from '../../core/run/queue-claim.ts';
 import { duckdbPath, postgresSettings, type WarehouseSettings } from '../create-warehouse.ts';
-import { createDuckdbWarehouse } from '../duckdb/duckdb-warehouse.ts';
 import { databaseOf, shareDatabaseFile } from '../duckdb/file/database-file.ts';
-import { migrate } from '../postgres/schema/migrations.ts';
+import { sessionOf } from '../duckdb/file/session.ts';
+import { BeatFile } from '../duckdb/ownership/beat-file.ts';
 import { isPostgresAddress } from '../postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../postgres/server/postgres-database.ts';
-import { type CopiedRows, copyTables, type CopyWatch } from './copy-tables.ts';
+import { migrate } from '../postgres/schema.ts';
+import { epochMs } from '../sql/session.ts';
+import { type CopiedRows, type CopySource, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
 
 /** Addresses as `createWarehouse` takes them. */
 export interface CopyEnds {
@@ -16,45 +19,110 @@ export interface CopyEnds {
 }
 
 /**
- * Copies all tables, and compares them. The database becomes a warehouse with the id of the file, which is unchanged but for
- * a schema of this version. Throws UsageError if the addresses are not of a file and a database, if workers work on the file,
- * if the database is not empty, or if the two differ in the end; AbortedError if it was stopped.
+ * Copies all tables, and compares them. The target becomes a warehouse with the id of the source, which stays as it is.
+ * Throws UsageError if a database would be copied to a file, if workers work on the source, if the target is not empty, or
+ * if the two differ in the end; AbortedError if it was stopped.
  */
 export async function copyWarehouse(
   { from, to }: CopyEnds,
   settings: WarehouseSettings,
   watch: CopyWatch,
 ): Promise<readonly CopiedRows[]> {
-  if (!isPostgresAddress(to)) {
-    throw new UsageError('a warehouse is copied to PostgreSQL alone', {
-      hint: 'Write postgres://USER@HOST:PORT/DATABASE. A copy in a file is made by wellsync warehouse backup.',
+  if (isPostgresAddress(from) && !isPostgresAddress(to)) {
+    throw new UsageError('a warehouse in PostgreSQL is copied to PostgreSQL alone', {
+      hint: 'Write postgres://USER@HOST:PORT/DATABASE, an empty database.',
     });
   }
-  const path = duckdbPath(from);
-  const { address, ...connection } = postgresSettings(to, settings);
-  const file = shareDatabaseFile({ ...settings, path });
-  const prepare: ConstructorParameters<typeof PostgresDatabase>[0]['prepare'] = (session) =>
-    migrate(session, address.location);
-  const database = new PostgresDatabase({ ...connection, address, prepare });
-  try {
-    file.requireStored();
-    await refuseWorked(path, settings);
-    return await copyTables(databaseOf(file), database, watch);
-  } finally {
-    await Promise.all([file.release(), database.close()]);
-  }
+  await using source = isPostgresAddress(from) ? databaseToCopy(from, settings) : fileToCopy(from, settings);
+  await source.refuseWorked();
+  await using target = isPostgresAddress(to) ? newDatabase(to, settings) : newFile(to, settings);
+  const copied = await copyTables(source, target, watch);
+  await target.finish();
+  return copied;
 }
 
-/** Rows that are written meanwhile would be left out, and only the comparison at the end would tell. */
-async function refuseWorked(path: string, settings: WarehouseSettings): Promise<void> {
-  const warehouse = createDuckdbWarehouse({ ...settings, path });
-  try {
-    const beatAgeMs = await warehouse.ledger.ownership.beatAgeMs();
-    if (beatAgeMs === undefined || beatAgeMs >= beatTimes.staleAfterMs) return;
-    throw new UsageError(`workers work on ${warehouse.location}: nothing was copied`, {
-      hint: 'Stop them. Start them again with WELLSYNC_WAREHOUSE set to the database.',
-    });
-  } finally {
-    await warehouse.close();
+interface OpenSource extends CopySource, AsyncDisposable {
+  /** Rows that are written meanwhile would be left out, and only the comparison at the end would tell. */
+  refuseWorked(): Promise<void>;
+}
+
+interface OpenTarget extends CopyTarget, AsyncDisposable {
+  /** Gives the copy its place, once it is whole. */
+  finish(): Promise<void>;
+}
+
+function fileToCopy(from: string, settings: WarehouseSettings): OpenSource {
+  const file = shareDatabaseFile({ ...settings, path: duckdbPath(from) });
+  return {
+    engine: 'duckdb',
+    read: (work) => file.read((connection) => work(sessionOf(connection))),
+    refuseWorked: async () => {
+      file.requireStored();
+      refuse(file.location, await new BeatFile(file.path, settings.now).ageMs());
+      // Once, and not with each opening.
+      await file.foldLog();
+    },
+    [Symbol.asyncDispose]: () => file.release(),
+  };
+}
+
+function databaseToCopy(from: string, settings: WarehouseSettings): OpenSource {
+  const { address, ...connection } = postgresSettings(from, settings);
+  const database = new PostgresDatabase({ ...connection, address, prepare: () => Promise.resolve() });
+  return {
+    engine: 'postgres',
+    read: (work) => database.read(work),
+    refuseWorked: async () => {
+      const [beat] = await database.read((session) =>
+        session.rows<{ ageMs: number | null }>(
+          `SELECT ${epochMs('(clock_timestamp() - beat_at)')} AS "ageMs" FROM queue_beat`,
+        ),
+      );
+      refuse(address.location, beat?.ageMs ?? undefined);
+    },
+    [Symbol.asyncDispose]: () => database.close(),
+  };
+}
+
+function refuse(location: string, beatAgeMs: number | undefined): void {
+  if (beatAgeMs === undefined || beatAgeMs >= beatTimes.staleAfterMs) return;
+  throw new UsageError(`workers work on ${location}: nothing was copied`, {
+    hint: 'Stop them. Start them again with WELLSYNC_WAREHOUSE set to the copy.',
+  });
+}
+
+/** Has another name until it is whole: half a copy is no warehouse. */
+function newFile(to: string, settings: WarehouseSettings): OpenTarget {
+  const path = duckdbPath(to);
+  const taken = [path, `${path}.wal`].find((name) => existsSync(name));
+  if (taken !== undefined) {
+    throw new UsageError(`there is a file ${taken} already: nothing was copied`, { hint: 'Name another file.' });
   }
+  const half = `${path}.copying`;
+  const file = shareDatabaseFile({ ...settings, path: half });
+  return {
+    engine: 'duckdb',
+    database: databaseOf(file),
+    finish: async () => {
+      await file.foldLog();
+      await file.release();
+      renameSync(half, path);
+    },
+    [Symbol.asyncDispose]: () => file.release(),
+  };
+}
+
+function newDatabase(to: string, settings: WarehouseSettings): OpenTarget {
+  const { address, ...connection } = postgresSettings(to, settings);
+  const database = new PostgresDatabase({
+    ...connection,
+    address,
+    prepare: (session) => migrate(session, address.location),
+  });
+  return {
+    engine: 'postgres',
+    database,
+    finish: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => database.close(),
+  };
 }

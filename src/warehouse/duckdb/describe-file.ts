@@ -2,8 +2,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WarehouseDescription } from '../port/warehouse.ts';
 import { measureOrder } from './daily/table-order.ts';
 import { readRows } from './file/sql.ts';
-import { schemaVersion as currentVersion, readKnownVersion } from './schema/migrations.ts';
+import { schemaVersion as currentVersion, readKnownVersion } from './schema.ts';
 
+/** What a DuckDB file holds, of this schema version or the one that a copy takes over: read only. */
 export async function describeFile(
   connection: DuckDBConnection,
   location: string,
@@ -12,15 +13,11 @@ export async function describeFile(
   const tables = await readTables(connection);
   const hasDays = tables.some(({ name }) => name === 'daily_production');
   const days = hasDays ? await readDays(connection) : { oldestDay: null, newestDay: null };
-  const identity = schemaVersion >= identityVersion ? await readIdentity(connection) : noIdentity;
-  const order = schemaVersion >= identityVersion ? await measureOrder(connection) : null;
+  const isEmpty = schemaVersion === 0;
+  const identity = isEmpty ? noIdentity : await readIdentity(connection);
+  const order = isEmpty ? null : await measureOrder(connection);
   return { schemaVersion, isCurrent: schemaVersion === currentVersion, ...identity, ...days, order, tables };
 }
-
-// What a DuckDB file holds, of any schema version: read only, so that nothing is migrated.
-
-/** The version from which a warehouse has an identity. */
-const identityVersion = 6;
 
 const noIdentity = { warehouseId: null, service: null, historyHorizonMs: null };
 

@@ -24,7 +24,7 @@ import { readRows } from './file/sql.ts';
 import { BeatFile } from './ownership/beat-file.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
-import { readKnownVersion, schemaVersion } from './schema/migrations.ts';
+import { readKnownVersion, schemaVersion } from './schema.ts';
 
 export type DuckdbSettings = FileSettings & HandleSettings;
 

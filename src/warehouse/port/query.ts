@@ -3,3 +3,15 @@ export interface QueryResult {
   readonly columns: ReadonlyArray<{ readonly name: string; readonly type: string }>;
   readonly rows: AsyncIterable<readonly unknown[]>;
 }
+
+/**
+ * A file for the rows of a query. CSV has a header, an empty cell for null and `""` for the empty text; NDJSON has an
+ * object a line; Parquet is compressed with zstd.
+ */
+export interface CopyTarget {
+  /** Absolute; a file there is overwritten. */
+  readonly path: string;
+  readonly format: 'csv' | 'ndjson' | 'parquet';
+  /** Compressed with gzip; without effect on Parquet. */
+  readonly isGzip: boolean;
+}

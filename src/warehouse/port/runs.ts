@@ -2,6 +2,7 @@ import type {
   Counts,
   IdempotencyKey,
   PlannedUnit,
+  ReadKind,
   RunFailure,
   RunHead,
   RunRecord,
@@ -244,4 +245,26 @@ export interface Retention {
   notePruned(atMs: number): Promise<void>;
   /** Versions that ended before were removed, milliseconds since 1970; undefined if none ever was. */
   historyHorizonMs(): Promise<number | undefined>;
+}
+
+/** Results of probes of a service, as JSON text, by the service's base address. */
+export interface ProfileStore {
+  read(baseUrl: string): Promise<string | undefined>;
+  /** Replaces the stored profile. */
+  save(baseUrl: string, profile: string, savedAtMs: number): Promise<void>;
+  /** Whether the caller is to probe the service in this run: true for the first call of a run, whichever worker's. */
+  claimProbe(runId: string, nowMs: number): Promise<boolean>;
+}
+
+/**
+ * The order of reads, which decides between two runs that read one target
+ * (docs/decisions/0026-reads-have-an-order.md).
+ */
+export interface ReadOrder {
+  /**
+   * Gives a read its number, higher than all before it: to be called before its first request, and again before anything is
+   * read again. One transaction. `ended` are the numbers of reads that will not commit any more, in whatever run. A read
+   * without a row in the warehouse, since its run or a day is over, may commit as long as it would change nothing.
+   */
+  begin(read: { readonly kind: ReadKind; readonly runId: string; readonly ended: readonly number[] }): Promise<number>;
 }

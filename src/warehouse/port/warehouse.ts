@@ -3,15 +3,14 @@
  * ({@link Ledger}). One database holds both, so that rows and the units that they settle are committed in one
  * transaction (G1, G3).
  */
-import type { ReadKind } from '../../core/run/run.ts';
 import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
 import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrder } from './daily-production.ts';
 import type { TimeSeriesStore, WellStore } from './definitions.ts';
 import type { FeedLedger, FeedTables } from './feed.ts';
 import type { Ownership } from './ownership.ts';
 import type { PushStore } from './pushes.ts';
-import type { QueryResult } from './query.ts';
-import type { Retention, RunLedger, ScheduleStore } from './runs.ts';
+import type { CopyTarget, QueryResult } from './query.ts';
+import type { ProfileStore, ReadOrder, Retention, RunLedger, ScheduleStore } from './runs.ts';
 
 /**
  * Throws UnreachableError('warehouse') if the file or the server cannot be reached, and
@@ -111,38 +110,4 @@ export interface WarehouseHandle extends Warehouse {
   readonly ledger: Ledger;
   /** Releases everything. Idempotent. */
   close(): Promise<void>;
-}
-
-/**
- * A file for the rows of a query. CSV has a header, an empty cell for null and `""` for the empty text; NDJSON has an
- * object a line; Parquet is compressed with zstd.
- */
-export interface CopyTarget {
-  /** Absolute; a file there is overwritten. */
-  readonly path: string;
-  readonly format: 'csv' | 'ndjson' | 'parquet';
-  /** Compressed with gzip; without effect on Parquet. */
-  readonly isGzip: boolean;
-}
-
-/** Results of probes of a service, as JSON text, by the service's base address. */
-export interface ProfileStore {
-  read(baseUrl: string): Promise<string | undefined>;
-  /** Replaces the stored profile. */
-  save(baseUrl: string, profile: string, savedAtMs: number): Promise<void>;
-  /** Whether the caller is to probe the service in this run: true for the first call of a run, whichever worker's. */
-  claimProbe(runId: string, nowMs: number): Promise<boolean>;
-}
-
-/**
- * The order of reads, which decides between two runs that read one target
- * (docs/decisions/0026-reads-have-an-order.md).
- */
-export interface ReadOrder {
-  /**
-   * Gives a read its number, higher than all before it: to be called before its first request, and again before anything is
-   * read again. One transaction. `ended` are the numbers of reads that will not commit any more, in whatever run. A read
-   * without a row in the warehouse, since its run or a day is over, may commit as long as it would change nothing.
-   */
-  begin(read: { readonly kind: ReadKind; readonly runId: string; readonly ended: readonly number[] }): Promise<number>;
 }

@@ -20,7 +20,7 @@ import { createDailyProductionStore } from './daily/daily-production-store.ts';
 import { createFeedTables } from './feed/feed-copy.ts';
 import { BeatRow } from './ownership/beat-row.ts';
 import { copyQuery, runQuery } from './query/query.ts';
-import { schemaVersion as currentVersion, migrate, readKnownVersion } from './schema/migrations.ts';
+import { schemaVersion as currentVersion, migrate, readKnownVersion } from './schema.ts';
 import { PostgresDatabase, type PostgresSettings } from './server/postgres-database.ts';
 import type { PostgresSession } from './server/postgres-session.ts';
 

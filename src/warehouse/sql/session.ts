@@ -9,8 +9,7 @@ import { createGzip } from 'node:zlib';
 import { stringify } from 'csv-stringify';
 import type { ServiceIdentity } from '../../core/base/service-key.ts';
 import { csvForm, distinctNames, ndjsonLine } from '../../core/base/text.ts';
-import type { QueryResult } from '../port/query.ts';
-import type { CopyTarget } from '../port/warehouse.ts';
+import type { CopyTarget, QueryResult } from '../port/query.ts';
 
 /**
  * A value for a parameter or a column. A `Date` is an instant; a number or a bigint is what the parameter's or column's

@@ -1,18 +1,21 @@
-/** A warehouse of schema 5 with unfinished runs of every job opens, and holds the data of the version that made it. */
-import { copyFile } from 'node:fs/promises';
-import { join } from 'node:path';
+/** A warehouse of schema 8 with unfinished runs of every job is copied whole; further steps of the schema are applied once. */
+import { existsSync } from 'node:fs';
+import { copyFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
+import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
+import { copyWarehouse } from '../../../src/warehouse/copy/copy-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import { readExpected, contentOf, unpackOldWarehouse } from '../../support/old-warehouse.ts';
-import { migrate, readKnownVersion, schemaVersion } from '../../../src/warehouse/duckdb/schema/migrations.ts';
+import { readExpected, contentOf, copyOfOld, unpackOldWarehouse } from '../../support/old-warehouse.ts';
+import { migrate, readKnownVersion, schemaVersion } from '../../../src/warehouse/duckdb/schema.ts';
 import { allOf, ask } from '../../support/warehouse-batches.ts';
-import { settings } from '../../support/warehouse-duckdb.ts';
+import { openNewDuckdb, settings } from '../../support/warehouse-duckdb.ts';
 
-test('a warehouse that an earlier version made opens with its runs, their open units, its rows and its audit', async () => {
+test('a warehouse that an earlier version made is copied with its runs, their open units, its rows and its audit', async () => {
   const { asMade, pushRunId } = await readExpected();
   await using old = await unpackOldWarehouse();
-  const warehouse = createDuckdbWarehouse({ ...settings, path: old.warehouseFile });
+  const warehouse = createDuckdbWarehouse({ ...settings, path: await copyOfOld(old) });
   try {
     const { runs: ledger, deletions } = warehouse.ledger;
     const { runs: listed } = await ledger.list({ limit: 100 });
@@ -63,7 +66,7 @@ test('the fixture has an unfinished run of each job, and one that no worker has 
     ['export daily-production', 'queued', false],
   ]);
   await using old = await unpackOldWarehouse();
-  const warehouse = createDuckdbWarehouse({ ...settings, path: old.warehouseFile });
+  const warehouse = createDuckdbWarehouse({ ...settings, path: await copyOfOld(old) });
   try {
     const [push] = await ask(
       warehouse,
@@ -84,22 +87,95 @@ test('the fixture has an unfinished run of each job, and one that no worker has 
   }
 });
 
-test.each(['of the version before', 'of the first use'])(
-  'G2: the log of a migration %s is read back after a kill, before any of it is in the file',
-  async (which) => {
-    await using old = await unpackOldWarehouse();
-    const path = which === 'of the first use' ? join(old.folder, 'new.duckdb') : old.warehouseFile;
-    const killed = `${path}.killed`;
-    const instance = await DuckDBInstance.create(path, { checkpoint_threshold: '1GB' });
-    const connection = await instance.connect();
-    await migrate(connection, path, Date.now());
-    for (const suffix of ['', '.wal']) await copyFile(`${path}${suffix}`, `${killed}${suffix}`);
-    connection.closeSync();
-    instance.closeSync();
-    const again = await DuckDBInstance.create(killed);
-    const reader = await again.connect();
-    expect(await readKnownVersion(reader, killed)).toBe(schemaVersion);
-    reader.closeSync();
-    again.closeSync();
-  },
-);
+test('a warehouse of an earlier version is refused for work with the way out, read, and left as it is', async () => {
+  await using old = await unpackOldWarehouse();
+  const warehouse = createDuckdbWarehouse({ ...settings, path: old.warehouseFile });
+  try {
+    const refused = await warehouse.check().catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(UnreachableError);
+    expect(refused).toMatchObject({
+      message: expect.stringMatching(/is of schema version 8, from before the first release/) as string,
+      hint: expect.stringMatching(/^Copy it to a new one: wellsync warehouse copy duckdb:/) as string,
+    });
+    expect(await ask(warehouse, 'SELECT count(*) > 0 FROM daily_production')).toEqual([[true]]);
+    await copyOfOld(old);
+    expect(await warehouse.describe()).toMatchObject({ schemaVersion: 8, isCurrent: false });
+  } finally {
+    await warehouse.close();
+  }
+});
+
+test('a copy to a file goes on where it was stopped, has its name once it is whole, and replaces no file', async () => {
+  await using old = await unpackOldWarehouse();
+  const to = path.join(old.folder, 'new.duckdb');
+  const ends = { from: `duckdb:${old.warehouseFile}`, to: `duckdb:${to}` };
+  const stop = new AbortController();
+  const stopped = copyWarehouse(ends, settings, {
+    onStep: (table) => {
+      if (table === 'coverage') stop.abort();
+    },
+    signal: stop.signal,
+  });
+  await expect(stopped).rejects.toThrow(AbortedError);
+  expect(existsSync(to)).toBe(false);
+  const steps: string[] = [];
+  const onStep = (table: string, what: string): void => void (what === 'copied' && steps.push(table));
+  const copied = await copyWarehouse(ends, settings, { onStep });
+  expect(steps).toContain('run_unit');
+  expect(steps).not.toContain('internal.daily_production');
+  expect(copied.find(({ table }) => table === 'internal.daily_production')?.rows).toBe(1_138);
+  expect(await readdir(old.folder)).not.toContain('new.duckdb.copying');
+  await expect(copyWarehouse(ends, settings, { onStep })).rejects.toThrow(/there is a file .*new\.duckdb already/);
+});
+
+test('versions that ended before they began end where the next one begins, in a copy', async () => {
+  await using old = await unpackOldWarehouse();
+  const instance = await DuckDBInstance.create(old.warehouseFile);
+  const connection = await instance.connect();
+  const xid = '00000000-0000-0000-0000-000000000001';
+  await connection.run(
+    `INSERT INTO daily_production_history (uwi, xid, change, known_from, noticed_at) VALUES
+       ('late', '${xid}', 'updated', '2024-01-01 00:00:00Z', '2024-01-10 00:00:00Z'),
+       ('late', '${xid}', 'updated', '2024-01-10 00:00:00Z', '2024-01-05 00:00:00Z'),
+       ('late', '${xid}', 'removed', '2024-01-05 00:00:00Z', '2024-01-12 00:00:00Z')`,
+  );
+  connection.closeSync();
+  instance.closeSync();
+  const warehouse = createDuckdbWarehouse({ ...settings, path: await copyOfOld(old) });
+  try {
+    const spans = `SELECT known_from::DATE, noticed_at::DATE FROM daily_production_history WHERE uwi = 'late' ORDER BY 1`;
+    expect(await ask(warehouse, spans)).toEqual([
+      ['2024-01-01', '2024-01-05'],
+      ['2024-01-05', '2024-01-12'],
+      ['2024-01-10', '2024-01-05'],
+    ]);
+  } finally {
+    await warehouse.close();
+  }
+});
+
+/** The schema with a step that a later version might have. */
+const laterSteps = [[], ['CREATE TABLE later (n INTEGER)', 'INSERT INTO later VALUES (1)']];
+
+test('G2: a further step is applied once, also to a log that is read back after a kill; an older program refuses it', async () => {
+  const { path: file, dispose } = await openNewDuckdb();
+  const killed = `${file}.killed`;
+  const instance = await DuckDBInstance.create(file, { checkpoint_threshold: '1GB' });
+  const connection = await instance.connect();
+  expect(await migrate(connection, file, Date.now())).toBe(0);
+  for (const found of [schemaVersion, schemaVersion + 1]) {
+    expect(await migrate(connection, file, Date.now(), laterSteps)).toBe(found);
+  }
+  for (const suffix of ['', '.wal']) await copyFile(`${file}${suffix}`, `${killed}${suffix}`);
+  connection.closeSync();
+  instance.closeSync();
+  const again = await DuckDBInstance.create(killed);
+  const reader = await again.connect();
+  expect(await migrate(reader, killed, Date.now(), laterSteps)).toBe(schemaVersion + 1);
+  expect((await reader.runAndReadAll('SELECT n FROM later')).getRows()).toEqual([[1]]);
+  await expect(readKnownVersion(reader, killed)).rejects.toThrow(`knows up to ${schemaVersion}`);
+  await expect(migrate(reader, killed, Date.now())).rejects.toThrow(`knows up to ${schemaVersion}`);
+  reader.closeSync();
+  again.closeSync();
+  await dispose();
+});

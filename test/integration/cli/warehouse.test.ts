@@ -111,7 +111,7 @@ test('a warehouse of an earlier version is described and copied as it is, and is
   await using bench = await cleanupBench();
   const inOld = ['--warehouse', `duckdb:${old.warehouseFile}`];
   const file = `${old.folder}/copy.duckdb`;
-  const expected = { schemaVersion: 5, isCurrent: false, warehouseId: null, service: null };
+  const expected = { schemaVersion: 8, isCurrent: false, service: null };
   expect(await bench.json('warehouse', 'info', ...inOld)).toMatchObject(expected);
   expect((await bench.run('warehouse', 'backup', file, ...inOld)).stdout).toContain('as it is');
   expect(await bench.json('warehouse', 'info', '--warehouse', `duckdb:${file}`)).toMatchObject(expected);

@@ -1,10 +1,10 @@
-/** The unfinished runs of a warehouse of schema 5 continue to their ends, without any data in Redis. */
+/** The unfinished runs of a warehouse of schema 8 continue, in a copy of it to their ends, without any data in Redis. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { generatedDaily } from '../../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome } from '../../support/cli.ts';
-import { readExpected, restoreService, contentOf, unpackOldWarehouse } from '../../support/old-warehouse.ts';
+import { readExpected, restoreService, contentOf, copyOfOld, unpackOldWarehouse } from '../../support/old-warehouse.ts';
 
 const listSchema = z.array(z.object({ runId: z.string(), state: z.string() }));
 const rowCountsSchema = z.array(z.object({ uwi: z.string(), rows: z.int() }));
@@ -24,7 +24,7 @@ test('G1, G2, G7: unfinished runs of an earlier version continue, for every job,
   expect(server.state.deletions()).toHaveLength(asMade.service.deletions);
   await using old = await unpackOldWarehouse({ serviceUrl: server.url });
   await using home = await cliHome(server.url);
-  const env = { WELLSYNC_DATA_DIR: old.dataDir };
+  const env = { WELLSYNC_DATA_DIR: old.dataDir, WELLSYNC_WAREHOUSE: `duckdb:${await copyOfOld(old)}` };
   const json = async (...args: readonly string[]): Promise<unknown> => {
     const { stdout, stderr } = await home.run([...args, '--json'], { env });
     if (stdout === '') throw new Error(stderr);

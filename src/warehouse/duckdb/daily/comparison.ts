@@ -31,7 +31,7 @@ import { declared } from '../../sql/daily/row-fields.ts';
 import { isAmongKeys, isBetweenInstants } from '../file/bounds.ts';
 import { rowsPerChunk } from '../file/column-chunk.ts';
 import { instant, jsonText, readRows, relationOf, runStatement } from '../file/sql.ts';
-import { measureColumns, valueColumns } from '../schema/columns.ts';
+import { measureColumns, valueColumns } from '../schema.ts';
 import { appendWindows, type NumberedWindow, partWindows, type RowTable } from './row-chunks.ts';
 
 const windowRelation = relationOf('$1', {

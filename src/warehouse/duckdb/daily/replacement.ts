@@ -11,7 +11,7 @@ import { named } from '../../sql/daily/row-fields.ts';
 import { dayOfNumber } from '../../sql/session.ts';
 import { isAmongKeys, isBetweenInstants } from '../file/bounds.ts';
 import { instant, jsonText, readRows, runStatement } from '../file/sql.ts';
-import { rowColumns, valueColumns } from '../schema/columns.ts';
+import { rowColumns, valueColumns } from '../schema.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 import { insertDirect, isInOrder, partWindows } from './row-chunks.ts';
 

@@ -7,7 +7,7 @@ import type { Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { wellFormed } from '../../sql/session.ts';
 import { type AppendedTable, withAppender } from '../file/session.ts';
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
-import { rowColumns } from '../schema/columns.ts';
+import { rowColumns } from '../schema.ts';
 
 /** Words of an instant in the form of the engine. */
 const wordsPerInstant = 2;
@@ -30,7 +30,7 @@ function microseconds(
 
 /** A table that takes the rows of windows. */
 export interface RowTable<Window extends WindowBatch> extends AppendedTable {
-  /** Index of `xid`, the first column of a row; the others follow in the order of `rowColumns` (../schema/columns.ts). */
+  /** Index of `xid`, the first column of a row; the others follow in the order of `rowColumns` (../schema.ts). */
   readonly xidColumn: number;
   /** Writes the columns of the table that are not of a row, for a slice that lies at the rows from `row` on. */
   copyOwn(columns: readonly ChunkColumn[], slice: Slice<Window>, row: number): void;

@@ -16,7 +16,7 @@ import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
 import { type Fence, requireEpoch } from '../../sql/ownership/ownership-store.ts';
 import type { SqlDatabase } from '../../sql/session.ts';
-import { migrate, schemaVersion } from '../schema/migrations.ts';
+import { migrate, schemaVersion } from '../schema.ts';
 import { classified, messageOf } from './engine.ts';
 import { fileAt, type FileSettings, isWaitedFor, openFile, type OpenFile } from './open-file.ts';
 import { sessionOf } from './session.ts';

@@ -20,6 +20,7 @@ export const {
   DuckDBTimestampTZValue,
   DuckDBTimestampValue,
   DuckDBTypeId,
+  DuckDBUUIDValue,
   JsonDuckDBValueConverter,
   StatementType,
   version,

@@ -11,7 +11,7 @@ import { dayNumber } from '../../../core/time/production-day.ts';
 import { JsonText, type SqlDialect, type SqlSession, type SqlValue } from '../../sql/session.ts';
 import { isAmongKeys } from './bounds.ts';
 import { rowsPerChunk } from './column-chunk.ts';
-import { DuckDBDataChunk, DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId } from './engine.ts';
+import { DuckDBDataChunk, DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId, DuckDBUUIDValue } from './engine.ts';
 import { readRows, relationOf, runStatement, streamRows } from './sql.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
@@ -67,8 +67,17 @@ function storedValue(value: SqlValue, { typeId }: DuckDBType): DuckDBValue {
   if (value instanceof Date) return instantOf(value);
   if (value instanceof JsonText) return value.text;
   if (typeId === DuckDBTypeId.BIGINT && typeof value === 'number') return BigInt(value);
-  if (typeId === DuckDBTypeId.DATE && typeof value === 'string') return new DuckDBDateValue(dayNumber(value));
-  return value;
+  if (typeof value !== 'string') return value;
+  if (typeId === DuckDBTypeId.DATE) return new DuckDBDateValue(dayNumber(value));
+  if (typeId === DuckDBTypeId.TIMESTAMP_TZ) return new DuckDBTimestampTZValue(microsOf(value));
+  if (typeId === DuckDBTypeId.UUID) return DuckDBUUIDValue.fromUint128(BigInt(`0x${value.replaceAll('-', '')}`));
+  return typeId === DuckDBTypeId.BIGINT ? BigInt(value) : value;
+}
+
+/** Microseconds since 1970 of an instant as {@link SqlSession} gives it: ISO 8601 in UTC, with up to six digits. */
+function microsOf(instant: string): bigint {
+  const [, digits = ''] = /\.(\d+)Z$/.exec(instant) ?? [];
+  return BigInt(Date.parse(instant)) * 1_000n + BigInt(digits.padEnd(6, '0').slice(3));
 }
 
 function instantOf(value: Date): TimestampTZValue {
@@ -88,7 +97,8 @@ async function appendRows<T>(
   columns: ReadonlyArray<ColumnValue<T>>,
   catalog?: 'temp',
 ): Promise<void> {
-  await withAppender(connection, { name: table, schema: null, catalog: catalog ?? null }, async (appender) => {
+  const [name = table, schema = null] = table.split('.').toReversed();
+  await withAppender(connection, { name, schema, catalog: catalog ?? null }, async (appender) => {
     const types = columns.map((_, index) => appender.columnType(index));
     // One chunk for all parts: its memory is only freed when it is collected, and the collector does not see its size.
     const chunk = DuckDBDataChunk.create(types);

@@ -6,8 +6,7 @@ import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBTypeId as TypeId 
 import { PermanentError } from '../../../core/base/errors.ts';
 import { writeReason } from '../../../core/base/file-fault.ts';
 import { distinctNames } from '../../../core/base/text.ts';
-import type { QueryResult } from '../../port/query.ts';
-import type { CopyTarget } from '../../port/warehouse.ts';
+import type { CopyTarget, QueryResult } from '../../port/query.ts';
 import { messageOf } from '../file/engine.ts';
 import { literal } from '../file/sql.ts';
 import { engineText } from './engine-text.ts';

@@ -24,7 +24,7 @@ import {
   type Tally,
 } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/session.ts';
-import { valueColumns } from '../schema/daily-columns.ts';
+import { valueColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { stageWindows, type WellWindow } from './staging.ts';
 

@@ -2,7 +2,7 @@
 import { type CountedWindow, monthsOf, type Noticed, sumOf } from '../../sql/daily/daily-tables.ts';
 import { named } from '../../sql/daily/row-fields.ts';
 import { jsonText } from '../../sql/session.ts';
-import { serviceColumns, valueColumns } from '../schema/daily-columns.ts';
+import { serviceColumns, valueColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { copyNewRows, instant } from './staging.ts';
 

@@ -9,7 +9,7 @@ import type { WindowBatch } from '../../../core/daily/merge.ts';
 import type { BatchWell } from '../../sql/daily/batch-wells.ts';
 import { jsonText } from '../../sql/session.ts';
 import { declared, named } from '../../sql/daily/row-fields.ts';
-import { serviceColumns } from '../schema/daily-columns.ts';
+import { serviceColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { type CopiedWindow, copiedRows } from './row-copy.ts';
 

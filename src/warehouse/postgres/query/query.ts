@@ -6,8 +6,7 @@
  */
 import { AbortedError, PermanentError, UsageError } from '../../../core/base/errors.ts';
 import { writeReason } from '../../../core/base/file-fault.ts';
-import type { QueryResult } from '../../port/query.ts';
-import type { CopyTarget } from '../../port/warehouse.ts';
+import type { CopyTarget, QueryResult } from '../../port/query.ts';
 import { writeRows } from '../../sql/session.ts';
 import type { PostgresDatabase } from '../server/postgres-database.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';

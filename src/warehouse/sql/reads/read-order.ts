@@ -6,7 +6,7 @@
 import { always, type LaterRead } from '../../../core/daily/read-order.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import type { Window } from '../../../core/time/window.ts';
-import type { ReadOrder } from '../../port/warehouse.ts';
+import type { ReadOrder } from '../../port/runs.ts';
 import { epochMs, jsonText, type SqlDatabase, type SqlSession } from '../session.ts';
 
 export function createReadOrder(database: SqlDatabase): ReadOrder {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRunLedger } from '../../../../src/warehouse/sql/runs/run-ledger.ts';
 import { createDailyProductionStore } from '../../../../src/warehouse/postgres/daily/daily-production-store.ts';
-import { migrate } from '../../../../src/warehouse/postgres/schema/migrations.ts';
+import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { databaseOfTest, holding, postgresLack } from '../../../support/postgres/database.ts';

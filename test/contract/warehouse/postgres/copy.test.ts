@@ -1,19 +1,24 @@
 /** A DuckDB warehouse that moves to PostgreSQL, with all that it holds. */
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../../src/core/base/errors.ts';
-import { copyTables } from '../../../../src/warehouse/copy/copy-tables.ts';
-import { createDuckdbWarehouse } from '../../../../src/warehouse/duckdb/duckdb-warehouse.ts';
-import { databaseOf, shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
-import { migrate } from '../../../../src/warehouse/postgres/schema/migrations.ts';
+import { type CopySource, copyTables } from '../../../../src/warehouse/copy/copy-tables.ts';
+import { copyWarehouse } from '../../../../src/warehouse/copy/copy-warehouse.ts';
+import { type DatabaseFile, shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
+import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
+import { sessionOf } from '../../../../src/warehouse/duckdb/file/session.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
-import { unpackOldWarehouse } from '../../../support/old-warehouse.ts';
+import { contentOf, oldDatabase, readExpected, unpackOldWarehouse } from '../../../support/old-warehouse.ts';
 import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
 import { handleOf } from '../../../support/postgres/warehouse.ts';
 import { ask, at, dailyRows, dayOf, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';
 import { openTemporaryDuckdb, settings } from '../../../support/warehouse-duckdb.ts';
 
 const lack = await postgresLack('newest');
+
+function sourceOf(file: DatabaseFile): CopySource {
+  return { engine: 'duckdb', read: (work) => file.read((connection) => work(sessionOf(connection))) };
+}
 
 /** Rows, corrections, a quarantined record, a deletion and its plan, by the ports. */
 async function fill({ warehouse }: Awaited<ReturnType<typeof openTemporaryDuckdb>>): Promise<void> {
@@ -40,12 +45,16 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
     try {
       await fill(duckdb);
       const stop = new AbortController();
-      const stopped = copyTables(databaseOf(file), target, {
-        onStep: (table) => {
-          if (table === 'coverage') stop.abort();
+      const stopped = copyTables(
+        sourceOf(file),
+        { engine: 'postgres', database: target },
+        {
+          onStep: (table) => {
+            if (table === 'coverage') stop.abort();
+          },
+          signal: stop.signal,
         },
-        signal: stop.signal,
-      });
+      );
       await expect(stopped).rejects.toThrow(AbortedError);
       // Half of it is no warehouse.
       const early = handleOf(url);
@@ -55,11 +64,15 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       await expect(early.describe()).rejects.toThrow(unfinished);
       await early.close();
       const steps: string[] = [];
-      const copied = await copyTables(databaseOf(file), target, {
-        onStep: (table, what) => {
-          if (what === 'copied') steps.push(table);
+      const copied = await copyTables(
+        sourceOf(file),
+        { engine: 'postgres', database: target },
+        {
+          onStep: (table, what) => {
+            if (what === 'copied') steps.push(table);
+          },
         },
-      });
+      );
       expect(steps).toContain('run_unit');
       expect(steps).not.toContain('internal.daily_production');
       expect(copied.find(({ table }) => table === 'internal.daily_production')).toMatchObject({ rows: 32 });
@@ -79,32 +92,34 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       ]);
       expect(same?.counts).toMatchObject({ unchanged: 31, inserted: 0, updated: 0, removed: 0 });
       expect(fresh?.counts).toMatchObject({ inserted: 2 });
-      await expect(copyTables(databaseOf(file), target, { onStep: () => undefined })).rejects.toThrow(/not empty/);
+      await expect(
+        copyTables(sourceOf(file), { engine: 'postgres', database: target }, { onStep: () => undefined }),
+      ).rejects.toThrow(/not empty/);
     } finally {
       await Promise.all([file.release(), target.close(), moved.close()]);
       await duckdb.dispose();
     }
   });
 
-  it('G6: verifies an audit from before retries were named, and goes on with it', async () => {
+  it.each(['file', 'database'])('G6: takes over an old %s, verifies its audit, and goes on with it', async (from) => {
+    const { asMade } = await readExpected();
     await using old = await unpackOldWarehouse();
-    const before = createDuckdbWarehouse({ ...settings, path: old.warehouseFile });
-    const { head } = await before.ledger.deletions.verify();
-    await before.close();
-    const file = shareDatabaseFile({ ...settings, path: old.warehouseFile });
+    const source = await databaseOfTest();
+    await source.run(await oldDatabase());
     const { url } = await databaseOfTest();
-    const address = parsePostgresAddress(url);
-    const target = new PostgresDatabase({
-      address,
-      password: () => Promise.resolve(undefined),
-      retryMs: 20_000,
-      prepare: (session) => migrate(session, address.location),
-    });
+    const ends = { from: from === 'file' ? `duckdb:${old.warehouseFile}` : source.url, to: url };
+    const copied = await copyWarehouse(ends, settings, { onStep: () => undefined });
+    expect(copied.find(({ table }) => table === 'internal.daily_production')?.rows).toBe(1_138);
+    const before = handleOf(source.url);
     const moved = handleOf(url);
     try {
-      await copyTables(databaseOf(file), target, { onStep: () => undefined });
+      await expect(before.check()).rejects.toThrow(/schema version 8, from before the first release/);
+      const { runs, warehouse: rows } = await contentOf((sql) => ask(moved, sql));
+      expect(rows).toEqual(asMade.warehouse);
+      expect(runs).toEqual(asMade.runs);
       const { deletions } = moved.ledger;
-      expect(head.rows).toBeGreaterThan(0);
+      const { head } = await deletions.verify(asMade.audit.head);
+      expect(head).toEqual({ rows: asMade.audit.rows, hash: asMade.audit.head });
       expect(await deletions.verify(head.hash)).toEqual({ head, broken: undefined, retries: new Map() });
       const [[runId, unit, serviceUrl] = []] = await ask(
         moved,
@@ -115,8 +130,13 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       await deletions.begin({ runId: String(runId), units: [Number(unit)], serviceUrl: String(serviceUrl), atMs });
       expect(await deletions.verify(head.hash)).toMatchObject({ head: { rows: head.rows + 1 }, broken: undefined });
     } finally {
-      await Promise.all([file.release(), target.close(), moved.close()]);
+      await Promise.all([before.close(), moved.close()]);
     }
+  });
+
+  it('takes a database to no file', async () => {
+    const ends = { from: 'postgres://wellsync@db.example/production', to: 'duckdb:./new.duckdb' };
+    await expect(copyWarehouse(ends, settings, { onStep: () => undefined })).rejects.toThrow(/to PostgreSQL alone/);
   });
 
   it('lets one of two copies at once go on, and ends the other before it writes a row twice', async () => {
@@ -138,10 +158,16 @@ describe.skipIf(lack !== undefined)(`a copy to PostgreSQL${lack === undefined ? 
       const [first] = targets;
       if (first === undefined) throw new Error('there are two');
       const stop = new AbortController();
-      const begun = copyTables(databaseOf(file), first, { onStep: () => stop.abort(), signal: stop.signal });
+      const begun = copyTables(
+        sourceOf(file),
+        { engine: 'postgres', database: first },
+        { onStep: () => stop.abort(), signal: stop.signal },
+      );
       await expect(begun).rejects.toThrow(AbortedError);
       const ends = await Promise.allSettled(
-        targets.map((target) => copyTables(databaseOf(file), target, { onStep: () => undefined })),
+        targets.map((target) =>
+          copyTables(sourceOf(file), { engine: 'postgres', database: target }, { onStep: () => undefined }),
+        ),
       );
       const refused = ends.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
       expect(refused).toEqual([expect.stringMatching(/another copy|not empty/)]);

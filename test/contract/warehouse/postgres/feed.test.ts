@@ -1,11 +1,8 @@
-/** The feeds of both warehouses, and the step of the schema that a feed needs. */
+/** The feeds of both warehouses hold the same. */
 import { describe, expect, it } from 'vitest';
-import { dailySchema } from '../../../../src/warehouse/postgres/schema/daily-schema.ts';
-import { knownTimesSchema } from '../../../../src/warehouse/postgres/schema/known-times-schema.ts';
-import { ledgerSchema } from '../../../../src/warehouse/postgres/schema/ledger-schema.ts';
 import { type FeedRow, openFeed } from '../../../support/feed.ts';
-import { databaseOfTest, postgresLack } from '../../../support/postgres/database.ts';
-import { handleOf, temporaryPostgres } from '../../../support/postgres/warehouse.ts';
+import { postgresLack } from '../../../support/postgres/database.ts';
+import { temporaryPostgres } from '../../../support/postgres/warehouse.ts';
 import { openTemporaryDuckdb } from '../../../support/warehouse-duckdb.ts';
 import {
   committedAtMs,
@@ -79,28 +76,5 @@ describe.skipIf(lack !== undefined)(`the feed of PostgreSQL${lack === undefined 
     expect(file?.ended).toHaveLength(45);
     expect(file?.values[0]).toMatchObject({ uwi: 'A', xid: xidOf(100) });
     expect(database).toEqual(file);
-  });
-
-  it('is kept by a database of schema version 6 from its migration on', async () => {
-    const { url, run } = await databaseOfTest();
-    const steps = [
-      ...ledgerSchema,
-      ...dailySchema,
-      ...knownTimesSchema,
-      'CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TIMESTAMPTZ)',
-      'INSERT INTO schema_version VALUES (6, current_timestamp)',
-      `INSERT INTO internal.feed_touch VALUES ('2024-01-01', '2024-02-01 00:00:00Z'), ('2024-01-01', '2024-02-02 00:00:00Z')`,
-      `INSERT INTO daily_production_history (uwi, xid, noticed_at) VALUES ('A', '${xidOf(1)}', '2024-01-02 00:00:00Z')`,
-    ];
-    await run(steps.join(';\n'));
-    const warehouse = handleOf(url);
-    try {
-      const { months } = await warehouse.ledger.feed.due(9);
-      expect(months.map(({ month }) => month)).toEqual(['2024-01']);
-      expect(new Set(months[0]?.marks).size).toBe(2);
-      expect(await warehouse.ledger.feed.numberRestatements(9)).toBe(1);
-    } finally {
-      await warehouse.close();
-    }
   });
 });

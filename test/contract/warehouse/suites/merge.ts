@@ -1,7 +1,7 @@
 /** The merge by the port: the effect of a reading on the rows of its window. */
 import { describe, expect, it } from 'vitest';
 import { measureFields, type Measure } from '../../../../src/core/daily/row.ts';
-import { valueColumns } from '../../../../src/warehouse/duckdb/schema/columns.ts';
+import { valueColumns } from '../../../../src/warehouse/duckdb/schema.ts';
 import type { DatedRow } from '../../../support/daily-rows.ts';
 import {
   ask,
