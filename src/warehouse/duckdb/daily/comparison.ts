@@ -6,31 +6,25 @@
  *   staged_row     the rows that were read (staging.ts), but for those that go straight into the table (direct-rows.ts);
  *                  not written where all do
  *   compared       for wells that the warehouse knows, each row of the reading and each stored row of the windows, matched
- *                  by well and xid, with what becomes of it; without it nothing is stored of any well of the
- *                  batch
- *
- *   change         fresh      read, not stored
- *                  same       stored with equal values
- *                  updated    stored with other values, in the window or moved into it from elsewhere
- *                  removed    stored, and not read
- *                  kept       the same, but a record in quarantine accounts for it, or it is held (../../sql/daily/leaving-rows.ts)
- *                  replaced   the same, but the record continues as the fresh row `reading_id`, of the same day
- *                  successor  such a fresh row
+ *                  by well and xid, with what becomes of it (../../sql/daily/comparison.ts); without it nothing is stored
+ *                  of any well of the batch
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import {
   addTallies,
   type ComparedCounts,
+  followChanges,
   type MutableCounts,
   noCounts,
   type Tally,
-  type WellWindow,
-} from '../../sql/daily/daily-tables.ts';
+} from '../../sql/daily/comparison.ts';
+import type { WellWindow } from '../../sql/daily/daily-tables.ts';
 import { declared } from '../../sql/daily/row-fields.ts';
 import { isAmongKeys, isBetweenInstants } from '../file/bounds.ts';
 import { rowsPerChunk } from '../file/column-chunk.ts';
-import { instant, jsonText, readRows, relationOf, runStatement } from '../file/sql.ts';
+import { sessionOf } from '../file/session.ts';
+import { instant, jsonText, relationOf, runStatement } from '../file/sql.ts';
 import { measureColumns, valueColumns } from '../schema.ts';
 import { appendWindows, type NumberedWindow, partWindows, type RowTable } from './row-chunks.ts';
 
@@ -76,7 +70,7 @@ const compared = (windows: readonly WellWindow[]): string => `
                      WHERE NOT w.is_new),
          stored AS (SELECT w.window_no, d.rowid AS row_id, d.* FROM internal.daily_production d JOIN merge_window w
                       ON ${isInWindow} WHERE ${isInWindows(windows)})
-    SELECT r.window_no, r.reading_id, r.production_day, s.window_no AS stored_no, s.row_id,
+    SELECT r.window_no, r.reading_id, r.production_day, r.date AS read_at, s.window_no AS stored_no, s.row_id,
       s.production_day AS stored_day, s.date AS stored_at, coalesce(r.well_id, s.well_id) AS well_id,
       coalesce(r.xid, s.xid) AS xid, coalesce(r.date = s.date AND r.production_day <> s.production_day, false) AS is_other_day,
       CASE WHEN s.row_id IS NULL THEN 'fresh' WHEN r.reading_id IS NULL THEN 'removed'
@@ -88,35 +82,6 @@ const moved = (windows: readonly WellWindow[]): string => `
   UPDATE compared AS c SET row_id = d.row_id, stored_day = d.production_day, stored_at = d.date, change = 'updated'
   FROM (SELECT rowid AS row_id, well_id, xid, production_day, date FROM internal.daily_production d WHERE ${isOfWells(windows)}) d
   WHERE c.change = 'fresh' AND c.well_id = d.well_id AND c.xid = d.xid`;
-
-const quarantinedRelation = relationOf('$1', { window_no: 'INTEGER', xid: 'VARCHAR', production_day: 'DATE' });
-
-/** G4: a row that stands for an unreadable record stays. */
-const accountedFor = `
-  UPDATE compared AS c SET change = 'kept' FROM ${quarantinedRelation} q
-  WHERE c.change = 'removed' AND c.stored_no = q.window_no AND CASE
-    WHEN q.xid IS NOT NULL THEN lower(q.xid) = c.xid::VARCHAR ELSE coalesce(q.production_day = c.stored_day, true) END`;
-
-const replaced = `
-  UPDATE compared AS c SET change = 'replaced', reading_id = p.reading_id, window_no = c.stored_no,
-    production_day = p.production_day
-  FROM (
-    WITH gone AS (SELECT *, row_number() OVER (PARTITION BY stored_no, stored_day ORDER BY stored_at, xid) AS rank
-                  FROM compared WHERE change = 'removed'),
-         come AS (SELECT k.*, row_number() OVER (PARTITION BY k.window_no, k.production_day ORDER BY r.date, k.xid) AS rank
-                  FROM compared k JOIN staged_row r ON k.reading_id = r.rowid WHERE k.change = 'fresh')
-    SELECT gone.row_id, come.reading_id, come.production_day FROM gone JOIN come
-      ON gone.stored_no = come.window_no AND gone.stored_day = come.production_day AND gone.rank = come.rank) p
-  WHERE c.row_id = p.row_id`;
-
-const successors = `
-  UPDATE compared SET change = 'successor'
-  WHERE change = 'fresh' AND reading_id IN (SELECT reading_id FROM compared WHERE change = 'replaced')`;
-
-const tallyQuery = `
-  SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
-    count(*) FILTER (is_other_day) AS "otherDay", max(stored_day) - DATE '1970-01-01' AS "lastDay"
-  FROM compared GROUP BY ALL`;
 
 /**
  * Stages rows, and returns what replacing each window would do, in the order of the windows. `windows` as core's settleBatch
@@ -130,7 +95,7 @@ export async function compareWindows(
   const { staged } = partWindows(windows);
   if (staged.length > 0) await stageRows(connection, staged);
   const known = windows.filter(({ isNew }) => !isNew);
-  const tallies = known.length === 0 ? [] : await compareKnown(connection, known, quarantinedOf(windows));
+  const tallies = known.length === 0 ? [] : await compareKnown(connection, known, windows);
   return countsOf(windows, tallies);
 }
 
@@ -139,25 +104,13 @@ function windowRow({ wellId, uwi, window, isNew, isVerified }: WellWindow, index
   return { window_no: index, well_id: wellId, uwi, ...bounds, is_new: isNew, is_verified: isVerified };
 }
 
-function quarantinedOf(windows: readonly WellWindow[]): readonly object[] {
-  return windows.flatMap(({ quarantined }, index) =>
-    quarantined.map(({ xid, day }) => ({ window_no: index, xid, production_day: day })),
-  );
-}
-
 async function compareKnown(
   connection: DuckDBConnection,
   known: readonly WellWindow[],
-  quarantined: readonly object[],
+  windows: readonly WellWindow[],
 ): Promise<readonly Tally[]> {
   await connection.run(compared(known));
-  await connection.run(moved(known));
-  if (quarantined.length > 0) await runStatement(connection, accountedFor, [jsonText(quarantined)]);
-  const tallies = await readRows<Tally>(connection, tallyQuery);
-  if (!['removed', 'fresh'].every((change) => tallies.some((tally) => tally.change === change))) return tallies;
-  await connection.run(replaced);
-  await connection.run(successors);
-  return readRows<Tally>(connection, tallyQuery);
+  return followChanges(sessionOf(connection), windows, () => connection.run(moved(known)));
 }
 
 function countsOf(windows: readonly WellWindow[], tallies: readonly Tally[]): readonly ComparedCounts[] {

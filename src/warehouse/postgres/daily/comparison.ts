@@ -2,15 +2,9 @@
  * Compares the readings of a batch with the stored rows of their wells (docs/design.md section 4.1), in the temporary
  * tables of staging.ts:
  *
- *   compared   each row that differs between the readings and the windows, with what becomes of it; rows with equal
- *              values, and rows of windows of which nothing is stored, are in it only if they moved
- *
- *   change     fresh      read, not stored
- *              updated    stored with other values, in the window or moved into it from elsewhere
- *              removed    stored, and not read
- *              kept       the same, but a record in quarantine accounts for it, or it is held (../../sql/daily/leaving-rows.ts)
- *              replaced   the same, but the record continues as the fresh row `reading_id`, of the same day
- *              successor  such a fresh row
+ *   compared   each row that differs between the readings and the windows, with what becomes of it
+ *              (../../sql/daily/comparison.ts); rows with equal values, and rows of windows of which nothing is stored,
+ *              are in it only if they moved
  *
  * Each statement leaves the planner one good way: it knows nothing of these tables, and with a choice it reads the whole
  * table of rows as soon as some of them changed.
@@ -19,11 +13,12 @@ import {
   addTallies,
   type Change,
   type ComparedCounts,
+  followChanges,
   type MutableCounts,
   noCounts,
   type Tally,
-} from '../../sql/daily/daily-tables.ts';
-import { jsonText } from '../../sql/session.ts';
+  tallyOf,
+} from '../../sql/daily/comparison.ts';
 import { valueColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { stageWindows, type WellWindow } from './staging.ts';
@@ -67,34 +62,6 @@ const movedUnstored = `
       'updated'
     FROM staged_row r JOIN merge_window w ON w.window_no = r.window_no AND NOT w.is_stored ${byKey('r')}`;
 
-/** G4: a row that stands for an unreadable record stays. */
-const accountedFor = `
-  UPDATE compared c SET change = 'kept'
-  FROM json_to_recordset($1) AS q (window_no INTEGER, xid TEXT, production_day DATE)
-  WHERE c.change = 'removed' AND c.stored_no = q.window_no AND CASE
-    WHEN q.xid IS NOT NULL THEN lower(q.xid) = c.xid::text ELSE coalesce(q.production_day = c.stored_day, true) END`;
-
-const replaced = `
-  UPDATE compared c SET change = 'replaced', reading_id = p.reading_id, window_no = c.stored_no,
-    production_day = p.production_day
-  FROM (
-    WITH gone AS (SELECT *, row_number() OVER (PARTITION BY stored_no, stored_day ORDER BY stored_at, xid) AS rank
-                  FROM compared WHERE change = 'removed'),
-         come AS (SELECT *, row_number() OVER (PARTITION BY window_no, production_day ORDER BY read_at, xid) AS rank
-                  FROM compared WHERE change = 'fresh')
-    SELECT gone.well_id, gone.xid, come.reading_id, come.production_day FROM gone JOIN come
-      ON gone.stored_no = come.window_no AND gone.stored_day = come.production_day AND gone.rank = come.rank) p
-  WHERE c.change = 'removed' AND c.well_id = p.well_id AND c.xid = p.xid`;
-
-const successors = `
-  UPDATE compared SET change = 'successor'
-  WHERE change = 'fresh' AND reading_id IN (SELECT reading_id FROM compared WHERE change = 'replaced')`;
-
-const tallyQuery = `
-  SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
-    count(*) FILTER (WHERE is_other_day) AS "otherDay", max(stored_day) - DATE '1970-01-01' AS "lastDay"
-  FROM compared GROUP BY window_no, stored_no, change`;
-
 /** Stages the windows of known wells and returns what replacing each would do, in the order of the windows. */
 export async function compareWindows(
   session: PostgresSession,
@@ -106,34 +73,16 @@ export async function compareWindows(
   if (stored.size > 0) await session.run(comparison);
   const isUnstored = windows.some(({ isNew }, index) => !isNew && !stored.has(index));
   if (isUnstored) await session.run(movedUnstored);
-  return countsOf(windows, stored, stored.size === 0 ? await tally(session) : await changesOf(session, windows));
+  return countsOf(
+    windows,
+    stored,
+    stored.size === 0 ? await tallyOf(session) : await followChanges(session, windows, () => findMoved(session)),
+  );
 }
 
-/** Follows the rows that differ; where none does, it is one statement. */
-async function changesOf(session: PostgresSession, windows: readonly WellWindow[]): Promise<readonly Tally[]> {
-  const found = await tally(session);
-  if (found.length === 0) return found;
+async function findMoved(session: PostgresSession): Promise<void> {
   await session.run('ANALYZE compared');
-  if (has(found, 'fresh')) await session.run(movedFresh);
-  const quarantined = windows.flatMap(quarantinedOf);
-  if (quarantined.length > 0 && has(found, 'removed')) await session.run(accountedFor, [jsonText(quarantined)]);
-  const left = await tally(session);
-  if (!has(left, 'fresh') || !has(left, 'removed')) return left;
-  await session.run(replaced);
-  await session.run(successors);
-  return tally(session);
-}
-
-async function tally(session: PostgresSession): Promise<readonly Tally[]> {
-  return session.rows<Tally>(tallyQuery);
-}
-
-function has(tallies: readonly Tally[], change: Change): boolean {
-  return tallies.some((each) => each.change === change);
-}
-
-function quarantinedOf({ quarantined }: WellWindow, index: number): readonly object[] {
-  return quarantined.map(({ xid, day }) => ({ window_no: index, xid, production_day: day }));
+  await session.run(movedFresh);
 }
 
 function countsOf(

@@ -17,7 +17,8 @@ import {
 } from '../../../core/daily/held-month.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import { instantAt, jsonText, numberOfDay, type SqlSession } from '../session.ts';
-import type { ComparedCounts, WellWindow } from './daily-tables.ts';
+import type { ComparedCounts } from './comparison.ts';
+import type { WellWindow } from './daily-tables.ts';
 import { type Holds, noHolds, type SettledLeaving } from './held-months.ts';
 
 /** What the guard of a batch goes by. */
