@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { FolderStore } from '../../src/files/folder-store.ts';
-import { readFeedFile } from '../../src/warehouse/duckdb/feed/feed-copy.ts';
+import { readFeedFile } from '../../src/warehouse/duckdb/feed-copy.ts';
 import type { FeedManifest, FeedPlace, ManifestFile } from '../../src/warehouse/feed/manifest.ts';
 import { publishFeed } from '../../src/warehouse/feed/publish.ts';
 import type { Published, PublisherParts } from '../../src/warehouse/feed/publisher.ts';

@@ -52,7 +52,7 @@ async function withParts<T>(
   work: (parts: PublisherParts) => Promise<T>,
 ): Promise<T> {
   const { format, maxMonths, keepHours } = config.feed;
-  const { readFeedFile } = await import('../../warehouse/duckdb/feed/feed-copy.ts');
+  const { readFeedFile } = await import('../../warehouse/duckdb/feed-copy.ts');
   const store = await openPlace(config);
   try {
     const folder = spoolFolderOf(config);

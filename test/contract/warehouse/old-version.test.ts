@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
 import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
-import { copyWarehouse } from '../../../src/warehouse/copy/copy-warehouse.ts';
+import { copyWarehouse } from '../../../src/warehouse/copy-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { readExpected, contentOf, copyOfOld, unpackOldWarehouse } from '../../support/old-warehouse.ts';
 import { migrate, readKnownVersion, schemaVersion } from '../../../src/warehouse/duckdb/schema.ts';

@@ -21,10 +21,9 @@ import {
 } from '../../sql/daily/comparison.ts';
 import type { WellWindow } from '../../sql/daily/daily-tables.ts';
 import { declared } from '../../sql/daily/row-fields.ts';
-import { isAmongKeys, isBetweenInstants } from '../file/bounds.ts';
 import { rowsPerChunk } from '../file/column-chunk.ts';
 import { sessionOf } from '../file/session.ts';
-import { instant, jsonText, relationOf, runStatement } from '../file/sql.ts';
+import { instant, isAmongKeys, isBetweenInstants, jsonText, relationOf, runStatement } from '../file/sql.ts';
 import { measureColumns, valueColumns } from '../schema.ts';
 import { appendWindows, type NumberedWindow, partWindows, type RowTable } from './row-chunks.ts';
 

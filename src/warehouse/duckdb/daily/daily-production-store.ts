@@ -7,11 +7,10 @@ import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import { readHeldMonths } from '../../sql/daily/held-months.ts';
 import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
-import { settleUnknown, type TargetRows } from '../../sql/runs/run-units.ts';
-import { isAmongKeys } from '../file/bounds.ts';
+import { settleUnknown, type TargetRows } from '../../sql/ledger/run-units.ts';
 import type { DatabaseFile } from '../file/database-file.ts';
 import { sessionOf } from '../file/session.ts';
-import { instant, jsonText, readRows, runStatement } from '../file/sql.ts';
+import { instant, isAmongKeys, jsonText, readRows, runStatement } from '../file/sql.ts';
 import { compareWindows } from './comparison.ts';
 import { countRows, namedUwis, readSoundDays, replaceWindows } from './replacement.ts';
 

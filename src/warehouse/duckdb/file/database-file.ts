@@ -14,7 +14,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { AbortedError, OutageError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
-import { type Fence, requireEpoch } from '../../sql/ownership/ownership-store.ts';
+import { type Fence, requireEpoch } from '../../sql/ledger/ownership-store.ts';
 import type { SqlDatabase } from '../../sql/session.ts';
 import { migrate, schemaVersion } from '../schema.ts';
 import { classified, messageOf } from './engine.ts';

@@ -9,10 +9,9 @@ import type {
 } from '@duckdb/node-api';
 import { dayNumber } from '../../../core/time/production-day.ts';
 import { JsonText, type SqlDialect, type SqlSession, type SqlValue } from '../../sql/session.ts';
-import { isAmongKeys } from './bounds.ts';
 import { rowsPerChunk } from './column-chunk.ts';
 import { DuckDBDataChunk, DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId, DuckDBUUIDValue } from './engine.ts';
-import { readRows, relationOf, runStatement, streamRows } from './sql.ts';
+import { isAmongKeys, readRows, relationOf, runStatement, streamRows } from './sql.ts';
 
 /** One transaction writes at a time, and every one is fenced: no row needs a lock. */
 const dialect: SqlDialect = {

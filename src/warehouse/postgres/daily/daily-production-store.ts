@@ -12,7 +12,7 @@ import { readHeldMonths } from '../../sql/daily/held-months.ts';
 import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
 import { jsonText } from '../../sql/session.ts';
-import { settleUnknown, type TargetRows } from '../../sql/runs/run-units.ts';
+import { settleUnknown, type TargetRows } from '../../sql/ledger/run-units.ts';
 import type { PostgresDatabase } from '../server/postgres-database.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { compareWindows } from './comparison.ts';

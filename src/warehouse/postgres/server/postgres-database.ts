@@ -4,7 +4,7 @@ import { UnreachableError } from '../../../core/base/errors.ts';
 import { roughDurationText } from '../../../core/base/text.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { sleep } from '../../../timers/sleep.ts';
-import { type Fence, requireEpoch } from '../../sql/ownership/ownership-store.ts';
+import { type Fence, requireEpoch } from '../../sql/ledger/ownership-store.ts';
 import type { SqlDatabase } from '../../sql/session.ts';
 import { Connections } from './connections.ts';
 import type { PostgresAddress } from './postgres-address.ts';

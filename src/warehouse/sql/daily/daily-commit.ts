@@ -23,9 +23,9 @@ import {
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
-import { noteRead, type ReadDays } from '../coverage/coverage-ledger.ts';
-import { keepReads, type KeptRead, placeInOrder } from '../reads/read-order.ts';
-import { forgetUnknown, openAmong, settleOpen } from '../runs/run-units.ts';
+import { noteRead, type ReadDays } from './coverage-ledger.ts';
+import { keepReads, type KeptRead, placeInOrder } from './read-order.ts';
+import { forgetUnknown, openAmong, settleOpen } from '../ledger/run-units.ts';
 import type { SqlSession } from '../session.ts';
 import { type BatchWell, readBatchWells } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';

@@ -18,7 +18,7 @@ import type { DeletionTarget, TargetKind } from '../../../core/cleanup/target.ts
 import type { RunState } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { CleanupPlans, PlanPlace, TargetSlice } from '../../port/cleanup.ts';
-import { claimForService } from '../ownership/service-claim.ts';
+import { claimForService } from './service-claim.ts';
 import {
   dayOfNumber,
   epochMs,

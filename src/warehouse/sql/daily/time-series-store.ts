@@ -2,7 +2,7 @@ import type { DeletionTarget } from '../../../core/cleanup/target.ts';
 import { always } from '../../../core/daily/read-order.ts';
 import { isJsonBody, type WellBody, wellContent } from '../../../core/definitions/well-body.ts';
 import type { TimeSeriesReading, TimeSeriesStore, WellField, WellReading, WellStore } from '../../port/definitions.ts';
-import { keepReads, placeInOrder } from '../reads/read-order.ts';
+import { keepReads, placeInOrder } from './read-order.ts';
 import { jsonText, type SqlDatabase, type SqlSession, takeTurn, wellFormed } from '../session.ts';
 import {
   commitDefinitions,

@@ -1,7 +1,7 @@
 import { type IdempotencyKey, KeyReusedError, type RunRequest } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { ProfileStore } from '../../port/runs.ts';
-import { claimForService, namesOfService } from '../ownership/service-claim.ts';
+import { claimForService, namesOfService } from './service-claim.ts';
 import { JsonText, type SqlDatabase, type SqlSession } from '../session.ts';
 
 /** Longer than any run goes on. */

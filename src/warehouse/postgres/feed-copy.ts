@@ -4,11 +4,11 @@
  */
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { onDisk } from '../../../core/base/file-fault.ts';
-import type { FeedRows, FeedTables } from '../../port/feed.ts';
-import { feedSelect, type MonthDays } from '../../sql/feed/feed-ledger.ts';
-import type { PostgresDatabase } from '../server/postgres-database.ts';
-import type { PostgresSession } from '../server/postgres-session.ts';
+import { onDisk } from '../../core/base/file-fault.ts';
+import type { FeedRows, FeedTables } from '../port/feed.ts';
+import { feedSelect, type MonthDays } from '../sql/ledger/feed-ledger.ts';
+import type { PostgresDatabase } from './server/postgres-database.ts';
+import type { PostgresSession } from './server/postgres-session.ts';
 
 export function createFeedTables(database: PostgresDatabase): FeedTables {
   return {
@@ -16,7 +16,7 @@ export function createFeedTables(database: PostgresDatabase): FeedTables {
       const csv = `${target.path}.csv`;
       try {
         const longestLine = await database.transact((session) => writeCsv(session, rows, csv));
-        const { convertCsv } = await import('../../duckdb/feed/feed-copy.ts');
+        const { convertCsv } = await import('../duckdb/feed-copy.ts');
         await convertCsv(rows.table, { path: csv, longestLine }, target);
       } finally {
         await rm(csv, { force: true });

@@ -5,9 +5,9 @@
  *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
  */
 import { createHash } from 'node:crypto';
-import { AbortedError, UsageError } from '../../core/base/errors.ts';
-import { copiedVersion, readVersion } from '../sql/schema.ts';
-import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from '../sql/session.ts';
+import { AbortedError, UsageError } from '../core/base/errors.ts';
+import { copiedVersion, readVersion } from './sql/schema.ts';
+import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from './sql/session.ts';
 
 type Engine = 'duckdb' | 'postgres';
 

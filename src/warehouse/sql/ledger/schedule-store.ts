@@ -6,7 +6,7 @@ import type {
   TakenTick,
   TickOutcome,
 } from '../../port/runs.ts';
-import { claimForService } from '../ownership/service-claim.ts';
+import { claimForService } from './service-claim.ts';
 import { epochMs, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 export function createScheduleStore(database: SqlDatabase): ScheduleStore {

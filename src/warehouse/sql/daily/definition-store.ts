@@ -14,8 +14,8 @@ import {
 } from '../../../core/definitions/definition.ts';
 import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import type { CommitDefinitions, SettleUnknown } from '../../port/definitions.ts';
-import { keepReads, placeInOrder, targetsParameter } from '../reads/read-order.ts';
-import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../runs/run-units.ts';
+import { keepReads, placeInOrder, targetsParameter } from './read-order.ts';
+import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../ledger/run-units.ts';
 import { jsonText, type SqlSession, type SqlType, takeTurn } from '../session.ts';
 
 /**

@@ -1,14 +1,14 @@
 /** Files of a feed, written by the engine: out of its own tables, or out of text that another one wrote. */
 import { rm, stat } from 'node:fs/promises';
 import type { DuckDBConnection, DuckDBTypeId as TypeId } from '@duckdb/node-api';
-import { OutageError, UsageError } from '../../../core/base/errors.ts';
-import { type FeedKind, feedTables } from '../../feed/tables.ts';
-import type { FeedFile, FeedFileContent, FeedTable, FeedTables, ReadFeedFile } from '../../port/feed.ts';
-import { feedSelect } from '../../sql/feed/feed-ledger.ts';
-import type { DatabaseFile } from '../file/database-file.ts';
-import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from '../file/engine.ts';
-import { literal, readRows } from '../file/sql.ts';
-import { engineText } from '../query/engine-text.ts';
+import { OutageError, UsageError } from '../../core/base/errors.ts';
+import { type FeedKind, feedTables } from '../feed/tables.ts';
+import type { FeedFile, FeedFileContent, FeedTable, FeedTables, ReadFeedFile } from '../port/feed.ts';
+import { feedSelect } from '../sql/ledger/feed-ledger.ts';
+import type { DatabaseFile } from './file/database-file.ts';
+import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from './file/engine.ts';
+import { literal, readRows } from './file/sql.ts';
+import { engineText } from './query/engine-text.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
   const dailyRows = ({ from, to }: { readonly from: string; readonly to: string }): string =>

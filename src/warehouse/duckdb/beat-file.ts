@@ -1,8 +1,8 @@
 /** The beat of the queue that works a DuckDB file: a small file beside the database, replaced by rename. */
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { UnreachableError } from '../../../core/base/errors.ts';
-import type { Beat } from '../../sql/ownership/ownership-store.ts';
+import { UnreachableError } from '../../core/base/errors.ts';
+import type { Beat } from '../sql/ledger/ownership-store.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission is denied',

@@ -1,15 +1,15 @@
 /** Moves a warehouse to a new one: to the other engine, or from a schema of before the first release. */
 import { existsSync, renameSync } from 'node:fs';
-import { UsageError } from '../../core/base/errors.ts';
-import { beatTimes } from '../../core/run/queue-claim.ts';
-import { duckdbPath, postgresSettings, type WarehouseSettings } from '../create-warehouse.ts';
-import { databaseOf, shareDatabaseFile } from '../duckdb/file/database-file.ts';
-import { sessionOf } from '../duckdb/file/session.ts';
-import { BeatFile } from '../duckdb/ownership/beat-file.ts';
-import { isPostgresAddress } from '../postgres/server/postgres-address.ts';
-import { PostgresDatabase } from '../postgres/server/postgres-database.ts';
-import { migrate } from '../postgres/schema.ts';
-import { epochMs } from '../sql/session.ts';
+import { UsageError } from '../core/base/errors.ts';
+import { beatTimes } from '../core/run/queue-claim.ts';
+import { duckdbPath, postgresSettings, type WarehouseSettings } from './create-warehouse.ts';
+import { databaseOf, shareDatabaseFile } from './duckdb/file/database-file.ts';
+import { sessionOf } from './duckdb/file/session.ts';
+import { BeatFile } from './duckdb/beat-file.ts';
+import { isPostgresAddress } from './postgres/server/postgres-address.ts';
+import { PostgresDatabase } from './postgres/server/postgres-database.ts';
+import { migrate } from './postgres/schema.ts';
+import { epochMs } from './sql/session.ts';
 import { type CopiedRows, type CopySource, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
 
 /** Addresses as `createWarehouse` takes them. */

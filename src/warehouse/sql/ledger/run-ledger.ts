@@ -5,8 +5,8 @@
 import { UsageError } from '../../../core/base/errors.ts';
 import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunRequest } from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
-import { claimForService } from '../ownership/service-claim.ts';
-import { endReads } from '../reads/read-order.ts';
+import { claimForService } from './service-claim.ts';
+import { endReads } from '../daily/read-order.ts';
 import { jsonText, lockRows, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readSummary, readUnfinished } from './run-list.ts';

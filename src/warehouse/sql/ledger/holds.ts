@@ -3,7 +3,7 @@ import type { HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { Holds } from '../../port/daily-production.ts';
-import { claimForService } from '../ownership/service-claim.ts';
+import { claimForService } from './service-claim.ts';
 import { dayOfNumber, epochMs, jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 import { findKeyed, keepKey } from './profile-store.ts';
 import { createRun } from './run-ledger.ts';

@@ -4,13 +4,13 @@
  * transaction ends in ROLLBACK, which takes back large objects and notifications. What functions may do outside of the
  * transaction, as ending another session, is for the rights of the role to say (docs/postgres.md).
  */
-import { AbortedError, PermanentError, UsageError } from '../../../core/base/errors.ts';
-import { writeReason } from '../../../core/base/file-fault.ts';
-import type { CopyTarget, QueryResult } from '../../port/query.ts';
-import { writeRows } from '../../sql/session.ts';
-import type { PostgresDatabase } from '../server/postgres-database.ts';
-import type { PostgresSession } from '../server/postgres-session.ts';
-import { isLostConnection, sqlStateOf } from '../server/server-fault.ts';
+import { AbortedError, PermanentError, UsageError } from '../../core/base/errors.ts';
+import { writeReason } from '../../core/base/file-fault.ts';
+import type { CopyTarget, QueryResult } from '../port/query.ts';
+import { writeRows } from '../sql/session.ts';
+import type { PostgresDatabase } from './server/postgres-database.ts';
+import type { PostgresSession } from './server/postgres-session.ts';
+import { isLostConnection, sqlStateOf } from './server/server-fault.ts';
 
 interface AskedQuery {
   readonly sql: string;

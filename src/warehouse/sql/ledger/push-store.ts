@@ -10,8 +10,8 @@ import {
 import type { PushForm } from '../../../core/pipes/pipe-version.ts';
 import { isFinished, type RunState } from '../../../core/run/run.ts';
 import type { DroppedDates, KnownPush, PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
-import { namesOfService } from '../ownership/service-claim.ts';
-import { keepCounts, noteCounts, settleOpen } from '../runs/run-units.ts';
+import { namesOfService } from './service-claim.ts';
+import { keepCounts, noteCounts, settleOpen } from './run-units.ts';
 import { epochMs, JsonText, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 type Begin = Parameters<PushStore['begin']>[0];

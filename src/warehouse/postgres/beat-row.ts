@@ -1,7 +1,7 @@
 /** The beat of the queue that works a PostgreSQL warehouse: the row of `queue_beat`, dated by the clock of the server. */
-import { TakenOverError } from '../../../core/base/errors.ts';
-import type { Beat } from '../../sql/ownership/ownership-store.ts';
-import { epochMs, type SqlDatabase, type SqlSession } from '../../sql/session.ts';
+import { TakenOverError } from '../../core/base/errors.ts';
+import type { Beat } from '../sql/ledger/ownership-store.ts';
+import { epochMs, type SqlDatabase, type SqlSession } from '../sql/session.ts';
 
 export class BeatRow implements Beat {
   readonly #database: SqlDatabase;
