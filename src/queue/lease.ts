@@ -12,6 +12,7 @@ import type { RedisHandle } from './redis/options.ts';
 import { AbortedError } from '../core/base/errors.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { ItemLease } from './port.ts';
+import { redisScript, runScript } from './redis/script.ts';
 
 export interface LeaseTimes {
   /** No longer than the restart of a killed worker's item takes anyway. */
@@ -23,14 +24,14 @@ export interface LeaseTimes {
 const defaultTimes: LeaseTimes = { keepMs: 10_000, renewEveryMs: 2_000, lookAgainMs: 250 };
 
 /** KEYS: lease. ARGV: token, ms. */
-const renewScript = `
+const renewScript = redisScript(`
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`);
 
 /** KEYS: lease. ARGV: token. */
-const releaseScript = `
+const releaseScript = redisScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`;
+return 0`);
 
 /** Resolves when the key belongs to this lease. Rejects with AbortedError. */
 export async function leaseItem(
@@ -93,9 +94,9 @@ class HeldLease implements ItemLease {
     if (!this.isHeld() || askedAtMs < this.#renewAtMs) return;
     this.#renewAtMs = askedAtMs + this.#times.renewEveryMs;
     // During an outage Redis answers late or never: then the lease expires.
-    const renewed = await this.#redis
-      .eval(renewScript, 1, this.#key, this.#token, this.#times.keepMs)
-      .catch(() => undefined);
+    const renewed = await runScript(this.#redis, renewScript, [this.#key], [this.#token, this.#times.keepMs]).catch(
+      () => undefined,
+    );
     if (renewed === 0) this.#lose();
     else if (renewed !== undefined && this.isHeld()) this.#endsAtMs = askedAtMs + this.#times.keepMs;
   }
@@ -108,6 +109,6 @@ class HeldLease implements ItemLease {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     // If this does not reach Redis, the key expires by itself.
-    if (this.isHeld()) await this.#redis.eval(releaseScript, 1, this.#key, this.#token).catch(() => undefined);
+    if (this.isHeld()) await runScript(this.#redis, releaseScript, [this.#key], [this.#token]).catch(() => undefined);
   }
 }

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Look } from '../core/run/alert.ts';
 import { tryLease } from './lease.ts';
-import { redisScript, runScript } from './limiter/redis-script.ts';
+import { redisScript, runScript } from './redis/script.ts';
 import type { AlertMessage, AlertStore, MetricStore } from './port.ts';
 import { limitsKey, type QueueAddress } from './queue-names.ts';
 import type { RedisHandle } from './redis/options.ts';

@@ -8,6 +8,7 @@ import type { QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName }
 import { connectRedis } from './redis/connection.ts';
 import type { RedisHandle } from './redis/options.ts';
 import { keyPrefix, type RedisPlace } from './redis/settings.ts';
+import { redisScript, runScript } from './redis/script.ts';
 
 /** Address of the queues of a service. */
 export interface QueueAddress extends RedisPlace {
@@ -64,16 +65,16 @@ export function queueName(
 //   PREFIX:queue-warehouse:HASH  the warehouse of the living workers; expires by itself
 
 /** KEYS: id, warehouse. ARGV: id, warehouse, ms. */
-const keepScript = `
+const keepScript = redisScript(`
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
 local bound = redis.call('GET', KEYS[2])
 if not bound or bound == ARGV[2] then redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3]) end
-return { redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2]) }`;
+return { redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2]) }`);
 
 /** KEYS: warehouse. ARGV: warehouse. */
-const releaseScript = `
+const releaseScript = redisScript(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`;
+return 0`);
 
 export function createQueueIdentity(redis: RedisHandle, address: QueueAddress): QueueIdentityStore {
   const [prefix, hash] = [keyPrefix(address), serviceHash(address.service)];
@@ -81,8 +82,8 @@ export function createQueueIdentity(redis: RedisHandle, address: QueueAddress): 
   return {
     read: async () => identityOf(await redis.mget(...keys)),
     keep: async (queueId, warehouseId, keepMs) =>
-      identityOf((await redis.eval(keepScript, 2, ...keys, queueId, warehouseId, keepMs)) as (string | null)[]),
-    release: async (warehouseId) => void (await redis.eval(releaseScript, 1, keys[1], warehouseId)),
+      identityOf((await runScript(redis, keepScript, keys, [queueId, warehouseId, keepMs])) as (string | null)[]),
+    release: async (warehouseId) => void (await runScript(redis, releaseScript, [keys[1]], [warehouseId])),
   };
 }
 

@@ -11,14 +11,14 @@ import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { addCounts, type Counts, type RunState } from '../core/run/run.ts';
 import { startsKey } from './item-starts.ts';
 import type { RunLogStore, RunProgress, RunProgressStore, StopRequest, UnitProgress, UnitReading } from './port.ts';
-import { redisNow } from './redis/clock.ts';
+import { redisNow, redisScript, runScript } from './redis/script.ts';
 import type { RedisHandle } from './redis/options.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */
 const keepFinishedSeconds = 24 * 3_600;
 
 /** KEYS: hash, settled bitmap. ARGV: [{unit, counts}] as JSON. Counts a unit once, however often it is reported. */
-const settleScript = `
+const settleScript = redisScript(`
 if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
 local sums = {}
 for _, outcome in ipairs(cjson.decode(ARGV[1])) do
@@ -31,19 +31,19 @@ end
 for name, value in pairs(sums) do redis.call('HINCRBY', KEYS[1], 'count:' .. name, string.format('%.0f', value)) end
 ${redisNow}
 redis.call('HSET', KEYS[1], 'movedAtMs', now)
-return 1`;
+return 1`);
 
 /** KEYS: hash, settled bitmap. ARGV: unit, its progress as JSON. Ignores progress behind the recorded one. */
-const progressScript = `
+const progressScript = redisScript(`
 if redis.call('HEXISTS', KEYS[1], 'units') == 0 or redis.call('GETBIT', KEYS[2], ARGV[1]) == 1 then return 0 end
 local known = redis.call('HGET', KEYS[1], 'unit:' .. ARGV[1])
 if known and cjson.decode(known).done > cjson.decode(ARGV[2]).done then return 0 end
 ${redisNow}
 redis.call('HSET', KEYS[1], 'unit:' .. ARGV[1], ARGV[2], 'movedAtMs', now)
-return 1`;
+return 1`);
 
 /** KEYS: hash, settled bitmap. ARGV: the readings as JSON. It is no movement of the run: nothing of it is durable. */
-const readingsScript = `
+const readingsScript = redisScript(`
 if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
 for _, reading in ipairs(cjson.decode(ARGV[1])) do
   local field = 'read:' .. reading.unit
@@ -53,32 +53,32 @@ for _, reading in ipairs(cjson.decode(ARGV[1])) do
     redis.call('HSET', KEYS[1], field, cjson.encode(reading))
   end
 end
-return 1`;
+return 1`);
 
 /** KEYS: hash, ended bitmap. ARGV: chunk. Returns 1 if every chunk has ended. */
-const endChunkScript = `
+const endChunkScript = redisScript(`
 if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
 if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 0 then redis.call('HINCRBY', KEYS[1], 'chunksEnded', 1) end
 ${redisNow}
 redis.call('HSET', KEYS[1], 'movedAtMs', now)
 if redis.call('HGET', KEYS[1], 'chunksEnded') == redis.call('HGET', KEYS[1], 'chunks') then return 1 end
-return 0`;
+return 0`);
 
 /** KEYS: hash. */
-const movedScript = `
+const movedScript = redisScript(`
 ${redisNow}
-return redis.call('HSET', KEYS[1], 'movedAtMs', now)`;
+return redis.call('HSET', KEYS[1], 'movedAtMs', now)`);
 
 /** KEYS: hash. Returns its fields, and the milliseconds since it moved. */
-const readScript = `
+const readScript = redisScript(`
 ${redisNow}
-return { redis.call('HGETALL', KEYS[1]), now - (redis.call('HGET', KEYS[1], 'movedAtMs') or now) }`;
+return { redis.call('HGETALL', KEYS[1]), now - (redis.call('HGET', KEYS[1], 'movedAtMs') or now) }`);
 
 /** KEYS: hash. ARGV: number of chunks added so far. A slower coordinator cannot lower it. */
-const addedScript = `
+const addedScript = redisScript(`
 local added = tonumber(redis.call('HGET', KEYS[1], 'chunksAdded') or '0')
 if tonumber(ARGV[1]) > added then redis.call('HSET', KEYS[1], 'chunksAdded', ARGV[1]) end
-return 1`;
+return 1`);
 
 export class RedisRunProgress implements RunProgressStore {
   readonly #redis: RedisHandle;
@@ -90,7 +90,7 @@ export class RedisRunProgress implements RunProgressStore {
   }
 
   async read(runId: string): Promise<RunProgress | undefined> {
-    const [pairs, unmovedMs] = (await this.#redis.eval(readScript, 1, this.#hashOf(runId))) as [string[], number];
+    const [pairs, unmovedMs] = (await runScript(this.#redis, readScript, [this.#hashOf(runId)])) as [string[], number];
     return pairs.length === 0 ? undefined : stateOf(fieldsOf(pairs), unmovedMs);
   }
 
@@ -113,28 +113,28 @@ export class RedisRunProgress implements RunProgressStore {
         ...(stopRequest === null ? {} : { stopRequest }),
       });
     if (start.chunks.length > 0) transaction.rpush(this.#chunksOf(runId), ...start.chunks);
-    transaction.eval(movedScript, 1, this.#hashOf(runId));
     await transaction.exec();
+    await runScript(this.#redis, movedScript, [this.#hashOf(runId)]);
   }
 
   async settle(runId: string, outcomes: Parameters<RunProgressStore['settle']>[1]): Promise<void> {
     if (outcomes.length === 0) return;
     const json = JSON.stringify(outcomes.map(({ unit, counts }) => ({ unit, counts })));
-    await this.#redis.eval(settleScript, 2, this.#hashOf(runId), this.#settledOf(runId), json);
+    await runScript(this.#redis, settleScript, [this.#hashOf(runId), this.#settledOf(runId)], [json]);
   }
 
   async advance(runId: string, progress: UnitProgress): Promise<void> {
     const json = JSON.stringify(progress);
-    await this.#redis.eval(progressScript, 2, this.#hashOf(runId), this.#settledOf(runId), progress.unit, json);
+    await runScript(this.#redis, progressScript, [this.#hashOf(runId), this.#settledOf(runId)], [progress.unit, json]);
   }
 
   async noteReadings(runId: string, readings: readonly UnitReading[]): Promise<void> {
     const json = JSON.stringify(readings);
-    await this.#redis.eval(readingsScript, 2, this.#hashOf(runId), this.#settledOf(runId), json);
+    await runScript(this.#redis, readingsScript, [this.#hashOf(runId), this.#settledOf(runId)], [json]);
   }
 
   async endChunk(runId: string, chunk: number): Promise<boolean> {
-    return (await this.#redis.eval(endChunkScript, 2, this.#hashOf(runId), this.#endedOf(runId), chunk)) === 1;
+    return (await runScript(this.#redis, endChunkScript, [this.#hashOf(runId), this.#endedOf(runId)], [chunk])) === 1;
   }
 
   async requestStop(runId: string, stopRequest: StopRequest): Promise<void> {
@@ -143,7 +143,8 @@ export class RedisRunProgress implements RunProgressStore {
 
   async finish(runId: string, state: RunState): Promise<void> {
     const hash = this.#hashOf(runId);
-    await this.#redis.multi().hset(hash, { state }).eval(movedScript, 1, hash).exec();
+    await this.#redis.hset(hash, { state });
+    await runScript(this.#redis, movedScript, [hash]);
     for (const key of this.#keysOf(runId)) {
       await this.#redis.expire(key, keepFinishedSeconds);
     }
@@ -164,7 +165,7 @@ export class RedisRunProgress implements RunProgressStore {
   }
 
   async noteAdded(runId: string, cursor: number): Promise<void> {
-    await this.#redis.eval(addedScript, 1, this.#hashOf(runId), cursor);
+    await runScript(this.#redis, addedScript, [this.#hashOf(runId)], [cursor]);
   }
 
   /** The chunks that were added and have not ended. */

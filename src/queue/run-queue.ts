@@ -20,13 +20,13 @@ import {
   ticksQueueName,
 } from './port.ts';
 import { createQueueIdentity, type Lane, laneName, laneOf, type QueueAddress, queueName } from './queue-names.ts';
-import { redisNow } from './redis/clock.ts';
 import { connectRedis, endAtOnce } from './redis/connection.ts';
 import { withOutages } from './redis/fault.ts';
 import type { RedisHandle } from './redis/options.ts';
 import { keyPrefix } from './redis/settings.ts';
 import { createRunLogStore, RedisRunProgress } from './run-progress.ts';
 import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
+import { redisNow, redisScript, runScript } from './redis/script.ts';
 
 /**
  * A completed item is kept for a while, for queue views. Limited by count as well, since BullMQ checks the age only
@@ -41,11 +41,11 @@ const forgetDownMs = 6 * 3_600_000;
  * KEYS: start of the outage. ARGV: how long it is kept, ms. Returns the milliseconds since then, by the clock of Redis.
  * Met again, it is kept for longer: a hold must not begin anew while the outage lasts.
  */
-const noteDownScript = `
+const noteDownScript = redisScript(`
 ${redisNow}
 redis.call('SET', KEYS[1], now, 'NX')
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
-return now - redis.call('GET', KEYS[1])`;
+return now - redis.call('GET', KEYS[1])`);
 
 const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'files', 'redis'];
 
@@ -263,7 +263,7 @@ class BullRunQueue implements RunQueue {
   }
 
   async noteDown(queue: ChunkQueueName, part: OutagePart): Promise<number> {
-    return Number(await this.#redis.eval(noteDownScript, 1, this.#downKey(queue, part), forgetDownMs));
+    return Number(await runScript(this.#redis, noteDownScript, [this.#downKey(queue, part)], [forgetDownMs]));
   }
 
   async noteUp(queue: ChunkQueueName): Promise<void> {

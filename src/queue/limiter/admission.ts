@@ -6,7 +6,7 @@ import { blockingCopy } from '../redis/connection.ts';
 import type { RedisHandle } from '../redis/options.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
 import { type CircuitFields, hold, type LimiterKeys, noteFailure, outageOf } from './limiter-keys.ts';
-import { evalScript, type RedisScript, runScript } from './redis-script.ts';
+import { sendScript, type RedisScript, runScript } from '../redis/script.ts';
 import { type HoldFields, holdOf } from './service-hold-store.ts';
 
 export interface Limits {
@@ -158,7 +158,7 @@ export class Admission {
   /** Records a Retry-After. Returns the hold that all workers are under now. */
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
     const keys = [this.#keys.hold, this.#keys.series];
-    const [nowMs, fields] = (await evalScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
+    const [nowMs, fields] = (await sendScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
     const held = holdOf(fields, nowMs);
     if (held === undefined) throw new Error('a hold that was just recorded is gone');
     return held;
@@ -180,7 +180,7 @@ export class Admission {
     }
     const keys = [this.#keys.circuit, this.#keys.failing];
     const values = [fault, longestPauseMs, ...failed];
-    const answer = await evalScript(this.#redis, noteFailure, keys, values);
+    const answer = await sendScript(this.#redis, noteFailure, keys, values);
     const [nowMs, fields, hasTried] = answer as [number, CircuitFields, number];
     return { outage: outageOf(fields, nowMs), hasTried: hasTried === 1 };
   }

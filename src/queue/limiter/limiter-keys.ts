@@ -1,5 +1,5 @@
 import type { ServiceOutage } from '../../core/run/service-hold.ts';
-import { redisScript } from './redis-script.ts';
+import { redisScript } from '../redis/script.ts';
 
 /**
  * What the limits towards the service are in Redis (G9). Each time is the one of Redis, so hosts need not agree.

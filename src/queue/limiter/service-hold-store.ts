@@ -4,7 +4,7 @@ import type { ServiceHoldStore } from '../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import type { RedisHandle } from '../redis/options.ts';
 import { liftHold, limiterKeys, outageOf, readCircuit, readHold } from './limiter-keys.ts';
-import { type RedisScript, runScript } from './redis-script.ts';
+import { type RedisScript, runScript } from '../redis/script.ts';
 
 /** Fields of the hash, as Redis returns them. */
 export type HoldFields = readonly (string | null)[];

@@ -4,6 +4,7 @@ import { UnreachableError } from '../../core/base/errors.ts';
 import { connectRedis, unreachable } from './connection.ts';
 import { createNodeClient, type RedisHandle } from './options.ts';
 import { keyPrefix, type RedisNode, type RedisPlace, type RedisSettings, shownAddress, shownNode } from './settings.ts';
+import { redisScript, runScript } from './script.ts';
 
 /** Required by BullMQ 6. */
 const oldestVersion = [6, 2, 0] as const;
@@ -198,15 +199,15 @@ function clockWords(aheadMs: number): string {
 // A write to Redis as the scripts of the queue write.
 
 /** KEYS: two of the installation. ARGV: ms. Two keys, so that a cluster refuses what it would refuse of the real scripts. */
-const script = `
+const script = redisScript(`
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
-return redis.call('EXISTS', KEYS[2])`;
+return redis.call('EXISTS', KEYS[2])`);
 
 const keptMs = 1_000;
 
 /** `prefix`: what the keys of the installation begin with. Throws the fault of Redis. */
 export async function tryWrite(redis: RedisHandle, prefix: string): Promise<void> {
-  await redis.eval(script, 2, `${prefix}:write-check`, `${prefix}:write-check-2`, keptMs);
+  await runScript(redis, script, [`${prefix}:write-check`, `${prefix}:write-check-2`], [keptMs]);
 }
 
 /** What the nodes of a Redis say of themselves. */

@@ -1,0 +1,49 @@
+/**
+ * Lua that runs in Redis. ioredis sends a script by its digest: the text travels only to a Redis that does not know it yet.
+ * And the clock of Redis, for scripts: times that hosts compare through Redis use it, so that their own clocks need not
+ * agree (docs/design.md section 5).
+ */
+import { createHash } from 'node:crypto';
+import type { RedisHandle } from './options.ts';
+
+export interface RedisScript {
+  readonly text: string;
+  /** Of the command that ioredis makes of it. */
+  readonly name: string;
+}
+
+/** Lua: `now`, milliseconds since 1970. */
+export const redisNow = `
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)`;
+
+export function redisScript(text: string): RedisScript {
+  return { text, name: `script-${createHash('sha1').update(text).digest('hex')}` };
+}
+
+type Values = ReadonlyArray<string | number>;
+type Commands = Readonly<Record<string, (...values: Values) => Promise<unknown>>>;
+
+export async function runScript(
+  redis: RedisHandle,
+  { text, name }: RedisScript,
+  keys: readonly string[],
+  values: Values = [],
+): Promise<unknown> {
+  if (!(name in redis)) redis.defineCommand(name, { lua: text });
+  const command = (redis as unknown as Commands)[name];
+  return command?.call(redis, keys.length, ...keys, ...values);
+}
+
+/**
+ * Sends the text at once: commands that are sent behind it on the connection see what it did, also where Redis does not know
+ * it yet. For what is rare.
+ */
+export async function sendScript(
+  redis: RedisHandle,
+  { text }: RedisScript,
+  keys: readonly string[],
+  values: Values,
+): Promise<unknown> {
+  return redis.eval(text, keys.length, ...keys, ...values);
+}
