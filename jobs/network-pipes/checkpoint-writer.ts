@@ -5,6 +5,7 @@
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { PipeChunk } from '../../src/core/pipes/look-ahead.ts';
 import type { PassedRows } from '../../src/core/pipes/push-counts.ts';
+import { type CountDescription, type JobDescription, rejectedOf } from '../../src/core/run/job-description.ts';
 import { addCounts } from '../../src/core/run/run.ts';
 import type { PipeHeader } from '../../src/pipes/header.ts';
 import type { PipeItem, RejectedRow, RejectedRows } from '../../src/pipes/items.ts';
@@ -170,3 +171,46 @@ function ledgerOf(before: PushCheckpoint, { chunks }: PassedFileRows): readonly 
 function cut(sentence: string): string {
   return sentence.length > longestSentence ? `${sentence.slice(0, longestSentence)}…` : sentence;
 }
+
+const superseded: CountDescription = {
+  name: 'superseded',
+  inSum: 'part',
+  remark: 'not sent: a later row of the same pipe and date went instead',
+};
+
+const pipes: CountDescription = { name: 'pipes', remark: 'accepted; each date of a pipe counts' };
+
+const pipesWithSeveralDates: CountDescription = {
+  name: 'pipesWithSeveralDates',
+  remark: 'each date is sent: a version of the pipe',
+};
+
+/** rows = accepted + superseded + rejectedByUs + rejectedByService + failed (G2). */
+const counts: readonly CountDescription[] = [
+  { name: 'rows', inSum: 'whole', isAlwaysShown: true },
+  { name: 'accepted', inSum: 'part', isAlwaysShown: true },
+  superseded,
+  { name: 'rejectedByUs', inSum: 'part', isException: true, isReject: true },
+  { name: 'rejectedByService', inSum: 'part', isException: true, isReject: true },
+  { name: 'failed', inSum: 'part', isException: true, isReject: true },
+  pipes,
+  pipesWithSeveralDates,
+];
+
+export const networkPipes: JobDescription = {
+  name: 'push network-pipes',
+  units: { one: 'file', many: 'files', isSingle: true, failing: 'could not be sent to the end', held: 'held' },
+  record: 'row',
+  counts,
+  nextSteps: ({ runId, counts: found }) => (rejectedOf({ counts }, found) > 0 ? [{ kind: 'get-rejects', runId }] : []),
+};
+
+/** Counts of a dry run, which sends nothing: rows = sendable + superseded + rejectedByUs (G2). */
+export const dryRunCounts: readonly CountDescription[] = [
+  { name: 'rows', inSum: 'whole', isAlwaysShown: true },
+  { name: 'sendable', inSum: 'part', isAlwaysShown: true },
+  superseded,
+  { name: 'rejectedByUs', inSum: 'part', isReject: true },
+  { ...pipes, remark: 'to send; each date of a pipe counts' },
+  pipesWithSeveralDates,
+];

@@ -5,18 +5,16 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
-import type { SharedPlace } from '../../src/core/base/shared-place.ts';
 import type { PushCheckpoint, RejectsPlace } from '../../src/core/pipes/checkpoint.ts';
 import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';
 import { pipeIdentities, pushFormOf } from '../../src/core/pipes/pipe-version.ts';
-import type { UnitOutcome } from '../../src/core/run/run.ts';
+import type { SharedPlace, UnitOutcome } from '../../src/core/run/run.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import type { PushStart } from '../../src/warehouse/port/pushes.ts';
-import type { PushStep } from './checkpoint-writer.ts';
+import { networkPipes, type PushStep } from './checkpoint-writer.ts';
 import { BodyLimit, ChunkSender } from './chunk-sender.ts';
-import { networkPipes } from './description.ts';
 import { FilePush, type FilePushSettings } from './file-push.ts';
 import { blockedBy, fileNotice, outcomeOfOther } from './other-push.ts';
 

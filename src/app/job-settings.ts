@@ -7,7 +7,7 @@ import type { DefinitionSettings } from '../../jobs/definitions/job.ts';
 import type { ShrinkSettings } from '../../jobs/exports.ts';
 import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import type { createJobs } from '../../jobs/registry.ts';
-import type { SharedPlace } from '../core/base/shared-place.ts';
+import type { SharedPlace } from '../core/run/run.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
 import { HOUR_MS } from '../core/time/window.ts';
 import { SharedFiles } from '../files/shared-files.ts';

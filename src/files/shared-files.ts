@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { BlockedError, PermanentError } from '../core/base/errors.ts';
-import type { SharedPlace } from '../core/base/shared-place.ts';
+import type { SharedPlace } from '../core/run/run.ts';
 import { DAY_MS } from '../core/time/window.ts';
 import { checkStore } from './open-store.ts';
 import { noneIfDamaged, removeLeftCopies } from './checked-blocks.ts';

@@ -5,7 +5,7 @@
 import { rm, stat } from 'node:fs/promises';
 import { BlockedError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
-import type { SharedPlace } from '../core/base/shared-place.ts';
+import type { SharedPlace } from '../core/run/run.ts';
 import type { RejectsPlace } from '../core/pipes/checkpoint.ts';
 import { assertSameFile, type FileIdentity } from './file-identity.ts';
 import type { PipeHeader } from './header.ts';

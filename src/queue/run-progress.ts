@@ -9,10 +9,18 @@
  */
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { addCounts, type Counts, type RunState } from '../core/run/run.ts';
-import { startsKey } from './item-starts.ts';
-import type { RunLogStore, RunProgress, RunProgressStore, StopRequest, UnitProgress, UnitReading } from './port.ts';
-import { redisNow, redisScript, runScript } from './redis/script.ts';
+import type {
+  ItemStartStore,
+  RunLogStore,
+  RunProgress,
+  RunProgressStore,
+  StartedWork,
+  StopRequest,
+  UnitProgress,
+  UnitReading,
+} from './port.ts';
 import type { RedisHandle } from './redis/options.ts';
+import { redisNow, redisScript, runScript } from './redis/script.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */
 const keepFinishedSeconds = 24 * 3_600;
@@ -261,4 +269,46 @@ export function createRunLogStore(redis: RedisHandle, prefix: string): RunLogSto
     },
     read: (runId) => redis.lrange(keyOf(runId), 0, -1),
   };
+}
+
+// Starts of work that did not end, in Redis: what is left of a worker that died. A hash by run, with `chunk:N` and
+// `unit:N`; an end removes its field.
+
+/** As long as a finished progress is kept, in case the run ended meanwhile. */
+const keepStartsSeconds = 24 * 3_600;
+
+/** Deleted together with the progress of the run. */
+function startsKey(prefix: string, runId: string): string {
+  return `${prefix}:run:${runId}:starts`;
+}
+
+export class RedisItemStarts implements ItemStartStore {
+  readonly #redis: RedisHandle;
+  readonly #prefix: string;
+
+  constructor(redis: RedisHandle, prefix: string) {
+    this.#redis = redis;
+    this.#prefix = prefix;
+  }
+
+  async begin(runId: string, work: StartedWork): Promise<number> {
+    const key = startsKey(this.#prefix, runId);
+    const starts = await this.#redis.hincrby(key, fieldOf(work), 1);
+    await this.#redis.expire(key, keepStartsSeconds);
+    return starts - 1;
+  }
+
+  async end(runId: string, work: StartedWork): Promise<void> {
+    await this.#redis.hdel(startsKey(this.#prefix, runId), fieldOf(work));
+  }
+
+  async ofUnits(runId: string): Promise<ReadonlyMap<number, number>> {
+    const fields = await this.#redis.hgetall(startsKey(this.#prefix, runId));
+    const units = Object.entries(fields).filter(([field]) => field.startsWith('unit:'));
+    return new Map(units.map(([field, starts]) => [Number(field.slice('unit:'.length)), Number(starts)]));
+  }
+}
+
+function fieldOf(work: StartedWork): string {
+  return 'chunk' in work ? `chunk:${work.chunk}` : `unit:${work.unit}`;
 }

@@ -4,9 +4,8 @@ import type { OutagePart } from '../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../core/run/job-description.ts';
 import { sleep } from '../timers/sleep.ts';
 import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
-import { RedisItemStarts } from './item-starts.ts';
 import { leaseItem, tryLease } from './lease.ts';
-import { createServiceHoldStore } from './limiter/service-hold-store.ts';
+import { createServiceHoldStore } from './limiter/admission.ts';
 import { createAlertStore, createMetricStore } from './metric-store.ts';
 import {
   type ChunkItem,
@@ -23,10 +22,10 @@ import { createQueueIdentity, type Lane, laneName, laneOf, type QueueAddress, qu
 import { connectRedis, endAtOnce } from './redis/connection.ts';
 import { withOutages } from './redis/fault.ts';
 import type { RedisHandle } from './redis/options.ts';
-import { keyPrefix } from './redis/settings.ts';
-import { createRunLogStore, RedisRunProgress } from './run-progress.ts';
-import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
 import { redisNow, redisScript, runScript } from './redis/script.ts';
+import { keyPrefix } from './redis/settings.ts';
+import { createRunLogStore, RedisItemStarts, RedisRunProgress } from './run-progress.ts';
+import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
 
 /**
  * A completed item is kept for a while, for queue views. Limited by count as well, since BullMQ checks the age only

@@ -3,7 +3,7 @@
  * whatever the depth, and with an end for any text: one that is no JSON is found broken, or gives parts that
  * JSON.parse refuses.
  */
-import { mostLevels } from '../core/base/nesting.ts';
+import { mostLevels } from '../core/base/text.ts';
 
 /** Deeper levels are never parsed. */
 export const countedLevels = mostLevels + 2;

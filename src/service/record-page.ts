@@ -8,17 +8,16 @@
  *   else                                     each record by itself, whenever it is asked for
  */
 import { createHash } from 'node:crypto';
-import { counted } from '../core/base/text.ts';
-import { mostLevels } from '../core/base/nesting.ts';
-import { UnreadRecord, type RecordText } from '../core/daily/record-check.ts';
+import { counted, mostLevels } from '../core/base/text.ts';
+import { type RecordText, UnreadRecord } from '../core/daily/record-check.ts';
 import {
   countedLevels,
+  type ElementSpan,
   elementSpans,
   memberSpan,
   memberSpans,
-  textWithin,
-  type ElementSpan,
   type Span,
+  textWithin,
 } from './json-spans.ts';
 
 export interface RecordPage {

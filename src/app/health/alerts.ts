@@ -13,7 +13,7 @@ import type { AlertMessage, AlertStore } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
-import { staleWells } from '../wells/well-states.ts';
+import { staleWells } from '../wells/coverage.ts';
 import { readSchedule, type TickSource } from '../schedules/schedule.ts';
 import { knownSecrets, serviceIdentityOf } from '../service/service-settings.ts';
 

@@ -18,7 +18,7 @@ import type { RunQueue } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
 import { versionOfPackage } from '../version.ts';
-import { staleWells } from '../wells/well-states.ts';
+import { staleWells } from '../wells/coverage.ts';
 
 /** A scrape ends in time, with Redis or without. */
 const redisMs = 3_000;

@@ -5,7 +5,7 @@ import type { Config } from '../../../config/schema.ts';
 import { type ImaginedPushOptions, slowStart } from '../../../jobs/network-pipes/dry-run.ts';
 import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
-import type { SharedPlace } from '../../core/base/shared-place.ts';
+import type { SharedPlace } from '../../core/run/run.ts';
 import { pushFormOf } from '../../core/pipes/pipe-version.ts';
 import { type PipeSource, sourceName } from '../../pipes/content.ts';
 import type { PipeEntry } from '../../pipes/items.ts';

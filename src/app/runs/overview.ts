@@ -6,7 +6,7 @@ import type { WorkerCount } from '../../queue/port.ts';
 import type { App } from '../app.ts';
 import { listSchedules } from '../schedules/schedule.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
-import { staleWells, unknownWells } from '../wells/well-states.ts';
+import { staleWells, unknownWells } from '../wells/coverage.ts';
 import { outcomeSentence } from './run-document.ts';
 import { jobDescriptionOf, listRuns, type RunList } from './run-status.ts';
 

@@ -5,7 +5,7 @@ import type { HeldRows } from '../../core/run/held-rows.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/run/role.ts';
 import { type IdempotencyKey, isFinished, type ReadKind, type RunRecord, type RunSummary } from '../../core/run/run.ts';
-import { otherRowsHeld, releasingJobOf } from '../../runs/release.ts';
+import { otherRowsHeld, releasingJobOf } from '../../runs/run-service.ts';
 import type { App } from '../app.ts';
 import { checkBeforeRun } from '../preflight.ts';
 import { jobDescriptionOf } from './run-status.ts';

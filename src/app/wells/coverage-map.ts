@@ -2,7 +2,7 @@
 import { UsageError } from '../../core/base/errors.ts';
 import { dayNumber, productionCalendar } from '../../core/time/production-day.ts';
 import type { App } from '../app.ts';
-import { pluggedWells } from './well-states.ts';
+import { pluggedWells } from './coverage.ts';
 
 export interface CoverageMap {
   /** All wells, by uwi. */

@@ -1,9 +1,19 @@
 /** Requests for coverage: converts the days of an operator to the days of a survey. Pure; the clock is an argument. */
+import { pluggedAmong } from '../../../jobs/daily-production/plan.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { dayNumber, dayText, instantOfDay, productionCalendar } from '../../core/time/production-day.ts';
-import type { CoverageQuestion, CoverageSurvey, MonthCoverage } from '../../warehouse/port/daily-production.ts';
+import { dayAt, dayNumber, dayText, instantOfDay, productionCalendar } from '../../core/time/production-day.ts';
+import type {
+  CoverageQuestion,
+  CoverageSurvey,
+  MonthCoverage,
+  StaleWell,
+  UnknownWell,
+  WellTrace,
+} from '../../warehouse/port/daily-production.ts';
+import type { App } from '../app.ts';
 import { oneDayHint } from '../exports/daily-production.ts';
 import { type InputNames, namesFor } from '../exports/target-input.ts';
+import { pluggedWellsOf } from '../job-settings.ts';
 
 interface CoverageInput {
   /** Omitted: all wells in the warehouse. */
@@ -75,4 +85,42 @@ export type CoverageTotals = Awaited<ReturnType<CoverageSurvey['totals']>>;
 export async function coverageDocument(frame: CoverageFrame, survey: CoverageSurvey) {
   const { wells, emptyWells, wellsWithHoles, ...days } = await survey.totals();
   return { ...frame, wells, emptyWells, wellsWithHoles, days, months: await survey.months() };
+}
+
+/** Requests for the wells that need a look: stale ones, and ones that the service does not know. */
+export type { StaleWell, UnknownWell, WellTrace };
+
+/** The wells that deliver no more, by the configuration or by their bodies. */
+export async function pluggedWells({
+  config,
+  warehouse,
+}: Pick<App, 'config' | 'warehouse'>): Promise<readonly string[]> {
+  return [...(await pluggedAmong(pluggedWellsOf(config), warehouse.wells))];
+}
+
+/** The wells without a new day for `freshness.warnAfterDays`, without plugged ones; of all wells if none is named. */
+export async function staleWells(
+  { config, warehouse }: Pick<App, 'config' | 'warehouse'>,
+  { uwis, nowMs }: { readonly uwis?: readonly string[] | undefined; readonly nowMs: number },
+): Promise<readonly StaleWell[]> {
+  const plugged = await pluggedWells({ config, warehouse });
+  const today = dayAt(nowMs, config.timeZone) ?? 0;
+  const { warnAfterDays } = config.freshness;
+  return among(await warehouse.coverage.staleWells({ today, warnAfterDays, plugged }), uwis);
+}
+
+/** The wells that the service does not know; of all wells if none is named. */
+export async function unknownWells(
+  { warehouse }: App,
+  { uwis }: { readonly uwis?: readonly string[] | undefined },
+): Promise<readonly UnknownWell[]> {
+  return among(await warehouse.coverage.unknownWells(), uwis);
+}
+
+function among<Well extends { readonly uwi: string }>(
+  wells: readonly Well[],
+  uwis: readonly string[] | undefined,
+): readonly Well[] {
+  const named = uwis === undefined ? undefined : new Set(uwis);
+  return named === undefined ? wells : wells.filter(({ uwi }) => named.has(uwi));
 }

@@ -4,9 +4,12 @@ import {
   coverageDocument,
   type CoverageFrame,
   type CoverageSurvey,
+  pluggedWells,
   requestCoverage,
+  staleWells,
+  unknownWells,
+  type WellTrace,
 } from '../../app/wells/coverage.ts';
-import { pluggedWells, staleWells, unknownWells, type WellTrace } from '../../app/wells/well-states.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';

@@ -1,7 +1,13 @@
 /** The text of coverage for a terminal. Pure. */
 import stringWidth from 'string-width';
-import type { CoverageFrame, CoverageTotals, MonthCoverage } from '../../app/wells/coverage.ts';
-import type { StaleWell, UnknownWell, WellTrace } from '../../app/wells/well-states.ts';
+import type {
+  CoverageFrame,
+  CoverageTotals,
+  MonthCoverage,
+  StaleWell,
+  UnknownWell,
+  WellTrace,
+} from '../../app/wells/coverage.ts';
 import { counted, figure, instantText, printable } from '../../core/base/text.ts';
 import { type CoverageCounts, holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
 import { type NextStep, showQuarantine } from './actions.ts';

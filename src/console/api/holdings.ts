@@ -1,9 +1,8 @@
 /** What the warehouse holds: coverage, restatements, and the production of a well. Pages are whole before they are sent. */
 import { z } from 'zod';
-import { coverageDocument, requestCoverage } from '../../app/wells/coverage.ts';
+import { coverageDocument, pluggedWells, requestCoverage } from '../../app/wells/coverage.ts';
 import { pageOfRestatements, requestRestatements } from '../../app/wells/restatements.ts';
 import { pageOfProduction } from '../../app/wells/well.ts';
-import { pluggedWells } from '../../app/wells/well-states.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
 import { coverageShown, problemDocument, productionDocument, restatementsDocument } from './documents.ts';

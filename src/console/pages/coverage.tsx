@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { counted, figure } from '../../core/base/text.ts';
 import type { CoverageMap } from '../../app/wells/coverage-map.ts';
-import type { StaleWell, UnknownWell } from '../../app/wells/well-states.ts';
+import type { StaleWell, UnknownWell } from '../../app/wells/coverage.ts';
 import { ActionButton, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Figures, Name, Table, Time } from './parts.tsx';

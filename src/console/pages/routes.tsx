@@ -15,7 +15,7 @@ import { listSchedules } from '../../app/schedules/schedule.ts';
 import { serviceViewOf } from '../../app/service/service-view.ts';
 import { versionOfPackage } from '../../app/version.ts';
 import { coverageBlockOf, type CoverageMap, coverageMapOf } from '../../app/wells/coverage-map.ts';
-import { staleWells, unknownWells } from '../../app/wells/well-states.ts';
+import { staleWells, unknownWells } from '../../app/wells/coverage.ts';
 import { wellSeriesOf, wellViewOf } from '../../app/wells/well.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { callerOf } from '../admission.ts';

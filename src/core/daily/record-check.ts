@@ -2,8 +2,7 @@
  * Checks a raw record of daily production. The result is a row, or a quarantined record with the reason (docs/design.md
  * section 3). The fields come from row.ts; a property test keeps them equal to the schema in service/contract.ts.
  */
-import { isTooDeep, mostLevels } from '../base/nesting.ts';
-import { figure } from '../base/text.ts';
+import { figure, isTooDeep, mostLevels } from '../base/text.ts';
 import { dayText, instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
 import {
   type DailyProductionRow,

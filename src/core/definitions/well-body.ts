@@ -1,5 +1,5 @@
 /** The body of a well. Its form is not documented (docs/interface.md section 4.6): JSON or text. */
-import { isTooDeep } from '../base/nesting.ts';
+import { isTooDeep } from '../base/text.ts';
 
 /** The body as the service sent it. */
 export interface WellBody {

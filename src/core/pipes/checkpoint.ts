@@ -2,8 +2,7 @@
  * The state from which a push continues after a crash: how far the file is settled, and the counts up to there (G7).
  * Stored as JSON with its version; a test freezes the text of every version ever written.
  */
-import type { SharedPlace } from '../base/shared-place.ts';
-import type { Counts } from '../run/run.ts';
+import type { Counts, SharedPlace } from '../run/run.ts';
 import type { FilePosition } from './chunk-cutter.ts';
 
 export interface PushCheckpoint {

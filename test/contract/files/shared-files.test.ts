@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BlockedError, PermanentError } from '../../../src/core/base/errors.ts';
-import type { SharedPlace } from '../../../src/core/base/shared-place.ts';
+import type { SharedPlace } from '../../../src/core/run/run.ts';
 import { FolderStore } from '../../../src/files/folder-store.ts';
 import { SharedFiles } from '../../../src/files/shared-files.ts';
 import { contentOf } from './store-suite.ts';

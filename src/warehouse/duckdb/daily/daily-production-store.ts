@@ -1,11 +1,10 @@
 /** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { type BatchKeys, readWatermarks } from '../../sql/daily/batch-wells.ts';
+import { type BatchKeys, readProductionRows, readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch, nothingCommitted } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import { readHeldMonths } from '../../sql/daily/held-months.ts';
-import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
 import { settleUnknown, type TargetRows } from '../../sql/ledger/run-units.ts';
 import type { DatabaseFile } from '../file/database-file.ts';

@@ -5,14 +5,13 @@
 import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { SoundDays } from '../../../core/daily/due-window.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { type BatchKeys, readWatermarks } from '../../sql/daily/batch-wells.ts';
+import { type BatchKeys, readProductionRows, readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch, nothingCommitted } from '../../sql/daily/daily-commit.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
 import { readHeldMonths } from '../../sql/daily/held-months.ts';
-import { readProductionRows } from '../../sql/daily/production-rows.ts';
 import { readRestatements } from '../../sql/daily/restatements.ts';
-import { jsonText } from '../../sql/session.ts';
 import { settleUnknown, type TargetRows } from '../../sql/ledger/run-units.ts';
+import { jsonText } from '../../sql/session.ts';
 import type { PostgresDatabase } from '../server/postgres-database.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { compareWindows } from './comparison.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { networkPipes } from '../../../../jobs/network-pipes/description.ts';
+import { networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import { lookAtRun, lookAtSchedule, type ScheduleState } from '../../../../src/core/run/alert.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { cleanup } from '../../../../jobs/cleanup/job.ts';
 import { dailyProduction, dailyProductionGaps } from '../../../../jobs/daily-production/settings.ts';
 import { timeSeries, wells } from '../../../../jobs/definitions/exports.ts';
-import { dryRunCounts, networkPipes } from '../../../../jobs/network-pipes/description.ts';
+import { dryRunCounts, networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
 import { balanceOf, balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import {
   type CountDescription,
