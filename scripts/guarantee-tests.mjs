@@ -6,6 +6,7 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+const guaranteesFile = 'docs/guarantees.md';
 export const guaranteeTestsFile = 'docs/guarantees-tests.md';
 
 /** @typedef {{ readonly file: string, readonly title: string, readonly ids: readonly string[] }} GuaranteeTest */
