@@ -50,11 +50,9 @@ export function guaranteeTestsDocument(tests) {
     const items = tests.filter((each) => each.ids.includes(id)).map(({ file, title }) => `- \`${file}\`: ${title}`);
     return `\n## ${id}\n\n${items.join('\n')}\n`;
   });
-  const [what, how] = [
-    'The tests that enforce each guarantee of [guarantees.md](guarantees.md)',
-    '`npm run guarantees`',
-  ];
-  return `# Tests of the guarantees\n\n${what}. Written by ${how}.\n${sections.join('')}`;
+  const stated = path.basename(guaranteesFile);
+  const head = `The tests that enforce each guarantee of [${stated}](${stated}), written by \`npm run guarantees\`.`;
+  return `# Tests of the guarantees\n\n${head}\n${sections.join('')}`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
