@@ -297,7 +297,7 @@ function parsed(text: string): unknown {
   }
 }
 
-// Files of an inbox that are done, and were kept long enough (docs/retention.md). Those that failed wait for a person.
+// Files of an inbox that are done, and were kept long enough (docs/operating.md). Those that failed wait for a person.
 
 /** The name that a claim gives its folder. */
 const claimPattern = /^\d{17}-[\da-f]{8}$/;

@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { danglingCitations, findCitations, guaranteeIdsOf, sectionsOf } from '../support/citations.ts';
+import { danglingCitations, findCitations, sectionsOf } from '../support/citations.ts';
 
 const folders = ['src', 'jobs', 'config', 'test', 'scripts', 'bench', 'docs'];
 const textFile = /\.(?:ts|mjs|md|ya?ml)$/;
@@ -29,11 +29,6 @@ test('everything that is cited is in the repository', () => {
 test.each(['docs/design.md', 'docs/interface.md', 'docs/queue.md'])('the code cites sections of %s', (document) => {
   const inCode = findCitations(files).filter(({ file }) => file.startsWith('src/'));
   expect(inCode.map(({ target }) => target)).toContainEqual(expect.stringContaining(`${document} section `));
-});
-
-test('the design names the guarantees of docs/guarantees.md, each once and in order', () => {
-  const named = [...(files.get('docs/design.md') ?? '').matchAll(/^- \*\*(G\d+)\*\* /gm)].map(([, id]) => id);
-  expect(named).toEqual([...guaranteeIdsOf(files.get('docs/guarantees.md') ?? '')]);
 });
 
 const madeUp = [

@@ -1,72 +1,46 @@
 /**
- * Holds docs/guarantees.md and the tests together, both ways. In that document a guarantee is a heading, `## G4 …`, and a
- * test that enforces it is a list item below: - `test/unit/core/daily/merge.test.ts`: G4: a truncated read removes nothing
+ * Holds docs/guarantees.md, docs/guarantees-tests.md and the tests together. A guarantee is a heading, `## G4 …`, and a row of
+ * the table above; a test that enforces it names it in its title: `G4: a truncated read removes nothing`.
  */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import {
+  guaranteeTests,
+  guaranteeTestsDocument,
+  guaranteeTestsFile,
+  titlesWithIds,
+} from '../../scripts/guarantee-tests.mjs';
+import { guaranteeIdsOf } from '../support/citations.ts';
 
 const ids = Array.from({ length: 11 }, (_, index) => `G${index + 1}`);
+const document = readFileSync('docs/guarantees.md', 'utf8');
+const tests = guaranteeTests();
 
-interface Guarantee {
-  readonly id: string;
-  readonly tests: ReadonlyArray<{ readonly file: string; readonly title: string }>;
-}
-
-function guaranteesIn(document: string): readonly Guarantee[] {
-  return document
-    .split(/^## (?=G\d+\b)/m)
-    .slice(1)
-    .map((section) => ({
-      id: /^G\d+/.exec(section)?.[0] ?? '',
-      tests: [...section.matchAll(/^- `(test\/[^`]+)`: (.+)$/gm)].map(([, file = '', title = '']) => ({ file, title })),
-    }));
-}
-
-function testSources(): readonly string[] {
-  return readdirSync('test', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => path.join('test', name));
-}
-
-/** Every string of a source that opens with ids, as the title of a test does: "G1, G3: …". */
-function titlesWithIds(source: string): readonly string[] {
-  return [...source.matchAll(/['"`]((?:G\d+, )*G\d+: [^\n]*?)(?<!\\)['"`]\s*,/g)].map(([, title = '']) =>
-    title.replaceAll("\\'", "'"),
-  );
-}
-
-const guarantees = guaranteesIn(readFileSync('docs/guarantees.md', 'utf8'));
-const titlesByFile = new Map(testSources().map((file) => [file, titlesWithIds(readFileSync(file, 'utf8'))]));
-const allTitles = [...titlesByFile.values()].flat();
-
-function idsOf(title: string): readonly string[] {
-  return (title.split(':')[0] ?? '').split(', ');
-}
-
-test('docs/guarantees.md states every guarantee once, in order', () => {
-  expect(guarantees.map((guarantee) => guarantee.id)).toEqual(ids);
+test('docs/guarantees.md states every guarantee once, in order, in its table and below', () => {
+  expect([...document.matchAll(/^## (G\d+) /gm)].map(([, id]) => id)).toEqual(ids);
+  expect([...guaranteeIdsOf(document)]).toEqual(ids);
+  expect([...document.matchAll(/^\| \*\*(G\d+)\*\* /gm)].map(([, id]) => id)).toEqual(ids);
 });
 
-describe.each(ids)('%s', (id) => {
-  const tests = guarantees.find((guarantee) => guarantee.id === id)?.tests ?? [];
-
-  test('is enforced by a test that docs/guarantees.md names', () => {
-    expect(tests).not.toEqual([]);
-  });
-
-  test('names only tests that exist and carry its id', () => {
-    const missing = tests.filter(({ file, title }) => {
-      return !existsSync(file) || !titlesByFile.get(file)?.includes(title) || !idsOf(title).includes(id);
-    });
-    expect(missing).toEqual([]);
-  });
-
-  test('occurs in the title of a test', () => {
-    expect(allTitles.filter((title) => idsOf(title).includes(id))).not.toEqual([]);
-  });
+test.each(ids)('%s is enforced by tests', (id) => {
+  expect(tests.filter((each) => each.ids.includes(id))).not.toEqual([]);
 });
 
 test('a title names no guarantee that is not stated', () => {
-  expect(allTitles.flatMap(idsOf).filter((id) => !ids.includes(id))).toEqual([]);
+  expect(tests.flatMap((each) => each.ids).filter((id) => !ids.includes(id))).toEqual([]);
+});
+
+test('docs/guarantees-tests.md names every test of a guarantee, and no other: npm run guarantees writes it', () => {
+  expect(readFileSync(guaranteeTestsFile, 'utf8').split('\n')).toEqual(guaranteeTestsDocument(tests).split('\n'));
+});
+
+// Spelled so that this file has no title of its own.
+const [first, second] = ['G1', 'G2'] as const;
+
+test('titles are read from each form of a test, and a test without an id is left out', () => {
+  const source = `test('${first}, ${second}: it\\'s so', f);\n[\n  "${second}: %s",\n];\ntest('no id', f);\n`;
+  expect(titlesWithIds(source)).toEqual([`${first}, ${second}: it's so`, `${second}: %s`]);
+  const listed = { file: 'test/a.test.ts', title: `${first}, ${second}: a`, ids: [first, second] };
+  const item = `- \`test/a.test.ts\`: ${listed.title}`;
+  expect(guaranteeTestsDocument([listed])).toMatch(new RegExp(`\n## G1\n\n${item}\n\n## G2\n\n${item}\n$`));
 });

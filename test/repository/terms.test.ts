@@ -44,7 +44,7 @@ function textsOf(file: string, source: string): readonly string[] {
 
 const words = unusedWords();
 
-/** Titles of tests, which docs/guarantees.md cites, are for those who read code. */
+/** Titles of tests, which docs/guarantees-tests.md lists, are for those who read code. */
 function withoutTitles(text: string): string {
   return text.replaceAll(/^- `test\/.*$/gm, '');
 }

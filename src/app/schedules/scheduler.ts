@@ -120,7 +120,7 @@ export class Scheduler {
 
 /**
  * What happens at a tick: a run is started, once, unless its target is busy, the schedule is paused, or the tick was
- * missed (docs/schedules.md). Any number of processes may take one tick: the ledger gives it to one of them.
+ * missed (docs/operating.md). Any number of processes may take one tick: the ledger gives it to one of them.
  */
 interface TickContext {
   readonly app: App;

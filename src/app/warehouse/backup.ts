@@ -1,4 +1,4 @@
-/** A copy of the warehouse, made while workers work, that no worker takes for the original (docs/retention.md). */
+/** A copy of the warehouse, made while workers work, that no worker takes for the original (docs/operating.md). */
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';

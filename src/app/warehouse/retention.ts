@@ -1,4 +1,4 @@
-/** Removes what was kept long enough: rows of the warehouse, and files: with rejected rows, of the inbox, copies and shared ones (docs/retention.md). */
+/** Removes what was kept long enough: rows of the warehouse, and files: with rejected rows, of the inbox, copies and shared ones (docs/operating.md). */
 import { readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';

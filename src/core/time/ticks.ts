@@ -1,6 +1,6 @@
 /**
  * The ticks of a schedule: the instants at which its cron is due in its zone. They are a set that does not depend on when
- * anybody asks, so that no restart in the hour of a change of the clocks loses or doubles a run (docs/schedules.md):
+ * anybody asks, so that no restart in the hour of a change of the clocks loses or doubles a run (docs/operating.md):
  *
  * - an hour field that is not every hour names times of a day: each is due once a day, also where the clocks skip it (then
  *   as much later as they skip) or show it twice (then the first time);

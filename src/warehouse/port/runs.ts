@@ -205,7 +205,7 @@ export interface ScheduleStore {
   settle(name: string, tick: TakenTick): Promise<void>;
 }
 
-// How long the warehouse keeps what only the past needs (docs/retention.md).
+// How long the warehouse keeps what only the past needs (docs/operating.md).
 
 /** The beginnings of what is kept, milliseconds since 1970. */
 export interface RetentionBounds {
