@@ -15,7 +15,7 @@ const { createLog } = await built('src/app/log.js');
 /** @type {typeof import('../../src/app/preflight.ts')} */
 const { checkBeforeWorking } = await built('src/app/preflight.js');
 /** @type {typeof import('../../src/app/runs/worker-host.ts')} */
-const { workHere } = await built('src/app/worker-host.js');
+const { workHere } = await built('src/app/runs/worker-host.js');
 /** @type {typeof import('../../src/core/run/exit-code.ts')} */
 const { exitCodeOfError } = await built('src/core/run/exit-code.js');
 /** @type {typeof import('../../src/core/base/errors.ts')} */
