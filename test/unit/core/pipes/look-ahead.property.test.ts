@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRandom } from '../../../../src/testing-server/data/random.ts';
 import { arrayBytes, type PipeLoad as Load, type RejectedLoad } from '../../../../src/core/pipes/chunk-cutter.ts';
-import { LookAhead, maxOpenEntries, type PipeChunk } from '../../../../src/core/pipes/look-ahead.ts';
-import { modelPush, pipeOf, versionOf, type ModelRow, type ModelSettings } from '../../../support/model-push.ts';
+import { LookAhead, maxOpenEntries, type PipeChunk, SettledPrefix } from '../../../../src/core/pipes/look-ahead.ts';
+import { createRandom } from '../../../../src/testing-server/data/random.ts';
+import { modelPush, type ModelRow, type ModelSettings, pipeOf, versionOf } from '../../../support/model-push.ts';
 
 const row = fc.record({
   pipe: fc.nat(7),
@@ -213,5 +213,41 @@ describe('the body of a request', () => {
     const itemBytes = bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0);
     expect(arrayBytes(itemBytes, bodies.length)).toBe(Buffer.byteLength(`[${bodies.join(',')}]`));
     expect(arrayBytes(0, 0)).toBe(2);
+  });
+});
+
+interface Entry {
+  readonly number: number;
+  outcome: string | undefined;
+}
+
+describe('the checkpoint', () => {
+  const order = fc.integer({ min: 1, max: 40 }).chain((size) =>
+    fc.shuffledSubarray(
+      Array.from({ length: size }, (_, index) => index),
+      { minLength: size, maxLength: size },
+    ),
+  );
+
+  test('G7: the checkpoint is the end of the settled prefix, for every order of outcomes', () => {
+    fc.assert(
+      fc.property(order, fc.integer({ min: 1, max: 4 }), (resolutions, every) => {
+        const prefix = new SettledPrefix<Entry>();
+        const entries = resolutions.map((_, number): Entry => ({ number, outcome: undefined }));
+        for (const entry of entries) prefix.track(entry);
+        const passed: number[] = [];
+        resolutions.forEach((number, index) => {
+          const entry = entries[number];
+          if (entry !== undefined) entry.outcome = 'accepted';
+          if (index % every > 0 && index < resolutions.length - 1) return;
+          passed.push(...prefix.pass().map((one) => one.number));
+          const settled = entries.findIndex(({ outcome }) => outcome === undefined);
+          const count = settled === -1 ? entries.length : settled;
+          expect(passed).toEqual(entries.slice(0, count).map((one) => one.number));
+          expect(prefix.size).toBe(entries.length - count);
+        });
+        expect(prefix.pass()).toEqual([]);
+      }),
+    );
   });
 });

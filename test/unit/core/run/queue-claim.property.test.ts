@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { beatTimes, decideQueue } from '../../../../src/core/run/queue-claim.ts';
+import { describe, expect, it, test } from 'vitest';
+import { beatTimes, decideOverlap, decideQueue, isOutdated } from '../../../../src/core/run/queue-claim.ts';
 import { expectForAll } from '../../../support/property-runs.ts';
 
 const id = fc.option(fc.constantFrom('one', 'two'), { nil: undefined });
@@ -19,4 +19,40 @@ describe('who may work a warehouse', () => {
       }),
     );
   });
+});
+
+/** What --skip-if-running does with the unfinished run that it finds. */
+const stuckAfterMs = 1_800_000;
+const [moving, still] = [60_000, 3_600_000];
+
+test.each([
+  { isAttended: true, unmovedMs: moving, canWork: true, decision: 'skip' },
+  { isAttended: true, unmovedMs: moving, canWork: false, decision: 'skip' },
+  { isAttended: true, unmovedMs: still, canWork: true, decision: 'stuck' },
+  { isAttended: true, unmovedMs: still, canWork: false, decision: 'stuck' },
+  { isAttended: false, unmovedMs: moving, canWork: true, decision: 'go-on' },
+  { isAttended: false, unmovedMs: still, canWork: true, decision: 'go-on' },
+  { isAttended: false, unmovedMs: moving, canWork: false, decision: 'go-on' },
+  { isAttended: false, unmovedMs: still, canWork: false, decision: 'stuck' },
+])(
+  '$decision where isAttended=$isAttended, unmovedMs=$unmovedMs, canWork=$canWork',
+  ({ decision, canWork, ...seen }) => {
+    expect(decideOverlap(seen, { stuckAfterMs, canWork })).toBe(decision);
+  },
+);
+
+const minuteMs = 60_000;
+
+test.each([
+  { what: 'an earlier night', requestedAgoMs: 24 * 60 * minuteMs, readsUpToRequest: true, isLate: true },
+  { what: 'a moment ago', requestedAgoMs: minuteMs, readsUpToRequest: true, isLate: false },
+  {
+    what: 'an earlier night, with fixed windows',
+    requestedAgoMs: 24 * 60 * minuteMs,
+    readsUpToRequest: false,
+    isLate: false,
+  },
+])('a run of $what leaves out what came since: $isLate', ({ requestedAgoMs, readsUpToRequest, isLate }) => {
+  const nowMs = 1_800_000_000_000;
+  expect(isOutdated({ requestedAtMs: nowMs - requestedAgoMs, readsUpToRequest }, nowMs)).toBe(isLate);
 });

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { asideOf, placeNew, placeOver } from '../../../src/app/warehouse/query-file.ts';
+import { asideOf, placeNew, placeOver } from '../../../../src/app/warehouse/query-file.ts';
 
 let folder: string;
 

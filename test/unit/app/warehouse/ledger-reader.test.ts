@@ -1,7 +1,7 @@
 /** What clients see of a warehouse that is opened seldom, or is away. */
 import { describe, expect, test } from 'vitest';
-import { directReader, RationedReader } from '../../../src/app/warehouse/ledger-reader.ts';
-import { TransientError, UsageError } from '../../../src/core/base/errors.ts';
+import { directReader, RationedReader } from '../../../../src/app/warehouse/ledger-reader.ts';
+import { TransientError, UsageError } from '../../../../src/core/base/errors.ts';
 
 const busy = new TransientError('warehouse-busy', 'another process has the file');
 
