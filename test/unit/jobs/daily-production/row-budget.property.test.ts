@@ -87,7 +87,6 @@ it('a reading that fails gives its place back, and one that is aborted leaves th
   await expect(last).resolves.toBe('read');
 });
 
-setMaxListeners(0, never);
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 it('G8: reserved rows never exceed the budget, unless a single reservation is larger, and all are served in order', async () => {
