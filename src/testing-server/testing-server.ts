@@ -8,7 +8,7 @@ import fastify from 'fastify';
 import { addEndpoints } from './api/api.ts';
 import { addControl } from './api/control.ts';
 import { addGate, replyWithError, type RequestHook } from './api/gate.ts';
-import type { PipeRefusal } from './api/received.ts';
+import { type PipeRefusal, RequestError } from './api/received.ts';
 import { generatedAssets, givenAssets, type GivenAssets } from './data/assets.ts';
 import type { DailySource } from './data/daily-source.ts';
 import { generatedDaily } from './data/generated-daily.ts';
@@ -62,6 +62,9 @@ export async function startTestingServer(setup: TestingServerSetup = {}): Promis
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
   });
   server.setErrorHandler((error, _request, reply) => replyWithError(error, reply));
+  server.setNotFoundHandler(({ url }) => {
+    throw new RequestError(404, `there is no ${url}: every path begins with /api/ or /testing/`);
+  });
   // Handlers read the bodies: how large one may be is an option that changes.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', (_request, _payload, done) => done(null));

@@ -29,7 +29,11 @@ export function addEndpoints(server: FastifyInstance, state: TestingState, refus
       method,
       url: path.replaceAll(slot, () => `:${(ordinal += 1)}`).slice(server.prefix.length),
       config: { endpoint },
-      handler: (request: FastifyRequest, reply: FastifyReply) => answer(parametersOf(request), request, reply),
+      handler: (request: FastifyRequest, reply: FastifyReply) => {
+        const parameters = parametersOf(request);
+        if (parameters.includes('')) throw new RequestError(404, 'an identifier in the path is empty');
+        return answer(parameters, request, reply);
+      },
     };
   };
   const remove = (target: DeletionTarget, removal: () => number): number => removed(target, removal, state);
