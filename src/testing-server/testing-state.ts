@@ -57,13 +57,14 @@ export class TestingState {
 
   describe(): StateDescription {
     const wells = this.daily.uwis();
+    const { equipmentIds, wellIds } = this.assets.source;
     return {
       wells,
-      equipment: this.assets.equipmentIds,
-      sourceWells: this.assets.wellIds,
+      equipment: equipmentIds,
+      sourceWells: wellIds,
       counts: {
         wells: wells.length,
-        equipment: this.assets.equipmentIds.length,
+        equipment: equipmentIds.length,
         dailyRows: this.daily.rowCount(),
         pipes: this.received.pipeCount,
         deletions: this.received.deletions().length,

@@ -132,10 +132,6 @@ export class DailyStore {
     return [...new Set([...this.#known, ...this.#changed.keys()])];
   }
 
-  has(uwi: string): boolean {
-    return this.#known.has(uwi) || this.#changed.has(uwi);
-  }
-
   /** Rows of a well; undefined for an unknown well. */
   rows(uwi: string): WellRows | undefined {
     return this.#changed.get(uwi) ?? (this.#known.has(uwi) ? this.#source.rows(uwi) : undefined);
@@ -147,32 +143,25 @@ export class DailyStore {
 
   /** Applies the changes in order. A row of an unknown well adds the well. */
   change(changes: readonly DailyChange[]): ChangeCounts {
-    const total = { upserted: 0, removed: 0, unknown: 0 };
+    const counts = { upserted: 0, removed: 0, unknown: 0 };
     for (const [uwi, ofWell] of grouped(changes, (change) => change.uwi)) {
-      const counts = this.#changeWell(uwi, ofWell);
-      total.upserted += counts.upserted;
-      total.removed += counts.removed;
-      total.unknown += counts.unknown;
+      const byXid = grouped(this.rows(uwi)?.rows() ?? [], (row) => row.xid);
+      const untouched = counts.upserted + counts.removed;
+      for (const change of ofWell) {
+        if ('row' in change) {
+          byXid.set(change.row.xid, [change.row]);
+          counts.upserted += 1;
+        } else if (byXid.delete(change.remove)) counts.removed += 1;
+        else counts.unknown += 1;
+      }
+      if (counts.upserted + counts.removed > untouched)
+        this.#changed.set(uwi, new WellRows([...byXid.values()].flat()));
     }
-    return total;
+    return counts;
   }
 
   /** Discards every change. */
   reset(): void {
     this.#changed.clear();
-  }
-
-  #changeWell(uwi: string, changes: readonly DailyChange[]): ChangeCounts {
-    const counts = { upserted: 0, removed: 0, unknown: 0 };
-    const byXid = grouped(this.rows(uwi)?.rows() ?? [], (row) => row.xid);
-    for (const change of changes) {
-      if ('row' in change) {
-        byXid.set(change.row.xid, [change.row]);
-        counts.upserted += 1;
-      } else if (byXid.delete(change.remove)) counts.removed += 1;
-      else counts.unknown += 1;
-    }
-    if (counts.upserted + counts.removed > 0) this.#changed.set(uwi, new WellRows([...byXid.values()].flat()));
-    return counts;
   }
 }
