@@ -35,12 +35,16 @@ const rooms = {
   'src/cli': { values: ['src/core', 'src/app', 'config', 'src/testing-server', 'src/console'] },
 };
 
-/** The one room that may import each driver. */
+/**
+ * The rooms that may import each driver: one, but for what both of our servers stand on.
+ * @type {Record<string, string[]>}
+ */
 const drivers = {
   'src/queue': ['bullmq', 'ioredis'],
   'src/service': ['undici'],
   'src/files': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
   'src/warehouse': ['@duckdb/node-api', '@duckdb/node-bindings', 'pg', 'pg-copy-streams'],
+  'src/testing-server': ['fastify'],
   'src/cli': ['commander', 'cli-progress', 'string-width', 'wrap-ansi'],
   'src/console': [
     'fastify',
@@ -87,9 +91,9 @@ function faultOfPackage(room, specifier) {
   if (isBuiltin(specifier)) return undefined;
   const name = packageOf(specifier);
   if (plainPackages.includes(name)) return undefined;
-  const home = Object.entries(drivers).find(([, names]) => names.includes(name))?.[0];
-  if (home === undefined) return `${name} has no room yet: give it one in scripts/import-rule.mjs`;
-  return home === room ? undefined : `only ${home} imports ${name}`;
+  const homes = Object.keys(drivers).filter((home) => drivers[home]?.includes(name));
+  if (homes.length === 0) return `${name} has no room yet: give it one in scripts/import-rule.mjs`;
+  return homes.includes(room) ? undefined : `only ${homes.join(' and ')} imports ${name}`;
 }
 
 /**

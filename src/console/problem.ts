@@ -1,4 +1,5 @@
 /** Errors as problem documents (RFC 9457). An unknown error shows nothing of itself: the log has its stack. */
+import { STATUS_CODES } from 'node:http';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { NoTargetError } from '../app/exports/target-input.ts';
@@ -49,26 +50,6 @@ export interface ProblemDocument {
   /** What to do next, as data. */
   readonly action?: Action;
 }
-
-const titles: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  411: 'Length Required',
-  413: 'Content Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
-  422: 'Unprocessable Content',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
-};
 
 /** After how long a part that is away may be asked again. */
 const awaySeconds = 5;
@@ -144,7 +125,7 @@ export function documentFor(
 }
 
 function problemOf(status: number, code: string, detail: string): ProblemDocument {
-  return { type: 'about:blank', title: titles[status] ?? 'Error', status, detail, code };
+  return { type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail, code };
 }
 
 /** Answers a request with its error. */

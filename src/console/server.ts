@@ -20,7 +20,16 @@ import { boundConnections } from './connections.ts';
 import type { ApiServer, ConsoleContext } from './context.ts';
 import { addOpenApi, addStaticFiles } from './openapi.ts';
 import { replyWithError } from './pages/problem-page.tsx';
+import { addCleanupPages } from './pages/cleanup.tsx';
+import { addCoveragePages } from './pages/coverage.tsx';
+import { addOverviewPages } from './pages/overview.tsx';
+import { addPushPage } from './pages/push.tsx';
 import { Pages } from './pages/routes.tsx';
+import { addRunPages } from './pages/run.tsx';
+import { addRunListPage } from './pages/runs.tsx';
+import { addSchedulesPage } from './pages/schedules.tsx';
+import { addServicePage } from './pages/service.tsx';
+import { addWellPages } from './pages/well.tsx';
 import { addSignIn } from './pages/sign-in.tsx';
 import { replyWithProblem, RequestProblem } from './problem.ts';
 import { addQueueBoard, queueBoardPath } from './queue-board.ts';
@@ -114,7 +123,16 @@ async function createServer(
   await addQueueBoard(server, context);
   await addStaticFiles(server);
   await addSignIn(server, context, whileFewAreWrong);
-  new Pages(server, context).addAll();
+  const pages = new Pages(server, context);
+  addOverviewPages(pages);
+  addRunListPage(pages);
+  addRunPages(pages);
+  addCoveragePages(pages);
+  addWellPages(pages);
+  addPushPage(pages);
+  addCleanupPages(pages);
+  addServicePage(pages);
+  addSchedulesPage(pages);
   return { server, routes };
 }
 

@@ -3,12 +3,12 @@
  * reading of what that document leaves open and with faults on request; and paths under /testing, which have no faults,
  * to inspect received data and to change data and options.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { PipeRefusal } from './api/bulk-pipes.ts';
-import { answerControl } from './api/control.ts';
-import { type ApiGate, bugReply, type RequestHook, serveApi } from './api/gate.ts';
-import { errorReply, RequestError, sendReply } from './api/request-error.ts';
+import fastify from 'fastify';
+import { addEndpoints } from './api/api.ts';
+import { addControl } from './api/control.ts';
+import { addGate, replyWithError, type RequestHook } from './api/gate.ts';
+import { type PipeRefusal, RequestError } from './api/received.ts';
 import { generatedAssets, givenAssets, type GivenAssets } from './data/assets.ts';
 import type { DailySource } from './data/daily-source.ts';
 import { generatedDaily } from './data/generated-daily.ts';
@@ -35,56 +35,54 @@ export interface TestingServer extends AsyncDisposable {
 }
 
 /** Idle connections stay open longer than any client's own limit, so that only a requested fault resets one. */
-const KEEP_ALIVE_TIMEOUT_MS = 120_000;
+const keepAliveTimeout = 120_000;
+
+/** Longer than any identifier that a request line can hold. */
+const maxParamLength = 100_000;
+
+/** No route has a schema: the compilers that fastify loads otherwise take longer than the rest of a start. */
+const noSchemas = () => () => {
+  throw new Error('no route of the testing server has a schema');
+};
 
 /**
  * Resolves when the server listens. Throws ZodError for wrong options, and the socket's error when the port is taken.
  */
 export async function startTestingServer(setup: TestingServerSetup = {}): Promise<TestingServer> {
-  const { data = generatedDaily(), assets, rejectPipe, onRequest, ...given } = setup;
+  const { data = generatedDaily(), assets, rejectPipe = () => false, onRequest, ...given } = setup;
   const options = testingServerOptionsSchema.parse(given);
   const assetSource = assets === undefined ? generatedAssets(data.uwis) : givenAssets(assets);
   const state = new TestingState(options, data, assetSource, () => performance.now());
   const closing = new AbortController();
-  const gate: ApiGate = { state, refusal: rejectPipe ?? (() => false), onRequest, closing: closing.signal };
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, noDelay: true }, (request, response) => {
-    void serve(gate, request, response);
+  const server = fastify({
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    keepAliveTimeout,
+    routerOptions: { maxParamLength },
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
   });
-  await listen(server, options.host, options.port);
-  const { port } = server.address() as AddressInfo;
+  server.setErrorHandler((error, _request, reply) => replyWithError(error, reply));
+  server.setNotFoundHandler(({ url }) => {
+    throw new RequestError(404, `there is no ${url}: every path begins with /api/ or /testing/`);
+  });
+  // Handlers read the bodies: how large one may be is an option that changes.
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  await server.register(
+    async (api) => {
+      addGate(api, { state, onRequest, closing: closing.signal });
+      addEndpoints(api, state, rejectPipe);
+    },
+    { prefix: '/api' },
+  );
+  await server.register(async (testing) => addControl(testing, state), { prefix: '/testing' });
+  await server.listen({ host: options.host, port: options.port });
+  const { port } = server.server.address() as AddressInfo;
   const close = async (): Promise<void> => {
     closing.abort();
-    await closeServer(server);
+    server.server.closeAllConnections();
+    await server.close();
   };
-  return { url: `http://${urlHost(options.host)}:${port}`, port, state, close, [Symbol.asyncDispose]: close };
-}
-
-async function serve(gate: ApiGate, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (/^\/api(\/|\?|$)/.test(request.url ?? '')) return serveApi(gate, request, response);
-  try {
-    sendReply(response, await answerControl(request, gate.state));
-  } catch (error) {
-    sendReply(response, error instanceof RequestError ? errorReply(error) : bugReply(error));
-  }
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
-}
-
-function urlHost(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return { url: `http://${host}:${port}`, port, state, close, [Symbol.asyncDispose]: close };
 }

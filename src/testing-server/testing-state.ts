@@ -1,12 +1,22 @@
 /** The state of the testing server, which can be inspected and changed while it runs. */
+import {
+  Received,
+  RequestError,
+  type ReceivedDeletion,
+  type ReceivedPipe,
+  type RequestCounts,
+  RequestLog,
+} from './api/received.ts';
 import { type AssetSource, AssetStore } from './data/assets.ts';
-import type { DailySource } from './data/daily-source.ts';
-import { changeFromText, type ChangeCounts, type DailyChange, DailyStore } from './data/daily-store.ts';
-import { changedOptions, shownOptions, type TestingServerOptions } from './options.ts';
+import {
+  type ChangeCounts,
+  changeFromText,
+  type DailyChange,
+  type DailySource,
+  DailyStore,
+} from './data/daily-source.ts';
 import { createRandom, type Random } from './data/random.ts';
-import { Received, type ReceivedDeletion, type ReceivedPipe } from './api/received.ts';
-import { RequestError } from './api/request-error.ts';
-import { type RequestCounts, RequestLog } from './api/request-log.ts';
+import { changedOptions, shownOptions, type TestingServerOptions } from './options.ts';
 
 export interface StateDescription {
   readonly wells: readonly string[];
@@ -47,13 +57,14 @@ export class TestingState {
 
   describe(): StateDescription {
     const wells = this.daily.uwis();
+    const { equipmentIds, wellIds } = this.assets.source;
     return {
       wells,
-      equipment: this.assets.equipmentIds,
-      sourceWells: this.assets.wellIds,
+      equipment: equipmentIds,
+      sourceWells: wellIds,
       counts: {
         wells: wells.length,
-        equipment: this.assets.equipmentIds.length,
+        equipment: equipmentIds.length,
         dailyRows: this.daily.rowCount(),
         pipes: this.received.pipeCount,
         deletions: this.received.deletions().length,
@@ -98,13 +109,14 @@ export class TestingState {
   }
 
   /** Restores the initial options and data, and clears received data and counts. */
-  reset(): void {
+  reset(): StateDescription {
     this.daily.reset();
     this.assets.reset();
     this.received.reset();
     this.log.reset();
     this.#options = this.#initialOptions;
     this.#faultRandom = createRandom(`faults ${this.#options.seed}`);
+    return this.describe();
   }
 }
 

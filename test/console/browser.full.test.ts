@@ -5,10 +5,9 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
-import { loadDailyFile } from '../../src/testing-server/data/daily-file.ts';
+import { givenDaily, loadDailyFile } from '../../src/testing-server/data/daily-source.ts';
 import { browserLack, desktop, openReader, phone, type Reader, startBrowser } from '../support/browser.ts';
-import { smallField, well as fieldWell } from '../support/cleanup-cli.ts';
+import { well as fieldWell, smallField } from '../support/cleanup-cli.ts';
 import { type ServedInstallation, serveInstallation } from '../support/served-install.ts';
 import { dailyUrl, januaryRows, UWI } from '../support/testing-server-requests.ts';
 

@@ -1,5 +1,5 @@
 /** The common part of the tests of the testing server: rows with simple names, and requests over real HTTP. */
-import type { RequestCounts } from '../../src/testing-server/api/request-log.ts';
+import type { RequestCounts } from '../../src/testing-server/api/received.ts';
 import type { GivenRecord } from '../../src/testing-server/data/daily-row.ts';
 import { givenDaily } from '../../src/testing-server/data/daily-source.ts';
 import {

@@ -1,12 +1,47 @@
 /** Cleanups: plans, their warnings, and the typed confirmation without which nothing is deleted (G6). */
 import type { JSX } from 'preact';
-import { consequencesOf, planState, type ShownPlan } from '../../app/cleanups/plan-document.ts';
+import { z } from 'zod';
+import { listPlans, planMaxAgeMs, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
+import { consequencesOf, planState, refusalOf, type ShownPlan, warningsOf } from '../../app/cleanups/plan-document.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
 import { targetText } from '../../core/cleanup/target.ts';
+import { RequestProblem } from '../problem.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Figures, Name, Note, Panel, State, Table, Time } from './parts.tsx';
+import { Empty, Facts, Figures, Name, Note, Panel, RunLink, State, Table, Time } from './parts.tsx';
+import type { Pages } from './routes.tsx';
+
+/** Of a plan, which the command line shows whole. */
+const mostTargetsShown = 100;
+
+export function addCleanupPages(pages: Pages): void {
+  const { app, reader } = pages.context;
+  const { cleanupPlans } = app.ledger;
+  pages.add({
+    url: '/cleanup',
+    page: async ({ frame, caller }) => {
+      const { value } = await reader.read('plans', () => listPlans(cleanupPlans, { limit: 50 }));
+      return <CleanupPage frame={frame} plans={value.plans} reader={caller} />;
+    },
+  });
+  pages.add({
+    url: '/cleanup/:planId',
+    params: z.object({ planId: z.string().max(60) }),
+    page: async ({ frame, caller, nowMs }, { params: { planId } }) => {
+      const { value } = await reader.read(`plan page ${planId}`, async () => {
+        const plan = await cleanupPlans.read(planId);
+        if (plan === undefined) return undefined;
+        const targets = await cleanupPlans.targets(planId, { from: 0, limit: mostTargetsShown });
+        return { ...(await withWarnings(plan, cleanupPlans)), targets };
+      });
+      if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
+      const { plan } = value;
+      const refusal = refusalOf(plan, { nowMs, maxAgeMs: planMaxAgeMs(app.config) });
+      return <PlanPage frame={frame} shown={value} refusal={refusal} warnings={warningsOf(plan)} reader={caller} />;
+    },
+  });
+}
 
 interface CleanupProps {
   readonly frame: Frame;
@@ -15,7 +50,7 @@ interface CleanupProps {
   readonly reader: Reader;
 }
 
-export function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
+function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
   return (
     <Page {...frame} title="Cleanup" section="Cleanup">
       <h1>Cleanup</h1>
@@ -106,7 +141,7 @@ interface PlanProps {
   readonly reader: Reader;
 }
 
-export function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.Element {
+function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.Element {
   const { plan, warned, targets } = shown;
   const { counts } = plan;
   return (
@@ -197,11 +232,7 @@ function Apply({ plan, refusal, reader }: Pick<PlanProps, 'refusal' | 'reader'> 
     return (
       <Note tone="good" title="Applied">
         <p>
-          By <Name>{applied.by}</Name> at <Time ms={applied.atMs} />, in run{' '}
-          <a class="id" href={`/runs/${encodeURIComponent(applied.runId)}`}>
-            {applied.runId}
-          </a>
-          .
+          By <Name>{applied.by}</Name> at <Time ms={applied.atMs} />, in run <RunLink runId={applied.runId} />.
         </p>
       </Note>
     );

@@ -1,11 +1,61 @@
 /** How complete the warehouse is: a map of all wells by month, and the lists of wells that need a look. */
 import type { ComponentChildren, JSX } from 'preact';
+import { z } from 'zod';
+import { coverageBlockOf, type CoverageMap, coverageMapOf } from '../../app/wells/coverage-map.ts';
+import { type StaleWell, staleWells, type UnknownWell, unknownWells } from '../../app/wells/coverage.ts';
 import { counted, figure } from '../../core/base/text.ts';
-import type { CoverageMap } from '../../app/wells/coverage-map.ts';
-import type { StaleWell, UnknownWell } from '../../app/wells/coverage.ts';
 import { ActionButton, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Figures, Name, Table, Time } from './parts.tsx';
+import { Empty, Figures, Heading, Name, RunLink, Table, Time } from './parts.tsx';
+import type { Pages } from './routes.tsx';
+
+/** How long the wells of a map are those of its blocks. */
+const mapMs = 300_000;
+
+export function addCoveragePages(pages: Pages): void {
+  const { app, reader } = pages.context;
+  /** Its blocks are those of these wells, in this order. */
+  let lastMap: { readonly atMs: number; readonly map: CoverageMap } | undefined;
+  const readMap = async (nowMs: number): Promise<CoverageMap> => {
+    const { value: map } = await reader.read('coverage', () => coverageMapOf(app, nowMs));
+    lastMap = { atMs: nowMs, map };
+    return map;
+  };
+  pages.add({
+    url: '/coverage',
+    page: async ({ frame, caller, nowMs }) => {
+      const value = await readMap(nowMs);
+      return <CoveragePage frame={frame} map={value} reader={caller} />;
+    },
+  });
+  pages.server.route({
+    method: 'GET',
+    url: '/coverage/block',
+    config: { access: 'read' },
+    schema: { hide: true, querystring: z.object({ from: z.coerce.number().int().min(0) }) },
+    handler: async ({ query: { from } }) => {
+      const nowMs = Date.now();
+      const { atMs, map } = lastMap ?? { atMs: -Infinity, map: undefined };
+      const { uwis: all } = map === undefined || nowMs - atMs > mapMs ? await readMap(nowMs) : map;
+      const question = { all, from, nowMs };
+      return (await reader.read(`coverage from ${from}`, () => coverageBlockOf(app, question))).value;
+    },
+  });
+  pages.add({
+    url: '/coverage/stale',
+    page: async ({ frame, nowMs }) => {
+      const { value } = await reader.read('stale', () => staleWells(app, { nowMs }));
+      return <StalePage frame={frame} wells={value} warnAfterDays={app.config.freshness.warnAfterDays} />;
+    },
+  });
+  pages.add({
+    url: '/coverage/unknown',
+    page: async ({ frame }) => {
+      const { value } = await reader.read('unknown', () => unknownWells(app, {}));
+      return <UnknownPage frame={frame} wells={value} />;
+    },
+  });
+}
 
 interface CoverageProps {
   readonly frame: Frame;
@@ -13,7 +63,7 @@ interface CoverageProps {
   readonly reader: Reader;
 }
 
-export function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element {
+function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element {
   const { uwis, wellsWithHoles, days, firstMonth, lastMonth } = map;
   if (firstMonth === undefined || lastMonth === undefined) {
     return (
@@ -32,26 +82,23 @@ export function CoveragePage({ frame, map, reader }: CoverageProps): JSX.Element
   const asked = days.present + days.quarantined + days.missing + days.neverRead;
   return (
     <Page {...frame} title="Coverage" section="Coverage" scripts={['coverage.js']}>
-      <div class="title">
-        <h1>{headline(map, asked)}</h1>
-        <div class="actions">
-          {wellsWithHoles > 0 ? (
-            <ActionButton
-              asks="POST /api/v1/runs"
-              reader={reader}
-              body={{ export: 'daily-production', gaps: true, fromWarehouse: true }}
-              label="Read just the gaps"
-              kind="first"
-            />
-          ) : null}
-          <a class="button" href="/coverage/stale">
-            Stale wells
-          </a>
-          <a class="button" href="/coverage/unknown">
-            Unknown wells
-          </a>
-        </div>
-      </div>
+      <Heading title={headline(map, asked)}>
+        {wellsWithHoles > 0 ? (
+          <ActionButton
+            asks="POST /api/v1/runs"
+            reader={reader}
+            body={{ export: 'daily-production', gaps: true, fromWarehouse: true }}
+            label="Read just the gaps"
+            kind="first"
+          />
+        ) : null}
+        <a class="button" href="/coverage/stale">
+          Stale wells
+        </a>
+        <a class="button" href="/coverage/unknown">
+          Unknown wells
+        </a>
+      </Heading>
       <section class="panel">
         <Figures
           figures={[
@@ -137,14 +184,11 @@ interface WellListProps {
 function WellList({ frame, title, explanation, children }: WellListProps): JSX.Element {
   return (
     <Page {...frame} title={title} section="Coverage">
-      <div class="title">
-        <h1>{title}</h1>
-        <div class="actions">
-          <a class="button" href="/coverage">
-            Map of all wells
-          </a>
-        </div>
-      </div>
+      <Heading title={title}>
+        <a class="button" href="/coverage">
+          Map of all wells
+        </a>
+      </Heading>
       <p class="muted">{explanation}</p>
       <section class="panel">{children}</section>
     </Page>
@@ -159,7 +203,7 @@ function WellLink({ uwi }: { readonly uwi: string }): JSX.Element {
   );
 }
 
-export function StalePage(props: {
+function StalePage(props: {
   readonly frame: Frame;
   readonly wells: readonly StaleWell[];
   readonly warnAfterDays: number;
@@ -199,7 +243,7 @@ export function StalePage(props: {
   );
 }
 
-export function UnknownPage({ frame, wells }: { frame: Frame; wells: readonly UnknownWell[] }): JSX.Element {
+function UnknownPage({ frame, wells }: { frame: Frame; wells: readonly UnknownWell[] }): JSX.Element {
   return (
     <WellList
       frame={frame}
@@ -218,9 +262,7 @@ export function UnknownPage({ frame, wells }: { frame: Frame; wells: readonly Un
               <WellLink uwi={uwi} />,
               <Time ms={Date.parse(since)} />,
               lastDay ?? 'none',
-              <a class="id" href={`/runs/${encodeURIComponent(runId)}`}>
-                {runId}
-              </a>,
+              <RunLink runId={runId} />,
             ],
           }))}
         />

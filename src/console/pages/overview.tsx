@@ -1,11 +1,25 @@
 /** The first page: what ran, what failed, what is stale, what comes next. */
 import type { ComponentChildren, JSX } from 'preact';
-import type { JobDescription } from '../../core/run/job-description.ts';
+import { type Overview, overviewOf } from '../../app/runs/overview.ts';
 import { counted, listed, roughDurationText } from '../../core/base/text.ts';
-import type { Overview } from '../../app/runs/overview.ts';
+import type { JobDescription } from '../../core/run/job-description.ts';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
+import type { Pages } from './routes.tsx';
 import { LiveFault, RunTable } from './runs.tsx';
+
+export function addOverviewPages(pages: Pages): void {
+  const { app, reader } = pages.context;
+  const read = async () => (await reader.read('overview', () => overviewOf(app, Date.now()))).value;
+  pages.add({
+    url: '/',
+    page: async ({ frame }) => <OverviewPage frame={frame} overview={await read()} jobs={app.jobs} />,
+  });
+  pages.addPart('/live', async () => ({
+    element: <OverviewBody overview={await read()} jobs={app.jobs} />,
+    isEnded: false,
+  }));
+}
 
 interface OverviewProps {
   readonly frame: Frame;
@@ -13,7 +27,7 @@ interface OverviewProps {
   readonly jobs: readonly JobDescription[];
 }
 
-export function OverviewPage({ frame, overview, jobs }: OverviewProps): JSX.Element {
+function OverviewPage({ frame, overview, jobs }: OverviewProps): JSX.Element {
   const { list } = overview;
   return (
     <Page {...frame} title="Overview" section="Overview">
@@ -26,7 +40,7 @@ export function OverviewPage({ frame, overview, jobs }: OverviewProps): JSX.Elem
 }
 
 /** The part that the script renews. */
-export function OverviewBody({ overview, jobs }: Omit<OverviewProps, 'frame'>): JSX.Element {
+function OverviewBody({ overview, jobs }: Omit<OverviewProps, 'frame'>): JSX.Element {
   const { list } = overview;
   return (
     <div class="body">

@@ -83,6 +83,24 @@ export function Name({ children }: Children): JSX.Element {
   );
 }
 
+export function RunLink({ runId }: { readonly runId: string }): JSX.Element {
+  return (
+    <a class="id" href={`/runs/${encodeURIComponent(runId)}`}>
+      {runId}
+    </a>
+  );
+}
+
+/** The title of a page, with what can be done on it. */
+export function Heading({ title, children }: Children & { readonly title: ComponentChildren }): JSX.Element {
+  return (
+    <div class="title">
+      <h1>{title}</h1>
+      <div class="actions">{children}</div>
+    </div>
+  );
+}
+
 interface PanelProps extends Children {
   readonly title: string;
   readonly aside?: ComponentChildren;

@@ -1,12 +1,26 @@
 /** Pushing network pipes: upload, what was found in the file, and the pushes so far. */
 import type { JSX } from 'preact';
-import type { JobDescription } from '../../core/run/job-description.ts';
+import { readKeptPushes, type RunList, withLiveFigures } from '../../app/runs/run-status.ts';
 import { bytesText } from '../../core/base/text.ts';
-import type { RunList } from '../../app/runs/run-status.ts';
+import type { JobDescription } from '../../core/run/job-description.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Note, Panel } from './parts.tsx';
+import type { Pages } from './routes.tsx';
 import { RunTable } from './runs.tsx';
+
+export function addPushPage(pages: Pages): void {
+  const { app, reader } = pages.context;
+  pages.add({
+    url: '/push',
+    page: async ({ frame, caller }) => {
+      const { value } = await reader.read('pushes', () => readKeptPushes(app, 10));
+      const pushes = await withLiveFigures(app, value);
+      const maxBytes = app.config.http.maxUploadMb * 1_000_000;
+      return <PushPage frame={frame} pushes={pushes} jobs={app.jobs} maxBytes={maxBytes} reader={caller} />;
+    },
+  });
+}
 
 interface PushProps {
   readonly frame: Frame;
@@ -16,7 +30,7 @@ interface PushProps {
   readonly reader: Reader;
 }
 
-export function PushPage({ frame, pushes, jobs, maxBytes, reader }: PushProps): JSX.Element {
+function PushPage({ frame, pushes, jobs, maxBytes, reader }: PushProps): JSX.Element {
   return (
     <Page {...frame} title="Push" section="Push">
       <h1>Push network pipes</h1>

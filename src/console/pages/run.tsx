@@ -1,8 +1,7 @@
 /** One run: what it is, how far it is, what came of it, and what can be done now. */
 import type { JSX } from 'preact';
-import type { RetryNeeds } from '../../app/runs/retry.ts';
-import type { RunLogLine } from '../../app/runs/run-log.ts';
-import type { LiveRunStatus, RunFigures } from '../../app/runs/run-status.ts';
+import { z } from 'zod';
+import { needsOfRetry, type RetryNeeds, standingHolds } from '../../app/runs/retry.ts';
 import {
   balanceSentence,
   isUnplanned,
@@ -11,13 +10,16 @@ import {
   shownCounts,
   wholeFault,
 } from '../../app/runs/run-document.ts';
+import { readRunLog, type RunLogLine } from '../../app/runs/run-log.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
+import { jobDescriptionOf, type LiveRunStatus, type RunFigures, viewOf } from '../../app/runs/run-status.ts';
 import type { NextAction } from '../../core/base/action.ts';
-import type { Fault } from '../../core/base/errors.ts';
 import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
 import type { HeldRows } from '../../core/run/held-rows.ts';
 import { hasExceptions, type JobDescription } from '../../core/run/job-description.ts';
 import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
+import type { ConsoleContext } from '../context.ts';
+import { RequestProblem } from '../problem.ts';
 import { ActionButton, ActionForm, Field, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import {
@@ -35,8 +37,44 @@ import {
   Time,
   type Tone,
 } from './parts.tsx';
+import type { Pages } from './routes.tsx';
 
-export interface ShownRun {
+export function addRunPages(pages: Pages): void {
+  const params = z.object({ runId: z.string().max(60) });
+  pages.add({
+    url: '/runs/:runId',
+    params,
+    page: async ({ frame, caller }, { params: { runId } }, reply) => {
+      const shown = await runOf(pages.context, runId, caller);
+      if (shown !== undefined) return <RunPage frame={frame} shown={shown} />;
+      void reply.code(404);
+      return <NoSuchRun frame={frame} runId={runId} />;
+    },
+  });
+  pages.addPart('/runs/:runId/live', async (request) => {
+    const { runId } = request.params as z.output<typeof params>;
+    const { caller } = await pages.shown(request);
+    const shown = await runOf(pages.context, runId, caller);
+    if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
+    return { element: <RunBody {...shown} />, isEnded: shown.run.report !== undefined };
+  });
+}
+
+async function runOf({ app, reader }: ConsoleContext, runId: string, caller: Reader): Promise<ShownRun | undefined> {
+  const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
+  if (run === undefined) return undefined;
+  const { status, isUnattended, hold, outage, liveFault } = await viewOf(app, run);
+  const job = jobDescriptionOf(run.job, app.jobs);
+  const live = { ...status, isUnattended: isUnattended ?? false, hold, outage };
+  const { value: retry } = await reader.read(`retry ${runId} ${run.generation} ${run.state}`, () =>
+    needsOfRetry(app, run),
+  );
+  const log = await readRunLog(app, runId);
+  const { value: held } = await reader.read(`holds ${runId}`, () => standingHolds(app, run));
+  return { run, job, retry, live, liveFault, log, held, reader: caller, nowMs: Date.now() };
+}
+
+interface ShownRun {
   readonly run: RunRecord;
   readonly job: JobDescription;
   readonly retry: RetryNeeds;
@@ -44,8 +82,6 @@ export interface ShownRun {
   readonly live: LiveRunStatus | undefined;
   /** Why live figures are missing. */
   readonly liveFault?: string | undefined;
-  /** The text of a fault's remedy, in the console's words. */
-  readonly adviceOf: (fault: Fault) => string | undefined;
   /** The last lines of the log about it, the latest last. */
   readonly log: readonly RunLogLine[];
   /** The rows of the run that are held until they are released; undefined for a run that holds none. */
@@ -54,7 +90,7 @@ export interface ShownRun {
   readonly nowMs: number;
 }
 
-export function RunPage({ frame, shown }: { readonly frame: Frame; readonly shown: ShownRun }): JSX.Element {
+function RunPage({ frame, shown }: { readonly frame: Frame; readonly shown: ShownRun }): JSX.Element {
   const { run } = shown;
   return (
     <Page {...frame} title={`Run ${run.runId}`} section="Runs">
@@ -70,7 +106,7 @@ function isEnded({ state }: Pick<RunRecord, 'state'>): boolean {
 }
 
 /** The part that the script replaces while the run goes on. */
-export function RunBody(shown: ShownRun): JSX.Element {
+function RunBody(shown: ShownRun): JSX.Element {
   const { run, job } = shown;
   const { report } = run;
   return (
@@ -345,9 +381,9 @@ function toneOfLevel(level: string): Tone {
   return level === 'error' || level === 'fatal' ? 'bad' : 'warn';
 }
 
-function Outcome({ report, job, adviceOf }: ShownRun & { readonly report: RunReport }): JSX.Element {
+function Outcome({ report, job }: ShownRun & { readonly report: RunReport }): JSX.Element {
   const fault = wholeFault(report, job);
-  const advice = fault === undefined ? undefined : adviceOf(fault);
+  const advice = fault?.hint;
   const tone = report.state === 'failed' ? 'bad' : hasExceptions(report, job) ? 'warn' : 'good';
   return (
     <>
@@ -367,7 +403,7 @@ function Outcome({ report, job, adviceOf }: ShownRun & { readonly report: RunRep
           </ul>
         </Panel>
       )}
-      <Failures report={report} job={job} adviceOf={adviceOf} />
+      <Failures report={report} job={job} />
     </>
   );
 }
@@ -410,12 +446,8 @@ function unitsInWords({ units }: RunReport, { units: { held } }: JobDescription)
     .join(', ');
 }
 
-function Failures(props: {
-  readonly report: RunReport;
-  readonly job: JobDescription;
-  readonly adviceOf: (fault: Fault) => string | undefined;
-}): JSX.Element | null {
-  const { report, job, adviceOf } = props;
+function Failures(props: { readonly report: RunReport; readonly job: JobDescription }): JSX.Element | null {
+  const { report, job } = props;
   const failures = report.failures.filter(({ message }) => message !== wholeFault(report, job)?.message);
   if (failures.length === 0) return null;
   const { one, many, held } = job.units;
@@ -427,11 +459,7 @@ function Failures(props: {
         columns={[{ title: one }, { title: 'State' }, { title: 'Reason' }]}
         rows={failures.map((failure) => ({
           key: failure.target,
-          cells: [
-            <Name>{failure.target}</Name>,
-            stateOf(failure, held),
-            <Reason failure={failure} adviceOf={adviceOf} />,
-          ],
+          cells: [<Name>{failure.target}</Name>, stateOf(failure, held), <Reason failure={failure} />],
         }))}
       />
       {more > 0 ? <p class="muted">and {counted(more, one, many)} more</p> : null}
@@ -443,15 +471,8 @@ function stateOf({ state }: RunFailure, held: string): string {
   return state === 'held' ? held : state;
 }
 
-function Reason({
-  failure,
-  adviceOf,
-}: {
-  readonly failure: RunFailure;
-  readonly adviceOf: (fault: Fault) => string | undefined;
-}): JSX.Element {
-  const { target, message } = failure;
-  const advice = adviceOf(failure);
+function Reason({ failure }: { readonly failure: RunFailure }): JSX.Element {
+  const { target, message, hint: advice } = failure;
   return (
     <span class="name">
       {message.startsWith(`${target}: `) ? message.slice(target.length + 2) : message}
@@ -460,7 +481,7 @@ function Reason({
   );
 }
 
-export function NoSuchRun({ frame, runId }: { readonly frame: Frame; readonly runId: string }): JSX.Element {
+function NoSuchRun({ frame, runId }: { readonly frame: Frame; readonly runId: string }): JSX.Element {
   return (
     <Page {...frame} title="No such run" section="Runs">
       <section class="panel">

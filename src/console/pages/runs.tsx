@@ -1,12 +1,37 @@
 /** The list of runs, with filters. */
 import type { ComponentChildren, JSX } from 'preact';
+import { z } from 'zod';
+import { requestRunList } from '../../app/runs/find-runs.ts';
 import { settledUnitsOf } from '../../app/runs/run-document.ts';
-import { jobDescriptionOf, type RunList, type RunStatus } from '../../app/runs/run-status.ts';
+import {
+  jobDescriptionOf,
+  readKeptRuns,
+  type RunList,
+  type RunStatus,
+  withLiveFigures,
+} from '../../app/runs/run-status.ts';
 import { counted, durationText, figure } from '../../core/base/text.ts';
 import { hasExceptions, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import { Choice, Field } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { type Column, Empty, Name, Note, Progress, RunStateMark, Table, Time } from './parts.tsx';
+import { type Column, Empty, Name, Note, Progress, RunLink, RunStateMark, Table, Time } from './parts.tsx';
+import type { Pages } from './routes.tsx';
+
+export function addRunListPage(pages: Pages): void {
+  const { app, reader } = pages.context;
+  const text = z.string().max(500).default('');
+  pages.add({
+    url: '/runs',
+    query: z.object({ state: text, job: text, since: text, cursor: text }),
+    page: async ({ frame }, { query }) => {
+      const filter = { state: query.state, job: query.job, since: query.since };
+      const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== ''));
+      const asked = requestRunList({ limit: 50, ...given }, { timeZone: app.config.timeZone });
+      const { value } = await reader.read(`runs ${JSON.stringify(asked)}`, () => readKeptRuns(app, asked));
+      return <RunsPage frame={frame} list={await withLiveFigures(app, value)} jobs={app.jobs} filter={filter} />;
+    },
+  });
+}
 
 /** The filters as they were requested; empty for none. */
 export interface RunFilterFields {
@@ -24,7 +49,7 @@ interface RunsProps {
 
 const states = ['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted'] as const;
 
-export function RunsPage({ frame, list, jobs, filter }: RunsProps): JSX.Element {
+function RunsPage({ frame, list, jobs, filter }: RunsProps): JSX.Element {
   const isFiltered = Object.values(filter).some((value) => value !== '');
   return (
     <Page {...frame} title="Runs" section="Runs">
@@ -136,11 +161,7 @@ interface RunColumn extends Column {
 const runColumns: readonly RunColumn[] = [
   {
     title: 'Run',
-    cell: ({ status: { run } }) => (
-      <a class="id" href={`/runs/${encodeURIComponent(run.runId)}`}>
-        {run.runId}
-      </a>
-    ),
+    cell: ({ status: { run } }) => <RunLink runId={run.runId} />,
   },
   {
     title: 'State',

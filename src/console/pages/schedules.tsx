@@ -1,9 +1,22 @@
 /** Schedules: what runs by itself, when it last did, and when it will. */
 import type { JSX } from 'preact';
-import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule.ts';
+import { listSchedules, type ScheduleDocument, type ScheduleList } from '../../app/schedules/schedule.ts';
+import { configNow } from '../api/schedules.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Name, Note, Panel, State, Table, Time } from './parts.tsx';
+import type { Pages } from './routes.tsx';
+
+export function addSchedulesPage(pages: Pages): void {
+  const { app, reader } = pages.context;
+  pages.add({
+    url: '/schedules',
+    page: async ({ frame, caller, nowMs }) => {
+      const { value } = await reader.read('schedules', () => listSchedules(app, nowMs, configNow(pages.context)));
+      return <SchedulesPage frame={frame} list={value} reader={caller} />;
+    },
+  });
+}
 
 interface SchedulesProps {
   readonly frame: Frame;
@@ -11,7 +24,7 @@ interface SchedulesProps {
   readonly reader: Reader;
 }
 
-export function SchedulesPage({ frame, list, reader }: SchedulesProps): JSX.Element {
+function SchedulesPage({ frame, list, reader }: SchedulesProps): JSX.Element {
   const { schedules } = list;
   return (
     <Page {...frame} title="Schedules" section="Schedules">

@@ -1,13 +1,28 @@
 /** The service: its profile, its limits, its holds, and whether every part is reached. */
 import type { JSX } from 'preact';
-import type { Fault } from '../../core/base/errors.ts';
-import type { ServiceHold } from '../../core/run/service-hold.ts';
-import type { ServiceProfile } from '../../core/paging/service-profile.ts';
-import type { ServiceView } from '../../app/service/service-view.ts';
+import { z } from 'zod';
 import type { Finding } from '../../app/health/finding.ts';
+import { checksOfParts } from '../../app/health/health.ts';
+import { type ServiceView, serviceViewOf } from '../../app/service/service-view.ts';
+import type { ServiceProfile } from '../../core/paging/service-profile.ts';
+import type { ServiceHold } from '../../core/run/service-hold.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
+import { Empty, Facts, Heading, Name, Note, Panel, State, Time, type Tone } from './parts.tsx';
+import type { Pages } from './routes.tsx';
+
+export function addServicePage(pages: Pages): void {
+  const { app, reader } = pages.context;
+  pages.add({
+    url: '/service',
+    query: z.object({ check: z.literal('yes').optional() }),
+    page: async ({ frame, caller }, { query }) => {
+      const findings = query.check === undefined ? undefined : await checksOfParts(app.config, undefined);
+      const shown = { ...(await serviceViewOf(app, reader)), findings };
+      return <ServicePage frame={frame} shown={shown} reader={caller} />;
+    },
+  });
+}
 
 interface ShownService extends ServiceView {
   /** Undefined until the checks are requested: they send requests. */
@@ -17,26 +32,20 @@ interface ShownService extends ServiceView {
 interface ServiceProps {
   readonly frame: Frame;
   readonly shown: ShownService;
-  readonly adviceOf: (fault: Pick<Fault, 'hint' | 'action'>) => string | undefined;
   readonly reader: Reader;
 }
 
-export function ServicePage({ frame, shown, adviceOf, reader }: ServiceProps): JSX.Element {
+function ServicePage({ frame, shown, reader }: ServiceProps): JSX.Element {
   const { profile, limits, findings } = shown;
   return (
     <Page {...frame} title="Service" section="Service">
-      <div class="title">
-        <h1>
-          <Name>{frame.service ?? 'No service yet'}</Name>
-        </h1>
-        <div class="actions">
-          <a class="button" href="/service?check=yes">
-            Check every part
-          </a>
-        </div>
-      </div>
+      <Heading title={<Name>{frame.service ?? 'No service yet'}</Name>}>
+        <a class="button" href="/service?check=yes">
+          Check every part
+        </a>
+      </Heading>
       <HeldBackNote heldBack={shown} reader={reader} />
-      {findings === undefined ? null : <Findings findings={findings} adviceOf={adviceOf} />}
+      {findings === undefined ? null : <Findings findings={findings} />}
       <div class="columns">
         <Panel title="Profile">
           {profile === undefined ? (
@@ -112,27 +121,17 @@ function HoldText({ hold }: { readonly hold: ServiceHold }): JSX.Element {
 
 const findingTones: Readonly<Record<Finding['status'], Tone>> = { ok: 'good', warning: 'warn', failed: 'bad' };
 
-function Findings({
-  findings,
-  adviceOf,
-}: {
-  readonly findings: readonly Finding[];
-  readonly adviceOf: ServiceProps['adviceOf'];
-}): JSX.Element {
+function Findings({ findings }: { readonly findings: readonly Finding[] }): JSX.Element {
   return (
     <Panel title="Checks">
       <ul class="list">
-        {findings.map(({ part, status, message, hint, action }) => (
+        {findings.map(({ part, status, message, hint }) => (
           <li key={`${part} ${message}`}>
             <span>
               <State tone={findingTones[status]} word={status} /> <strong>{part}</strong>
             </span>
             <span class="name">{message}</span>
-            {status === 'ok' ? null : (
-              <span class="muted">
-                {adviceOf({ ...(hint === null ? {} : { hint }), ...(action === null ? {} : { action }) })}
-              </span>
-            )}
+            {status === 'ok' ? null : <span class="muted">{hint}</span>}
           </li>
         ))}
       </ul>

@@ -1,11 +1,67 @@
 /** One well: its plot, its gaps, and what was restated. */
 import type { JSX } from 'preact';
-import { plottedColumns, type RestatedValue, type WellView } from '../../app/wells/well.ts';
+import { z } from 'zod';
+import { plottedColumns, type RestatedValue, wellSeriesOf, type WellView, wellViewOf } from '../../app/wells/well.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { dayText } from '../../core/time/production-day.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Name, Panel, Table } from './parts.tsx';
+import { Empty, Facts, Heading, Name, Panel, RunLink, Table } from './parts.tsx';
+import type { Pages } from './routes.tsx';
+
+export function addWellPages(pages: Pages): void {
+  const { app, reader } = pages.context;
+  const params = z.object({
+    uwi: z
+      .string()
+      .max(1_000)
+      .regex(/^[^\0]*$/, 'holds a NUL'),
+  });
+  const day = z.iso.date().optional();
+  pages.server.route({
+    method: 'GET',
+    url: '/coverage/well',
+    config: { access: 'read' },
+    schema: { hide: true, querystring: z.object({ uwi: z.string().min(1).max(1_000) }) },
+    handler: async ({ query: { uwi } }, reply) => reply.redirect(`/wells/${encodeURIComponent(uwi)}`, 303),
+  });
+  pages.add({
+    url: '/wells/:uwi',
+    params,
+    query: z.object({
+      from: day,
+      to: day,
+      month: z
+        .string()
+        .regex(/^\d{4}-\d{2}$/)
+        .optional(),
+    }),
+    page: async ({ frame, caller, nowMs }, { params: { uwi }, query }) => {
+      const { value } = await reader.read(`well ${uwi}`, () => wellViewOf(app, uwi, nowMs));
+      return <WellPage frame={frame} well={value} proposed={proposedOf(query)} reader={caller} />;
+    },
+  });
+  pages.server.route({
+    method: 'GET',
+    url: '/wells/:uwi/series',
+    config: { access: 'read' },
+    schema: { hide: true, params },
+    handler: async ({ params: { uwi } }) => (await reader.read(`series ${uwi}`, () => wellSeriesOf(app, uwi))).value,
+  });
+}
+
+interface Proposed {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly month?: string | undefined;
+}
+
+function proposedOf({ from, to, month }: Proposed): { readonly from: string; readonly to: string } | undefined {
+  if (from !== undefined && to !== undefined) return { from, to };
+  if (month === undefined) return undefined;
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return { from: `${month}-01`, to: new Date(Date.UTC(year, number, 1)).toISOString().slice(0, 10) };
+}
 
 interface WellProps {
   readonly frame: Frame;
@@ -21,20 +77,15 @@ const groups = [
   { group: 'downtime', title: 'Downtime' },
 ] as const;
 
-export function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
+function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
   const { uwi, firstDay, lastDay } = well;
   return (
     <Page {...frame} title={uwi} section="Coverage" scripts={['well.js']} styles={['uPlot.min.css']}>
-      <div class="title">
-        <h1>
-          <Name>{uwi}</Name>
-        </h1>
-        <div class="actions">
-          <a class="button" href="/coverage">
-            Map of all wells
-          </a>
-        </div>
-      </div>
+      <Heading title={<Name>{uwi}</Name>}>
+        <a class="button" href="/coverage">
+          Map of all wells
+        </a>
+      </Heading>
       {firstDay === undefined ? (
         <section class="panel">
           <Empty title="The warehouse has no row of this well">
@@ -154,9 +205,7 @@ function Restated({ restated }: { readonly restated: readonly RestatedValue[] })
             each.before ?? '',
             each.column === null ? 'removed' : (each.after ?? ''),
             each.noticedAt,
-            <a class="id" href={`/runs/${encodeURIComponent(each.runId)}`}>
-              {each.runId}
-            </a>,
+            <RunLink runId={each.runId} />,
           ],
         }))}
       />

@@ -1,105 +1,87 @@
 /** The answers of the seven endpoints of docs/interface.md section 4. */
-import { createHash, timingSafeEqual } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { paths } from '../../service/contract.ts';
 import type { TestingState } from '../testing-state.ts';
-import { type PipeRefusal, storePipes } from './bulk-pipes.ts';
 import { dailyQueryOf, pageOf } from './daily-page.ts';
-import type { DeletionTarget } from './received.ts';
-import { jsonReply, jsonTextReply, readBody, type Reply, RequestError } from './request-error.ts';
-import type { ApiCall } from './routes.ts';
+import { addRoutes, type Endpoint, parametersOf, queryOf, readBody } from './gate.ts';
+import { type DeletionTarget, type PipeRefusal, RequestError, storePipes } from './received.ts';
+
+/** Stands for a parameter in a path of the contract: no encoding changes it, and no path contains it. */
+const slot = '~';
+
+/** The path of daily production, for examples of requests. */
+export const dailyProductionPath = paths.dailyProduction;
 
 /**
- * Answers a call. `refusal` tells whether the service refuses a pipe. Throws RequestError for every answer other than
- * 200.
+ * Adds the endpoints, under the paths of the contract. `refusal` tells whether the service refuses a pipe. A handler throws
+ * RequestError for every answer other than 200.
  */
-export async function answerApi(
-  call: ApiCall,
-  request: IncomingMessage,
-  state: TestingState,
-  refusal: PipeRefusal,
-): Promise<Reply> {
-  const [first = '', second = ''] = call.parameters;
-  switch (call.endpoint) {
-    case 'daily-production':
-      return dailyPage(first, call.query, state);
-    case 'time-series':
-      return jsonReply(known(state.assets.timeSeries(first), `equipment ${first}`));
-    case 'time-series-record':
-      return deletion({ kind: 'time-series', ownerId: first, sourceId: second }, state);
-    case 'micro-strings':
-      return deletion({ kind: 'micro-string', ownerId: first }, state);
-    case 'wellbores':
-      return deletion({ kind: 'wellbore', ownerId: first }, state);
-    case 'well':
-      return wellReply(first, state);
-    case 'network-pipes':
-      return bulk(request, state, refusal);
-  }
+export function addEndpoints(server: FastifyInstance, state: TestingState, refusal: PipeRefusal): void {
+  const { assets, received } = state;
+  const route = (
+    endpoint: Endpoint,
+    method: 'GET' | 'DELETE' | 'POST',
+    path: string,
+    answer: (parameters: readonly string[], request: FastifyRequest, reply: FastifyReply) => unknown,
+  ) => {
+    let ordinal = 0;
+    return {
+      method,
+      url: path.replaceAll(slot, () => `:${(ordinal += 1)}`).slice(server.prefix.length),
+      config: { endpoint },
+      handler: (request: FastifyRequest, reply: FastifyReply) => {
+        const parameters = parametersOf(request);
+        if (parameters.includes('')) throw new RequestError(404, 'an identifier in the path is empty');
+        return answer(parameters, request, reply);
+      },
+    };
+  };
+  const remove = (target: DeletionTarget, removal: () => number): number => removed(target, removal, state);
+  addRoutes(server, [
+    route('daily-production', 'GET', paths.dailyProduction(slot), ([uwi = ''], request) => {
+      const query = dailyQueryOf(queryOf(request));
+      const rows = state.daily.rows(uwi);
+      if (rows === undefined && state.options.unknownWell === 'empty') return '[]';
+      const knownRows = known(rows, `well ${uwi}`);
+      return knownRows.page(pageOf(knownRows, query, state.options), state.options.dateOffset);
+    }),
+    route('time-series', 'GET', paths.timeSeries(slot), ([id = '']) => known(assets.timeSeries(id), `equipment ${id}`)),
+    route('time-series-record', 'DELETE', paths.timeSeriesRecord(slot, slot), ([ownerId = '', sourceId = '']) =>
+      remove({ kind: 'time-series', ownerId, sourceId }, () => assets.deleteTimeSeries(ownerId, sourceId)),
+    ),
+    route('micro-strings', 'DELETE', paths.microStrings(slot), ([ownerId = '']) =>
+      remove({ kind: 'micro-string', ownerId }, () => assets.deleteOfWell(ownerId, 'microStrings')),
+    ),
+    route('wellbores', 'DELETE', paths.wellbores(slot), ([ownerId = '']) =>
+      remove({ kind: 'wellbore', ownerId }, () => assets.deleteOfWell(ownerId, 'wellbores')),
+    ),
+    route('well', 'GET', paths.well(slot), ([id = ''], _request, reply) => {
+      const body = known(assets.wellBody(id), `well ${id}`);
+      if (state.options.wellAnswers === 'json') return JSON.stringify(body);
+      void reply.type('text/plain; charset=utf-8');
+      return Object.entries(body as object)
+        .map(([name, value]) => `${name}: ${String(value)}`)
+        .join('\n');
+    }),
+    route('network-pipes', 'POST', paths.networkPipes(), async (_parameters, request, reply) => {
+      const { 'content-type': contentType = '' } = request.headers;
+      if (!/^application\/json\s*(;|$)/i.test(contentType))
+        throw new RequestError(415, 'the body must be application/json');
+      storePipes(await readBody(request, state.options.maxBodyBytes), received, refusal, state.options);
+      void reply.header('content-type', 'text/plain');
+      return '';
+    }),
+  ]);
 }
 
-/**
- * Checks the token. Compares digests, so that the time taken shows neither content nor length of the token. Throws
- * RequestError 401.
- */
-export function authorise(request: IncomingMessage, requiredToken: string | null): void {
-  if (requiredToken === null) return;
-  const sent = /^bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  if (timingSafeEqual(digest(sent), digest(requiredToken))) return;
-  throw new RequestError(401, 'a valid bearer token is required', { 'www-authenticate': 'Bearer' });
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
-
-function dailyPage(uwi: string, parameters: URLSearchParams, { daily, options }: TestingState): Reply {
-  const query = dailyQueryOf(parameters);
-  const rows = daily.rows(uwi);
-  if (rows === undefined && options.unknownWell === 'empty') return jsonTextReply('[]');
-  const knownRows = known(rows, `well ${uwi}`);
-  return jsonTextReply(knownRows.page(pageOf(knownRows, query, options), options.dateOffset));
-}
-
-function deletion(target: DeletionTarget, state: TestingState): Reply {
-  const { forbiddenDeletions, idleDeletions } = state.options;
-  if (forbiddenDeletions.includes(target.ownerId)) throw new RequestError(403, 'this may not be deleted');
-  if (idleDeletions.includes(target.ownerId)) return jsonReply(1);
-  const removed = removeTarget(target, state);
-  state.received.noteDeletion(target, removed);
-  if (removed === 0 && state.options.unknownDelete === 'not-found')
-    throw new RequestError(404, 'there is nothing to delete');
-  return jsonReply(removed);
-}
-
-function removeTarget({ kind, ownerId, sourceId = '' }: DeletionTarget, { assets }: TestingState): number {
-  switch (kind) {
-    case 'time-series':
-      return assets.deleteTimeSeries(ownerId, sourceId);
-    case 'micro-string':
-      return assets.deleteOfWell(ownerId, 'microStrings');
-    case 'wellbore':
-      return assets.deleteOfWell(ownerId, 'wellbores');
-  }
-}
-
-function wellReply(wellId: string, { assets, options }: TestingState): Reply {
-  const body = known(assets.wellBody(wellId), `well ${wellId}`);
-  if (options.wellAnswers === 'json') return jsonReply(body);
-  const lines = Object.entries(body as object).map(([name, value]) => `${name}: ${String(value)}`);
-  return { status: 200, contentType: 'text/plain; charset=utf-8', body: lines.join('\n') };
-}
-
-async function bulk(
-  request: IncomingMessage,
-  { options, received }: TestingState,
-  refusal: PipeRefusal,
-): Promise<Reply> {
-  const contentType = request.headers['content-type'] ?? '';
-  if (!/^application\/json\s*(;|$)/i.test(contentType))
-    throw new RequestError(415, 'the body must be application/json');
-  const body = await readBody(request, options.maxBodyBytes);
-  storePipes(body, received, refusal, options);
-  return { status: 200, contentType: 'text/plain', body: '' };
+/** The number of records removed by `removal`, which is noted. */
+function removed(target: DeletionTarget, removal: () => number, { options, received }: TestingState): number {
+  if (options.forbiddenDeletions.includes(target.ownerId)) throw new RequestError(403, 'this may not be deleted');
+  if (options.idleDeletions.includes(target.ownerId)) return 1;
+  const count = removal();
+  received.noteDeletion(target, count);
+  if (count === 0 && options.unknownDelete === 'not-found') throw new RequestError(404, 'there is nothing to delete');
+  return count;
 }
 
 function known<T>(found: T | undefined, name: string): T {

@@ -2,7 +2,7 @@
 import { instantOf } from '../data/daily-row.ts';
 import type { TestingServerOptions } from '../options.ts';
 import { shareOf } from '../data/random.ts';
-import { RequestError } from './request-error.ts';
+import { RequestError } from './received.ts';
 import type { WellRows } from '../data/well-rows.ts';
 
 export interface DailyQuery {

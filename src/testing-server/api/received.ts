@@ -1,15 +1,30 @@
-/** Data sent to the server: pipes by network and source id, and by date where that is set; deletions by target. */
-import { instantOf } from '../data/daily-row.ts';
+/**
+ * What the server was sent: pipes by network and source id, and by date where that is set; deletions by target; requests.
+ */
+import { z } from 'zod';
+import { arrayItems, instantOf } from '../data/daily-row.ts';
 import type { TestingServerOptions } from '../options.ts';
 
-/** The fields of a pipe that the server reads; the rest is kept as text. */
-export interface PipeKey {
-  readonly sourceNetworkId: string;
-  readonly sourceId: string;
-  readonly date?: unknown;
+/** An answer other than 200, with the reason as its body. */
+export class RequestError extends Error {
+  override readonly name: string = 'RequestError';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
 }
 
-export interface ReceivedPipe extends Omit<PipeKey, 'date'> {
+/** The fields of a pipe that the server reads; the rest is kept as text. */
+const pipeSchema = z.looseObject({ sourceNetworkId: z.string().min(1), sourceId: z.string().min(1) });
+type Pipe = z.output<typeof pipeSchema>;
+
+export interface ReceivedPipe {
+  readonly sourceNetworkId: string;
+  readonly sourceId: string;
   /** JSON text of the item as it arrived; the last one wins. */
   readonly raw: string;
   /** Times that the pipe was stored. */
@@ -47,7 +62,7 @@ export class Received {
     return [...this.#deletions.values()];
   }
 
-  storePipe({ sourceNetworkId, sourceId, date }: PipeKey, raw: string, pipeKey: TestingServerOptions['pipeKey']): void {
+  storePipe({ sourceNetworkId, sourceId, date }: Pipe, raw: string, pipeKey: TestingServerOptions['pipeKey']): void {
     const key = JSON.stringify([sourceNetworkId, sourceId, pipeKey === 'ids' ? null : versionOf(date)]);
     const writes = (this.#pipes.get(key)?.writes ?? 0) + 1;
     this.#pipes.set(key, { sourceNetworkId, sourceId, writes, raw });
@@ -69,4 +84,125 @@ export class Received {
 function versionOf(date: unknown): unknown {
   const instantMs = instantOf(date);
   return Number.isNaN(instantMs) ? (date ?? null) : instantMs;
+}
+
+/** Whether the service refuses a pipe. */
+export type PipeRefusal = (item: Pipe) => boolean;
+
+type RejectionOptions = Pick<TestingServerOptions, 'rejectSourceIds' | 'rejectStatus' | 'bulkRejection' | 'pipeKey'>;
+
+/**
+ * Stores the items of a bulk request (docs/interface.md section 4.7), later ones over earlier ones, each as its slice of the
+ * body. Throws RequestError: 400 for a body that is not an array of pipes (nothing is stored then), the configured status for
+ * a body with a refused pipe.
+ */
+export function storePipes(body: string, received: Received, refusal: PipeRefusal, options: RejectionOptions): void {
+  const items = pipesOf(body);
+  const refused = items.map((item) => options.rejectSourceIds.includes(item.sourceId) || refusal(item));
+  const firstRefused = refused.indexOf(true);
+  if (firstRefused === -1 || options.bulkRejection === 'partial') {
+    const texts = arrayItems(body);
+    for (const [index, item] of items.entries()) {
+      if (refused[index] === false) received.storePipe(item, texts[index] ?? '', options.pipeKey);
+    }
+  }
+  if (firstRefused === -1) return;
+  const reason = `item ${firstRefused} is refused: pipe ${items[firstRefused]?.sourceId}`;
+  throw new RequestError(options.rejectStatus, reason);
+}
+
+function pipesOf(body: string): readonly Pipe[] {
+  try {
+    return z.array(pipeSchema).parse(JSON.parse(body));
+  } catch (error) {
+    if (error instanceof z.ZodError) throw new RequestError(400, z.prettifyError(error));
+    throw new RequestError(400, `the body is not JSON: ${String(error)}`);
+  }
+}
+
+// Counts of /api requests: by endpoint and outcome, concurrent requests, and requests within a second.
+
+/** A status, or the fate of the connection when there was no complete answer. */
+export type Outcome = number | 'reset' | 'truncated';
+
+interface LoggedRequest {
+  readonly method: string;
+  /** Path and query as sent. */
+  readonly url: string;
+  readonly outcome: Outcome;
+}
+
+export interface RequestCounts {
+  readonly total: number;
+  /** Counts by endpoint, then by status (or `reset`, `truncated`). */
+  readonly byEndpoint: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly mostAtOneTime: number;
+  /** Most arrivals within any 1000 ms. */
+  readonly peakPerSecond: number;
+  /** The last {@link MAX_RECENT} requests, oldest first. */
+  readonly recent: readonly LoggedRequest[];
+}
+
+const MAX_RECENT = 1000;
+const SECOND_MS = 1000;
+
+export class RequestLog {
+  readonly #nowMs: () => number;
+  #byEndpoint: Record<string, Record<string, number>> = {};
+  #recent: LoggedRequest[] = [];
+  #arrivalsMs: number[] = [];
+  #total = 0;
+  #atOneTime = 0;
+  #mostAtOneTime = 0;
+  #peakPerSecond = 0;
+
+  /** `nowMs`: a monotonic clock. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Records the arrival of a request. Call the returned function at its end. */
+  arrive(): () => void {
+    this.#total += 1;
+    this.#atOneTime += 1;
+    this.#mostAtOneTime = Math.max(this.#mostAtOneTime, this.#atOneTime);
+    this.#noteArrival(this.#nowMs());
+    return () => {
+      this.#atOneTime -= 1;
+    };
+  }
+
+  note(endpoint: string, request: LoggedRequest): void {
+    const outcomes = (this.#byEndpoint[endpoint] ??= {});
+    outcomes[request.outcome] = (outcomes[request.outcome] ?? 0) + 1;
+    this.#recent.push(request);
+    if (this.#recent.length >= 2 * MAX_RECENT) this.#recent = this.#recent.slice(-MAX_RECENT);
+  }
+
+  counts(): RequestCounts {
+    return {
+      total: this.#total,
+      byEndpoint: structuredClone(this.#byEndpoint),
+      mostAtOneTime: this.#mostAtOneTime,
+      peakPerSecond: this.#peakPerSecond,
+      recent: this.#recent.slice(-MAX_RECENT),
+    };
+  }
+
+  /** Requests in flight still count towards `mostAtOneTime`. */
+  reset(): void {
+    this.#byEndpoint = {};
+    this.#recent = [];
+    this.#arrivalsMs = [];
+    this.#total = 0;
+    this.#mostAtOneTime = this.#atOneTime;
+    this.#peakPerSecond = 0;
+  }
+
+  #noteArrival(atMs: number): void {
+    this.#arrivalsMs.push(atMs);
+    const firstWithin = this.#arrivalsMs.findIndex((arrivalMs) => arrivalMs > atMs - SECOND_MS);
+    if (firstWithin > 0) this.#arrivalsMs.splice(0, firstWithin);
+    this.#peakPerSecond = Math.max(this.#peakPerSecond, this.#arrivalsMs.length);
+  }
 }

@@ -97,31 +97,23 @@ function generatedWellAssets(wellId: string): WellAssets {
 }
 
 export class AssetStore {
-  readonly #source: AssetSource;
+  readonly source: AssetSource;
   readonly #deleted = new Set<string>();
 
   constructor(source: AssetSource) {
-    this.#source = source;
-  }
-
-  get equipmentIds(): readonly string[] {
-    return this.#source.equipmentIds;
-  }
-
-  get wellIds(): readonly string[] {
-    return this.#source.wellIds;
+    this.source = source;
   }
 
   /** Time series records of a piece of equipment; undefined for unknown equipment. */
   timeSeries(equipmentId: string): readonly ServedTimeSeries[] | undefined {
-    return this.#source
+    return this.source
       .timeSeries(equipmentId)
       ?.filter(({ sourceId }) => !this.#deleted.has(JSON.stringify([equipmentId, sourceId])));
   }
 
   /** Body of a well; undefined for an unknown well. */
   wellBody(wellId: string): unknown {
-    return this.#source.well(wellId)?.body;
+    return this.source.well(wellId)?.body;
   }
 
   /** Returns the number of records removed. */
@@ -134,7 +126,7 @@ export class AssetStore {
   /** Returns the number of records removed: all records of the well the first time, 0 later. */
   deleteOfWell(wellId: string, kind: 'microStrings' | 'wellbores'): number {
     const key = JSON.stringify([kind, wellId]);
-    const well = this.#source.well(wellId);
+    const well = this.source.well(wellId);
     if (well === undefined || this.#deleted.has(key)) return 0;
     this.#deleted.add(key);
     return well[kind];

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RequestCounts } from '../../../src/testing-server/api/request-log.ts';
-import { RequestLog } from '../../../src/testing-server/api/request-log.ts';
+import { type RequestCounts, RequestLog } from '../../../src/testing-server/api/received.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
 import {
   dailyUrl,

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { timeSeriesRecordSchema } from '../../../src/service/contract.ts';
-import { loadDailyFile } from '../../../src/testing-server/data/daily-file.ts';
-import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
+import { givenDaily, loadDailyFile } from '../../../src/testing-server/data/daily-source.ts';
 import { generatedDaily, generateField } from '../../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
 import {

@@ -111,4 +111,24 @@ describe('a deletion', () => {
       expect(await (await remove(server, path)).text()).toBe('0');
     }
   });
+
+  it('a deletion with an empty identifier is that of no target', async () => {
+    await using server = await start({ unknownDelete: 'zero' });
+    expect((await remove(server, 'well//wellbore')).status).toBe(404);
+    expect(server.state.deletions()).toEqual([]);
+  });
+
+  it('a forbidden deletion is answered 403 and has no effect', async () => {
+    await using server = await start({ forbiddenDeletions: ['W/1'] });
+    expect((await remove(server, 'well/W%2F1/wellbore')).status).toBe(403);
+    expect(server.state.deletions()).toEqual([]);
+  });
+
+  it('an idle deletion is answered 200 and removes nothing', async () => {
+    await using server = await start({ idleDeletions: ['E/1'] });
+    const records = 'netx/equipment/E%2F1/time-series';
+    expect((await remove(server, `${records}/s2`)).status).toBe(200);
+    expect(await json(`${server.url}/api/production/${records}`)).toHaveLength(2);
+    expect(server.state.deletions()).toEqual([]);
+  });
 });

@@ -8,7 +8,7 @@ import { createDailyProductionJobs, dailyProductionJobName, gapsJobName } from '
 import { dayNumber } from '../../../src/core/time/production-day.ts';
 import { restatementsOf } from '../../../src/core/daily/restatement.ts';
 import { anyJob } from '../../../src/runs/job.ts';
-import { loadDailyFile } from '../../../src/testing-server/data/daily-file.ts';
+import { loadDailyFile } from '../../../src/testing-server/data/daily-source.ts';
 import { deriveXid } from '../../../src/testing-server/data/daily-row.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { engineHere } from '../../support/engine-here.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { measureFields } from '../../../src/core/daily/row.ts';
-import { loadDailyFile } from '../../../src/testing-server/data/daily-file.ts';
+import { loadDailyFile } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';
 
