@@ -9,18 +9,17 @@ import type { ExitCode } from '../core/run/exit-code.ts';
 import type { Output } from './output.ts';
 import type * as TableText from './text/table.ts';
 
+/** Options without a value, and options with a text, a number, or a text each time that they are given. */
+export type Flags<Name extends string> = { readonly [Each in Name]?: true };
+export type Texts<Name extends string> = { readonly [Each in Name]?: string };
+export type Numbers<Name extends string> = { readonly [Each in Name]?: number };
+export type Lists<Name extends string> = { readonly [Each in Name]?: readonly string[] };
+
 /** Options of every command. None sets a token: other users of a machine can read its process list. */
-export interface CommonOptions {
-  readonly config?: string;
-  readonly json?: true;
-  readonly quiet?: true;
-  readonly serviceUrl?: string;
-  readonly redisUrl?: string;
-  readonly warehouse?: string;
-  readonly dataDir?: string;
-  readonly queuePrefix?: string;
-  readonly logLevel?: LogLevel;
-}
+export type CommonOptions = Flags<'json' | 'quiet'> &
+  Texts<'config' | 'serviceUrl' | 'redisUrl' | 'warehouse' | 'dataDir' | 'queuePrefix'> & {
+    readonly logLevel?: LogLevel;
+  };
 
 /** How text is laid out at a terminal; it loads too slowly for help and wrong flags. */
 export type Layout = typeof TableText;

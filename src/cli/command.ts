@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type ExitCode, exitCodes } from '../core/run/exit-code.ts';
-import { Call, type CommonOptions, configReader, type Shell } from './call.ts';
+import { Call, type CommonOptions, configReader, type Flags, type Shell } from './call.ts';
 
 /** What a command does; without an exit code it is done. */
 type Work<Options> = (call: Call<Options>) => Promise<ExitCode> | Promise<void>;
@@ -24,6 +24,27 @@ export class ProgramCommand extends Command {
   /** Ends the help with these examples, below a text. */
   explained(text: string, examples: readonly string[]): this {
     return this.addHelpText('after', `${text}\nExamples:\n${examples.map((line) => `  $ ${line}`).join('\n')}\n`);
+  }
+
+  /** Takes a list from a file. */
+  allowsEmpty(): this {
+    return this.option('--allow-empty', 'a file that holds its header alone is no fault: end with 0');
+  }
+
+  /** May follow a run. */
+  follows(): this {
+    return this.option('--wait', 'follow the run to its end, then print its report');
+  }
+
+  /** May follow or work a run. */
+  carriesOut(): this {
+    const inline = new Option('--inline', 'work the run in this process, then print its report').conflicts('wait');
+    return this.follows().addOption(inline);
+  }
+
+  /** May follow or work the run that it starts, or start none. */
+  starts(): this {
+    return this.carriesOut().option('--skip-if-running', 'end with 0 when the same work is under way already');
   }
 
   /** The work of this command; with --inline it is that of a worker, in a process with memory limits (G8). */
@@ -66,29 +87,7 @@ export function portNumber(text: string): number {
 }
 
 /** Of a command that takes a list from a file. */
-export interface EmptyOption {
-  readonly allowEmpty?: true;
-}
-
-export function emptyOption(): Option {
-  return new Option('--allow-empty', 'a file that holds its header alone is no fault: end with 0');
-}
+export type EmptyOption = Flags<'allowEmpty'>;
 
 /** Of a command that starts a run. */
-export interface StartOptions {
-  readonly wait?: true;
-  readonly inline?: true;
-  readonly skipIfRunning?: true;
-}
-
-export function waitOption(): Option {
-  return new Option('--wait', 'follow the run to its end, then print its report');
-}
-
-export function inlineOption(): Option {
-  return new Option('--inline', 'work the run in this process, then print its report').conflicts('wait');
-}
-
-export function skipIfRunningOption(): Option {
-  return new Option('--skip-if-running', 'end with 0 when the same work is under way already');
-}
+export type StartOptions = Flags<'wait' | 'inline' | 'skipIfRunning'>;

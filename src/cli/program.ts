@@ -1,9 +1,9 @@
 /** The commands and their common parts: options, help, and the errors of wrong flags. */
 import { type Command, type CommanderError, Option } from 'commander';
 import { logLevels } from '../../config/config-file.ts';
+import { versionOfPackage } from '../app/version.ts';
 import { UsageError } from '../core/base/errors.ts';
 import { nearestName } from '../core/base/text.ts';
-import { versionOfPackage } from '../app/version.ts';
 import type { Shell } from './call.ts';
 import { ProgramCommand } from './command.ts';
 import { addAuditCommand } from './commands/audit.ts';
@@ -20,8 +20,8 @@ import { addPushCommand } from './commands/push.ts';
 import { addQueryCommand } from './commands/query.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
-import { addServeCommand } from './commands/serve.ts';
 import { addSchedulesCommand } from './commands/schedules.ts';
+import { addServeCommand } from './commands/serve.ts';
 import { addServiceCommand } from './commands/service.ts';
 import { addTestingServerCommand } from './commands/testing-server.ts';
 import { addTokenCommand } from './commands/token.ts';

@@ -1,15 +1,15 @@
 /**
  * `wellsync audit`: what was deleted, by whom and with which outcome, and the check that nobody changed these records.
  */
-import { wholeNumber, type ProgramCommand } from '../command.ts';
+import type { AuditVerdict } from '../../app/cleanups/audit.ts';
+import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, instantText } from '../../core/base/text.ts';
-import { type DeletionTarget, targetText } from '../../core/cleanup/target.ts';
-import type { QueryResult } from '../../app/warehouse/query-file.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import type { AuditVerdict } from '../../app/cleanups/audit.ts';
 import type { BrokenRow } from '../../core/cleanup/audit-chain.ts';
-import type { Call } from '../call.ts';
+import { type DeletionTarget, targetText } from '../../core/cleanup/target.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Texts } from '../call.ts';
+import { type ProgramCommand, wholeNumber } from '../command.ts';
 
 export function addAuditCommand(program: ProgramCommand): void {
   const group = program
@@ -48,13 +48,7 @@ row stands for all of them: keep it elsewhere, and --kept shows later that nobod
 rewrote the whole audit. Exit code 1 where a row is broken.
 `;
 
-interface DeletionOptions {
-  readonly since?: string;
-  readonly target?: string;
-  readonly run?: string;
-  readonly csv?: true;
-  readonly limit: number;
-}
+type DeletionOptions = Flags<'csv'> & Texts<'since' | 'target' | 'run'> & { readonly limit: number };
 
 async function listDeletions(call: Call<DeletionOptions>): Promise<void> {
   const { deletionFilter } = await import('../../app/cleanups/audit.ts');
@@ -107,7 +101,7 @@ async function* readableRows({ columns: given, rows }: QueryResult): AsyncGenera
   }
 }
 
-async function verifyAudit(call: Call<{ readonly kept?: string }>): Promise<ExitCode> {
+async function verifyAudit(call: Call<Texts<'kept'>>): Promise<ExitCode> {
   const { auditDocument, auditHash } = await import('../../app/cleanups/audit.ts');
   const { output, options } = call;
   const kept = auditHash(options.kept);

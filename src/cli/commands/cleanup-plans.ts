@@ -25,17 +25,14 @@ import type { ProductionDoubt } from '../../core/cleanup/producing.ts';
 import { targetText } from '../../core/cleanup/target.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished } from '../../core/run/run.ts';
-import type { Call } from '../call.ts';
+import type { Call, Flags } from '../call.ts';
 import { askerOf, atService, carryOut, startAndCarryOut } from '../carry-out.ts';
 import type { StartOptions } from '../command.ts';
 import type { Output } from '../output.ts';
 import { deletionQuestion, isAtTerminal, operatorName, refusalOfTyped, unconfirmed } from '../process/operator.ts';
 import { tableText } from '../text/table.ts';
 
-export interface ApplyOptions extends StartOptions {
-  readonly dryRun?: true;
-  readonly yes?: true;
-}
+export type ApplyOptions = StartOptions & Flags<'dryRun' | 'yes'>;
 
 type Applying = Call<ApplyOptions>;
 

@@ -1,21 +1,14 @@
 /** `wellsync cleanup`: plans deletions, shows plans, applies a confirmed one, and runs saved selections. */
 import { Option } from 'commander';
-import { targetKinds, type DeletionTarget, type TargetKind } from '../../core/cleanup/target.ts';
-import {
-  collected,
-  emptyOption,
-  inlineOption,
-  skipIfRunningOption,
-  waitOption,
-  type ProgramCommand,
-} from '../command.ts';
-import { UsageError } from '../../core/base/errors.ts';
-import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import { operatorName } from '../process/operator.ts';
 import type { App } from '../../app/app.ts';
 import type { TargetFlags } from '../../app/cleanups/cleanup-targets.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { type DeletionTarget, type TargetKind, targetKinds } from '../../core/cleanup/target.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Texts } from '../call.ts';
+import { collected, type ProgramCommand } from '../command.ts';
+import { operatorName } from '../process/operator.ts';
 import type { ApplyOptions } from './cleanup-plans.ts';
-import type { Call } from '../call.ts';
 
 export function addCleanupCommand(program: ProgramCommand): void {
   const group = program
@@ -23,13 +16,12 @@ export function addCleanupCommand(program: ProgramCommand): void {
     .description('delete records at the service: first a plan, then its application')
     .option('--file <file>', 'targets from a CSV file: kind,well,equipment,source_id; - is standard input')
     .option('--from-query <sql>', 'targets from one SELECT on the warehouse, with the same columns')
-    .addOption(emptyOption())
+    .allowsEmpty()
     .option('--apply <plan>', 'run exactly this plan; the beginning of its id will do')
     .option('--include-producing', 'plan the targets of wells that produce too')
     .addOption(dryRunOption())
     .addOption(new Option('--yes', 'apply without a question; needed where there is no terminal'))
-    .addOption(waitOption())
-    .addOption(inlineOption())
+    .carriesOut()
     .explained(explanation, [
       'wellsync cleanup --file targets.csv',
       'wellsync cleanup --apply 3f9a-1c27-b04e --wait',
@@ -51,7 +43,7 @@ export function addCleanupCommand(program: ProgramCommand): void {
       .description(`plan the deletion of all ${kind.replace('-', ' ')} of wells`)
       .option('--well <id>', 'source id of a well; may be given more than once', collected)
       .option('--wells <file>', 'wells from a CSV file with the column well; - is standard input')
-      .addOption(emptyOption())
+      .allowsEmpty()
       .addOption(dryRunOption())
       .explained('', [`wellsync cleanup ${kind} --well "15/9-F-1 C"`])
       .runs((call: Cleanup) => planWells(kind, call));
@@ -81,9 +73,7 @@ function addPlanCommands(group: ProgramCommand): void {
     .argument('<name>', 'a selection of the configuration (cleanup.selections)')
     .description('plan and apply a saved selection in one run, within its own caps; nobody is asked')
     .addOption(dryRunOption())
-    .addOption(waitOption())
-    .addOption(inlineOption())
-    .addOption(skipIfRunningOption())
+    .starts()
     .explained('', ['wellsync cleanup run retired-wells --dry-run', 'wellsync cleanup run retired-wells --inline'])
     .runs(runSavedSelection);
 }
@@ -117,13 +107,10 @@ Exit codes
 /** Number of plans that `wellsync cleanup plans` lists. */
 const plansListed = 50;
 
-interface CleanupOptions extends TargetFlags, ApplyOptions {
-  readonly allowEmpty?: true;
-  readonly file?: string;
-  readonly fromQuery?: string;
-  readonly apply?: string;
-  readonly includeProducing?: true;
-}
+type CleanupOptions = TargetFlags &
+  ApplyOptions &
+  Flags<'allowEmpty' | 'includeProducing'> &
+  Texts<'file' | 'fromQuery' | 'apply'>;
 
 type Cleanup = Call<CleanupOptions>;
 
@@ -171,28 +158,29 @@ async function runSavedSelection(call: Cleanup): Promise<ExitCode> {
 }
 
 async function plan(call: Cleanup, find: FindTargets): Promise<ExitCode> {
-  const { unlessEmpty } = await import('../carry-out.ts');
-  return unlessEmpty(call, () => planFound(call, find));
-}
-
-async function planFound(call: Cleanup, find: FindTargets): Promise<ExitCode> {
   const { planMaxAgeMs, planTargets } = await import('../../app/cleanups/plan-cleanup.ts');
-  const { atService } = await import('../carry-out.ts');
+  const { atService, unlessEmpty } = await import('../carry-out.ts');
   const { planStatus, printDryRun, printPlan, sayWhatIsRead } = await import('./cleanup-plans.ts');
   const { options, output } = call;
-  refuseWithoutApply(options);
-  const config = await call.config();
-  await using app = await call.openApp(config);
-  const targets = await find(call, app);
-  const made = await atService(app, output, (context, look) => {
-    sayWhatIsRead(targets.length, output);
-    const includesProducing = options.includeProducing === true;
-    const request = { targets, createdBy: operatorName(), keep: options.dryRun !== true, includesProducing };
-    return planTargets(request, config, context, look);
+  const { yes, wait, inline, dryRun = false, includeProducing = false } = options;
+  if (yes !== undefined || wait !== undefined || inline !== undefined) {
+    throw new UsageError('--yes, --wait and --inline go with --apply: a plan alone deletes nothing', {
+      hint: 'Make the plan first, look at it, and apply it by its id.',
+    });
+  }
+  return unlessEmpty(call, async () => {
+    const config = await call.config();
+    await using app = await call.openApp(config);
+    const targets = await find(call, app);
+    const request = { targets, createdBy: operatorName(), keep: !dryRun, includesProducing: includeProducing };
+    const made = await atService(app, output, (context, look) => {
+      sayWhatIsRead(targets.length, output);
+      return planTargets(request, config, context, look);
+    });
+    if (dryRun) await printDryRun(made, output);
+    else await printPlan(made, planStatus(made.plan, Date.now(), planMaxAgeMs(config)), output);
+    return exitCodes.done;
   });
-  if (options.dryRun) await printDryRun(made, output);
-  else await printPlan(made, planStatus(made.plan, Date.now(), planMaxAgeMs(config)), output);
-  return exitCodes.done;
 }
 
 /** Throws UsageError for options of the group beside a command that has its own targets or plan. */
@@ -203,13 +191,6 @@ function refuseGroupOptions({ options: { file, fromQuery, apply } }: Cleanup): v
 
 function refuseIncludeProducing({ options: { includeProducing } }: Cleanup, hint: string): void {
   if (includeProducing) throw new UsageError('--include-producing belongs to the making of a plan', { hint });
-}
-
-function refuseWithoutApply({ yes, wait, inline }: CleanupOptions): void {
-  if (yes === undefined && wait === undefined && inline === undefined) return;
-  throw new UsageError('--yes, --wait and --inline go with --apply: a plan alone deletes nothing', {
-    hint: 'Make the plan first, look at it, and apply it by its id.',
-  });
 }
 
 async function showPlan(call: Cleanup): Promise<void> {

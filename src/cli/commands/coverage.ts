@@ -1,12 +1,11 @@
 /** `wellsync coverage`: how complete the warehouse's daily production is. */
-import { collected, wholeNumber, type ProgramCommand } from '../command.ts';
-import { UsageError } from '../../core/base/errors.ts';
-import { holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
-import type { App } from '../../app/app.ts';
+import type { Config } from '../../../config/schema.ts';
 import type { CoverageFrame, CoverageSurvey } from '../../app/wells/coverage.ts';
 import type { WellTrace } from '../../app/wells/well-states.ts';
-import type { Output } from '../output.ts';
-import type { Call } from '../call.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
+import type { Call, Flags, Lists, Texts } from '../call.ts';
+import { collected, type ProgramCommand, wholeNumber } from '../command.ts';
 
 export function addCoverageCommand(program: ProgramCommand): void {
   program
@@ -41,39 +40,25 @@ read held all of it; a month with held rows counts as not read. Days after a wel
 last row that unverified reads alone have passed are left out.
 `;
 
-interface CoverageOptions {
-  readonly uwi?: readonly string[];
-  readonly from?: string;
-  readonly to?: string;
-  readonly byWell?: true;
-  readonly byMonth?: true;
-  readonly stale?: true;
-  readonly unknown?: true;
-  readonly limit: number;
-}
+type CoverageOptions = Flags<'byWell' | 'byMonth' | 'stale' | 'unknown'> &
+  Texts<'from' | 'to'> &
+  Lists<'uwi'> & { readonly limit: number };
 
 async function showCoverage(call: Call<CoverageOptions>): Promise<void> {
   const { requestCoverage } = await import('../../app/wells/coverage.ts');
   const { pluggedWells } = await import('../../app/wells/well-states.ts');
-  const { options, output } = call;
+  const { options } = call;
   const { uwi: uwis, from, to, stale, unknown } = options;
   refuseTwoViews(options);
   const config = await call.config();
-  if (stale || unknown) {
-    await using app = await call.openStored(config);
-    return await showWells(app, options, output);
-  }
-  const { question, frame } = requestCoverage(
-    { uwis, from, to },
-    { timeZone: config.timeZone, nowMs: Date.now(), names: { from: '--from', to: '--to' } },
-  );
+  if (stale || unknown) return showWells(call, config);
+  const names = { from: '--from', to: '--to' };
+  const how = { timeZone: config.timeZone, nowMs: Date.now(), names };
+  const { question, frame } = requestCoverage({ uwis, from, to }, how);
   await using app = await call.openStored(config);
   const traces = uwis === undefined ? [] : await app.warehouse.coverage.traces(uwis);
   const plugged = await pluggedWells(app);
-  await app.warehouse.coverage.survey({ ...question, plugged }, async (survey) => {
-    if (output.json) await printDocument(survey, frame, options, output);
-    else await output.print(await surveyText(survey, { frame, options, traces, width: output.width }));
-  });
+  await app.warehouse.coverage.survey({ ...question, plugged }, (survey) => printSurvey(survey, frame, traces, call));
 }
 
 const views = { byWell: '--by-well', byMonth: '--by-month', stale: '--stale', unknown: '--unknown' } as const;
@@ -87,50 +72,44 @@ function refuseTwoViews(options: CoverageOptions): void {
   if ((stale || unknown) && bound !== undefined) throw new UsageError(`${first} and ${bound} exclude each other`);
 }
 
-async function showWells(app: App, options: CoverageOptions, output: Output): Promise<void> {
+async function showWells(call: Call<CoverageOptions>, config: Config): Promise<void> {
   const { staleWells, unknownWells } = await import('../../app/wells/well-states.ts');
   const { staleTable, unknownTable } = await import('./coverage-text.ts');
+  const { options, output } = call;
   const { uwi: uwis, limit } = options;
+  await using app = await call.openStored(config);
   if (options.unknown) {
     const wells = await unknownWells(app, { uwis });
-    return output.print(unknownTable(wells, limit), wells);
+    return await output.print(unknownTable(wells, limit), wells);
   }
   const wells = await staleWells(app, { uwis, nowMs: Date.now() });
-  const { warnAfterDays } = app.config.freshness;
-  await output.print(staleTable(wells, limit, warnAfterDays), wells);
+  return await output.print(staleTable(wells, limit, config.freshness.warnAfterDays), wells);
 }
 
-async function printDocument(
+async function printSurvey(
   survey: CoverageSurvey,
   frame: CoverageFrame,
-  { byWell, byMonth }: CoverageOptions,
-  output: Output,
+  traces: readonly WellTrace[],
+  { options, output }: Call<CoverageOptions>,
 ): Promise<void> {
   const { coverageDocument } = await import('../../app/wells/coverage.ts');
   const { printJsonLines } = await import('../text/query-formats.ts');
-  if (byWell) await printJsonLines(survey.wells(), output);
-  else await output.document(byMonth ? await survey.months() : await coverageDocument(frame, survey));
-}
-
-async function surveyText(
-  survey: CoverageSurvey,
-  question: {
-    readonly frame: CoverageFrame;
-    readonly options: CoverageOptions;
-    readonly traces: readonly WellTrace[];
-    readonly width: number;
-  },
-): Promise<string> {
   const { monthTable, summaryText, wellTable } = await import('./coverage-text.ts');
-  const { frame, options, traces, width } = question;
   const { byWell, byMonth, limit } = options;
-  if (byMonth) return monthTable(await survey.months());
+  const { width } = output;
+  if (byMonth) {
+    const months = await survey.months();
+    return output.print(monthTable(months), months);
+  }
+  if (output.json) {
+    return byWell ? printJsonLines(survey.wells(), output) : output.document(await coverageDocument(frame, survey));
+  }
   const totals = await survey.totals();
   const worst = await survey.worstWells(limit);
-  if (byWell) return wellTable(worst, totals.wells - worst.length, width);
+  if (byWell) return output.print(wellTable(worst, totals.wells - worst.length, width));
   const holed = worst.filter((well) => holesOf(well) > 0);
-  const shown = holed.length > 0 ? holed : worst;
-  return summaryText({ frame, totals, rows: await heatRows(survey, shown), traces, width });
+  const rows = await heatRows(survey, holed.length > 0 ? holed : worst);
+  return output.print(summaryText({ frame, totals, rows, traces, width }));
 }
 
 async function heatRows(survey: CoverageSurvey, wells: readonly WellCoverage[]) {

@@ -1,10 +1,10 @@
 /** `wellsync doctor`: checks every part by using it, and names remedies. */
-import { UsageError } from '../../core/base/errors.ts';
-import { roughDurationText } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
 import type { Config } from '../../../config/schema.ts';
 import type { Finding } from '../../app/health/finding.ts';
-import type { Call } from '../call.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { roughDurationText } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Texts } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
 
 export function addDoctorCommand(program: ProgramCommand): void {
@@ -28,10 +28,7 @@ what is warned of, except that no worker is running.
 Exit codes: 0, or 5 when a part failed; with --live 0, or 1 where no worker beats
 `;
 
-interface DoctorOptions {
-  readonly uwi?: string;
-  readonly live?: true;
-}
+type DoctorOptions = Flags<'live'> & Texts<'uwi'>;
 
 type Doctor = Call<DoctorOptions>;
 

@@ -1,24 +1,14 @@
 /** `wellsync export`: the commands that read data of the service into the warehouse. */
 import { InvalidArgumentError } from 'commander';
-import {
-  collected,
-  emptyOption,
-  inlineOption,
-  skipIfRunningOption,
-  waitOption,
-  type EmptyOption,
-  type StartOptions,
-  type ProgramCommand,
-} from '../command.ts';
-import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
-import { tierText } from '../../core/daily/due-window.ts';
-import { counted, figure, instantText } from '../../core/base/text.ts';
-import type { DailyProductionRequest } from '../../app/exports/daily-production.ts';
-import type { App } from '../../app/app.ts';
-import type { ExportPlan, PlannedWindow } from '../../app/exports/export-plan.ts';
+import type { DailyProductionSummary } from '../../app/exports/daily-production.ts';
 import type * as Definitions from '../../app/exports/definitions.ts';
+import type { ExportPlan, PlannedWindow } from '../../app/exports/export-plan.ts';
 import type { InputNames } from '../../app/exports/target-input.ts';
-import type { Call, Layout } from '../call.ts';
+import { boundText, counted, figure, instantText } from '../../core/base/text.ts';
+import { tierText } from '../../core/daily/due-window.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Layout, Lists, Numbers, Texts } from '../call.ts';
+import { collected, type EmptyOption, type ProgramCommand, type StartOptions } from '../command.ts';
 
 export function addExportCommand(program: ProgramCommand): void {
   const group = program.command('export').description('pull data of the service into the warehouse');
@@ -27,13 +17,39 @@ export function addExportCommand(program: ProgramCommand): void {
   addExportWells(group);
 }
 
+const startExplanation = `
+--inline needs no worker: this process works the shared queues itself, and other
+workers may help. If it is killed, nothing is lost: any worker, or the next
+--inline, goes on with the run. Ctrl-C hands the work back, and the run stays
+queued; with --wait it only leaves, and the run goes on.
+
+--skip-if-running starts nothing where a run for the same work (job, parameters
+and targets) has not ended: exit code 0 while some process works it and it moved
+within run.stuckAfterMs (30 min), else 1 with its age. A run that nobody works is
+continued.
+
+Exit codes
+  0  done; without --wait or --inline: queued
+  1  failed
+  2  wrong use
+  3  done, with quarantined or held records
+  4  cancelled, or interrupted by Ctrl-C
+  5  could not reach Redis, the warehouse or the service
+`;
+
+/** Parses an option that is a number of days, at most a century. */
+function dayCount(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 36_525) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number of days, up to 36525.');
+}
+
 function addExportDailyProduction(group: ProgramCommand): void {
-  const command = group
+  group
     .command('daily-production')
     .description('pull daily production of wells into the warehouse')
     .option('--uwi <uwi>', 'a well; may be given more than once', collected)
     .option('--wells <file>', 'wells from a CSV file with the column uwi; - is standard input')
-    .addOption(emptyOption())
+    .allowsEmpty()
     .option('--from-warehouse', 'the wells that the warehouse knows')
     .option('--from <day>', 'read from this day on: a backfill, which moves no watermark')
     .option('--to <day>', 'read up to this day, which is the first one left out')
@@ -47,8 +63,8 @@ function addExportDailyProduction(group: ProgramCommand): void {
       dayCount,
     )
     .option('--allow-shrink', 'remove rows of this request that would otherwise be held until they are released')
-    .option('--dry-run', 'say what would be read, and start nothing');
-  withStartOptions(command)
+    .option('--dry-run', 'say what would be read, and start nothing')
+    .starts()
     .explained(`${dailyExplanation}${startExplanation}`, dailyExamples)
     .runs(exportDailyProduction);
 }
@@ -74,17 +90,12 @@ const dailyExamples = [
   'wellsync export daily-production --from-warehouse --gaps --dry-run',
 ];
 
-interface DailyProductionOptions extends StartOptions, EmptyOption {
-  readonly uwi?: readonly string[];
-  readonly wells?: string;
-  readonly fromWarehouse?: true;
-  readonly from?: string;
-  readonly to?: string;
-  readonly gaps?: true;
-  readonly lookback?: number;
-  readonly allowShrink?: true;
-  readonly dryRun?: true;
-}
+type DailyProductionOptions = StartOptions &
+  EmptyOption &
+  Flags<'fromWarehouse' | 'gaps' | 'allowShrink' | 'dryRun'> &
+  Texts<'wells' | 'from' | 'to'> &
+  Numbers<'lookback'> &
+  Lists<'uwi'>;
 
 const dailyFlags = {
   uwis: '--uwi',
@@ -97,33 +108,34 @@ const dailyFlags = {
 };
 
 async function exportDailyProduction(call: Call<DailyProductionOptions>): Promise<ExitCode> {
-  const { unlessEmpty } = await import('../carry-out.ts');
-  return unlessEmpty(call, () => exportOrPlan(call));
-}
-
-async function exportOrPlan(call: Call<DailyProductionOptions>): Promise<ExitCode> {
-  const { requestDailyProduction } = await import('../../app/exports/daily-production.ts');
-  const { startAndCarryOut } = await import('../carry-out.ts');
-  const { dailyProductionTitle } = await import('../text/report.ts');
+  const { planDailyProduction, requestDailyProduction } = await import('../../app/exports/daily-production.ts');
+  const { startAndCarryOut, unlessEmpty } = await import('../carry-out.ts');
   const { options, stdin } = call;
   const { uwi: uwis, wells: wellsFile, allowEmpty, fromWarehouse, from, to, gaps } = options;
   const { lookback: lookbackDays, allowShrink } = options;
-  await using app = await call.openApp();
   const input = { uwis, wellsFile, allowEmpty, fromWarehouse, from, to, gaps, lookbackDays, allowShrink };
-  const request = await requestDailyProduction(app, input, { stdin, nowMs: Date.now(), names: dailyFlags });
-  if (options.dryRun) return await showPlan(app, request, call);
-  const { wells, repeatedWells } = request.summary;
-  const title = dailyProductionTitle(request.summary);
-  return await startAndCarryOut(call, app, request, { title, fields: { wells, repeatedWells } });
+  return unlessEmpty(call, async () => {
+    await using app = await call.openApp();
+    const request = await requestDailyProduction(app, input, { stdin, nowMs: Date.now(), names: dailyFlags });
+    if (options.dryRun) {
+      const { checkBeforePlan } = await import('../../app/preflight.ts');
+      await checkBeforePlan(app);
+      const plan = await planDailyProduction(app, request);
+      await call.output.print(planText(plan, call.layout), plan);
+      return exitCodes.done;
+    }
+    const { wells, repeatedWells } = request.summary;
+    const title = dailyProductionTitle(request.summary);
+    return await startAndCarryOut(call, app, request, { title, fields: { wells, repeatedWells } });
+  });
 }
 
-async function showPlan(app: App, request: DailyProductionRequest, call: Call): Promise<ExitCode> {
-  const { planDailyProduction } = await import('../../app/exports/daily-production.ts');
-  const { checkBeforePlan } = await import('../../app/preflight.ts');
-  await checkBeforePlan(app);
-  const plan = await planDailyProduction(app, request);
-  await call.output.print(planText(plan, call.layout), plan);
-  return exitCodes.done;
+/** The title of a run, after its id: `daily production of 7 wells`. Pure. */
+function dailyProductionTitle({ kind, wells, repeatedWells, fromMs, toMs }: DailyProductionSummary): string {
+  const part = kind === 'gaps' ? 'the gaps in daily production' : 'daily production';
+  const since = fromMs === undefined ? '' : ` from ${boundText(fromMs)}`;
+  const until = toMs === undefined ? '' : ` to ${boundText(toMs)}`;
+  return `${part} of ${counted(wells, 'well')}${since}${until}${repeatedText(repeatedWells)}`;
 }
 
 const mostWindowsShown = 20;
@@ -140,8 +152,8 @@ function planText({ windows }: ExportPlan, layout: Layout): string {
       .map((window) => [window.uwi, shortText(window.from), shortText(window.to), reasonText(window)]),
   );
   const more = windows.length - mostWindowsShown;
-  const rest = more > 0 ? `(${counted(more, 'more window')}: --json)` : '';
-  return [head, '', table, ...(rest === '' ? [] : [rest]), '', lookbackTable(windows, layout)].join('\n');
+  const rest = more > 0 ? [`(${counted(more, 'more window')}: --json)`] : [];
+  return [head, '', table, ...rest, '', lookbackTable(windows, layout)].join('\n');
 }
 
 function shortText(iso: string): string {
@@ -176,15 +188,15 @@ function lookbackTable(windows: readonly PlannedWindow[], { tableText }: Layout)
 }
 
 function addExportTimeSeries(group: ProgramCommand): void {
-  const command = group
+  group
     .command('time-series')
     .description('pull the time series definitions of equipment into the warehouse')
     .option('--equipment <id>', 'equipment by its source id; may be given more than once', collected)
     .option('--equipment-file <file>', 'equipment from a CSV file with the column equipment; - is standard input')
-    .addOption(emptyOption())
+    .allowsEmpty()
     .option('--from-warehouse', 'the equipment that the warehouse knows')
-    .option('--allow-shrink', 'remove records that would otherwise be held until they are released');
-  withStartOptions(command)
+    .option('--allow-shrink', 'remove records that would otherwise be held until they are released')
+    .starts()
     .explained(`${timeSeriesExplanation}${startExplanation}`, timeSeriesExamples)
     .runs(exportTimeSeries);
 }
@@ -201,14 +213,16 @@ const timeSeriesExamples = [
 ];
 
 function addExportWells(group: ProgramCommand): void {
-  const command = group
+  group
     .command('wells')
     .description('pull wells themselves into the warehouse')
     .option('--well <id>', 'a well by its source id; may be given more than once', collected)
     .option('--wells <file>', 'wells from a CSV file with the column well; - is standard input')
-    .addOption(emptyOption())
-    .option('--from-warehouse', 'the wells that the warehouse knows');
-  withStartOptions(command).explained(`${wellsExplanation}${startExplanation}`, wellsExamples).runs(exportWells);
+    .allowsEmpty()
+    .option('--from-warehouse', 'the wells that the warehouse knows')
+    .starts()
+    .explained(`${wellsExplanation}${startExplanation}`, wellsExamples)
+    .runs(exportWells);
 }
 
 const wellsExplanation = `
@@ -225,20 +239,11 @@ const wellsExamples = [
   `wellsync query "SELECT source_id, document->>'$.status' AS status FROM well"`,
 ];
 
-interface DefinitionOptions extends StartOptions, EmptyOption {
-  readonly fromWarehouse?: true;
-  readonly allowShrink?: true;
-}
+type DefinitionOptions = StartOptions & EmptyOption & Flags<'fromWarehouse' | 'allowShrink'>;
 
-interface TimeSeriesOptions extends DefinitionOptions {
-  readonly equipment?: readonly string[];
-  readonly equipmentFile?: string;
-}
+type TimeSeriesOptions = DefinitionOptions & Texts<'equipmentFile'> & Lists<'equipment'>;
 
-interface WellsOptions extends DefinitionOptions {
-  readonly well?: readonly string[];
-  readonly wells?: string;
-}
+type WellsOptions = DefinitionOptions & Texts<'wells'> & Lists<'well'>;
 
 async function exportTimeSeries(call: Call<TimeSeriesOptions>): Promise<ExitCode> {
   const { equipment: names, equipmentFile: file } = call.options;
@@ -261,7 +266,6 @@ async function exportDefinitions(
   requestFrom: typeof Definitions.requestTimeSeries,
 ): Promise<ExitCode> {
   const { startAndCarryOut, unlessEmpty } = await import('../carry-out.ts');
-  const { definitionsTitle } = await import('../text/report.ts');
   const { options, stdin } = call;
   const { fromWarehouse, allowShrink, allowEmpty } = options;
   return unlessEmpty(call, async () => {
@@ -273,32 +277,14 @@ async function exportDefinitions(
   });
 }
 
-function withStartOptions(command: ProgramCommand): ProgramCommand {
-  return command.addOption(waitOption()).addOption(inlineOption()).addOption(skipIfRunningOption());
+function definitionsTitle({ kind, targets, repeatedTargets }: Definitions.DefinitionsSummary): string {
+  const what =
+    kind === 'wells'
+      ? `the bodies of ${counted(targets, 'well')}`
+      : `time series definitions of ${counted(targets, 'equipment id')}`;
+  return `${what}${repeatedText(repeatedTargets)}`;
 }
 
-const startExplanation = `
---inline needs no worker: this process works the shared queues itself, and other
-workers may help. If it is killed, nothing is lost: any worker, or the next
---inline, goes on with the run. Ctrl-C hands the work back, and the run stays
-queued; with --wait it only leaves, and the run goes on.
-
---skip-if-running starts nothing where a run for the same work (job, parameters
-and targets) has not ended: exit code 0 while some process works it and it moved
-within run.stuckAfterMs (30 min), else 1 with its age. A run that nobody works is
-continued.
-
-Exit codes
-  0  done; without --wait or --inline: queued
-  1  failed
-  2  wrong use
-  3  done, with quarantined or held records
-  4  cancelled, or interrupted by Ctrl-C
-  5  could not reach Redis, the warehouse or the service
-`;
-
-/** Parses an option that is a number of days, at most a century. */
-function dayCount(text: string): number {
-  if (/^\d{1,5}$/.test(text) && Number(text) <= 36_525) return Number(text);
-  throw new InvalidArgumentError('It must be a whole number of days, up to 36525.');
+function repeatedText(count: number): string {
+  return count === 0 ? '' : ` (${counted(count, 'repeated name')} ignored)`;
 }

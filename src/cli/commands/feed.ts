@@ -1,10 +1,10 @@
 /** `wellsync feed`: files of the warehouse for other pipelines. */
-import { counted, figure, printable } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import { listenForStop } from '../process/stop-signals.ts';
 import type { Published, VerifiedFeed } from '../../app/warehouse/feed.ts';
-import type { Call, Layout } from '../call.ts';
+import { counted, figure, printable } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Layout } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 
 export function addFeedCommand(program: ProgramCommand): void {
   const group = program
@@ -36,7 +36,7 @@ and names each. wellsync feed publish --all writes them again.
 `;
 
 /** SIGINT ends it between two files; what was published before stays. */
-async function publishToFeed(call: Call<{ readonly all?: true }>): Promise<void> {
+async function publishToFeed(call: Call<Flags<'all'>>): Promise<void> {
   const { publish } = await import('../../app/warehouse/feed.ts');
   using stop = listenForStop(exitCodes.cancelled);
   const { options, output } = call;

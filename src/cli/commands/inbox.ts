@@ -1,7 +1,7 @@
 /** `wellsync inbox`: changes the owner of the inbox. */
-import { askerAt } from '../process/operator.ts';
-import type { Call } from '../call.ts';
+import type { Call, Flags } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
+import { askerAt } from '../process/operator.ts';
 
 export function addInboxCommand(program: ProgramCommand): void {
   const group = program.command('inbox').description('change the installation that an inbox belongs to');
@@ -22,12 +22,7 @@ it after a warehouse was moved to another disk, or restored from a backup. Worke
 the owner before take no more files; what is in working/ is worked again.
 `;
 
-interface InboxFlags {
-  readonly dryRun?: true;
-  readonly yes?: true;
-}
-
-async function adoptInbox(call: Call<InboxFlags>): Promise<void> {
+async function adoptInbox(call: Call<Flags<'dryRun' | 'yes'>>): Promise<void> {
   const { adoptedText, adoptInbox: adopt } = await import('../../app/inbox/adopt-inbox.ts');
   const { output, options } = call;
   await using app = await call.openStored();

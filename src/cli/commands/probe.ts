@@ -1,7 +1,7 @@
 /** `wellsync probe`: finds undocumented behaviour of the service, and keeps it for the exports. */
 import { counted } from '../../core/base/text.ts';
 import type { ServiceProfile } from '../../core/paging/service-profile.ts';
-import type { Call } from '../call.ts';
+import type { Call, Texts } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
 
 export function addProbeCommand(program: ProgramCommand): void {
@@ -24,7 +24,7 @@ Exit codes: 0 found; 1 no well has data, or the service refused; 2 no well is
 known, or wrong use; 4 stopped by Ctrl-C; 5 could not reach Redis, the warehouse or the service.
 `;
 
-async function probe(call: Call<{ readonly uwi?: string }>): Promise<void> {
+async function probe(call: Call<Texts<'uwi'>>): Promise<void> {
   const { probeService, profileDocument, wellsToProbe } = await import('../../app/service/probe.ts');
   const { atService } = await import('../carry-out.ts');
   const { options, output, stdin } = call;

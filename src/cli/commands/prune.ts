@@ -1,10 +1,10 @@
 /** `wellsync prune`: removes what was kept long enough. */
-import { figure } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import { listenForStop } from '../process/stop-signals.ts';
 import type { PrunedAll } from '../../app/warehouse/retention.ts';
-import type { Call, Layout } from '../call.ts';
+import { figure } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Layout } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 
 export function addPruneCommand(program: ProgramCommand): void {
   program
@@ -25,7 +25,7 @@ push.rememberDays. History is removed only where retention.historyDays is set.
 `;
 
 /** Prints what was removed, or what would be. SIGINT ends it between two steps. */
-async function pruneOld(call: Call<{ readonly dryRun?: true }>): Promise<ExitCode> {
+async function pruneOld(call: Call<Flags<'dryRun'>>): Promise<ExitCode> {
   const { countPrunable, prune } = await import('../../app/warehouse/retention.ts');
   using stop = listenForStop(exitCodes.cancelled);
   const { options, output } = call;

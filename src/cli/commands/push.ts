@@ -3,21 +3,12 @@
  * file.
  */
 import { InvalidArgumentError, Option } from 'commander';
-import {
-  wholeNumber,
-  emptyOption,
-  inlineOption,
-  skipIfRunningOption,
-  waitOption,
-  type EmptyOption,
-  type StartOptions,
-  type ProgramCommand,
-} from '../command.ts';
-import { bytesText, instantText, counted, printable } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import type { PreparedPush, PushRequest } from '../../app/pushes/push.ts';
 import type { PipesLook } from '../../app/pushes/dry-run.ts';
-import type { Call } from '../call.ts';
+import type { PreparedPush, PushRequest } from '../../app/pushes/push.ts';
+import { bytesText, counted, instantText, printable } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Numbers, Texts } from '../call.ts';
+import { type EmptyOption, type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
 
 export function addPushCommand(program: ProgramCommand): void {
   const group = program.command('push').description('send data to the service');
@@ -32,11 +23,9 @@ export function addPushCommand(program: ProgramCommand): void {
     .addOption(new Option('--long', 'one row a segment, consecutive rows make a pipe').conflicts('wide'))
     .option('--wide', 'one row a pipe')
     .option('--delimiter <character>', 'stands between cells; tab is a tab (push.delimiter)', delimiter)
-    .addOption(emptyOption())
+    .allowsEmpty()
     .option('--ignore-unknown-columns', 'leave columns aside that are no field of a pipe')
-    .addOption(waitOption())
-    .addOption(inlineOption())
-    .addOption(skipIfRunningOption())
+    .starts()
     .explained(explanation, [
       'wellsync push network-pipes pipes.csv --dry-run --check-topology',
       'wellsync push network-pipes pipes.csv --wait',
@@ -73,16 +62,11 @@ function delimiter(text: string): string {
   throw new InvalidArgumentError('It must be one character, and no quote.');
 }
 
-interface PushOptions extends StartOptions, EmptyOption {
-  readonly delimiter?: string;
-  readonly dryRun?: true;
-  readonly checkTopology?: true;
-  readonly again?: true;
-  readonly chunkItems?: number;
-  readonly long?: true;
-  readonly wide?: true;
-  readonly ignoreUnknownColumns?: true;
-}
+type PushOptions = StartOptions &
+  EmptyOption &
+  Flags<'dryRun' | 'checkTopology' | 'again' | 'long' | 'wide' | 'ignoreUnknownColumns'> &
+  Texts<'delimiter'> &
+  Numbers<'chunkItems'>;
 
 type Push = Call<PushOptions>;
 

@@ -1,14 +1,14 @@
 /** `wellsync query`: one read-only SQL statement over the warehouse, as a table, JSON, CSV or a file. */
-import { wholeNumber, type ProgramCommand } from '../command.ts';
 import { text } from 'node:stream/consumers';
+import type { App } from '../../app/app.ts';
+import type * as QueryFile from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { bytesText, counted } from '../../core/base/text.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
-import { listenForStop } from '../process/stop-signals.ts';
-import type { App } from '../../app/app.ts';
-import type * as QueryFile from '../../app/warehouse/query-file.ts';
+import type { Call, Flags, Texts } from '../call.ts';
+import { type ProgramCommand, wholeNumber } from '../command.ts';
 import type { Output } from '../output.ts';
-import type { Call } from '../call.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 
 export function addQueryCommand(program: ProgramCommand): void {
   program
@@ -41,14 +41,7 @@ Cells that begin with = + - or @ stand as they are, also in CSV: a spreadsheet m
 take them for formulas.
 `;
 
-interface QueryOptions {
-  readonly csv?: true;
-  readonly ndjson?: true;
-  readonly vertical?: true;
-  readonly output?: string;
-  readonly overwrite?: true;
-  readonly limit: number;
-}
+type QueryOptions = Flags<'csv' | 'ndjson' | 'vertical' | 'overwrite'> & Texts<'output'> & { readonly limit: number };
 
 async function runQuery(call: Call<QueryOptions>): Promise<void> {
   const { options, output, stdin, args } = call;

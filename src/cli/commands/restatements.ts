@@ -1,11 +1,11 @@
 /** `wellsync restatements`: values that the service changed later, field by field. */
-import { collected, wholeNumber, type ProgramCommand } from '../command.ts';
+import type { QueryResult } from '../../app/warehouse/query-file.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import type { Restatement } from '../../core/daily/restatement.ts';
+import type { Call, Flags, Lists, Texts } from '../call.ts';
+import { collected, type ProgramCommand, wholeNumber } from '../command.ts';
 import type { Output } from '../output.ts';
-import type { QueryResult } from '../../app/warehouse/query-file.ts';
-import type { Call } from '../call.ts';
 
 export function addRestatementsCommand(program: ProgramCommand): void {
   program
@@ -34,13 +34,7 @@ The whole warehouse as it was known at a time is in the SQL function
 daily_production_as_known, exact to the commit.
 `;
 
-interface RestatementsOptions {
-  readonly since?: string;
-  readonly until?: string;
-  readonly uwi?: readonly string[];
-  readonly csv?: true;
-  readonly limit: number;
-}
+type RestatementsOptions = Flags<'csv'> & Texts<'since' | 'until'> & Lists<'uwi'> & { readonly limit: number };
 
 const flags = { since: '--since', until: '--until' };
 

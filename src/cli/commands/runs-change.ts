@@ -1,15 +1,13 @@
 /** `wellsync runs cancel`, `retry`, `release` and `held`: what changes a run, and what runs hold. */
 import { Option } from 'commander';
-import { isFinished, type RunRecord } from '../../core/run/run.ts';
-import { wholeNumber, inlineOption, waitOption, type StartOptions, type ProgramCommand } from '../command.ts';
-import { UsageError, AbortedError } from '../../core/base/errors.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import { counted } from '../../core/base/text.ts';
-import { isAtTerminal, deletionQuestion, refusalOfTyped, unconfirmed, operatorName } from '../process/operator.ts';
 import type { App } from '../../app/app.ts';
-import type { Output } from '../output.ts';
-import type { HeldRows } from '../../core/run/held-rows.ts';
-import type { Call } from '../call.ts';
+import { AbortedError, UsageError } from '../../core/base/errors.ts';
+import { counted } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import { isFinished, type RunRecord } from '../../core/run/run.ts';
+import type { Call, Flags } from '../call.ts';
+import { type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
+import { deletionQuestion, isAtTerminal, operatorName, refusalOfTyped, unconfirmed } from '../process/operator.ts';
 
 export function addChangingCommands(group: ProgramCommand): void {
   group
@@ -17,16 +15,17 @@ export function addChangingCommands(group: ProgramCommand): void {
     .argument('<run>', 'the id of a run, or a unique beginning of it')
     .description('cancel a run: what is done is kept, the rest is left')
     .option('--wait', 'wait until it has ended, then print its report')
-    .explained('\nExit code 0 when the run is being cancelled, or was.\n', cancelExamples)
+    .explained('\nExit code 0 when the run is being cancelled, or was.\n', [
+      'wellsync runs cancel 20240331-061500-4f2a9c --wait',
+    ])
     .runs(cancelRun);
   group
     .command('retry')
     .argument('<run>', 'the id of a run, or a unique beginning of it')
     .description('retry what failed, was cancelled or is unknown in a run')
-    .addOption(waitOption())
-    .addOption(inlineOption())
+    .carriesOut()
     .addOption(new Option('--yes', 'retry a cleanup without a question; needed where there is no terminal'))
-    .explained(retryExplanation, retryExamples)
+    .explained(retryExplanation, ['wellsync runs retry 20240331-061500-4f2a9c --wait'])
     .runs(retryRun);
   group
     .command('release')
@@ -35,8 +34,7 @@ export function addChangingCommands(group: ProgramCommand): void {
     .option('--yes', 'without asking')
     .option('--rows <count>', 'only if so many rows are held: for a script that was shown them', wholeNumber)
     .option('--dry-run', 'only show what is held')
-    .addOption(waitOption())
-    .addOption(inlineOption())
+    .carriesOut()
     .explained(releaseExplanation, releaseExamples)
     .runs(releaseRun);
   group
@@ -45,10 +43,6 @@ export function addChangingCommands(group: ProgramCommand): void {
     .explained('', ['wellsync runs held', 'wellsync runs held --json'])
     .runs(showHeld);
 }
-
-const cancelExamples = ['wellsync runs cancel 20240331-061500-4f2a9c --wait'];
-
-const retryExamples = ['wellsync runs retry 20240331-061500-4f2a9c --wait'];
 
 const retryExplanation = `
 What is done stays done: only what failed, was cancelled or is unknown at the
@@ -79,9 +73,14 @@ async function cancelRun(call: Call<StartOptions>): Promise<ExitCode> {
   await using app = await call.openStored();
   const run = await findRun(app.ledger.runs, call.args[0] ?? '');
   await app.queue(connectionFor(options));
-  const runService = await app.runService();
-  const cancelled = await runService.cancel(run.runId, operatorName());
-  if (cancelled === 'had-ended') return await refuseCancel(run.runId, app, output);
+  const cancelled = await (await app.runService()).cancel(run.runId, operatorName());
+  const { runId, job } = run;
+  if (cancelled === 'had-ended') {
+    const { state } = await findRun(app.ledger.runs, runId);
+    if (state !== 'cancelled') throw new UsageError(`run ${runId} has ended already, as ${state}`);
+    await output.report(`Run ${runId} was cancelled already.`, { runId, job, cancelRequested: false });
+    return exitCodes.done;
+  }
   if (options.wait) {
     const exitCode = await followToEnd(run, { app, output });
     return exitCode === exitCodes.cancelled ? exitCodes.done : exitCode;
@@ -90,29 +89,14 @@ async function cancelRun(call: Call<StartOptions>): Promise<ExitCode> {
   if (cancelled === 'requested' && (await isUnattended(app))) {
     output.say('No worker is running: cancel once more in a few seconds, or start one with: wellsync worker');
   }
-  const text =
-    cancelled === 'ended'
-      ? await cancelledText(run.runId, app)
-      : `Run ${run.runId} is being cancelled: work in flight ends within seconds.`;
-  await output.report(text, { runId: run.runId, job: run.job, cancelRequested: true });
+  const isPlanned = cancelled === 'ended' && (await app.ledger.runs.readHead(runId))?.unitCount !== undefined;
+  const what = isPlanned ? ': what was done is kept' : ' before it was planned: nothing was done';
+  const ending = cancelled === 'ended' ? `cancelled${what}` : 'being cancelled: work in flight ends within seconds';
+  await output.report(`Run ${runId} is ${ending}.`, { runId, job, cancelRequested: true });
   return exitCodes.done;
 }
 
-async function cancelledText(runId: string, { ledger }: App): Promise<string> {
-  const isPlanned = (await ledger.runs.readHead(runId))?.unitCount !== undefined;
-  return `Run ${runId} is cancelled${isPlanned ? ': what was done is kept' : ' before it was planned: nothing was done'}.`;
-}
-
-/** A cancelled run already has the requested state; a run that ended otherwise cannot be cancelled. */
-async function refuseCancel(runId: string, app: App, output: Output): Promise<ExitCode> {
-  const { findRun } = await import('../../app/runs/find-runs.ts');
-  const run = await findRun(app.ledger.runs, runId);
-  if (run.state !== 'cancelled') throw new UsageError(`run ${runId} has ended already, as ${run.state}`);
-  await output.report(`Run ${runId} was cancelled already.`, { runId, job: run.job, cancelRequested: false });
-  return exitCodes.done;
-}
-
-type RetryOptions = StartOptions & { readonly yes?: true };
+type RetryOptions = StartOptions & Flags<'yes'>;
 
 async function retryRun(call: Call<RetryOptions>): Promise<ExitCode> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
@@ -131,7 +115,11 @@ async function retryRun(call: Call<RetryOptions>): Promise<ExitCode> {
   }
   await confirmRetry(run, call, app);
   const opened = await retry(app, runId, askerOf(options));
-  if (opened === 0) return await sayNothingToRetry(run, output);
+  if (opened === 0) {
+    const text = `Run ${runId} has nothing that failed, was cancelled or is unknown: nothing to retry.`;
+    await output.report(text, { runId, job, state: run.state, units: 0 });
+    return exitCodes.done;
+  }
   const { one, many, isSingle } = jobDescriptionOf(job, app.jobs).units;
   // The units are known from the plan or the targets of the run.
   if (run.unitCount === undefined && run.targetCount === undefined && isSingle !== true) {
@@ -158,18 +146,11 @@ async function confirmRetry(run: RunRecord, call: Call<RetryOptions>, app: App):
   if (why !== undefined) throw new AbortedError(`${why}. Nothing was deleted`, { hint: `Look at the run: ${look}` });
 }
 
-async function sayNothingToRetry({ runId, job, state }: RunRecord, output: Output): Promise<ExitCode> {
-  const text = `Run ${runId} has nothing that failed, was cancelled or is unknown: nothing to retry.`;
-  await output.report(text, { runId, job, state, units: 0 });
-  return exitCodes.done;
-}
-
-interface ReleaseOptions extends StartOptions {
-  readonly dryRun?: true;
-  readonly yes?: true;
-  /** Held rows that the caller was shown. */
-  readonly rows?: number;
-}
+type ReleaseOptions = StartOptions &
+  Flags<'dryRun' | 'yes'> & {
+    /** Held rows that the caller was shown. */
+    readonly rows?: number;
+  };
 
 async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
@@ -189,19 +170,15 @@ async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
     await output.report(`${heldRowsText(held, output.width)}\n\n${how}`, { runId, job, ...heldDocument(held) });
     return exitCodes.done;
   }
-  if (asks) await confirm(held, call);
+  if (asks) {
+    output.tell(`${heldRowsText(held, output.width)}\n`);
+    const shown = { number: held.rows, whole: `${counted(held.rows, 'row')} are held` };
+    const why = await refusalOfTyped('Type the number of rows to release: ', shown, call);
+    if (why !== undefined) throw new AbortedError(`${why}. Nothing was released`);
+  }
   const released = await releaseRows(app, { of: run.runId, rows: held.rows }, askerOf(options));
   const opening = `Run ${released.runId}: releases ${counted(held.rows, 'row')} that run ${run.runId} holds`;
   return await carryOut(released, options, { app, output, opening }, { releaseOf: run.runId, rows: held.rows });
-}
-
-/** Throws AbortedError unless the operator types the number of rows. */
-async function confirm(held: HeldRows, call: Call<ReleaseOptions>): Promise<void> {
-  const { heldRowsText } = await import('../text/runs.ts');
-  call.output.tell(`${heldRowsText(held, call.output.width)}\n`);
-  const shown = { number: held.rows, whole: `${counted(held.rows, 'row')} are held` };
-  const why = await refusalOfTyped('Type the number of rows to release: ', shown, call);
-  if (why !== undefined) throw new AbortedError(`${why}. Nothing was released`);
 }
 
 async function showHeld(call: Call): Promise<void> {

@@ -1,22 +1,14 @@
 /** `wellsync runs`: lists and shows runs, cancels and retries them, and gives their rejects. */
 import { Option } from 'commander';
-import { listLockWaitMs, isFinished, type RunState, type RunRecord } from '../../core/run/run.ts';
-import { wholeNumber, waitOption, type StartOptions, type ProgramCommand } from '../command.ts';
-import { UsageError } from '../../core/base/errors.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import { addChangingCommands } from './runs-change.ts';
 import type { App } from '../../app/app.ts';
-import type { Output } from '../output.ts';
-import type { Call } from '../call.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import { isFinished, listLockWaitMs, type RunState } from '../../core/run/run.ts';
+import type { Call, Flags, Texts } from '../call.ts';
+import { type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
+import { addChangingCommands } from './runs-change.ts';
 
-const runStates = [
-  'queued',
-  'running',
-  'done',
-  'failed',
-  'cancelled',
-  'interrupted',
-] as const satisfies readonly RunState[];
+const runStates: readonly RunState[] = ['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted'];
 
 export function addRunsCommand(program: ProgramCommand): void {
   const group = program
@@ -38,7 +30,7 @@ export function addRunsCommand(program: ProgramCommand): void {
     .command('show')
     .argument('<run>', 'the id of a run, or a unique beginning of it')
     .description('show how a run stands, or its report when it has ended')
-    .addOption(waitOption())
+    .follows()
     .explained('\nWith --wait the exit code is that of the run, else 0.\n', showExamples)
     .runs(showRun);
   addChangingCommands(group);
@@ -78,14 +70,7 @@ const rejectsExamples = [
   'wellsync push network-pipes rejects.csv --wait',
 ];
 
-interface ListOptions {
-  readonly limit: number;
-  readonly state?: RunState;
-  readonly job?: string;
-  readonly since?: string;
-  readonly until?: string;
-  readonly cursor?: string;
-}
+type ListOptions = Texts<'job' | 'since' | 'until' | 'cursor'> & { readonly limit: number; readonly state?: RunState };
 
 async function listRuns(call: Call<ListOptions>): Promise<void> {
   const { requestRunList } = await import('../../app/runs/find-runs.ts');
@@ -94,19 +79,16 @@ async function listRuns(call: Call<ListOptions>): Promise<void> {
   const { runListText } = await import('../text/runs.ts');
   const { options, output } = call;
   const config = await call.config();
-  const filter = requestRunList(options, {
-    timeZone: config.timeZone,
-    names: { since: '--since', until: '--until' },
-  });
+  const names = { since: '--since', until: '--until' };
+  const filter = requestRunList(options, { timeZone: config.timeZone, names });
   const lockWaitMs = Math.min(config.warehouse.lockWaitMs, listLockWaitMs);
   await using app = await call.openStored(config, { lockWaitMs });
   const list = await readRuns(app, filter);
   const { runs, cursor, unattendedJobs, liveFault } = list;
   if (runs.length === 0) refuseUnknownJob(options.job, app.jobs);
   for (const job of unattendedJobs) {
-    output.say(
-      `No worker is running for ${job}: such runs stay queued until one starts. Start one with: wellsync worker`,
-    );
+    const why = 'such runs stay queued until one starts. Start one with: wellsync worker';
+    output.say(`No worker is running for ${job}: ${why}`);
   }
   if (liveFault !== undefined) output.say(`Without live figures: ${liveFault}`);
   await output.print(runListText(list, app.jobs, output.width), runs.map(statusDocument));
@@ -123,7 +105,10 @@ function refuseUnknownJob(job: string | undefined, jobs: App['jobs']): void {
 
 async function showRun(call: Call<StartOptions>): Promise<ExitCode> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
+  const { liveStatusDocument } = await import('../../app/runs/run-document.ts');
+  const { statusOf } = await import('../../app/runs/run-status.ts');
   const { followToEnd, printReport } = await import('../carry-out.ts');
+  const { noWorkerText, runStatusText } = await import('../text/runs.ts');
   const { options, output } = call;
   await using app = await call.openStored();
   const context = { app, output };
@@ -133,20 +118,13 @@ async function showRun(call: Call<StartOptions>): Promise<ExitCode> {
     return options.wait ? exitCode : exitCodes.done;
   }
   if (options.wait) return await followToEnd(run, context);
-  await printStatus(run, app, output);
-  return exitCodes.done;
-}
-
-async function printStatus(run: RunRecord, app: App, output: Output): Promise<void> {
-  const { liveStatusDocument } = await import('../../app/runs/run-document.ts');
-  const { statusOf } = await import('../../app/runs/run-status.ts');
-  const { noWorkerText, runStatusText } = await import('../text/runs.ts');
   const status = await statusOf(app, run);
   await output.print(runStatusText(status, app.jobs), liveStatusDocument(status));
   if (status.isUnattended && !output.json) output.say(noWorkerText);
+  return exitCodes.done;
 }
 
-async function printRejects(call: Call<{ readonly path?: true }>): Promise<void> {
+async function printRejects(call: Call<Flags<'path'>>): Promise<void> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
   const { rejectsOfRun } = await import('../../app/pushes/rejects.ts');
   const { options, output } = call;

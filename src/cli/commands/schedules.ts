@@ -1,10 +1,10 @@
 /** `wellsync schedules`: shows and changes what workers start by themselves. */
-import { waitOption, type StartOptions, type ProgramCommand } from '../command.ts';
+import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule.ts';
 import { counted, instantText } from '../../core/base/text.ts';
 import type { ExitCode } from '../../core/run/exit-code.ts';
-import { operatorName } from '../process/operator.ts';
-import type { ScheduleDocument, ScheduleList } from '../../app/schedules/schedule.ts';
 import type { Call } from '../call.ts';
+import type { ProgramCommand, StartOptions } from '../command.ts';
+import { operatorName } from '../process/operator.ts';
 
 export function addSchedulesCommand(program: ProgramCommand): void {
   const group = program.command('schedules').description('show and change what workers start by themselves');
@@ -22,7 +22,7 @@ export function addSchedulesCommand(program: ProgramCommand): void {
     .command('trigger')
     .argument('<name>', 'of the schedule')
     .description('start its run now; its ticks stay as they are')
-    .addOption(waitOption())
+    .follows()
     .explained(triggerExplanation, ['wellsync schedules trigger nightly --wait'])
     .runs(trigger);
   group

@@ -1,16 +1,16 @@
 /** `wellsync serve`: the HTTP API. */
-import { portNumber, type ProgramCommand } from '../command.ts';
 import { once } from 'node:events';
-import { chunkQueues } from '../../core/run/job-description.ts';
-import { roughDurationText } from '../../core/base/text.ts';
-import { exitCodes } from '../../core/run/exit-code.ts';
-import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import type { App, AppOptions } from '../../app/app.ts';
 import type { Serving } from '../../app/serving.ts';
+import { roughDurationText } from '../../core/base/text.ts';
+import { exitCodes } from '../../core/run/exit-code.ts';
+import { chunkQueues } from '../../core/run/job-description.ts';
+import { attendanceOf, type Call, configReader, type Numbers, type Texts } from '../call.ts';
+import { portNumber, type ProgramCommand } from '../command.ts';
 import type { Output } from '../output.ts';
-import { attendanceOf, type Call, configReader } from '../call.ts';
+import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 
 export function addServeCommand(program: ProgramCommand): void {
   program
@@ -30,12 +30,11 @@ until http.tokens names tokens; any other address needs them. Make one with:
 wellsync token create NAME --role read. docs/api.md describes the routes.
 `;
 
-interface ServeFlags {
-  readonly host?: string;
-  readonly port?: number;
-  /** False with --no-work. */
-  readonly work: boolean;
-}
+type ServeFlags = Texts<'host'> &
+  Numbers<'port'> & {
+    /** False with --no-work. */
+    readonly work: boolean;
+  };
 
 async function serve(call: Call<ServeFlags>): Promise<void> {
   const { Access } = await import('../../app/access/access.ts');

@@ -1,10 +1,10 @@
 /** `wellsync service`: shows and changes the service that the warehouse belongs to. */
+import type { Confirmation } from '../../app/service/service-change.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
-import { askerAt, operatorName } from '../process/operator.ts';
-import type { Confirmation } from '../../app/service/service-change.ts';
-import type { Call } from '../call.ts';
+import type { Call, Flags } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
+import { askerAt, operatorName } from '../process/operator.ts';
 
 export function addServiceCommand(program: ProgramCommand): void {
   const group = program.command('service').description('show or change the service that the warehouse belongs to');
@@ -62,10 +62,7 @@ const movedExamples = [
   'wellsync service moved https://pds.example.com production --yes',
 ];
 
-interface ServiceFlags {
-  readonly dryRun?: true;
-  readonly yes?: true;
-}
+type ServiceFlags = Flags<'dryRun' | 'yes'>;
 
 async function showService(call: Call): Promise<void> {
   const { serviceStatus } = await import('../../app/service/service-change.ts');

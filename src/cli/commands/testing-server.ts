@@ -1,16 +1,16 @@
 /** `wellsync testing-server`: serves the seven endpoints locally until it is stopped. */
-import { InvalidArgumentError } from 'commander';
-import { collected, type ProgramCommand } from '../command.ts';
 import { once } from 'node:events';
+import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
 import { exitCodes } from '../../core/run/exit-code.ts';
-import { listenForStop } from '../process/stop-signals.ts';
 import type { DailySource } from '../../testing-server/data/daily-source.ts';
 import type { TestingServer } from '../../testing-server/testing-server.ts';
+import type { Call, Numbers, Texts } from '../call.ts';
+import { collected, type ProgramCommand } from '../command.ts';
 import type { Output } from '../output.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 import type { ServerFlags } from './testing-server-options.ts';
-import type { Call } from '../call.ts';
 
 /** The help lists the options of the server's schema, which loads slowly: it is loaded only for a help request. */
 export async function addTestingServerCommand(program: ProgramCommand, argv: readonly string[]): Promise<void> {
@@ -56,12 +56,7 @@ function wholeNumber(text: string): number {
   throw new InvalidArgumentError('It must be a whole number.');
 }
 
-interface TestingServerFlags extends ServerFlags {
-  readonly daily?: string;
-  readonly wells?: number;
-  readonly from?: string;
-  readonly to?: string;
-}
+type TestingServerFlags = ServerFlags & Texts<'daily' | 'from' | 'to'> & Numbers<'wells'>;
 
 async function serve({ options, environment, output }: Call<TestingServerFlags>): Promise<void> {
   const { startTestingServer } = await import('../../testing-server/testing-server.ts');

@@ -1,6 +1,6 @@
 /** `wellsync token`: tokens of the HTTP API. */
 import { Option } from 'commander';
-import { roles, type Role } from '../../core/run/role.ts';
+import { type Role, roles } from '../../core/run/role.ts';
 import type { Call } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
 

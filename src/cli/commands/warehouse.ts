@@ -1,11 +1,11 @@
 /** `wellsync warehouse`: copies and moves the warehouse, puts it in order, and says what it holds. */
-import { counted, figure, instantText, printable } from '../../core/base/text.ts';
-import { exitCodes, type ExitCode } from '../../core/run/exit-code.ts';
-import { listenForStop } from '../process/stop-signals.ts';
 import type { Backup, CopiedRows, CopyWatch } from '../../app/warehouse/backup.ts';
 import type { TableOrder } from '../../app/warehouse/table-order.ts';
-import type { Call, Layout } from '../call.ts';
+import { counted, figure, instantText, printable } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Layout } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 
 export function addWarehouseCommand(program: ProgramCommand): void {
   const group = program.command('warehouse').description('copy the warehouse, put it in order, and say what it holds');
@@ -72,7 +72,7 @@ set another WELLSYNC_QUEUE_PREFIX. A warehouse of an earlier schema is copied as
 it is, id and runs included: do so before an upgrade.
 `;
 
-async function backUpTo(call: Call<{ readonly force?: true }>): Promise<void> {
+async function backUpTo(call: Call<Flags<'force'>>): Promise<void> {
   const { backUp } = await import('../../app/warehouse/backup.ts');
   const { output, options, args } = call;
   await using app = await call.openStored();
@@ -163,7 +163,7 @@ function copiedText(copied: readonly CopiedRows[], { tableText }: Layout): strin
 }
 
 /** Rewrites daily production by well and date, or says what would be rewritten. SIGINT ends it between two steps. */
-async function optimizeWarehouse(call: Call<{ readonly dryRun?: true }>): Promise<ExitCode> {
+async function optimizeWarehouse(call: Call<Flags<'dryRun'>>): Promise<ExitCode> {
   const { measureOwnOrder, optimize } = await import('../../app/warehouse/table-order.ts');
   using stop = listenForStop(exitCodes.cancelled);
   const { options, output } = call;

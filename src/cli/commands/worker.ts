@@ -1,17 +1,17 @@
 /** `wellsync worker`: works the queues until it is stopped. */
-import { InvalidArgumentError } from 'commander';
-import { chunkQueues, type ChunkQueueName } from '../../core/run/job-description.ts';
-import { portNumber, type ProgramCommand } from '../command.ts';
 import { once } from 'node:events';
-import { listed, roughDurationText } from '../../core/base/text.ts';
-import { exitCodes } from '../../core/run/exit-code.ts';
-import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
+import { InvalidArgumentError } from 'commander';
 import type { Logger } from 'pino';
 import type { App } from '../../app/app.ts';
 import type { HealthPort } from '../../app/health/health-port.ts';
 import type { WorkerReport } from '../../app/runs/worker-host.ts';
-import type { Output } from '../output.ts';
+import { listed, roughDurationText } from '../../core/base/text.ts';
+import { exitCodes } from '../../core/run/exit-code.ts';
+import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
 import { attendanceOf, type Call } from '../call.ts';
+import { portNumber, type ProgramCommand } from '../command.ts';
+import type { Output } from '../output.ts';
+import { afterGraceMs, listenForStop } from '../process/stop-signals.ts';
 
 export function addWorkerCommand(program: ProgramCommand): void {
   program
