@@ -1,7 +1,7 @@
 /** The process of the program: its arguments, streams and exit code, and errors outside any command. */
 import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
-import { markedParent, memoryAtOnce } from './process/limited-process.ts';
+import { markedParent, memoryAtOnce, runLimited } from './process/limited-process.ts';
 import type { Program } from './run-program.ts';
 
 /** How long what a command left behind may take to end; the result has been written by then. */
@@ -26,15 +26,17 @@ void sleep(lingerMs, { ref: false }).then(() => process.exit());
 
 /** A process that only starts another one loads the program for an error alone. */
 async function startLimited(limitMb: number): Promise<ExitCode> {
-  const [{ runLimited }, { memoryBudget }] = await Promise.all([
-    import('./process/limited-process.ts'),
-    import('../core/base/memory-budget.ts'),
-  ]);
   try {
-    return await runLimited(args, memoryBudget(limitMb), limitMb);
+    return await runWithin(limitMb);
   } catch (error) {
     return reported(error);
   }
+}
+
+/** Runs this command line in a process with these limits. */
+async function runWithin(limitMb: number): Promise<ExitCode> {
+  const { memoryBudget } = await import('../core/base/memory-budget.ts');
+  return runLimited(args, memoryBudget(limitMb), limitMb);
 }
 
 async function loadProgram(): Promise<Program> {
@@ -48,9 +50,7 @@ async function loadProgram(): Promise<Program> {
     get stdin() {
       return process.stdin;
     },
-    ...(isLimited
-      ? {}
-      : { carryOutLimited: async (call) => (await import('./actions/limited.ts')).carryOutLimited(args, call) }),
+    ...(isLimited ? {} : { carryOutLimited: async (readConfig) => runWithin((await readConfig()).worker.memoryMb) }),
   });
   return program;
 }

@@ -133,9 +133,9 @@ export class Output {
     if (this.#hasBegun) await this.write('');
   }
 
-  /** Writes the result as lines of text. */
-  print(text: string): Promise<void> {
-    return this.write(`${printableLines(text)}\n`);
+  /** Writes the result as lines of text; with --json as the document, where there is one. */
+  print(text: string, document?: unknown): Promise<void> {
+    return this.json && document !== undefined ? this.document(document) : this.write(`${printableLines(text)}\n`);
   }
 
   /** Writes the result as one JSON document on one line. */
@@ -143,8 +143,9 @@ export class Output {
     return this.write(`${JSON.stringify(value)}\n`);
   }
 
-  /** Writes what the command did, as lines of text. */
-  async report(text: string): Promise<void> {
+  /** Writes what the command did, as lines of text; with --json as the document, where there is one. */
+  async report(text: string, document?: unknown): Promise<void> {
+    if (this.json && document !== undefined) return this.document(document);
     if (this.quiet) return this.#hold('stdout', text);
     // A report names its run: what was narrated before it, and held, says nothing more.
     this.#held.length = 0;

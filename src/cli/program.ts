@@ -1,13 +1,13 @@
 /** The commands and their common parts: options, help, and the errors of wrong flags. */
-import { Command, Option, type CommanderError } from 'commander';
+import { type Command, type CommanderError, Option } from 'commander';
 import { logLevels } from '../../config/config-file.ts';
+import { versionOfPackage } from '../app/version.ts';
 import { UsageError } from '../core/base/errors.ts';
 import { nearestName } from '../core/base/text.ts';
-import { versionOfPackage } from '../app/version.ts';
-import { helpText, helpWidth } from './help-width.ts';
+import type { Shell } from './call.ts';
+import { ProgramCommand } from './command.ts';
 import { addAuditCommand } from './commands/audit.ts';
 import { addCleanupCommand } from './commands/cleanup.ts';
-import { examples, type Shell } from './commands/command-line.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addCoverageCommand } from './commands/coverage.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
@@ -20,15 +20,15 @@ import { addPushCommand } from './commands/push.ts';
 import { addQueryCommand } from './commands/query.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
-import { addServeCommand } from './commands/serve.ts';
 import { addSchedulesCommand } from './commands/schedules.ts';
+import { addServeCommand } from './commands/serve.ts';
 import { addServiceCommand } from './commands/service.ts';
 import { addTestingServerCommand } from './commands/testing-server.ts';
 import { addTokenCommand } from './commands/token.ts';
 import { addWarehouseCommand } from './commands/warehouse.ts';
 import { addWorkerCommand } from './commands/worker.ts';
 
-type AddCommand = (program: Command, shell: Shell, argv: readonly string[]) => unknown;
+type AddCommand = (program: ProgramCommand, argv: readonly string[]) => unknown;
 
 /** In the order of the help. */
 const commands: readonly AddCommand[] = [
@@ -59,8 +59,8 @@ const commands: readonly AddCommand[] = [
  * Creates the program for these arguments. Throws UsageError for wrong ones, and CommanderError with exit code 0 for
  * help.
  */
-export async function createProgram(shell: Shell, argv: readonly string[]): Promise<Command> {
-  const program = new Command('wellsync')
+export async function createProgram(shell: Shell, argv: readonly string[]): Promise<ProgramCommand> {
+  const program = new ProgramCommand(shell, 'wellsync')
     .description('Moves oil and gas production data between the Production Data Service and your warehouse.')
     .version(versionOfPackage())
     .configureOutput({
@@ -79,8 +79,8 @@ export async function createProgram(shell: Shell, argv: readonly string[]): Prom
     .option('--data-dir <folder>', 'where wellsync keeps its files (WELLSYNC_DATA_DIR)')
     .option('--queue-prefix <name>', 'tells installations on one Redis apart (WELLSYNC_QUEUE_PREFIX)')
     .addOption(new Option('--log-level <level>', 'how much is logged').choices(logLevels))
-    .addHelpText('after', explanation);
-  for (const add of commands) await add(program, shell, argv);
+    .explained(explanation, programExamples);
+  for (const add of commands) await add(program, argv);
   for (const command of leavesOf(program)) command.addHelpText('after', commonNote);
   throwUsageErrors(program);
   return program;
@@ -91,13 +91,15 @@ These options may stand after every command. Flags beat the environment, which
 beats the configuration file. Other users of a machine can see flags, so none
 takes a secret: name the token of the service by WELLSYNC_SERVICE_TOKEN_FILE, and
 the password of Redis by WELLSYNC_REDIS_PASSWORD_FILE, not in --redis-url.
-${examples([
+`;
+
+const programExamples = [
   'wellsync testing-server --wells 20',
   'WELLSYNC_SERVICE_URL=http://127.0.0.1:4010 wellsync doctor',
   'wellsync export daily-production --wells wells.csv --inline',
   'wellsync push network-pipes pipes.csv --inline',
   'wellsync query "SELECT count(*) FROM daily_production"',
-])}`;
+];
 
 /** Stands behind the examples with which the help of every command ends, and their blank line. */
 const commonNote = `Options of every command (--json, --quiet, --config, …): wellsync --help
@@ -146,4 +148,46 @@ function flagsOf(command: Command): readonly string[] {
 
 function wordsOf(command: Command): string {
   return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
+}
+
+// Keeps help within 80 columns: prose is wrapped at words, a long example goes on in the next line. Pure.
+
+export const helpWidth = 80;
+
+/** The text with its long lines wrapped, and one blank line between its parts. */
+export function helpText(text: string): string {
+  const lines: string[] = [];
+  let paragraph: string[] = [];
+  const endParagraph = (): void => {
+    lines.push(...proseLines(paragraph));
+    paragraph = [];
+  };
+  for (const line of text.split('\n')) {
+    if (/^\S/.test(line)) paragraph.push(line);
+    else {
+      endParagraph();
+      lines.push(...indentedLines(line));
+    }
+  }
+  endParagraph();
+  return lines.join('\n').replaceAll(/\n{3,}/g, '\n\n');
+}
+
+/** A paragraph whose lines all fit stays as it is. */
+function proseLines(lines: readonly string[]): readonly string[] {
+  return lines.every((line) => line.length <= helpWidth) ? lines : wrapped(lines.join(' '), '', '');
+}
+
+/** A long example goes on after a backslash, as a shell reads it; any other line goes on below its text. */
+function indentedLines(line: string): readonly string[] {
+  if (line.length <= helpWidth) return [line];
+  if (line.startsWith('  $ ')) return wrapped(line, '      ', ' \\');
+  return wrapped(line, ' '.repeat(/^ +(?:\S+ {2,})?/.exec(line)?.[0].length ?? 2), '');
+}
+
+function wrapped(text: string, indent: string, lineEnd: string): readonly string[] {
+  if (text.length <= helpWidth) return [text];
+  const end = text.lastIndexOf(' ', helpWidth - lineEnd.length);
+  if (end <= indent.length) return [text];
+  return [text.slice(0, end) + lineEnd, ...wrapped(indent + text.slice(end + 1), indent, lineEnd)];
 }

@@ -1,12 +1,12 @@
 /** One command line from its arguments to its exit code: the program without its process. */
-import type * as FaultTexts from './text/fault.ts';
 import type { Readable } from 'node:stream';
 import { CommanderError } from 'commander';
-import type { Shell } from './commands/command-line.ts';
+import type { Layout, Shell } from './call.ts';
 import type { Environment } from '../../config/load.ts';
 import { type ExitCode, exitCodeOfError, exitCodes } from '../core/run/exit-code.ts';
 import { columnsOf, type Outlet, Output } from './output.ts';
 import { createProgram } from './program.ts';
+import type * as FaultTexts from './text/actions.ts';
 
 /** What a process provides to the program. */
 export interface ProgramContext {
@@ -67,10 +67,11 @@ export class Program {
     }
   }
 
-  async #loadTexts(): Promise<void> {
-    this.#faultTexts = await import('./text/fault.ts');
-    const [{ foldedHint }, { withColour }] = await Promise.all([import('./text/table.ts'), import('./text/table.ts')]);
-    this.#output.showWith(foldedHint, withColour);
+  async #loadTexts(): Promise<Layout> {
+    this.#faultTexts = await import('./text/actions.ts');
+    const layout = await import('./text/table.ts');
+    this.#output.showWith(layout.foldedHint, layout.withColour);
+    return layout;
   }
 
   #shell(finish: Shell['finish']): Shell {
@@ -93,7 +94,7 @@ export class Program {
    * was written.
    */
   async report(error: unknown): Promise<void> {
-    const { faultDocument, faultText, stackText } = this.#faultTexts ?? (await import('./text/fault.ts'));
+    const { faultDocument, faultText, stackText } = this.#faultTexts ?? (await import('./text/actions.ts'));
     const output = this.#output;
     await output.release();
     output.tell(faultText(error, columnsOf(output.stderr)));

@@ -3,8 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { newToken } from '../../src/app/access/access.ts';
-import { hashOfToken } from '../../src/app/access/sessions.ts';
+import { issueToken } from '../../src/app/access/access.ts';
 import { smallField } from '../support/cleanup-cli.ts';
 import { cliHome } from '../support/cli.ts';
 import { startWithTenDays, UWI } from '../support/testing-server-requests.ts';
@@ -32,10 +31,10 @@ const settings = `cleanup: { maxShareOfWellsPercent: 100 }\nschedules: { revisio
 
 test('every example of docs/api.md runs as it stands, and is answered without an error', async () => {
   await using service = await startWithTenDays({ assets: smallField() });
-  const token = newToken();
-  const hash = hashOfToken(token);
+  const name = { name: 'examples', role: 'operate' } as const;
+  const { token, entry } = issueToken(name, { nowMs: Date.now(), names: { expires: 'expires' } });
   await using home = await cliHome(service.url, {
-    config: `${settings}http: { tokens: [{ name: examples, role: operate, sha256: ${hash} }] }\n`,
+    config: `${settings}http: { tokens: [{ name: examples, role: operate, sha256: ${entry.sha256} }] }\n`,
   });
   const server = home.start(['serve', '--port', '0', '--json']);
   await server.hears('"url"');

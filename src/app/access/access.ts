@@ -6,10 +6,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
-import { type HttpSettings, networksOf } from '../../../config/http-settings.ts';
+import { type HttpSettings, isClientName, networksOf } from '../../../config/http-settings.ts';
 import { UsageError, WellsyncError } from '../../core/base/errors.ts';
 import { mayActAs, type Role } from '../../core/run/role.ts';
-import { isExpired } from '../../core/run/token-expiry.ts';
+import { isDay, isExpired } from '../../core/run/token-expiry.ts';
 import { hashOfToken, Sessions } from './sessions.ts';
 
 /** What a request says of its caller. */
@@ -329,7 +329,30 @@ function openToAll(host: string): UsageError {
 /** Tells scanners of secrets what it is. */
 const prefix = 'wst_';
 
-/** A new token: 256 bits, in letters that need no quoting. */
-export function newToken(): string {
-  return `${prefix}${randomBytes(32).toString('base64url')}`;
+/**
+ * A new token, 256 bits in letters that need no quoting, and its entry of `http.tokens`. Throws UsageError for a name or a
+ * last day that it cannot have. Nothing keeps the token.
+ */
+export function issueToken(
+  { name, role, expires }: { readonly name: string; readonly role: Role; readonly expires?: string | undefined },
+  { nowMs, names }: { readonly nowMs: number; readonly names: { readonly expires: string } },
+) {
+  if (!isClientName(name)) {
+    throw new UsageError(`${JSON.stringify(name)} is no name of a token`, {
+      hint: 'It may hold up to 80 letters, digits, ., @, - and _: it stands in runs, plans and the audit.',
+    });
+  }
+  if (expires !== undefined && !isDay(expires)) {
+    throw new UsageError(`${names.expires} ${JSON.stringify(expires)} is no day`, {
+      hint: 'Give the last day of the token, such as 2027-01-31: it ends with that day, in UTC.',
+    });
+  }
+  if (isExpired({ expires }, nowMs)) {
+    throw new UsageError(`${names.expires} ${expires ?? ''} is over: the token would let nobody in`, {
+      hint: 'Give a day that is to come: the token ends with it, in UTC.',
+    });
+  }
+  const token = `${prefix}${randomBytes(32).toString('base64url')}`;
+  const sha256 = hashOfToken(token);
+  return { token, entry: { name, role, sha256, ...(expires === undefined ? {} : { expires }) } };
 }

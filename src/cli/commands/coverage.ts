@@ -1,9 +1,13 @@
 /** `wellsync coverage`: how complete the warehouse's daily production is. */
-import type { Command } from 'commander';
-import type { CoverageOptions } from '../actions/coverage.ts';
-import { actionOf, collected, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { CoverageFrame, CoverageSurvey } from '../../app/wells/coverage.ts';
+import type { WellTrace } from '../../app/wells/coverage.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
+import type { Call, Flags, Lists, Texts } from '../call.ts';
+import { collected, type ProgramCommand, wholeNumber } from '../command.ts';
 
-export function addCoverageCommand(program: Command, shell: Shell): void {
+export function addCoverageCommand(program: ProgramCommand): void {
   program
     .command('coverage')
     .description('say how complete the daily production in the warehouse is')
@@ -15,12 +19,14 @@ export function addCoverageCommand(program: Command, shell: Shell): void {
     .option('--stale', 'the wells without a new day for long (freshness.warnAfterDays), the latest first')
     .option('--unknown', 'the wells whose daily production the service does not know (404), the latest first')
     .option('--limit <wells>', 'wells shown at most', wholeNumber, 20)
-    .addHelpText('after', explanation)
-    .action(
-      actionOf(shell, async (invocation: Invocation<CoverageOptions>) =>
-        (await import('../actions/coverage.ts')).showCoverage(invocation),
-      ),
-    );
+    .explained(explanation, [
+      'wellsync coverage',
+      'wellsync coverage --uwi "15/9-F-1 C" --from 2014-01-01 --to 2015-01-01 --by-month',
+      'wellsync coverage --by-well --json',
+      'wellsync coverage --stale',
+      'wellsync export daily-production --from-warehouse --gaps --inline',
+    ])
+    .runs(showCoverage);
 }
 
 const explanation = `
@@ -32,10 +38,81 @@ is complete with its last day. Days are those of the configured zone, and of a w
 own where that is known. A day counts as read when it was over and a complete
 read held all of it; a month with held rows counts as not read. Days after a well's
 last row that unverified reads alone have passed are left out.
-${examples([
-  'wellsync coverage',
-  'wellsync coverage --uwi "15/9-F-1 C" --from 2014-01-01 --to 2015-01-01 --by-month',
-  'wellsync coverage --by-well --json',
-  'wellsync coverage --stale',
-  'wellsync export daily-production --from-warehouse --gaps --inline',
-])}`;
+`;
+
+type CoverageOptions = Flags<'byWell' | 'byMonth' | 'stale' | 'unknown'> &
+  Texts<'from' | 'to'> &
+  Lists<'uwi'> & { readonly limit: number };
+
+async function showCoverage(call: Call<CoverageOptions>): Promise<void> {
+  const { requestCoverage } = await import('../../app/wells/coverage.ts');
+  const { pluggedWells } = await import('../../app/wells/coverage.ts');
+  const { options } = call;
+  const { uwi: uwis, from, to, stale, unknown } = options;
+  refuseTwoViews(options);
+  const config = await call.config();
+  if (stale || unknown) return showWells(call, config);
+  const names = { from: '--from', to: '--to' };
+  const how = { timeZone: config.timeZone, nowMs: Date.now(), names };
+  const { question, frame } = requestCoverage({ uwis, from, to }, how);
+  await using app = await call.openStored(config);
+  const traces = uwis === undefined ? [] : await app.warehouse.coverage.traces(uwis);
+  const plugged = await pluggedWells(app);
+  await app.warehouse.coverage.survey({ ...question, plugged }, (survey) => printSurvey(survey, frame, traces, call));
+}
+
+const views = { byWell: '--by-well', byMonth: '--by-month', stale: '--stale', unknown: '--unknown' } as const;
+
+function refuseTwoViews(options: CoverageOptions): void {
+  const { from, to, stale, unknown } = options;
+  const asked = (['byWell', 'byMonth', 'stale', 'unknown'] as const).filter((view) => options[view]);
+  const [first, second] = asked.map((view) => views[view]);
+  if (second !== undefined) throw new UsageError(`${first} and ${second} exclude each other`);
+  const bound = from !== undefined ? '--from' : to !== undefined ? '--to' : undefined;
+  if ((stale || unknown) && bound !== undefined) throw new UsageError(`${first} and ${bound} exclude each other`);
+}
+
+async function showWells(call: Call<CoverageOptions>, config: Config): Promise<void> {
+  const { staleWells, unknownWells } = await import('../../app/wells/coverage.ts');
+  const { staleTable, unknownTable } = await import('./coverage-text.ts');
+  const { options, output } = call;
+  const { uwi: uwis, limit } = options;
+  await using app = await call.openStored(config);
+  if (options.unknown) {
+    const wells = await unknownWells(app, { uwis });
+    return await output.print(unknownTable(wells, limit), wells);
+  }
+  const wells = await staleWells(app, { uwis, nowMs: Date.now() });
+  return await output.print(staleTable(wells, limit, config.freshness.warnAfterDays), wells);
+}
+
+async function printSurvey(
+  survey: CoverageSurvey,
+  frame: CoverageFrame,
+  traces: readonly WellTrace[],
+  { options, output }: Call<CoverageOptions>,
+): Promise<void> {
+  const { coverageDocument } = await import('../../app/wells/coverage.ts');
+  const { printJsonLines } = await import('../text/query-formats.ts');
+  const { monthTable, summaryText, wellTable } = await import('./coverage-text.ts');
+  const { byWell, byMonth, limit } = options;
+  const { width } = output;
+  if (byMonth) {
+    const months = await survey.months();
+    return output.print(monthTable(months), months);
+  }
+  if (output.json) {
+    return byWell ? printJsonLines(survey.wells(), output) : output.document(await coverageDocument(frame, survey));
+  }
+  const totals = await survey.totals();
+  const worst = await survey.worstWells(limit);
+  if (byWell) return output.print(wellTable(worst, totals.wells - worst.length, width));
+  const holed = worst.filter((well) => holesOf(well) > 0);
+  const rows = await heatRows(survey, holed.length > 0 ? holed : worst);
+  return output.print(summaryText({ frame, totals, rows, traces, width }));
+}
+
+async function heatRows(survey: CoverageSurvey, wells: readonly WellCoverage[]) {
+  const cells = await survey.cells(wells.map(({ uwi }) => uwi));
+  return wells.map(({ uwi }) => ({ name: uwi, months: cells.filter((cell) => cell.uwi === uwi) }));
+}

@@ -2,13 +2,15 @@
  * `wellsync push`: starts a run that sends a file of network pipes, and leaves, follows or works it; or only checks the
  * file.
  */
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { PushOptions } from '../actions/push.ts';
-import { actionOf, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
-import { emptyOption } from './empty-option.ts';
-import { inlineOption, skipIfRunningOption, waitOption } from './start-options.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import type { PipesLook } from '../../app/pushes/dry-run.ts';
+import type { PreparedPush, PushRequest } from '../../app/pushes/push.ts';
+import { bytesText, counted, instantText, printable } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Numbers, Texts } from '../call.ts';
+import { type EmptyOption, type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
 
-export function addPushCommand(program: Command, shell: Shell): void {
+export function addPushCommand(program: ProgramCommand): void {
   const group = program.command('push').description('send data to the service');
   group
     .command('network-pipes')
@@ -21,17 +23,15 @@ export function addPushCommand(program: Command, shell: Shell): void {
     .addOption(new Option('--long', 'one row a segment, consecutive rows make a pipe').conflicts('wide'))
     .option('--wide', 'one row a pipe')
     .option('--delimiter <character>', 'stands between cells; tab is a tab (push.delimiter)', delimiter)
-    .addOption(emptyOption())
+    .allowsEmpty()
     .option('--ignore-unknown-columns', 'leave columns aside that are no field of a pipe')
-    .addOption(waitOption())
-    .addOption(inlineOption())
-    .addOption(skipIfRunningOption())
-    .addHelpText('after', explanation)
-    .action(
-      actionOf(shell, async (invocation: Invocation<PushOptions>) =>
-        (await import('../actions/push.ts')).pushNetworkPipes(invocation),
-      ),
-    );
+    .starts()
+    .explained(explanation, [
+      'wellsync push network-pipes pipes.csv --dry-run --check-topology',
+      'wellsync push network-pipes pipes.csv --wait',
+      'zcat pipes.csv.gz | wellsync push network-pipes - --inline --json',
+    ])
+    .runs(pushNetworkPipes);
 }
 
 const explanation = `
@@ -54,14 +54,103 @@ Exit codes
   3  done, with rejected rows
   4  cancelled, or interrupted by Ctrl-C
   5  could not reach Redis, the warehouse or the service
-${examples([
-  'wellsync push network-pipes pipes.csv --dry-run --check-topology',
-  'wellsync push network-pipes pipes.csv --wait',
-  'zcat pipes.csv.gz | wellsync push network-pipes - --inline --json',
-])}`;
+`;
 
 function delimiter(text: string): string {
   const character = text === 'tab' || text === '\\t' ? '\t' : text;
   if (/^[^"\r\n]$/.test(character)) return character;
   throw new InvalidArgumentError('It must be one character, and no quote.');
+}
+
+type PushOptions = StartOptions &
+  EmptyOption &
+  Flags<'dryRun' | 'checkTopology' | 'again' | 'long' | 'wide' | 'ignoreUnknownColumns'> &
+  Texts<'delimiter'> &
+  Numbers<'chunkItems'>;
+
+type Push = Call<PushOptions>;
+
+type Known = NonNullable<Awaited<ReturnType<PreparedPush['findKnown']>>>;
+
+async function pushNetworkPipes(call: Push): Promise<ExitCode> {
+  const { checkBeforeRun } = await import('../../app/preflight.ts');
+  const { dryRunPush, preparePush } = await import('../../app/pushes/push.ts');
+  const { carryOutStarted, queueAsOptions } = await import('../carry-out.ts');
+  const { options, output, stdin } = call;
+  const config = await call.config();
+  const request = requestOf(call);
+  if (options.dryRun) {
+    const { name, look } = await dryRunPush(request, stdin, config);
+    return printLook(name, look, call);
+  }
+  await using push = await preparePush(request, stdin, config);
+  await using app = await call.openApp(config);
+  const known = await push.findKnown(app);
+  if (known?.state === 'done') return await sayPushed(known, push, call);
+  const notices = await push.notices();
+  // A command that follows the run prints them with its report.
+  if (!options.wait && !options.inline) for (const notice of notices) output.say(notice);
+  await checkBeforeRun(app);
+  const run = await push.start(app, notices, async (job, params) => {
+    const { runId, kind } = await queueAsOptions(app, { job, params }, options);
+    return { runId, kind };
+  });
+  const opening = [
+    `Run ${run.runId}: network pipes of ${push.name}, ${bytesText(push.bytes)}`,
+    ...(known === undefined ? [] : [`Run ${known.runId} is pushing this content: run ${run.runId} waits for it`]),
+  ].join('\n');
+  return await carryOutStarted(run, options, { app, output, opening }, { file: push.file, sha256: push.sha256 });
+}
+
+function requestOf({ options, args }: Push): PushRequest {
+  return {
+    file: args[0] ?? '-',
+    form: options.long ? 'long' : options.wide ? 'wide' : 'auto',
+    ignoreUnknownColumns: options.ignoreUnknownColumns ?? false,
+    chunkItems: options.chunkItems,
+    isAgain: options.again ?? false,
+    withTopology: options.checkTopology ?? false,
+    allowsEmpty: options.allowEmpty ?? false,
+    delimiter: options.delimiter,
+  };
+}
+
+/** Exit code 0: the content has arrived, whichever run pushed it. */
+async function sayPushed({ runId, atMs }: Known, push: PreparedPush, { output, layout }: Push): Promise<ExitCode> {
+  const { job, name, sha256 } = push;
+  const text = `The content of ${name} has been pushed by run ${runId}, ${instantText(atMs)}: wellsync runs show ${runId} tells what became of its rows. Push it again with --again.`;
+  const at = new Date(atMs).toISOString();
+  await output.report(layout.foldedHint(text, output.width), { runId, job, state: 'already-pushed', at, sha256 });
+  return exitCodes.done;
+}
+
+/** Returns exit code 3 if rows were rejected, as the push would. */
+async function printLook(name: string, look: PipesLook, call: Push): Promise<ExitCode> {
+  const { lookDocument } = await import('../../app/pushes/dry-run.ts');
+  const exitCode = look.rejectsFile === undefined ? exitCodes.done : exitCodes.doneWithExceptions;
+  await call.output.report(await lookText(name, look, call), lookDocument(name, look, exitCode));
+  return exitCode;
+}
+
+async function lookText(name: string, look: PipesLook, { output: { width }, layout }: Push): Promise<string> {
+  const { topologySentences } = await import('../../app/pushes/dry-run.ts');
+  const { shownCounts } = await import('../../app/runs/run-document.ts');
+  const { balanceText, countRows, noticesText } = await import('../text/report.ts');
+  const { rows, rejected } = look;
+  const fine = rows === 0 ? 'There are no rows behind the header.' : 'Every row can be sent.';
+  const outcome = rejected === 0 ? fine : `${counted(rejected, 'row')} would be rejected.`;
+  const notices = [...look.notices, ...(look.topology === undefined ? [] : topologySentences(look.topology))];
+  return [
+    `${printable(name)}: checked, nothing sent\n${outcome}`,
+    layout.tableText(
+      [{}, { align: 'right' }, {}],
+      countRows(shownCounts(look.counts, { counts: look.described })),
+      '  ',
+    ),
+    balanceText(look.balance, width),
+    noticesText(notices, width),
+    look.rejectsFile === undefined ? '' : `Rejects: ${look.rejectsFile}`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
 }

@@ -1,9 +1,16 @@
 /** `wellsync query`: one read-only SQL statement over the warehouse, as a table, JSON, CSV or a file. */
-import type { Command } from 'commander';
-import type { QueryOptions } from '../actions/query.ts';
-import { actionOf, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
+import { text } from 'node:stream/consumers';
+import type { App } from '../../app/app.ts';
+import type * as QueryFile from '../../app/warehouse/query-file.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { bytesText, counted } from '../../core/base/text.ts';
+import { exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Texts } from '../call.ts';
+import { type ProgramCommand, wholeNumber } from '../command.ts';
+import type { Output } from '../output.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 
-export function addQueryCommand(program: Command, shell: Shell): void {
+export function addQueryCommand(program: ProgramCommand): void {
   program
     .command('query')
     .argument('<sql>', 'one SELECT, or SHOW TABLES, DESCRIBE, SUMMARIZE; - reads it from standard input')
@@ -14,20 +21,13 @@ export function addQueryCommand(program: Command, shell: Shell): void {
     .option('--output <file>', 'write a file: .csv, .csv.gz, .ndjson, .ndjson.gz, .parquet')
     .option('--overwrite', 'replace the file of --output if it exists')
     .option('--limit <rows>', 'most rows of a table and of --vertical', wholeNumber, 100)
-    .addHelpText(
-      'after',
-      `${explanation}${examples([
-        'wellsync query "SHOW TABLES"',
-        'wellsync query "SELECT uwi, count(*) AS days, sum(oil_rate) AS oil FROM daily_production GROUP BY uwi"',
-        'wellsync query --csv - < monthly.sql > monthly.csv',
-        'wellsync query "FROM daily_production" --output daily.parquet',
-      ])}`,
-    )
-    .action(
-      actionOf(shell, async (invocation: Invocation<QueryOptions>) =>
-        (await import('../actions/query.ts')).runQuery(invocation),
-      ),
-    );
+    .explained(explanation, [
+      'wellsync query "SHOW TABLES"',
+      'wellsync query "SELECT uwi, count(*) AS days, sum(oil_rate) AS oil FROM daily_production GROUP BY uwi"',
+      'wellsync query --csv - < monthly.sql > monthly.csv',
+      'wellsync query "FROM daily_production" --output daily.parquet',
+    ])
+    .runs(runQuery);
 }
 
 const explanation = `
@@ -40,3 +40,48 @@ PostgreSQL it runs with the rights of the role, and what it does is taken back.
 Cells that begin with = + - or @ stand as they are, also in CSV: a spreadsheet may
 take them for formulas.
 `;
+
+type QueryOptions = Flags<'csv' | 'ndjson' | 'vertical' | 'overwrite'> & Texts<'output'> & { readonly limit: number };
+
+async function runQuery(call: Call<QueryOptions>): Promise<void> {
+  const { options, output, stdin, args } = call;
+  refuseTwoForms(call);
+  const sql = args[0] === '-' ? await text(stdin) : (args[0] ?? '');
+  if (sql.trim() === '') throw new UsageError('the query is empty', { hint: 'Try: wellsync query "SHOW TABLES"' });
+  using stop = listenForStop(exitCodes.cancelled);
+  await using app = await call.openStored();
+  if (options.output === undefined) {
+    await app.warehouse.query(sql, (result) => print(result, call), stop.signal);
+  } else {
+    await writeFile(app, { sql, file: options.output, isOverwritten: options.overwrite ?? false }, output, stop.signal);
+  }
+}
+
+/** One form at a time; a file gets its form from its name, and --json then describes the file. */
+function refuseTwoForms({ options, output }: Call<QueryOptions>): void {
+  const forms = (['csv', 'ndjson', 'vertical', 'output'] as const).filter((form) => options[form] !== undefined);
+  const given = [...forms, ...(output.json && options.output === undefined ? ['json'] : [])];
+  const [first, second] = given.map((form) => `--${form}`);
+  if (second !== undefined) throw new UsageError(`${first} and ${second} exclude each other`);
+  if (options.overwrite && options.output === undefined) throw new UsageError('--overwrite needs --output');
+}
+
+async function print(result: QueryFile.QueryResult, { options, output }: Call<QueryOptions>): Promise<void> {
+  const { printCsv, printJson, printNdjson, printTable, printVertical } = await import('../text/query-formats.ts');
+  if (output.json) return printJson(result, output);
+  if (options.csv) return printCsv(result, output);
+  if (options.ndjson) return printNdjson(result, output);
+  return options.vertical ? printVertical(result, output, options.limit) : printTable(result, output, options.limit);
+}
+
+async function writeFile(
+  { warehouse }: Pick<App, 'warehouse'>,
+  request: Parameters<typeof QueryFile.writeQueryFile>[1],
+  output: Output,
+  signal: AbortSignal,
+): Promise<void> {
+  const { writeQueryFile } = await import('../../app/warehouse/query-file.ts');
+  const written = await writeQueryFile(warehouse, request, { file: '--output', overwrite: '--overwrite' }, signal);
+  const { file, rows, bytes } = written;
+  await output.print(`${counted(rows, 'row')} written to ${file} (${bytesText(bytes)}).`, written);
+}

@@ -1,27 +1,20 @@
 /** `wellsync runs`: lists and shows runs, cancels and retries them, and gives their rejects. */
-import { type Command, Option } from 'commander';
-import { listLockWaitMs, type RunState } from '../../core/run/run.ts';
-import type { ReleaseOptions } from '../actions/release.ts';
-import type { ListOptions } from '../actions/runs-list.ts';
-import type { RetryOptions, RunOptions } from '../actions/runs.ts';
-import { actionOf, examples, type Invocation, type Shell, wholeNumber } from './command-line.ts';
-import { addRejectsCommand } from './rejects.ts';
-import { inlineOption, waitOption } from './start-options.ts';
+import { Option } from 'commander';
+import type { App } from '../../app/app.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import { isFinished, listLockWaitMs, type RunState } from '../../core/run/run.ts';
+import type { Call, Flags, Texts } from '../call.ts';
+import { type ProgramCommand, type StartOptions, wholeNumber } from '../command.ts';
+import { addChangingCommands } from './runs-change.ts';
 
-const runStates = [
-  'queued',
-  'running',
-  'done',
-  'failed',
-  'cancelled',
-  'interrupted',
-] as const satisfies readonly RunState[];
+const runStates: readonly RunState[] = ['queued', 'running', 'done', 'failed', 'cancelled', 'interrupted'];
 
-export function addRunsCommand(program: Command, shell: Shell): void {
+export function addRunsCommand(program: ProgramCommand): void {
   const group = program
     .command('runs')
     .description('list, show, cancel and retry runs, release what they hold, get their rejects')
-    .addHelpText('after', `\nA run id may be shortened to a unique beginning.\n${examples(['wellsync runs list'])}`);
+    .explained('\nA run id may be shortened to a unique beginning.\n', ['wellsync runs list']);
   group
     .command('list')
     .description('list runs, the newest first')
@@ -31,72 +24,23 @@ export function addRunsCommand(program: Command, shell: Shell): void {
     .option('--since <day>', 'requested from this day on (or an ISO date-time)')
     .option('--until <day>', 'requested before this day')
     .option('--cursor <cursor>', 'go on after a list: the cursor that it gave, or the id of its last run')
-    .addHelpText('after', `${listExplanation}${examples(listExamples)}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<ListOptions>) =>
-        (await import('../actions/runs-list.ts')).listRuns(invocation),
-      ),
-    );
+    .explained(listExplanation, listExamples)
+    .runs(listRuns);
   group
     .command('show')
     .argument('<run>', 'the id of a run, or a unique beginning of it')
     .description('show how a run stands, or its report when it has ended')
-    .addOption(waitOption())
-    .addHelpText('after', `\nWith --wait the exit code is that of the run, else 0.\n${examples(showExamples)}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<RunOptions>) =>
-        (await import('../actions/runs.ts')).showRun(invocation),
-      ),
-    );
+    .follows()
+    .explained('\nWith --wait the exit code is that of the run, else 0.\n', showExamples)
+    .runs(showRun);
+  addChangingCommands(group);
   group
-    .command('cancel')
+    .command('rejects')
     .argument('<run>', 'the id of a run, or a unique beginning of it')
-    .description('cancel a run: what is done is kept, the rest is left')
-    .option('--wait', 'wait until it has ended, then print its report')
-    .addHelpText('after', `\nExit code 0 when the run is being cancelled, or was.\n${examples(cancelExamples)}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<RunOptions>) =>
-        (await import('../actions/runs.ts')).cancelRun(invocation),
-      ),
-    );
-  group
-    .command('retry')
-    .argument('<run>', 'the id of a run, or a unique beginning of it')
-    .description('retry what failed, was cancelled or is unknown in a run')
-    .addOption(waitOption())
-    .addOption(inlineOption())
-    .addOption(new Option('--yes', 'retry a cleanup without a question; needed where there is no terminal'))
-    .addHelpText('after', `${retryExplanation}${examples(retryExamples)}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<RetryOptions>) =>
-        (await import('../actions/runs.ts')).retryRun(invocation),
-      ),
-    );
-  group
-    .command('release')
-    .argument('<run>', 'the id of a run, or a unique beginning of it')
-    .description('let the rows go that a run holds, if the service still does not have them')
-    .option('--yes', 'without asking')
-    .option('--rows <count>', 'only if so many rows are held: for a script that was shown them', wholeNumber)
-    .option('--dry-run', 'only show what is held')
-    .addOption(waitOption())
-    .addOption(inlineOption())
-    .addHelpText('after', `${releaseExplanation}${examples(releaseExamples)}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<ReleaseOptions>) =>
-        (await import('../actions/release.ts')).releaseRun(invocation),
-      ),
-    );
-  group
-    .command('held')
-    .description('list the rows that runs hold, and the runs that hold them')
-    .addHelpText('after', examples(['wellsync runs held', 'wellsync runs held --json']))
-    .action(
-      actionOf(shell, async (invocation: Invocation<object>) =>
-        (await import('../actions/release.ts')).showHeld(invocation),
-      ),
-    );
-  addRejectsCommand(group, shell);
+    .description('print the rows that a push rejected, as CSV')
+    .option('--path', 'print only where the file lies')
+    .explained(rejectsExplanation, rejectsExamples)
+    .runs(printRejects);
 }
 
 const listExplanation = `
@@ -105,30 +49,102 @@ standard error; give it with the same filters. The id of the last run of a list
 is a cursor too: a script goes on until the array is empty. A warehouse that
 another process holds is waited for ${listLockWaitMs / 1_000} s at most.
 `;
+
 const listExamples = [
   'wellsync runs list',
   'wellsync runs list --state failed --json',
   'wellsync runs list --job "export daily-production" --since 2024-03-01 --limit 100',
   'wellsync runs list --json --cursor "$(jq -r ".[-1].runId" page.json)"',
 ];
+
 const showExamples = ['wellsync runs show 20240331-061500-4f2a9c', 'wellsync runs show 20240331-06 --wait'];
-const cancelExamples = ['wellsync runs cancel 20240331-061500-4f2a9c --wait'];
-const retryExamples = ['wellsync runs retry 20240331-061500-4f2a9c --wait'];
-const retryExplanation = `
-What is done stays done: only what failed, was cancelled or is unknown at the
-service is worked again.
-A cleanup deletes again: at a terminal it asks for the number of targets that
-are left, unless --yes is given; without a terminal it needs --yes.
-With --inline a run that has not ended, since the process that worked it was
-stopped, is retried as well.
+
+const rejectsExplanation = `
+Each row has its line, its column and the reason in front of the original cells.
+Fix the cells and push the file as it is: those three columns are ignored.
+Nothing is printed where nothing was rejected; the exit code is 0 then as well.
 `;
-const releaseExamples = [
-  'wellsync runs release 20240331-061500-4f2a9c --dry-run',
-  'wellsync runs release 20240331-061500-4f2a9c --yes --rows 50 --wait',
+
+const rejectsExamples = [
+  'wellsync runs rejects 20240331-061500-4f2a9c > rejects.csv',
+  'wellsync push network-pipes rejects.csv --wait',
 ];
-const releaseExplanation = `
-An export holds rows that the service suddenly no longer has: they stay in the
-warehouse, in every later run, until they are back or released. A release starts
-a run that reads the held months again and removes what is missing of the rows
-that were shown. What is missing beyond them is held again.
-`;
+
+type ListOptions = Texts<'job' | 'since' | 'until' | 'cursor'> & { readonly limit: number; readonly state?: RunState };
+
+async function listRuns(call: Call<ListOptions>): Promise<void> {
+  const { requestRunList } = await import('../../app/runs/find-runs.ts');
+  const { statusDocument } = await import('../../app/runs/run-document.ts');
+  const { listRuns: readRuns } = await import('../../app/runs/run-status.ts');
+  const { runListText } = await import('../text/runs.ts');
+  const { options, output } = call;
+  const config = await call.config();
+  const names = { since: '--since', until: '--until' };
+  const filter = requestRunList(options, { timeZone: config.timeZone, names });
+  const lockWaitMs = Math.min(config.warehouse.lockWaitMs, listLockWaitMs);
+  await using app = await call.openStored(config, { lockWaitMs });
+  const list = await readRuns(app, filter);
+  const { runs, cursor, unattendedJobs, liveFault } = list;
+  if (runs.length === 0) refuseUnknownJob(options.job, app.jobs);
+  for (const job of unattendedJobs) {
+    const why = 'such runs stay queued until one starts. Start one with: wellsync worker';
+    output.say(`No worker is running for ${job}: ${why}`);
+  }
+  if (liveFault !== undefined) output.say(`Without live figures: ${liveFault}`);
+  await output.print(runListText(list, app.jobs, output.width), runs.map(statusDocument));
+  if (cursor !== undefined) output.say(`There are more: go on with the same filters and --cursor ${cursor}`);
+}
+
+/** The ledger may hold runs of a job that only another version knows: a name is wrong only where nothing has it. */
+function refuseUnknownJob(job: string | undefined, jobs: App['jobs']): void {
+  if (job === undefined || jobs.some(({ name }) => name === job)) return;
+  throw new UsageError(`there is no job named ${job}`, {
+    hint: `The jobs are: ${jobs.map(({ name }) => name).join(', ')}.`,
+  });
+}
+
+async function showRun(call: Call<StartOptions>): Promise<ExitCode> {
+  const { findRun } = await import('../../app/runs/find-runs.ts');
+  const { liveStatusDocument } = await import('../../app/runs/run-document.ts');
+  const { statusOf } = await import('../../app/runs/run-status.ts');
+  const { followToEnd, printReport } = await import('../carry-out.ts');
+  const { noWorkerText, runStatusText } = await import('../text/runs.ts');
+  const { options, output } = call;
+  await using app = await call.openStored();
+  const context = { app, output };
+  const run = await findRun(app.ledger.runs, call.args[0] ?? '');
+  if (isFinished(run.state) && run.report !== undefined) {
+    const exitCode = await printReport(run.report, context, options.wait ? 'report' : 'print');
+    return options.wait ? exitCode : exitCodes.done;
+  }
+  if (options.wait) return await followToEnd(run, context);
+  const status = await statusOf(app, run);
+  await output.print(runStatusText(status, app.jobs), liveStatusDocument(status));
+  if (status.isUnattended && !output.json) output.say(noWorkerText);
+  return exitCodes.done;
+}
+
+async function printRejects(call: Call<Flags<'path'>>): Promise<void> {
+  const { findRun } = await import('../../app/runs/find-runs.ts');
+  const { rejectsOfRun } = await import('../../app/pushes/rejects.ts');
+  const { options, output } = call;
+  await using app = await call.openStored();
+  const run = await findRun(app.ledger.runs, call.args[0] ?? '');
+  const rejects = await rejectsOfRun(run, app);
+  const { place, isShared, bytes } = rejects;
+  if (!isFinished(run.state)) output.say(`Run ${run.runId} has not ended: there may be more.`);
+  if (output.json) {
+    await output.document({ runId: run.runId, rejectsFile: bytes === 0 ? null : place, bytes });
+  } else if (bytes === 0) {
+    output.say(`Run ${run.runId} rejected nothing, or its rejects were taken away from ${place}.`);
+  } else if (options.path && isShared) {
+    throw new UsageError(`the rejects of run ${run.runId} lie in parts below ${place}`, {
+      hint: 'Leave out --path: the command then prints them as one file.',
+    });
+  } else if (options.path) {
+    await output.print(place);
+  } else {
+    const text = new TextDecoder();
+    for await (const block of rejects.read()) await output.write(text.decode(block, { stream: true }));
+  }
+}

@@ -1,41 +1,32 @@
 /** `wellsync service`: shows and changes the service that the warehouse belongs to. */
-import type { ServiceFlags } from '../actions/service.ts';
-import type { Command } from 'commander';
-import { actionOf, examples, type Invocation, type Shell } from './command-line.ts';
+import type { Confirmation } from '../../app/service/service-change.ts';
+import { counted, instantText, listed } from '../../core/base/text.ts';
+import { holdText, outageText } from '../../core/run/service-hold.ts';
+import type { Call, Flags } from '../call.ts';
+import type { ProgramCommand } from '../command.ts';
+import { askerAt, operatorName } from '../process/operator.ts';
 
-export function addServiceCommand(program: Command, shell: Shell): void {
+export function addServiceCommand(program: ProgramCommand): void {
   const group = program.command('service').description('show or change the service that the warehouse belongs to');
   group
     .command('show')
     .description('show the service of the warehouse, and its other names')
-    .addHelpText('after', examples(['wellsync service show', 'wellsync service show --json']))
-    .action(
-      actionOf(shell, async (invocation: Invocation<ServiceFlags>) =>
-        (await import('../actions/service.ts')).showService(invocation),
-      ),
-    );
+    .explained('', ['wellsync service show', 'wellsync service show --json'])
+    .runs(showService);
   group
     .command('release')
     .description('send requests although the service asked all to wait (Retry-After)')
     .option('--dry-run', 'say how long the service asked to wait, and change nothing')
-    .addHelpText('after', `${releaseExplanation}${examples(['wellsync service release --dry-run'])}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<ServiceFlags>) =>
-        (await import('../actions/service.ts')).releaseService(invocation),
-      ),
-    );
+    .explained(releaseExplanation, ['wellsync service release --dry-run'])
+    .runs(releaseService);
   group
     .command('adopt')
     .argument('[service]', 'its address, or its service.id; where records name only one, that is the default')
     .description('say once which service a warehouse of an earlier version belongs to')
     .option('--dry-run', 'say what would change, and change nothing')
     .option('--yes', 'do not ask; needed without a terminal')
-    .addHelpText('after', `${adoptExplanation}${examples(['wellsync service adopt https://pds.example.com --yes'])}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<ServiceFlags>) =>
-        (await import('../actions/service.ts')).adoptService(invocation),
-      ),
-    );
+    .explained(adoptExplanation, ['wellsync service adopt https://pds.example.com --yes'])
+    .runs(adoptService);
   group
     .command('moved')
     .argument('<old>', 'the address or service.id that the warehouse knows the service by')
@@ -43,12 +34,8 @@ export function addServiceCommand(program: Command, shell: Shell): void {
     .description('keep the warehouse of a service whose address changed')
     .option('--dry-run', 'say what is known by the old name, and change nothing')
     .option('--yes', 'do not ask; needed without a terminal')
-    .addHelpText('after', `${movedExplanation}${examples(movedExamples)}`)
-    .action(
-      actionOf(shell, async (invocation: Invocation<ServiceFlags>) =>
-        (await import('../actions/service.ts')).moveService(invocation),
-      ),
-    );
+    .explained(movedExplanation, movedExamples)
+    .runs(moveService);
 }
 
 const releaseExplanation = `
@@ -74,3 +61,75 @@ const movedExamples = [
   'wellsync service moved https://pds-old.example.com https://pds.example.com --dry-run',
   'wellsync service moved https://pds.example.com production --yes',
 ];
+
+type ServiceFlags = Flags<'dryRun' | 'yes'>;
+
+async function showService(call: Call): Promise<void> {
+  const { serviceStatus } = await import('../../app/service/service-change.ts');
+  const { output } = call;
+  await using app = await call.openStored();
+  const status = await serviceStatus(app);
+  const names = status.names.map(({ address, movedAtMs, movedBy: by }) => ({
+    document: { address, since: new Date(movedAtMs).toISOString(), by },
+    text: `Also known as ${address}, since ${instantText(movedAtMs)} by ${by}.`,
+  }));
+  const owner = status.service === null ? 'belongs to no service yet' : `belongs to the service ${status.service}`;
+  const lines = [`${status.warehouse} ${owner}.`, ...names.map(({ text }) => text)];
+  await output.print(lines.join('\n'), { ...status, names: names.map(({ document }) => document) });
+}
+
+async function adoptService(call: Call<ServiceFlags>): Promise<void> {
+  const { adoptService: adopt } = await import('../../app/service/service-change.ts');
+  const { output, options, args } = call;
+  await using app = await call.openStored();
+  const service = await adopt(app, args[0], confirmationOf(call));
+  const dryRun = options.dryRun === true;
+  const warehouse = app.warehouse.location;
+  const text = `${warehouse} ${dryRun ? 'would belong' : 'belongs'} to the service ${service}.`;
+  await output.report(text, { service, warehouse, dryRun });
+}
+
+async function moveService(call: Call<ServiceFlags>): Promise<void> {
+  const { moveService: move, serviceStatus } = await import('../../app/service/service-change.ts');
+  const { output, options, args } = call;
+  await using app = await call.openStored();
+  const [from = '', to = ''] = args;
+  const records = await move(app, [from, to], confirmationOf(call));
+  const { service } = await serviceStatus(app);
+  const dryRun = options.dryRun === true;
+  const { profiles, runs, pushes, plans } = records;
+  const known = listed([
+    counted(profiles, 'profile'),
+    counted(runs, 'run'),
+    counted(pushes, 'push', 'pushes'),
+    counted(plans, 'cleanup plan'),
+  ]);
+  const ending = dryRun ? 'Dry run: nothing was changed.' : `The warehouse belongs to the service ${service ?? ''}.`;
+  await output.report(`Known by the old name: ${known}.\n${ending}`, { service, ...records, dryRun });
+}
+
+async function releaseService(call: Call<ServiceFlags>): Promise<void> {
+  const { releaseService: release } = await import('../../app/service/service-view.ts');
+  const { holdDocument, outageDocument } = await import('../../app/runs/run-document.ts');
+  const { output, options } = call;
+  const dryRun = options.dryRun === true;
+  await using app = await call.openApp();
+  const { hold, outage } = await release(app, { dryRun });
+  const held = [
+    ...(hold === undefined ? [] : [sentence(holdText(hold))]),
+    ...(outage === undefined ? [] : [sentence(outageText(outage))]),
+  ];
+  const released = 'The hold is lifted: workers send requests again within seconds.';
+  const ending = dryRun ? 'Dry run: nothing was changed.' : released;
+  const text = held.length === 0 ? 'No hold: requests may be sent.' : [...held, ending].join('\n');
+  await output.print(text, { hold: holdDocument(hold), outage: outageDocument(outage), dryRun });
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+function confirmationOf(call: Call<ServiceFlags>): Confirmation {
+  const { dryRun = false, yes = false } = call.options;
+  return { by: operatorName(), dryRun, yes, ask: askerAt(call) };
+}

@@ -1,10 +1,10 @@
 /** `wellsync token`: tokens of the HTTP API. */
-import { type Command, Option } from 'commander';
-import { roles } from '../../core/run/role.ts';
-import type { TokenOptions } from '../actions/token.ts';
-import { actionOf, examples, type Invocation, type Shell } from './command-line.ts';
+import { Option } from 'commander';
+import { type Role, roles } from '../../core/run/role.ts';
+import type { Call } from '../call.ts';
+import type { ProgramCommand } from '../command.ts';
 
-export function addTokenCommand(program: Command, shell: Shell): void {
+export function addTokenCommand(program: ProgramCommand): void {
   const group = program.command('token').description('tokens of the HTTP API');
   group
     .command('create')
@@ -16,18 +16,11 @@ export function addTokenCommand(program: Command, shell: Shell): void {
         .makeOptionMandatory(),
     )
     .option('--expires <day>', 'its last day (YYYY-MM-DD): it ends with it, in UTC; without it, never')
-    .addHelpText(
-      'after',
-      `${explanation}${examples([
-        'wellsync token create nightly --role operate',
-        'wellsync token create visitor --role read --expires 2027-01-31',
-      ])}`,
-    )
-    .action(
-      actionOf(shell, async (invocation: Invocation<TokenOptions>) =>
-        (await import('../actions/token.ts')).createToken(invocation),
-      ),
-    );
+    .explained(explanation, [
+      'wellsync token create nightly --role operate',
+      'wellsync token create visitor --role read --expires 2027-01-31',
+    ])
+    .runs(createToken);
 }
 
 const explanation = `
@@ -38,3 +31,25 @@ const explanation = `
 Nothing keeps the token itself: where it is lost, make another one. To revoke one,
 remove its line from http.tokens. wellsync doctor tells of one that ends within 14 days.
 `;
+
+interface TokenOptions {
+  readonly role: Role;
+  /** YYYY-MM-DD, its last day. */
+  readonly expires?: string;
+}
+
+/** Shows the token this once: nothing keeps it. */
+async function createToken({ options, args, output }: Call<TokenOptions>): Promise<void> {
+  const { issueToken } = await import('../../app/access/access.ts');
+  const [name = ''] = args;
+  const { role, expires } = options;
+  const { token, entry } = issueToken({ name, role, expires }, { nowMs: Date.now(), names: { expires: '--expires' } });
+  const until = expires === undefined ? '' : ` until the end of ${expires} (UTC)`;
+  const line = Object.entries({ ...entry, name: JSON.stringify(name) }).map(([key, value]) => `${key}: ${value}`);
+  await output.print(
+    `Token of ${name}, which may ${role}${until}. It is shown this once:\n\n  ${token}\n\n` +
+      `Add its hash to the configuration; a server takes it within 5 s:\n\n` +
+      `http:\n  tokens:\n    - { ${line.join(', ')} }`,
+    { token, ...entry },
+  );
+}

@@ -1,46 +1,41 @@
 /** `wellsync warehouse`: copies and moves the warehouse, puts it in order, and says what it holds. */
-import type { Command } from 'commander';
-import type { OptimizeOptions } from '../actions/optimize.ts';
-import type { BackupOptions } from '../actions/warehouse.ts';
-import { actionOf, examples, type Invocation, type Shell } from './command-line.ts';
+import type { Backup, CopiedRows, CopyWatch } from '../../app/warehouse/backup.ts';
+import type { TableOrder } from '../../app/warehouse/table-order.ts';
+import { counted, figure, instantText, printable } from '../../core/base/text.ts';
+import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
+import type { Call, Flags, Layout } from '../call.ts';
+import type { ProgramCommand } from '../command.ts';
+import { listenForStop } from '../process/stop-signals.ts';
 
-const actions = () => import('../actions/warehouse.ts');
-
-export function addWarehouseCommand(program: Command, shell: Shell): void {
+export function addWarehouseCommand(program: ProgramCommand): void {
   const group = program.command('warehouse').description('copy the warehouse, put it in order, and say what it holds');
   group
     .command('info')
     .description('show path, size, schema, service, rows of each table, days and order')
-    .addHelpText('after', examples(['wellsync warehouse info', 'wellsync warehouse info --json']))
-    .action(actionOf(shell, async (invocation: Invocation<object>) => (await actions()).showWarehouse(invocation)));
+    .explained('', ['wellsync warehouse info', 'wellsync warehouse info --json'])
+    .runs(showWarehouse);
   group
     .command('backup')
     .argument('<file>', 'path of the copy')
     .description('copy the warehouse to a file, also while workers work')
     .option('--force', 'replace a file that is there')
-    .addHelpText('after', backupExplanation)
-    .action(actionOf(shell, async (invocation: Invocation<BackupOptions>) => (await actions()).backUpTo(invocation)));
+    .explained(backupExplanation, ['wellsync warehouse backup /backup/wellsync-2024-03-03.duckdb'])
+    .runs(backUpTo);
   group
     .command('copy')
     .argument('<from>', 'duckdb:PATH')
     .argument('<to>', 'postgres://USER@HOST:PORT/DATABASE, an empty database')
     .description('move the warehouse from a DuckDB file to PostgreSQL, with all that it holds')
-    .addHelpText('after', copyExplanation)
-    .action(
-      actionOf(shell, async (invocation: Invocation<object>) =>
-        (await import('../actions/copy-warehouse.ts')).copyWarehouse(invocation),
-      ),
-    );
+    .explained(copyExplanation, [
+      'wellsync warehouse copy duckdb:./data/warehouse.duckdb postgres://wellsync@db/production',
+    ])
+    .runs(copyWarehouse);
   group
     .command('optimize')
     .description('rewrite daily production by well and date, also while workers work')
     .option('--dry-run', 'say what would be rewritten; write nothing')
-    .addHelpText('after', optimizeExplanation)
-    .action(
-      actionOf(shell, async (invocation: Invocation<OptimizeOptions>) =>
-        (await import('../actions/optimize.ts')).optimizeWarehouse(invocation),
-      ),
-    );
+    .explained(optimizeExplanation, ['wellsync warehouse optimize --dry-run', 'wellsync warehouse optimize'])
+    .runs(optimizeWarehouse);
 }
 
 const copyExplanation = `
@@ -51,7 +46,7 @@ where it was. The database is a warehouse only once all is equal, with the id of
 the file: work on one of the two from then on.
 
 The password is that of warehouse.passwordFile, or of PGPASSWORD.
-${examples(['wellsync warehouse copy duckdb:./data/warehouse.duckdb postgres://wellsync@db/production'])}`;
+`;
 
 const optimizeExplanation = `
 Each night adds its rows at the end, as one more piece of each well, and a well
@@ -62,7 +57,7 @@ the tail, it is done after a run without being asked.
 It may be stopped or killed at any time: it works in short steps, and goes on
 at its place. Workers commit in between. The space of the old rows is used
 again, so that the file hardly grows.
-${examples(['wellsync warehouse optimize --dry-run', 'wellsync warehouse optimize'])}`;
+`;
 
 const backupExplanation = `
 The copy is whole: workers wait for it, and it appears under its name only when
@@ -75,4 +70,123 @@ To restore: stop all workers, remove the warehouse with the files .wal and .beat
 beside it (its log would be read into the copy), put the copy in its place, and
 set another WELLSYNC_QUEUE_PREFIX. A warehouse of an earlier schema is copied as
 it is, id and runs included: do so before an upgrade.
-${examples(['wellsync warehouse backup /backup/wellsync-2024-03-03.duckdb'])}`;
+`;
+
+async function backUpTo(call: Call<Flags<'force'>>): Promise<void> {
+  const { backUp } = await import('../../app/warehouse/backup.ts');
+  const { output, options, args } = call;
+  await using app = await call.openStored();
+  const made = await backUp(app, args[0] ?? '', options.force === true);
+  await output.report(backupText(made), made);
+}
+
+function backupText({ file, warehouseId, interrupted, auditHead }: Backup): string {
+  if (warehouseId === null) {
+    return `Copied to ${printable(file)} as it is: the warehouse is of an earlier schema.`;
+  }
+  return [
+    `Copied to ${printable(file)}, as the warehouse ${warehouseId}.`,
+    ...(interrupted.length === 0 ? [] : [`${counted(interrupted.length, 'run')} interrupted in the copy.`]),
+    ...(auditHead === null || auditHead.rows === 0
+      ? []
+      : [
+          `Audit: ${counted(auditHead.rows, 'row')}. Hold the original to it by:`,
+          `  wellsync audit verify --kept ${auditHead.hash}`,
+        ]),
+  ].join('\n');
+}
+
+async function showWarehouse(call: Call): Promise<void> {
+  const { tableText } = call.layout;
+  const { output } = call;
+  await using app = await call.openStored();
+  const { historyHorizonMs, ...described } = await app.warehouse.describe();
+  const historyHorizon = historyHorizonMs === null ? null : new Date(historyHorizonMs).toISOString();
+  const { location, bytes, schemaVersion, warehouseId, service, oldestDay, newestDay, order, tables } = described;
+  const lines = [
+    ['warehouse', printable(location)],
+    ['size', `${figure(bytes / 1_000_000)} MB`],
+    ['schema version', String(schemaVersion)],
+    ['id', warehouseId ?? 'none before schema version 6'],
+    ['service', printable(service ?? 'none yet')],
+    ['days', oldestDay === null ? 'none yet' : `${oldestDay} to ${newestDay}`],
+    ['order', order === null ? 'unknown before schema version 6' : orderText(order)],
+    ['history', historyHorizonMs === null ? 'whole' : `from ${instantText(historyHorizonMs)} on`],
+  ];
+  const rows = tables.map(({ name, rows: count }) => [name, figure(count)]);
+  const counts = tableText([{ head: 'table' }, { head: 'rows', align: 'right' }], rows);
+  await output.print(`${tableText([{}, {}], lines)}\n\n${counts}`, { ...described, historyHorizon });
+}
+
+function orderText({ looseRows, tailNights, isUnderWay }: TableOrder): string {
+  const rest = isUnderWay ? '; wellsync warehouse optimize is under way' : '';
+  if (looseRows === 0) return `by well and date${rest}`;
+  return `${counted(Math.round(tailNights), 'night')} in the tail, ${figure(looseRows)} rows to rewrite${rest}`;
+}
+
+/** Copies a DuckDB warehouse to PostgreSQL. SIGINT ends it between two steps; the same command goes on there. */
+async function copyWarehouse(call: Call): Promise<void> {
+  const { copyConfigured } = await import('../../app/warehouse/backup.ts');
+  using stop = listenForStop(exitCodes.cancelled);
+  const { output, args } = call;
+  const [from = '', to = ''] = args;
+  const watch = { signal: stop.signal, onStep: progressOf((line) => output.say(line)) };
+  const copied = await copyConfigured(await call.config(), { from, to }, watch);
+  await output.report(copiedText(copied, call.layout), { tables: copied });
+}
+
+/** A line for each table, and more for one that takes long. */
+const lineEveryMs = 5_000;
+
+function progressOf(say: (line: string) => void): CopyWatch['onStep'] {
+  let last = { table: '', atMs: 0 };
+  return (table, what, rows, of) => {
+    const atMs = performance.now();
+    if (what === 'compared') say(`Compared ${table}: ${counted(of, 'row')}.`);
+    else if (table !== last.table || atMs - last.atMs >= lineEveryMs || rows === of) {
+      say(`Copied ${figure(rows)} of ${counted(of, 'row')} of ${table}.`);
+      last = { table, atMs };
+    }
+  };
+}
+
+function copiedText(copied: readonly CopiedRows[], { tableText }: Layout): string {
+  const rows = copied.map(({ table, rows: count, checksum }) => [table, figure(count), checksum]);
+  const total = copied.reduce((sum, { rows: count }) => sum + count, 0);
+  const table = tableText([{ head: 'table' }, { head: 'rows', align: 'right' }, { head: 'checksum of both' }], rows);
+  return [
+    table,
+    '',
+    `Copied ${counted(total, 'row')}, and compared them: both warehouses hold the same.`,
+    'Set WELLSYNC_WAREHOUSE to the database on every host before workers start again, and keep the file as a backup.',
+  ].join('\n');
+}
+
+/** Rewrites daily production by well and date, or says what would be rewritten. SIGINT ends it between two steps. */
+async function optimizeWarehouse(call: Call<Flags<'dryRun'>>): Promise<ExitCode> {
+  const { measureOwnOrder, optimize } = await import('../../app/warehouse/table-order.ts');
+  using stop = listenForStop(exitCodes.cancelled);
+  const { options, output } = call;
+  await using app = await call.openStored();
+  const isDryRun = options.dryRun === true;
+  const { isUnderWay, ...before } = await measureOwnOrder(app);
+  let rewrittenRows = 0;
+  if (!isDryRun && (before.looseRows > 0 || isUnderWay)) {
+    using progress = await call.showProgress('rows');
+    rewrittenRows = await optimize(app, stop.signal, (rows) => progress.show(rows, before.looseRows));
+  }
+  const done = { ...before, rewrittenRows, dryRun: isDryRun };
+  await output.report(call.layout.folded(optimizedText(done, stop.signal.aborted), output.width), done);
+  return stop.signal.aborted ? exitCodes.cancelled : exitCodes.done;
+}
+
+type Optimized = Readonly<Record<'rows' | 'looseRows' | 'rewrittenRows', number>> & { readonly dryRun: boolean };
+
+function optimizedText({ rows, looseRows, rewrittenRows, dryRun }: Optimized, isStopped: boolean): string {
+  if (looseRows === 0 && rewrittenRows === 0) return `All ${figure(rows)} rows of daily production lie in order.`;
+  if (dryRun) return `Would rewrite ${figure(looseRows)} of ${figure(rows)} rows of daily production by well and date.`;
+  const rewritten = `${figure(rewrittenRows)} rows of daily production by well and date`;
+  return isStopped
+    ? `Rewrote ${rewritten}, and stopped: the next wellsync warehouse optimize goes on there.`
+    : `Rewrote ${rewritten}.`;
+}

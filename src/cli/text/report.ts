@@ -1,6 +1,4 @@
 /** The text of a run's report. Pure. */
-import type { DailyProductionSummary } from '../../app/exports/daily-production.ts';
-import type { DefinitionsSummary } from '../../app/exports/definitions.ts';
 import {
   balanceSentence,
   causeOf,
@@ -15,7 +13,7 @@ import {
 } from '../../app/runs/run-document.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
 import { grouped } from '../../core/base/lists.ts';
-import { boundText, counted, durationText, figure, listed, printable, spacedName } from '../../core/base/text.ts';
+import { counted, durationText, figure, listed, printable, spacedName } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import type { Balance, RunFailure, RunReport } from '../../core/run/run.ts';
 import { adviceOf, type NextStep, nextStepOf } from './actions.ts';
@@ -155,24 +153,4 @@ export function nextStepsText(steps: readonly NextStep[], width: number): string
   const table = tableText([{}, {}], steps, '  ');
   const isWide = widestOf(table.split('\n')) > width;
   return `Next\n${isWide ? steps.map(([command, does]) => `  ${command}\n    ${does}`).join('\n') : table}`;
-}
-
-/** The title of a run, after its id: `daily production of 7 wells`. Pure. */
-export function dailyProductionTitle({ kind, wells, repeatedWells, fromMs, toMs }: DailyProductionSummary): string {
-  const part = kind === 'gaps' ? 'the gaps in daily production' : 'daily production';
-  const since = fromMs === undefined ? '' : ` from ${boundText(fromMs)}`;
-  const until = toMs === undefined ? '' : ` to ${boundText(toMs)}`;
-  return `${part} of ${counted(wells, 'well')}${since}${until}${repeatedText(repeatedWells)}`;
-}
-
-export function definitionsTitle({ kind, targets, repeatedTargets }: DefinitionsSummary): string {
-  const what =
-    kind === 'wells'
-      ? `the bodies of ${counted(targets, 'well')}`
-      : `time series definitions of ${counted(targets, 'equipment id')}`;
-  return `${what}${repeatedText(repeatedTargets)}`;
-}
-
-function repeatedText(count: number): string {
-  return count === 0 ? '' : ` (${counted(count, 'repeated name')} ignored)`;
 }

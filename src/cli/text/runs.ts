@@ -1,8 +1,9 @@
-/** The text of runs for a terminal: a line a run, or the status of one. Pure. */
+/** The text of runs for a terminal: a line a run, the status of one, or what they hold. Pure. */
 import { placeText, settledUnitsOf } from '../../app/runs/run-document.ts';
 import { rowsOf } from '../../app/runs/run-progress.ts';
 import { jobDescriptionOf, type LiveRunStatus, type RunList, type RunStatus } from '../../app/runs/run-status.ts';
 import { counted, durationText, figure, instantText } from '../../core/base/text.ts';
+import type { HeldPart, HeldRows } from '../../core/run/held-rows.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import type { RunSummary } from '../../core/run/run.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
@@ -67,4 +68,39 @@ function unitsText({ run, progress }: RunStatus, job: JobDescription): string {
 function rowsText({ progress }: RunStatus, job: JobDescription): string {
   if (job.record === undefined) return '';
   return `, ${counted(progress === undefined ? 0 : rowsOf(progress, job), 'row')} read`;
+}
+
+/** What is held, and of what. */
+export function heldRowsText({ targets, rows, holds, parts }: HeldRows, width: number): string {
+  const isByMonth = parts.some(({ month }) => month !== null);
+  const columns = [
+    { head: 'of' },
+    ...(isByMonth ? [{ head: 'month' }, { head: 'missing days' }] : []),
+    { head: 'rows', align: 'right' as const },
+    { head: 'since' },
+    { head: 'held by run' },
+  ];
+  const table = tableText(
+    columns,
+    parts.map((part) => [
+      part.target,
+      ...(isByMonth ? [part.month ?? '', daysText(part)] : []),
+      figure(part.rows),
+      instantText(part.sinceMs),
+      part.runId,
+    ]),
+    '',
+    width,
+  );
+  const more = holds - parts.length;
+  return [
+    table,
+    ...(more > 0 ? [`and ${counted(more, 'more hold')}`] : []),
+    '',
+    `${counted(rows, 'row')} of ${counted(targets, 'target')} that the service no longer has.`,
+  ].join('\n');
+}
+
+function daysText({ firstDay, lastDay }: HeldPart): string {
+  return firstDay === lastDay ? (firstDay ?? '') : `${firstDay} to ${lastDay}`;
 }

@@ -1,6 +1,6 @@
 /** The coverage of the warehouse for an operator, and filling its gaps. */
 import { describe, expect, test } from 'vitest';
-import { heatLegend, heatMap, shareText } from '../../../src/cli/text/coverage.ts';
+import { heatLegend, heatMap, shareText } from '../../../src/cli/commands/coverage-text.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
 import { startTestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome, type CliHome } from '../../support/cli.ts';

@@ -3,8 +3,7 @@ import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { Output } from '../../../src/cli/output.ts';
-import { helpText, helpWidth } from '../../../src/cli/help-width.ts';
-import { createProgram } from '../../../src/cli/program.ts';
+import { createProgram, helpText, helpWidth } from '../../../src/cli/program.ts';
 
 function allOf(command: Command): readonly Command[] {
   return [command, ...command.commands.flatMap(allOf)];
@@ -12,7 +11,13 @@ function allOf(command: Command): readonly Command[] {
 
 const stdout = new PassThrough({ encoding: 'utf8' });
 const output = new Output({ stdout, stderr: new PassThrough(), json: false, quiet: false });
-const shell = { output, environment: {}, stdin: new PassThrough(), finish: () => {}, loadTexts: async () => {} };
+const shell = {
+  output,
+  environment: {},
+  stdin: new PassThrough(),
+  finish: () => {},
+  loadTexts: () => import('../../../src/cli/text/table.ts'),
+};
 
 function helpOf(command: Command): string {
   command.outputHelp();

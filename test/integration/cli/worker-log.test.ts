@@ -2,7 +2,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../config/load.ts';
-import { createWorkerLog } from '../../../src/cli/actions/worker-log.ts';
+import { createWorkerLog } from '../../../src/cli/text/log.ts';
 import { Output } from '../../../src/cli/output.ts';
 import { cliHome } from '../../support/cli.ts';
 import { startWithTenDays } from '../../support/testing-server-requests.ts';

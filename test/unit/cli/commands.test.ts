@@ -8,7 +8,13 @@ import { runHere } from '../../support/cli-here.ts';
 
 const sink = new Writable({ write: (_chunk, _encoding, done) => done() });
 const output = new Output({ stdout: sink, stderr: sink, json: false, quiet: false });
-const shell = { output, environment: {}, stdin: Readable.from([]), finish: () => {}, loadTexts: async () => {} };
+const shell = {
+  output,
+  environment: {},
+  stdin: Readable.from([]),
+  finish: () => {},
+  loadTexts: () => import('../../../src/cli/text/table.ts'),
+};
 
 /** The words of every command with an action: `runs list`. */
 function wordsOf(command: Command, above: readonly string[]): readonly (readonly string[])[] {

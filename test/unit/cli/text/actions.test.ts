@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import { networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
-import { adviceOf, nextStepOf } from '../../../../src/cli/text/actions.ts';
-import { faultDocument, faultText } from '../../../../src/cli/text/fault.ts';
+import { adviceOf, faultDocument, faultText, nextStepOf } from '../../../../src/cli/text/actions.ts';
 import { type Fault, UsageError } from '../../../../src/core/base/errors.ts';
 
 test.each<[Partial<Fault>, string | undefined]>([

@@ -2,7 +2,7 @@
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import type { MonthCoverage } from '../../../../src/app/wells/coverage.ts';
-import { heatMap } from '../../../../src/cli/text/coverage.ts';
+import { heatMap } from '../../../../src/cli/commands/coverage-text.ts';
 import { fitColumns, tableText } from '../../../../src/cli/text/table.ts';
 
 /**

@@ -10,9 +10,9 @@ import type {
 } from '../../app/wells/coverage.ts';
 import { counted, figure, instantText, printable } from '../../core/base/text.ts';
 import { type CoverageCounts, holesOf, type WellCoverage } from '../../core/daily/coverage.ts';
-import { type NextStep, showQuarantine } from './actions.ts';
-import { nextStepsText } from './report.ts';
-import { cutText, folded, padded, tableText, widestOf } from './table.ts';
+import { type NextStep, showQuarantine } from '../text/actions.ts';
+import { nextStepsText } from '../text/report.ts';
+import { cutText, folded, padded, tableText, widestOf } from '../text/table.ts';
 
 /** Width of a map for a pipe or a file. */
 const widthWithoutTerminal = 100;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { heatLegend, heatMap } from '../../../../src/cli/text/coverage.ts';
+import { heatLegend, heatMap } from '../../../src/cli/commands/coverage-text.ts';
 
 test.each([
   [{ present: 27, quarantined: 3, missing: 0 }, 'Q'],

@@ -1,6 +1,6 @@
 /** What a command at a terminal says of the log. */
 import { expect, test } from 'vitest';
-import { createLogReader } from '../../../../src/cli/text/readable-log.ts';
+import { createLogReader } from '../../../../src/cli/text/log.ts';
 
 function saidOf(lines: ReadonlyArray<Readonly<Record<string, string>>>): readonly string[] {
   const said: string[] = [];

@@ -1,7 +1,7 @@
 /** Restatements as a table: the notice always, the run where its whole id has room. */
 import { expect, test } from 'vitest';
-import type { Restatement } from '../../../../src/core/daily/restatement.ts';
-import { readableRestatements } from '../../../../src/cli/text/restatements.ts';
+import type { Restatement } from '../../../src/core/daily/restatement.ts';
+import { readableRestatements } from '../../../src/cli/commands/restatements.ts';
 
 async function* lines(): AsyncGenerator<Restatement> {
   const where = { day: '2024-01-02', uwi: '15/9-F-1 C', change: 'updated', field: 'oil_rate' } as const;

@@ -1,11 +1,15 @@
-/** A queued run in a command: left to the workers, followed to its end, or worked in this process. */
-import type { Config } from '../../../config/schema.ts';
-import type { App } from '../../app/app.ts';
-import { createLog } from '../../app/log.ts';
-import { checkBeforeRun } from '../../app/preflight.ts';
-import { followRun, type RunObserver } from '../../app/runs/follow-run.ts';
-import { reportDocument } from '../../app/runs/run-document.ts';
-import { jobDescriptionOf, outcomeOf } from '../../app/runs/run-status.ts';
+/**
+ * The work of a command: a queued run, left to the workers, followed to its end, or worked in this process; or requests
+ * to the service.
+ */
+import type { Config } from '../../config/schema.ts';
+import type { App } from '../app/app.ts';
+import { EmptyListError } from '../app/exports/csv-list.ts';
+import { createLog } from '../app/log.ts';
+import { checkBeforeRun, checkBeforeWork } from '../app/preflight.ts';
+import { followRun, type RunObserver } from '../app/runs/follow-run.ts';
+import { reportDocument } from '../app/runs/run-document.ts';
+import { jobDescriptionOf, outcomeOf } from '../app/runs/run-status.ts';
 import {
   type Asker,
   type Connection,
@@ -15,21 +19,22 @@ import {
   queueRunOnce,
   type RunName,
   type StartedOnce,
-} from '../../app/runs/start-run.ts';
-import { workInline } from '../../app/runs/work-inline.ts';
-import { AbortedError } from '../../core/base/errors.ts';
-import { roughDurationText } from '../../core/base/text.ts';
-import { type ExitCode, exitCodes, worseOf } from '../../core/run/exit-code.ts';
-import type { RunReport } from '../../core/run/run.ts';
-import type { Invocation } from '../commands/command-line.ts';
-import type { StartOptions } from '../commands/start-options.ts';
-import type { Output } from '../output.ts';
-import { listenForStop } from '../process/stop-signals.ts';
-import { adviceOf } from '../text/actions.ts';
-import { createLogReader } from '../text/readable-log.ts';
-import { reportText } from '../text/report.ts';
-import { noWorkerText } from '../text/runs.ts';
-import { operatorName } from './operator-name.ts';
+} from '../app/runs/start-run.ts';
+import { workInline } from '../app/runs/work-inline.ts';
+import { askService } from '../app/service/probe.ts';
+import { AbortedError } from '../core/base/errors.ts';
+import { roughDurationText } from '../core/base/text.ts';
+import { type ExitCode, exitCodes, worseOf } from '../core/run/exit-code.ts';
+import type { RunReport } from '../core/run/run.ts';
+import type { Call } from './call.ts';
+import type { EmptyOption, StartOptions } from './command.ts';
+import type { Output } from './output.ts';
+import { operatorName } from './process/operator.ts';
+import { listenForStop } from './process/stop-signals.ts';
+import { adviceOf } from './text/actions.ts';
+import { createLogReader } from './text/log.ts';
+import { reportText } from './text/report.ts';
+import { noWorkerText } from './text/runs.ts';
 
 export interface CarryOutContext {
   readonly app: App;
@@ -49,7 +54,7 @@ type ExtraFields = Readonly<Record<string, number | string>>;
  * `title` after the id.
  */
 export async function startAndCarryOut(
-  { options, output }: Invocation<StartOptions>,
+  { options, output }: Pick<Call<StartOptions>, 'options' | 'output'>,
   app: App,
   request: JobRequest,
   { title, fields = {} }: { readonly title: string; readonly fields?: ExtraFields },
@@ -92,8 +97,8 @@ export async function carryOutStarted(
     const opening = `Run ${runId} for the same work has not ended, and no process works it: it goes on${then}`;
     return carryOut(run, options, { ...context, opening, isFollowed });
   }
-  if (output.json) await output.document({ runId, job, state: 'under-way', skipped: true });
-  else await output.report(`Run ${runId} for the same work is under way: nothing was started.`);
+  const text = `Run ${runId} for the same work is under way: nothing was started.`;
+  await output.report(text, { runId, job, state: 'under-way', skipped: true });
   return exitCodes.done;
 }
 
@@ -129,8 +134,8 @@ async function leaveQueued({ runId, job }: RunName, context: CarryOutContext, fi
     return false;
   }));
   if (!isAttended) output.say(noWorkerText);
-  if (output.json) await output.document({ runId, job, state: 'queued', ...fields, isAttended });
-  else await output.report(`Queued. Follow it with: wellsync runs show ${runId} --wait`);
+  const text = `Queued. Follow it with: wellsync runs show ${runId} --wait`;
+  await output.report(text, { runId, job, state: 'queued', ...fields, isAttended });
   return exitCodes.done;
 }
 
@@ -191,15 +196,15 @@ export async function printReport(
   as: 'report' | 'print' = 'report',
 ): Promise<ExitCode> {
   const { job, exitCode } = outcomeOf(app, report);
-  if (output.json && isFollowed) output.say(reportText(report, job, output.width));
-  else if (output.json) await output.document(reportDocument(report, exitCode, adviceOf));
-  else await output[as](reportText(report, job, output.width));
+  const text = reportText(report, job, output.width);
+  if (output.json && isFollowed) output.say(text);
+  else await output[as](text, reportDocument(report, exitCode, adviceOf));
   return exitCode;
 }
 
 async function displayFor({ job }: RunName, { app, output }: CarryOutContext): Promise<RunObserver> {
   if (!output.showsProgress) return { show: () => {}, note: (text) => output.say(text), end: () => {} };
-  const { createProgressDisplay } = await import('../text/progress-display.ts');
+  const { createProgressDisplay } = await import('./text/progress-display.ts');
   return createProgressDisplay(output, jobDescriptionOf(job, app.jobs));
 }
 
@@ -207,4 +212,29 @@ async function displayFor({ job }: RunName, { app, output }: CarryOutContext): P
 function inlineLog(config: Config, observer: RunObserver) {
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel;
   return createLog({ level, config, stream: createLogReader((text) => observer.note(text)) });
+}
+
+type Ask<T> = Parameters<typeof askService<T>>[2];
+
+/** Calls `ask` with the service, after the checks of a run. Throws AbortedError on Ctrl-C. */
+export async function atService<T>(app: App, output: Output, ask: Ask<T>): Promise<T> {
+  await checkBeforeWork(app);
+  using stop = listenForStop(exitCodes.cancelled);
+  const log = createLog({ level: 'warn', config: app.config, stream: createLogReader((text) => output.say(text)) });
+  return await askService(app, { log, signal: stop.signal }, ask);
+}
+
+/** Ends with 0 where a list is empty and --allow-empty says that it may be. */
+export async function unlessEmpty(
+  { options, output }: Call<EmptyOption>,
+  work: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof EmptyListError) || options.allowEmpty === undefined) throw error;
+    const { message } = error;
+    await output.print(`Nothing to do: ${message}.`, { state: 'nothing-to-do', message });
+    return exitCodes.done;
+  }
 }

@@ -1,8 +1,30 @@
-/** Converts the log's JSON lines to sentences, for a command at a terminal. */
-import type { DestinationStream } from 'pino';
+/**
+ * The log of a command: sentences for an operator at a terminal, JSON lines for whatever collects them elsewhere.
+ */
+import type { DestinationStream, Logger } from 'pino';
 import { z } from 'zod';
+import type { LogLevel } from '../../../config/config-file.ts';
+import type { Config } from '../../../config/schema.ts';
+import { createLog } from '../../app/log.ts';
 import { causeOf } from '../../app/runs/run-document.ts';
 import { printable } from '../../core/base/text.ts';
+import type { Output } from '../output.ts';
+
+export function createWorkerLog(config: Config, output: Output): Logger {
+  const level = output.quiet ? quieter(config.logLevel) : config.logLevel;
+  if (output.stderr.isTTY !== true) return createLog({ level, config });
+  return createLog({ level, config, stream: createLogReader((text) => output.tell(`${timeText()} ${text}`)) });
+}
+
+/** With --quiet a worker logs what went wrong alone. */
+function quieter(level: LogLevel): LogLevel {
+  return level === 'error' ? level : 'warn';
+}
+
+/** `07:12:03Z` */
+function timeText(): string {
+  return `${new Date().toISOString().slice(11, 19)}Z`;
+}
 
 const lineSchema = z.looseObject({
   level: z.string(),
@@ -16,7 +38,7 @@ const lineSchema = z.looseObject({
 /** Lines of targets that say the same but for the target: the report counts all of them. */
 const mostAlike = 3;
 
-/** Omits a sentence that repeats the previous one, and what befell more than a few targets alike. */
+/** Converts the log's JSON lines to sentences. Omits a sentence that repeats the previous one, and what befell more than a few targets alike. */
 export function createLogReader(say: (text: string) => void): DestinationStream {
   let last = '';
   const alike = new Map<string, number>();

@@ -2,19 +2,12 @@
 import { z } from 'zod';
 import { settingMessage } from '../../../config/setting-names.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { testingServerOptionsSchema, type TestingServerOptions } from '../../testing-server/options.ts';
+import { type TestingServerOptions, testingServerOptionsSchema } from '../../testing-server/options.ts';
+import type { Lists, Numbers, Texts } from '../call.ts';
 
-export interface ServerFlags {
-  readonly host?: string;
-  readonly port: number;
-  readonly seed?: number;
-  readonly pageBase?: number;
-  readonly defaultLimit?: number;
-  readonly maxLimit?: number;
-  readonly latencyMs?: number;
-  readonly fault?: readonly string[];
-  readonly option?: readonly string[];
-}
+export type ServerFlags = Texts<'host'> &
+  Numbers<'seed' | 'pageBase' | 'defaultLimit' | 'maxLimit' | 'latencyMs'> &
+  Lists<'fault' | 'option'> & { readonly port: number };
 
 /** Options with flags of their own. */
 const notByOption: Readonly<Record<string, string>> = {
