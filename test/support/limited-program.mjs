@@ -9,7 +9,7 @@ const { listenForStop } = await built('process/stop-signals');
 /** @type {typeof import('../../src/cli/process/limited-process.ts')} */
 const { runLimited } = await built('process/limited-process');
 /** @type {typeof import('../../src/cli/process/limited-process.ts')} */
-const { markedParent } = await built('process/mark');
+const { markedParent } = await built('process/limited-process');
 
 /**
  * @param {string} name
