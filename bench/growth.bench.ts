@@ -72,7 +72,7 @@ const queries: Readonly<Record<string, Work>> = {
   watermarks: async (grown) => void (await grown.warehouse.dailyProduction.watermarks(keysOf(grown).map(uwiOf))),
   'sound days': async (grown) => {
     const toDay = firstDay + grown.days;
-    await grown.warehouse.dailyProduction.soundDays(keysOf(grown).map(uwiOf), { fromDay: toDay - 92, toDay });
+    await grown.warehouse.dailyProduction.cleanDays(keysOf(grown).map(uwiOf), { fromDay: toDay - 92, toDay });
   },
   'known days': async (grown) => void (await grown.warehouse.coverage.knownDays(keysOf(grown).map(uwiOf))),
   'coverage of 700 wells': async (grown) => {

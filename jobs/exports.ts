@@ -71,7 +71,7 @@ export async function refuseRetryOfRelease(runId: string, { ledger }: Pick<JobCo
 // A 404 of a target of an export is its outcome, not a failure (docs/design.md sections 4.1 and 4.2).
 
 /** Tells the progress that a unit is read whose target is unknown: it is settled with the end of its chunk. */
-export function noteUnknown(error: unknown, { unit }: PlannedUnit, { read }: Pick<ChunkOfWork<never>, 'read'>): void {
+export function recordUnknown(error: unknown, { unit }: PlannedUnit, { read }: Pick<ChunkOfWork<never>, 'read'>): void {
   if (error instanceof NotFoundError) read({ unit, rows: 0, isRead: true });
 }
 

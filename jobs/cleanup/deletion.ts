@@ -103,7 +103,7 @@ export class ChunkDeletion {
     const { now } = this.#context;
     for (let from = 0; from < units.length;) {
       const group = units.slice(from, from + pace.groupSize);
-      pace.note(group.length, await this.#deleteGroup(group));
+      pace.record(group.length, await this.#deleteGroup(group));
       from += group.length;
       if (now() - this.#settledAtMs < settleEveryMs) continue;
       await this.#settle();
@@ -180,11 +180,11 @@ export class ChunkDeletion {
       const outcome = this.#conclusions.get(unit)?.outcome;
       return outcome === 'deleted' || outcome === 'already gone';
     });
-    for (const target of gone) if (!isTimeSeries(target)) this.#note(target, 'no read');
+    for (const target of gone) if (!isTimeSeries(target)) this.#record(target, 'no read');
     await mapConcurrent(equipmentOf(gone), this.#settings.concurrency, async (equipment) => {
       const targets = gone.filter((target) => isTimeSeries(target) && target.ownerId === equipment);
       const left = await this.#sourceIdsOf(equipment);
-      for (const target of targets) this.#note(target, verificationOf(target, left));
+      for (const target of targets) this.#record(target, verificationOf(target, left));
     });
   }
 
@@ -204,7 +204,7 @@ export class ChunkDeletion {
     }
   }
 
-  #note({ unit }: BegunDeletion, verification: Verification): void {
+  #record({ unit }: BegunDeletion, verification: Verification): void {
     const conclusion = this.#conclusions.get(unit);
     if (conclusion !== undefined) this.#conclusions.set(unit, { ...conclusion, verification });
   }

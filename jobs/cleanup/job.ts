@@ -87,7 +87,7 @@ const paramsSchema = z.union([
 export type CleanupParams = z.output<typeof paramsSchema>;
 
 /** The plan of a run that waited longer for a worker is checked again. */
-const lookAgainAfterMs = 600_000;
+const checkAgainAfterMs = 600_000;
 
 export function createCleanupJob(settings: CleanupSettings): Job<CleanupParams> {
   const pace = new IntentPace(settings.concurrency);
@@ -145,7 +145,7 @@ async function confirmedPlan(
   const serviceNames = await ledger.ownership.namesOf(service.baseUrl);
   refuseUnfit(plan, { serviceUrl: service.baseUrl, serviceNames, atMs: now(), maxAgeMs: planMaxAgeMs, runId });
   await refuseOverCaps(plan, { caps, by: 'worker' }, ledger);
-  if (now() - checkedAtMs > lookAgainAfterMs) await refuseChanged(plan, context, { concurrency });
+  if (now() - checkedAtMs > checkAgainAfterMs) await refuseChanged(plan, context, { concurrency });
   else await refuseTampered(plan, context);
   return plan;
 }

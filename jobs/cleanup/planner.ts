@@ -67,14 +67,14 @@ export interface MadePlan {
   readonly warned: readonly PlannedTarget[];
 }
 
-export interface LookOptions {
+export interface ReadOptions {
   /** Concurrent requests. */
   readonly concurrency: number;
   readonly signal?: AbortSignal;
 }
 
 /** How a plan is made: how the service is asked, and how wells that produce are found. */
-export type PlanOptions = LookOptions & ProducingSettings;
+export type PlanOptions = ReadOptions & ProducingSettings;
 
 /**
  * Throws UsageError if nothing is to be deleted or a cap is exceeded, and the service's error if it does not answer.
@@ -197,7 +197,7 @@ async function planSlice(
   context: JobContext,
   how: PlanOptions,
 ): Promise<readonly PlannedTarget[]> {
-  const snapshots = await lookAt(targets, context.service, how);
+  const snapshots = await readTarget(targets, context.service, how);
   const sighted = targets.map((target, index) => ({ ...target, snapshot: snapshots[index] ?? absent }));
   const found = await findingsOf(sighted, context, how);
   return sighted.map((target, index) => ({ ...target, ordinal: from + index, ...(found[index] ?? noFinding) }));
@@ -206,10 +206,10 @@ async function planSlice(
 const absent: TargetSnapshot = { state: 'absent', contentType: null, body: null };
 
 /** Snapshots of the targets, in order. Each piece of equipment and each well is requested once. */
-async function lookAt(
+async function readTarget(
   targets: readonly DeletionTarget[],
   service: ProductionDataService,
-  { concurrency, signal }: LookOptions,
+  { concurrency, signal }: ReadOptions,
 ): Promise<readonly TargetSnapshot[]> {
   const options = signal === undefined ? {} : { signal };
   const records = new Map<string, readonly TimeSeriesRecord[] | TargetSnapshot>();
@@ -284,10 +284,10 @@ export async function refuseTampered(plan: CleanupPlan, { ledger }: Pick<JobCont
  * Checks the targets of a plan once more. Throws UsageError with the changes at the service since the plan, and if the
  * stored plan is not the one that was made.
  */
-export async function refuseChanged(plan: CleanupPlan, context: JobContext, look: LookOptions): Promise<void> {
+export async function refuseChanged(plan: CleanupPlan, context: JobContext, read: ReadOptions): Promise<void> {
   const changes: string[] = [];
   for await (const planned of heldToDigest(plan, context.ledger)) {
-    const snapshots = await lookAt(planned, context.service, look);
+    const snapshots = await readTarget(planned, context.service, read);
     changes.push(...planned.flatMap((target, index) => changeSince(target, snapshots[index] ?? absent) ?? []));
   }
   if (changes.length === 0) return;

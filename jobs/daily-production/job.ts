@@ -10,7 +10,7 @@ import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import { readInBatches } from '../batching-reader.ts';
-import { judgeRemoved, noteUnknown, ReadNumbers, refuseRetryOfRelease, settleUnknown } from '../exports.ts';
+import { judgeRemoved, recordUnknown, ReadNumbers, refuseRetryOfRelease, settleUnknown } from '../exports.ts';
 import { expectedRows, planGaps, planWindows, readZones, unitsOf, type WellWindow, windowSpecSchema } from './plan.ts';
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { type GivenBack, readWindow } from './read-window.ts';
@@ -191,7 +191,7 @@ async function readHeld(
   } catch (error) {
     reservation.release();
     unread.set(unit.unit, requests);
-    noteUnknown(error, unit, chunk);
+    recordUnknown(error, unit, chunk);
     throw error;
   }
 }

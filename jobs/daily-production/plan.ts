@@ -130,13 +130,13 @@ async function incrementalSpecs(
   // In some zones the day of UTC is followed by another already. Later rows are in no window.
   const days = { fromDay, toDay: today + 2 };
   const watermarks = await dailyProduction.watermarks(uwis);
-  const soundDays = await dailyProduction.soundDays(uwis, days);
+  const cleanDays = await dailyProduction.cleanDays(uwis, days);
   const plugged = await pluggedAmong(settings.plugged, context.warehouse.wells, uwis);
   const held = await dailyProduction.heldMonths(uwis);
   return (uwi) => {
     const { watermarkMs, lastDay, verifiedAtMs } = watermarks.get(uwi) ?? {};
     const heldFromDays = (held.get(uwi) ?? []).map(({ firstDay }) => firstDay);
-    const well = { watermarkMs, lastDay, verifiedAtMs, soundDays: soundDays.get(uwi) ?? [], heldFromDays };
+    const well = { watermarkMs, lastDay, verifiedAtMs, cleanDays: cleanDays.get(uwi) ?? [], heldFromDays };
     const timeZone = zones(uwi).timeZone ?? settings.timeZone;
     const spec = incrementalSpec(uwi, well, { ...request, timeZone });
     return { ...spec, lastDay, ...(plugged.has(uwi) ? { isPlugged: true } : {}) };

@@ -93,17 +93,17 @@ export class ProfileInUse {
     if (reading.profileMisfit && profile === this.#profile) this.#drop();
     await this.#growBy(reading.paging);
     const isUseful = this.#profile === undefined && reading.rows.length >= leastRowsToProbeBy;
-    const notices = isUseful ? await this.#seek({ uwi, timeZone }, reading.paging, signal) : [];
+    const notices = isUseful ? await this.#probeAgain({ uwi, timeZone }, reading.paging, signal) : [];
     const requests = this.#requests;
     this.#requests = 0;
     return { notices, requests };
   }
 
   /** Called after a read that failed because the profile contradicts the service: probes it for the next attempt. */
-  async doubt(request: ProbeRequest, profile: ServiceProfile | undefined, signal: AbortSignal): Promise<void> {
+  async invalidate(request: ProbeRequest, profile: ServiceProfile | undefined, signal: AbortSignal): Promise<void> {
     if (profile === undefined || profile !== this.#profile) return;
     this.#drop();
-    await this.#seek(request, { limitRefused: false }, signal);
+    await this.#probeAgain(request, { limitRefused: false }, signal);
   }
 
   /** Keeps a larger page than the probe's well could show: by its size, the word of the profile ends a read. */
@@ -119,7 +119,7 @@ export class ProfileInUse {
     this.#profile = undefined;
   }
 
-  async #seek(request: ProbeRequest, found: ReadFindings, signal: AbortSignal): Promise<readonly string[]> {
+  async #probeAgain(request: ProbeRequest, found: ReadFindings, signal: AbortSignal): Promise<readonly string[]> {
     if (this.#isSought) return [];
     this.#isSought = true;
     try {

@@ -83,7 +83,7 @@ export async function readWindow(
   };
   const readOnce = (how: { readonly word?: ProfileWord | undefined }): Promise<WindowReading> =>
     service.readDailyProduction({ ...request, ...how }, { signal, onAttempt }).catch(async (error: unknown) => {
-      if (isUnprovenEnd(error)) await profiles.doubt({ uwi, timeZone }, profile, signal);
+      if (isUnprovenEnd(error)) await profiles.invalidate({ uwi, timeZone }, profile, signal);
       throw error;
     });
   const first = await readOnce({ word });

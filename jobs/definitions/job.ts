@@ -13,7 +13,7 @@ import type { Warehouse } from '../../src/warehouse/port/warehouse.ts';
 import { readInBatches } from '../batching-reader.ts';
 import {
   judgeRemoved,
-  noteUnknown,
+  recordUnknown,
   ReadNumbers,
   refuseRetryOfRelease,
   settleUnknown,
@@ -123,7 +123,7 @@ async function readTargets<Reading extends { readonly unit: number }>(
         read({ unit: unit.unit, rows: kind.records(reading), isRead: true });
         return reading;
       } catch (error) {
-        noteUnknown(error, unit, chunk);
+        recordUnknown(error, unit, chunk);
         throw error;
       }
     },

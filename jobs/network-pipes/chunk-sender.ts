@@ -53,23 +53,23 @@ export class ChunkSender {
     onPart: (part: SentPart) => void = () => undefined,
   ): Promise<PipeChunkOutcome<PipeItem>> {
     const { limit } = this.#context;
-    const halving = new ChunkBisection(items.map(({ bytes }) => bytes));
+    const bisection = new ChunkBisection(items.map(({ bytes }) => bytes));
     const sent = new SentItems(items, onPart);
-    for (let part = halving.next(limit.maxBytes); part !== undefined; part = halving.next(limit.maxBytes)) {
-      await this.#sendPart(part, halving, sent);
+    for (let part = bisection.next(limit.maxBytes); part !== undefined; part = bisection.next(limit.maxBytes)) {
+      await this.#sendPart(part, bisection, sent);
     }
     for (const suspect of sent.suspects) await this.#sendSuspect(suspect, sent);
     return sent;
   }
 
-  async #sendPart(part: ItemRange, halving: ChunkBisection, sent: SentItems): Promise<void> {
+  async #sendPart(part: ItemRange, bisection: ChunkBisection, sent: SentItems): Promise<void> {
     const items = sent.of(part);
     try {
       await this.#post(items, sent);
-      halving.accepted();
+      bisection.accepted();
       sent.accept(items);
     } catch (error) {
-      this.#takeError(error, { part, halving, sent });
+      this.#takeError(error, { part, bisection, sent });
     }
   }
 
@@ -116,19 +116,23 @@ export class ChunkSender {
 
   #takeError(
     error: unknown,
-    { part, halving, sent }: { readonly part: ItemRange; readonly halving: ChunkBisection; readonly sent: SentItems },
+    {
+      part,
+      bisection,
+      sent,
+    }: { readonly part: ItemRange; readonly bisection: ChunkBisection; readonly sent: SentItems },
   ): void {
     const refusal = judgeBulkError(error);
     if (refusal === 'items') {
-      sent.refuse(halving.refused(), reasonOf(error));
+      sent.refuse(bisection.refused(), reasonOf(error));
     } else if (refusal === 'size') {
       const items = sent.of(part);
       const itemBytes = items.reduce((bytes, item) => bytes + item.bytes, 0);
       if (items.length > 1) this.#context.limit.refused(arrayBytes(itemBytes, items.length));
-      sent.refuse(halving.tooLarge(), reasonOf(error));
+      sent.refuse(bisection.tooLarge(), reasonOf(error));
     } else if (this.#isSearchedFor(error)) {
       // Treated as too large: that the other half was accepted says nothing here.
-      sent.suspect(halving.tooLarge(), this.#taken);
+      sent.suspect(bisection.tooLarge(), this.#taken);
     } else {
       throw error;
     }
@@ -203,7 +207,7 @@ function reasonOf(error: unknown): string {
 /** The limit of a request body: the configured size, or less if the service was found to accept less (413). */
 export class BodyLimit {
   #maxBytes: number;
-  #isNoted = true;
+  #isRecorded = true;
 
   /** `knownBytes`: the limit that was found earlier. */
   constructor(configuredBytes: number, knownBytes: number | undefined) {
@@ -218,14 +222,14 @@ export class BodyLimit {
   /** Reports that a body of several items was too large. */
   refused(bytes: number): void {
     const lower = maxBytesAfterTooLarge(this.#maxBytes, bytes);
-    if (lower < this.#maxBytes) this.#isNoted = false;
+    if (lower < this.#maxBytes) this.#isRecorded = false;
     this.#maxBytes = lower;
   }
 
   /** A newly found limit to be stored; each is returned once. */
   takeFound(): number | undefined {
-    if (this.#isNoted) return undefined;
-    this.#isNoted = true;
+    if (this.#isRecorded) return undefined;
+    this.#isRecorded = true;
     return this.#maxBytes;
   }
 }

@@ -72,7 +72,7 @@ export class ImaginedPush {
       this.#ahead.reject(entry);
       return;
     }
-    this.#note(entry);
+    this.#count(entry);
     this.#ahead.add(entry);
     this.#send('reading');
     while (!this.#ahead.hasRoom && !this.#ahead.isSettled) this.#settleNext('waiting');
@@ -91,7 +91,7 @@ export class ImaginedPush {
     return passed;
   }
 
-  #note(item: PipeItem): void {
+  #count(item: PipeItem): void {
     this.#versions.add(item);
     this.#items += 1;
     this.#bytes += item.bytes + 1;

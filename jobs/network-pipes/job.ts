@@ -195,7 +195,7 @@ async function sendFile(
 
   async function save(step: PushStep & { readonly settled?: UnitOutcome }): Promise<void> {
     await ledger.pushes.save({ runId, unit: 0, fence, ...step, savedAtMs: now() });
-    await noteLimit(limit, context);
+    await recordLimit(limit, context);
     hasAdvanced = true;
     await reportProgress(step.checkpoint, chunk);
   }
@@ -239,10 +239,10 @@ async function knownLimit({ ledger, service, settings, now }: PushContext): Prom
   return new BodyLimit(settings.chunkBytes, known);
 }
 
-async function noteLimit(limit: BodyLimit, { ledger, service, now }: PushContext): Promise<void> {
+async function recordLimit(limit: BodyLimit, { ledger, service, now }: PushContext): Promise<void> {
   const maxBytes = limit.takeFound();
   if (maxBytes === undefined) return;
-  await ledger.pushes.noteBodyLimit({ serviceUrl: service.baseUrl, maxBytes, foundAtMs: now() });
+  await ledger.pushes.recordBodyLimit({ serviceUrl: service.baseUrl, maxBytes, foundAtMs: now() });
 }
 
 /** A missing file may be on the host where the push was requested. */

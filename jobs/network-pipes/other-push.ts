@@ -7,12 +7,12 @@ import { counted } from '../../src/core/base/text.ts';
 import type { Counts, RunReport, UnitOutcome } from '../../src/core/run/run.ts';
 
 /** The pause after which a new push is checked again; one that has run for an hour is checked rarely. */
-const shortestLookMs = 500;
-const longestLookMs = 15_000;
+const shortestPollMs = 500;
+const longestPollMs = 15_000;
 
 /** The pause before a claim is checked again: a quarter of its age, within bounds. */
 export function blockedBy(runId: string, claimedAtMs: number, nowMs: number): BlockedError {
-  const delayMs = Math.min(longestLookMs, Math.max(shortestLookMs, (nowMs - claimedAtMs) / 4));
+  const delayMs = Math.min(longestPollMs, Math.max(shortestPollMs, (nowMs - claimedAtMs) / 4));
   return new BlockedError('push-under-way', `run ${runId} is pushing this content`, Math.round(delayMs));
 }
 

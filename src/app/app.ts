@@ -32,7 +32,7 @@ export interface App extends AsyncDisposable {
   /** Whether an operator at a terminal sees what the process says. */
   readonly isAttended: boolean;
   /** Tells the operator what must be seen, whatever else is kept quiet. */
-  readonly tell: (message: string) => void;
+  readonly report: (message: string) => void;
   readonly jobs: readonly AnyJob[];
   readonly warehouse: Warehouse;
   readonly ledger: Ledger;
@@ -75,7 +75,7 @@ export interface AppOptions {
   /** By default true. */
   readonly isAttended?: boolean;
   /** Called with a remark for the operator. */
-  readonly tell?: (message: string) => void;
+  readonly report?: (message: string) => void;
   readonly lockWaitMs?: number;
   readonly log?: Logger;
   /** Intervals of the beat of a working queue; tests set shorter ones. */
@@ -95,7 +95,7 @@ export function createApp(config: Config, options: AppOptions = {}): App {
 class ComposedApp implements App {
   readonly config: Config;
   readonly isAttended: boolean;
-  readonly tell: (message: string) => void;
+  readonly report: (message: string) => void;
   readonly jobs: readonly AnyJob[];
   readonly warehouse: WarehouseHandle;
   readonly ledger: Ledger;
@@ -113,11 +113,11 @@ class ComposedApp implements App {
 
   constructor(
     config: Config,
-    { beat = beatTimes, isAttended = true, tell = () => {}, ...warehouseOptions }: AppOptions,
+    { beat = beatTimes, isAttended = true, report = () => {}, ...warehouseOptions }: AppOptions,
   ) {
     this.config = config;
     this.isAttended = isAttended;
-    this.tell = tell;
+    this.report = report;
     this.#times = beat;
     const { url, ...settings } = config.warehouse;
     const service = config.service.url === undefined ? undefined : serviceIdentityOf(config);
@@ -212,10 +212,10 @@ class ComposedApp implements App {
       settings: { queues, graceMs: config.worker.graceMs, chunkConcurrency: chunkConcurrencyOf(config), retry },
       handlers: {
         coordinate: async (runId, signal) => {
-          const look = await coordinator.coordinate(runId, signal);
+          const step = await coordinator.coordinate(runId, signal);
           // Before the item ends: a process that dies in between leaves it to the next one.
-          if (look.kind === 'finished') await onRunEnded(runId);
-          return look;
+          if (step.kind === 'finished') await onRunEnded(runId);
+          return step;
         },
         work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
         ...(ticks && { ticks }),

@@ -3,7 +3,7 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 import type { LogLevel } from '../../config/config-file.ts';
 import type { Config } from '../../config/schema.ts';
 import { knownSecrets } from './service/service-settings.ts';
-import { noteLogLine } from './runs/run-log.ts';
+import { recordLogLine } from './runs/run-log.ts';
 
 const secretKeys = ['token', 'clientSecret', 'passphrase', 'authorization', 'password', 'headers.authorization'];
 
@@ -24,7 +24,7 @@ export function createLog(options: {
       hooks: {
         streamWrite: (line) => {
           const shown = knownSecrets.hideIn(line);
-          noteLogLine(shown);
+          recordLogLine(shown);
           return shown;
         },
       },

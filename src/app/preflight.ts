@@ -24,10 +24,10 @@ export async function checkBeforeWork(app: App): Promise<void> {
 }
 
 /** Tells of a clock that is off: what is due later comes at a wrong time. The rest of the remarks is the doctor's. */
-async function checkQueuePlace({ config, tell }: App): Promise<void> {
+async function checkQueuePlace({ config, report }: App): Promise<void> {
   const { checkRedis } = await import('../queue/redis/check.ts');
   const { remarks } = await checkRedis(redisPlaceOf(config));
-  for (const { kind, message, hint } of remarks) if (kind === 'clock') tell(`${message}. ${hint}`);
+  for (const { kind, message, hint } of remarks) if (kind === 'clock') report(`${message}. ${hint}`);
 }
 
 /**
@@ -55,8 +55,8 @@ export async function accidentalPlace({ config, warehouse }: App): Promise<Usage
 }
 
 /** A night that begins with a new warehouse is no quiet one: the old one may be lost, or its disk not mounted. */
-async function openWarehouse({ warehouse, tell }: App): Promise<void> {
-  if (!(await warehouse.isStored())) tell(`There is no warehouse yet: a new one is made at ${warehouse.location}.`);
+async function openWarehouse({ warehouse, report }: App): Promise<void> {
+  if (!(await warehouse.isStored())) report(`There is no warehouse yet: a new one is made at ${warehouse.location}.`);
   await warehouse.check();
 }
 

@@ -111,6 +111,6 @@ export async function configReader({
 }
 
 /** Whether an operator sees what the process says, and how it says it. */
-export function attendanceOf(output: Output): Pick<AppOptions, 'isAttended' | 'tell'> {
-  return { isAttended: output.stderr.isTTY === true, tell: (message) => output.tell(message) };
+export function attendanceOf(output: Output): Pick<AppOptions, 'isAttended' | 'report'> {
+  return { isAttended: output.stderr.isTTY === true, report: (message) => output.tell(message) };
 }

@@ -11,7 +11,7 @@ import { followRun, type RunObserver } from '../app/runs/follow-run.ts';
 import { reportDocument } from '../app/runs/run-document.ts';
 import { jobDescriptionOf, outcomeOf } from '../app/runs/run-status.ts';
 import {
-  type Asker,
+  type Requester,
   type Connection,
   isUnattended,
   type JobRequest,
@@ -103,7 +103,7 @@ export async function carryOutStarted(
 }
 
 /** Who starts a run, and the kind of connection. */
-export function askerOf(options: StartOptions): Asker {
+export function askerOf(options: StartOptions): Requester {
   return { actor: operatorName(), connection: connectionFor(options) };
 }
 
@@ -149,7 +149,7 @@ export async function followToEnd(run: RunName, context: CarryOutContext): Promi
   if (opening !== undefined) output.narrate(opening);
   const observer = await displayFor(run, context);
   try {
-    const onNoWorker = (): void => observer.note(noWorkerText);
+    const onNoWorker = (): void => observer.remark(noWorkerText);
     const report = await followRun(app, run, { observer, signal: stop.signal, onNoWorker });
     return await printReport(report, context);
   } catch (error) {
@@ -203,7 +203,7 @@ export async function printReport(
 }
 
 async function displayFor({ job }: RunName, { app, output }: CarryOutContext): Promise<RunObserver> {
-  if (!output.showsProgress) return { show: () => {}, note: (text) => output.say(text), end: () => {} };
+  if (!output.showsProgress) return { show: () => {}, remark: (text) => output.say(text), end: () => {} };
   const { createProgressDisplay } = await import('./text/progress-display.ts');
   return createProgressDisplay(output, jobDescriptionOf(job, app.jobs));
 }
@@ -211,7 +211,7 @@ async function displayFor({ job }: RunName, { app, output }: CarryOutContext): P
 /** Prints log lines as sentences between the progress, which already shows the info lines of a worker. */
 function inlineLog(config: Config, observer: RunObserver) {
   const level = config.logLevel === 'info' ? 'warn' : config.logLevel;
-  return createLog({ level, config, stream: createLogReader((text) => observer.note(text)) });
+  return createLog({ level, config, stream: createLogReader((text) => observer.remark(text)) });
 }
 
 type Ask<T> = Parameters<typeof askService<T>>[2];

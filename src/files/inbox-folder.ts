@@ -52,7 +52,7 @@ interface Ignored {
 }
 
 /** A file that was taken, with what was noted of it. */
-export interface Claim extends ClaimNote {
+export interface Claim extends ClaimRecord {
   readonly id: string;
   /** Absolute path of its own folder. */
   readonly folder: string;
@@ -92,7 +92,7 @@ export class InboxFolder {
   }
 
   /** What was dropped, in the order in which it came, and what lies beside it. */
-  async look(): Promise<{ readonly arrivals: readonly Arrival[]; readonly ignored: readonly Ignored[] }> {
+  async poll(): Promise<{ readonly arrivals: readonly Arrival[]; readonly ignored: readonly Ignored[] }> {
     return onDisk(this.#root, async () => {
       const arrivals: Arrival[] = [];
       const ignored: Ignored[] = [];
@@ -258,7 +258,7 @@ function endOf(report: string | undefined): EndFolder | undefined {
 }
 
 /** What is kept beside a file of an inbox that was taken, as JSON. */
-interface ClaimNote {
+interface ClaimRecord {
   /** The name under which the file came. */
   readonly name: Buffer;
   /** How the file looked when it had stopped changing. */
@@ -274,12 +274,12 @@ const noteSchema = z.object({
   runId: z.string().optional(),
 });
 
-function claimText({ name, ...rest }: ClaimNote): string {
+function claimText({ name, ...rest }: ClaimRecord): string {
   return `${JSON.stringify({ name: name.toString('utf8'), nameBase64: name.toString('base64'), ...rest })}\n`;
 }
 
 /** A note that is missing or damaged loses the name of the file alone. */
-function claimOf(text: string | undefined): ClaimNote {
+function claimOf(text: string | undefined): ClaimRecord {
   const found = text === undefined ? undefined : noteSchema.safeParse(parsed(text)).data;
   if (found === undefined) return { name: Buffer.from('input.csv'), settled: undefined };
   const { nameBase64, settled, runId } = found;

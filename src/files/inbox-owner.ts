@@ -24,8 +24,8 @@ export type FoundOwner =
   | { readonly kind: 'unreadable'; readonly reason: string };
 
 /** A file system without second names shows an empty file for a moment. */
-const emptyLooks = 10;
-const emptyLookMs = 100;
+const emptyReads = 10;
+const emptyReadMs = 100;
 
 /** Faults of the file alone; those of a disk pass, and are thrown. */
 const ofFile = new Set(['ELOOP', 'EISDIR', 'EACCES', 'EPERM', 'ENXIO']);
@@ -35,8 +35,8 @@ export async function readOwner(root: string): Promise<FoundOwner> {
   return onDisk(root, async () => {
     try {
       let text = await readSmall(path.join(root, ownerName));
-      for (let look = 0; text === '' && look < emptyLooks; look += 1) {
-        await sleep(emptyLookMs);
+      for (let look = 0; text === '' && look < emptyReads; look += 1) {
+        await sleep(emptyReadMs);
         text = await readSmall(path.join(root, ownerName));
       }
       return text === undefined ? { kind: 'none' } : ownerOf(text);

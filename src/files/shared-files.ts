@@ -33,7 +33,7 @@ export interface NeededFiles {
 
 const placeName = 'wellsync-place.json';
 const mostPlaceBytes = 4 * 1024;
-const lookAgainMs = 15_000;
+const pollAgainMs = 15_000;
 /** A file that was just requested may belong to a run that is only being made. */
 const keptAnywayMs = DAY_MS;
 
@@ -160,7 +160,7 @@ export class SharedFiles {
     throw new BlockedError(
       'files-elsewhere',
       `the file of the run lies in ${address}, and files.url of this host is another place, ${store.address}: a worker of another may have it`,
-      lookAgainMs,
+      pollAgainMs,
     );
   }
 }
@@ -199,7 +199,7 @@ function otherId(
   const has = found === undefined ? 'no id' : 'another id than the place of the run';
   const line = JSON.stringify({ id });
   const words = `the file of the run lies in ${address}, and files.url of this host, ${store.address}, has ${has}. If it is the place of the run, write the line ${line} as ${placeName} there: the work goes on then. If it is another one, a worker of another may have it`;
-  return new BlockedError('files-elsewhere', words, lookAgainMs);
+  return new BlockedError('files-elsewhere', words, pollAgainMs);
 }
 
 async function readPlaceId(store: FileStore): Promise<string | undefined> {

@@ -75,9 +75,9 @@ export async function identifyContent(
  * changes during the read.
  */
 export async function identifyFile(path: string, signal?: AbortSignal): Promise<FileIdentity> {
-  const before = await look(path);
+  const before = await readStats(path);
   const sha256 = await hashOf(path, signal);
-  const after = await look(path);
+  const after = await readStats(path);
   if (after.bytes !== before.bytes || after.mtimeMs !== before.mtimeMs) {
     throw new UsageError(`${path} is being written`, {
       hint: 'Push it when it is complete; a rename makes that sure.',
@@ -96,7 +96,7 @@ export async function assertSameFile(
   identity: FileIdentity,
   signal?: AbortSignal,
 ): Promise<FileIdentity> {
-  const now = await look(path);
+  const now = await readStats(path);
   if (now.bytes !== identity.bytes)
     throw changed(path, `it had ${counted(identity.bytes, 'byte')} and has ${figure(now.bytes)}`);
   if (now.mtimeMs === identity.mtimeMs) return identity;
@@ -110,7 +110,7 @@ function changed(path: string, how: string): PermanentError {
   });
 }
 
-async function look(path: string): Promise<Omit<FileIdentity, 'sha256'>> {
+async function readStats(path: string): Promise<Omit<FileIdentity, 'sha256'>> {
   try {
     await using handle = await openRegularFile(path);
     const { size, mtimeMs } = await handle.stat();

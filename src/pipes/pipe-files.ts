@@ -94,12 +94,12 @@ export function createPipeFiles(shared: SharedPipeFiles | undefined): PipeFiles 
 /** The files of this host alone. */
 export const localPipeFiles = createPipeFiles(undefined);
 
-const lookAgainMs = 15_000;
+const pollAgainMs = 15_000;
 
 function at(shared: SharedPipeFiles | undefined, { address }: SharedPlace): SharedPipeFiles {
   if (shared !== undefined) return shared;
   const words = `the file of the run lies in ${address}, and this host has no files.url: a worker of another may have it`;
-  throw new BlockedError('files-elsewhere', words, lookAgainMs);
+  throw new BlockedError('files-elsewhere', words, pollAgainMs);
 }
 
 async function openShared(

@@ -79,7 +79,7 @@ export class Topology {
   add(item: PipeItem): void {
     const { network, sourceId, upstream, downstream } = item;
     const name = named(network, sourceId);
-    const known = this.#note(item);
+    const known = this.#record(item);
     if (known === 'version') this.#duplicates.add(name);
     if (known === 'pipe') this.#severalDates.addOnce(name);
     if (upstream === undefined || downstream === undefined) this.#openEnds.addOnce(name);
@@ -131,7 +131,7 @@ export class Topology {
   }
 
   /** What of an item was there before: its version, another version of its pipe, or nothing. */
-  #note({ network, sourceId, version }: PipeItem): 'nothing' | 'pipe' | 'version' {
+  #record({ network, sourceId, version }: PipeItem): 'nothing' | 'pipe' | 'version' {
     let ids = this.#pipes.get(network);
     if (ids === undefined) this.#pipes.set(network, (ids = new Map<string, string | Set<string>>()));
     const known = ids.get(sourceId);

@@ -18,10 +18,10 @@ export interface LeaseTimes {
   /** No longer than the restart of a killed worker's item takes anyway. */
   readonly keepMs: number;
   readonly renewEveryMs: number;
-  readonly lookAgainMs: number;
+  readonly pollAgainMs: number;
 }
 
-const defaultTimes: LeaseTimes = { keepMs: 10_000, renewEveryMs: 2_000, lookAgainMs: 250 };
+const defaultTimes: LeaseTimes = { keepMs: 10_000, renewEveryMs: 2_000, pollAgainMs: 250 };
 
 /** KEYS: lease. ARGV: token, ms. */
 const renewScript = redisScript(`
@@ -44,7 +44,7 @@ export async function leaseItem(
     if (signal.aborted) throw new AbortedError();
     const lease = await tryLease(redis, key, times);
     if (lease !== undefined) return lease;
-    await sleep(times.lookAgainMs, { signal }).catch(() => undefined);
+    await sleep(times.pollAgainMs, { signal }).catch(() => undefined);
   }
 }
 
@@ -77,7 +77,7 @@ class HeldLease implements ItemLease {
     this.#times = times;
     this.#endsAtMs = askedAtMs + times.keepMs;
     this.#renewAtMs = askedAtMs + times.renewEveryMs;
-    this.#timer = setInterval(() => void this.#look(), times.lookAgainMs);
+    this.#timer = setInterval(() => void this.#renewInTime(), times.pollAgainMs);
   }
 
   get signal(): AbortSignal {
@@ -89,7 +89,7 @@ class HeldLease implements ItemLease {
     return !this.signal.aborted;
   }
 
-  async #look(): Promise<void> {
+  async #renewInTime(): Promise<void> {
     const askedAtMs = performance.now();
     if (!this.isHeld() || askedAtMs < this.#renewAtMs) return;
     this.#renewAtMs = askedAtMs + this.#times.renewEveryMs;

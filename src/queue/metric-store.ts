@@ -8,7 +8,7 @@
  * A source reports totals, not increments: a report that comes twice, or late, adds nothing.
  */
 import { randomUUID } from 'node:crypto';
-import type { Look } from '../core/run/alert.ts';
+import type { Observation } from '../core/run/alert.ts';
 import { tryLease } from './lease.ts';
 import { redisScript, runScript } from './redis/script.ts';
 import type { AlertMessage, AlertStore, MetricStore } from './port.ts';
@@ -70,7 +70,7 @@ const mostWaiting = 200;
  * for the case that they are new, the most that may wait. In one step, so that a message is sent for each change and no
  * other: a new cause is appended, and one that is gone as `over`. A look that is not newer changes nothing.
  */
-const noteScript = redisScript(`
+const recordScript = redisScript(`
 local known = redis.call('HGET', KEYS[1], ARGV[1])
 local state = known and cjson.decode(known) or { at = -1, open = {} }
 if tonumber(ARGV[2]) <= state.at then return 0 end
@@ -91,14 +91,14 @@ export function createAlertStore(redis: RedisHandle, address: QueueAddress): Ale
   const base = limitsKey(address);
   const [alerts, outbox] = [`${base}:alerts`, `${base}:alert-outbox`];
   return {
-    async note({ scope, atMs, troubles }: Look) {
+    async note({ scope, atMs, troubles }: Observation) {
       const seen = Object.fromEntries(
         troubles.map((trouble) => [
           JSON.stringify(trouble.cause),
           JSON.stringify({ id: randomUUID(), atMs, ...trouble }),
         ]),
       );
-      await runScript(redis, noteScript, [alerts, outbox], [scope, atMs, JSON.stringify(seen), mostWaiting]);
+      await runScript(redis, recordScript, [alerts, outbox], [scope, atMs, JSON.stringify(seen), mostWaiting]);
     },
     async sendWaiting(send) {
       await using lease = await tryLease(redis, `${base}:alert-lease`);

@@ -1,6 +1,6 @@
 /** The port between runs and the queue. BullMQ and Redis are behind it. */
 import type { Fault, OutagePart } from '../core/base/errors.ts';
-import type { Cause, Look } from '../core/run/alert.ts';
+import type { Cause, Observation } from '../core/run/alert.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import type { ChunkDecision, ChunkRetryPolicy } from '../core/run/retry-decision.ts';
 import type { Counts, RunState } from '../core/run/run.ts';
@@ -104,7 +104,7 @@ export interface RunProgressStore {
   /** Records the progress of a unit. Ignores progress behind the recorded one, and that of a settled unit. */
   advance(runId: string, progress: UnitProgress): Promise<void>;
   /** Records what was read of units. Ignores readings with fewer rows than the recorded ones, and of settled units. */
-  noteReadings(runId: string, readings: readonly UnitReading[]): Promise<void>;
+  recordReadings(runId: string, readings: readonly UnitReading[]): Promise<void>;
   /** Returns whether every chunk of the run has ended. */
   endChunk(runId: string, chunk: number): Promise<boolean>;
   /** Keeps the first stop request. A run without a progress gets one, so that the coordinator finds the request. */
@@ -204,7 +204,7 @@ export interface AlertMessage {
 
 export interface AlertStore {
   /** Opens and ends alerts, each with one message. A look that is not newer than the last of its scope changes nothing. */
-  note(look: Look): Promise<void>;
+  note(observation: Observation): Promise<void>;
   /**
    * Hands the waiting messages to `send` in order, until one is not taken. One process at a time does so; a message that
    * was taken is handed out again only if this process dies before it is removed.
@@ -269,8 +269,8 @@ export interface RunQueue {
    * Records that a part is down for the chunks of a queue, or that they moved on; shared by all workers. `noteDown`
    * returns the milliseconds since the part went down.
    */
-  noteDown(queue: ChunkQueueName, part: OutagePart): Promise<number>;
-  noteUp(queue: ChunkQueueName): Promise<void>;
+  recordDown(queue: ChunkQueueName, part: OutagePart): Promise<number>;
+  recordUp(queue: ChunkQueueName): Promise<void>;
   close(): Promise<void>;
 }
 

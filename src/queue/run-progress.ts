@@ -136,7 +136,7 @@ export class RedisRunProgress implements RunProgressStore {
     await runScript(this.#redis, progressScript, [this.#hashOf(runId), this.#settledOf(runId)], [progress.unit, json]);
   }
 
-  async noteReadings(runId: string, readings: readonly UnitReading[]): Promise<void> {
+  async recordReadings(runId: string, readings: readonly UnitReading[]): Promise<void> {
     const json = JSON.stringify(readings);
     await runScript(this.#redis, readingsScript, [this.#hashOf(runId), this.#settledOf(runId)], [json]);
   }
@@ -172,7 +172,7 @@ export class RedisRunProgress implements RunProgressStore {
     return { chunks: chunks.map(Number), cursor: added + chunks.length };
   }
 
-  async noteAdded(runId: string, cursor: number): Promise<void> {
+  async recordAdded(runId: string, cursor: number): Promise<void> {
     await runScript(this.#redis, addedScript, [this.#hashOf(runId)], [cursor]);
   }
 

@@ -40,7 +40,7 @@ const forgetDownMs = 6 * 3_600_000;
  * KEYS: start of the outage. ARGV: how long it is kept, ms. Returns the milliseconds since then, by the clock of Redis.
  * Met again, it is kept for longer: a hold must not begin anew while the outage lasts.
  */
-const noteDownScript = redisScript(`
+const recordDownScript = redisScript(`
 ${redisNow}
 redis.call('SET', KEYS[1], now, 'NX')
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
@@ -155,7 +155,7 @@ class BullRunQueue implements RunQueue {
       cursor - chunks.length,
     );
     // After the items: after a crash in between they are added again, under the same ids.
-    await this.progress.noteAdded(runId, cursor);
+    await this.progress.recordAdded(runId, cursor);
     return chunks.length;
   }
 
@@ -261,11 +261,11 @@ class BullRunQueue implements RunQueue {
     ];
   }
 
-  async noteDown(queue: ChunkQueueName, part: OutagePart): Promise<number> {
-    return Number(await runScript(this.#redis, noteDownScript, [this.#downKey(queue, part)], [forgetDownMs]));
+  async recordDown(queue: ChunkQueueName, part: OutagePart): Promise<number> {
+    return Number(await runScript(this.#redis, recordDownScript, [this.#downKey(queue, part)], [forgetDownMs]));
   }
 
-  async noteUp(queue: ChunkQueueName): Promise<void> {
+  async recordUp(queue: ChunkQueueName): Promise<void> {
     await this.#redis.del(...outageParts.map((part) => this.#downKey(queue, part)));
   }
 

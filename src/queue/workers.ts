@@ -213,7 +213,7 @@ class QueueWorkers implements RunningWorkers {
   }
 
   #logTrouble(): void {
-    const onError = (error: Error): void => this.#noteError(error);
+    const onError = (error: Error): void => this.#recordError(error);
     for (const queue of this.#queues) queue.on('error', onError);
     for (const worker of this.#workers) {
       worker.on('error', onError);
@@ -232,11 +232,11 @@ class QueueWorkers implements RunningWorkers {
   }
 
   /** A lock that was lost in an outage needs no line: the item starts again, or another worker has it (G1). */
-  #noteError(error: Error): void {
-    if (this.#watch.noteOfWorker(error)) return;
+  #recordError(error: Error): void {
+    if (this.#watch.recordOfWorker(error)) return;
     const because = lockFaultOf(error);
     if (because === undefined) {
-      this.#lines.tell(error.message, (leftOut) => {
+      this.#lines.log(error.message, (leftOut) => {
         const fields = leftOut === 0 ? {} : { leftOut };
         this.#log.warn({ because: error.message, ...fields }, 'the queue reports a fault');
       });
@@ -245,17 +245,17 @@ class QueueWorkers implements RunningWorkers {
 
   async #coordinate(job: QueueJob<{ runId: string }>, token?: string, signal = neverAborted()): Promise<void> {
     const { runId } = checkedData(job, runItemSchema);
-    const look = await this.#during(this.#handlers.coordinate(runId, signal)).catch((error: unknown) => {
+    const step = await this.#during(this.#handlers.coordinate(runId, signal)).catch((error: unknown) => {
       if (isOfStop(error, signal)) return { kind: 'hand-back' } as const;
       throw error;
     });
-    if (look.kind === 'finished') return;
+    if (step.kind === 'finished') return;
     await this.#throughOutages(signal, async () => {
-      if (look.kind === 'hand-back') {
+      if (step.kind === 'hand-back') {
         await job.moveToWait(token);
         throw new WaitingError();
       }
-      await job.moveToDelayed(Date.now() + look.delayMs, token);
+      await job.moveToDelayed(Date.now() + step.delayMs, token);
       throw new DelayedError();
     });
   }
@@ -270,10 +270,10 @@ class QueueWorkers implements RunningWorkers {
   }
 
   /** Tells the queue what becomes of an item, as soon as Redis takes it; a stop does not wait for Redis. */
-  async #throughOutages(signal: AbortSignal, tell: () => Promise<void>): Promise<void> {
+  async #throughOutages(signal: AbortSignal, report: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
-        await tell();
+        await report();
         return;
       } catch (error) {
         if (signal.aborted || !this.#watch.note(error)) throw error;

@@ -77,7 +77,7 @@ export class ChunkWorker {
     const workerSignal = lease === undefined ? signal : AbortSignal.any([signal, lease.signal]);
     using stop = watchForStop(item.runId, { queue: this.#queue, workerSignal });
     const tries = await this.#triesOf(item, units, attempt);
-    const readings = new ReadingReport((entries) => this.#queue.progress.noteReadings(item.runId, entries));
+    const readings = new ReadingReport((entries) => this.#queue.progress.recordReadings(item.runId, entries));
     const chunk = {
       runId: item.runId,
       params: run.params,
@@ -90,12 +90,12 @@ export class ChunkWorker {
       starts: this.#queue.starts,
       gate: this.#gate,
       onSingly: (deaths) => log.warn({ deaths, units: units.length }, 'units are worked one by one'),
-      work: async (some, noteProgress) => {
+      work: async (some, recordProgress) => {
         const advanced = async (advance: Advance): Promise<void> => {
-          await Promise.all([tries.advanced(advance), noteProgress()]);
+          await Promise.all([tries.advanced(advance), recordProgress()]);
         };
         const settled = async (outcomes: readonly UnitOutcome[]): Promise<void> => {
-          await Promise.all([this.#queue.progress.settle(item.runId, outcomes), noteProgress()]);
+          await Promise.all([this.#queue.progress.settle(item.runId, outcomes), recordProgress()]);
         };
         const service = this.#context.service.forRun(item.runId, log);
         return job
@@ -103,7 +103,7 @@ export class ChunkWorker {
           .catch((error: unknown) => some.map((unit) => ({ unit, error })));
       },
     });
-    if (left.length < units.length || tries.count === 0) await this.#noteUp(job.queue);
+    if (left.length < units.length || tries.count === 0) await this.#recordUp(job.queue);
     return await this.#decide({ item, job, log }, Math.max(1, tries.count), left);
   }
 
@@ -158,7 +158,7 @@ export class ChunkWorker {
     const [first] = errors;
     const message = faultOf(first).message;
     if (part !== undefined) this.#outages.down(part, message);
-    const downForMs = part === undefined ? undefined : await this.#queue.noteDown(job.queue, part);
+    const downForMs = part === undefined ? undefined : await this.#queue.recordDown(job.queue, part);
     const verdict = decideChunk({ errors, attempt, downForMs, policy: this.#retry, jitter: this.#random() });
     if (verdict === undefined) {
       await this.#deadLetter(work, again);
@@ -172,9 +172,9 @@ export class ChunkWorker {
     return verdict;
   }
 
-  async #noteUp(queueName: ChunkQueueName): Promise<void> {
+  async #recordUp(queueName: ChunkQueueName): Promise<void> {
     for (const part of neededParts) this.#outages.up(part);
-    await this.#queue.noteUp(queueName);
+    await this.#queue.recordUp(queueName);
   }
 
   #wait({ log }: ChunkWork, { message, delayMs }: BlockedError): ChunkDecision {

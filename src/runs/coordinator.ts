@@ -32,8 +32,8 @@ export interface CoordinatorOptions {
 
 export const coordinatorDefaults = { chunksInFlight: 64, stuckAfterMs: 15_000 } as const;
 
-const lookAgainMs = 500;
-type Look = Awaited<ReturnType<QueueHandlers['coordinate']>>;
+const pollAgainMs = 500;
+type Step = Awaited<ReturnType<QueueHandlers['coordinate']>>;
 
 export class Coordinator {
   readonly #context: JobContext;
@@ -74,11 +74,11 @@ export class Coordinator {
    * A step after a fault that may pass is repeated, for at most `maxHoldMs`; any other fault ends the run with its
    * reason. Rejects with an error that hands the run back when the signal aborts, or when this process may not go on.
    */
-  async coordinate(runId: string, signal: AbortSignal): Promise<Look> {
+  async coordinate(runId: string, signal: AbortSignal): Promise<Step> {
     try {
-      const look = await this.#look(runId, signal);
+      const step = await this.#step(runId, signal);
       this.#heldSinceMs.delete(runId);
-      return look;
+      return step;
     } catch (error) {
       // Another process has the run now, or will.
       if (decideUnit(error) === 'hand-back') throw error;
@@ -91,7 +91,7 @@ export class Coordinator {
   }
 
   /** A run that was held for too long ends as failed, once that can be written. */
-  async #hold(runId: string, error: unknown): Promise<Look> {
+  async #hold(runId: string, error: unknown): Promise<Step> {
     const now = performance.now();
     const sinceMs = this.#heldSinceMs.get(runId) ?? now;
     this.#heldSinceMs.set(runId, sinceMs);
@@ -105,7 +105,7 @@ export class Coordinator {
     return { kind: 'again', delayMs: holdDelayMs(now - sinceMs) };
   }
 
-  async #end(runId: string, fault: Fault): Promise<Look> {
+  async #end(runId: string, fault: Fault): Promise<Step> {
     try {
       return await this.#finish(runId, { kind: 'stop', fault });
     } catch (error) {
@@ -116,14 +116,14 @@ export class Coordinator {
     }
   }
 
-  async #look(runId: string, signal: AbortSignal): Promise<Look> {
+  async #step(runId: string, signal: AbortSignal): Promise<Step> {
     const progress = await this.#queue.progress.read(runId);
     if (progress === undefined || progress.state === 'queued')
       return this.#prepare(runId, progress?.stopRequest, signal);
     if (isFinished(progress.state)) return this.#endOrStartOver(runId);
     if (progress.stopRequest !== undefined) {
       // Waiting chunks need not be removed: the worker that takes one finds the run finished (docs/queue.md section 3).
-      return (await this.#lookAfter(runId, progress)) === 0 ? this.#finish(runId, progress.stopRequest) : again();
+      return (await this.#stepAfter(runId, progress)) === 0 ? this.#finish(runId, progress.stopRequest) : again();
     }
     if (progress.chunksEnded === progress.chunks) return this.#finish(runId, undefined);
     await this.#advance(runId, progress);
@@ -131,14 +131,14 @@ export class Coordinator {
   }
 
   /** Progress may have ended while the ledger has reopened the run: a retry that died before it could forget the progress. */
-  async #endOrStartOver(runId: string): Promise<Look> {
+  async #endOrStartOver(runId: string): Promise<Step> {
     const run = await this.#ledger.runs.readHead(runId);
     if (run === undefined || isFinished(run.state)) return { kind: 'finished' };
     await this.#queue.progress.forget(runId);
     return again();
   }
 
-  async #prepare(runId: string, stopRequest: StopRequest | undefined, signal: AbortSignal): Promise<Look> {
+  async #prepare(runId: string, stopRequest: StopRequest | undefined, signal: AbortSignal): Promise<Step> {
     const run = await this.#ledger.runs.read(runId);
     if (run === undefined) {
       this.#log.error({ runId }, 'the warehouse does not know this run: its queue item is dropped');
@@ -188,7 +188,7 @@ export class Coordinator {
     if (progress.chunksAdded < progress.chunks && room > 0) {
       await this.#queue.enqueueNext(runId, room);
     } else if (progress.unmovedMs > this.#options.stuckAfterMs) {
-      await this.#lookAfter(runId, progress);
+      await this.#stepAfter(runId, progress);
     }
   }
 
@@ -196,7 +196,7 @@ export class Coordinator {
    * Checks chunks whose end was not recorded. A chunk whose item is gone (Redis lost it) is added again; a chunk that
    * the queue gave up (its worker died repeatedly) becomes a dead letter. Returns the number of chunks in work.
    */
-  async #lookAfter(runId: string, progress: RunProgress): Promise<number> {
+  async #stepAfter(runId: string, progress: RunProgress): Promise<number> {
     const chunkStatuses = await this.#queue.chunkStatuses(runId);
     const gone = chunkStatuses.filter((entry) => entry.status === 'gone').map((entry) => entry.item);
     if (gone.length > 0 && progress.stopRequest === undefined) {
@@ -215,7 +215,7 @@ export class Coordinator {
     await deadLetterChunk(item, reason, { ledger: this.#ledger, queue: this.#queue, log });
   }
 
-  async #finish(runId: string, stopRequest: StopRequest | undefined): Promise<Look> {
+  async #finish(runId: string, stopRequest: StopRequest | undefined): Promise<Step> {
     const report = await finishRun(await this.#runOf(runId), stopRequest, {
       ledger: this.#ledger,
       queue: this.#queue,
@@ -254,8 +254,8 @@ export class Coordinator {
   }
 }
 
-function again(): Look {
-  return { kind: 'again', delayMs: lookAgainMs };
+function again(): Step {
+  return { kind: 'again', delayMs: pollAgainMs };
 }
 
 function isPassing(error: unknown): boolean {

@@ -14,7 +14,7 @@ interface ItemWorkContext {
   /** Works units of the item, and never rejects. Returns those that did not settle. */
   readonly work: (
     units: readonly PlannedUnit[],
-    noteProgress: () => Promise<void>,
+    recordProgress: () => Promise<void>,
   ) => Promise<readonly UnsettledUnit[]>;
   /** Called before the units are worked one by one. */
   readonly onSingly: (deaths: number) => void;
@@ -66,10 +66,10 @@ async function workSingly(
 
 /** To be called when a unit settled or advanced: a start that got somewhere did not die of what it was given. */
 function progressOf(runId: string, work: StartedWork, starts: ItemStartStore): () => Promise<void> {
-  let isNoted = false;
+  let isRecorded = false;
   return async () => {
-    if (isNoted) return;
-    isNoted = true;
+    if (isRecorded) return;
+    isRecorded = true;
     await forget(runId, work, starts);
   };
 }

@@ -34,7 +34,7 @@ interface Trouble {
   lineAtMs: number;
   endedAtMs: number | undefined;
   /** Whether its end has to be told: the last line was of its beginning. */
-  isToldDown: boolean;
+  isLoggedDown: boolean;
   reason: string;
 }
 
@@ -63,7 +63,7 @@ export class OutageJournal implements OutageRecord {
     trouble.endedAtMs = undefined;
     trouble.lastDownMs = now;
     trouble.reason = reason;
-    if (now >= trouble.lineAtMs) this.#tell(part, trouble, now);
+    if (now >= trouble.lineAtMs) this.#logTrouble(part, trouble, now);
     return now - trouble.downSinceMs;
   }
 
@@ -72,8 +72,8 @@ export class OutageJournal implements OutageRecord {
     if (trouble === undefined || trouble.endedAtMs !== undefined) return;
     const now = this.#now();
     trouble.endedAtMs = now;
-    if (!trouble.isToldDown) return;
-    trouble.isToldDown = false;
+    if (!trouble.isLoggedDown) return;
+    trouble.isLoggedDown = false;
     this.#log.info({ part, after: roughDurationText(now - trouble.beganAtMs) }, `${names[part]} can be used again`);
   }
 
@@ -96,17 +96,17 @@ export class OutageJournal implements OutageRecord {
       lastDownMs: now,
       lineAtMs: now,
       endedAtMs: undefined,
-      isToldDown: false,
+      isLoggedDown: false,
       reason: '',
     };
     this.#troubles.set(part, begun);
     return begun;
   }
 
-  #tell(part: OutagePart, trouble: Trouble, now: number): void {
+  #logTrouble(part: OutagePart, trouble: Trouble, now: number): void {
     const elapsedMs = now - trouble.beganAtMs;
     trouble.lineAtMs = trouble.beganAtMs + nextLineMs(elapsedMs);
-    trouble.isToldDown = true;
+    trouble.isLoggedDown = true;
     const fields = { part, because: trouble.reason };
     if (elapsedMs < sameTroubleMs) this.#log.warn(fields, `work waits for ${names[part]}`);
     else this.#log.warn({ ...fields, since: roughDurationText(elapsedMs) }, `work still waits for ${names[part]}`);
@@ -149,13 +149,13 @@ export async function keepReviving(
       const revived = await reviveRuns(context);
       if (revived.length > 0) log.warn({ runs: revived }, 'runs that Redis did not know go on');
     } catch (error) {
-      if (!signal.aborted && decideUnit(error) !== 'hand-back') noteFault(error, context.outages, log);
+      if (!signal.aborted && decideUnit(error) !== 'hand-back') recordFault(error, context.outages, log);
     }
     await sleep(reviveEveryMs, { signal }).catch(() => {});
   }
 }
 
-function noteFault(error: unknown, outages: OutageRecord, log: Logger): void {
+function recordFault(error: unknown, outages: OutageRecord, log: Logger): void {
   const part = outagePartOf(error);
   if (part !== undefined) outages.down(part, faultOf(error).message);
   else log.warn({ err: error }, 'runs could not be looked after');

@@ -37,7 +37,7 @@ const releaseMs = 2_000;
  * or if those of this queue have another warehouse. Writes nothing to Redis.
  */
 export async function checkQueue(context: ClaimContext): Promise<void> {
-  const { decision } = await look(context);
+  const { decision } = await readClaim(context);
   if (decision.kind === 'wait') throw worked(context, decision.waitMs);
 }
 
@@ -47,7 +47,7 @@ export async function checkQueue(context: ClaimContext): Promise<void> {
  */
 export async function claimQueue(context: WorkingClaimContext): Promise<QueueClaim> {
   for (;;) {
-    const { identity, queueId, decision } = await look(context);
+    const { identity, queueId, decision } = await readClaim(context);
     if (decision.kind === 'wait') throw worked(context, decision.waitMs);
     const ours = await establish(context, identity, queueId);
     if (decision.kind === 'owner') {
@@ -68,7 +68,7 @@ export async function claimQueue(context: WorkingClaimContext): Promise<QueueCla
   }
 }
 
-async function look({ ledger: { ownership }, queue, times, location }: ClaimContext): Promise<{
+async function readClaim({ ledger: { ownership }, queue, times, location }: ClaimContext): Promise<{
   readonly identity: WarehouseIdentity;
   readonly queueId: string | undefined;
   readonly decision: QueueDecision;

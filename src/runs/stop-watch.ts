@@ -6,7 +6,7 @@ import type { RunQueue } from '../queue/port.ts';
 import { buildReport, jobOf } from './finish-run.ts';
 import type { AnyJob, JobContext } from './job.ts';
 
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 
 interface StopWatch extends Disposable {
   /** Aborts, with an AbortedError, when the worker stops or the run is stopped. */
@@ -27,7 +27,7 @@ export function watchForStop(
   let isLooking = false;
 
   /** During an outage of Redis one look waits for it, not one a second. */
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     if (isLooking) return;
     isLooking = true;
     try {
@@ -40,7 +40,7 @@ export function watchForStop(
     }
   }
 
-  const timer = setInterval(() => void look(), lookEveryMs);
+  const timer = setInterval(() => void poll(), pollEveryMs);
   return {
     signal: controller.signal,
     [Symbol.dispose]: () => {

@@ -181,7 +181,7 @@ async function copyTable(
   const [{ end, rows: total } = { end: 0, rows: 0 }] = await read((session) =>
     session.rows<{ end: number | null; rows: number }>(`SELECT ${endOf} AS "end", count(*) AS "rows" FROM ${from}`),
   );
-  await copying(target, (session) => noteTable(session, to));
+  await copying(target, (session) => recordTable(session, to));
   const last = end ?? 0;
   for (let place = await copying(target, (session) => placeOf(session, to)); place < last;) {
     const [first, next] = [place, Math.min(last, place + (table.isWide ? wideStep : step))];
@@ -193,7 +193,7 @@ async function copyTable(
       await session.append(to, readers, rows);
     });
     place = next;
-    toldOf(watch, from, 'copied', Math.round((total * place) / last), total);
+    reportStep(watch, from, 'copied', Math.round((total * place) / last), total);
   }
 }
 
@@ -201,7 +201,7 @@ function quoted(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }
 
-async function noteTable(session: SqlSession, name: string): Promise<void> {
+async function recordTable(session: SqlSession, name: string): Promise<void> {
   await session.run(
     `INSERT INTO internal.copied_table SELECT $1, 0, source_id FROM internal.copied_table WHERE name = ''
      ON CONFLICT (name) DO NOTHING`,
@@ -222,7 +222,7 @@ async function takeStep(session: SqlSession, name: string, place: number, next: 
   });
 }
 
-function toldOf({ onStep, signal }: CopyWatch, ...step: Parameters<CopyWatch['onStep']>): void {
+function reportStep({ onStep, signal }: CopyWatch, ...step: Parameters<CopyWatch['onStep']>): void {
   onStep(...step);
   if (signal?.aborted !== true) return;
   throw new AbortedError('the copy was stopped: the same command goes on where it was');
@@ -244,7 +244,7 @@ async function compareTable(
   if (columns.length === 0) return { table: from, ...nothing };
   const here = await read((session) => checksumOf(session, from, columns));
   const there = await target.transact((session) => checksumOf(session, to, columns));
-  toldOf(watch, from, 'compared', there.rows, here.rows);
+  reportStep(watch, from, 'compared', there.rows, here.rows);
   if (here.rows === there.rows && here.checksum === there.checksum) return { table: from, ...here };
   throw new UsageError(
     `the table ${from} has ${here.rows} rows here and ${there.rows} there, or others: the copy does not count`,

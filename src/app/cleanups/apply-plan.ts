@@ -1,7 +1,7 @@
 /** Requests that start a cleanup: the application of a confirmed plan, or a saved selection in one run. */
 import type { Config } from '../../../config/schema.ts';
 import { cleanupJobName, type CleanupParams } from '../../../jobs/cleanup/job.ts';
-import { refuseChanged, refuseOverCaps, type LookOptions } from '../../../jobs/cleanup/planner.ts';
+import { refuseChanged, refuseOverCaps, type ReadOptions } from '../../../jobs/cleanup/planner.ts';
 import { resolveSelection } from '../../../jobs/cleanup/selection.ts';
 import { refuseUnfit, type CleanupPlan } from '../../core/cleanup/plan.ts';
 import type { JobContext } from '../../runs/job.ts';
@@ -24,14 +24,14 @@ export async function refuseUnappliable(
   plan: CleanupPlan,
   config: Config,
   context: JobContext,
-  look: LookOptions & { readonly onRead: () => void },
+  read: ReadOptions & { readonly onRead: () => void },
 ): Promise<void> {
   const { service, ledger, now } = context;
   const serviceNames = await ledger.ownership.namesOf(service.baseUrl);
   refuseUnfit(plan, { serviceUrl: service.baseUrl, serviceNames, atMs: now(), maxAgeMs: planMaxAgeMs(config) });
   await refuseOverCaps(plan, { caps: config.cleanup, by: 'command' }, ledger);
-  look.onRead();
-  await refuseChanged(plan, context, look);
+  read.onRead();
+  await refuseChanged(plan, context, read);
 }
 
 /** The run that applies a plan; `checkedAtMs`: the time at which {@link refuseUnappliable} began. */
@@ -46,7 +46,7 @@ export function applicationOf(
  * Marks a plan as applied while its run waits for a worker. The run claims it too, which keeps a plan from being
  * applied twice (G6).
  */
-export async function noteApplication(
+export async function recordApplication(
   { planId }: CleanupPlan,
   runId: string,
   requestedBy: string,

@@ -1,6 +1,6 @@
 /** Requests that make or show the plan of a cleanup. They delete nothing. */
 import type { Config } from '../../../config/schema.ts';
-import { type LookOptions, type MadePlan, makePlan, maxWarningsShown } from '../../../jobs/cleanup/planner.ts';
+import { type ReadOptions, type MadePlan, makePlan, maxWarningsShown } from '../../../jobs/cleanup/planner.ts';
 import { resolveSelection } from '../../../jobs/cleanup/selection.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
@@ -32,12 +32,12 @@ export function planTargets(
   request: PlanTargetsRequest,
   config: Config,
   context: JobContext,
-  look: LookOptions,
+  read: ReadOptions,
 ): Promise<MadePlan> {
   const { maxTargets, maxShareOfWellsPercent } = config.cleanup;
   const caps = { maxTargets, maxShareOfWellsPercent };
   const ofNoSelection = { selection: null, selectionSha256: null, isUnattended: false };
-  return makePlan({ ...request, caps, ...ofNoSelection }, context, { ...look, ...producingOf(config) });
+  return makePlan({ ...request, caps, ...ofNoSelection }, context, { ...read, ...producingOf(config) });
 }
 
 /**
@@ -48,7 +48,7 @@ export async function tryOutSelection(
   createdBy: string,
   config: Config,
   context: JobContext,
-  look: LookOptions,
+  read: ReadOptions,
 ): Promise<MadePlan> {
   const { sha256: selectionSha256, ...limited } = await resolveSelection(
     selection,
@@ -56,7 +56,7 @@ export async function tryOutSelection(
     context.warehouse,
   );
   const request = { ...limited, selection, selectionSha256, createdBy, isUnattended: true, keep: false };
-  return makePlan(request, context, { ...look, ...producingOf(config) });
+  return makePlan(request, context, { ...read, ...producingOf(config) });
 }
 
 /** Fewer characters of an id are no intent. */

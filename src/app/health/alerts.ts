@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import { fileReason } from '../../core/base/file-fault.ts';
-import { type Look, lookAtLevel, lookAtRun, lookAtSchedule } from '../../core/run/alert.ts';
+import { type Observation, observeLevel, observeRun, observeSchedule } from '../../core/run/alert.ts';
 import { overdueTick } from '../../core/time/ticks.ts';
 import type { AlertMessage, AlertStore } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
@@ -17,7 +17,7 @@ import { staleWells } from '../wells/coverage.ts';
 import { readSchedule, type TickSource } from '../schedules/schedule.ts';
 import { knownSecrets, serviceIdentityOf } from '../service/service-settings.ts';
 
-const lookEveryMs = 15_000;
+const pollEveryMs = 15_000;
 
 /** How long the end of a process waits for the receiver. */
 const lastSendMs = 10_000;
@@ -32,15 +32,15 @@ export class Alerts {
   }
 
   /** Called at least once for a run that ended; a second call changes nothing. */
-  async noteRunEnd(runId: string): Promise<void> {
+  async recordRunEnd(runId: string): Promise<void> {
     await this.#quietly(async (store) => {
       const run = await this.#app.ledger.runs.read(runId);
       const job = this.#app.jobs.find(({ name }) => name === run?.job);
       if (run?.report === undefined || job === undefined) return;
       if (run.report.state === 'done' && this.#app.config.alerts.heartbeatJobs.includes(run.job)) await this.#beat();
-      const look = lookAtRun(run.report, run.actor, job);
-      if (look === undefined || !this.#hasReceiver) return;
-      await store.note(look);
+      const observation = observeRun(run.report, run.actor, job);
+      if (observation === undefined || !this.#hasReceiver) return;
+      await store.note(observation);
       if (run.job.startsWith('export daily-production')) await store.note(await this.#staleWells());
     });
   }
@@ -50,27 +50,28 @@ export class Alerts {
     while (this.#hasReceiver && !signal.aborted) {
       await this.#quietly(async (store) => store.note(await this.#hold()));
       await this.#send();
-      await sleep(lookEveryMs, { signal, ref: false }).catch(() => undefined);
+      await sleep(pollEveryMs, { signal, ref: false }).catch(() => undefined);
     }
   }
 
   /** Looks at the schedules of the ledger as they were read after `atMs`. */
-  async noteSchedules(schedules: readonly StoredSchedule[], ticksOf: TickSource, atMs: number): Promise<void> {
+  async recordSchedules(schedules: readonly StoredSchedule[], ticksOf: TickSource, atMs: number): Promise<void> {
     if (!this.#hasReceiver) return;
     await this.#quietly(async (store) => {
-      for (const look of schedules.flatMap((each) => this.#lookAt(each, ticksOf, atMs) ?? [])) await store.note(look);
+      for (const observation of schedules.flatMap((each) => this.#observe(each, ticksOf, atMs) ?? []))
+        await store.note(observation);
     });
   }
 
   /** Undefined for a schedule of another version, which has processes of its own. */
-  #lookAt(stored: StoredSchedule, ticksOf: TickSource, atMs: number): Look | undefined {
+  #observe(stored: StoredSchedule, ticksOf: TickSource, atMs: number): Observation | undefined {
     const definition = readSchedule(stored)?.definition;
     if (definition === undefined) return undefined;
     const { name, lastTick, paused, sinceMs } = stored;
     const taken = { sinceMs: Math.max(sinceMs, lastTick?.dueMs ?? 0), nowMs: atMs };
     const overdueMs = overdueTick(ticksOf(definition), taken);
     const state = { name, job: definition.job, service: this.#service, isPaused: paused !== undefined };
-    return lookAtSchedule({ ...state, overdueMs, lastTick }, atMs);
+    return observeSchedule({ ...state, overdueMs, lastTick }, atMs);
   }
 
   /** What waits when a process ends, such as a night by cron. */
@@ -95,21 +96,21 @@ export class Alerts {
     if (!isTaken) this.#log.warn({ because: reason }, 'the heartbeat could not be sent');
   }
 
-  async #staleWells(): Promise<Look> {
+  async #staleWells(): Promise<Observation> {
     const nowMs = Date.now();
     const { length: value } = await staleWells(this.#app, { nowMs });
     const most = this.#app.config.alerts.maxStaleWells;
     const message = `${value} wells have no new day, more than ${most}`;
-    return lookAtLevel('stale-wells', { service: this.#service, value, most, message }, nowMs);
+    return observeLevel('stale-wells', { service: this.#service, value, most, message }, nowMs);
   }
 
-  async #hold(): Promise<Look> {
+  async #hold(): Promise<Observation> {
     const nowMs = Date.now();
     const hold = await (await this.#app.queue('lasting')).serviceHold.read();
     const value = Math.max(0, (hold?.untilMs ?? 0) - nowMs);
     const most = this.#app.config.alerts.maxHoldMs;
     const message = `the service holds all requests until ${new Date(nowMs + value).toISOString()}`;
-    return lookAtLevel('service-hold', { service: this.#service, value, most, message }, nowMs);
+    return observeLevel('service-hold', { service: this.#service, value, most, message }, nowMs);
   }
 
   /** Without one, no message waits for it. */

@@ -77,22 +77,22 @@ function nearestFolder(folder: string): string {
 }
 
 /** The places of the files that several hosts share, and of the feed, by writing, reading and removing one. */
-const lookAtFiles = { hint: 'See WELLSYNC_FILES_URL (or files.url), files.endpoint and the credentials.' };
+const filesRemedy = { hint: 'See WELLSYNC_FILES_URL (or files.url), files.endpoint and the credentials.' };
 
-const lookAtFeed = { hint: 'See WELLSYNC_FEED_URL (or feed.url), feed.endpoint and the credentials.' };
+const feedRemedy = { hint: 'See WELLSYNC_FEED_URL (or feed.url), feed.endpoint and the credentials.' };
 
 /** One for files.url and one for feed.url, where they are set. */
 export async function checkFiles(config: Config): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   if (config.files.url !== undefined) {
-    const finding = await checked('files', lookAtFiles, async () => {
+    const finding = await checked('files', filesRemedy, async () => {
       await using app = createApp(config);
       return used('files', `${await app.sharedFiles?.check()}`);
     });
     findings.push(finding, ...(await linksOf('files', config.files.url)));
   }
   if (config.feed.url !== undefined) {
-    findings.push(await checked('feed', lookAtFeed, async () => used('feed', await checkFeedPlace(config))));
+    findings.push(await checked('feed', feedRemedy, async () => used('feed', await checkFeedPlace(config))));
     findings.push(...(await linksOf('feed', config.feed.url)));
   }
   return findings;

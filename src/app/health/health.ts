@@ -19,10 +19,10 @@ import {
 /** Short: the doctor should report a held file rather than wait for it. */
 const lockWaitMs = 3_000;
 
-const lookAtWorkers = {
+const workersRemedy = {
   hint: 'See whether WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
 };
-const lookAtWarehouse = {
+const warehouseRemedy = {
   hint: 'See WELLSYNC_WAREHOUSE (or warehouse.url), and which other program has the file.',
 };
 
@@ -31,13 +31,13 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
   const redis = await redisFindings(config);
   const hasRedis = redis[0].status !== 'failed';
   const workers = hasRedis
-    ? [await checked('workers', lookAtWorkers, () => withInstallation(config, checkWorkers))]
+    ? [await checked('workers', workersRemedy, () => withInstallation(config, checkWorkers))]
     : [];
   return [
     ...redis,
     ...workers,
     ...(hasRedis ? await holdFindings(config) : []),
-    await checked('warehouse', lookAtWarehouse, () => withInstallation(config, checkWarehouse)),
+    await checked('warehouse', warehouseRemedy, () => withInstallation(config, checkWarehouse)),
     ...(await pushedFindings(config)),
     ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
     ...(await secretFindings(config)),

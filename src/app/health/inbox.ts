@@ -17,12 +17,12 @@ import { linkFindings, namedItself, writeFault } from './disk.ts';
 import { checked, failed, failedFinding, type Finding, ok } from './finding.ts';
 
 const part = 'inbox';
-const lookAtInbox = { hint: 'See inbox.folder, and the findings of the other parts.' };
+const inboxRemedy = { hint: 'See inbox.folder, and the findings of the other parts.' };
 
 /** None where the configuration names no inbox. */
 export async function inboxFindings(config: Config, lockWaitMs: number): Promise<readonly Finding[]> {
   if (config.inbox.folder === undefined) return [];
-  const finding = await checked(part, lookAtInbox, async () => {
+  const finding = await checked(part, inboxRemedy, async () => {
     await using app = createApp(config, { lockWaitMs });
     return await inboxFinding(app);
   });
@@ -44,15 +44,15 @@ async function inboxFinding(app: App): Promise<Finding> {
   const installation = await installationHeldOrNot(app);
   const faults = await allFaults(app.config, installation);
   if (faults.length > 0) return failedFinding(part, inboxRefused(faults, installation.own));
-  const told: string[] = [];
+  const reported: string[] = [];
   for (const { root } of inboxFoldersOf(app.config)) {
     const fault = await writeFault(root);
     if (fault !== undefined) return failed(part, fault, { hint: 'Let the user of the worker write there.' });
     const isOwned = (await readOwner(root)).kind === 'owner';
     const whose = isOwned ? 'of this installation' : 'without an owner: the first worker becomes it';
-    told.push(`${root}, ${whose}`);
+    reported.push(`${root}, ${whose}`);
   }
-  return ok(part, told.join('\n'));
+  return ok(part, reported.join('\n'));
 }
 
 /** A warehouse that a worker of this installation holds is not opened: its queue knows its id. */

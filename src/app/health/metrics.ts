@@ -181,7 +181,7 @@ export async function measureFreshness(app: App, log: Logger): Promise<void> {
 export class FreshnessMeter {
   #isDue = true;
 
-  noteRunEnd(): void {
+  recordRunEnd(): void {
     this.#isDue = true;
   }
 

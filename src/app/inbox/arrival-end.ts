@@ -103,10 +103,10 @@ export async function planArrival(
 }
 
 /** A file in inbox/network-pipes: pushed by one run, or known as pushed. */
-const unwatched: RunObserver = { show: () => {}, note: () => {}, end: () => {} };
+const unwatched: RunObserver = { show: () => {}, remark: () => {}, end: () => {} };
 
 /** Files may be small and many: the next one waits for the end of a run. */
-const lookEveryMs = 100;
+const pollEveryMs = 100;
 
 /**
  * The id of the run is kept beside the file before the run is made, so that the process that continues after a crash
@@ -128,7 +128,7 @@ export async function pushArrival(claim: Claim, context: ArrivalContext): Promis
     await using push = await prepared(claim, app);
     await start(push, runId, context);
   }
-  await followRun(app, { runId, job: networkPipesJobName }, { observer: unwatched, signal, lookEveryMs });
+  await followRun(app, { runId, job: networkPipesJobName }, { observer: unwatched, signal, pollEveryMs });
   return endOfRun(claim, await recordOf(app, runId), context, { isAlreadyPushed: false });
 }
 

@@ -150,7 +150,7 @@ export async function takeInbox(app: App, log: Logger): Promise<InboxRight | und
  * left out; those without an owner are left out until a worker takes them.
  */
 export async function ownInboxFolders(app: App): Promise<readonly string[]> {
-  const { config, tell } = app;
+  const { config, report } = app;
   if (config.inbox.folder === undefined) return [];
   const installation = await findInstallation(app);
   const own: string[] = [];
@@ -158,7 +158,7 @@ export async function ownInboxFolders(app: App): Promise<readonly string[]> {
     const faults = await faultsAt(root, installation);
     if (faults.length > 0) {
       const { message, issues } = inboxRefused(faults, installation.own);
-      tell([message, ...issues].join('\n'));
+      report([message, ...issues].join('\n'));
     } else if ((await readOwner(root)).kind === 'owner') own.push(root);
   }
   return own;

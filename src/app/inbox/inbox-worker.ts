@@ -28,7 +28,7 @@ import { inboxFoldersOf, type InboxRight } from './inbox-owner.ts';
 interface InboxWorkerOptions extends Omit<ArrivalContext, 'signal'> {
   readonly kind: InboxKind;
   readonly outages: OutageRecord;
-  readonly lookEveryMs: number;
+  readonly pollEveryMs: number;
 }
 
 /** Resolves with the end of a file. Throws for a state that passes: the file waits then. */
@@ -41,7 +41,7 @@ class InboxWorker {
   readonly #settling: Settling;
   readonly #claimsSettling: Settling;
   /** Names that were told as left alone, while they lie there. */
-  #told: ReadonlySet<string> = new Set();
+  #reported: ReadonlySet<string> = new Set();
   #lastWait: string | undefined;
   /** Whether another installation has the inbox, which was told. */
   #isLost = false;
@@ -59,7 +59,7 @@ class InboxWorker {
       try {
         await this.#workUnderLease(signal);
       } catch (error) {
-        this.#noteFault(error, signal);
+        this.#recordFault(error, signal);
       }
       await this.#pause(signal);
     }
@@ -83,7 +83,7 @@ class InboxWorker {
   async #workAll(signal: AbortSignal): Promise<void> {
     const { inbox } = this.#options;
     const claims = await inbox.claims(Date.now());
-    const atRest = this.#claimsSettling.look(
+    const atRest = this.#claimsSettling.poll(
       sightingsOf(claims, ({ id }) => id),
       performance.now(),
     );
@@ -92,9 +92,9 @@ class InboxWorker {
       if (signal.aborted || !(isAtRest(claim) || atRest.has(claim.id))) return;
       await this.#work(claim, signal);
     }
-    const { arrivals, ignored } = await inbox.look();
-    this.#tellIgnored(ignored);
-    const settled = this.#settling.look(sightingsOf(arrivals, keyOf), performance.now());
+    const { arrivals, ignored } = await inbox.poll();
+    this.#reportIgnored(ignored);
+    const settled = this.#settling.poll(sightingsOf(arrivals, keyOf), performance.now());
     for (const arrival of arrivals.filter((each) => settled.has(keyOf(each)))) {
       if (signal.aborted) return;
       const claim = await inbox.claim(arrival, Date.now());
@@ -130,16 +130,16 @@ class InboxWorker {
     return { end: state, line };
   }
 
-  #tellIgnored(ignored: ReadonlyArray<{ readonly shownName: string; readonly reason: string }>): void {
+  #reportIgnored(ignored: ReadonlyArray<{ readonly shownName: string; readonly reason: string }>): void {
     for (const { shownName, reason } of ignored) {
-      if (!this.#told.has(shownName)) {
+      if (!this.#reported.has(shownName)) {
         this.#options.log.warn({ inbox: this.#options.kind, file: shownName, because: reason }, 'left in the inbox');
       }
     }
-    this.#told = new Set(ignored.map(({ shownName }) => shownName));
+    this.#reported = new Set(ignored.map(({ shownName }) => shownName));
   }
 
-  #noteFault(error: unknown, signal: AbortSignal): void {
+  #recordFault(error: unknown, signal: AbortSignal): void {
     if (signal.aborted || error instanceof AbortedError) return;
     const part = outagePartOf(error);
     const { outages, log, kind } = this.#options;
@@ -156,7 +156,7 @@ class InboxWorker {
   }
 
   async #pause(signal: AbortSignal): Promise<void> {
-    await sleep(this.#options.lookEveryMs, { signal }).catch(() => undefined);
+    await sleep(this.#options.pollEveryMs, { signal }).catch(() => undefined);
   }
 }
 
@@ -192,7 +192,7 @@ function isOfSystem(error: unknown): boolean {
 // The inbox of a worker, by the configuration.
 
 /** The longest pause between two looks at a folder. */
-const longestLookMs = 2_000;
+const longestPollMs = 2_000;
 
 /**
  * Takes the files of every kind of inbox until the signal aborts; ends at once where the configuration names no folder.
@@ -203,7 +203,7 @@ export async function keepTaking(
   outages: OutageRecord,
   signal: AbortSignal,
 ): Promise<void> {
-  const lookEveryMs = Math.min(longestLookMs, Math.max(50, app.config.inbox.settleMs / 2));
+  const pollEveryMs = Math.min(longestPollMs, Math.max(50, app.config.inbox.settleMs / 2));
   const workers = inboxFoldersOf(app.config).map(
     ({ kind, root }) =>
       new InboxWorker({
@@ -213,7 +213,7 @@ export async function keepTaking(
         kind,
         log,
         outages,
-        lookEveryMs,
+        pollEveryMs,
       }),
   );
   await Promise.all(workers.map((worker) => worker.keepWorking(signal)));

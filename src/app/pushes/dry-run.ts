@@ -28,14 +28,14 @@ import { type PipeBatch, readPipes, type ReadPipesOptions } from '../../pipes/re
 import { RejectsFile } from '../../pipes/rejects-file.ts';
 import { type Finding, Topology, type TopologyReport } from '../../pipes/topology.ts';
 
-export interface LookOptions extends ImaginedPushOptions {
+export interface DryRunOptions extends ImaginedPushOptions {
   readonly reading: ReadPipesOptions;
   /** Created, with its folder, if any row is rejected. */
   readonly rejectsFile: string;
   readonly withTopology: boolean;
 }
 
-export interface PipesLook {
+export interface PipesDryRun {
   /** rows = sendable + superseded + rejectedByUs. `pipes`: the items that would be sent, in about `requests`. */
   readonly counts: Counts;
   /** Descriptions of the counts, in display order. */
@@ -53,7 +53,7 @@ export interface PipesLook {
  * Reads the source to its end. Throws UsageError for a source that cannot be read to the end, with the rejects so far
  * in the file, and AbortedError when the signal of the source aborts.
  */
-export async function lookThroughPipes(source: PipeSource, options: LookOptions): Promise<PipesLook> {
+export async function dryRunPipes(source: PipeSource, options: DryRunOptions): Promise<PipesDryRun> {
   const { pipeIdentity, rejectsFile } = options;
   await using rejects = await RejectsFile.open(rejectsFile, 0);
   const push = new ImaginedPush(options);
@@ -110,8 +110,8 @@ function countsOf(
 }
 
 /** JSON of a dry run of a push. */
-export function lookDocument(file: string, look: PipesLook, exitCode: ExitCode) {
-  const { counts, balance, notices, rejectsFile, topology } = look;
+export function dryRunDocument(file: string, dryRun: PipesDryRun, exitCode: ExitCode) {
+  const { counts, balance, notices, rejectsFile, topology } = dryRun;
   return {
     file,
     dryRun: true,

@@ -17,7 +17,7 @@ import type { App } from '../app.ts';
 import { EmptyListError } from '../exports/csv-list.ts';
 import type { StartedOnce } from '../runs/start-run.ts';
 import { rejectsFolderOf } from '../warehouse/retention.ts';
-import { type LookOptions, lookThroughPipes, type PipesLook, topologySentences } from './dry-run.ts';
+import { type DryRunOptions, dryRunPipes, type PipesDryRun, topologySentences } from './dry-run.ts';
 import { dropSource, type PushedFile, pushSource, type PushSource, standardInput } from './pipes-source.ts';
 
 export interface PushRequest extends PushedFile {
@@ -96,9 +96,9 @@ export class PreparedPush implements AsyncDisposable {
   }
 
   /** Reads the whole file as its run would, and sends nothing. The rejected rows are in the look's file. */
-  async look(): Promise<PipesLook> {
+  async dryRun(): Promise<PipesDryRun> {
     const { file, name } = this.#source;
-    return lookThroughPipes({ path: file, name }, lookOptions(this.#request, this.#config));
+    return dryRunPipes({ path: file, name }, dryRunOptions(this.#request, this.#config));
   }
 
   /**
@@ -161,14 +161,14 @@ export async function dryRunPush(
   request: PushRequest,
   stdin: Readable,
   config: Config,
-): Promise<{ readonly name: string; readonly look: PipesLook }> {
+): Promise<{ readonly name: string; readonly dryRun: PipesDryRun }> {
   const source: PipeSource = request.file === '-' ? { stream: stdin, name: standardInput } : { path: request.file };
-  const look = await lookThroughPipes(source, lookOptions(request, config));
-  if (look.rows === 0 && !request.allowsEmpty) throw noRow(sourceName(source));
-  return { name: sourceName(source), look };
+  const dryRun = await dryRunPipes(source, dryRunOptions(request, config));
+  if (dryRun.rows === 0 && !request.allowsEmpty) throw noRow(sourceName(source));
+  return { name: sourceName(source), dryRun };
 }
 
-function lookOptions(request: PushRequest, config: Config): LookOptions {
+function dryRunOptions(request: PushRequest, config: Config): DryRunOptions {
   const atText = new Date().toISOString().replaceAll(/[^\d]/g, '').slice(0, 17);
   return {
     reading: readingHere(request, config),

@@ -10,7 +10,7 @@ import type { App } from '../app.ts';
 import { doneUnitsOf, type ProgressSample } from './run-progress.ts';
 import { isQueueUnattended, queueOfJob, type RunName } from './start-run.ts';
 
-const defaultLookEveryMs = 500;
+const defaultPollEveryMs = 500;
 /** Interval of reads of the warehouse; it is long, because each read of the file delays the writers. */
 const ledgerEveryMs = 5_000;
 /** Progress that has not moved for this long no longer shows whether the run has ended. */
@@ -26,7 +26,7 @@ export interface RunObserver {
   /** Called twice a second, once the run is planned. */
   show(sample: ProgressSample): void;
   /** Shows a message that must not be lost, such as an outage of Redis. */
-  note(text: string): void;
+  remark(text: string): void;
   end(): void;
 }
 
@@ -46,11 +46,11 @@ export async function followRun(
     /** Aborts when this process has ended the run itself: its end is looked for at once. */
     readonly ended?: AbortSignal;
     /** By default half a second. */
-    readonly lookEveryMs?: number;
+    readonly pollEveryMs?: number;
   },
 ): Promise<RunReport> {
   const { observer, signal, onNoWorker = () => {}, ended } = how;
-  const { redisPatienceMs = defaultRedisPatienceMs, lookEveryMs = defaultLookEveryMs } = how;
+  const { redisPatienceMs = defaultRedisPatienceMs, pollEveryMs = defaultPollEveryMs } = how;
   const queue = await app.queue('lasting');
   const { ledger } = app;
   const context = {
@@ -62,7 +62,7 @@ export async function followRun(
     onNoWorker,
     redisPatienceMs,
     ended,
-    lookEveryMs,
+    pollEveryMs,
   };
   try {
     return await new Follower(runId, context, signal).run();
@@ -80,7 +80,7 @@ interface FollowContext {
   readonly onNoWorker: () => void;
   readonly redisPatienceMs: number;
   readonly ended: AbortSignal | undefined;
-  readonly lookEveryMs: number;
+  readonly pollEveryMs: number;
 }
 
 class Follower {
@@ -120,7 +120,7 @@ class Follower {
       return progress;
     } catch (error) {
       if (!(error instanceof OutageError) || error.part !== 'redis') throw error;
-      if (this.#redisAwaySinceMs === undefined) observer.note(`${error.message}; looking again.`);
+      if (this.#redisAwaySinceMs === undefined) observer.remark(`${error.message}; looking again.`);
       this.#redisAwaySinceMs ??= now();
       if (now() - this.#redisAwaySinceMs > redisPatienceMs) throw error;
       return undefined;
@@ -162,10 +162,10 @@ class Follower {
 
   /** The end of the run shortens one pause, not those after it: the report may take a moment longer. */
   async #pause(): Promise<void> {
-    const { ended, lookEveryMs } = this.#context;
-    if (ended === undefined || ended.aborted) return pause(lookEveryMs, this.#signal);
+    const { ended, pollEveryMs } = this.#context;
+    if (ended === undefined || ended.aborted) return pause(pollEveryMs, this.#signal);
     const early = AbortSignal.any([this.#signal, ended]);
-    await sleep(lookEveryMs, { signal: early }).catch(() => undefined);
+    await sleep(pollEveryMs, { signal: early }).catch(() => undefined);
     if (this.#signal.aborted) throw new AbortedError('no longer followed');
   }
 }

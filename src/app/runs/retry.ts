@@ -9,7 +9,7 @@ import { otherRowsHeld, releasingJobOf } from '../../runs/run-service.ts';
 import type { App } from '../app.ts';
 import { checkBeforeRun } from '../preflight.ts';
 import { jobDescriptionOf } from './run-status.ts';
-import type { Asker, RunName } from './start-run.ts';
+import type { Requester, RunName } from './start-run.ts';
 
 export interface RetryNeeds {
   readonly role: Role;
@@ -110,7 +110,7 @@ export async function allHolds({
 export async function releaseRows(
   app: App,
   { of, rows }: { readonly of: string; readonly rows: number },
-  { actor, connection, key }: Asker & { readonly key?: IdempotencyKey | undefined },
+  { actor, connection, key }: Requester & { readonly key?: IdempotencyKey | undefined },
 ): Promise<RunName & { readonly isRepeat: boolean }> {
   await checkBeforeRun(app);
   await app.queue(connection);

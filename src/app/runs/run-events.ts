@@ -23,7 +23,7 @@ export type RunEvent =
 export type RunListener = (event: RunEvent) => void;
 
 /** Live figures are read every second; the ledger, whose reads keep writers waiting, less often. */
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 const ledgerEveryMs = 2_000;
 /** The newest runs, of which a short one may begin and end between two looks; and all that have not ended. */
 const newestRuns = 100;
@@ -61,7 +61,7 @@ export class RunEvents {
     this.#waiting.set(listener, lastId);
     if (!this.#isLooking) {
       this.#isLooking = true;
-      void this.#lookOn();
+      void this.#pollOn();
     }
     return () => {
       this.#waiting.delete(listener);
@@ -69,15 +69,15 @@ export class RunEvents {
     };
   }
 
-  async #lookOn(): Promise<void> {
+  async #pollOn(): Promise<void> {
     while (this.#waiting.size + this.#listeners.size > 0) {
-      await this.#look();
-      await sleep(lookEveryMs, { ref: false });
+      await this.#poll();
+      await sleep(pollEveryMs, { ref: false });
     }
     this.#isLooking = false;
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
       await this.#readLedger();
       const statuses: RunStatus[] = [];
@@ -87,10 +87,10 @@ export class RunEvents {
         statuses.push(...list.runs);
         liveFault ??= list.liveFault;
       }
-      this.#tell(new Map(statuses.map((status) => [status.run.runId, statusDocument(status)])));
-      this.#tellFault(liveFault ?? null);
+      this.#sendChanged(new Map(statuses.map((status) => [status.run.runId, statusDocument(status)])));
+      this.#sendFault(liveFault ?? null);
     } catch (error) {
-      this.#tellFault(faultOf(error).message);
+      this.#sendFault(faultOf(error).message);
     }
     // Those who came during the look are told what it found.
     if (this.#known !== undefined) this.#beginWaiting(this.#known);
@@ -107,18 +107,18 @@ export class RunEvents {
     this.#ledgerReadAtMs = now;
   }
 
-  #tell(found: ReadonlyMap<string, RunDocument>): void {
+  #sendChanged(found: ReadonlyMap<string, RunDocument>): void {
     const before = this.#known;
     this.#known = found;
     if (before === undefined) return;
     for (const [runId, document] of found) {
-      const told = before.get(runId);
-      if (told !== undefined && JSON.stringify(told) === JSON.stringify(document)) continue;
+      const sent = before.get(runId);
+      if (sent !== undefined && JSON.stringify(sent) === JSON.stringify(document)) continue;
       this.#send({ id: this.#nextId(), kind: 'run', data: document });
     }
   }
 
-  #tellFault(message: string | null): void {
+  #sendFault(message: string | null): void {
     if (message === this.#fault) return;
     this.#fault = message;
     this.#send({ id: this.#nextId(), kind: 'fault', data: { message } });

@@ -18,7 +18,7 @@ const waiting: { readonly runId: string; readonly line: string }[] = [];
 let isCopying = false;
 
 /** Called with each line of the log, its secrets hidden. */
-export function noteLogLine(line: string): void {
+export function recordLogLine(line: string): void {
   if (!isCopying || waiting.length >= mostWaiting || line.length > mostLength) return;
   const [, runId] = /"runId":"([\w-]{1,60})"/.exec(line) ?? [];
   if (runId !== undefined) waiting.push({ runId, line: line.trimEnd() });

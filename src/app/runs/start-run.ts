@@ -28,7 +28,7 @@ export interface RunName {
  */
 export type Connection = 'prompt' | 'lasting';
 
-export interface Asker {
+export interface Requester {
   /** Who requests the run, for the ledger: `user@host`. */
   readonly actor: string;
   readonly connection: Connection;
@@ -38,13 +38,13 @@ export interface Asker {
  * Checks every part that work needs, writes the run into the ledger and queues it. Throws UsageError or
  * UnreachableError before the run exists.
  */
-export async function startRun(app: App, request: JobRequest, asker: Asker): Promise<RunName> {
+export async function startRun(app: App, request: JobRequest, requester: Requester): Promise<RunName> {
   await checkBeforeRun(app);
-  return queueRun(app, request, asker);
+  return queueRun(app, request, requester);
 }
 
 /** As startRun, for a face that has already checked the parts. */
-export async function queueRun(app: App, request: JobRequest, { actor, connection }: Asker): Promise<RunName> {
+export async function queueRun(app: App, request: JobRequest, { actor, connection }: Requester): Promise<RunName> {
   const { job, params, targets } = request;
   await app.queue(connection);
   const runService = await app.runService();
@@ -59,10 +59,10 @@ export async function queueRun(app: App, request: JobRequest, { actor, connectio
 export async function startKeyedRun(
   app: App,
   request: JobRequest,
-  asker: Asker & { readonly key: IdempotencyKey },
+  requester: Requester & { readonly key: IdempotencyKey },
 ): Promise<RunName & { readonly isRepeat: boolean }> {
   const { job, params, targets } = request;
-  const { actor, connection, key } = asker;
+  const { actor, connection, key } = requester;
   await checkBeforeRun(app);
   await app.queue(connection);
   const details = { actor, key, ...(targets === undefined ? {} : { targets }) };
@@ -82,7 +82,7 @@ export async function findKeyedRun({ ledger, warehouse }: App, key: IdempotencyK
  * Returns the number of units; 0 leaves the run unchanged. Throws UsageError for a run that has not finished or must
  * not be retried.
  */
-export async function retryRun(app: App, runId: string, { actor, connection }: Asker): Promise<number> {
+export async function retryRun(app: App, runId: string, { actor, connection }: Requester): Promise<number> {
   await checkBeforeRun(app);
   await app.queue(connection);
   return (await app.runService()).retry(runId, actor);
@@ -108,7 +108,7 @@ class StuckRunError extends WellsyncError {
 export async function queueRunOnce(
   app: App,
   { job, params, targets }: JobRequest,
-  { actor, connection, key }: Asker & { readonly key?: IdempotencyKey | undefined },
+  { actor, connection, key }: Requester & { readonly key?: IdempotencyKey | undefined },
   { canWork }: { readonly canWork: boolean },
 ): Promise<StartedOnce> {
   await app.queue(connection);
@@ -120,14 +120,14 @@ export async function queueRunOnce(
   });
   if (unfinished === undefined) return { kind: 'started', runId, job };
   if (isFinished(unfinished.state)) return { kind: 'under-way', runId, job };
-  const seen = await look(app, unfinished);
+  const seen = await checkUnattended(app, unfinished);
   const decision = decideOverlap(seen, { stuckAfterMs: app.config.run.stuckAfterMs, canWork });
   if (decision === 'stuck') throw stuckError(unfinished, seen);
   if (decision === 'skip') return { kind: 'under-way', runId, job };
   return { kind: canWork && unfinished.isOutdated ? 'going-on-first' : 'going-on', runId, job };
 }
 
-async function look(
+async function checkUnattended(
   app: App,
   { runId, job, requestedAtMs, reopenedAtMs = requestedAtMs }: RunSummary,
 ): Promise<UnfinishedRun> {

@@ -14,7 +14,7 @@ import { queueOfJob, type RunName } from './start-run.ts';
 import { workHere } from './worker-host.ts';
 
 /** How often a lasting outage is looked for. */
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 
 /**
  * Works the queue of the run, beside any workers, and calls `use` with the report as soon as the run has ended; chunks
@@ -90,6 +90,6 @@ function watchHold(
         action: { kind: 'retry-run', runId },
       }),
     );
-  }, lookEveryMs);
+  }, pollEveryMs);
   return { signal: controller.signal, [Symbol.dispose]: () => clearInterval(timer) };
 }

@@ -56,10 +56,10 @@ export async function workHere<T>(
   const freshness = new FreshnessMeter();
   const alerts = new Alerts(app, log);
   const onRunEnded = async (runId: string): Promise<void> => {
-    freshness.noteRunEnd();
+    freshness.recordRunEnd();
     publishSoon();
     work.onRunEnded?.(runId);
-    await alerts.noteRunEnd(runId);
+    await alerts.recordRunEnd(runId);
   };
   const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages, alerts }) : undefined;
   const ticks = scheduler === undefined ? {} : { ticks: scheduler };

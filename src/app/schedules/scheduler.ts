@@ -30,7 +30,7 @@ interface SchedulerOptions {
   /** By default those of the crons; tests set others. */
   readonly ticksOf?: TickSource;
   /** Between two looks for ticks that the queue has lost, and for schedules that other hosts have written. */
-  readonly lookEveryMs?: number;
+  readonly pollEveryMs?: number;
 }
 
 /** A tick may come to a host whose clock is a little behind that of the host which judged it due. */
@@ -42,16 +42,16 @@ export class Scheduler {
   readonly #outages: OutageRecord;
   readonly #alerts: Alerts;
   readonly #ticksOf: TickSource;
-  readonly #lookEveryMs: number;
-  #told: string | undefined;
+  readonly #pollEveryMs: number;
+  #logged: string | undefined;
 
-  constructor({ app, log, outages, alerts, ticksOf = cronTicks, lookEveryMs = 30_000 }: SchedulerOptions) {
+  constructor({ app, log, outages, alerts, ticksOf = cronTicks, pollEveryMs = 30_000 }: SchedulerOptions) {
     this.#app = app;
     this.#log = log;
     this.#outages = outages;
     this.#alerts = alerts;
     this.#ticksOf = ticksOf;
-    this.#lookEveryMs = lookEveryMs;
+    this.#pollEveryMs = pollEveryMs;
   }
 
   readonly next: NextTick = (schedule, afterMs) => this.#ticksOf(schedule).next(afterMs);
@@ -64,7 +64,7 @@ export class Scheduler {
       const found = schedules.find((each) => each.name === name);
       if (found !== undefined) await this.#take(found, dueMs > nowMs + clocksApartMs ? nowMs : Math.max(nowMs, dueMs));
     } catch (error) {
-      this.#noteFault(error);
+      this.#recordFault(error);
     }
   };
 
@@ -80,12 +80,12 @@ export class Scheduler {
         if (revision === undefined) return;
         await keepInQueue(this.#app, schedules, this.next);
         // Before the ticks are taken, so that one that is late is told of, and then over.
-        await this.#alerts.noteSchedules(schedules, this.#ticksOf, readAtMs);
+        await this.#alerts.recordSchedules(schedules, this.#ticksOf, readAtMs);
         for (const schedule of schedules) await this.#take(schedule, Date.now());
       } catch (error) {
-        if (!signal.aborted && decideUnit(error) !== 'hand-back') this.#noteFault(error);
+        if (!signal.aborted && decideUnit(error) !== 'hand-back') this.#recordFault(error);
       }
-      await sleep(this.#lookEveryMs, { signal }).catch(() => undefined);
+      await sleep(this.#pollEveryMs, { signal }).catch(() => undefined);
     }
   }
 
@@ -102,19 +102,19 @@ export class Scheduler {
       await takeTick(scheduleOf(stored), { app: this.#app, log: this.#log, ticksOf: this.#ticksOf }, nowMs);
     } catch (error) {
       if (!(error instanceof UsageError)) throw error;
-      this.#tellOnce(`${stored.name}: ${error.message}`);
+      this.#logOnce(`${stored.name}: ${error.message}`);
     }
   }
 
-  #noteFault(error: unknown): void {
+  #recordFault(error: unknown): void {
     const part = outagePartOf(error);
     if (part !== undefined) this.#outages.down(part, faultOf(error).message);
     else if (decideUnit(error) !== 'hand-back') this.#log.warn({ err: error }, 'schedules could not be looked after');
   }
 
-  #tellOnce(words: string): void {
-    if (words !== this.#told) this.#log.warn({ because: words }, 'a schedule cannot be worked');
-    this.#told = words;
+  #logOnce(words: string): void {
+    if (words !== this.#logged) this.#log.warn({ because: words }, 'a schedule cannot be worked');
+    this.#logged = words;
   }
 }
 
@@ -146,7 +146,7 @@ export async function takeTick(schedule: Schedule, context: TickContext, nowMs: 
   const tick = await decide(schedule, due, context.app, nowMs);
   if (!(await context.app.ledger.schedules.take(stored, tick))) return;
   if (tick.outcome === 'starting') await start(schedule, tick, context, nowMs);
-  else tell(schedule, tick, context.log);
+  else logTick(schedule, tick, context.log);
 }
 
 async function decide(
@@ -174,7 +174,7 @@ async function start(schedule: Schedule, tick: TakenTick, context: TickContext, 
     return { dueMs: tick.dueMs, outcome: 'failed', words: faultOf(error).message };
   });
   await app.ledger.schedules.settle(schedule.stored.name, settled);
-  tell(schedule, settled, log);
+  logTick(schedule, settled, log);
 }
 
 async function startRun(schedule: Schedule, tick: TakenTick, app: App, nowMs: number): Promise<TakenTick> {
@@ -195,7 +195,7 @@ async function startRun(schedule: Schedule, tick: TakenTick, app: App, nowMs: nu
   }
 }
 
-function tell({ stored: { name } }: Schedule, { dueMs, outcome, runId, words }: TakenTick, log: Logger): void {
+function logTick({ stored: { name } }: Schedule, { dueMs, outcome, runId, words }: TakenTick, log: Logger): void {
   const fields = {
     schedule: name,
     due: instantText(dueMs),
@@ -240,7 +240,7 @@ export async function scheduledRequest(
   }
 }
 
-const lookEveryMs = 60_000;
+const pollEveryMs = 60_000;
 
 /**
  * Tells by alerts of ticks that no worker takes, and sends what waits, until the signal aborts: for a process that works no
@@ -254,10 +254,10 @@ export async function watchSchedules(app: App, log: Logger, signal: AbortSignal)
     try {
       const atMs = Date.now();
       const { schedules } = await app.ledger.schedules.read();
-      await alerts.noteSchedules(schedules, cronTicks, atMs);
+      await alerts.recordSchedules(schedules, cronTicks, atMs);
     } catch (error) {
       log.debug({ because: String(error) }, 'schedules could not be looked at');
     }
-    await sleep(lookEveryMs, { signal, ref: false }).catch(() => undefined);
+    await sleep(pollEveryMs, { signal, ref: false }).catch(() => undefined);
   }
 }

@@ -67,11 +67,11 @@ export async function openService(
 
 /** A service may end every well's pages with a 204: one line for each status and method is enough. */
 function warnOnce(log: Logger): (request: string, status: number, own: Logger | undefined) => void {
-  const told = new Set<string>();
+  const logged = new Set<string>();
   return (request, status, own = log) => {
     const kind = `${request.split(' ')[0]} ${status}`;
-    if (told.has(kind)) return;
-    told.add(kind);
+    if (logged.has(kind)) return;
+    logged.add(kind);
     own.warn({ request, status }, `an answer with status ${status} was taken, where only 200 is declared`);
   };
 }

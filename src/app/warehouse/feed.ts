@@ -18,7 +18,7 @@ const leaseMs = 10_000;
 /** Longer than the lease of a killed one. */
 const waitMs = 120_000;
 /** How often a worker looks for what is due and was not published: a run that another process ended, a place that was away. */
-const lookEveryMs = 600_000;
+const pollEveryMs = 600_000;
 
 export interface PublishFlags {
   readonly all: boolean;
@@ -116,7 +116,7 @@ export function keepPublishing(app: App, log: Logger, signal: AbortSignal): () =
       // Of before the publication: a run that ends meanwhile wakes the next one.
       const { signal: woken } = (waking = new AbortController());
       await publishAfterRun(app, log, signal);
-      await sleep(lookEveryMs, { signal: AbortSignal.any([woken, signal]), ref: false }).catch(() => undefined);
+      await sleep(pollEveryMs, { signal: AbortSignal.any([woken, signal]), ref: false }).catch(() => undefined);
     }
   };
   void keep();

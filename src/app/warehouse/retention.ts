@@ -17,7 +17,7 @@ import { listedRuns } from '../runs/find-runs.ts';
 import { isCopyName, spoolFolderOf } from '../pushes/pipes-source.ts';
 
 /** How often a worker looks whether a day has passed since the last time. */
-const lookEveryMs = 600_000;
+const pollEveryMs = 600_000;
 
 /** Numbers of what was, or would be, removed. */
 export interface PrunedAll extends Pruned {
@@ -80,7 +80,7 @@ export async function prune(app: App, nowMs: number, signal?: AbortSignal): Prom
       const sharedFiles = await removeShared(app, nowMs, signal).catch(noneIfStopped);
       const all = { ...total, rejectsFiles, inboxFiles, copies };
       if (sharedFiles === undefined) return all;
-      await retention.notePruned(nowMs);
+      await retention.recordPruned(nowMs);
       return { ...all, sharedFiles };
     }
     total = sumOf(total, removed);
@@ -109,7 +109,7 @@ export async function pruneOnceADay(app: App, log: Logger, signal: AbortSignal):
 /** Prunes once a day until the signal aborts. */
 export async function keepPruning(app: App, log: Logger, signal: AbortSignal): Promise<void> {
   for (;;) {
-    await sleep(lookEveryMs, { signal, ref: false }).catch(() => {});
+    await sleep(pollEveryMs, { signal, ref: false }).catch(() => {});
     if (signal.aborted) return;
     await pruneOnceADay(app, log, signal);
   }

@@ -11,7 +11,7 @@ export type { TableOrder };
 const mostTailNights = 30;
 
 /** How often a worker looks whether a run was requested or has ended since the last time. */
-const lookEveryMs = 600_000;
+const pollEveryMs = 600_000;
 
 /** Called after each step with the rows rewritten so far. */
 type OnStep = (rewrittenRows: number) => void;
@@ -57,7 +57,7 @@ export async function orderLongTail(app: App, log: Logger, signal: AbortSignal):
 export async function keepInOrder(app: App, log: Logger, signal: AbortSignal): Promise<void> {
   let seen: string | undefined;
   for (;;) {
-    await sleep(lookEveryMs, { signal, ref: false }).catch(() => {});
+    await sleep(pollEveryMs, { signal, ref: false }).catch(() => {});
     if (signal.aborted) return;
     const newest = await newestRun(app).catch(() => seen);
     if (newest === seen) continue;

@@ -1,6 +1,6 @@
 /** The application of a cleanup plan, and how a plan is printed. */
 import type { App } from '../../app/app.ts';
-import { applicationOf, noteApplication, refuseUnappliable, selectionRun } from '../../app/cleanups/apply-plan.ts';
+import { applicationOf, recordApplication, refuseUnappliable, selectionRun } from '../../app/cleanups/apply-plan.ts';
 import { findPlan, tryOutSelection, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
 import {
   consequencesOf,
@@ -54,7 +54,7 @@ export async function applyPlan(planId: string, call: Applying): Promise<ExitCod
   const requestedBy = operatorName();
   const { job, params } = applicationOf(plan, { checkedAtMs, requestedBy });
   const run = await queueRun(app, { job, params }, askerOf(options));
-  await noteApplication(plan, run.runId, requestedBy, app);
+  await recordApplication(plan, run.runId, requestedBy, app);
   const opening = `Run ${run.runId}: deletes ${counted(plan.counts.targets, 'target')} of plan ${plan.planId}`;
   return await carryOut(run, options, { app, output, opening });
 }

@@ -3,7 +3,7 @@
  * file.
  */
 import { InvalidArgumentError, Option } from 'commander';
-import type { PipesLook } from '../../app/pushes/dry-run.ts';
+import type { PipesDryRun } from '../../app/pushes/dry-run.ts';
 import type { PreparedPush, PushRequest } from '../../app/pushes/push.ts';
 import { bytesText, counted, instantText, printable } from '../../core/base/text.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
@@ -80,8 +80,8 @@ async function pushNetworkPipes(call: Push): Promise<ExitCode> {
   const config = await call.config();
   const request = requestOf(call);
   if (options.dryRun) {
-    const { name, look } = await dryRunPush(request, stdin, config);
-    return printLook(name, look, call);
+    const { name, dryRun } = await dryRunPush(request, stdin, config);
+    return printLook(name, dryRun, call);
   }
   await using push = await preparePush(request, stdin, config);
   await using app = await call.openApp(config);
@@ -125,14 +125,14 @@ async function sayPushed({ runId, atMs }: Known, push: PreparedPush, { output, l
 }
 
 /** Returns exit code 3 if rows were rejected, as the push would. */
-async function printLook(name: string, look: PipesLook, call: Push): Promise<ExitCode> {
-  const { lookDocument } = await import('../../app/pushes/dry-run.ts');
+async function printLook(name: string, look: PipesDryRun, call: Push): Promise<ExitCode> {
+  const { dryRunDocument } = await import('../../app/pushes/dry-run.ts');
   const exitCode = look.rejectsFile === undefined ? exitCodes.done : exitCodes.doneWithExceptions;
-  await call.output.report(await lookText(name, look, call), lookDocument(name, look, exitCode));
+  await call.output.report(await lookText(name, look, call), dryRunDocument(name, look, exitCode));
   return exitCode;
 }
 
-async function lookText(name: string, look: PipesLook, { output: { width }, layout }: Push): Promise<string> {
+async function lookText(name: string, look: PipesDryRun, { output: { width }, layout }: Push): Promise<string> {
   const { topologySentences } = await import('../../app/pushes/dry-run.ts');
   const { shownCounts } = await import('../../app/runs/run-document.ts');
   const { balanceText, countRows, noticesText } = await import('../text/report.ts');

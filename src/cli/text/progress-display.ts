@@ -35,7 +35,7 @@ function barDisplay(output: Output, job: JobDescription): RunObserver {
       const { progress } = sample;
       bar.show(doneUnitsOf(progress), progress.units, progressParts(progressOf(first, sample, job), job));
     },
-    note: (text) => output.say(text),
+    remark: (text) => output.say(text),
     end: () => bar.end(),
   };
 }

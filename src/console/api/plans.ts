@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { askService } from '../../app/service/probe.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
-import { applicationOf, noteApplication, refuseUnappliable } from '../../app/cleanups/apply-plan.ts';
+import { applicationOf, recordApplication, refuseUnappliable } from '../../app/cleanups/apply-plan.ts';
 import { listPlans, planTargets, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
 import { targetsOfTable } from '../../app/cleanups/cleanup-table.ts';
 import { refuseEmpty } from '../../app/exports/target-input.ts';
@@ -140,7 +140,7 @@ function addPlanApplication(server: ApiServer, context: ConsoleContext): void {
       );
       const requestedBy = callerOf(request).actor;
       const started = await startByKey(app, request, key, applicationOf(plan, { checkedAtMs, requestedBy }));
-      await noteApplication(plan, started.runId, requestedBy, app);
+      await recordApplication(plan, started.runId, requestedBy, app);
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
     },
   });

@@ -184,7 +184,7 @@ function notAdmittedAnyMore(): NotAdmittedError {
 
 /** The rejected rows are in the notices: the copy is gone with the answer. */
 async function lookedThrough(push: PreparedPush): Promise<z.output<typeof lookedDocument>> {
-  const { counts, balance, notices, rejectsFile } = await push.look();
+  const { counts, balance, notices, rejectsFile } = await push.dryRun();
   if (rejectsFile !== undefined) await rm(rejectsFile, { force: true });
   return { file: push.name, dryRun: true, counts, balance, notices, sha256: push.sha256 };
 }

@@ -27,11 +27,11 @@ export interface OutageRecord {
   up(part: OutagePart): void;
 }
 
-const longestLookMs = 30_000;
+const longestPollMs = 30_000;
 
 /** The pause before a part that has been down for `downForMs` is tried again: work resumes within a minute (G7). */
 export function holdDelayMs(downForMs: number): number {
-  return Math.min(longestLookMs, 1_000 + downForMs / 2);
+  return Math.min(longestPollMs, 1_000 + downForMs / 2);
 }
 
 const firstLineAgainMs = 60_000;

@@ -186,7 +186,7 @@ export class IntentPace {
   }
 
   /** Takes in how long the requests of a group took. The rest at the end of a list, which is no whole group, tells little. */
-  note(size: number, tookMs: number): void {
+  record(size: number, tookMs: number): void {
     const answered = Math.floor((size * intentAheadMs) / Math.max(1, tookMs));
     if (size < this.#groupSize && answered >= this.#groupSize) return;
     this.#groupSize = Math.max(this.#concurrency, Math.min(answered, size * mostGrowth));

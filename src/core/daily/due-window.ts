@@ -12,7 +12,7 @@ import { verifiedWithinDays } from './reading.ts';
 import { incrementalWindow } from './watermark.ts';
 
 /** Days that each have a row and no quarantined record. */
-export interface SoundDays extends DayInterval {
+export interface CleanDays extends DayInterval {
   /** Stored rows of these days. */
   readonly rows: number;
 }
@@ -26,7 +26,7 @@ export interface KnownWell {
   /** Last day with a row; undefined for a well without a row. */
   readonly lastDay: number | undefined;
   /** From some day before every hole on, disjoint and in order. */
-  readonly soundDays: readonly SoundDays[];
+  readonly cleanDays: readonly CleanDays[];
   /** The first missing day of each hold, in order. */
   readonly heldFromDays: readonly number[];
 }
@@ -124,16 +124,16 @@ function oldestHole(well: KnownWell, rules: WindowRules): number | undefined {
   if (today === undefined) return undefined;
   const recent = { fromDay: today - holeDaysOf(rules), toDay: today };
   const held = rules.isVerified ? well.heldFromDays.filter((day) => day >= recent.fromDay && day < today) : [];
-  const holes = subtractDays(recent, well.soundDays).map(({ fromDay }) => fromDay);
+  const holes = subtractDays(recent, well.cleanDays).map(({ fromDay }) => fromDay);
   // The request is wider on both sides.
   const others = newDays(well.watermarkMs ?? nowMs, nowMs) + 2;
   const wanted = [...holes, ...held].toSorted((left, right) => left - right);
-  return wanted.find((day) => rowsSince(day, well.soundDays) + others <= pageRows);
+  return wanted.find((day) => rowsSince(day, well.cleanDays) + others <= pageRows);
 }
 
-function rowsSince(day: number, soundDays: readonly SoundDays[]): number {
+function rowsSince(day: number, cleanDays: readonly CleanDays[]): number {
   let sum = 0;
-  for (const { fromDay, toDay, rows } of soundDays) {
+  for (const { fromDay, toDay, rows } of cleanDays) {
     const share = Math.min(1, Math.max(0, toDay - Math.max(day, fromDay)) / (toDay - fromDay));
     sum += Math.ceil(rows * share);
   }
@@ -142,11 +142,11 @@ function rowsSince(day: number, soundDays: readonly SoundDays[]): number {
 
 /** Rows seen in the window, and one for each new day. Below the known days, one for each day up to the last row. */
 function expectedRows(window: Window, well: KnownWell, { nowMs, timeZone }: WindowRules): number {
-  const { watermarkMs = nowMs, lastDay = 0, soundDays } = well;
+  const { watermarkMs = nowMs, lastDay = 0, cleanDays } = well;
   const firstDay = dayAt(window.fromMs, timeZone) ?? lastDay;
-  const unseenTo = Math.min(soundDays[0]?.fromDay ?? lastDay + 1, lastDay + 1);
+  const unseenTo = Math.min(cleanDays[0]?.fromDay ?? lastDay + 1, lastDay + 1);
   const unseen = Math.min(longestExpectedDays, Math.max(0, unseenTo - firstDay));
-  return unseen + rowsSince(firstDay, soundDays) + newDays(watermarkMs, nowMs);
+  return unseen + rowsSince(firstDay, cleanDays) + newDays(watermarkMs, nowMs);
 }
 
 /**

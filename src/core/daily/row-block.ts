@@ -126,7 +126,7 @@ export class RowBlocks {
   }
 
   /** Notes that `rows` are views of a block. */
-  note(rows: object, block: RowBlock): void {
+  keepBlock(rows: object, block: RowBlock): void {
     this.#blocksOfRows.set(rows, block);
   }
 

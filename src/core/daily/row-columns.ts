@@ -119,7 +119,7 @@ export class RowColumnsBuilder {
     if (isRoomy) this.#move(this.#length, this.#length);
     for (const texts of this.#block.texts) texts.length = Math.min(texts.length, this.#length);
     const rows = columnsOf(this.#block, this.#length, this.#extras);
-    this.#blocks.note(rows, this.#block);
+    this.#blocks.keepBlock(rows, this.#block);
     if (this.#dropped.size === 0) return rows;
     const kept = rowsWhere(rows, (row) => !this.#dropped.has(row));
     this.#blocks.release(rows);

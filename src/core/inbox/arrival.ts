@@ -45,7 +45,7 @@ export class Settling {
   }
 
   /** One look at all files that are there, by a key for each; forgets the others. Returns the keys of those that have settled. */
-  look(files: ReadonlyMap<string, Sighting>, nowMs: number): ReadonlySet<string> {
+  poll(files: ReadonlyMap<string, Sighting>, nowMs: number): ReadonlySet<string> {
     const seen = new Map<string, { readonly sighting: Sighting; readonly sinceMs: number }>();
     const settled = new Set<string>();
     for (const [key, sighting] of files) {

@@ -82,7 +82,7 @@ export class PipeVersions {
     // Bits that are never all 0: those of an empty slot.
     const high = (hashOf(key, 0x2545f491, 0x5bd1e995) | 1) >>> 0;
     const at = this.#find(low, high);
-    if (this.#table[at + 1] === high) this.#note(at, versionBits(version));
+    if (this.#table[at + 1] === high) this.#record(at, versionBits(version));
     else if (this.#known < mostSlots * mostFilled) this.#insert(at, low, high, versionBits(version));
     else this.#isLeast = true;
   }
@@ -91,7 +91,7 @@ export class PipeVersions {
     return { pipesWithSeveralDates: this.#several, isLeast: this.#isLeast };
   }
 
-  #note(at: number, bits: number): void {
+  #record(at: number, bits: number): void {
     if (this.#table[at + 2] === 0 || this.#table[at + 2] === bits) return;
     this.#table[at + 2] = 0;
     this.#several += 1;

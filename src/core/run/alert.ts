@@ -38,18 +38,18 @@ export interface Trouble {
  * What was seen of one scope, such as the runs of a job: `troubles` are all that it has, so that those which it had
  * before are over. An older look at the same scope changes nothing.
  */
-export interface Look {
+export interface Observation {
   readonly scope: string;
   readonly atMs: number;
   readonly troubles: readonly Trouble[];
 }
 
 /** The look at the end of a run; undefined for one that tells neither good nor bad, since somebody ended it. */
-export function lookAtRun(
+export function observeRun(
   report: RunReport,
   actor: string | undefined,
   job: Pick<JobDescription, 'counts' | 'units' | 'record'>,
-): Look | undefined {
+): Observation | undefined {
   const { runId, job: name, state, service = null, finishedAtMs } = report;
   if (state !== 'done' && state !== 'failed') return undefined;
   const schedule = scheduleOf(actor);
@@ -74,11 +74,11 @@ export function lookAtRun(
 }
 
 /** A level that is too high, or not: stale wells, a hold of the service. */
-export function lookAtLevel(
+export function observeLevel(
   code: AlertCode,
   level: { readonly service: string; readonly value: number; readonly most: number; readonly message: string },
   atMs: number,
-): Look {
+): Observation {
   const { service, value, most, message } = level;
   const cause: Cause = { job: null, schedule: null, service, code };
   return {
@@ -102,14 +102,14 @@ export interface ScheduleState {
  * What the ledger says of a schedule at an instant before it was read; undefined for a tick that was skipped, which tells
  * neither good nor bad. A paused one is somebody's will.
  */
-export function lookAtSchedule(state: ScheduleState, atMs: number): Look | undefined {
+export function observeSchedule(state: ScheduleState, atMs: number): Observation | undefined {
   const { name, job, service, isPaused, overdueMs, lastTick } = state;
-  const found = (code: AlertCode, message: string): Look => ({
+  const found = (code: AlertCode, message: string): Observation => ({
     scope: JSON.stringify(['schedule', name, service]),
     atMs,
     troubles: [{ cause: { job, schedule: name, service, code }, message, runId: null }],
   });
-  const missed = (dueMs: number): Look =>
+  const missed = (dueMs: number): Observation =>
     found('schedule-missed', `${name} was due at ${new Date(dueMs).toISOString()}, and no worker took it in time`);
   const well = { ...found('schedule-missed', ''), troubles: [] };
   if (isPaused) return well;

@@ -34,21 +34,21 @@ export function heldBack(hold: ServiceHold): ServiceHoldError {
 }
 
 /** A hold is told again after this long, whatever came between. */
-const tellAgainMs = 600_000;
+const logAgainMs = 600_000;
 
 /** Decides which holds are worth a line in the log: one for each, and one in ten minutes where many follow. */
-export class ToldHolds {
-  #told: { readonly atMs: number; readonly hold: ServiceHold } | undefined;
+export class LoggedHolds {
+  #logged: { readonly atMs: number; readonly hold: ServiceHold } | undefined;
 
   /** Whether to tell this hold; `nowMs` is of any clock that never goes back. */
   isNews(hold: ServiceHold, nowMs: number): boolean {
-    const told = this.#told;
+    const logged = this.#logged;
     const isNews =
-      told === undefined ||
-      nowMs - told.atMs >= tellAgainMs ||
-      (hold.isTooLong && !told.hold.isTooLong) ||
-      hold.untilMs - told.hold.untilMs >= tellAgainMs;
-    if (isNews) this.#told = { atMs: nowMs, hold };
+      logged === undefined ||
+      nowMs - logged.atMs >= logAgainMs ||
+      (hold.isTooLong && !logged.hold.isTooLong) ||
+      hold.untilMs - logged.hold.untilMs >= logAgainMs;
+    if (isNews) this.#logged = { atMs: nowMs, hold };
     return isNews;
   }
 }

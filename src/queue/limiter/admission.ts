@@ -117,7 +117,7 @@ export class Admission {
   }
 
   /** The service answered: told with the next question, or with `flush` where that is urgent. */
-  noteAnswered(isUrgent: boolean): void {
+  recordAnswered(isUrgent: boolean): void {
     this.#isAnswered = true;
     this.#isUrgent ||= isUrgent;
   }

@@ -7,14 +7,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { OutageRecord } from '../../core/base/outage.ts';
-import { heldBack, notSent, type ServiceHold, type ServiceOutage, ToldHolds } from '../../core/run/service-hold.ts';
+import { heldBack, notSent, type ServiceHold, type ServiceOutage, LoggedHolds } from '../../core/run/service-hold.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { connectRedis } from '../redis/connection.ts';
 import type { RedisHandle } from '../redis/options.ts';
 import { withOutages } from '../redis/fault.ts';
 import { Admission } from './admission.ts';
 import { failuresWithoutConnection, limiterKeys, type LimiterKeys, longestPauseMs } from './limiter-keys.ts';
-import { type Leave, orAbort, pause, Turnstile } from './turnstile.ts';
+import { type Leave, orAbort, pause, WaitQueue } from './wait-queue.ts';
 
 /** Short, so that a killed worker does not delay the others (G7). */
 const defaultLeaseMs = 10_000;
@@ -71,8 +71,8 @@ export class SharedLimiter {
   readonly #leaseMs: number;
   readonly #keys: LimiterKeys;
   readonly #admission: Admission;
-  readonly #turnstile: Turnstile;
-  readonly #told = new ToldHolds();
+  readonly #waitQueue: WaitQueue;
+  readonly #loggedHolds = new LoggedHolds();
   /** Tokens of this process's leases, and until when they cannot have expired, by performance.now(). */
   readonly #leases = new Map<string, number>();
   readonly #renewal: NodeJS.Timeout;
@@ -89,7 +89,7 @@ export class SharedLimiter {
     this.#leaseMs = leaseMs;
     this.#keys = limiterKeys(limitsKey(settings));
     this.#admission = new Admission(redis, this.#keys, { concurrency, requestsPerSecond, leaseMs });
-    this.#turnstile = new Turnstile(this.#admission, {
+    this.#waitQueue = new WaitQueue(this.#admission, {
       onHold: (hold) => this.#meet(hold),
       onOutage: (outage) => this.#meetOutage(outage),
       onUp: () => this.#up(),
@@ -108,7 +108,7 @@ export class SharedLimiter {
    */
   async enter(signal: AbortSignal, runId = noRun): Promise<() => void> {
     for (;;) {
-      const leave = await this.#turnstile.pass(runId, signal);
+      const leave = await this.#waitQueue.pass(runId, signal);
       const { token } = leave;
       this.#leases.set(token, leave.askedAtMs + this.#leaseMs);
       try {
@@ -131,7 +131,7 @@ export class SharedLimiter {
 
   /** The service answered without a Retry-After: a later hold is the first of a new series, and no outage lasts. */
   noteAnswer(): void {
-    this.#admission.noteAnswered(this.#metFailure);
+    this.#admission.recordAnswered(this.#metFailure);
     this.#metFailure = false;
     this.#up();
     if (!this.#metHold) return;
@@ -151,7 +151,7 @@ export class SharedLimiter {
     const longest = hasNoConnection ? longestPauseMs.withoutConnection : longestPauseMs.withConnection;
     const { outage, hasTried } = await this.#admission.noteFailure(fault, longest, failed);
     if (outage === undefined) return false;
-    this.#noteDown(outage);
+    this.#recordDown(outage);
     return this.#settings.maxWaitMs === undefined && (hasNoConnection || !hasTried);
   }
 
@@ -166,18 +166,18 @@ export class SharedLimiter {
     this.#metHold = true;
     // The error itself tells it.
     if (hold.leftMs > maxWaitMs) throw heldBack(hold);
-    if (this.#told.isNews(hold, performance.now())) onHold?.(hold);
+    if (this.#loggedHolds.isNews(hold, performance.now())) onHold?.(hold);
     if (hold.isTooLong) throw heldBack(hold);
   }
 
   /** Throws TransientError for an outage that is not waited for. */
   #meetOutage(outage: ServiceOutage): void {
     const { maxWaitMs = Infinity, maxHoldMs } = this.#settings;
-    this.#noteDown(outage);
+    this.#recordDown(outage);
     if (outage.nextTryMs > maxWaitMs || outage.forMs > maxHoldMs) throw notSent(outage);
   }
 
-  #noteDown({ fault }: ServiceOutage): void {
+  #recordDown({ fault }: ServiceOutage): void {
     this.#metFailure = true;
     this.#isDown = true;
     this.#settings.outages?.down('service', fault);
@@ -206,18 +206,18 @@ export class SharedLimiter {
 
   #release(token: string): void {
     this.#leases.delete(token);
-    this.#turnstile.release(token);
+    this.#waitQueue.release(token);
   }
 
   /** Makes the leases in Redis those of this process's requests. What does not reach Redis is done the next time. */
   #reconcile(): void {
     this.#renew();
-    if (this.#leases.size === 0 && !this.#turnstile.isWaiting) return;
+    if (this.#leases.size === 0 && !this.#waitQueue.isWaiting) return;
     this.#admission
       .unknownLeases((token) => this.#leases.has(token))
       .then(
         (tokens) => {
-          for (const token of tokens) this.#turnstile.release(token);
+          for (const token of tokens) this.#waitQueue.release(token);
         },
         () => undefined,
       );

@@ -34,9 +34,9 @@ async function connectPrompt(settings: RedisSettings): Promise<RedisHandle> {
     const limit = mayFailOver ? after(greetingMs, () => client.disconnect()) : undefined;
     // Without a listener ioredis prints the fault, which connect() also throws.
     let fault: unknown;
-    const note = (error: unknown): unknown => (fault = error);
-    client.on('error', note);
-    client.on('node error', note);
+    const keepFault = (error: unknown): unknown => (fault = error);
+    client.on('error', keepFault);
+    client.on('node error', keepFault);
     try {
       await client.connect();
       return client;

@@ -44,12 +44,12 @@ export class RedisWatch {
 
   /** Takes note of an error of a call; returns whether it is of a state of Redis that passes. */
   note(error: unknown): boolean {
-    return this.#noteOutage(redisOutage(error));
+    return this.#recordOutage(redisOutage(error));
   }
 
   /** Takes note of an error of a worker's own call, to which every refusal by Redis is a reason to pause. */
-  noteOfWorker(error: Error): boolean {
-    return this.#noteOutage(refusalByRedis(error));
+  recordOfWorker(error: Error): boolean {
+    return this.#recordOutage(refusalByRedis(error));
   }
 
   /** Resolves when Redis takes writes again, or the signal aborts; at once where no trouble is known. */
@@ -65,7 +65,7 @@ export class RedisWatch {
     this.#closed.abort();
   }
 
-  #noteOutage(outage: OutageError | undefined): boolean {
+  #recordOutage(outage: OutageError | undefined): boolean {
     if (outage === undefined) return false;
     this.#begin(outage.message);
     return true;
@@ -118,7 +118,7 @@ const sameKindMs = 10_000;
 const mostKinds = 100;
 
 interface Kind {
-  readonly toldAtMs: number;
+  readonly loggedAtMs: number;
   leftOut: number;
 }
 
@@ -132,17 +132,17 @@ export class RepeatedLines {
   }
 
   /** Calls `tell` where the kind of the message was not told lately, with the number of those of its kind left out since. */
-  tell(message: string, tell: (leftOut: number) => void): void {
+  log(message: string, log: (leftOut: number) => void): void {
     const kind = kindOf(message);
     const known = this.#kinds.get(kind);
     const now = this.#now();
-    if (known !== undefined && now - known.toldAtMs < sameKindMs) {
+    if (known !== undefined && now - known.loggedAtMs < sameKindMs) {
       known.leftOut += 1;
       return;
     }
     if (this.#kinds.size >= mostKinds) this.#kinds.clear();
-    this.#kinds.set(kind, { toldAtMs: now, leftOut: 0 });
-    tell(known?.leftOut ?? 0);
+    this.#kinds.set(kind, { loggedAtMs: now, leftOut: 0 });
+    log(known?.leftOut ?? 0);
   }
 }
 

@@ -55,7 +55,7 @@ async function publishLeased(parts: PublisherParts, how: PublishHow, untilMs: nu
   }
 }
 
-const lookAgainMs = 250;
+const pollAgainMs = 250;
 
 async function takeLease(
   { ledger, settings }: PublisherParts,
@@ -65,7 +65,7 @@ async function takeLease(
   while (!(await ledger.hold(holder, settings.leaseMs))) {
     if (signal.aborted) throw new AbortedError();
     if (performance.now() >= untilMs) throw busy();
-    await sleep(lookAgainMs, { signal }).catch(() => undefined);
+    await sleep(pollAgainMs, { signal }).catch(() => undefined);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { CoverageCounts, DayInterval, WellCoverage } from '../../core/daily/coverage.ts';
-import type { SoundDays } from '../../core/daily/due-window.ts';
+import type { CleanDays } from '../../core/daily/due-window.ts';
 import type { HeldMonth, ShrinkGuard } from '../../core/daily/held-month.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../core/daily/merge.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
@@ -88,7 +88,7 @@ export interface DailyProductionStore {
    * By uwi, those of `days` (day numbers) that have a row and no quarantined record, as intervals in order; a well without
    * a row in them is absent.
    */
-  soundDays(uwis: readonly string[], days: DayInterval): Promise<ReadonlyMap<string, readonly SoundDays[]>>;
+  cleanDays(uwis: readonly string[], days: DayInterval): Promise<ReadonlyMap<string, readonly CleanDays[]>>;
   /** The holds that stand, by uwi and in order of time; a well without one is absent. */
   heldMonths(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly HeldMonth[]>>;
   /** The wells that were read, in order. */

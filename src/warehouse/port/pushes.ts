@@ -90,7 +90,7 @@ export interface PushStore {
   droppedDates(): Promise<readonly DroppedDates[]>;
   /** The largest body that the service was found to accept, in UTF-8 bytes, if it was found since `sinceMs`. */
   bodyLimit(serviceUrl: string, sinceMs: number): Promise<number | undefined>;
-  noteBodyLimit(limit: {
+  recordBodyLimit(limit: {
     readonly serviceUrl: string;
     readonly maxBytes: number;
     readonly foundAtMs: number;

@@ -242,7 +242,7 @@ export interface Retention {
   step(bounds: RetentionBounds): Promise<Pruned | undefined>;
   /** When pruning last came to its end, or when the warehouse was made; milliseconds since 1970. */
   prunedAtMs(): Promise<number | undefined>;
-  notePruned(atMs: number): Promise<void>;
+  recordPruned(atMs: number): Promise<void>;
   /** Versions that ended before were removed, milliseconds since 1970; undefined if none ever was. */
   historyHorizonMs(): Promise<number | undefined>;
 }

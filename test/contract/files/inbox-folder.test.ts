@@ -23,7 +23,7 @@ async function inboxHere() {
       writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name)]), text),
     /** Takes the only file that was dropped. */
     take: async (): Promise<Claim> => {
-      const [arrival] = (await inbox.look()).arrivals;
+      const [arrival] = (await inbox.poll()).arrivals;
       const claim = arrival && (await inbox.claim(arrival, Date.now()));
       if (claim === undefined) throw new Error('nothing was taken');
       return claim;
@@ -40,7 +40,7 @@ describe('a file in an inbox', () => {
     await using here = await inboxHere();
     const others = [here.inbox, new InboxFolder(here.root), new InboxFolder(here.root)];
     for (let file = 0; file < 20; file += 1) here.drop(`${file}.csv`);
-    const { arrivals } = await here.inbox.look();
+    const { arrivals } = await here.inbox.poll();
     const claims = await Promise.all(
       arrivals.flatMap((arrival) => others.map((inbox) => inbox.claim(arrival, Date.now()))),
     );
@@ -49,7 +49,7 @@ describe('a file in an inbox', () => {
       arrivals.map(({ shownName }) => shownName).toSorted(),
     );
     expect(await here.inbox.claims(Date.now())).toHaveLength(20);
-    expect((await here.inbox.look()).arrivals).toEqual([]);
+    expect((await here.inbox.poll()).arrivals).toEqual([]);
   });
 
   test.each([
@@ -80,7 +80,7 @@ describe('a file in an inbox', () => {
       renameSync(path.join(here.root, `.${name}`), path.join(here.root, name));
       await new Promise((resolve) => setTimeout(resolve, 15));
     }
-    const { arrivals } = await here.inbox.look();
+    const { arrivals } = await here.inbox.poll();
     expect(arrivals.map(({ shownName }) => shownName)).toEqual(['b.csv', 'a.csv', 'c.csv']);
   });
 
@@ -93,7 +93,7 @@ describe('a file in an inbox', () => {
     here.drop('notes.txt');
     here.drop('.hidden.csv');
     try {
-      const { arrivals, ignored } = await here.inbox.look();
+      const { arrivals, ignored } = await here.inbox.poll();
       expect(arrivals).toEqual([]);
       expect(Object.fromEntries(ignored.map(({ shownName, reason }) => [shownName, reason]))).toEqual({
         'link.csv': 'it is a link: only a file itself is taken',
@@ -110,7 +110,7 @@ describe('a file in an inbox', () => {
   test('that becomes a link while it is taken is never read', async () => {
     await using here = await inboxHere();
     here.drop('pipes.csv');
-    const [arrival] = (await here.inbox.look()).arrivals;
+    const [arrival] = (await here.inbox.poll()).arrivals;
     await rm(path.join(here.root, 'pipes.csv'));
     symlinkSync('/etc/passwd', path.join(here.root, 'pipes.csv'));
     const claim = arrival && (await here.inbox.claim(arrival, Date.now()));
@@ -190,11 +190,11 @@ describe.skipIf(lack !== undefined)(`a full disk${lack === undefined ? '' : ` (s
     const inbox = new InboxFolder(disk.folder);
     await inbox.open();
     writeFileSync(path.join(disk.folder, 'pipes.csv'), 'x');
-    const [arrival] = (await inbox.look()).arrivals;
+    const [arrival] = (await inbox.poll()).arrivals;
     if (arrival === undefined) throw new Error('no file');
     disk.fill();
     await expect(inbox.claim(arrival, Date.now())).rejects.toThrow(OutageError);
-    expect((await inbox.look()).arrivals).toHaveLength(1);
+    expect((await inbox.poll()).arrivals).toHaveLength(1);
     disk.empty();
     expect(await inbox.claim(arrival, Date.now())).toMatchObject({ shownName: 'pipes.csv' });
   });

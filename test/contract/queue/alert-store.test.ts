@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Look } from '../../../src/core/run/alert.ts';
+import type { Observation } from '../../../src/core/run/alert.ts';
 import type { AlertMessage, RunQueue } from '../../../src/queue/port.ts';
 import { createRunQueue } from '../../../src/queue/run-queue.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
@@ -17,7 +17,7 @@ describe('alerts', () => {
   });
   afterAll(async () => queue.close());
 
-  const look = (scope: string, atMs: number, ...codes: readonly string[]): Look => ({
+  const look = (scope: string, atMs: number, ...codes: readonly string[]): Observation => ({
     scope,
     atMs,
     troubles: codes.map((code) => ({

@@ -6,7 +6,7 @@ import { AbortedError } from '../../../src/core/base/errors.ts';
 import { leaseItem } from '../../../src/queue/lease.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 
-const times = { keepMs: 400, renewEveryMs: 100, lookAgainMs: 20 };
+const times = { keepMs: 400, renewEveryMs: 100, pollAgainMs: 20 };
 /** Kept for longer than a busy machine may hold up a process between two renewals. */
 const longTimes = { ...times, keepMs: 3_000 };
 const never = new AbortController().signal;

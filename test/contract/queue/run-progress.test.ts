@@ -75,8 +75,8 @@ describe('the progress of a run', () => {
     const run = newRun();
     await progress.open(run, start);
     expect(await progress.nextChunks(run, 2)).toEqual({ chunks: [0, 1], cursor: 2 });
-    await progress.noteAdded(run, 2);
-    await progress.noteAdded(run, 1);
+    await progress.recordAdded(run, 2);
+    await progress.recordAdded(run, 1);
     expect(await progress.nextChunks(run, 9)).toEqual({ chunks: [2], cursor: 3 });
     await progress.endChunk(run, 0);
     expect(await progress.chunksInFlight(run)).toEqual([1]);
@@ -135,8 +135,8 @@ describe('the progress of a run', () => {
     await progress.open(run, start);
     const before = await redis.hget(`${prefix}:run:${run}`, 'movedAtMs');
     const page = { unit: 0, rows: 50, expectedRows: 100, isRead: false };
-    await progress.noteReadings(run, [page, { unit: 1, rows: 7, isRead: true }]);
-    await progress.noteReadings(run, [{ ...page, rows: 40 }]);
+    await progress.recordReadings(run, [page, { unit: 1, rows: 7, isRead: true }]);
+    await progress.recordReadings(run, [{ ...page, rows: 40 }]);
     const { reading, counts, underWay } = (await progress.read(run)) ?? {};
     expect(reading?.toSorted((left, right) => left.unit - right.unit)).toEqual([
       page,
@@ -145,7 +145,7 @@ describe('the progress of a run', () => {
     expect({ counts, underWay }).toEqual({ counts: {}, underWay: [] });
     expect(await redis.hget(`${prefix}:run:${run}`, 'movedAtMs')).toBe(before);
     await progress.settle(run, [{ unit: 0, counts: { read: 60 } }]);
-    await progress.noteReadings(run, [{ ...page, rows: 100 }]);
+    await progress.recordReadings(run, [{ ...page, rows: 100 }]);
     expect(await progress.read(run)).toMatchObject({ counts: { read: 60 }, reading: [{ unit: 1 }] });
   });
 

@@ -317,9 +317,9 @@ describe('queue items', () => {
     const dayMs = 86_400_000;
     const realNow = Date.now;
     vi.spyOn(Date, 'now').mockImplementation(() => realNow() + dayMs);
-    await ahead.noteDown('export', 'service');
+    await ahead.recordDown('export', 'service');
     vi.spyOn(Date, 'now').mockImplementation(() => realNow() - dayMs);
-    const downForMs = await behind.noteDown('export', 'service');
+    const downForMs = await behind.recordDown('export', 'service');
     vi.restoreAllMocks();
     expect(downForMs).toBeGreaterThanOrEqual(0);
     expect(downForMs).toBeLessThan(dayMs);
@@ -330,16 +330,16 @@ describe('queue items', () => {
     const [one, two] = [await newQueue(prefix), await newQueue(prefix)];
     const silentForMs = async (queue: RunQueue, leastMs: number): Promise<number> =>
       vi.waitFor(async () => {
-        const silentMs = await queue.noteDown('export', 'service');
+        const silentMs = await queue.recordDown('export', 'service');
         expect(silentMs).toBeGreaterThanOrEqual(leastMs);
         return silentMs;
       }, patiently);
-    await one.noteDown('export', 'service');
+    await one.recordDown('export', 'service');
     const beforeMs = await silentForMs(two, 20);
-    expect(await one.noteDown('export', 'service')).toBeGreaterThanOrEqual(beforeMs);
+    expect(await one.recordDown('export', 'service')).toBeGreaterThanOrEqual(beforeMs);
     const heardAtMs = performance.now();
-    await two.noteUp('export');
-    const silentAgainMs = await one.noteDown('export', 'service');
+    await two.recordUp('export');
+    const silentAgainMs = await one.recordDown('export', 'service');
     // Both ends of the outage are whole milliseconds, so that it may appear one longer than it was.
     expect(silentAgainMs).toBeLessThanOrEqual(performance.now() - heardAtMs + 1);
   });

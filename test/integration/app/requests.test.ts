@@ -29,7 +29,7 @@ const asker = { actor: 'schedule@host', connection: 'lasting' } as const;
 const log = pino({ level: 'silent' });
 const stdin = Readable.from([]);
 const running = (): AbortSignal => new AbortController().signal;
-const unwatched: RunObserver = { show: () => {}, note: () => {}, end: () => {} };
+const unwatched: RunObserver = { show: () => {}, remark: () => {}, end: () => {} };
 
 describe('runs without a command line', () => {
   let server: TestingServer;

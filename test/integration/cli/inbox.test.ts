@@ -109,7 +109,7 @@ describe('an inbox of network pipes', () => {
     const folder = new InboxFolder(inbox.folder);
     await folder.open();
     for (const id of ['A', 'B', 'C']) await inbox.drop(`${id}.again.csv`, fileText(row(id)));
-    const [begun, noted] = (await folder.look()).arrivals;
+    const [begun, noted] = (await folder.poll()).arrivals;
     // One died before it had a run, one before it made the run that it had noted.
     if (begun !== undefined) await folder.claim(begun, Date.now() - 2_000);
     const claim = noted && (await folder.claim(noted, Date.now() - 1_000));

@@ -107,7 +107,7 @@ describe('progress', () => {
     const { stream, text } = outlet();
     const display = createProgressDisplay(outputTo(stream), dailyProduction);
     display.show(sample(0, 50, 500));
-    display.note('Redis does not answer');
+    display.remark('Redis does not answer');
     display.end();
     const shown = text();
     expect(shown).toContain('█');

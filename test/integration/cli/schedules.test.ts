@@ -148,7 +148,7 @@ describe('a schedule', () => {
           outages,
           alerts: new Alerts(app, log),
           ticksOf: () => every(1_000),
-          lookEveryMs: 600_000,
+          pollEveryMs: 600_000,
         }),
     );
     const ending = new AbortController();
@@ -240,7 +240,7 @@ describe('a schedule', () => {
     /** As a process does it that starts, looks, and ends. */
     const look = async (nowMs: number): Promise<void> => {
       const alerts = new Alerts(app, logOf(app.lines));
-      await alerts.noteSchedules((await app.ledger.schedules.read()).schedules, ticksOf, nowMs);
+      await alerts.recordSchedules((await app.ledger.schedules.read()).schedules, ticksOf, nowMs);
       await alerts.sendLast();
     };
     const take = async (nowMs: number): Promise<void> => {

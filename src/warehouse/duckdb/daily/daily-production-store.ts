@@ -11,7 +11,7 @@ import type { DatabaseFile } from '../file/database-file.ts';
 import { sessionOf } from '../file/session.ts';
 import { instant, isAmongKeys, jsonText, readRows, runStatement } from '../file/sql.ts';
 import { compareWindows } from './comparison.ts';
-import { countRows, namedUwis, readSoundDays, replaceWindows } from './replacement.ts';
+import { countRows, namedUwis, readCleanDays, replaceWindows } from './replacement.ts';
 
 const wellRows: TargetRows = {
   kind: 'uwi',
@@ -23,8 +23,8 @@ export function createDailyProductionStore(file: DatabaseFile): DailyProductionS
   return {
     watermarks: async (uwis) =>
       uwis.length === 0 ? new Map() : file.transact((connection) => readWatermarks(sessionOf(connection), uwis)),
-    soundDays: async (uwis, days) =>
-      uwis.length === 0 ? new Map() : file.transact((connection) => readSoundDays(connection, uwis, days)),
+    cleanDays: async (uwis, days) =>
+      uwis.length === 0 ? new Map() : file.transact((connection) => readCleanDays(connection, uwis, days)),
     heldMonths: async (uwis) =>
       uwis.length === 0 ? new Map() : file.transact((connection) => readHeldMonths(sessionOf(connection), uwis)),
     uwis: () =>
@@ -54,7 +54,7 @@ function tablesOf(connection: DuckDBConnection): DailyTables {
     session: sessionOf(connection),
     byteLength: (text) => `strlen(${text})`,
     lastChange: `(SELECT last_change_at + INTERVAL '1 millisecond' FROM warehouse)`,
-    noteChange: async (atMs) => {
+    recordChange: async (atMs) => {
       await runStatement(connection, `UPDATE warehouse SET last_change_at = ${instant('$1')}`, [BigInt(atMs)]);
     },
     takeKeys: (uwis) => takeKeys(connection, uwis),

@@ -5,7 +5,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { grouped } from '../../../core/base/lists.ts';
 import type { DayInterval } from '../../../core/daily/coverage.ts';
-import type { SoundDays } from '../../../core/daily/due-window.ts';
+import type { CleanDays } from '../../../core/daily/due-window.ts';
 import { type CountedWindow, monthsOf, type Noticed, sumOf, type WellWindow } from '../../sql/daily/daily-tables.ts';
 import { named } from '../../sql/daily/row-fields.ts';
 import { dayOfNumber } from '../../sql/session.ts';
@@ -196,34 +196,34 @@ interface WellBits {
 }
 
 /** Those of `days` with a row and without a quarantined record, by uwi, as intervals in order. */
-export async function readSoundDays(
+export async function readCleanDays(
   connection: DuckDBConnection,
   uwis: readonly string[],
   days: DayInterval,
-): Promise<ReadonlyMap<string, readonly SoundDays[]>> {
+): Promise<ReadonlyMap<string, readonly CleanDays[]>> {
   const isAsked = await conditionOf(connection, uwis);
   if (isAsked === undefined) return new Map();
   const wells = await readRows<WellBits>(connection, daysAsBits(isAsked, days), [jsonText(uwis)]);
-  const sound = new Map(wells.map((well) => [well.uwi, stretchesOf(well.days, days.fromDay)]));
+  const clean = new Map(wells.map((well) => [well.uwi, stretchesOf(well.days, days.fromDay)]));
   const unusual = wells.flatMap(({ uwi, isUnusual }) => (isUnusual ? [uwi] : []));
-  if (unusual.length === 0) return sound;
-  const rows = await readRows<SoundDays & { readonly uwi: string }>(connection, stretches(isAsked, days), [
+  if (unusual.length === 0) return clean;
+  const rows = await readRows<CleanDays & { readonly uwi: string }>(connection, stretches(isAsked, days), [
     jsonText(unusual),
   ]);
   const exact = grouped(rows, ({ uwi }) => uwi);
   for (const uwi of unusual) {
     const stretch = exact.get(uwi) ?? [];
-    sound.set(
+    clean.set(
       uwi,
       stretch.map(({ fromDay, toDay, rows: count }) => ({ fromDay, toDay, rows: count })),
     );
   }
-  return sound;
+  return clean;
 }
 
 /** The stretches of ones, each with a row a day. */
-function stretchesOf(bits: string, fromDay: number): readonly SoundDays[] {
-  const found: SoundDays[] = [];
+function stretchesOf(bits: string, fromDay: number): readonly CleanDays[] {
+  const found: CleanDays[] = [];
   for (let from = bits.indexOf('1'); from >= 0;) {
     const end = bits.indexOf('0', from);
     const to = end < 0 ? bits.length : end;

@@ -12,7 +12,7 @@ import { readRows, runStatement } from '../file/sql.ts';
 const rowsInStep = 40_000;
 
 /** Rows that one step looks at: some 10 ms. */
-const rowsInLook = 200_000;
+const rowsInSearch = 200_000;
 
 /** The wells that tell how long the tail is: so many one after the other, at so many places. */
 const sampled = { places: 8, wells: 32 } as const;
@@ -87,7 +87,7 @@ async function takeStep(connection: DuckDBConnection): Promise<number | undefine
     await keepPlace(connection, null);
     return undefined;
   }
-  const lookedAt = Math.min(last, place + Math.max(1, Math.floor(rowsInLook / Math.max(rowsOfWell, 1))));
+  const lookedAt = Math.min(last, place + Math.max(1, Math.floor(rowsInSearch / Math.max(rowsOfWell, 1))));
   const loose = await readRows<{ wellId: number; rows: number }>(
     connection,
     `SELECT well_id AS "wellId", rows FROM (${wellsOf(`well_id > ${place} AND well_id <= ${lookedAt}`)})

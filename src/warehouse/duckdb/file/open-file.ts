@@ -38,7 +38,7 @@ export interface OpenFile {
  * Interval between attempts at a held file: random, so that waiting processes do not retry in step, and shorter than
  * the pause that a holder makes for them (see database-file.ts).
  */
-const lookAgainMs = { min: 10, spread: 40 } as const;
+const pollAgainMs = { min: 10, spread: 40 } as const;
 
 /**
  * Longer than a worker holds a file that is waited for (see database-file.ts): a longer wait is for another program. A wait that is
@@ -87,7 +87,7 @@ export async function openFile(
         isReported = true;
       }
     }
-    await sleep(lookAgainMs.min + Math.random() * lookAgainMs.spread, { signal }).catch(() => {
+    await sleep(pollAgainMs.min + Math.random() * pollAgainMs.spread, { signal }).catch(() => {
       removeSign(path);
       throw new AbortedError('the warehouse was closed while waiting for its file');
     });

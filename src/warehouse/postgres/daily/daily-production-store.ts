@@ -3,7 +3,7 @@
  * anything after that: commits of different wells do not wait for each other, and those of one well follow each other.
  */
 import type { DayInterval } from '../../../core/daily/coverage.ts';
-import type { SoundDays } from '../../../core/daily/due-window.ts';
+import type { CleanDays } from '../../../core/daily/due-window.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
 import { type BatchKeys, readProductionRows, readWatermarks } from '../../sql/daily/batch-wells.ts';
 import { commitBatch, nothingCommitted } from '../../sql/daily/daily-commit.ts';
@@ -27,8 +27,8 @@ export function createDailyProductionStore(database: PostgresDatabase): DailyPro
   return {
     watermarks: async (uwis) =>
       uwis.length === 0 ? new Map() : database.transact((session) => readWatermarks(session, uwis)),
-    soundDays: async (uwis, days) =>
-      uwis.length === 0 ? new Map() : database.transact((session) => readSoundDays(session, uwis, days)),
+    cleanDays: async (uwis, days) =>
+      uwis.length === 0 ? new Map() : database.transact((session) => readCleanDays(session, uwis, days)),
     heldMonths: async (uwis) =>
       uwis.length === 0 ? new Map() : database.transact((session) => readHeldMonths(session, uwis)),
     uwis: () =>
@@ -53,7 +53,7 @@ function tablesOf(session: PostgresSession): DailyTables {
     session,
     byteLength: (text) => `octet_length(${text})`,
     lastChange: '(SELECT max(noticed_at) FROM daily_production_history)',
-    noteChange: () => Promise.resolve(),
+    recordChange: () => Promise.resolve(),
     takeKeys: (uwis) => takeKeys(session, uwis),
     compare: (windows) => compareWindows(session, windows),
     replace: (windows, noticed) => replaceWindows(session, windows, noticed),
@@ -110,7 +110,7 @@ async function readLastDays(
  * A quarantined record without a day stands for the row with its xid. Rows are found by their instant, which the index has,
  * from a day before the first one to a day behind the last one.
  */
-const soundStretches = `
+const cleanStretches = `
   WITH asked AS (SELECT well_id, uwi FROM well_key WHERE uwi IN (SELECT json_array_elements_text($1))),
        broken AS (SELECT a.well_id, q.production_day, lower(q.xid) AS xid FROM quarantine q JOIN asked a ON a.uwi = q.uwi),
        stored AS (
@@ -133,17 +133,17 @@ const soundStretches = `
   JOIN asked a ON a.well_id = i.well_id GROUP BY a.uwi, island ORDER BY a.uwi, island`;
 
 /** Those of the days with a row and without a quarantined record, by uwi, as intervals in order. */
-async function readSoundDays(
+async function readCleanDays(
   session: PostgresSession,
   uwis: readonly string[],
   { fromDay, toDay }: DayInterval,
-): Promise<ReadonlyMap<string, readonly SoundDays[]>> {
-  const rows = await session.rows<SoundDays & { readonly uwi: string }>(soundStretches, [
+): Promise<ReadonlyMap<string, readonly CleanDays[]>> {
+  const rows = await session.rows<CleanDays & { readonly uwi: string }>(cleanStretches, [
     jsonText(uwis),
     fromDay,
     toDay,
   ]);
-  const stretches = new Map<string, SoundDays[]>();
+  const stretches = new Map<string, CleanDays[]>();
   for (const { uwi, ...stretch } of rows) stretches.set(uwi, [...(stretches.get(uwi) ?? []), stretch]);
   return stretches;
 }

@@ -54,7 +54,7 @@ export class PostgresDatabase implements SqlDatabase {
   readonly #settings: PostgresSettings;
   #prepared: Promise<void> | undefined;
   /** Since the first connection that was lost after the last work that succeeded. */
-  #outage: { readonly sinceMs: number; isTold: boolean } | undefined;
+  #outage: { readonly sinceMs: number; isReported: boolean } | undefined;
   #fence: Fence | undefined;
 
   constructor(settings: PostgresSettings) {
@@ -126,7 +126,7 @@ export class PostgresDatabase implements SqlDatabase {
     work: (client: PoolClient) => Promise<T>,
     options: Pick<TransactionOptions, 'mode' | 'isTakenBack'> = {},
   ): Promise<T> {
-    const result = await inTransaction(this.connections, work, { ...options, lookLimitMs: this.#settings.retryMs });
+    const result = await inTransaction(this.connections, work, { ...options, checkLimitMs: this.#settings.retryMs });
     this.#outage = undefined;
     return result;
   }
@@ -186,11 +186,11 @@ export class PostgresDatabase implements SqlDatabase {
     const { retryMs, isAwaited = false, onWait, address } = this.#settings;
     if (!this.connections.hasConnected && !isAwaited) return false;
     const now = performance.now();
-    this.#outage ??= { sinceMs: now, isTold: false };
+    this.#outage ??= { sinceMs: now, isReported: false };
     const forMs = now - this.#outage.sinceMs;
     if (forMs > retryMs) return false;
-    if (!this.#outage.isTold && forMs >= quietMs) {
-      this.#outage.isTold = true;
+    if (!this.#outage.isReported && forMs >= quietMs) {
+      this.#outage.isReported = true;
       onWait?.(`${messageOf(classified(error, address))}: waiting for it, ${roughDurationText(retryMs)} at most.`);
     }
     return true;

@@ -41,7 +41,7 @@ export interface TransactionOptions {
   readonly isTakenBack?: boolean | undefined;
   readonly mode?: 'READ WRITE' | 'READ ONLY' | undefined;
   /** Longest time for which the outcome of a lost commit is looked up. */
-  readonly lookLimitMs: number;
+  readonly checkLimitMs: number;
 }
 
 /**
@@ -51,7 +51,7 @@ export interface TransactionOptions {
 export async function inTransaction<T>(
   connections: Connections,
   work: (client: PoolClient) => Promise<T>,
-  { mode = 'READ WRITE', isTakenBack = false, lookLimitMs }: TransactionOptions,
+  { mode = 'READ WRITE', isTakenBack = false, checkLimitMs }: TransactionOptions,
 ): Promise<T> {
   const client = await connections.take();
   let isReleased = false;
@@ -76,7 +76,7 @@ export async function inTransaction<T>(
       if (!isLostConnection(error)) throw error;
       release(true);
       const [committing] = rows;
-      if (hasChanges(committing) && (await outcomeOf(connections, committing, lookLimitMs)) === 'aborted') throw error;
+      if (hasChanges(committing) && (await outcomeOf(connections, committing, checkLimitMs)) === 'aborted') throw error;
     }
     release(false);
     return result;
@@ -95,11 +95,11 @@ function hasChanges(transaction: object | undefined): transaction is Transaction
   return transaction !== undefined && 'xid' in transaction && transaction.xid !== null;
 }
 
-const lookDelayMs = 50;
+const checkDelayMs = 50;
 /** A commit that the server has begun takes less; a COMMIT that never came leaves its transaction open. */
 const patienceMs = 2_000;
 /** Enough to look once more after {@link patienceMs}. */
-const leastLookMs = 5_000;
+const leastCheckMs = 5_000;
 
 /** Asks the server, over other connections, until the transaction has ended. */
 async function outcomeOf(
@@ -108,9 +108,9 @@ async function outcomeOf(
   limitMs: number,
 ): Promise<'committed' | 'aborted'> {
   const sinceMs = performance.now();
-  for (let last: unknown; ; await sleep(lookDelayMs)) {
+  for (let last: unknown; ; await sleep(checkDelayMs)) {
     const waitedMs = performance.now() - sinceMs;
-    if (waitedMs > Math.max(limitMs, leastLookMs)) throw outcomeUnknown(last);
+    if (waitedMs > Math.max(limitMs, leastCheckMs)) throw outcomeUnknown(last);
     try {
       const status = await statusOf(connections, lost, waitedMs > patienceMs);
       if (status !== 'in progress') return status;

@@ -27,7 +27,7 @@ interface LedgerChange {
 }
 
 /** Adds the days to those of their wells, in the transaction of the merge. */
-export async function noteRead(session: SqlSession, read: readonly ReadDays[]): Promise<void> {
+export async function recordRead(session: SqlSession, read: readonly ReadDays[]): Promise<void> {
   if (read.length === 0) return;
   const known = new Set(read.flatMap(({ uwi, isKnown }) => (isKnown ? [uwi] : [])));
   const stored = known.size === 0 ? new Map<string, StoredInterval[]>() : await readStored(session, known);

@@ -297,7 +297,7 @@ async function readReachedWatermarks(
 ): Promise<readonly number[] | undefined> {
   const reached = shares.map(
     (share, index) =>
-      `(extract(epoch FROM percentile_disc(${Number(share)}) WITHIN GROUP (ORDER BY watermark DESC)) * 1000)::DOUBLE PRECISION AS "of${index}"`,
+      `(extract(epoch FROM percentile_disc(${share}) WITHIN GROUP (ORDER BY watermark DESC)) * 1000)::DOUBLE PRECISION AS "of${index}"`,
   );
   const [row] = await session.rows<Readonly<Record<string, number | null>>>(
     `SELECT ${reached.join(', ')} FROM watermark`,

@@ -23,7 +23,7 @@ import {
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
-import { noteRead, type ReadDays } from './coverage-ledger.ts';
+import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, placeInOrder } from './read-order.ts';
 import { forgetUnknown, openAmong, settleOpen } from '../ledger/run-units.ts';
 import type { SqlSession } from '../session.ts';
@@ -132,12 +132,12 @@ async function compare(
     needsVerifiedRead(window, { replaced, mayLeave: mayLeaveOf(index) }),
   );
   const unread = new Set([...before, ...isUnread.map(({ window }) => window.unit)]);
-  const sound = compared.filter(
+  const clean = compared.filter(
     ({ window, counts }, index) =>
       !unread.has(window.unit) && !(window.isInLater && isChange(counts, mayLeaveOf(index))),
   );
-  if (sound.length === compared.length) return { compared, leaving, unread };
-  const left = new Set(sound.map(({ window }) => placeOf(window)));
+  if (clean.length === compared.length) return { compared, leaving, unread };
+  const left = new Set(clean.map(({ window }) => placeOf(window)));
   return compare(
     tables,
     rules,
@@ -167,7 +167,7 @@ async function store(
 ): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
   if (merged.length > 0) await storeRows(tables, noticed, merged);
-  await noteRead(
+  await recordRead(
     session,
     units.flatMap((unit) => readDaysOf(unit, holds)),
   );
@@ -190,7 +190,7 @@ async function storeRows(tables: DailyTables, noticed: Noticed, merged: readonly
   await tables.replace(merged, noticed);
   await replaceQuarantine(tables, merged, noticed);
   const isChanged = merged.some(({ inserted, updated, removed }) => inserted + updated + removed > 0);
-  if (isChanged) await tables.noteChange(noticed.atMs);
+  if (isChanged) await tables.recordChange(noticed.atMs);
 }
 
 /** A part of a unit of which another part has to be read again says nothing of how far the well is verified. */

@@ -32,7 +32,7 @@ export interface DailyTables {
   /** SQL of the instant of the last change; null without one. */
   readonly lastChange: string;
   /** Notes the instant of a change, in an engine that does not find it in the history. */
-  noteChange(atMs: number): Promise<void>;
+  recordChange(atMs: number): Promise<void>;
   /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
   takeKeys(uwis: readonly string[]): Promise<BatchKeys>;
   /**

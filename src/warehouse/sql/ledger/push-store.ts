@@ -11,7 +11,7 @@ import type { PushForm } from '../../../core/pipes/pipe-version.ts';
 import { isFinished, type RunState } from '../../../core/run/run.ts';
 import type { DroppedDates, KnownPush, PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
 import { namesOfService } from './service-claim.ts';
-import { keepCounts, noteCounts, settleOpen } from './run-units.ts';
+import { keepCounts, recordCounts, settleOpen } from './run-units.ts';
 import { epochMs, JsonText, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 type Begin = Parameters<PushStore['begin']>[0];
@@ -24,7 +24,7 @@ export function createPushStore(database: SqlDatabase): PushStore {
     find: (wanted) => database.transact((session) => findPush(session, wanted)),
     droppedDates: () => database.transact(readDroppedDates),
     bodyLimit: (serviceUrl, sinceMs) => database.transact((session) => readBodyLimit(session, serviceUrl, sinceMs)),
-    noteBodyLimit: ({ serviceUrl, maxBytes, foundAtMs }) =>
+    recordBodyLimit: ({ serviceUrl, maxBytes, foundAtMs }) =>
       database.transact(async (session) => {
         await session.run(
           `INSERT INTO push_body_limit (service_url, max_bytes, found_at) VALUES ($1, $2, $3)
@@ -76,7 +76,7 @@ async function save(session: SqlSession, step: Step): Promise<void> {
   const { runId, unit, checkpoint, chunks, settled, savedAtMs } = step;
   const fileSha256 = await moveCheckpoint(session, step);
   await appendLedger(session, chunks, { runId, fileSha256, savedAtMs });
-  await noteCounts(session, runId, unit, checkpoint.counts);
+  await recordCounts(session, runId, unit, checkpoint.counts);
   if (settled === undefined) return;
   await settleOpen(session, runId, [settled]);
   await session.run(`UPDATE push SET completed_at = $3 WHERE run_id = $1 AND unit = $2`, [

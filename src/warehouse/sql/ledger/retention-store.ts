@@ -12,7 +12,7 @@ export function createRetention(database: SqlDatabase): Retention {
     count: (bounds) => database.transact((session) => countAll(session, bounds)),
     step: (bounds) => database.transact((session) => removeNext(session, bounds)),
     prunedAtMs: () => database.transact((session) => readMs(session, 'coalesce(pruned_at, created_at)')),
-    notePruned: (atMs) =>
+    recordPruned: (atMs) =>
       database.transact(async (session) => {
         await session.run(`UPDATE warehouse SET pruned_at = $1`, [new Date(atMs)]);
       }),

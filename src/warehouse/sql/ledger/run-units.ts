@@ -51,7 +51,7 @@ export async function keepCounts(session: SqlSession, runId: string, unit: numbe
 }
 
 /** Notes counts of a unit that is still open; `counts` are totals from its beginning. */
-export async function noteCounts(session: SqlSession, runId: string, unit: number, counts: Counts): Promise<void> {
+export async function recordCounts(session: SqlSession, runId: string, unit: number, counts: Counts): Promise<void> {
   await session.run(`UPDATE run_unit SET counts = $3 WHERE run_id = $1 AND unit = $2 AND state = 'open'`, [
     runId,
     unit,

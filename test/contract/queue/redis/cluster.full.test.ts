@@ -36,7 +36,7 @@ describe.skipIf(lack !== undefined)(`on a cluster${lack === undefined ? '' : ` (
     } as const;
     await queue.progress.open(runId, start);
     await queue.progress.advance(runId, { unit: 1, done: 5, counts: { rows: 5 }, attempt: 1 });
-    await queue.progress.noteReadings(runId, [{ unit: 2, rows: 7, isRead: false }]);
+    await queue.progress.recordReadings(runId, [{ unit: 2, rows: 7, isRead: false }]);
     await queue.progress.settle(runId, [{ unit: 0, counts: { rows: 2 } }]);
     expect(await queue.progress.read(runId)).toMatchObject({ settledUnits: 1, counts: { rows: 7 } });
     expect(await queue.enqueueNext(runId, 2)).toBe(2);
@@ -61,8 +61,8 @@ describe.skipIf(lack !== undefined)(`on a cluster${lack === undefined ? '' : ` (
     }
     expect((await queue.tryLease('work'))?.isHeld()).toBe(true);
     expect(await queue.tryLease('work')).toBeUndefined();
-    expect(await queue.noteDown('export', 'warehouse')).toBeGreaterThanOrEqual(0);
-    await queue.noteUp('export');
+    expect(await queue.recordDown('export', 'warehouse')).toBeGreaterThanOrEqual(0);
+    await queue.recordUp('export');
     expect((await queue.workers()).map(({ workers }) => workers)).toEqual([0, 0, 0, 0]);
 
     const limiter = await createLimiter({

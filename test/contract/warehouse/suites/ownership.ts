@@ -88,7 +88,7 @@ export function describeOwnership(open: OpenWarehouse): void {
       await keepProfile(a(), addressA);
       await createRun(a(), 'r1', addressA);
       await pushTo(a(), 'r1', addressA);
-      await a().ledger.pushes.noteBodyLimit({ serviceUrl: addressA, maxBytes: 7, foundAtMs: committedAtMs });
+      await a().ledger.pushes.recordBodyLimit({ serviceUrl: addressA, maxBytes: 7, foundAtMs: committedAtMs });
       const { ownership } = current().warehouse.ledger;
       const counts = { profiles: 1, runs: 1, pushes: 1, plans: 0 };
       const before = await ownership.read();

@@ -299,8 +299,8 @@ export function describePushes(open: OpenWarehouse): void {
   it('remembers for a while how large a body each service takes', async () => {
     const { pushes } = test().warehouse.ledger;
     const [here, there] = ['http://here', 'http://there'];
-    await pushes.noteBodyLimit({ serviceUrl: here, maxBytes: 1_000, foundAtMs: 5 });
-    await pushes.noteBodyLimit({ serviceUrl: here, maxBytes: 500, foundAtMs: 10 });
+    await pushes.recordBodyLimit({ serviceUrl: here, maxBytes: 1_000, foundAtMs: 5 });
+    await pushes.recordBodyLimit({ serviceUrl: here, maxBytes: 500, foundAtMs: 10 });
     expect(await pushes.bodyLimit(here, 10)).toBe(500);
     expect(await pushes.bodyLimit(here, 11)).toBeUndefined();
     expect(await pushes.bodyLimit(there, 0)).toBeUndefined();

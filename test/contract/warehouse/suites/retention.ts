@@ -254,7 +254,7 @@ export function describeRetention(open: OpenWarehouse): void {
     it('says when it last came to its end; at first, when the warehouse was made', async () => {
       const { retention } = test().warehouse.ledger;
       expect(await retention.prunedAtMs()).toBeGreaterThan(at('2024-01-01'));
-      await retention.notePruned(at('2024-05-05'));
+      await retention.recordPruned(at('2024-05-05'));
       expect(await retention.prunedAtMs()).toBe(at('2024-05-05'));
     });
   });

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeDays } from '../../../../src/core/daily/coverage.ts';
-import type { SoundDays } from '../../../../src/core/daily/due-window.ts';
+import type { CleanDays } from '../../../../src/core/daily/due-window.ts';
 import { dayNumber } from '../../../../src/core/time/production-day.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import { dayOf, load, reading, row, unreadable } from '../../../support/warehouse-batches.ts';
@@ -57,7 +57,7 @@ function windowOf(unit: number, uwi: string, days: readonly Day[]) {
 }
 
 /** Those of the days from `from` to `to`, numbered from 1, both included. */
-function soundOf(days: readonly Day[], from: number, to: number): readonly SoundDays[] {
+function soundOf(days: readonly Day[], from: number, to: number): readonly CleanDays[] {
   const sound = days.flatMap(({ rows, broken }, index) => {
     const day = dayNumber(dayOf(index + 1));
     return rows > 0 && broken === undefined && index + 1 >= from && index + 1 <= to ? [{ day, rows }] : [];
@@ -91,7 +91,7 @@ export function describeSoundDays(open: OpenWarehouse): void {
         const asked = wells.filter(({ isAsked }) => isAsked);
         const [from, to] = [Math.min(one, other), Math.max(one, other)];
         const days = { fromDay: dayNumber(dayOf(from)), toDay: dayNumber(dayOf(to)) + 1 };
-        const sound = await warehouse.dailyProduction.soundDays(
+        const sound = await warehouse.dailyProduction.cleanDays(
           asked.map(({ uwi }) => uwi),
           days,
         );
@@ -104,7 +104,7 @@ export function describeSoundDays(open: OpenWarehouse): void {
 
     it('are none of a well that was never read', async () => {
       const { warehouse } = test();
-      expect(await warehouse.dailyProduction.soundDays(['nobody'], { fromDay: 0, toDay: 10 })).toEqual(new Map());
+      expect(await warehouse.dailyProduction.cleanDays(['nobody'], { fromDay: 0, toDay: 10 })).toEqual(new Map());
     });
   });
 }

@@ -5,29 +5,29 @@ import { IntentPace } from '../../../../src/core/cleanup/outcome.ts';
 describe('the pace of intents', () => {
   it('G6: stays at the requests that are sent at once where the service is slow', () => {
     const pace = new IntentPace(8);
-    for (let group = 0; group < 5; group += 1) pace.note(pace.groupSize, 400);
+    for (let group = 0; group < 5; group += 1) pace.record(pace.groupSize, 400);
     expect(pace.groupSize).toBe(8);
   });
 
   it('grows at a quick service, and falls back as soon as it is slow', () => {
     const pace = new IntentPace(8);
     const sizes = Array.from({ length: 4 }, () => {
-      pace.note(pace.groupSize, pace.groupSize / 2);
+      pace.record(pace.groupSize, pace.groupSize / 2);
       return pace.groupSize;
     });
     expect(sizes).toEqual([32, 128, 500, 500]);
-    pace.note(500, 5_000);
+    pace.record(500, 5_000);
     expect(pace.groupSize).toBe(25);
   });
 
   it('does not shrink after the few at the end of a list, unless they were slow', () => {
     const pace = new IntentPace(1);
-    pace.note(1, 1);
-    pace.note(4, 4);
-    pace.note(16, 16);
-    pace.note(2, 2);
+    pace.record(1, 1);
+    pace.record(4, 4);
+    pace.record(16, 16);
+    pace.record(2, 2);
     expect(pace.groupSize).toBe(64);
-    pace.note(2, 300);
+    pace.record(2, 300);
     expect(pace.groupSize).toBe(1);
   });
 
@@ -38,7 +38,7 @@ describe('the pace of intents', () => {
         const pace = new IntentPace(concurrency);
         for (const tookMs of times) {
           const { groupSize } = pace;
-          pace.note(groupSize, tookMs);
+          pace.record(groupSize, tookMs);
           const expectedMs = (pace.groupSize * tookMs) / groupSize;
           expect(pace.groupSize <= concurrency || expectedMs <= 250).toBe(true);
         }

@@ -35,8 +35,8 @@ function knownWell(days: Iterable<number>, watermarkMs: number | undefined): Kno
   const inOrder = [...days];
   const intervals = mergeDays(inOrder.map((day) => ({ fromDay: day, toDay: day + 1 })));
   const lastDay = inOrder.length === 0 ? undefined : Math.max(...inOrder);
-  const soundDays = intervals.map((each) => ({ ...each, rows: each.toDay - each.fromDay }));
-  return { watermarkMs, verifiedAtMs: undefined, lastDay, soundDays, heldFromDays: [] };
+  const cleanDays = intervals.map((each) => ({ ...each, rows: each.toDay - each.fromDay }));
+  return { watermarkMs, verifiedAtMs: undefined, lastDay, cleanDays, heldFromDays: [] };
 }
 
 const range = (fromDay: number, toDay: number): readonly number[] =>
@@ -111,7 +111,7 @@ describe('the window of an incremental run', () => {
       watermarkMs: night(999),
       verifiedAtMs: undefined,
       lastDay: 999,
-      soundDays: [{ fromDay: 990, toDay: 1_000, rows: 240 }],
+      cleanDays: [{ fromDay: 990, toDay: 1_000, rows: 240 }],
       heldFromDays: [],
     };
     expect(dueWindow(known, rules(night(1_000), { lookbackMs: 4 * DAY_MS, holeDays: 0 })).rows).toBe(24 * 5 + 1);

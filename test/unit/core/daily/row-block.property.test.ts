@@ -30,7 +30,7 @@ describe('the blocks of rows', () => {
           const [block] = had.splice(step.at, 1);
           if (block === undefined) continue;
           const rows = {};
-          blocks.note(rows, block);
+          blocks.keepBlock(rows, block);
           if (step.kind === 'give back') blocks.giveBack(block);
           else for (let count = 0; count < 2; count += 1) blocks.release(rows);
         }

@@ -76,12 +76,12 @@ class Well {
 
   #known(): KnownWell {
     const days = [...this.stored].filter((day) => day >= firstMorning - 500);
-    const soundDays = mergeDays(days.map((day) => ({ fromDay: day, toDay: day + 1 })));
+    const cleanDays = mergeDays(days.map((day) => ({ fromDay: day, toDay: day + 1 })));
     return {
       watermarkMs: this.#watermarkMs,
       verifiedAtMs: this.#verifiedAtMs,
       lastDay: this.stored.size === 0 ? undefined : Math.max(...this.stored),
-      soundDays: soundDays.map((each) => ({ ...each, rows: each.toDay - each.fromDay })),
+      cleanDays: cleanDays.map((each) => ({ ...each, rows: each.toDay - each.fromDay })),
       heldFromDays: [],
     };
   }

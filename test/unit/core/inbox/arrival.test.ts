@@ -38,7 +38,7 @@ describe('a file that is being written', () => {
   const sighting = (bytes: number, changedAtNs = '1', inode = '7'): Sighting => ({ inode, bytes, changedAtNs });
   const looks = (...steps: readonly (readonly [atMs: number, seen: Sighting])[]): readonly number[] => {
     const settling = new Settling(1_000);
-    return steps.flatMap(([atMs, seen]) => (settling.look(new Map([['f', seen]]), atMs).has('f') ? [atMs] : []));
+    return steps.flatMap(([atMs, seen]) => (settling.poll(new Map([['f', seen]]), atMs).has('f') ? [atMs] : []));
   };
 
   test('is settled when it has looked the same for long enough, and not before', () => {
@@ -59,9 +59,9 @@ describe('a file that is being written', () => {
   test('that was away is new when it is there again', () => {
     const settling = new Settling(1_000);
     const there = new Map([['f', sighting(5)]]);
-    settling.look(there, 0);
-    settling.look(new Map(), 500);
-    expect([...settling.look(there, 1_200)]).toEqual([]);
-    expect([...settling.look(there, 2_200)]).toEqual(['f']);
+    settling.poll(there, 0);
+    settling.poll(new Map(), 500);
+    expect([...settling.poll(there, 1_200)]).toEqual([]);
+    expect([...settling.poll(there, 2_200)]).toEqual(['f']);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
-import { lookAtRun, lookAtSchedule, type ScheduleState } from '../../../../src/core/run/alert.ts';
+import { observeRun, observeSchedule, type ScheduleState } from '../../../../src/core/run/alert.ts';
 
 const dueMs = Date.parse('2027-05-01T02:15:00Z');
 const lookOf = (state: Partial<ScheduleState>) =>
-  lookAtSchedule(
+  observeSchedule(
     {
       name: 'nightly',
       job: 'cleanup',
@@ -56,7 +56,7 @@ describe('a run', () => {
     finishedAtMs: 1,
   };
   const wordsOf = (state: 'done' | 'failed', counts: Readonly<Record<string, number>>, job = dailyProduction) =>
-    lookAtRun({ ...report, state, counts }, undefined, job)?.troubles[0]?.message;
+    observeRun({ ...report, state, counts }, undefined, job)?.troubles[0]?.message;
 
   test('is told in the words of its report', () => {
     expect(wordsOf('failed', {})).toMatch(/^a job failed: 1 of 7 wells could not be /);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { heldBack, holdText, type ServiceHold, ToldHolds } from '../../../../src/core/run/service-hold.ts';
+import { heldBack, holdText, type ServiceHold, LoggedHolds } from '../../../../src/core/run/service-hold.ts';
 
 const hold: ServiceHold = {
   untilMs: Date.parse('2026-03-01T03:00:00Z'),
@@ -36,13 +36,13 @@ describe('which holds are told', () => {
   const after = (laterMs: number): ServiceHold => ({ ...hold, untilMs: hold.untilMs + laterMs });
 
   it('one of many answers in the same minutes', () => {
-    const told = new ToldHolds();
+    const told = new LoggedHolds();
     const news = Array.from({ length: 600 }, (_, second) => told.isNews(after(second * 900), second * 1_000));
     expect(news.filter(Boolean)).toHaveLength(1);
   });
 
   it('again after ten minutes, once it becomes too long, and where it is ten minutes longer', () => {
-    const told = new ToldHolds();
+    const told = new LoggedHolds();
     const news = [
       told.isNews(hold, 0),
       told.isNews(hold, 599_999),

@@ -5,7 +5,7 @@ it('a trouble is one line every ten seconds, however often it comes, and says ho
   const clock = { nowMs: 0 };
   const lines = new RepeatedLines(() => clock.nowMs);
   const told: (readonly [atMs: number, message: string, leftOut: number])[] = [];
-  const meet = (message: string): void => lines.tell(message, (leftOut) => told.push([clock.nowMs, message, leftOut]));
+  const meet = (message: string): void => lines.log(message, (leftOut) => told.push([clock.nowMs, message, leftOut]));
   for (; clock.nowMs < 20_000; clock.nowMs += 1) meet(`no job with id r${clock.nowMs}-0`);
   meet('another trouble');
   expect(told).toEqual([

@@ -16,7 +16,7 @@ const askAgainMs = 4_000;
 const turnOfOtherMs = inTheWayMs + 20;
 
 /** How often a process under a hold looks whether it was lifted, and in an outage whether it is over. */
-const lookMs = { hold: 2_000, outage: 1_000 } as const;
+const pollMs = { hold: 2_000, outage: 1_000 } as const;
 
 /** Processes that wait for the same moment ask within this time after it, not all at once. */
 const spreadMs = 50;
@@ -34,7 +34,7 @@ interface Caller {
   readonly reject: (error: unknown) => void;
 }
 
-interface TurnstileEvents {
+interface WaitQueueEvents {
   /** Called for each hold that is met; what it throws ends the waits. */
   readonly onHold: (hold: ServiceHold) => void;
   /** Called while the circuit is open; what it throws ends the waits. */
@@ -45,9 +45,9 @@ interface TurnstileEvents {
   readonly stopping: AbortSignal;
 }
 
-export class Turnstile {
+export class WaitQueue {
   readonly #admission: Admission;
-  readonly #events: TurnstileEvents;
+  readonly #events: WaitQueueEvents;
   /** Those who wait, by run, in their order. */
   readonly #callers = new Map<string, Caller[]>();
   #isServing = false;
@@ -60,7 +60,7 @@ export class Turnstile {
   /** The shortest time in which Redis answered: what an answer takes beyond it is the lateness of this process. */
   #answerMs = Infinity;
 
-  constructor(admission: Admission, events: TurnstileEvents) {
+  constructor(admission: Admission, events: WaitQueueEvents) {
     this.#admission = admission;
     this.#events = events;
   }
@@ -169,11 +169,11 @@ export class Turnstile {
   async #waitAfter(answer: AdmissionAnswer): Promise<void> {
     if (answer.kind === 'held') {
       this.#events.onHold(answer.hold);
-      return this.#waitOut(Math.min(answer.hold.leftMs + 1, lookMs.hold));
+      return this.#waitOut(Math.min(answer.hold.leftMs + 1, pollMs.hold));
     }
     if (answer.kind === 'open') {
       this.#events.onOutage(answer.outage);
-      return this.#waitOut(Math.min(answer.outage.nextTryMs + 1 + spreadMs * Math.random(), lookMs.outage));
+      return this.#waitOut(Math.min(answer.outage.nextTryMs + 1 + spreadMs * Math.random(), pollMs.outage));
     }
     if (answer.reason === 'none') return;
     if (answer.reason === 'far') return this.#pause(answer.delayMs);
