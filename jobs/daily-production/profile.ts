@@ -88,7 +88,7 @@ export class ProfileInUse {
    * found for the run, or probes the service by the well of the reading, and stores the result; meanwhile other readings
    * go on without one. A failed probe stops no export. Throws AbortedError, and errors of the warehouse.
    */
-  async learn({ reading, profile, uwi, timeZone }: ReadByProfile, signal: AbortSignal): Promise<Learnt> {
+  async update({ reading, profile, uwi, timeZone }: ReadByProfile, signal: AbortSignal): Promise<Learnt> {
     // A reading that began with an older profile says nothing about a newer one.
     if (reading.profileMisfit && profile === this.#profile) this.#drop();
     await this.#growBy(reading.paging);

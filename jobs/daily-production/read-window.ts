@@ -89,7 +89,7 @@ export async function readWindow(
   const first = await readOnce({ word });
   const reading = isEnough(first, spec) ? first : afterRead(await readOnce({}), first.counts.requests);
   read({ unit, rows: reading.counts.read, ...expected, isRead: true });
-  const learnt = await profiles.learn({ reading, profile, uwi, timeZone }, signal);
+  const learnt = await profiles.update({ reading, profile, uwi, timeZone }, signal);
   const { rows, quarantined, isWithoutContent } = reading;
   // The first read of the unit has told.
   const freshness =

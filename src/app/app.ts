@@ -160,7 +160,7 @@ class ComposedApp implements App {
     const known = this.#services.get(kind);
     if (known !== undefined) return known;
     this.#meter ??= new RequestMeter(async () => (await this.queue(kind)).metrics);
-    const onSent = this.#meter.note.bind(this.#meter);
+    const onSent = this.#meter.record.bind(this.#meter);
     const how = { kind, log, stopping: this.#stopping.signal, onSent, outages };
     const opened = openService(this.config, how, (close) => this.#closers.push(close));
     this.#services.set(kind, opened);

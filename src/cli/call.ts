@@ -112,5 +112,5 @@ export async function configReader({
 
 /** Whether an operator sees what the process says, and how it says it. */
 export function attendanceOf(output: Output): Pick<AppOptions, 'isAttended' | 'report'> {
-  return { isAttended: output.stderr.isTTY === true, report: (message) => output.tell(message) };
+  return { isAttended: output.stderr.isTTY === true, report: (message) => output.writeError(message) };
 }

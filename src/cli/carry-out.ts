@@ -76,9 +76,9 @@ export async function startAndCarryOut(
 
 /** Queues a run, or with --skip-if-running finds the unfinished run for the same work. */
 export async function queueAsOptions(app: App, request: JobRequest, options: StartOptions): Promise<StartedOnce> {
-  const asker = askerOf(options);
-  if (options.skipIfRunning) return queueRunOnce(app, request, asker, { canWork: options.inline === true });
-  return { kind: 'started', ...(await queueRun(app, request, asker)) };
+  const requester = requesterOf(options);
+  if (options.skipIfRunning) return queueRunOnce(app, request, requester, { canWork: options.inline === true });
+  return { kind: 'started', ...(await queueRun(app, request, requester)) };
 }
 
 /** As {@link carryOut}; a run that is under way already needs nothing more. */
@@ -103,7 +103,7 @@ export async function carryOutStarted(
 }
 
 /** Who starts a run, and the kind of connection. */
-export function askerOf(options: StartOptions): Requester {
+export function requesterOf(options: StartOptions): Requester {
   return { actor: operatorName(), connection: connectionFor(options) };
 }
 

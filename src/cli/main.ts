@@ -1,4 +1,5 @@
 /** The process of the program: its arguments, streams and exit code, and errors outside any command. */
+import { memoryBudget } from '../core/base/memory-budget.ts';
 import { type ExitCode, exitCodeOfError } from '../core/run/exit-code.ts';
 import { sleep } from '../timers/sleep.ts';
 import { markedParent, memoryAtOnce, runLimited } from './process/limited-process.ts';
@@ -34,8 +35,7 @@ async function startLimited(limitMb: number): Promise<ExitCode> {
 }
 
 /** Runs this command line in a process with these limits. */
-async function runWithin(limitMb: number): Promise<ExitCode> {
-  const { memoryBudget } = await import('../core/base/memory-budget.ts');
+function runWithin(limitMb: number): Promise<ExitCode> {
   return runLimited(args, memoryBudget(limitMb), limitMb);
 }
 

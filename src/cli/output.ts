@@ -160,17 +160,17 @@ export class Output {
   /** Writes a remark to standard error. */
   say(text: string): void {
     if (this.quiet) this.#hold('stderr', text);
-    else this.tell(text);
+    else this.writeError(text);
   }
 
   /** Writes what the command is doing to standard error, at a terminal. */
   narrate(text: string): void {
-    if (this.showsProgress) this.tell(text);
+    if (this.showsProgress) this.writeError(text);
     else this.#hold('stderr', text);
   }
 
   /** Writes a question or a fault to standard error. */
-  tell(text: string): void {
+  writeError(text: string): void {
     this.#live?.clear();
     // Whatever the text quotes, of a file or of the service: it must not control the terminal.
     this.stderr.write(`${printableLines(this.#fold(text, columnsOf(this.stderr)))}
@@ -182,7 +182,7 @@ export class Output {
   async release(): Promise<void> {
     for (const { outlet, text } of this.#held.splice(0)) {
       if (outlet === 'stdout') await this.print(text);
-      else this.tell(text);
+      else this.writeError(text);
     }
   }
 

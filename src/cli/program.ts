@@ -81,7 +81,7 @@ export async function createProgram(shell: Shell, argv: readonly string[]): Prom
     .addOption(new Option('--log-level <level>', 'how much is logged').choices(logLevels))
     .explained(explanation, programExamples);
   for (const add of commands) await add(program, argv);
-  for (const command of leavesOf(program)) command.addHelpText('after', commonNote);
+  for (const command of leavesOf(program)) command.addHelpText('after', commonRemark);
   throwUsageErrors(program);
   return program;
 }
@@ -102,7 +102,7 @@ const programExamples = [
 ];
 
 /** Stands behind the examples with which the help of every command ends, and their blank line. */
-const commonNote = `Options of every command (--json, --quiet, --config, …): wellsync --help
+const commonRemark = `Options of every command (--json, --quiet, --config, …): wellsync --help
 `;
 
 /** The commands with an action, without their groups. */

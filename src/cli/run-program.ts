@@ -97,8 +97,8 @@ export class Program {
     const { faultDocument, faultText, stackText } = this.#faultTexts ?? (await import('./text/actions.ts'));
     const output = this.#output;
     await output.release();
-    output.tell(faultText(error, columnsOf(output.stderr)));
-    if (this.#isDebugging()) output.tell(stackText(error));
+    output.writeError(faultText(error, columnsOf(output.stderr)));
+    if (this.#isDebugging()) output.writeError(stackText(error));
     if (output.json && !output.hasBegun) await output.document(faultDocument(error));
   }
 

@@ -63,7 +63,7 @@ export function admitCallers(
 }
 
 /** Looks at a token. Throws WrongTokenError for a wrong one, and RequestProblem 429 after too many of an address. */
-export type WhileFewAreWrong = (request: FastifyRequest, look: () => Identity) => Promise<Identity>;
+export type WhileFewAreWrong = (request: FastifyRequest, identify: () => Identity) => Promise<Identity>;
 
 /**
  * Counts wrong tokens alone, by the client's address: whoever has a right one is let in, whatever others try from the
@@ -76,9 +76,9 @@ function countWrongTokens(server: ApiServer, { access }: ConsoleContext): WhileF
     keyGenerator: ({ headers, socket }: FastifyRequest) =>
       access.addressOf({ headers, remoteAddress: socket.remoteAddress }),
   });
-  return async (request, look) => {
+  return async (request, identify) => {
     try {
-      return look();
+      return identify();
     } catch (error) {
       if (error instanceof WrongTokenError) await requireWithin(limit, request);
       throw error;

@@ -12,12 +12,12 @@ interface Count {
   readonly current: number;
 }
 
-type Tell = Parameters<FastifyRateLimitStore['incr']>[1];
+type Answer = Parameters<FastifyRateLimitStore['incr']>[1];
 
 export class RequestCounts implements FastifyRateLimitStore {
   readonly #byKey = new Map<string, Count>();
 
-  incr(key: string, tell: Tell, windowMs = 60_000): void {
+  incr(key: string, answer: Answer, windowMs = 60_000): void {
     const nowMs = performance.now();
     const known = this.#byKey.get(key);
     const isOver = known === undefined || nowMs - known.sinceMs >= windowMs;
@@ -26,7 +26,7 @@ export class RequestCounts implements FastifyRateLimitStore {
     this.#byKey.set(key, count);
     const [oldest] = this.#byKey.keys();
     if (this.#byKey.size > mostKeys && oldest !== undefined) this.#byKey.delete(oldest);
-    tell(null, { current: count.current, ttl: windowMs - (nowMs - count.sinceMs) });
+    answer(null, { current: count.current, ttl: windowMs - (nowMs - count.sinceMs) });
   }
 
   child(): RequestCounts {

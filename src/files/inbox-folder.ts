@@ -167,7 +167,7 @@ export class InboxFolder {
   }
 
   /** Keeps the id of the run of a file, before that run is made. */
-  async note({ folder, name, settled }: Claim, runId: string): Promise<void> {
+  async record({ folder, name, settled }: Claim, runId: string): Promise<void> {
     await this.#guard();
     await onDisk(folder, () => replace(path.join(folder, claimName), claimText({ name, settled, runId })));
   }
@@ -204,10 +204,10 @@ export class InboxFolder {
     const found = await this.#sight(file);
     // With its report written, the file may have its own name already.
     if (found === undefined && end === undefined) return undefined;
-    const note = claimOf(await readSmall(path.join(folder, claimName)));
+    const record = claimOf(await readSmall(path.join(folder, claimName)));
     const sighting = found?.kind === 'file' ? found.sighting : undefined;
-    const shownName = printable(note.name.toString('utf8'));
-    return { ...note, id, folder, file, shownName, sighting, end };
+    const shownName = printable(record.name.toString('utf8'));
+    return { ...record, id, folder, file, shownName, sighting, end };
   }
 
   async #sight(
@@ -268,7 +268,7 @@ interface ClaimRecord {
 }
 
 /** A name need not be UTF-8: base64 keeps its bytes. */
-const noteSchema = z.object({
+const claimSchema = z.object({
   nameBase64: z.base64().min(1),
   settled: z.object({ inode: z.string(), bytes: z.number(), changedAtNs: z.string() }).optional(),
   runId: z.string().optional(),
@@ -280,7 +280,7 @@ function claimText({ name, ...rest }: ClaimRecord): string {
 
 /** A note that is missing or damaged loses the name of the file alone. */
 function claimOf(text: string | undefined): ClaimRecord {
-  const found = text === undefined ? undefined : noteSchema.safeParse(parsed(text)).data;
+  const found = text === undefined ? undefined : claimSchema.safeParse(parsed(text)).data;
   if (found === undefined) return { name: Buffer.from('input.csv'), settled: undefined };
   const { nameBase64, settled, runId } = found;
   const name = Buffer.from(nameBase64, 'base64');

@@ -35,7 +35,7 @@ export async function readOwner(root: string): Promise<FoundOwner> {
   return onDisk(root, async () => {
     try {
       let text = await readSmall(path.join(root, ownerName));
-      for (let look = 0; text === '' && look < emptyReads; look += 1) {
+      for (let read = 0; text === '' && read < emptyReads; read += 1) {
         await sleep(emptyReadMs);
         text = await readSmall(path.join(root, ownerName));
       }

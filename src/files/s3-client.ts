@@ -129,13 +129,13 @@ function wordsOf(error: Error, place: S3Place): Words | undefined {
   if (known !== undefined) return known(place);
   const why = unreached[code] ?? unreached[error.name];
   if (why !== undefined)
-    return { message: `the store of files.url, ${storeOf(place)}, cannot be reached: ${why}`, hint: lookAtStore };
+    return { message: `the store of files.url, ${storeOf(place)}, cannot be reached: ${why}`, hint: storeHint };
   if (error.message.startsWith('Region is missing'))
     return { message: 'the region of the bucket is not known', hint: otherRegion(place).hint };
   return wordsOfStatus(error, place);
 }
 
-const lookAtStore = 'See whether the store is up, and files.url and files.endpoint are right: the work goes on then.';
+const storeHint = 'See whether the store is up, and files.url and files.endpoint are right: the work goes on then.';
 
 function wordsOfStatus(error: Error, place: S3Place): Words | undefined {
   const status = statusOf(error);
@@ -145,7 +145,7 @@ function wordsOfStatus(error: Error, place: S3Place): Words | undefined {
   if (status >= 500 || status === 429)
     return {
       message: `the store of files.url, ${storeOf(place)}, answers ${status} ${codeOf(error)}`.trim(),
-      hint: lookAtStore,
+      hint: storeHint,
     };
   return noStore(place, `${status} ${codeOf(error)}`);
 }

@@ -91,7 +91,7 @@ export function createAlertStore(redis: RedisHandle, address: QueueAddress): Ale
   const base = limitsKey(address);
   const [alerts, outbox] = [`${base}:alerts`, `${base}:alert-outbox`];
   return {
-    async note({ scope, atMs, troubles }: Observation) {
+    async record({ scope, atMs, troubles }: Observation) {
       const seen = Object.fromEntries(
         troubles.map((trouble) => [
           JSON.stringify(trouble.cause),

@@ -204,7 +204,7 @@ export interface AlertMessage {
 
 export interface AlertStore {
   /** Opens and ends alerts, each with one message. A look that is not newer than the last of its scope changes nothing. */
-  note(observation: Observation): Promise<void>;
+  record(observation: Observation): Promise<void>;
   /**
    * Hands the waiting messages to `send` in order, until one is not taken. One process at a time does so; a message that
    * was taken is handed out again only if this process dies before it is removed.

@@ -276,7 +276,7 @@ class QueueWorkers implements RunningWorkers {
         await report();
         return;
       } catch (error) {
-        if (signal.aborted || !this.#watch.note(error)) throw error;
+        if (signal.aborted || !this.#watch.record(error)) throw error;
         await this.#watch.over(signal);
       }
     }
@@ -288,7 +288,7 @@ class QueueWorkers implements RunningWorkers {
    */
   #verdictOnTrouble(error: unknown): ChunkDecision {
     const part = outagePartOf(error);
-    if (part === 'redis') this.#watch.note(error);
+    if (part === 'redis') this.#watch.record(error);
     if (part !== undefined) {
       return { kind: 'hold', delayMs: holdDelayMs(this.#outages.down(part, faultOf(error).message)) };
     }

@@ -84,7 +84,7 @@ export class ChunkWorker {
       signal: stop.signal,
       isLastAttempt: tries.count >= this.#retry.maxAttempts,
       isHeld: () => lease?.isHeld() ?? true,
-      read: (reading: UnitReading) => readings.note(reading),
+      read: (reading: UnitReading) => readings.record(reading),
     };
     const left = await workItem(item, units, {
       starts: this.#queue.starts,
@@ -220,7 +220,7 @@ export class ReadingReport {
   }
 
   /** Writes at once, or with all others that come until a while after an earlier write. */
-  note(reading: UnitReading): void {
+  record(reading: UnitReading): void {
     this.#waiting.set(reading.unit, reading);
     if (!this.#isWriting) void this.#writeAll();
   }

@@ -7,9 +7,7 @@ import { getHeapStatistics } from 'node:v8';
 /** @type {typeof import('../../src/cli/process/stop-signals.ts')} */
 const { listenForStop } = await built('process/stop-signals');
 /** @type {typeof import('../../src/cli/process/limited-process.ts')} */
-const { runLimited } = await built('process/limited-process');
-/** @type {typeof import('../../src/cli/process/limited-process.ts')} */
-const { markedParent } = await built('process/limited-process');
+const { markedParent, runLimited } = await built('process/limited-process');
 
 /**
  * @param {string} name

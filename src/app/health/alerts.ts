@@ -40,15 +40,15 @@ export class Alerts {
       if (run.report.state === 'done' && this.#app.config.alerts.heartbeatJobs.includes(run.job)) await this.#beat();
       const observation = observeRun(run.report, run.actor, job);
       if (observation === undefined || !this.#hasReceiver) return;
-      await store.note(observation);
-      if (run.job.startsWith('export daily-production')) await store.note(await this.#staleWells());
+      await store.record(observation);
+      if (run.job.startsWith('export daily-production')) await store.record(await this.#staleWells());
     });
   }
 
   /** Looks at the hold of the service and sends what waits, until the signal aborts. */
   async keep(signal: AbortSignal): Promise<void> {
     while (this.#hasReceiver && !signal.aborted) {
-      await this.#quietly(async (store) => store.note(await this.#hold()));
+      await this.#quietly(async (store) => store.record(await this.#hold()));
       await this.#send();
       await sleep(pollEveryMs, { signal, ref: false }).catch(() => undefined);
     }
@@ -59,7 +59,7 @@ export class Alerts {
     if (!this.#hasReceiver) return;
     await this.#quietly(async (store) => {
       for (const observation of schedules.flatMap((each) => this.#observe(each, ticksOf, atMs) ?? []))
-        await store.note(observation);
+        await store.record(observation);
     });
   }
 

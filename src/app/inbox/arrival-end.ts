@@ -94,8 +94,8 @@ export async function planArrival(
   }
   const targets = await ofFile(file, Readable.from([]));
   const request = { targets, createdBy: actor, keep: true, includesProducing: false };
-  const made = await askService(app, { log, signal }, (context, look) =>
-    planTargets(request, app.config, context, look),
+  const made = await askService(app, { log, signal }, (context, read) =>
+    planTargets(request, app.config, context, read),
   );
   const { planId } = made.plan;
   const hint = `Nothing was deleted. Plan ${planId} waits for a person who has looked at it and applies it.`;
@@ -122,7 +122,7 @@ export async function pushArrival(claim: Claim, context: ArrivalContext): Promis
       return await endOfRun(claim, await recordOf(app, known.runId), context, { isAlreadyPushed: true });
     }
     runId = newRunId(Date.now());
-    await inbox.note(claim, runId);
+    await inbox.record(claim, runId);
     await start(push, runId, context);
   } else if ((await app.ledger.runs.readHead(runId)) === undefined) {
     await using push = await prepared(claim, app);

@@ -22,7 +22,7 @@ export class RequestMeter {
     this.#openStore = openStore;
   }
 
-  note({ endpoint, outcome, elapsedMs }: SentRequest): void {
+  record({ endpoint, outcome, elapsedMs }: SentRequest): void {
     this.#totals.add('wellsync_requests_total', { endpoint, outcome });
     this.#totals.observe('wellsync_request_seconds', { endpoint }, elapsedMs / 1000);
     this.#reporting ??= this.#keepReporting();

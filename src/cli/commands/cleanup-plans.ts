@@ -26,7 +26,7 @@ import { targetText } from '../../core/cleanup/target.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished } from '../../core/run/run.ts';
 import type { Call, Flags } from '../call.ts';
-import { askerOf, atService, carryOut, startAndCarryOut } from '../carry-out.ts';
+import { requesterOf, atService, carryOut, startAndCarryOut } from '../carry-out.ts';
 import type { StartOptions } from '../command.ts';
 import type { Output } from '../output.ts';
 import { deletionQuestion, isAtTerminal, operatorName, refusalOfTyped, unconfirmed } from '../process/operator.ts';
@@ -45,7 +45,7 @@ export async function applyPlan(planId: string, call: Applying): Promise<ExitCod
   const { cleanupPlans } = app.ledger;
   const plan = await findPlan(cleanupPlans, planId);
   const checkedAtMs = Date.now();
-  await lookAgain(plan, app, output);
+  await readAgain(plan, app, output);
   if (options.dryRun) {
     await printFit(await withWarnings(plan, cleanupPlans), output);
     return exitCodes.done;
@@ -53,17 +53,17 @@ export async function applyPlan(planId: string, call: Applying): Promise<ExitCod
   if (asks) await confirm(plan, call, app);
   const requestedBy = operatorName();
   const { job, params } = applicationOf(plan, { checkedAtMs, requestedBy });
-  const run = await queueRun(app, { job, params }, askerOf(options));
+  const run = await queueRun(app, { job, params }, requesterOf(options));
   await recordApplication(plan, run.runId, requestedBy, app);
   const opening = `Run ${run.runId}: deletes ${counted(plan.counts.targets, 'target')} of plan ${plan.planId}`;
   return await carryOut(run, options, { app, output, opening });
 }
 
 /** Throws UsageError for a plan that may not be applied, and the service's error if it does not answer. */
-async function lookAgain(plan: CleanupPlan, app: App, output: Output): Promise<void> {
+async function readAgain(plan: CleanupPlan, app: App, output: Output): Promise<void> {
   const onRead = (): void => sayWhatIsRead(plan.counts.targets, output);
   try {
-    await atService(app, output, (context, look) => refuseUnappliable(plan, app.config, context, { ...look, onRead }));
+    await atService(app, output, (context, read) => refuseUnappliable(plan, app.config, context, { ...read, onRead }));
   } catch (error) {
     // A refusal includes this already.
     if (!(error instanceof UsageError)) output.say('Nothing was deleted: the plan was not begun.');
@@ -74,7 +74,7 @@ async function lookAgain(plan: CleanupPlan, app: App, output: Output): Promise<v
 /** Throws AbortedError unless the operator types the number of targets. */
 async function confirm(plan: CleanupPlan, call: Applying, { ledger }: App): Promise<void> {
   const { planId, counts } = plan;
-  call.output.tell(`${planText(await withWarnings(plan, ledger.cleanupPlans))}\n`);
+  call.output.writeError(`${planText(await withWarnings(plan, ledger.cleanupPlans))}\n`);
   const whole = `the plan has ${counted(counts.targets, 'target')}`;
   const why = await refusalOfTyped(deletionQuestion, { number: counts.targets, whole }, call);
   if (why === undefined) return;
@@ -91,8 +91,8 @@ export async function runSelection(call: Applying): Promise<ExitCode> {
   await using app = await call.openApp(config);
   const requestedBy = operatorName();
   if (options.dryRun) {
-    const made = await atService(app, output, (context, look) =>
-      tryOutSelection(name, requestedBy, config, context, look),
+    const made = await atService(app, output, (context, read) =>
+      tryOutSelection(name, requestedBy, config, context, read),
     );
     await printDryRun(made, output);
     return exitCodes.done;

@@ -173,9 +173,9 @@ async function plan(call: Cleanup, find: FindTargets): Promise<ExitCode> {
     await using app = await call.openApp(config);
     const targets = await find(call, app);
     const request = { targets, createdBy: operatorName(), keep: !dryRun, includesProducing: includeProducing };
-    const made = await atService(app, output, (context, look) => {
+    const made = await atService(app, output, (context, read) => {
       sayWhatIsRead(targets.length, output);
-      return planTargets(request, config, context, look);
+      return planTargets(request, config, context, read);
     });
     if (dryRun) await printDryRun(made, output);
     else await printPlan(made, planStatus(made.plan, Date.now(), planMaxAgeMs(config)), output);

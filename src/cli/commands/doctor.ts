@@ -43,16 +43,16 @@ async function examine(call: Doctor): Promise<ExitCode> {
   });
   const exitCode = findings.some((finding) => finding.status === 'failed') ? exitCodes.unreachable : exitCodes.done;
   if (output.json) await output.document({ findings, exitCode });
-  else if (output.quiet) await tellTroubles(findings, call);
+  else if (output.quiet) await reportTroubles(findings, call);
   else await output.report(findingsText(findings, call));
   return exitCode;
 }
 
 /** What failed and what is warned of. A report would be held where no part failed, and its warnings with it. */
-async function tellTroubles(findings: readonly Finding[], call: Doctor): Promise<void> {
+async function reportTroubles(findings: readonly Finding[], call: Doctor): Promise<void> {
   // Without a worker everything is as it should be where crons work their runs inline.
-  const isTold = ({ status, part }: Finding) => status === 'failed' || (status === 'warning' && part !== 'workers');
-  const troubles = findings.filter(isTold);
+  const isReported = ({ status, part }: Finding) => status === 'failed' || (status === 'warning' && part !== 'workers');
+  const troubles = findings.filter(isReported);
   if (troubles.length > 0) await call.output.print(findingsText(troubles, call));
 }
 

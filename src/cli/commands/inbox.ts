@@ -1,7 +1,7 @@
 /** `wellsync inbox`: changes the owner of the inbox. */
 import type { Call, Flags } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
-import { askerAt } from '../process/operator.ts';
+import { questionAt } from '../process/operator.ts';
 
 export function addInboxCommand(program: ProgramCommand): void {
   const group = program.command('inbox').description('change the installation that an inbox belongs to');
@@ -27,7 +27,7 @@ async function adoptInbox(call: Call<Flags<'dryRun' | 'yes'>>): Promise<void> {
   const { output, options } = call;
   await using app = await call.openStored();
   const dryRun = options.dryRun === true;
-  const adopted = await adopt(app, { dryRun, yes: options.yes === true, ask: askerAt(call) });
+  const adopted = await adopt(app, { dryRun, yes: options.yes === true, ask: questionAt(call) });
   const text =
     adopted.folders.length === 0
       ? 'The inbox belongs to this installation already.'

@@ -81,7 +81,7 @@ async function pushNetworkPipes(call: Push): Promise<ExitCode> {
   const request = requestOf(call);
   if (options.dryRun) {
     const { name, dryRun } = await dryRunPush(request, stdin, config);
-    return printLook(name, dryRun, call);
+    return printDryRun(name, dryRun, call);
   }
   await using push = await preparePush(request, stdin, config);
   await using app = await call.openApp(config);
@@ -125,31 +125,31 @@ async function sayPushed({ runId, atMs }: Known, push: PreparedPush, { output, l
 }
 
 /** Returns exit code 3 if rows were rejected, as the push would. */
-async function printLook(name: string, look: PipesDryRun, call: Push): Promise<ExitCode> {
+async function printDryRun(name: string, dryRun: PipesDryRun, call: Push): Promise<ExitCode> {
   const { dryRunDocument } = await import('../../app/pushes/dry-run.ts');
-  const exitCode = look.rejectsFile === undefined ? exitCodes.done : exitCodes.doneWithExceptions;
-  await call.output.report(await lookText(name, look, call), dryRunDocument(name, look, exitCode));
+  const exitCode = dryRun.rejectsFile === undefined ? exitCodes.done : exitCodes.doneWithExceptions;
+  await call.output.report(await dryRunText(name, dryRun, call), dryRunDocument(name, dryRun, exitCode));
   return exitCode;
 }
 
-async function lookText(name: string, look: PipesDryRun, { output: { width }, layout }: Push): Promise<string> {
+async function dryRunText(name: string, dryRun: PipesDryRun, { output: { width }, layout }: Push): Promise<string> {
   const { topologySentences } = await import('../../app/pushes/dry-run.ts');
   const { shownCounts } = await import('../../app/runs/run-document.ts');
   const { balanceText, countRows, noticesText } = await import('../text/report.ts');
-  const { rows, rejected } = look;
+  const { rows, rejected } = dryRun;
   const fine = rows === 0 ? 'There are no rows behind the header.' : 'Every row can be sent.';
   const outcome = rejected === 0 ? fine : `${counted(rejected, 'row')} would be rejected.`;
-  const notices = [...look.notices, ...(look.topology === undefined ? [] : topologySentences(look.topology))];
+  const notices = [...dryRun.notices, ...(dryRun.topology === undefined ? [] : topologySentences(dryRun.topology))];
   return [
     `${printable(name)}: checked, nothing sent\n${outcome}`,
     layout.tableText(
       [{}, { align: 'right' }, {}],
-      countRows(shownCounts(look.counts, { counts: look.described })),
+      countRows(shownCounts(dryRun.counts, { counts: dryRun.described })),
       '  ',
     ),
-    balanceText(look.balance, width),
+    balanceText(dryRun.balance, width),
     noticesText(notices, width),
-    look.rejectsFile === undefined ? '' : `Rejects: ${look.rejectsFile}`,
+    dryRun.rejectsFile === undefined ? '' : `Rejects: ${dryRun.rejectsFile}`,
   ]
     .filter((part) => part !== '')
     .join('\n\n');

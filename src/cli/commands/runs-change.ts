@@ -103,7 +103,7 @@ async function retryRun(call: Call<RetryOptions>): Promise<ExitCode> {
   const { jobDescriptionOf } = await import('../../app/runs/run-status.ts');
   const { checkBeforeRun } = await import('../../app/preflight.ts');
   const { retryRun: retry } = await import('../../app/runs/start-run.ts');
-  const { askerOf, carryOut, workToEnd } = await import('../carry-out.ts');
+  const { requesterOf, carryOut, workToEnd } = await import('../carry-out.ts');
   const { options, output } = call;
   await using app = await call.openStored();
   const context = { app, output };
@@ -114,7 +114,7 @@ async function retryRun(call: Call<RetryOptions>): Promise<ExitCode> {
     return await workToEnd(run, context);
   }
   await confirmRetry(run, call, app);
-  const opened = await retry(app, runId, askerOf(options));
+  const opened = await retry(app, runId, requesterOf(options));
   if (opened === 0) {
     const text = `Run ${runId} has nothing that failed, was cancelled or is unknown: nothing to retry.`;
     await output.report(text, { runId, job, state: run.state, units: 0 });
@@ -136,14 +136,14 @@ async function confirmRetry(run: RunRecord, call: Call<RetryOptions>, app: App):
   const { openTargets = 0 } = await needsOfRetry(app, run);
   if (openTargets === 0 || options.yes) return;
   const targets = counted(openTargets, 'target');
-  const look = `wellsync runs show ${run.runId}`;
+  const show = `wellsync runs show ${run.runId}`;
   if (!isAtTerminal(call)) {
-    throw unconfirmed(`deletes the ${targets} that run ${run.runId} has not deleted`, 'nothing was deleted', look);
+    throw unconfirmed(`deletes the ${targets} that run ${run.runId} has not deleted`, 'nothing was deleted', show);
   }
-  output.tell(`A retry of run ${run.runId} deletes the ${targets} that it has not deleted.\n`);
+  output.writeError(`A retry of run ${run.runId} deletes the ${targets} that it has not deleted.\n`);
   const left = { number: openTargets, whole: `the run has ${targets} left` };
   const why = await refusalOfTyped(deletionQuestion, left, call);
-  if (why !== undefined) throw new AbortedError(`${why}. Nothing was deleted`, { hint: `Look at the run: ${look}` });
+  if (why !== undefined) throw new AbortedError(`${why}. Nothing was deleted`, { hint: `Look at the run: ${show}` });
 }
 
 type ReleaseOptions = StartOptions &
@@ -156,7 +156,7 @@ async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
   const { heldRowsText } = await import('../text/runs.ts');
   const { holdsToRelease, releaseRows } = await import('../../app/runs/retry.ts');
-  const { askerOf, carryOut } = await import('../carry-out.ts');
+  const { requesterOf, carryOut } = await import('../carry-out.ts');
   const { options, output } = call;
   const asks = !options.yes && !options.dryRun;
   await using app = await call.openStored();
@@ -171,12 +171,12 @@ async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
     return exitCodes.done;
   }
   if (asks) {
-    output.tell(`${heldRowsText(held, output.width)}\n`);
+    output.writeError(`${heldRowsText(held, output.width)}\n`);
     const shown = { number: held.rows, whole: `${counted(held.rows, 'row')} are held` };
     const why = await refusalOfTyped('Type the number of rows to release: ', shown, call);
     if (why !== undefined) throw new AbortedError(`${why}. Nothing was released`);
   }
-  const released = await releaseRows(app, { of: run.runId, rows: held.rows }, askerOf(options));
+  const released = await releaseRows(app, { of: run.runId, rows: held.rows }, requesterOf(options));
   const opening = `Run ${released.runId}: releases ${counted(held.rows, 'row')} that run ${run.runId} holds`;
   return await carryOut(released, options, { app, output, opening }, { releaseOf: run.runId, rows: held.rows });
 }

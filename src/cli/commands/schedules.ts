@@ -67,11 +67,8 @@ async function applyFromConfiguration(call: Call): Promise<void> {
   const { isRepeat, revision, names, isQueued } = applied;
   if (!isQueued) output.say('Redis does not answer. The schedules are kept: a worker takes them from the warehouse.');
   const had = isRepeat ? 'had been applied before' : 'applied';
-  await output.report(`Revision ${revision} with ${counted(names.length, 'schedule')}: ${had}.`, {
-    state: isRepeat ? 'same' : 'applied',
-    revision,
-    schedules: names,
-  });
+  const text = `Revision ${revision} with ${counted(names.length, 'schedule')}: ${had}.`;
+  await output.report(text, { state: isRepeat ? 'same' : 'applied', revision, schedules: names });
 }
 
 async function trigger(call: Call<Pick<StartOptions, 'wait'>>): Promise<ExitCode> {
@@ -101,11 +98,8 @@ async function setPause(call: Call, isPaused: boolean): Promise<void> {
 
 function schedulesText({ revision, configuredRevision, schedules }: ScheduleList, { output, layout }: Call): string {
   const differs = configuredRevision !== null && configuredRevision !== revision;
-  const remark = differs
-    ? [
-        `The configuration is of revision ${configuredRevision}, the warehouse has ${revision ?? 'none'}: wellsync schedules apply`,
-      ]
-    : [];
+  const which = `of revision ${configuredRevision}, the warehouse has ${revision ?? 'none'}: wellsync schedules apply`;
+  const remark = differs ? [`The configuration is ${which}`] : [];
   if (schedules.length === 0) return ['There are no schedules.', ...remark].join('\n');
   const heads = ['schedule', 'cron', 'zone', 'job', 'next', 'last tick', 'outcome', 'last run'];
   const rows = schedules.map((each) => [

@@ -4,7 +4,7 @@ import { counted, instantText, listed } from '../../core/base/text.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
 import type { Call, Flags } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
-import { askerAt, operatorName } from '../process/operator.ts';
+import { questionAt, operatorName } from '../process/operator.ts';
 
 export function addServiceCommand(program: ProgramCommand): void {
   const group = program.command('service').description('show or change the service that the warehouse belongs to');
@@ -131,5 +131,5 @@ function sentence(text: string): string {
 
 function confirmationOf(call: Call<ServiceFlags>): Confirmation {
   const { dryRun = false, yes = false } = call.options;
-  return { by: operatorName(), dryRun, yes, ask: askerAt(call) };
+  return { by: operatorName(), dryRun, yes, ask: questionAt(call) };
 }

@@ -31,11 +31,11 @@ export async function addTestingServerCommand(program: ProgramCommand, argv: rea
     .option('--latency-ms <ms>', 'delay before every request is handled', wholeNumber)
     .option('--fault <name=rate>', 'share of requests that end in this fault; may be given more than once', collected)
     .option('--option <name=value>', 'any option of the list below; may be given more than once', collected)
-    .explained(`\n${optionNames}\n${tokenNote}\n`, commandExamples)
+    .explained(`\n${optionNames}\n${tokenRemark}\n`, commandExamples)
     .runs(serve);
 }
 
-const tokenNote = `
+const tokenRemark = `
 Set WELLSYNC_TESTING_TOKEN to have every request under /api carry that token, and
 every change under /testing, which is for this machine alone.
 Outside /api, /testing/state shows what it has, /testing/requests what it was

@@ -30,7 +30,7 @@ export function isAtTerminal({ stdin, output }: Place): boolean {
 }
 
 /** Asks the operator; undefined where nobody can answer. */
-export function askerAt(place: Place): ((question: string) => Promise<string | undefined>) | undefined {
+export function questionAt(place: Place): ((question: string) => Promise<string | undefined>) | undefined {
   return isAtTerminal(place) ? (question) => ask(question, place) : undefined;
 }
 
@@ -43,7 +43,7 @@ async function ask(question: string, { stdin, output }: Place): Promise<string |
   try {
     const answer = await Promise.race([reader.question(question), closed]);
     // Ends the line of the question before the next message.
-    if (answer === undefined) output.tell('');
+    if (answer === undefined) output.writeError('');
     return answer?.trim();
   } finally {
     reader.close();

@@ -13,7 +13,7 @@ import type { Output } from '../output.ts';
 export function createWorkerLog(config: Config, output: Output): Logger {
   const level = output.quiet ? quieter(config.logLevel) : config.logLevel;
   if (output.stderr.isTTY !== true) return createLog({ level, config });
-  return createLog({ level, config, stream: createLogReader((text) => output.tell(`${timeText()} ${text}`)) });
+  return createLog({ level, config, stream: createLogReader((text) => output.writeError(`${timeText()} ${text}`)) });
 }
 
 /** With --quiet a worker logs what went wrong alone. */

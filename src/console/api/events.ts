@@ -15,7 +15,7 @@ const retryMs = 3_000;
 const mostUnreadBytes = 256 * 1_024;
 
 /** How often the callers of all streams are looked at: one that signed out, or whose token ended, hears no more after it. */
-const lookMs = 2_000;
+const checkMs = 2_000;
 
 /** Streams of one token or user, however many of its pages and programs read them: it leaves those of others alone. */
 const mostOfCaller = 20;
@@ -36,19 +36,19 @@ export function addEventRoute(server: ApiServer, context: ConsoleContext): void 
   const { app, access, reader, stopping, beatMs } = context;
   const events = new RunEvents(app, reader);
   const streams = new Set<Stream>();
-  const look = setInterval(() => {
+  const timer = setInterval(() => {
     for (const { identity, response } of streams) {
       if (access.isStill(identity)) continue;
       // A client that reads nothing keeps what was ended.
       if (response.writableEnded) response.destroy();
       else end(response, 'no longer let in');
     }
-  }, lookMs);
+  }, checkMs);
   const beat = setInterval(() => {
     for (const { response } of streams) write(response, ': beat\n\n');
   }, beatMs);
   stopping.addEventListener('abort', () => {
-    clearInterval(look);
+    clearInterval(timer);
     clearInterval(beat);
     for (const { response } of streams) end(response, 'the server stops');
   });

@@ -63,7 +63,7 @@ export async function startByKey(
   key: IdempotencyKey | undefined,
   asked: JobRequest,
 ): Promise<Started> {
-  const asker = { actor: callerOf(request).actor, connection: 'prompt' } as const;
-  if (key !== undefined) return startKeyedRun(app, asked, { ...asker, key });
-  return { ...(await startRun(app, asked, asker)), isRepeat: false };
+  const requester = { actor: callerOf(request).actor, connection: 'prompt' } as const;
+  if (key !== undefined) return startKeyedRun(app, asked, { ...requester, key });
+  return { ...(await startRun(app, asked, requester)), isRepeat: false };
 }

@@ -103,8 +103,8 @@ function addPlanMaking(server: ApiServer, context: ConsoleContext): void {
       const createdBy = callerOf(request).actor;
       await checkBeforeWork(app);
       const asked = { targets: named, createdBy, keep: !dryRun, includesProducing };
-      const made = await askService(app, whileAsked(reply, context), (service, look) =>
-        planTargets(asked, app.config, service, look),
+      const made = await askService(app, whileAsked(reply, context), (service, read) =>
+        planTargets(asked, app.config, service, read),
       );
       if (dryRun) return reply.code(200).send(unkeptPlanDocument(made));
       return reply.code(201).header('location', `/api/v1/plans/${made.plan.planId}`).send(planDocument(made));
@@ -135,8 +135,8 @@ function addPlanApplication(server: ApiServer, context: ConsoleContext): void {
       requireConfirmed(plan, request.body.targets);
       const checkedAtMs = Date.now();
       await checkBeforeWork(app);
-      await askService(app, whileAsked(reply, context), (service, look) =>
-        refuseUnappliable(plan, app.config, service, { ...look, onRead: () => undefined }),
+      await askService(app, whileAsked(reply, context), (service, read) =>
+        refuseUnappliable(plan, app.config, service, { ...read, onRead: () => undefined }),
       );
       const requestedBy = callerOf(request).actor;
       const started = await startByKey(app, request, key, applicationOf(plan, { checkedAtMs, requestedBy }));

@@ -226,10 +226,10 @@ export class UploadMeter extends Transform {
   constructor(maxBytes: number) {
     super();
     this.#maxBytes = maxBytes;
-    this.#timer = this.#look();
+    this.#timer = this.#watch();
   }
 
-  #look(): Timer {
+  #watch(): Timer {
     return after(spanMs, () => {
       // Where bytes lie here, the disk is slow, and not the client.
       const isClientSlow = this.#ofThisSpan < leastBytes && this.readableLength === 0;
@@ -238,7 +238,7 @@ export class UploadMeter extends Transform {
         return;
       }
       this.#ofThisSpan = 0;
-      this.#timer = this.#look();
+      this.#timer = this.#watch();
     });
   }
 

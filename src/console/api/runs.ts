@@ -238,8 +238,8 @@ function addRelease(server: ApiServer, context: ConsoleContext): void {
       const known = key && (await findKeyedRun(app, key));
       if (known !== undefined) return reply.code(202).send({ ...known, isRepeat: true });
       await holdsToRelease(app, run, body.rows);
-      const asker = { actor: callerOf(request).actor, connection: 'prompt', key } as const;
-      const started = await releaseRows(app, { of: run.runId, rows: body.rows }, asker);
+      const requester = { actor: callerOf(request).actor, connection: 'prompt', key } as const;
+      const started = await releaseRows(app, { of: run.runId, rows: body.rows }, requester);
       return reply.code(202).header('location', `/api/v1/runs/${started.runId}`).send(started);
     },
   });

@@ -123,8 +123,8 @@ function addTrigger(server: ApiServer, context: ConsoleContext): void {
       requireRole(callerOf(request), roleOf(schedule, app));
       const asked = await scheduledRequest(schedule, app, { requestedBy: actor, nowMs: Date.now() });
       await checkBeforeRun(app);
-      const asker = { actor, connection: 'prompt', key } as const;
-      const { runId, job, kind } = await queueRunOnce(app, asked, asker, { canWork: false });
+      const requester = { actor, connection: 'prompt', key } as const;
+      const { runId, job, kind } = await queueRunOnce(app, asked, requester, { canWork: false });
       const started = { runId, job, isRepeat: false, isUnderWay: kind !== 'started' };
       return reply.code(202).header('location', `/api/v1/runs/${runId}`).send(started);
     },

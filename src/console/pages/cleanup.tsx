@@ -9,7 +9,7 @@ import { targetText } from '../../core/cleanup/target.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Figures, Name, Note, Panel, RunLink, State, Table, Time } from './parts.tsx';
+import { Empty, Facts, Figures, Name, Remark, Panel, RunLink, State, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 /** Of a plan, which the command line shows whole. */
@@ -166,13 +166,13 @@ function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.E
         <p class="muted">{consequencesOf(counts).join(' ')}</p>
       </Panel>
       {warnings.length === 0 ? null : (
-        <Note tone="warn" title="Warnings">
+        <Remark tone="warn" title="Warnings">
           <ul class="list">
             {warnings.map((warning) => (
               <li key={warning}>{warning}</li>
             ))}
           </ul>
-        </Note>
+        </Remark>
       )}
       {warned.length === 0 ? null : (
         <Panel title="Targets that deserve a look">
@@ -230,25 +230,25 @@ function Apply({ plan, refusal, reader }: Pick<PlanProps, 'refusal' | 'reader'> 
   const { applied, counts, planId } = plan;
   if (applied !== undefined) {
     return (
-      <Note tone="good" title="Applied">
+      <Remark tone="good" title="Applied">
         <p>
           By <Name>{applied.by}</Name> at <Time ms={applied.atMs} />, in run <RunLink runId={applied.runId} />.
         </p>
-      </Note>
+      </Remark>
     );
   }
   if (refusal !== undefined) {
     return (
-      <Note tone="bad" title="This plan cannot be applied">
+      <Remark tone="bad" title="This plan cannot be applied">
         <p>{refusal}</p>
-      </Note>
+      </Remark>
     );
   }
   if (!mayAct(reader, 'delete')) {
     return (
-      <Note tone="idle" title="Your role may not delete">
+      <Remark tone="idle" title="Your role may not delete">
         <p>Somebody with the role delete can apply this plan here.</p>
-      </Note>
+      </Remark>
     );
   }
   return (

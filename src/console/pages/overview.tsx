@@ -4,7 +4,7 @@ import { type Overview, overviewOf } from '../../app/runs/overview.ts';
 import { counted, listed, roughDurationText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Name, Note, Panel, State, type Tone, Time } from './parts.tsx';
+import { Empty, Name, Remark, Panel, State, type Tone, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 import { LiveFault, RunTable } from './runs.tsx';
 
@@ -92,9 +92,9 @@ function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
   const items = itemsOf(overview);
   if (items.length === 0) {
     return (
-      <Note tone="good" title="Nothing needs you">
+      <Remark tone="good" title="Nothing needs you">
         <p>No failed run, no stale well and no hold in the last 24 hours.</p>
-      </Note>
+      </Remark>
     );
   }
   return (

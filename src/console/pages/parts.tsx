@@ -129,12 +129,12 @@ export function Empty({ title, children }: Children & { readonly title: string }
   );
 }
 
-interface NoteProps extends Children {
+interface RemarkProps extends Children {
   readonly tone: Tone;
   readonly title?: string;
 }
 
-export function Note({ tone, title, children }: NoteProps): JSX.Element {
+export function Remark({ tone, title, children }: RemarkProps): JSX.Element {
   return (
     <div class={`note ${tone}`} role={tone === 'bad' ? 'alert' : 'note'}>
       {title === undefined ? null : <strong>{title}</strong>}

@@ -6,7 +6,7 @@ import { versionOfPackage } from '../../app/version.ts';
 import type { ConsoleContext } from '../context.ts';
 import { documentFor, replyWithProblem, RequestProblem } from '../problem.ts';
 import { Bare, type Frame, Page, pageOf } from './frame.tsx';
-import { Empty, Note } from './parts.tsx';
+import { Empty, Remark } from './parts.tsx';
 
 interface Asked {
   readonly request: FastifyRequest;
@@ -41,7 +41,7 @@ function replyWithPage(error: unknown, { request, reply, context }: Asked): void
   // Also of a route for anybody, which asks nobody who it is.
   const page =
     request.identity === null ? (
-      <StrangerProblemPage problem={problem} />
+      <SignedOutProblemPage problem={problem} />
     ) : (
       <ProblemPage frame={frameWithout(context)} problem={problem} />
     );
@@ -73,7 +73,7 @@ function ProblemPage({ frame, problem }: { readonly frame: Frame; readonly probl
 }
 
 /** Without a word of where the data is. */
-function StrangerProblemPage({ problem }: { readonly problem: Problem }): JSX.Element {
+function SignedOutProblemPage({ problem }: { readonly problem: Problem }): JSX.Element {
   return (
     <Bare title={problem.title}>
       <What problem={problem} />
@@ -96,14 +96,14 @@ function What({ problem }: { readonly problem: Problem }): JSX.Element {
           </Empty>
         </section>
       ) : (
-        <Note tone={isPassing ? 'warn' : 'bad'} title={message}>
+        <Remark tone={isPassing ? 'warn' : 'bad'} title={message}>
           {advice === undefined ? null : <p>{advice}</p>}
           {isPassing ? (
             <p id="again" data-again={5}>
               This page looks again by itself.
             </p>
           ) : null}
-        </Note>
+        </Remark>
       )}
     </>
   );

@@ -5,7 +5,7 @@ import { bytesText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Note, Panel } from './parts.tsx';
+import { Empty, Remark, Panel } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 import { RunTable } from './runs.tsx';
 
@@ -35,9 +35,9 @@ function PushPage({ frame, pushes, jobs, maxBytes, reader }: PushProps): JSX.Ele
     <Page {...frame} title="Push" section="Push">
       <h1>Push network pipes</h1>
       {!mayAct(reader) ? (
-        <Note tone="idle">
+        <Remark tone="idle">
           <p>Your role may not push. The pushes so far are below.</p>
-        </Note>
+        </Remark>
       ) : (
         <Panel title="A file">
           <p class="muted">

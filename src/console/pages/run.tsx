@@ -27,7 +27,7 @@ import {
   Facts,
   Figures,
   Name,
-  Note,
+  Remark,
   Panel,
   Progress,
   RunStateMark,
@@ -281,31 +281,31 @@ function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
   return (
     <>
       {liveFault === undefined ? null : (
-        <Note tone="warn" title="Live figures are missing">
+        <Remark tone="warn" title="Live figures are missing">
           <p>{liveFault}. The run itself goes on; this page looks again by itself.</p>
-        </Note>
+        </Remark>
       )}
       {live?.isUnattended === true ? (
-        <Note tone="warn" title="No worker is running">
+        <Remark tone="warn" title="No worker is running">
           <p>
             The run waits for one. Start it with <code>wellsync worker</code>.
           </p>
-        </Note>
+        </Remark>
       ) : null}
       {live?.hold === undefined ? null : (
-        <Note tone="warn" title="The service asked all to wait">
+        <Remark tone="warn" title="The service asked all to wait">
           <p>
             Requests go on at <Time ms={live.hold.untilMs} />. <a href="/service">See the service</a>.
           </p>
-        </Note>
+        </Remark>
       )}
       {live?.outage === undefined ? null : (
-        <Note tone="warn" title="The service is down">
+        <Remark tone="warn" title="The service is down">
           <p>
             Since <Time ms={live.outage.sinceMs} />: <Name>{live.outage.fault}</Name>. The run goes on by itself at its
             first answer. <a href="/service">See the service</a>.
           </p>
-        </Note>
+        </Remark>
       )}
       <Panel title="Progress">
         {units === undefined || units === 0 ? (
@@ -387,10 +387,10 @@ function Outcome({ report, job }: ShownRun & { readonly report: RunReport }): JS
   const tone = report.state === 'failed' ? 'bad' : hasExceptions(report, job) ? 'warn' : 'good';
   return (
     <>
-      <Note tone={report.state === 'done' || report.state === 'failed' ? tone : 'idle'}>
+      <Remark tone={report.state === 'done' || report.state === 'failed' ? tone : 'idle'}>
         <p class="lead">{outcomeSentence(report, job)}</p>
         {advice === undefined ? null : <p>{advice}</p>}
-      </Note>
+      </Remark>
       {isUnplanned(report) ? null : <Counted report={report} job={job} />}
       {report.notices.length === 0 ? null : (
         <Panel title="Notices">

@@ -14,7 +14,7 @@ import { counted, durationText, figure } from '../../core/base/text.ts';
 import { hasExceptions, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import { Choice, Field } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { type Column, Empty, Name, Note, Progress, RunLink, RunStateMark, Table, Time } from './parts.tsx';
+import { type Column, Empty, Name, Remark, Progress, RunLink, RunStateMark, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 export function addRunListPage(pages: Pages): void {
@@ -112,18 +112,18 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
 export function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly list: RunList }): JSX.Element | null {
   if (liveFault !== undefined) {
     return (
-      <Note tone="warn" title="Live figures are missing">
+      <Remark tone="warn" title="Live figures are missing">
         <p>{liveFault}. The figures of running runs are those of the warehouse. This page looks again by itself.</p>
-      </Note>
+      </Remark>
     );
   }
   if (unattendedJobs.length === 0) return null;
   return (
-    <Note tone="warn" title="No worker is running">
+    <Remark tone="warn" title="No worker is running">
       <p>
         Runs of {unattendedJobs.join(', ')} wait for one. Start it with <code>wellsync worker</code>.
       </p>
-    </Note>
+    </Remark>
   );
 }
 

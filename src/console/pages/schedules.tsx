@@ -4,7 +4,7 @@ import { listSchedules, type ScheduleDocument, type ScheduleList } from '../../a
 import { configNow } from '../api/schedules.ts';
 import { ActionButton, ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Name, Note, Panel, State, Table, Time } from './parts.tsx';
+import { Empty, Name, Remark, Panel, State, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 export function addSchedulesPage(pages: Pages): void {
@@ -64,7 +64,7 @@ function Revision({
 }: Omit<SchedulesProps, 'frame'>): JSX.Element | null {
   if (configuredRevision === null || (revision !== null && configuredRevision <= revision)) return null;
   return (
-    <Note tone="warn" title="The configuration has schedules that are not applied">
+    <Remark tone="warn" title="The configuration has schedules that are not applied">
       <p>
         Revision {configuredRevision} is in the configuration, {revision ?? 'none'} in the warehouse.
       </p>
@@ -75,7 +75,7 @@ function Revision({
         label="Apply them"
         kind="first"
       />
-    </Note>
+    </Remark>
   );
 }
 

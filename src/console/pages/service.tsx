@@ -8,7 +8,7 @@ import type { ServiceProfile } from '../../core/paging/service-profile.ts';
 import type { ServiceHold } from '../../core/run/service-hold.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
-import { Empty, Facts, Heading, Name, Note, Panel, State, Time, type Tone } from './parts.tsx';
+import { Empty, Facts, Heading, Name, Remark, Panel, State, Time, type Tone } from './parts.tsx';
 import type { Pages } from './routes.tsx';
 
 export function addServicePage(pages: Pages): void {
@@ -44,7 +44,7 @@ function ServicePage({ frame, shown, reader }: ServiceProps): JSX.Element {
           Check every part
         </a>
       </Heading>
-      <HeldBackNote heldBack={shown} reader={reader} />
+      <HeldBackRemark heldBack={shown} reader={reader} />
       {findings === undefined ? null : <Findings findings={findings} />}
       <div class="columns">
         <Panel title="Profile">
@@ -73,25 +73,25 @@ function factsOf({ uwi, probedAtMs, evidence }: ServiceProfile) {
   ] as const;
 }
 
-function HeldBackNote(props: { readonly heldBack: ServiceView; readonly reader: Reader }): JSX.Element {
+function HeldBackRemark(props: { readonly heldBack: ServiceView; readonly reader: Reader }): JSX.Element {
   const { heldBack, reader } = props;
   const { hold, outage, isLive } = heldBack;
   if (!isLive) {
     return (
-      <Note tone="warn" title="Redis does not answer">
+      <Remark tone="warn" title="Redis does not answer">
         <p>It is not known whether requests are held back. This page says so again when it is loaded.</p>
-      </Note>
+      </Remark>
     );
   }
   if (hold === undefined && outage === undefined) {
     return (
-      <Note tone="good">
+      <Remark tone="good">
         <p>No wait that the service requested, and no outage of it, holds requests back.</p>
-      </Note>
+      </Remark>
     );
   }
   return (
-    <Note tone="warn" title={outage === undefined ? 'The service asked all to wait' : 'The service is down'}>
+    <Remark tone="warn" title={outage === undefined ? 'The service asked all to wait' : 'The service is down'}>
       {outage === undefined ? null : (
         <p>
           Since <Time ms={outage.sinceMs} />: <Name>{outage.fault}</Name>. One request after another tries, and work
@@ -100,7 +100,7 @@ function HeldBackNote(props: { readonly heldBack: ServiceView; readonly reader: 
       )}
       {hold === undefined ? null : <HoldText hold={hold} />}
       <ActionButton asks="POST /api/v1/service/release" reader={reader} label="Send requests now" kind="danger" />
-    </Note>
+    </Remark>
   );
 }
 

@@ -15,7 +15,7 @@ import type { WhileFewAreWrong } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { Field } from './forms.tsx';
 import { Bare, pageOf } from './frame.tsx';
-import { Note, Panel } from './parts.tsx';
+import { Remark, Panel } from './parts.tsx';
 import { replyWithError } from './problem-page.tsx';
 
 interface SignInProps {
@@ -30,14 +30,14 @@ function SignInPage({ to, fault, hasEnded = false }: SignInProps): JSX.Element {
     <Bare title="Sign in">
       <h1>Sign in</h1>
       {fault === undefined ? null : (
-        <Note tone="bad">
+        <Remark tone="bad">
           <p>{fault}</p>
-        </Note>
+        </Remark>
       )}
       {hasEnded ? (
-        <Note tone="warn">
+        <Remark tone="warn">
           <p>Your session has ended: sign in again. What you had not sent yet was not done.</p>
-        </Note>
+        </Remark>
       ) : null}
       <Panel title="With a token">
         <p class="muted">

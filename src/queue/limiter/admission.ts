@@ -14,7 +14,7 @@ import {
   liftHold,
   type LimiterKeys,
   limiterKeys,
-  noteFailure,
+  recordFailure,
   outageOf,
   readCircuit,
   readHold,
@@ -191,7 +191,7 @@ export class Admission {
     }
     const keys = [this.#keys.circuit, this.#keys.failing];
     const values = [fault, longestPauseMs, ...failed];
-    const answer = await sendScript(this.#redis, noteFailure, keys, values);
+    const answer = await sendScript(this.#redis, recordFailure, keys, values);
     const [nowMs, fields, hasTried] = answer as [number, CircuitFields, number];
     return { outage: outageOf(fields, nowMs), hasTried: hasTried === 1 };
   }

@@ -139,7 +139,7 @@ const forgottenAfterMs = 6 * 3_600_000;
  * request that tried} in ms; the fields are null while the circuit is closed. A failure of a request that was sent before the
  * circuit opened says nothing new of it.
  */
-export const noteFailure = redisScript(`${clock}
+export const recordFailure = redisScript(`${clock}
 local text = function(ms) return string.format('%.0f', ms) end
 local circuit = redis.call('HMGET', KEYS[1], 'pause', 'trial')
 local pause
@@ -161,6 +161,6 @@ if pause then
 end
 return {now, redis.call('HMGET', KEYS[1], 'since', 'tryAt', 'fault'), circuit[2] and 1 or 0}`);
 
-/** KEYS: circuit. Returns {now, {since, tryAt, fault}}, as {@link noteFailure} does. */
+/** KEYS: circuit. Returns {now, {since, tryAt, fault}}, as {@link recordFailure} does. */
 export const readCircuit = redisScript(`${clock}
 return {now, redis.call('HMGET', KEYS[1], 'since', 'tryAt', 'fault')}`);

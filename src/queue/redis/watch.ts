@@ -43,7 +43,7 @@ export class RedisWatch {
   }
 
   /** Takes note of an error of a call; returns whether it is of a state of Redis that passes. */
-  note(error: unknown): boolean {
+  record(error: unknown): boolean {
     return this.#recordOutage(redisOutage(error));
   }
 

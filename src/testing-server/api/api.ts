@@ -79,7 +79,7 @@ function removed(target: DeletionTarget, removal: () => number, { options, recei
   if (options.forbiddenDeletions.includes(target.ownerId)) throw new RequestError(403, 'this may not be deleted');
   if (options.idleDeletions.includes(target.ownerId)) return 1;
   const count = removal();
-  received.noteDeletion(target, count);
+  received.recordDeletion(target, count);
   if (count === 0 && options.unknownDelete === 'not-found') throw new RequestError(404, 'there is nothing to delete');
   return count;
 }

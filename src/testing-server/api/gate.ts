@@ -52,12 +52,12 @@ interface Gate {
 
 /** Adds the gate to the routes of `server`, whose answers are JSON unless they say otherwise. */
 export function addGate(server: FastifyInstance, { state, onRequest, closing }: Gate): void {
-  const note = (request: FastifyRequest, outcome: Outcome): void => {
-    state.log.note(endpointOf(request), { method: request.method, url: request.url, outcome });
+  const record = (request: FastifyRequest, outcome: Outcome): void => {
+    state.log.record(endpointOf(request), { method: request.method, url: request.url, outcome });
   };
   /** Ends the connection with a TCP reset: the peer sees ECONNRESET. */
   const reset = (request: FastifyRequest, reply: FastifyReply): void => {
-    note(request, 'reset');
+    record(request, 'reset');
     reply.hijack();
     request.raw.socket.resetAndDestroy();
   };
@@ -92,7 +92,7 @@ export function addGate(server: FastifyInstance, { state, onRequest, closing }: 
   server.addHook('onSend', (request, reply, payload, done) => {
     const fault = request.getDecorator<FaultKind | undefined>('fault');
     if (fault === 'resetAfterStoring') return reset(request, reply);
-    note(request, fault === 'truncatedBody' ? 'truncated' : reply.statusCode);
+    record(request, fault === 'truncatedBody' ? 'truncated' : reply.statusCode);
     if (fault === 'truncatedBody') sendTruncated(reply, Buffer.from(payload as Buffer | string));
     else done();
   });

@@ -68,7 +68,7 @@ export class Received {
     this.#pipes.set(key, { sourceNetworkId, sourceId, writes, raw });
   }
 
-  noteDeletion(target: DeletionTarget, removed: number): void {
+  recordDeletion(target: DeletionTarget, removed: number): void {
     const key = JSON.stringify([target.kind, target.ownerId, target.sourceId]);
     const before = this.#deletions.get(key) ?? { requests: 0, removed: 0 };
     this.#deletions.set(key, { ...target, requests: before.requests + 1, removed: before.removed + removed });
@@ -166,13 +166,13 @@ export class RequestLog {
     this.#total += 1;
     this.#atOneTime += 1;
     this.#mostAtOneTime = Math.max(this.#mostAtOneTime, this.#atOneTime);
-    this.#noteArrival(this.#nowMs());
+    this.#recordArrival(this.#nowMs());
     return () => {
       this.#atOneTime -= 1;
     };
   }
 
-  note(endpoint: string, request: LoggedRequest): void {
+  record(endpoint: string, request: LoggedRequest): void {
     const outcomes = (this.#byEndpoint[endpoint] ??= {});
     outcomes[request.outcome] = (outcomes[request.outcome] ?? 0) + 1;
     this.#recent.push(request);
@@ -199,7 +199,7 @@ export class RequestLog {
     this.#peakPerSecond = 0;
   }
 
-  #noteArrival(atMs: number): void {
+  #recordArrival(atMs: number): void {
     this.#arrivalsMs.push(atMs);
     const firstWithin = this.#arrivalsMs.findIndex((arrivalMs) => arrivalMs > atMs - SECOND_MS);
     if (firstWithin > 0) this.#arrivalsMs.splice(0, firstWithin);

@@ -126,7 +126,7 @@ describe('a claim', () => {
     const another = new InboxFolder(here.root);
     const found = async (): Promise<unknown> => (await another.claims(Date.now()))[0];
     expect(await found()).toMatchObject({ shownName: 'pipes.csv', end: undefined, settled: claim.sighting });
-    await here.inbox.note(claim, 'run-7');
+    await here.inbox.record(claim, 'run-7');
     expect(await found()).toMatchObject({ shownName: 'pipes.csv', runId: 'run-7', end: undefined });
     await here.inbox.writeReport(claim, { state: 'failed', file: '"state": "done"' });
     expect(await found()).toMatchObject({ shownName: 'pipes.csv', end: 'failed' });
@@ -141,7 +141,7 @@ describe('a claim', () => {
   test('of another warehouse forgets its run, and keeps its name', async () => {
     await using here = await inboxHere();
     here.drop('pipes.csv');
-    await here.inbox.note(await here.take(), 'run-of-another');
+    await here.inbox.record(await here.take(), 'run-of-another');
     expect(await here.inbox.claims(Date.now())).toMatchObject([{ runId: 'run-of-another' }]);
     await here.inbox.forgetRuns();
     const [claim] = await here.inbox.claims(Date.now());

@@ -45,7 +45,7 @@ describe('alerts', () => {
       look('a', 3, 'y'),
       look('a', 4),
     ];
-    for (const each of looks) await Promise.all([queue.alerts.note(each), queue.alerts.note(each)]);
+    for (const each of looks) await Promise.all([queue.alerts.record(each), queue.alerts.record(each)]);
     const messages = await sent();
     expect(messages.map(({ kind, cause, atMs }) => [kind, cause.code, atMs])).toEqual([
       ['raised', 'x', 1],
@@ -59,8 +59,8 @@ describe('alerts', () => {
   });
 
   it('wait in order for a receiver that takes them, and go to one sender at a time', async () => {
-    await queue.alerts.note(look('b', 1, 'x'));
-    await queue.alerts.note(look('b', 2));
+    await queue.alerts.record(look('b', 1, 'x'));
+    await queue.alerts.record(look('b', 2));
     expect((await sent(() => false)).map(({ kind }) => kind)).toEqual(['raised']);
     const both = await Promise.all([sent(), sent()]);
     expect(both.flat().map(({ kind }) => kind)).toEqual(['raised', 'over']);

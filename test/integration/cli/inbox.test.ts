@@ -113,7 +113,7 @@ describe('an inbox of network pipes', () => {
     // One died before it had a run, one before it made the run that it had noted.
     if (begun !== undefined) await folder.claim(begun, Date.now() - 2_000);
     const claim = noted && (await folder.claim(noted, Date.now() - 1_000));
-    if (claim !== undefined) await folder.note(claim, '20240101-000000-abcdef');
+    if (claim !== undefined) await folder.record(claim, '20240101-000000-abcdef');
     {
       await using _ = await workerHere(home);
       const ended = await inbox.endedAll('done', 3);

@@ -43,7 +43,7 @@ describe('the output of a command', () => {
       const { stdout, stderr, output } = outputs(isTTY);
       await output.print(`result ${csi}`);
       output.say(`remark ${csi}`);
-      output.tell(`fault ${csi}`);
+      output.writeError(`fault ${csi}`);
       expect(stdout.text).toBe(String.raw`result \u009b31m` + '\n');
       expect(stderr.text).toBe(String.raw`remark \u009b31m` + '\n' + String.raw`fault \u009b31m` + '\n');
     }

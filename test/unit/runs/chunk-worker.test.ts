@@ -11,8 +11,8 @@ test('readings that come during a write, or soon after, go with the next one, th
     written.push(readings);
     return new Promise((resolve) => writes.push(resolve));
   });
-  for (const rows of [1, 2, 3]) report.note(reading(0, rows));
-  report.note(reading(1, 9));
+  for (const rows of [1, 2, 3]) report.record(reading(0, rows));
+  report.record(reading(1, 9));
   expect(written).toEqual([[reading(0, 1)]]);
   writes[0]?.();
   await expect.poll(() => written).toEqual([[reading(0, 1)], [reading(0, 3), reading(1, 9)]]);
@@ -24,10 +24,10 @@ test('G7: a reading that cannot be written is dropped, and the work is not distu
     tried.push(readings);
     return Promise.reject(new Error('Redis is away'));
   });
-  report.note(reading(0, 1));
+  report.record(reading(0, 1));
   await Promise.resolve();
   const noteAgain = () => {
-    report.note(reading(0, 2));
+    report.record(reading(0, 2));
     return tried;
   };
   await expect.poll(noteAgain).toContainEqual([reading(0, 2)]);

@@ -107,15 +107,15 @@ export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atM
   const [first] = rows;
   if (first === undefined) throw new Error('a batch has no place in the order of reads');
   const later = new Map<string, LaterRead[]>();
-  const note = (target: string, read: LaterRead): void => {
+  const keep = (target: string, read: LaterRead): void => {
     later.set(target, [...(later.get(target) ?? []), read]);
   };
   for (const { target, isBegunLater, fromMs, toMs } of rows) {
     if (target === null) continue;
-    note(target, { fromMs: fromMs ?? always.fromMs, toMs: toMs ?? always.toMs, isBegunLater: isBegunLater === true });
+    keep(target, { fromMs: fromMs ?? always.fromMs, toMs: toMs ?? always.toMs, isBegunLater: isBegunLater === true });
   }
   if (readNo !== undefined && !first.isBegun)
-    for (const target of targets) note(target, { ...always, isBegunLater: true });
+    for (const target of targets) keep(target, { ...always, isBegunLater: true });
   return { readNo: first.number, later, isAwaited: first.isAwaited, atMs: first.atMs };
 }
 
