@@ -1,4 +1,4 @@
-/** Holds the texts that an operator reads to the words of docs/terms.md. */
+/** Holds the texts that an operator reads, and the names of the code, to the words of docs/terms.md. */
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
@@ -18,9 +18,9 @@ function filesOf(folder: string, ending: string): readonly string[] {
     .map((name) => path.posix.join(folder, name));
 }
 
-/** The words of the left column of the last table, as a pattern each. */
-function unusedWords(): readonly string[] {
-  const table = readFileSync(termsFile, 'utf8').split('## Words that are not used')[1] ?? '';
+/** The words of the left column of the table below a heading, as a pattern each. */
+function unusedWords(heading: string): readonly string[] {
+  const table = readFileSync(termsFile, 'utf8').split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const cells = table.split('\n').map((line) => line.split('|')[1] ?? '');
   return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, word]) => word ?? ''));
 }
@@ -42,7 +42,9 @@ function textsOf(file: string, source: string): readonly string[] {
   });
 }
 
-const words = unusedWords();
+const words = unusedWords('Words that are not used');
+const wordsOfNames = new Set(unusedWords('Names that are not used in code'));
+const termsOfTwoWords = /look(?=Ahead|Up|back)/gi;
 
 /** Titles of tests, which docs/guarantees-tests.md lists, are for those who read code. */
 function withoutTitles(text: string): string {
@@ -78,5 +80,30 @@ test('nor has a document', () => {
   const found = documents
     .filter((file) => !otherDocuments.has(file))
     .flatMap((file) => unusedIn(file, withoutTitles(readFileSync(file, 'utf8'))));
+  expect(found.join('\n')).toBe('');
+});
+
+/** Names that a source text declares or uses, with a word in them that names of the code do not have. */
+function unusedNamesIn(file: string, source: string): readonly string[] {
+  const names = [...nodesOf(parseSync(file, source).program)].flatMap(({ type, name }) =>
+    (type === 'Identifier' || type === 'PrivateIdentifier') && typeof name === 'string' ? [name] : [],
+  );
+  const isUnused = (name: string): boolean =>
+    name
+      .replaceAll(termsOfTwoWords, '')
+      .split(/(?<=[a-z0-9])(?=[A-Z])/)
+      .some((word) => wordsOfNames.has(word.toLowerCase()));
+  return [...new Set(names.filter(isUnused))].map((name) => `${file}: ${name}`);
+}
+
+test('no name of the code has a word that names do not have', () => {
+  expect(wordsOfNames).toContain('turnstile');
+  expect(unusedNamesIn('a.ts', 'const lookAhead = 1, emptyLooks = 2; this.#told(notes);')).toEqual([
+    'a.ts: emptyLooks',
+    'a.ts: told',
+    'a.ts: notes',
+  ]);
+  const files = programs.flatMap((folder) => [...filesOf(folder, '.ts'), ...filesOf(folder, '.tsx')]);
+  const found = files.flatMap((file) => unusedNamesIn(file, readFileSync(file, 'utf8')));
   expect(found.join('\n')).toBe('');
 });

@@ -228,8 +228,8 @@ function addExportWells(group: ProgramCommand): void {
 const wellsExplanation = `
 The body of a well goes to the table well as it came, and as JSON into its column
 document where it is; what it was before goes to well_history. JSON that says the
-same in another order is no change. A well that the service no longer knows
-fails, and stays as it was. With wells.timeZoneField the zone that a body
+same in another order is no change. A well that the service does not know is
+unknown, and stays as it was. With wells.timeZoneField the zone that a body
 names decides the calendar day of the well's daily production.
 `;
 

@@ -56,7 +56,7 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
       'the configuration cannot be read: tokens stay as they were, also those that have left it, until it can be read',
     );
   const access = new Access(() => ({ ...readConfig().http, host: listenAt.host }), { onStale });
-  const appOptions = { log, ...attendanceOf(output), tell: (message: string) => log.warn(message) };
+  const appOptions = { log, ...attendanceOf(output), report: (message: string) => log.warn(message) };
   await checkParts(config, appOptions);
   // Requests fail soon where a part is away; the workers beside them, with an app of their own, wait for it.
   await using app = createServingApp(config, appOptions);

@@ -23,11 +23,12 @@ export function addWarehouseCommand(program: ProgramCommand): void {
     .runs(backUpTo);
   group
     .command('copy')
-    .argument('<from>', 'duckdb:PATH')
-    .argument('<to>', 'postgres://USER@HOST:PORT/DATABASE, an empty database')
-    .description('move the warehouse from a DuckDB file to PostgreSQL, with all that it holds')
+    .argument('<from>', 'duckdb:PATH or postgres://USER@HOST:PORT/DATABASE')
+    .argument('<to>', 'duckdb:PATH, a new file, or postgres://USER@HOST:PORT/DATABASE, an empty database')
+    .description('copy the warehouse to another engine or to this schema, with all that it holds')
     .explained(copyExplanation, [
       'wellsync warehouse copy duckdb:./data/warehouse.duckdb postgres://wellsync@db/production',
+      'wellsync warehouse copy duckdb:./data/warehouse.duckdb duckdb:./data/new.duckdb',
     ])
     .runs(copyWarehouse);
   group
@@ -39,11 +40,15 @@ export function addWarehouseCommand(program: ProgramCommand): void {
 }
 
 const copyExplanation = `
+From a file to an empty database or a new file, or from a database to an empty
+one. A warehouse from before the first release (schema version 8) is taken over
+so: no other command works on it.
+
 Stop all workers first. Rows, history, coverage, runs, plans and the audit are
-copied, and every table is compared by a checksum of its rows; the file stays as
-it is. The copy may be stopped or killed at any time: the same command goes on
-where it was. The database is a warehouse only once all is equal, with the id of
-the file: work on one of the two from then on.
+copied, and every table is compared by a checksum of its rows; the first one
+stays as it is. The copy may be stopped or killed at any time: the same command
+goes on where it was. The copy is a warehouse only once all is equal, with the
+id of the first one: work on one of the two from then on.
 
 The password is that of warehouse.passwordFile, or of PGPASSWORD.
 `;
@@ -124,7 +129,7 @@ function orderText({ looseRows, tailNights, isUnderWay }: TableOrder): string {
   return `${counted(Math.round(tailNights), 'night')} in the tail, ${figure(looseRows)} rows to rewrite${rest}`;
 }
 
-/** Copies a DuckDB warehouse to PostgreSQL. SIGINT ends it between two steps; the same command goes on there. */
+/** Copies a warehouse to a new one. SIGINT ends it between two steps; the same command goes on there. */
 async function copyWarehouse(call: Call): Promise<void> {
   const { copyConfigured } = await import('../../app/warehouse/backup.ts');
   using stop = listenForStop(exitCodes.cancelled);
@@ -158,7 +163,7 @@ function copiedText(copied: readonly CopiedRows[], { tableText }: Layout): strin
     table,
     '',
     `Copied ${counted(total, 'row')}, and compared them: both warehouses hold the same.`,
-    'Set WELLSYNC_WAREHOUSE to the database on every host before workers start again, and keep the file as a backup.',
+    'Set WELLSYNC_WAREHOUSE to the copy on every host before workers start again, and keep the first one as a backup.',
   ].join('\n');
 }
 

@@ -55,8 +55,8 @@ async function work(call: Call<WorkerFlags>): Promise<void> {
   const log = createWorkerLog(config, output);
   const readiness = { isReady: (): boolean => false };
   const warn = (message: string): void => log.warn(message);
-  const telling = { ...attendanceOf(output), tell: warn, onWait: warn };
-  const app = createApp(config, { log, ...telling, isAwaited: true });
+  const reporting = { ...attendanceOf(output), report: warn, onWait: warn };
+  const app = createApp(config, { log, ...reporting, isAwaited: true });
   // It answers until the app is closed.
   await using health = await healthPortOf(options, app, readiness);
   await using _ = app;

@@ -66,13 +66,13 @@ export async function refusalOfTyped(
 }
 
 /**
- * Nobody can be asked here, so only a flag confirms. `what` it does, and what was not done; `look`: the command that shows
+ * Nobody can be asked here, so only a flag confirms. `what` it does, and what was not done; `shownBy`: the command that shows
  * what would be lost.
  */
-export function unconfirmed(what: string, undone: string, look?: string): UsageError {
+export function unconfirmed(what: string, undone: string, shownBy?: string): UsageError {
   const advice =
-    look === undefined
+    shownBy === undefined
       ? ({ action: { kind: 'confirm-unattended' } } as const)
-      : { hint: `Give --yes, after a look with: ${look}` };
+      : { hint: `Give --yes, after a look with: ${shownBy}` };
   return new UsageError(`this ${what}, and nobody can be asked here: ${undone}`, advice);
 }
