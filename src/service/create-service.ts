@@ -1,17 +1,39 @@
 /**
- * Composes the client of the Production Data Service: seven calls over one connection pool, one token source and one
- * retry layer.
+ * Composes the client of the Production Data Service: seven calls over one connection pool and one token source. A request
+ * passes layers (request-layer.ts), each of which wraps the next as a `Send`:
+ *
+ *   retried      counts attempts and the deadline, and waits between them, at least as long as a Retry-After. An attempt
+ *   │            while the service is down for all does not count
+ *   reading      value of an accepted answer, or the error of another; then the place of its body is closed
+ *   inRoom       the same request again when it is its turn, where its answer had no room
+ *   withToken    asks for the token before the lease; once a call a second request, after a 401 and with another token
+ *   limited      holds a lease. Its time counts on the deadline; a Retry-After makes all workers wait before it is released
+ *   classified   what the answer means, and its name in metrics
+ *   exchanged    token of the call, then one exchange over HTTP (http-exchange.ts)
  */
 import { Secrets } from '../core/base/secrets.ts';
+import type { RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { pageReader, readDeletion, readNothing, readTimeSeries, readWell } from './answer-readers.ts';
 import { accept, paths } from './contract.ts';
 import { createDailyProductionReader, type PageFetch } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
 import { probeService } from './probe.ts';
 import type { ProductionDataService } from './production-data-service.ts';
-import { RequestLayer, type RequestOptions, type ServiceDependencies } from './request-layer.ts';
+import {
+  type AnswerReader,
+  classified,
+  exchanged,
+  inRoom,
+  limited,
+  newCall,
+  reading,
+  type RequestOptions,
+  retried,
+  type ServiceDependencies,
+  withToken,
+} from './request-layer.ts';
 import { parseBaseUrl, type ServiceSettings } from './settings.ts';
-import { ClientCredentialsTokens, createTokenSource } from './token-source.ts';
+import { ClientCredentialsTokens, createTokenSource, type TokenSource } from './token-source.ts';
 
 /**
  * Creates the client. Sends no request and reads no file before the first call. Throws UsageError for an address that
@@ -34,22 +56,36 @@ export function createProductionDataService(
       secrets,
     });
   });
-  const layer = new RequestLayer(exchange, tokens, settings.retry, { ...dependencies, secrets });
-
+  const call = callsThrough(exchange, tokens, settings.retry, { ...dependencies, now, secrets });
   const close = async (): Promise<void> =>
     void (await Promise.all([exchange, ...endpoints].map(async (each) => each.close())));
-  return callsOver(layer, { baseUrl: exchange.baseUrl, secrets, now, close });
+  return callsOver(call, { baseUrl: exchange.baseUrl, secrets, now, close });
+}
+
+type MakeCall = <T>(request: ServiceRequest, read: AnswerReader<T>, options?: RequestOptions) => Promise<T>;
+
+/** The layers, as they are drawn above. */
+function callsThrough(
+  exchange: Exchange,
+  tokens: TokenSource,
+  policy: RequestRetryPolicy,
+  dependencies: ServiceDependencies & { readonly now: () => number; readonly secrets: Secrets },
+): MakeCall {
+  const { now, secrets } = dependencies;
+  const answered = classified(exchanged(exchange, secrets, policy.deadlineMs), now);
+  const reader = reading(inRoom(withToken(limited(answered, now, dependencies), tokens, now)), dependencies);
+  return async (request, read, options = {}) =>
+    retried(reader(read), policy, dependencies)(request, newCall(options, exchange.openPlace()));
 }
 
 /** The calls of the service, all for the work of one run or for none. */
 function callsOver(
-  layer: RequestLayer,
+  callOf: MakeCall,
   shared: Pick<ProductionDataService, 'baseUrl' | 'close'> & { readonly secrets: Secrets; readonly now: () => number },
   work: Pick<RequestOptions, 'runId' | 'log'> = {},
 ): ProductionDataService {
   const { baseUrl, secrets, now, close } = shared;
-  const call: RequestLayer['call'] = async (request, read, options) =>
-    layer.call(request, read, { ...options, ...work });
+  const call: MakeCall = async (request, read, options) => callOf(request, read, { ...options, ...work });
 
   const fetchPage: PageFetch = async (query, take, options = {}) => {
     const read = pageReader({ limit: query.limit, mostRecords: options.mostRecords }, take);
@@ -63,7 +99,7 @@ function callsOver(
 
   return {
     ...pages,
-    forRun: (runId, log) => callsOver(layer, shared, { runId, log }),
+    forRun: (runId, log) => callsOver(callOf, shared, { runId, log }),
     readDailyProduction: createDailyProductionReader(fetchPage, secrets),
     probe: async (request, options) => probeService(pages, request, { ...options, now }),
     fetchTimeSeries: async (equipment, options) =>

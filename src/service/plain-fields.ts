@@ -1,5 +1,5 @@
 /** The members of a plain record, found by the bytes of their names. */
-import { positionsOf } from '../core/daily/row-block.ts';
+import { columnOf } from '../core/daily/row-block.ts';
 import { measureFields, type FieldKind } from '../core/daily/row.ts';
 
 export interface PlainField {
@@ -39,7 +39,7 @@ export const plainFields: readonly PlainField[] = [
   plainField('xid', 'xid', true, -1, 0, 0),
   plainField('date', 'date', true, -1, 0, 1),
   ...measureFields.map(({ name, kind, required }, position) =>
-    plainField(name, kind, required, position, positionsOf[kind].indexOf(position), position + 2),
+    plainField(name, kind, required, position, columnOf[position] ?? 0, position + 2),
   ),
 ];
 

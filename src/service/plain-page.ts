@@ -1,7 +1,9 @@
 /**
  * Reads a page of plain records from its bytes straight into the columns of its window, in one pass and without an object
- * a record. It takes only what JSON.parse and the quick check (core/daily/plain-record.ts) take, and writes the same;
- * property tests compare them. For anything else it ends at the first byte that is not plain, and the page is parsed.
+ * a record. Plain is a record with a UUID, a date-time whose day is not too late, and no members but the measure fields, each
+ * of its kind, null where that is allowed, or absent. The scan writes what JSON.parse and the check of records
+ * (core/daily/record-check.ts) would; property tests compare them. For anything else it ends at the first byte that is not
+ * plain, and the page is parsed and checked.
  */
 import { mostTextChars } from '../core/daily/record-check.ts';
 import type { RowBlock } from '../core/daily/row-block.ts';

@@ -55,7 +55,7 @@ export interface DailyProductionRequest {
 }
 
 /**
- * The service, over HTTP. Every call retries transient errors within its deadline (the request layer; docs/design.md
+ * The service, over HTTP. Every call retries transient errors within its deadline (request-layer.ts; docs/design.md
  * section 5), never before the server's Retry-After, and ends at once when its signal aborts (AbortedError).
  *
  * Throws TransientError or RateLimitedError when the attempts or the deadline are spent, NotFoundError on 404,

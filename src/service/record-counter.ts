@@ -2,12 +2,11 @@
  * Collects and counts the records of one read while its pages arrive. Every record counts in exactly one place (G2).
  */
 import type { Secrets } from '../core/base/secrets.ts';
-import { writePlainRecord } from '../core/daily/plain-record.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
-import { type CheckedRecord, checkRecord, isCut, isRecord, type RecordText } from '../core/daily/record-check.ts';
+import { type CheckedRecord, checkRecord, isCut, type RecordText } from '../core/daily/record-check.ts';
 import type { RowBlocks } from '../core/daily/row-block.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
-import { measureFields, type QuarantinedRecord, readXid, xidBytes } from '../core/daily/row.ts';
+import { type QuarantinedRecord, xidBytes } from '../core/daily/row.ts';
 import type { PageAnswer, RowKey } from '../core/paging/page.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
 import { DAY_MS, isInside, type Window } from '../core/time/window.ts';
@@ -34,7 +33,6 @@ export type PageKeys = Omit<Extract<PageAnswer, { kind: 'page' }>, 'kind'>;
 
 /** A row of columns takes about as many bytes. */
 const charsPerRow = 330;
-const textFields = measureFields.filter(({ kind }) => kind === 'string').map(({ name }) => name);
 
 export class RecordCounter {
   readonly #window: Window;
@@ -56,8 +54,6 @@ export class RecordCounter {
   /** Characters of the texts of records, as they came first. */
   #textChars = 0;
   #hasPlainPages = true;
-  /** The xid of the record that is added. */
-  readonly #xid = new Uint8Array(xidBytes);
 
   /**
    * `secrets`: what no notice may show, not even as the name of a field. `blocks`: where the rows take their room, and to
@@ -102,7 +98,7 @@ export class RecordCounter {
     if (Array.isArray(page.records)) this.#rows.reserve(Math.min(page.records.length, mostReserved));
     const keys: RowKey[] = [];
     for (const raw of page.records) {
-      const { key, instantMs } = this.#addPlain(raw) ?? this.#addChecked(raw, page.textOf(keys.length));
+      const { key, instantMs } = this.#addChecked(raw, page.textOf(keys.length));
       isBeyond ||= instantMs !== undefined && !isInside(around, instantMs);
       if (instantMs === undefined) this.#undated += 1;
       else this.#days.add(Math.floor(instantMs / DAY_MS));
@@ -175,25 +171,6 @@ export class RecordCounter {
   #countRead(records: number, countBefore: number, again: number): void {
     const repeated = records - (this.#places.length - countBefore);
     this.#read += records - Math.min(again, repeated);
-  }
-
-  /** Undefined for a record that needs the full check, which then takes the same place. */
-  #addPlain(raw: unknown): Arrival | undefined {
-    if (!isRecord(raw) || typeof raw['xid'] !== 'string') return undefined;
-    if (!readXid(raw['xid'], this.#xid, 0)) return undefined;
-    const known = this.#numbers.knownXid(this.#xid, 0);
-    const before = known === undefined ? undefined : this.#places[known];
-    const beforeMs = this.#instantAt(before);
-    const place = typeof before === 'number' ? before : this.#rows.next;
-    const instantMs = writePlainRecord(raw, this.#calendar, this.#rows.block, place, this.#latestDay);
-    if (instantMs === undefined) return undefined;
-    const number = this.#numbers.ofXid(this.#xid, 0);
-    if (!isInside(this.#window, instantMs))
-      return { key: this.#settle(number, before, beforeMs, 'outside'), instantMs };
-    this.#rows.put(place);
-    if (before === undefined) for (const name of textFields) this.#textChars += lengthOf(raw[name]);
-    if (this.#extraFields.size > 0) this.#extraFields.delete(place);
-    return { key: this.#settle(number, before, beforeMs, place), instantMs };
   }
 
   #addChecked(raw: unknown, text: RecordText): Arrival {

@@ -1,13 +1,14 @@
 /**
- * One call from its first attempt to its outcome: limiter, token, exchange, classification, and the first of the two
- * layers of retry (docs/design.md section 5). POST and DELETE are retried too: repeating them is harmless by G1 and G5.
+ * The layers of a request: each wraps a `Send` and is one itself. How they stand is drawn in create-service.ts. That of retry
+ * is the first of the two layers of retry (docs/design.md section 5). POST and DELETE are retried too: repeating them is
+ * harmless by G1 and G5.
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { AbortedError, RateLimitedError, TransientError, WellsyncError } from '../core/base/errors.ts';
-import { Secrets } from '../core/base/secrets.ts';
+import type { Secrets } from '../core/base/secrets.ts';
 import { nextDelay, type RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { sleep } from '../timers/sleep.ts';
 import { errorOfAnswer, type Answer, type RequestContext } from './classification.ts';
@@ -65,228 +66,208 @@ export interface RequestOptions extends CallOptions {
 /** Reads the value of a call from an accepted answer, whose place is closed behind it. Throws when it holds none. */
 export type AnswerReader<T> = (answer: Answer, context: RequestContext) => T;
 
-const unlimited: RequestLimiter = {
-  enter: async () => () => undefined,
-  pauseAll: async () => undefined,
-  noteAnswer: () => undefined,
-  noteFailure: async () => false,
-};
+/** A request that was answered: what the answer means is beside it. */
+export interface Sent {
+  readonly answer: Answer;
+  readonly context: RequestContext;
+  readonly token: string | undefined;
+  /** Set for an answer that is not accepted. */
+  readonly error?: WellsyncError | undefined;
+}
+
+/** What the layers of one call share. */
+export interface Call {
+  readonly options: RequestOptions;
+  readonly signal: AbortSignal;
+  /** That of the body of its answer: it is empty between two attempts. */
+  readonly place: BodyPlace;
+  /** The token for the request that is sent now, undefined for none. Throws what kept the token away. */
+  bearer: () => Promise<string | undefined>;
+  hasRenewed: boolean;
+  /** Use of its deadline. It includes no wait for the limiter or for room, which the service does not cause. */
+  elapsedMs: number;
+  /** Whether the last request failed because the service is down for all workers. */
+  isServiceDown: boolean;
+  /** Status of the answer to the last request, or the code of the error in its place; undefined until it is sent. */
+  outcome: string | undefined;
+}
+
+/** Sends a request. Throws the error of a request without an answer. */
+export type Send<T = Sent> = (request: ServiceRequest, call: Call) => Promise<T>;
+
 const neverAborted = new AbortController().signal;
 
-export class RequestLayer {
-  readonly #exchange: Exchange;
-  readonly #tokens: TokenSource;
-  readonly #policy: RequestRetryPolicy;
-  readonly #dependencies: ServiceDependencies;
-  readonly #limiter: RequestLimiter;
-  readonly #secrets: Secrets;
-  readonly #now: () => number;
-  #lastPageTurn: Promise<void> = Promise.resolve();
+export function newCall(options: RequestOptions, place: BodyPlace): Call {
+  const { signal = neverAborted } = options;
+  // Many calls listen to the signal of one shutdown, each until it ends: not a leak, so Node must not warn.
+  setMaxListeners(0, signal);
+  const bearer = async () => undefined;
+  return { options, signal, place, bearer, hasRenewed: false, elapsedMs: 0, isServiceDown: false, outcome: undefined };
+}
 
-  constructor(exchange: Exchange, tokens: TokenSource, policy: RequestRetryPolicy, dependencies: ServiceDependencies) {
-    this.#exchange = exchange;
-    this.#tokens = tokens;
-    this.#policy = policy;
-    this.#dependencies = dependencies;
-    this.#limiter = dependencies.limiter ?? unlimited;
-    this.#secrets = dependencies.secrets ?? new Secrets();
-    this.#now = dependencies.now ?? Date.now;
-  }
-
-  /** Makes one call. Throws the errors of ProductionDataService. */
-  async call<T>(request: ServiceRequest, read: AnswerReader<T>, options: RequestOptions = {}): Promise<T> {
-    const { signal = neverAborted } = options;
-    // Many calls listen to the signal of one shutdown, each until it ends: not a leak, so Node must not warn.
-    setMaxListeners(0, signal);
-    const budget: Budget = { elapsedMs: 0, tokenRenewed: false, isServiceDown: false };
+/** Sends again what failed in a way that may pass, until its attempts or its deadline are spent. */
+export function retried<T>(
+  send: Send<T>,
+  policy: RequestRetryPolicy,
+  { random = Math.random, onRetry, sleep: pause }: ServiceDependencies,
+): Send<T> {
+  return async (request, call) => {
+    const { options, signal } = call;
     for (let attempt = 1; ; attempt += 1) {
-      const elapsedBeforeMs = budget.elapsedMs;
+      const elapsedBeforeMs = call.elapsedMs;
       try {
-        return await this.#attemptOnce(request, read, budget, options);
+        return await send(request, call);
       } catch (error) {
-        if (budget.isServiceDown && error instanceof TransientError) {
+        if (call.isServiceDown && error instanceof TransientError) {
           // The limiter lets it wait for the service. It is no attempt of this request.
-          budget.isServiceDown = false;
-          budget.elapsedMs = elapsedBeforeMs;
+          call.isServiceDown = false;
+          call.elapsedMs = elapsedBeforeMs;
           attempt -= 1;
           options.onRetry?.(error);
           continue;
         }
-        const delayMs = this.#delayBeforeNext(error, attempt, budget);
+        const delayMs = nextDelay({ error, attempt, elapsedMs: call.elapsedMs, policy, random: random() });
         if (delayMs === undefined || !(error instanceof TransientError)) throw error;
-        const { about } = request;
-        this.#dependencies.onRetry?.({ request: labelOf(request), about, attempt, delayMs, error }, options.log);
+        onRetry?.({ request: labelOf(request), about: request.about, attempt, delayMs, error }, options.log);
         options.onRetry?.(error);
-        await this.#waitBefore(delayMs, signal);
-        budget.elapsedMs += delayMs;
+        await (pause?.(delayMs, signal) ?? sleep(delayMs, { signal })).catch((cause: unknown) => {
+          throw signal.aborted ? new AbortedError(undefined, { cause }) : cause;
+        });
+        call.elapsedMs += delayMs;
       }
     }
-  }
+  };
+}
 
-  /** One attempt. The answer is read before its place is closed: its body may lie in it. */
-  async #attemptOnce<T>(
-    request: ServiceRequest,
-    read: AnswerReader<T>,
-    budget: Budget,
-    options: RequestOptions,
-  ): Promise<T> {
-    const place = this.#exchange.openPlace();
-    try {
-      const sent = await this.#sendWithToken(place, request, budget, options);
-      if (sent.error !== undefined) throw sent.error;
-      const { status } = sent.answer;
-      if (status !== 200) this.#dependencies.onUndeclaredStatus?.(sent.context.label, status, options.log);
-      if (request.keepsArray === true) await this.#pageTurn();
-      return read(sent.answer, sent.context);
-    } finally {
-      place.close();
-    }
-  }
-
+/** Reads values from answers: throws the error of one that is not accepted. Each is read before its place is closed. */
+export function reading(
+  send: Send,
+  { onUndeclaredStatus }: ServiceDependencies,
+): <T>(read: AnswerReader<T>) => Send<T> {
   /**
    * Resolves in a turn of the event loop that no other page has: reading one takes milliseconds, and what waits for the
    * engine goes on between two of them.
    */
-  #pageTurn(): Promise<void> {
-    this.#lastPageTurn = this.#lastPageTurn.then(() => nextTurn());
-    return this.#lastPageTurn;
-  }
-
-  /** Sends a second request when the token was refused and another is available. */
-  async #sendWithToken(
-    place: BodyPlace,
-    request: ServiceRequest,
-    budget: Budget,
-    options: RequestOptions,
-  ): Promise<Sent> {
-    const sent = await this.#sendOnce(place, request, budget, options);
-    if (sent.answer.status === 401 && !budget.tokenRenewed && (await this.#tokens.renew(sent.token, options.signal))) {
-      budget.tokenRenewed = true;
-      return this.#sendOnce(place, request, budget, options);
-    }
-    return sent;
-  }
-
-  /** Sends one request; a second time where its answer had no room, when it is its turn. */
-  async #sendOnce(place: BodyPlace, request: ServiceRequest, budget: Budget, options: RequestOptions): Promise<Sent> {
-    for (;;) {
-      const sent = await this.#sendTo(place, request, budget, options);
-      if (sent !== undefined) return sent;
-      await place.turn(options.signal ?? neverAborted);
-    }
-  }
-
-  /**
-   * Undefined for an answer without room. The budget includes no wait for the limiter or for room, which the service
-   * does not cause.
-   */
-  async #sendTo(
-    place: BodyPlace,
-    request: ServiceRequest,
-    budget: Budget,
-    options: RequestOptions,
-  ): Promise<Sent | undefined> {
-    const { signal = neverAborted, runId } = options;
-    // Before it has a place, where a renewal would keep other requests waiting.
-    const known = await this.#tokens.token(signal).then(given, notGiven);
-    const knownAtMs = this.#now();
-    const release = await this.#limiter.enter(signal, runId);
-    const sentAtMs = this.#now();
-    // Undefined until it is sent.
-    let outcome: string | undefined;
+  let pageTurn: Promise<void> = Promise.resolve();
+  return (read) => async (request, call) => {
     try {
-      const isOld = sentAtMs - knownAtMs > longestOldMs;
-      const token = known.error !== undefined && isOld ? await this.#tokens.token(signal) : tokenOf(known);
-      const context = {
-        label: labelOf(request),
-        isRead: request.method === 'GET',
-        hasToken: token !== undefined,
-        secrets: this.#secrets,
-      };
-      options.onAttempt?.();
-      outcome = 'unknown';
-      const deadlineMs = this.#policy.deadlineMs - budget.elapsedMs;
-      const authorization = token === undefined ? undefined : `Bearer ${token}`;
-      const answer = await this.#exchange.send(request, { authorization, context, deadlineMs, signal, place });
-      const error = errorOfAnswer(answer, context, this.#now());
-      outcome = String(answer.status);
-      options.onAnswer?.(answer.status);
-      // Before the place is freed, so that no other request is sent in between.
-      if (error instanceof RateLimitedError) await this.#limiter.pauseAll(error.retryAfterMs);
-      else if (error instanceof TransientError) throw error;
-      else this.#limiter.noteAnswer();
-      return { answer, context, token, error };
-    } catch (error) {
-      if (error instanceof NoRoomError) {
-        outcome = 'no-room';
-        options.onAnswer?.(200);
-        return undefined;
-      }
-      if (error instanceof WellsyncError && outcome === 'unknown') outcome = error.code;
-      if (error instanceof TransientError) budget.isServiceDown = await this.#noteFailure(request, error);
-      throw error;
+      const { answer, context, error } = await send(request, call);
+      if (error !== undefined) throw error;
+      if (answer.status !== 200) onUndeclaredStatus?.(context.label, answer.status, call.options.log);
+      if (request.keepsArray === true) await (pageTurn = pageTurn.then(() => nextTurn()));
+      return read(answer, context);
     } finally {
-      const elapsedMs = this.#now() - sentAtMs;
-      budget.elapsedMs += elapsedMs;
-      release();
-      if (outcome !== undefined) this.#dependencies.onSent?.({ endpoint: request.endpoint, outcome, elapsedMs });
+      call.place.close();
     }
-  }
+  };
+}
 
-  #noteFailure(request: ServiceRequest, { message: fault, serviceDown: hasNoConnection }: TransientError) {
-    return this.#limiter.noteFailure({ name: nameOf(request), fault, hasNoConnection });
-  }
-
-  #delayBeforeNext(error: unknown, attempt: number, { elapsedMs }: Budget): number | undefined {
-    const { random = Math.random } = this.#dependencies;
-    return nextDelay({ error, attempt, elapsedMs, policy: this.#policy, random: random() });
-  }
-
-  async #waitBefore(delayMs: number, signal: AbortSignal): Promise<void> {
-    try {
-      await (this.#dependencies.sleep?.(delayMs, signal) ?? sleep(delayMs, { signal }));
-    } catch (error) {
-      throw signal.aborted ? new AbortedError(undefined, { cause: error }) : error;
+/** Sends a request again whose answer had no room, when it is its turn. */
+export function inRoom(send: Send): Send {
+  return async (request, call) => {
+    for (;;) {
+      try {
+        return await send(request, call);
+      } catch (error) {
+        if (!(error instanceof NoRoomError)) throw error;
+        await call.place.turn(call.signal);
+      }
     }
-  }
-}
-
-/** Use of a call's limits so far. */
-interface Budget {
-  elapsedMs: number;
-  tokenRenewed: boolean;
-  /** Whether the last attempt failed because the service is down for all workers. */
-  isServiceDown: boolean;
-}
-
-interface Sent {
-  readonly answer: Answer;
-  readonly context: RequestContext;
-  readonly token: string | undefined;
-  readonly error: Error | undefined;
-}
-
-/** A token, or the reason why there was none. */
-interface KnownToken {
-  readonly token?: string | undefined;
-  readonly error?: TransientError;
+  };
 }
 
 /** A fault of the token endpoint that is older is no news: the request waited meanwhile. */
 const longestOldMs = 1_000;
 
-function given(token: string | undefined): KnownToken {
-  return { token };
+/** Gives requests their token. Sends a second request, once a call, when it was refused and another is available. */
+export function withToken(send: Send, tokens: TokenSource, now: () => number): Send {
+  const sendOnce: Send = async (request, call) => {
+    // Before it has a place among the limits, where a renewal would keep other requests waiting.
+    const known = await tokens.token(call.signal).then(
+      (token) => ({ token, fault: undefined }),
+      (fault: unknown) => {
+        if (fault instanceof TransientError) return { token: undefined, fault };
+        throw fault;
+      },
+    );
+    const knownAtMs = now();
+    call.bearer = async () => {
+      if (known.fault === undefined) return known.token;
+      if (now() - knownAtMs > longestOldMs) return tokens.token(call.signal);
+      throw known.fault;
+    };
+    return send(request, call);
+  };
+  return async (request, call) => {
+    const sent = await sendOnce(request, call);
+    const isRefused = sent.answer.status === 401 && !call.hasRenewed;
+    if (!isRefused || !(await tokens.renew(sent.token, call.options.signal))) return sent;
+    call.hasRenewed = true;
+    return sendOnce(request, call);
+  };
 }
 
-function notGiven(error: unknown): KnownToken {
-  if (error instanceof TransientError) return { error };
-  throw error;
+/** Sends a request when the limiter lets it, and tells it what came of that before another takes the place. */
+export function limited(send: Send, now: () => number, { limiter, onSent }: ServiceDependencies): Send {
+  return async (request, call) => {
+    const release = await limiter?.enter(call.signal, call.options.runId);
+    const sentAtMs = now();
+    call.outcome = undefined;
+    try {
+      const sent = await send(request, call);
+      if (sent.error instanceof RateLimitedError) await limiter?.pauseAll(sent.error.retryAfterMs);
+      else if (sent.error instanceof TransientError) throw sent.error;
+      else limiter?.noteAnswer();
+      return sent;
+    } catch (error) {
+      if (error instanceof TransientError && limiter !== undefined) {
+        const { message: fault, serviceDown: hasNoConnection } = error;
+        call.isServiceDown = await limiter.noteFailure({ name: nameOf(request), fault, hasNoConnection });
+      }
+      throw error;
+    } finally {
+      const elapsedMs = now() - sentAtMs;
+      call.elapsedMs += elapsedMs;
+      release?.();
+      if (call.outcome !== undefined) onSent?.({ endpoint: request.endpoint, outcome: call.outcome, elapsedMs });
+    }
+  };
 }
 
-function tokenOf({ token, error }: KnownToken): string | undefined {
-  if (error !== undefined) throw error;
-  return token;
+/** Puts beside an answer what it means (classification.ts), and notes the outcome. */
+export function classified(send: Send, now: () => number): Send {
+  return async (request, call) => {
+    const { onAnswer } = call.options;
+    try {
+      const sent = await send(request, call);
+      const error = errorOfAnswer(sent.answer, sent.context, now());
+      call.outcome = String(sent.answer.status);
+      onAnswer?.(sent.answer.status);
+      return { ...sent, error };
+    } catch (error) {
+      if (error instanceof NoRoomError) {
+        call.outcome = 'no-room';
+        onAnswer?.(200);
+      } else if (error instanceof WellsyncError && call.outcome === 'unknown') call.outcome = error.code;
+      throw error;
+    }
+  };
+}
+
+/** Sends one request over HTTP, with the token of the call. */
+export function exchanged(exchange: Exchange, secrets: Secrets, deadlineMs: number): Send {
+  return async (request, call) => {
+    const { options, signal, place } = call;
+    const token = await call.bearer();
+    const authorization = token === undefined ? undefined : `Bearer ${token}`;
+    const isRead = request.method === 'GET';
+    const context = { label: labelOf(request), isRead, hasToken: token !== undefined, secrets };
+    options.onAttempt?.();
+    call.outcome = 'unknown';
+    const leftMs = deadlineMs - call.elapsedMs;
+    const answer = await exchange.send(request, { authorization, context, deadlineMs: leftMs, signal, place });
+    return { answer, context, token };
+  };
 }
 
 /** The same for a request and its repetitions: two requests to one well are one, and two chunks of pipes are two. */

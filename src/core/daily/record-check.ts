@@ -271,6 +271,6 @@ function shown(value: unknown): string {
   return text.length > longestShownValue ? `${text.slice(0, longestShownValue)}…` : text;
 }
 
-export function isRecord(value: unknown): value is RawRecord {
+function isRecord(value: unknown): value is RawRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,21 +5,21 @@
  */
 import { type FieldKind, measureFields, xidBytes } from './row.ts';
 
-/** Positions of the measure fields of each kind, in their order. */
-export const positionsOf: Readonly<Record<FieldKind, readonly number[]>> = {
-  double: positionsOfKind('double'),
-  int32: positionsOfKind('int32'),
-  boolean: positionsOfKind('boolean'),
-  string: positionsOfKind('string'),
-};
-
-function positionsOfKind(kind: FieldKind): readonly number[] {
-  return measureFields.flatMap((field, position) => (field.kind === kind ? [position] : []));
+function fieldsOf(kind: FieldKind): typeof measureFields {
+  return measureFields.filter((field) => field.kind === kind);
 }
+
+/** The number of each measure field among those of its kind: its column in a block. */
+export const columnOf: readonly number[] = measureFields.map((field) => fieldsOf(field.kind).indexOf(field));
 
 type Texts = Array<string | null>;
 
-const noTexts = (): readonly Texts[] => positionsOf.string.map(() => []);
+const columnCounts = {
+  double: fieldsOf('double').length,
+  int32: fieldsOf('int32').length,
+  boolean: fieldsOf('boolean').length,
+};
+const noTexts = (): readonly Texts[] => fieldsOf('string').map(() => []);
 
 /** Values by row and column; xids have 16 bytes a row. */
 const arrayNames = ['instantsMs', 'days', 'defaulted', 'doubles', 'int32s', 'booleans', 'nulls'] as const;
@@ -48,9 +48,9 @@ export class RowBlock {
     this.xids = new Uint8Array(capacity * xidBytes);
     this.instantsMs = new Float64Array(capacity);
     this.days = new Int32Array(capacity);
-    this.doubles = new Float64Array(capacity * positionsOf.double.length);
-    this.int32s = new Int32Array(capacity * positionsOf.int32.length);
-    this.booleans = new Uint8Array(capacity * positionsOf.boolean.length);
+    this.doubles = new Float64Array(capacity * columnCounts.double);
+    this.int32s = new Int32Array(capacity * columnCounts.int32);
+    this.booleans = new Uint8Array(capacity * columnCounts.boolean);
     this.nulls = new Uint8Array(capacity * measureFields.length);
     this.defaulted = new Uint8Array(capacity);
   }

@@ -2,8 +2,8 @@
  * The rows of one window by columns: typed arrays that a warehouse copies by slices, without an object a row. About 330
  * bytes a row (G8).
  */
-import { positionsOf, type RowBlock, RowBlocks } from './row-block.ts';
-import { type DailyProductionRow, type FieldKind, type Measure, measureFields, readXid, xidBytes } from './row.ts';
+import { columnOf, type RowBlock, RowBlocks } from './row-block.ts';
+import { type DailyProductionRow, type FieldKind, measureFields, readXid, xidBytes } from './row.ts';
 
 /** One byte a row, 1 for null; undefined for a column without nulls. */
 type Nulls = Uint8Array | undefined;
@@ -132,19 +132,18 @@ function writeRow(block: RowBlock, place: number, { xid, instantMs, day, measure
   if (!readXid(xid, block.xids, place * xidBytes)) throw new RangeError(`${xid} is not a UUID`);
   block.instantsMs[place] = instantMs;
   block.days[place] = day;
-  const valueOf = (position: number): Measure => measures[position] ?? null;
-  for (const [position, value] of measures.entries()) block.nulls[position * capacity + place] = value === null ? 1 : 0;
-  // Adding 0 makes -0 a 0.
-  for (const [n, position] of positionsOf.double.entries())
-    block.doubles[n * capacity + place] = Number(valueOf(position)) + 0;
-  for (const [n, position] of positionsOf.int32.entries())
-    block.int32s[n * capacity + place] = Number(valueOf(position));
-  for (const [n, position] of positionsOf.boolean.entries())
-    block.booleans[n * capacity + place] = valueOf(position) === true ? 1 : 0;
-  for (const [n, position] of positionsOf.string.entries()) {
-    const value = valueOf(position);
-    const texts = block.texts[n];
-    if (texts !== undefined) texts[place] = typeof value === 'string' ? value : null;
+  let position = 0;
+  for (const { kind } of measureFields) {
+    const value = measures[position] ?? null;
+    const n = columnOf[position] ?? 0;
+    const at = n * capacity + place;
+    block.nulls[position * capacity + place] = value === null ? 1 : 0;
+    // Adding 0 makes -0 a 0.
+    if (kind === 'double') block.doubles[at] = typeof value === 'number' ? value + 0 : 0;
+    else if (kind === 'int32') block.int32s[at] = typeof value === 'number' ? value : 0;
+    else if (kind === 'boolean') block.booleans[at] = value === true ? 1 : 0;
+    else (block.texts[n] ?? [])[place] = typeof value === 'string' ? value : null;
+    position += 1;
   }
 }
 
@@ -163,7 +162,7 @@ function columnsOf(block: RowBlock, length: number, extras: ReadonlyMap<number, 
 }
 
 function measureOf(block: RowBlock, length: number, kind: FieldKind, position: number): MeasureColumn {
-  const n = positionsOf[kind].indexOf(position);
+  const n = columnOf[position] ?? 0;
   const nulls = nullsOf(slice(block.nulls, position));
   switch (kind) {
     case 'double':
