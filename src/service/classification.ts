@@ -1,5 +1,5 @@
 /**
- * The meaning of an answer (docs/design.md section 6). A request without one: ./failure.ts.
+ * The meaning of an answer (docs/design.md section 6). A request without one: http-exchange.ts.
  *
  *   of a read    200, 203    accepted
  *                204         accepted: an empty page

@@ -10,17 +10,17 @@ import type { RowBlock } from '../core/daily/row-block.ts';
 import type { RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { readXidBytes, xidBytes, xidChars } from '../core/daily/row.ts';
 import { instantOfDateTime, instantOfUtcBytes, type ProductionCalendar } from '../core/time/production-day.ts';
-import { readNumber } from './json-number.ts';
 import {
   behindColon,
   fieldAt,
   hasBytes,
   hasLabel,
   isSpace,
-  plainFields,
-  skipSpace,
   type PlainField,
-} from './plain-fields.ts';
+  plainFields,
+  readNumber,
+  skipSpace,
+} from './plain-bytes.ts';
 
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];

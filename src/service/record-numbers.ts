@@ -20,7 +20,7 @@ export class RecordNumbers {
   readonly #texts = new Map<string, number>();
   #count = 0;
 
-  /** The number of the xid that begins at `offset` in `bytes` (../core/daily/xid.ts); the next one if it is new. */
+  /** The number of the xid that begins at `offset` in `bytes` (../core/daily/row.ts); the next one if it is new. */
   ofXid(bytes: Uint8Array, offset: number): number {
     const slot = this.#slotOf(bytes, offset);
     const known = this.#slots[slot] ?? unused;
