@@ -339,7 +339,7 @@ type Settings = Readonly<z.output<typeof configSchema>>;
 export interface Config extends Omit<Settings, 'warehouse' | 'redis'> {
   /** With the content of the files that it names. */
   readonly redis: RedisAccess;
-  /** `url`: `duckdb:` with an absolute path, or the address of a PostgreSQL database. `dataDir` is absolute too (places.ts). */
+  /** `url`: `duckdb:` with an absolute path, or the address of a PostgreSQL database. `dataDir` is absolute too (load.ts). */
   readonly warehouse: Omit<Settings['warehouse'], 'url'> & { readonly url: string };
   /** Whether the path of the warehouse is the same in every working folder. */
   readonly isWarehousePlaced: boolean;

@@ -140,7 +140,7 @@ function excerptOf(answer: Answer, { secrets }: RequestContext): string {
 const longestExcerpt = 200;
 
 /** Characters examined: more than are ever shown, few enough for the patterns to be fast on a large page. */
-const longestLook = 4_000;
+const mostExcerptChars = 4_000;
 
 const secretName = String.raw`[\w-]*(?:authorization|token|password|passwd|secret|api[_-]?key|credential|session|cookie)[\w-]*`;
 
@@ -162,7 +162,7 @@ const secrets: readonly RegExp[] = [
 /** Empty when the body holds no visible text. */
 export function cleanedExcerpt(body: string, known: Secrets): string {
   // Secrets are replaced before the cut to what is shown: half a secret would not be recognised.
-  const text = known.hideInForeign(body.slice(0, longestLook)).slice(0, longestLook);
+  const text = known.hideInForeign(body.slice(0, mostExcerptChars)).slice(0, mostExcerptChars);
   const stripped = secrets.reduce((clean, pattern) => clean.replace(pattern, '$1[hidden]'), text);
   // Control characters could rewrite the operator's terminal.
   const line = stripped.replaceAll(/[\p{C}\s]+/gu, ' ').trim();

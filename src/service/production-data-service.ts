@@ -147,12 +147,12 @@ export interface RequestLimiter {
    */
   pauseAll(delayMs: number): Promise<void>;
   /** The service answered a request, and asked for no wait. */
-  noteAnswer(): void;
+  recordAnswer(): void;
   /**
    * A request failed in a way that may pass. Returns whether the service is down for all workers: then the request waits
    * and is sent again, and its failure says nothing of it.
    */
-  noteFailure(failed: {
+  recordFailure(failed: {
     /** Differs for different requests, and is the same when one is repeated. */
     readonly name: string;
     /** What it met, fit for messages. */

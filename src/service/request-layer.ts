@@ -217,12 +217,12 @@ export function limited(send: Send, now: () => number, { limiter, onSent }: Serv
       const sent = await send(request, call);
       if (sent.error instanceof RateLimitedError) await limiter?.pauseAll(sent.error.retryAfterMs);
       else if (sent.error instanceof TransientError) throw sent.error;
-      else limiter?.noteAnswer();
+      else limiter?.recordAnswer();
       return sent;
     } catch (error) {
       if (error instanceof TransientError && limiter !== undefined) {
         const { message: fault, serviceDown: hasNoConnection } = error;
-        call.isServiceDown = await limiter.noteFailure({ name: nameOf(request), fault, hasNoConnection });
+        call.isServiceDown = await limiter.recordFailure({ name: nameOf(request), fault, hasNoConnection });
       }
       throw error;
     } finally {

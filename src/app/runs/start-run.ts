@@ -8,7 +8,7 @@ import { type RunQueue, runsQueueName } from '../../queue/port.ts';
 import type { App } from '../app.ts';
 import { checkBeforeRun } from '../preflight.ts';
 
-/** A job and its parameters, as the functions of app/requests return them; the job's schema checks them again. */
+/** A job and its parameters, as the functions of app/exports return them; the job's schema checks them again. */
 export interface JobRequest {
   readonly job: string;
   readonly params: unknown;

@@ -1,5 +1,5 @@
 /**
- * Loaded before the program in a process with memory limits (mark.ts), so that the process never works without its
+ * Loaded before the program in a process with memory limits (limited-process.ts), so that the process never works without its
  * parent (G7): nothing else would stop it. It ends at once if the parent has ended already.
  */
 import { isMainThread } from 'node:worker_threads';

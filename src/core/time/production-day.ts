@@ -17,7 +17,7 @@ const maxKnownDays = 150_000;
 /** The calendar of one zone. Instants are milliseconds since 1970-01-01T00:00Z. */
 export interface ProductionCalendar {
   readonly timeZone: string;
-  /** Number of the calendar day of an instant (./day-number.ts); undefined outside the years 1 to 9999. */
+  /** Number of the calendar day of an instant; undefined outside the years 1 to 9999. */
   dayNumberOf(instantMs: number): number | undefined;
   /** The same day as text, YYYY-MM-DD. */
   dayOf(instantMs: number): string | undefined;
@@ -52,7 +52,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Number of the calendar day of an instant in a zone (./day-number.ts); undefined outside the years 1 to 9999. */
+/** Number of the calendar day of an instant in a zone; undefined outside the years 1 to 9999. */
 export function dayAt(instantMs: number, timeZone: string): number | undefined {
   return productionCalendar(timeZone).dayNumberOf(instantMs);
 }

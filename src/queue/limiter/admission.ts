@@ -179,7 +179,7 @@ export class Admission {
    * Records what failed, by names that differ for different requests. Returns the outage, if the circuit is open, and whether
    * what failed was the request that tried.
    */
-  async noteFailure(
+  async recordFailure(
     fault: string,
     longestPauseMs: number,
     failed: readonly string[],

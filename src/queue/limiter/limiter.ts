@@ -130,7 +130,7 @@ export class SharedLimiter {
   }
 
   /** The service answered without a Retry-After: a later hold is the first of a new series, and no outage lasts. */
-  noteAnswer(): void {
+  recordAnswer(): void {
     this.#admission.recordAnswered(this.#metFailure);
     this.#metFailure = false;
     this.#up();
@@ -145,11 +145,11 @@ export class SharedLimiter {
    * again when it is up: that it failed says nothing of itself. Where the service can be reached, it does say something of
    * the request that tried: what no request gets answered is not waited for without end.
    */
-  async noteFailure({ name, fault, hasNoConnection }: FailedRequest): Promise<boolean> {
+  async recordFailure({ name, fault, hasNoConnection }: FailedRequest): Promise<boolean> {
     this.#metFailure = true;
     const failed = hasNoConnection ? Array.from({ length: failuresWithoutConnection }, () => randomUUID()) : [name];
     const longest = hasNoConnection ? longestPauseMs.withoutConnection : longestPauseMs.withConnection;
-    const { outage, hasTried } = await this.#admission.noteFailure(fault, longest, failed);
+    const { outage, hasTried } = await this.#admission.recordFailure(fault, longest, failed);
     if (outage === undefined) return false;
     this.#recordDown(outage);
     return this.#settings.maxWaitMs === undefined && (hasNoConnection || !hasTried);

@@ -18,7 +18,7 @@ function failed(name: string): FailedRequest {
 /** Requests to five wells fail, some in each process. */
 async function breakDown([one, other]: readonly SharedLimiter[]): Promise<void> {
   for (const [place, well] of ['A', 'B', 'C', 'D', 'E'].entries()) {
-    await (place % 2 === 0 ? one : other)?.noteFailure(failed(`GET /${well}`));
+    await (place % 2 === 0 ? one : other)?.recordFailure(failed(`GET /${well}`));
   }
 }
 
@@ -39,7 +39,7 @@ describe('the circuit of a service', () => {
     // Its answer is not there yet: the others stay back, although there are places.
     await expect(other.enter(AbortSignal.timeout(1_500))).rejects.toBeInstanceOf(AbortedError);
     expect(entered).toHaveLength(1);
-    one.noteAnswer();
+    one.recordAnswer();
     const leaveFirst = await Promise.race(callers);
     leaveFirst();
     for (const leave of await Promise.all(callers)) leave();
@@ -49,8 +49,8 @@ describe('the circuit of a service', () => {
   it('is not closed by an answer of the moment before the failures', async () => {
     await using scene = await limiterScene();
     const [worker] = (await scene.limiters(1, { concurrency: 8 })) as [SharedLimiter];
-    worker.noteAnswer();
-    await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(async (well) => worker.noteFailure(failed(`GET /${well}`))));
+    worker.recordAnswer();
+    await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(async (well) => worker.recordFailure(failed(`GET /${well}`))));
     await expect(worker.enter(AbortSignal.timeout(200))).rejects.toBeInstanceOf(AbortedError);
     expect(await stateOf(scene).readOutage()).toBeDefined();
   });
@@ -63,7 +63,7 @@ describe('the circuit of a service', () => {
     for (let trial = 0; trial < 3; trial += 1) {
       const leave = await pair[0].enter(never);
       // Nothing is known of a request without a connection: it is sent again.
-      expect(await pair[0].noteFailure({ ...failed('GET /A'), hasNoConnection: true })).toBe(true);
+      expect(await pair[0].recordFailure({ ...failed('GET /A'), hasNoConnection: true })).toBe(true);
       pausesMs.push((await stateOf(scene).readOutage())?.nextTryMs ?? 0);
       leave();
     }
@@ -76,24 +76,24 @@ describe('the circuit of a service', () => {
     const pair = (await scene.limiters(2, { concurrency: 8 })) as Pair;
     await breakDown(pair);
     const leave = await pair[0].enter(never);
-    expect(await pair[0].noteFailure(failed('GET /A'))).toBe(false);
+    expect(await pair[0].recordFailure(failed('GET /A'))).toBe(false);
     leave();
     expect(await stateOf(scene).readOutage()).toMatchObject({ fault: 'GET /A answered 503' });
     // Another one that was sent before says nothing of itself.
-    expect(await pair[1].noteFailure(failed('GET /B'))).toBe(true);
+    expect(await pair[1].recordFailure(failed('GET /B'))).toBe(true);
   });
 
   it('stays closed however often one request fails, and when another is answered in between', async () => {
     await using scene = await limiterScene();
     const [one, other] = (await scene.limiters(2, { concurrency: 8 })) as Pair;
     for (let attempt = 0; attempt < 20; attempt += 1) {
-      expect(await one.noteFailure(failed('GET /A'))).toBe(false);
+      expect(await one.recordFailure(failed('GET /A'))).toBe(false);
     }
     for (const well of ['B', 'C', 'D', 'E', 'F', 'G', 'H']) {
       (await other.enter(never))();
-      other.noteAnswer();
+      other.recordAnswer();
       (await other.enter(never))();
-      expect(await one.noteFailure(failed(`GET /${well}`))).toBe(false);
+      expect(await one.recordFailure(failed(`GET /${well}`))).toBe(false);
     }
   });
 
@@ -102,7 +102,7 @@ describe('the circuit of a service', () => {
     const [one] = await scene.limiters(1, { concurrency: 8 });
     const refused = { name: 'GET /A', fault: 'reached nobody', hasNoConnection: true };
     const isDown: (boolean | undefined)[] = [];
-    for (let attempt = 0; attempt < 3; attempt += 1) isDown.push(await one?.noteFailure(refused));
+    for (let attempt = 0; attempt < 3; attempt += 1) isDown.push(await one?.recordFailure(refused));
     expect(isDown).toEqual([false, false, true]);
   });
 
@@ -120,7 +120,7 @@ describe('the circuit of a service', () => {
     const pair = (await scene.limiters(2, { concurrency: 8, maxHoldMs: 10 })) as Pair;
     await breakDown(pair);
     const trial = await pair[0].enter(never);
-    await pair[0].noteFailure(failed('GET /E'));
+    await pair[0].recordFailure(failed('GET /E'));
     trial();
     const error = await pair[0].enter(never).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(TransientError);
@@ -134,7 +134,7 @@ describe('the circuit of a service', () => {
     const [command] = (await scene.limiters(1, { concurrency: 8, maxWaitMs: 1 })) as [SharedLimiter];
     await breakDown(workers);
     await expect(command.enter(never)).rejects.toMatchObject({ code: 'service-down' });
-    expect(await command.noteFailure(failed('GET /A'))).toBe(false);
+    expect(await command.recordFailure(failed('GET /A'))).toBe(false);
   });
 
   it('is told once when it opens and once when it closes, and is closed by an operator', async () => {

@@ -89,7 +89,7 @@ describe('a hold of the service', () => {
     (await answered.enter(never))();
     await expect(answered.pauseAll(300)).rejects.toBeInstanceOf(ServiceHoldError);
     await expect.poll(() => holdsOf(scene).read()).toBeUndefined();
-    answered.noteAnswer();
+    answered.recordAnswer();
     await expect(answered.pauseAll(300)).resolves.toBeUndefined();
   });
 

@@ -156,8 +156,8 @@ describe('the limiter', () => {
         return () => void events.push('leave');
       },
       pauseAll: async () => undefined,
-      noteAnswer: () => undefined,
-      noteFailure: async () => false,
+      recordAnswer: () => undefined,
+      recordFailure: async () => false,
     };
     await using client = serviceAt(server.baseUrl, {}, { limiter });
     await client.service.fetchDailyProductionPage(page);
@@ -242,8 +242,8 @@ it('an unknown error is not retried', async () => {
   const limiter: RequestLimiter = {
     enter: () => Promise.reject(new RangeError('a bug')),
     pauseAll: async () => undefined,
-    noteAnswer: () => undefined,
-    noteFailure: async () => false,
+    recordAnswer: () => undefined,
+    recordFailure: async () => false,
   };
   await using client = serviceAt(server.baseUrl, {}, { limiter });
   const error = await rejectionOf(client.service.fetchDailyProductionPage(page));
@@ -256,7 +256,7 @@ function recordingLimiter(holdsMs: number[]): RequestLimiter {
   return {
     enter: async () => () => undefined,
     pauseAll: async (delayMs) => void holdsMs.push(delayMs),
-    noteAnswer: () => undefined,
-    noteFailure: async () => false,
+    recordAnswer: () => undefined,
+    recordFailure: async () => false,
   };
 }

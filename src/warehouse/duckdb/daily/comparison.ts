@@ -3,7 +3,7 @@
  * steps write temporary tables of the merge's transaction:
  *
  *   merge_window   the windows of the batch, by number, with the integer key of their well
- *   staged_row     the rows that were read (staging.ts), but for those that go straight into the table (direct-rows.ts);
+ *   staged_row     the rows that were read, but for those that go straight into the table (row-chunks.ts);
  *                  not written where all do
  *   compared       for wells that the warehouse knows, each row of the reading and each stored row of the windows, matched
  *                  by well and xid, with what becomes of it (../../sql/daily/comparison.ts); without it nothing is stored

@@ -1,6 +1,6 @@
 /**
  * Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change;
- * the rows of wells of which nothing is stored go another way where they can (direct-rows.ts).
+ * the rows of wells of which nothing is stored go another way where they can (row-chunks.ts).
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { grouped } from '../../../core/base/lists.ts';

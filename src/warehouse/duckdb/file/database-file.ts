@@ -5,7 +5,7 @@
  *
  *   closed -> open -> work -> idle -> closed        after idleMs without work
  *                       |  -> closed -> (pause)     for a process that waits: after leastHoldMs; for one that gives no
- *                       |                           sign of it (waiting-sign.ts): after maxHoldMs
+ *                       |                           sign of it (open-file.ts): after maxHoldMs
  *                       |  -> closed                after an error: nothing of a broken session is reused
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
@@ -62,7 +62,7 @@ export interface DatabaseFile {
    * yet.
    */
   read<T>(work: Work<T>): Promise<T>;
-  /** Brings the log into the file, without a migration (fold-log.ts). */
+  /** Brings the log into the file, without a migration. */
   foldLog(): Promise<void>;
   /** Releases the handle. The last holder cancels waits for the lock, lets the running work end and closes the file. */
   release(): Promise<void>;

@@ -96,7 +96,7 @@ export async function openFile(
 
 /**
  * The most that the log has before the engine brings it into the file by itself. Rows are brought in by their number
- * (logged-rows.ts): as many as that have 40 MB where they are as wide as the service's.
+ * (database-file.ts): as many as that have 40 MB where they are as wide as the service's.
  */
 const checkpointMb = 64;
 

@@ -1,4 +1,4 @@
-/** How the engine writes a column into a text file, so that it reads as json-value.ts shows it. */
+/** How the engine writes a column into a text file, so that it reads as {@link jsonValue} shows it. */
 import type {
   DuckDBValueConverter,
   Json,

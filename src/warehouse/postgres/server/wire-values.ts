@@ -1,6 +1,6 @@
 /**
  * Values on their way to PostgreSQL and back. Those that come are JSON values, as DuckDB's are
- * (../../duckdb/query/json-value.ts), so that both warehouses answer alike.
+ * (../../duckdb/query/engine-text.ts), so that both warehouses answer alike.
  */
 import type { CustomTypesConfig } from 'pg';
 import { JsonText, type SqlValue } from '../../sql/session.ts';
