@@ -11,6 +11,9 @@ import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlV
 
 type Engine = 'duckdb' | 'postgres';
 
+/** The places up to which the tables of an unfinished copy are copied. */
+const placesTable = 'internal.copied_table';
+
 /** Nobody writes to it meanwhile. */
 export interface CopySource {
   readonly engine: Engine;
@@ -44,9 +47,13 @@ export async function copyTables(
   { engine, database }: CopyTarget,
   watch: CopyWatch,
 ): Promise<readonly CopiedRows[]> {
-  const version = await source.read(readVersion);
-  const isOld = version === copiedVersion;
+  const isOld = (await source.read(readVersion)) === copiedVersion;
   const here = await source.read(columnsByTable);
+  if (here.has(placesTable)) {
+    throw new UsageError('the warehouse to copy is an unfinished copy itself', {
+      hint: 'Finish that copy first, by its command.',
+    });
+  }
   requireAllCopied(here);
   const sourceId = await source.read(readId);
   await database.transact(async (session) => {
@@ -112,7 +119,7 @@ async function readId(session: SqlSession): Promise<string> {
 /** Throws UsageError if the target holds rows that are not of this copy. */
 async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<void> {
   const tables = await columnsByTable(session);
-  if (tables.has('internal.copied_table')) {
+  if (tables.has(placesTable)) {
     const others = await session.rows('SELECT 1 FROM internal.copied_table WHERE source_id <> $1', [sourceId]);
     if (others.length > 0) throw notEmpty('a copy of another warehouse was begun there');
     return;
@@ -129,7 +136,9 @@ async function begin(session: SqlSession, sourceId: string, engine: Engine): Pro
 }
 
 function notEmpty(what: string): UsageError {
-  return new UsageError(`the warehouse to copy to is not empty: ${what}`, { hint: 'Create a new database for it.' });
+  return new UsageError(`the warehouse to copy to is not empty: ${what}`, {
+    hint: 'Name a new database or file, or remove what was begun there.',
+  });
 }
 
 interface TableCopy {
@@ -368,7 +377,6 @@ const ownTables = [
   'writer_turn',
   'internal.read_begun',
   'internal.kept_read',
-  'internal.copied_table',
 ];
 
 function nameIn(engine: Engine, { name, postgres }: CopiedTable): string {

@@ -1,14 +1,15 @@
 /** Moves a warehouse to a new one: to the other engine, or from a schema of before the first release. */
 import { existsSync, renameSync } from 'node:fs';
-import { UsageError } from '../core/base/errors.ts';
+import { UnreachableError, UsageError } from '../core/base/errors.ts';
 import { beatTimes } from '../core/run/queue-claim.ts';
 import { duckdbPath, postgresSettings, type WarehouseSettings } from './create-warehouse.ts';
 import { databaseOf, shareDatabaseFile } from './duckdb/file/database-file.ts';
 import { sessionOf } from './duckdb/file/session.ts';
+import { readKnownVersion as readFileVersion } from './duckdb/schema.ts';
 import { BeatFile } from './duckdb/beat-file.ts';
 import { isPostgresAddress } from './postgres/server/postgres-address.ts';
 import { PostgresDatabase } from './postgres/server/postgres-database.ts';
-import { migrate } from './postgres/schema.ts';
+import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
 import { epochMs } from './sql/session.ts';
 import { type CopiedRows, type CopySource, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
 
@@ -34,7 +35,7 @@ export async function copyWarehouse(
     });
   }
   await using source = isPostgresAddress(from) ? databaseToCopy(from, settings) : fileToCopy(from, settings);
-  await source.refuseWorked();
+  await source.requireIdle();
   await using target = isPostgresAddress(to) ? newDatabase(to, settings) : newFile(to, settings);
   const copied = await copyTables(source, target, watch);
   await target.finish();
@@ -42,8 +43,11 @@ export async function copyWarehouse(
 }
 
 interface OpenSource extends CopySource, AsyncDisposable {
-  /** Rows that are written meanwhile would be left out, and only the comparison at the end would tell. */
-  refuseWorked(): Promise<void>;
+  /**
+   * Throws UnreachableError if there is no warehouse that can be copied, and UsageError if workers work on it: rows that are
+   * written meanwhile would be left out.
+   */
+  requireIdle(): Promise<void>;
 }
 
 interface OpenTarget extends CopyTarget, AsyncDisposable {
@@ -56,9 +60,11 @@ function fileToCopy(from: string, settings: WarehouseSettings): OpenSource {
   return {
     engine: 'duckdb',
     read: (work) => file.read((connection) => work(sessionOf(connection))),
-    refuseWorked: async () => {
+    requireIdle: async () => {
       file.requireStored();
-      refuse(file.location, await new BeatFile(file.path, settings.now).ageMs());
+      const version = await file.read((connection) => readFileVersion(connection, file.location));
+      requireWarehouse(version, file.location);
+      refuseWorked(file.location, await new BeatFile(file.path, settings.now).ageMs());
       // Once, and not with each opening.
       await file.foldLog();
     },
@@ -72,19 +78,28 @@ function databaseToCopy(from: string, settings: WarehouseSettings): OpenSource {
   return {
     engine: 'postgres',
     read: (work) => database.read(work),
-    refuseWorked: async () => {
-      const [beat] = await database.read((session) =>
-        session.rows<{ ageMs: number | null }>(
+    requireIdle: async () => {
+      const [beat] = await database.read(async (session) => {
+        requireWarehouse(await readDatabaseVersion(session, address.location), address.location);
+        return session.rows<{ ageMs: number | null }>(
           `SELECT ${epochMs('(clock_timestamp() - beat_at)')} AS "ageMs" FROM queue_beat`,
-        ),
-      );
-      refuse(address.location, beat?.ageMs ?? undefined);
+        );
+      });
+      refuseWorked(address.location, beat?.ageMs ?? undefined);
     },
     [Symbol.asyncDispose]: () => database.close(),
   };
 }
 
-function refuse(location: string, beatAgeMs: number | undefined): void {
+/** `version`: of its schema; 0 for none. */
+function requireWarehouse(version: number, location: string): void {
+  if (version > 0) return;
+  throw new UnreachableError('warehouse', `there is no warehouse in ${location}`, {
+    hint: 'Check the address to copy from.',
+  });
+}
+
+function refuseWorked(location: string, beatAgeMs: number | undefined): void {
   if (beatAgeMs === undefined || beatAgeMs >= beatTimes.staleAfterMs) return;
   throw new UsageError(`workers work on ${location}: nothing was copied`, {
     hint: 'Stop them. Start them again with WELLSYNC_WAREHOUSE set to the copy.',
@@ -94,10 +109,12 @@ function refuse(location: string, beatAgeMs: number | undefined): void {
 /** Has another name until it is whole: half a copy is no warehouse. */
 function newFile(to: string, settings: WarehouseSettings): OpenTarget {
   const path = duckdbPath(to);
-  const taken = [path, `${path}.wal`].find((name) => existsSync(name));
-  if (taken !== undefined) {
-    throw new UsageError(`there is a file ${taken} already: nothing was copied`, { hint: 'Name another file.' });
-  }
+  const refuseTaken = (): void => {
+    const taken = [path, `${path}.wal`].find((name) => existsSync(name));
+    if (taken === undefined) return;
+    throw new UsageError(`there is a file ${taken} already: it is no copy`, { hint: 'Name another file.' });
+  };
+  refuseTaken();
   const half = `${path}.copying`;
   const file = shareDatabaseFile({ ...settings, path: half });
   return {
@@ -106,6 +123,7 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
     finish: async () => {
       await file.foldLog();
       await file.release();
+      refuseTaken();
       renameSync(half, path);
     },
     [Symbol.asyncDispose]: () => file.release(),

@@ -6,7 +6,7 @@ import type { ServiceHoldStore } from '../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { blockingCopy } from '../redis/connection.ts';
 import type { RedisHandle } from '../redis/options.ts';
-import { type RedisScript, runScript, sendScript } from '../redis/script.ts';
+import { type RedisScript, runScript } from '../redis/script.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
 import {
   type CircuitFields,
@@ -169,7 +169,7 @@ export class Admission {
   /** Records a Retry-After. Returns the hold that all workers are under now. */
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
     const keys = [this.#keys.hold, this.#keys.series];
-    const [nowMs, fields] = (await sendScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
+    const [nowMs, fields] = (await runScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
     const held = holdOf(fields, nowMs);
     if (held === undefined) throw new Error('a hold that was just recorded is gone');
     return held;
@@ -191,7 +191,7 @@ export class Admission {
     }
     const keys = [this.#keys.circuit, this.#keys.failing];
     const values = [fault, longestPauseMs, ...failed];
-    const answer = await sendScript(this.#redis, recordFailure, keys, values);
+    const answer = await runScript(this.#redis, recordFailure, keys, values);
     const [nowMs, fields, hasTried] = answer as [number, CircuitFields, number];
     return { outage: outageOf(fields, nowMs), hasTried: hasTried === 1 };
   }

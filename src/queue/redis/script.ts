@@ -1,5 +1,6 @@
 /**
- * Lua that runs in Redis. ioredis sends a script by its digest: the text travels only to a Redis that does not know it yet.
+ * Lua that runs in Redis. ioredis sends the text once on each connection, and the digest from then on: commands that are sent
+ * behind a script see what it did.
  * And the clock of Redis, for scripts: times that hosts compare through Redis use it, so that their own clocks need not
  * agree (docs/design.md section 5).
  */
@@ -32,18 +33,6 @@ export async function runScript(
 ): Promise<unknown> {
   if (!(name in redis)) redis.defineCommand(name, { lua: text });
   const command = (redis as unknown as Commands)[name];
-  return command?.call(redis, keys.length, ...keys, ...values);
-}
-
-/**
- * Sends the text at once: commands that are sent behind it on the connection see what it did, also where Redis does not know
- * it yet. For what is rare.
- */
-export async function sendScript(
-  redis: RedisHandle,
-  { text }: RedisScript,
-  keys: readonly string[],
-  values: Values,
-): Promise<unknown> {
-  return redis.eval(text, keys.length, ...keys, ...values);
+  if (command === undefined) throw new Error(`ioredis made no command of the script ${name}`);
+  return command.call(redis, keys.length, ...keys, ...values);
 }

@@ -144,7 +144,7 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
 
 // A database that a copy has not filled to its end: it looks like a warehouse, and lacks rows (G1, G11).
 
-/** Has the places of a copy (../copy/copy-tables.ts), and is dropped when all tables are equal. */
+/** Has the places of a copy (../copy-tables.ts), and is dropped when all tables are equal. */
 const copiedTable = 'copied_table';
 
 /** By the catalog, which a role without rights on the schema `internal` reads as well. */

@@ -128,19 +128,41 @@ test('a copy to a file goes on where it was stopped, has its name once it is who
   await expect(copyWarehouse(ends, settings, { onStep })).rejects.toThrow(/there is a file .*new\.duckdb already/);
 });
 
+test('what is no warehouse, of an unknown schema or half a copy is refused as the source of a copy, with the reason', async () => {
+  await using old = await unpackOldWarehouse();
+  const copyOf = (name: string) =>
+    copyWarehouse({ from: `duckdb:${name}`, to: `duckdb:${old.folder}/new.duckdb` }, settings, {
+      onStep: () => undefined,
+    });
+  const empty = path.join(old.folder, 'empty.duckdb');
+  await runIn(empty, 'CREATE TABLE something (n INTEGER)');
+  await expect(copyOf(empty)).rejects.toThrow(`there is no warehouse in duckdb:${empty}`);
+  const half = path.join(old.folder, 'half.duckdb');
+  await copyFile(old.warehouseFile, half);
+  await runIn(half, 'CREATE TABLE internal.copied_table (name VARCHAR)');
+  await expect(copyOf(half)).rejects.toThrow('the warehouse to copy is an unfinished copy itself');
+  await runIn(old.warehouseFile, 'DELETE FROM schema_version WHERE version > 5');
+  await expect(copyOf(old.warehouseFile)).rejects.toThrow(/is of schema version 5, from before the first release/);
+});
+
+async function runIn(file: string, sql: string): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
+
 test('versions that ended before they began end where the next one begins, in a copy', async () => {
   await using old = await unpackOldWarehouse();
-  const instance = await DuckDBInstance.create(old.warehouseFile);
-  const connection = await instance.connect();
   const xid = '00000000-0000-0000-0000-000000000001';
-  await connection.run(
+  await runIn(
+    old.warehouseFile,
     `INSERT INTO daily_production_history (uwi, xid, change, known_from, noticed_at) VALUES
        ('late', '${xid}', 'updated', '2024-01-01 00:00:00Z', '2024-01-10 00:00:00Z'),
        ('late', '${xid}', 'updated', '2024-01-10 00:00:00Z', '2024-01-05 00:00:00Z'),
        ('late', '${xid}', 'removed', '2024-01-05 00:00:00Z', '2024-01-12 00:00:00Z')`,
   );
-  connection.closeSync();
-  instance.closeSync();
   const warehouse = createDuckdbWarehouse({ ...settings, path: await copyOfOld(old) });
   try {
     const spans = `SELECT known_from::DATE, noticed_at::DATE FROM daily_production_history WHERE uwi = 'late' ORDER BY 1`;
