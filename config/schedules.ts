@@ -1,6 +1,7 @@
 /** The settings of schedules: what runs when. */
 import { CronExpressionParser } from 'cron-parser';
 import { z } from 'zod';
+import { recordLists } from '../src/core/definitions/record-list.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
 import { catchUps, type CronFields } from '../src/core/time/ticks.ts';
 
@@ -25,7 +26,12 @@ const namedZone = text.refine(
 
 const common = { cron, timeZone: namedZone, catchUp: z.enum(catchUps).default('latest') };
 
-const ofDefinitions = z.strictObject({ file, fromWarehouse: isSet, allowShrink: isSet });
+/** `member`: of the parameters, the list of targets. */
+function ofDefinitions<Name extends string, Member extends string>(name: Name, member: Member) {
+  const targets = { [member]: names } as Record<Member, typeof names>;
+  const parameters = z.strictObject({ ...targets, file, fromWarehouse: isSet, allowShrink: isSet });
+  return z.strictObject({ ...common, job: z.literal(`export ${name}`), parameters: parameters.prefault({} as never) });
+}
 
 /** What the ledger keeps of a schedule. Names and files replace those of the configuration, as flags do. */
 export const scheduleSchema = z.discriminatedUnion('job', [
@@ -43,16 +49,8 @@ export const scheduleSchema = z.discriminatedUnion('job', [
       })
       .prefault({}),
   }),
-  z.strictObject({
-    ...common,
-    job: z.literal('export time-series'),
-    parameters: ofDefinitions.extend({ equipment: names }).prefault({}),
-  }),
-  z.strictObject({
-    ...common,
-    job: z.literal('export wells'),
-    parameters: ofDefinitions.extend({ wells: names }).prefault({}),
-  }),
+  ofDefinitions('wells', 'wells'),
+  ...recordLists.map(({ name, targets }) => ofDefinitions(name, targets.column)),
   // Never a list: a saved selection has caps of its own (G6).
   z.strictObject({ ...common, job: z.literal('cleanup'), parameters: z.strictObject({ selection: text }) }),
 ]);

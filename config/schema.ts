@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { batchRowsOf, defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { type LookbackTier, tierDays } from '../src/core/daily/due-window.ts';
+import { type KnownList, recordLists } from '../src/core/definitions/record-list.ts';
 import { inboxKinds } from '../src/core/inbox/arrival.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
 import { pipeIdentities } from '../src/core/pipes/pipe-version.ts';
@@ -13,6 +14,15 @@ import { text, tlsFiles } from './parts.ts';
 import { type RedisAccess, redisSchema } from './redis-settings.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 import type { SecretFile } from './secret-files.ts';
+
+/** The configured targets of each list of records, and the CSV file of them. */
+function listSettings() {
+  type Setting = KnownList['targets']['setting'];
+  const names = recordLists.map(({ targets: { setting } }) => [setting, z.array(text).default([])] as const);
+  const files = recordLists.map(({ targets: { setting } }) => [`${setting}File`, text.optional()] as const);
+  return Object.fromEntries([...names, ...files]) as Record<Setting, (typeof names)[number][1]> &
+    Record<`${Setting}File`, (typeof files)[number][1]>;
+}
 
 // The settings of alerts (docs/design.md section 11).
 
@@ -240,8 +250,7 @@ export const configSchema = z
         wellsFile: text.optional(),
         sourceWells: z.array(text).default([]),
         sourceWellsFile: text.optional(),
-        equipment: z.array(text).default([]),
-        equipmentFile: text.optional(),
+        ...listSettings(),
         historyFrom: day.default('1900-01-01'),
         lookback: lookbackTiers.default([{ days: 7 }]),
         lookbackByWell: z.record(text, lookbackTiers).default({}),

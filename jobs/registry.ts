@@ -1,11 +1,12 @@
 /** The jobs of wellsync. */
+import { recordLists } from '../src/core/definitions/record-list.ts';
 import type { PipeFiles } from '../src/pipes/pipe-files.ts';
 import { anyJob, type AnyJob } from '../src/runs/job.ts';
 import { type CleanupSettings, createCleanupJob } from './cleanup/job.ts';
 import { createDailyProductionJobs } from './daily-production/job.ts';
 import type { DailyProductionSettings } from './daily-production/settings.ts';
 import type { DefinitionSettings } from './definitions/job.ts';
-import { createTimeSeriesJob, createWellsJob } from './definitions/exports.ts';
+import { createListJob, createWellsJob } from './definitions/exports.ts';
 import { createNetworkPipesJob, type NetworkPipesSettings } from './network-pipes/job.ts';
 
 export function createJobs(
@@ -19,7 +20,7 @@ export function createJobs(
 ): readonly AnyJob[] {
   return [
     ...createDailyProductionJobs(settings.dailyProduction).map(anyJob),
-    anyJob(createTimeSeriesJob(settings.definitions)),
+    ...recordLists.map((list) => anyJob(createListJob(list, settings.definitions))),
     anyJob(createWellsJob(settings.definitions)),
     anyJob(createNetworkPipesJob(settings.networkPipes, files)),
     anyJob(createCleanupJob(settings.cleanup)),

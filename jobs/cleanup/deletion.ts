@@ -16,6 +16,7 @@ import {
 } from '../../src/core/cleanup/outcome.ts';
 import type { PlannedTarget } from '../../src/core/cleanup/plan.ts';
 import { type DeletionTarget, equipmentOf, isTimeSeries, targetKinds } from '../../src/core/cleanup/target.ts';
+import { timeSeries } from '../../src/core/definitions/record-list.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
@@ -195,7 +196,7 @@ export class ChunkDeletion {
   async #sourceIdsOf(equipment: string): Promise<ReadonlySet<string> | undefined> {
     if (this.#chunk.signal.aborted) return undefined;
     try {
-      const records = await this.#context.service.fetchTimeSeries(equipment, { signal: this.#chunk.signal });
+      const records = await this.#context.service.fetchRecords(timeSeries, equipment, { signal: this.#chunk.signal });
       return new Set(records.map(({ sourceId }) => sourceId));
     } catch (error) {
       if (error instanceof NotFoundError) return new Set();

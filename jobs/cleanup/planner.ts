@@ -30,7 +30,7 @@ import {
 } from '../../src/core/cleanup/target.ts';
 import { faultOf, NotFoundError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
 import type { Ledger } from '../../src/warehouse/port/warehouse.ts';
-import type { TimeSeriesRecord } from '../../src/core/definitions/definition.ts';
+import { timeSeries, type TimeSeriesRecord } from '../../src/core/definitions/record-list.ts';
 import type { ProductionDataService } from '../../src/service/production-data-service.ts';
 import type { JobContext } from '../../src/runs/job.ts';
 import { findingsOf, type ProducingSettings } from './producing.ts';
@@ -214,7 +214,7 @@ async function readTarget(
   const options = signal === undefined ? {} : { signal };
   const records = new Map<string, readonly TimeSeriesRecord[] | TargetSnapshot>();
   await mapConcurrent(equipmentOf(targets), concurrency, async (id) => {
-    records.set(id, await service.fetchTimeSeries(id, options).catch(snapshotOfError));
+    records.set(id, await service.fetchRecords(timeSeries, id, options).catch(snapshotOfError));
   });
   const wells = new Map<string, TargetSnapshot>();
   await mapConcurrent(wellsOf(targets), concurrency, async (id) => {

@@ -1,8 +1,9 @@
-/** The job that reads the time series definitions of equipment into the warehouse. */
+/** The jobs that read lists of records, and wells, into the warehouse: what each is called, reads and stores. */
+import type { KnownList } from '../../src/core/definitions/record-list.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import { unknownFault } from '../../src/core/run/unknown-targets.ts';
 import type { Job } from '../../src/runs/job.ts';
-import type { TimeSeriesReading, WellReading } from '../../src/warehouse/port/definitions.ts';
+import type { RecordsReading, WellReading } from '../../src/warehouse/port/definitions.ts';
 import { newlyUnknown, readingUnits, releaseSteps, removedUnapproved, rowsOfTargets } from '../exports.ts';
 import { createDefinitionJob, type DefinitionParams, type DefinitionSettings } from './job.ts';
 
@@ -20,7 +21,10 @@ const counts: readonly CountDescription[] = [
   ...rowsOfTargets,
 ];
 
-export const timeSeries = descriptionOf('export time-series', 'equipment id', 'equipment ids');
+export function describeList({ name, targets: { one, many } }: KnownList): JobDescription {
+  return descriptionOf(`export ${name}`, one, many);
+}
+
 export const wells = descriptionOf('export wells', 'well', 'wells');
 
 function descriptionOf(name: string, one: string, many: string): JobDescription {
@@ -37,33 +41,26 @@ function descriptionOf(name: string, one: string, many: string): JobDescription 
   };
 }
 
-export const timeSeriesJobName = timeSeries.name;
-
-/** Approximate size of a record with its five texts. */
+/** Approximate size of a record with five texts. */
 const recordBytes = 500;
 
-export function createTimeSeriesJob(settings: DefinitionSettings): Job<DefinitionParams> {
-  return createDefinitionJob<TimeSeriesReading>(
+export function createListJob(list: KnownList, settings: DefinitionSettings): Job<DefinitionParams> {
+  return createDefinitionJob<RecordsReading>(
     {
-      description: timeSeries,
-      reads: 'equipment',
+      description: describeList(list),
+      reads: list.targets.kind,
       read: async ({ unit, target }, { service }, signal) => {
-        return { unit, target, records: await service.fetchTimeSeries(target, { signal }) };
+        return { unit, target, records: await service.fetchRecords(list, target, { signal }) };
       },
       records: ({ records }) => records.length,
       weigh: ({ records }) => recordBytes * (1 + records.length),
-      storeOf: (warehouse) => warehouse.timeSeries,
+      storeOf: (warehouse) => warehouse.records(list),
     },
     settings,
   );
 }
 
-/**
- * The job that reads wells into the warehouse, with bodies of any form. The stored body of a well that the service
- * does not know is unchanged (G4).
- */
-export const wellsJobName = wells.name;
-
+/** The stored body of a well, of any form, that the service does not know is unchanged (G4). */
 export function createWellsJob(settings: DefinitionSettings): Job<DefinitionParams> {
   return createDefinitionJob<WellReading>(
     {

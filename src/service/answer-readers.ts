@@ -1,8 +1,8 @@
 import { counted } from '../core/base/text.ts';
 import { PermanentError } from '../core/base/errors.ts';
 import { notJson, wrongShape, type Answer, type RequestContext } from './classification.ts';
-import { deletionAnswerSchema, timeSeriesRecordSchema } from './contract.ts';
-import type { TimeSeriesRecord } from '../core/definitions/definition.ts';
+import { deletionAnswerSchema, recordsSchemaOf } from './contract.ts';
+import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
 import { mostRecordsIn, recordPage, type PageBounds, type RecordPage } from './record-page.ts';
 import type { AnswerReader } from './request-layer.ts';
@@ -69,21 +69,22 @@ const emptyPage: RecordPage = {
 };
 
 /**
- * docs/interface.md section 4.2. Throws PermanentError with the position of a record that breaks the contract: another
- * request would return the same record.
+ * Throws PermanentError with the position of a record that breaks the contract: another request would return the same
+ * record.
  */
-export const readTimeSeries: AnswerReader<readonly TimeSeriesRecord[]> = (answer, context) => {
-  const { data, error } = timeSeriesRecordSchema.array().safeParse(readArray(answer, context));
-  if (error === undefined) return data;
-  const faults = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new PermanentError(
-    'broken-record',
-    `${context.label} answered with records that break the contract: ${faults[0]}`,
-    {
-      hint: `${counted(faults.length, 'fault')} in all. They have to be fixed at the service.`,
-    },
-  );
-};
+export function recordsReader<List extends KnownList>(list: List): AnswerReader<ReadonlyArray<RecordOf<List>>> {
+  const schema = recordsSchemaOf(list);
+  return (answer, context) => {
+    const { data, error } = schema.safeParse(readArray(answer, context));
+    if (error === undefined) return data;
+    const faults = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+    throw new PermanentError(
+      'broken-record',
+      `${context.label} answered with records that break the contract: ${faults[0]}`,
+      { hint: `${counted(faults.length, 'fault')} in all. They have to be fixed at the service.` },
+    );
+  };
+}
 
 /** docs/interface.md sections 4.3 to 4.5. Null for another 2xx without a body. */
 export const readDeletion: AnswerReader<number | null> = (answer, context) => {

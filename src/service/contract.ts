@@ -3,6 +3,7 @@
  * docs/interface.md field by field. What that document does not show is not included.
  */
 import { z } from 'zod';
+import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
 import { instantOfDateTime, productionCalendar } from '../core/time/production-day.ts';
 import { PermanentError } from '../core/base/errors.ts';
 
@@ -56,14 +57,13 @@ export const dailyProductionSchema = z.object({
 });
 export type DailyProduction = z.output<typeof dailyProductionSchema>;
 
-/** docs/interface.md section 2.2. The allowed values of `measurement` are not documented: any text is kept. */
-export const timeSeriesRecordSchema = z.object({
-  xid: uuid,
-  equipmentXid: uuid,
-  sourceId: text,
-  measurement: text,
-  unit: text.nullish().transform((unit) => unit ?? null),
-});
+const fieldSchemas = { uuid, text, 'text?': text.nullish().transform((given) => given ?? null) };
+
+/** The records of a list, field by field. */
+export function recordsSchemaOf<List extends KnownList>({ fields }: List): z.ZodType<ReadonlyArray<RecordOf<List>>> {
+  const shape = Object.entries(fields).map(([field, kind]) => [field, fieldSchemas[kind]]);
+  return z.array(z.object(Object.fromEntries(shape))) as unknown as z.ZodType<ReadonlyArray<RecordOf<List>>>;
+}
 
 /** docs/interface.md sections 4.3 to 4.5: an int32 of undocumented meaning. */
 export const deletionAnswerSchema = int32;
@@ -82,6 +82,11 @@ export const paths = {
   well: (sourceId: string) => `/api/production/well/${segment(sourceId)}`,
   networkPipes: () => '/api/production/network/pipe',
 } as const;
+
+/** The path of each list of records of a target. */
+export const listPaths: Readonly<Record<KnownList['name'], (target: string) => string>> = {
+  'time-series': paths.timeSeries,
+};
 
 /** An empty segment or a dot segment would make the path that of another target, and a deletion acts on its path. */
 function segment(identifier: string): string {

@@ -13,8 +13,8 @@
  */
 import { Secrets } from '../core/base/secrets.ts';
 import type { RequestRetryPolicy } from '../core/run/retry-decision.ts';
-import { pageReader, readDeletion, readNothing, readTimeSeries, readWell } from './answer-readers.ts';
-import { accept, paths } from './contract.ts';
+import { pageReader, readDeletion, readNothing, readWell, recordsReader } from './answer-readers.ts';
+import { accept, listPaths, paths } from './contract.ts';
 import { createDailyProductionReader, type PageFetch } from './daily-production-reader.ts';
 import { createExchange, type Exchange, type ServiceRequest } from './http-exchange.ts';
 import { probeService } from './probe.ts';
@@ -102,8 +102,8 @@ function callsOver(
     forRun: (runId, log) => callsOver(callOf, shared, { runId, log }),
     readDailyProduction: createDailyProductionReader(fetchPage, secrets),
     probe: async (request, options) => probeService(pages, request, { ...options, now }),
-    fetchTimeSeries: async (equipment, options) =>
-      call(get('time-series', paths.timeSeries(equipment), { equipment }), readTimeSeries, options),
+    fetchRecords: async (list, target, options) =>
+      call(get(list.name, listPaths[list.name](target), { [list.targets.kind]: target }), recordsReader(list), options),
     deleteTimeSeries: async (equipment, sourceId, options) =>
       call(
         remove('delete-time-series', paths.timeSeriesRecord(equipment, sourceId), { equipment }),

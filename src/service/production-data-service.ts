@@ -1,7 +1,7 @@
 /** The port to the Production Data Service (docs/interface.md section 4). */
 import type { Logger } from 'pino';
 import type { TransientError } from '../core/base/errors.ts';
-import type { TimeSeriesRecord } from '../core/definitions/definition.ts';
+import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
 import type { RowBlocks } from '../core/daily/row-block.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
@@ -107,8 +107,12 @@ export interface ProductionDataService {
    */
   probe(request: ProbeRequest, options?: CallOptions): Promise<ServiceProfile>;
 
-  /** docs/interface.md section 4.2. */
-  fetchTimeSeries(sourceEquipmentId: string, options?: CallOptions): Promise<readonly TimeSeriesRecord[]>;
+  /** Every record of a target, in one answer: docs/interface.md section 4.2 for time series. */
+  fetchRecords<List extends KnownList>(
+    list: List,
+    target: string,
+    options?: CallOptions,
+  ): Promise<ReadonlyArray<RecordOf<List>>>;
   /**
    * docs/interface.md section 4.3. The integer has no documented meaning: stored unchanged, never used as a count. Null
    * when the service answered another 2xx than the declared 200, without a body (204).

@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { AbortedError, UsageError } from '../core/base/errors.ts';
+import { recordLists } from '../core/definitions/record-list.ts';
 import { copiedVersion, readVersion } from './sql/schema.ts';
 import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from './sql/session.ts';
 
@@ -356,8 +357,7 @@ const copiedTables: readonly CopiedTable[] = [
     'cleanup_plan',
     'deletion_audit',
     'deletion_audit_head',
-    'time_series',
-    'time_series_history',
+    ...recordLists.flatMap(({ table }) => [table, `${table}_history`]),
     'service_alias',
     'service_profile',
     'profile_probe',

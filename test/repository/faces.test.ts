@@ -6,6 +6,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
+import { describeList } from '../../jobs/definitions/exports.ts';
+import { recordLists } from '../../src/core/definitions/record-list.ts';
 import type { CountDescription, JobDescription } from '../../src/core/run/job-description.ts';
 
 interface Described {
@@ -27,7 +29,8 @@ const described: readonly Described[] = await Promise.all(
     }),
   ),
 );
-const jobNames = new Set(described.flatMap(({ name }) => (name === undefined ? [] : [name])));
+const lists = recordLists.map(describeList);
+const jobNames = new Set([...described, ...lists].flatMap(({ name }) => (name === undefined ? [] : [name])));
 const countNames = new Set(described.flatMap(({ counts }) => counts).map(({ name }) => name));
 
 function filesOf(...folders: readonly string[]): readonly string[] {

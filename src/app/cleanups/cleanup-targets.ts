@@ -7,7 +7,7 @@ import { UsageError } from '../../core/base/errors.ts';
 import type { Warehouse } from '../../warehouse/port/warehouse.ts';
 import { faultOfIds, neededColumns, targetOf, targetsOfTable } from './cleanup-table.ts';
 import { mostRecords, readCsv, tooLong, type CsvFile, type CsvUse } from '../exports/csv-list.ts';
-import { namesOf, sourceWellKind } from '../exports/target-input.ts';
+import { namesOf } from '../exports/target-input.ts';
 import { figure } from '../../core/base/text.ts';
 
 /** Values of the flags of a command. */
@@ -43,7 +43,8 @@ export async function ofWells(
     });
   }
   const calledBy = { names: '--well', file: '--wells' };
-  const names = await namesOf(sourceWellKind, { names: well, file: wells, mayBeEmpty: allowEmpty }, calledBy, stdin);
+  const listed = { names: well, file: wells, mayBeEmpty: allowEmpty };
+  const names = await namesOf({ one: 'well', column: 'well' }, listed, calledBy, stdin);
   return sendable(names.map((id) => targetOf(kind, id, '')));
 }
 

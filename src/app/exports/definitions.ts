@@ -1,18 +1,12 @@
-/** Requests for time series definitions and for wells: converts names and files to the checked parameters of a run. */
+/** Requests for lists of records and for wells: converts names and files to the checked parameters of a run. */
 import type { Readable } from 'node:stream';
-import { timeSeriesJobName, wellsJobName } from '../../../jobs/definitions/exports.ts';
+import { describeList, wells } from '../../../jobs/definitions/exports.ts';
 import type { DefinitionParams } from '../../../jobs/definitions/job.ts';
+import { counted } from '../../core/base/text.ts';
+import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import type { App } from '../app.ts';
 import type { JobRequest } from '../runs/start-run.ts';
-import {
-  equipmentKind,
-  type InputNames,
-  namesFor,
-  sourceWellKind,
-  type TargetInputKind,
-  targetsFrom,
-  type TargetSources,
-} from './target-input.ts';
+import { type InputNames, namesFor, type TargetInputKind, targetsFrom } from './target-input.ts';
 
 export interface DefinitionInput {
   /** Source ids of equipment or of wells. */
@@ -26,59 +20,93 @@ export interface DefinitionInput {
   readonly allowShrink?: boolean | undefined;
 }
 
-/** The checked request, for an answer or a title. */
-export interface DefinitionsSummary {
-  readonly kind: 'time-series' | 'wells';
-  /** Number of distinct pieces of equipment, or wells. */
-  readonly targets: number;
-  /** Number of names given more than once. */
-  readonly repeatedTargets: number;
+/** An export of definitions, as every face offers it. */
+export interface DefinitionExport {
+  readonly name: DefinitionName;
+  readonly job: string;
+  readonly targets: TargetInputKind;
+  /** The list of targets in the API and in schedules. */
+  readonly member: NamesMember;
+  /** What is read of so many targets. */
+  title(targets: number): string;
+  /** The targets in the warehouse. Makes no warehouse where there is none. */
+  known(app: App): Promise<readonly string[]>;
 }
 
-export interface DefinitionContext {
-  readonly stdin: Readable;
-  /** Names of the members of the input in messages. */
-  readonly names?: InputNames<DefinitionInput>;
+export type DefinitionName = 'wells' | KnownList['name'];
+export type NamesMember = 'wells' | KnownList['targets']['column'];
+
+const wellsExport: DefinitionExport = {
+  name: 'wells',
+  job: wells.name,
+  targets: { one: 'well', many: 'wells', column: 'well', setting: 'sourceWells' },
+  member: 'wells',
+  title: (targets) => `the bodies of ${counted(targets, 'well')}`,
+  known: knownSourceIds,
+};
+
+function exportOf(list: KnownList): DefinitionExport {
+  const { name, title, targets } = list;
+  return {
+    name,
+    job: describeList(list).name,
+    targets,
+    member: targets.column,
+    title: (count) => `${title} of ${counted(count, targets.one, targets.many)}`,
+    known: async ({ warehouse }) => ((await warehouse.isStored()) ? warehouse.records(list).targets() : []),
+  };
+}
+
+export const definitionExports: readonly DefinitionExport[] = [...recordLists.map(exportOf), wellsExport];
+
+/** Throws an Error where there is none. */
+export function definitionExport(is: (exported: DefinitionExport) => boolean): DefinitionExport {
+  const found = definitionExports.find(is);
+  if (found === undefined) throw new Error('there is no such export');
+  return found;
 }
 
 export interface DefinitionRequest extends JobRequest {
   readonly params: DefinitionParams;
   readonly targets: readonly string[];
-  readonly summary: DefinitionsSummary;
+  /** The checked request, for an answer or a title. */
+  readonly summary: {
+    readonly title: string;
+    /** Number of distinct targets. */
+    readonly targets: number;
+    /** Number of names given more than once. */
+    readonly repeatedTargets: number;
+  };
 }
 
 /**
- * Names in the input replace the configuration as a whole. Throws UsageError if none is given, or a file cannot be
- * read.
+ * Names in the input replace the configuration as a whole. `names`: of the members of the input in messages. Throws
+ * UsageError if none is given, or a file cannot be read.
  */
-export function requestTimeSeries(
+export async function requestDefinitions(
   app: App,
-  input: DefinitionInput,
-  context: DefinitionContext,
+  exported: DefinitionExport,
+  { names, file, allowEmpty: mayBeEmpty, fromWarehouse, allowShrink = false }: DefinitionInput,
+  context: { readonly stdin: Readable; readonly names?: InputNames<DefinitionInput> },
 ): Promise<DefinitionRequest> {
-  const { config, warehouse } = app;
-  return definitionRequest(input, context, {
-    kind: 'time-series',
-    job: timeSeriesJobName,
-    targetKind: equipmentKind,
-    configured: { names: config.export.equipment, file: config.export.equipmentFile },
-    known: async () => ((await warehouse.isStored()) ? warehouse.timeSeries.equipment() : []),
-  });
-}
-
-/**
- * Names in the input replace the configuration as a whole. Throws UsageError if none is given, or a file cannot be
- * read.
- */
-export function requestWells(app: App, input: DefinitionInput, context: DefinitionContext): Promise<DefinitionRequest> {
-  const { config } = app;
-  return definitionRequest(input, context, {
-    kind: 'wells',
-    job: wellsJobName,
-    targetKind: sourceWellKind,
-    configured: { names: config.export.sourceWells, file: config.export.sourceWellsFile },
-    known: () => knownSourceIds(app),
-  });
+  const { targets: kind, job } = exported;
+  const called = namesFor(['names', 'file', 'fromWarehouse'], { names: exported.member, ...context.names });
+  const calledBy = { names: called.names, file: called.file, known: called.fromWarehouse };
+  const known = fromWarehouse ? () => exported.known(app) : undefined;
+  const settings = app.config.export;
+  const targets = await targetsFrom(
+    kind,
+    { names, file, mayBeEmpty, known, calledBy },
+    { names: settings[kind.setting], file: settings[`${kind.setting}File`] },
+    context.stdin,
+  );
+  const count = targets.names.length;
+  return {
+    job,
+    params: { allowShrink },
+    targets: targets.names,
+    summary: { title: exported.title(count), targets: count, repeatedTargets: targets.repeatedCount },
+  };
 }
 
 /** The wells of the table of wells, and the wells with daily production as long as the uwi serves as the source id. */
@@ -87,28 +115,4 @@ async function knownSourceIds({ config, warehouse }: App): Promise<readonly stri
   const ofWells = await warehouse.wells.known();
   const ofDailyProduction = config.wells.uwiField === undefined ? await warehouse.dailyProduction.uwis() : [];
   return [...ofWells.map(({ sourceId }) => sourceId), ...ofDailyProduction];
-}
-
-async function definitionRequest(
-  { names: targets, file, allowEmpty: mayBeEmpty, fromWarehouse, allowShrink = false }: DefinitionInput,
-  { stdin, names: given }: DefinitionContext,
-  of: {
-    readonly kind: DefinitionsSummary['kind'];
-    readonly job: string;
-    readonly targetKind: TargetInputKind;
-    readonly configured: TargetSources;
-    /** Makes no warehouse where there is none. */
-    readonly known: () => Promise<readonly string[]>;
-  },
-): Promise<DefinitionRequest> {
-  const called = namesFor(['names', 'file', 'fromWarehouse'], given);
-  const calledBy = { names: called.names, file: called.file, known: called.fromWarehouse };
-  const sources = { names: targets, file, mayBeEmpty, known: fromWarehouse ? of.known : undefined, calledBy };
-  const { names, repeatedCount } = await targetsFrom(of.targetKind, sources, of.configured, stdin);
-  return {
-    job: of.job,
-    params: { allowShrink },
-    targets: names,
-    summary: { kind: of.kind, targets: names.length, repeatedTargets: repeatedCount },
-  };
 }

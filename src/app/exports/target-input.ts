@@ -1,6 +1,7 @@
 /** Targets of a request: by name, from a CSV file, from the warehouse, or from the configuration. */
 import type { Readable } from 'node:stream';
 import { UsageError } from '../../core/base/errors.ts';
+import type { KnownList } from '../../core/definitions/record-list.ts';
 import { columnOf, type CsvUse, EmptyListError, readCsv } from './csv-list.ts';
 
 /** A kind of targets, with its settings in the configuration. */
@@ -9,33 +10,11 @@ export interface TargetInputKind {
   readonly many: string;
   /** Column of the CSV file. */
   readonly column: string;
-  readonly setting: string;
-  readonly fileSetting: string;
+  /** Below `export`; with `File` appended, that of the CSV file. */
+  readonly setting: 'wells' | 'sourceWells' | KnownList['targets']['setting'];
 }
 
-export const uwiKind: TargetInputKind = {
-  one: 'well',
-  many: 'wells',
-  column: 'uwi',
-  setting: 'export.wells',
-  fileSetting: 'export.wellsFile',
-};
-
-export const sourceWellKind: TargetInputKind = {
-  one: 'well',
-  many: 'wells',
-  column: 'well',
-  setting: 'export.sourceWells',
-  fileSetting: 'export.sourceWellsFile',
-};
-
-export const equipmentKind: TargetInputKind = {
-  one: 'equipment id',
-  many: 'equipment ids',
-  column: 'equipment',
-  setting: 'export.equipment',
-  fileSetting: 'export.equipmentFile',
-};
+export const uwiKind: TargetInputKind = { one: 'well', many: 'wells', column: 'uwi', setting: 'wells' };
 
 /** Names in messages: of the list of targets, of the file, and of the option for all targets in the warehouse. */
 export interface SourceNames {
@@ -76,7 +55,7 @@ export async function targetsFrom(
   refuseEmpty(given.names, calledBy.names);
   const sources = isNaming(given) ? given : configured;
   if (!isNaming(sources)) throw noTargets(kind, calledBy);
-  const called = { ...calledBy, file: `${calledBy.file} or ${kind.fileSetting}` };
+  const called = { ...calledBy, file: `${calledBy.file} or export.${kind.setting}File` };
   const named = await namesOf(kind, sources, called, stdin);
   const known = (await sources.known?.()) ?? [];
   const names = [...new Set([...named, ...known])];
@@ -115,11 +94,11 @@ export async function namesOf(
   }
 }
 
-function noTargets({ many, column, setting, fileSetting }: TargetInputKind, calledBy: SourceNames): UsageError {
+function noTargets({ many, column, setting }: TargetInputKind, calledBy: SourceNames): UsageError {
   return new UsageError(`no ${many} are named`, {
     hint:
       `Name them by ${calledBy.names} "15/9-F-1 C" (repeatable), by ${calledBy.file} FILE.csv with the column ${column}, ` +
-      `by ${calledBy.known}, or by ${setting} or ${fileSetting} in the configuration.`,
+      `by ${calledBy.known}, or by export.${setting} or export.${setting}File in the configuration.`,
   });
 }
 

@@ -17,7 +17,7 @@ import { Alerts } from '../health/alerts.ts';
 import type { App } from '../app.ts';
 import { selectionRun } from '../cleanups/apply-plan.ts';
 import { requestDailyProduction } from '../exports/daily-production.ts';
-import { requestTimeSeries, requestWells } from '../exports/definitions.ts';
+import { definitionExport, requestDefinitions } from '../exports/definitions.ts';
 import type { JobRequest } from '../runs/start-run.ts';
 import { applySchedules, keepInQueue, refusalOf } from './apply-schedules.ts';
 import { cronTicks, type Schedule, scheduleOf, type TickSource } from './schedule.ts';
@@ -218,26 +218,19 @@ export async function scheduledRequest(
   const stdin = Readable.from([]);
   const placed = (file: string | undefined): string | undefined =>
     file === undefined ? undefined : path.resolve(app.config.folder, file);
-  switch (definition.job) {
-    case 'export daily-production': {
-      const { wells: uwis, wellsFile, lookback: lookbackDays, ...flags } = definition.parameters;
-      const input = { ...flags, uwis, wellsFile: placed(wellsFile), lookbackDays };
-      const { job, params, targets } = await requestDailyProduction(app, input, { stdin, nowMs });
-      return { job, params, targets };
-    }
-    case 'export time-series': {
-      const { equipment: names, file, ...flags } = definition.parameters;
-      const { job, params, targets } = await requestTimeSeries(app, { ...flags, names, file: placed(file) }, { stdin });
-      return { job, params, targets };
-    }
-    case 'export wells': {
-      const { wells: names, file, ...flags } = definition.parameters;
-      const { job, params, targets } = await requestWells(app, { ...flags, names, file: placed(file) }, { stdin });
-      return { job, params, targets };
-    }
-    case 'cleanup':
-      return selectionRun(definition.parameters.selection, requestedBy, app);
+  if (definition.job === 'cleanup') return selectionRun(definition.parameters.selection, requestedBy, app);
+  if (definition.job === 'export daily-production') {
+    const { wells: uwis, wellsFile, lookback: lookbackDays, ...flags } = definition.parameters;
+    const input = { ...flags, uwis, wellsFile: placed(wellsFile), lookbackDays };
+    const { job, params, targets } = await requestDailyProduction(app, input, { stdin, nowMs });
+    return { job, params, targets };
   }
+  const exported = definitionExport(({ job }) => job === definition.job);
+  const { fromWarehouse, allowShrink, file, ...named } = definition.parameters;
+  const names = (named as Partial<Record<string, readonly string[]>>)[exported.member];
+  const input = { names, file: placed(file), fromWarehouse, allowShrink };
+  const { job, params, targets } = await requestDefinitions(app, exported, input, { stdin });
+  return { job, params, targets };
 }
 
 const pollEveryMs = 60_000;

@@ -1,11 +1,11 @@
 /** `wellsync export`: the commands that read data of the service into the warehouse. */
 import { InvalidArgumentError } from 'commander';
 import type { DailyProductionSummary } from '../../app/exports/daily-production.ts';
-import type * as Definitions from '../../app/exports/definitions.ts';
+import type { DefinitionInput, DefinitionName } from '../../app/exports/definitions.ts';
 import type { ExportPlan, PlannedWindow } from '../../app/exports/export-plan.ts';
-import type { InputNames } from '../../app/exports/target-input.ts';
 import { boundText, counted, figure, instantText } from '../../core/base/text.ts';
 import { tierText } from '../../core/daily/due-window.ts';
+import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import type { Call, Flags, Layout, Lists, Numbers, Texts } from '../call.ts';
 import { collected, type EmptyOption, type ProgramCommand, type StartOptions } from '../command.ts';
@@ -13,7 +13,7 @@ import { collected, type EmptyOption, type ProgramCommand, type StartOptions } f
 export function addExportCommand(program: ProgramCommand): void {
   const group = program.command('export').description('pull data of the service into the warehouse');
   addExportDailyProduction(group);
-  addExportTimeSeries(group);
+  for (const list of recordLists) addExportOfList(group, list);
   addExportWells(group);
 }
 
@@ -187,30 +187,35 @@ function lookbackTable(windows: readonly PlannedWindow[], { tableText }: Layout)
   );
 }
 
-function addExportTimeSeries(group: ProgramCommand): void {
+/** The command of a list of records follows from the list. */
+function addExportOfList(group: ProgramCommand, { name, title, table, targets: { all, column } }: KnownList): void {
+  const fileFlag = `--${column}-file` as const;
   group
-    .command('time-series')
-    .description('pull the time series definitions of equipment into the warehouse')
-    .option('--equipment <id>', 'equipment by its source id; may be given more than once', collected)
-    .option('--equipment-file <file>', 'equipment from a CSV file with the column equipment; - is standard input')
+    .command(name)
+    .description(`pull the ${title} of ${all} into the warehouse`)
+    .option(`--${column} <id>`, `${all} by source id; may be given more than once`, collected)
+    .option(`${fileFlag} <file>`, `${all} from a CSV file with the column ${column}; - is standard input`)
     .allowsEmpty()
-    .option('--from-warehouse', 'the equipment that the warehouse knows')
+    .option('--from-warehouse', `the ${all} that the warehouse knows`)
     .option('--allow-shrink', 'remove records that would otherwise be held until they are released')
     .starts()
-    .explained(`${timeSeriesExplanation}${startExplanation}`, timeSeriesExamples)
-    .runs(exportTimeSeries);
+    .explained(`${listExplanation(table)}${startExplanation}`, [
+      `wellsync export ${name} --${column} "ID" --inline`,
+      `wellsync export ${name} ${fileFlag} ${column}.csv --wait`,
+    ])
+    .runs((call: Call<DefinitionOptions & Readonly<Record<string, unknown>>>) => {
+      const { [column]: names, [`${column}File`]: file } = call.options as Lists<string> & Texts<string>;
+      return exportDefinitions(call, name, { names, file }, { names: `--${column}`, file: fileFlag });
+    });
 }
 
-const timeSeriesExplanation = `
-Every record goes to the table time_series, and what it said before to
-time_series_history. Equipment that loses all of its records, or more than
-export.shrink allows, keeps them until they are released.
+function listExplanation(table: string): string {
+  return `
+Every record goes to the table ${table}, and what it said before to
+${table}_history. Records that the service no longer has stay until they are
+released, where all of a target would go, or more than export.shrink allows.
 `;
-
-const timeSeriesExamples = [
-  'wellsync export time-series --equipment "EQ 15/9-F-1 C" --inline',
-  'wellsync export time-series --equipment-file equipment.csv --wait',
-];
+}
 
 function addExportWells(group: ProgramCommand): void {
   group
@@ -241,48 +246,33 @@ const wellsExamples = [
 
 type DefinitionOptions = StartOptions & EmptyOption & Flags<'fromWarehouse' | 'allowShrink'>;
 
-type TimeSeriesOptions = DefinitionOptions & Texts<'equipmentFile'> & Lists<'equipment'>;
-
 type WellsOptions = DefinitionOptions & Texts<'wells'> & Lists<'well'>;
-
-async function exportTimeSeries(call: Call<TimeSeriesOptions>): Promise<ExitCode> {
-  const { equipment: names, equipmentFile: file } = call.options;
-  const flags = { names: '--equipment', file: '--equipment-file', fromWarehouse: '--from-warehouse' };
-  const { requestTimeSeries } = await import('../../app/exports/definitions.ts');
-  return exportDefinitions(call, { names, file }, flags, requestTimeSeries);
-}
 
 async function exportWells(call: Call<WellsOptions>): Promise<ExitCode> {
   const { well: names, wells: file } = call.options;
-  const flags = { names: '--well', file: '--wells', fromWarehouse: '--from-warehouse' };
-  const { requestWells } = await import('../../app/exports/definitions.ts');
-  return exportDefinitions(call, { names, file }, flags, requestWells);
+  return exportDefinitions(call, 'wells', { names, file }, { names: '--well', file: '--wells' });
 }
 
 async function exportDefinitions(
   call: Call<DefinitionOptions>,
-  named: Pick<Definitions.DefinitionInput, 'names' | 'file'>,
-  names: InputNames<Definitions.DefinitionInput>,
-  requestFrom: typeof Definitions.requestTimeSeries,
+  name: DefinitionName,
+  named: Pick<DefinitionInput, 'names' | 'file'>,
+  flags: Readonly<Record<'names' | 'file', string>>,
 ): Promise<ExitCode> {
+  const { definitionExport, requestDefinitions } = await import('../../app/exports/definitions.ts');
   const { startAndCarryOut, unlessEmpty } = await import('../carry-out.ts');
   const { options, stdin } = call;
   const { fromWarehouse, allowShrink, allowEmpty } = options;
+  const exported = definitionExport((each) => each.name === name);
+  const input = { ...named, allowEmpty, fromWarehouse, allowShrink };
   return unlessEmpty(call, async () => {
     await using app = await call.openApp();
-    const request = await requestFrom(app, { ...named, allowEmpty, fromWarehouse, allowShrink }, { stdin, names });
-    const { targets, repeatedTargets } = request.summary;
-    const title = definitionsTitle(request.summary);
-    return await startAndCarryOut(call, app, request, { title, fields: { targets, repeatedTargets } });
+    const names = { ...flags, fromWarehouse: '--from-warehouse' };
+    const request = await requestDefinitions(app, exported, input, { stdin, names });
+    const { title, targets, repeatedTargets } = request.summary;
+    const fields = { targets, repeatedTargets };
+    return await startAndCarryOut(call, app, request, { title: `${title}${repeatedText(repeatedTargets)}`, fields });
   });
-}
-
-function definitionsTitle({ kind, targets, repeatedTargets }: Definitions.DefinitionsSummary): string {
-  const what =
-    kind === 'wells'
-      ? `the bodies of ${counted(targets, 'well')}`
-      : `time series definitions of ${counted(targets, 'equipment id')}`;
-  return `${what}${repeatedText(repeatedTargets)}`;
 }
 
 function repeatedText(count: number): string {

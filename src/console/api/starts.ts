@@ -5,7 +5,14 @@ import { requireRole } from '../../app/access/access.ts';
 import type { App } from '../../app/app.ts';
 import { mostRecords } from '../../app/exports/csv-list.ts';
 import { requestDailyProduction } from '../../app/exports/daily-production.ts';
-import { requestTimeSeries, requestWells } from '../../app/exports/definitions.ts';
+import {
+  definitionExport,
+  type DefinitionExport,
+  definitionExports,
+  type DefinitionName,
+  type NamesMember,
+  requestDefinitions,
+} from '../../app/exports/definitions.ts';
 import type { JobRequest } from '../../app/runs/start-run.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import { callerOf } from '../admission.ts';
@@ -19,6 +26,12 @@ const flag = z.boolean().optional();
 const fromWarehouse = flag.describe('All that the warehouse knows');
 const allowShrink = flag.describe('Removes rows of this request that would otherwise be held: needs the role delete');
 
+/** One of the lists of names is a member, and the others are unknown to it. */
+function definitionBody({ name, member }: DefinitionExport) {
+  const targets = { [member]: names } as Record<NamesMember, typeof names>;
+  return z.strictObject({ export: z.literal<DefinitionName>(name), ...targets, fromWarehouse, allowShrink });
+}
+
 const startBody = z.discriminatedUnion('export', [
   z.strictObject({
     export: z.literal('daily-production'),
@@ -30,8 +43,7 @@ const startBody = z.discriminatedUnion('export', [
     lookbackDays: z.number().int().min(0).max(36_525).optional(),
     allowShrink,
   }),
-  z.strictObject({ export: z.literal('time-series'), equipment: names, fromWarehouse, allowShrink }),
-  z.strictObject({ export: z.literal('wells'), wells: names, fromWarehouse, allowShrink }),
+  ...definitionExports.map(definitionBody),
 ]);
 type StartBody = z.output<typeof startBody>;
 
@@ -65,12 +77,11 @@ export function addStartRoutes(server: ApiServer, { app }: ConsoleContext): void
 function requestOf(app: App, body: StartBody): Promise<JobRequest> {
   // Nothing reads standard input: no file is named.
   const stdin = Readable.from([]);
-  switch (body.export) {
-    case 'daily-production':
-      return requestDailyProduction(app, body, { stdin, nowMs: Date.now() });
-    case 'time-series':
-      return requestTimeSeries(app, { ...body, names: body.equipment }, { stdin, names: { names: 'equipment' } });
-    case 'wells':
-      return requestWells(app, { ...body, names: body.wells }, { stdin, names: { names: 'wells' } });
+  if (body.export === 'daily-production') {
+    return requestDailyProduction(app, body, { stdin, nowMs: Date.now() });
   }
+  const exported = definitionExport(({ name }) => name === body.export);
+  const { fromWarehouse: isKnown, allowShrink: mayShrink } = body;
+  const input = { names: body[exported.member], fromWarehouse: isKnown, allowShrink: mayShrink };
+  return requestDefinitions(app, exported, input, { stdin });
 }

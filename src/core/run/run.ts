@@ -1,5 +1,6 @@
 /** The terms of a run: its states, its units, its counts and its report (docs/design.md sections 2 and 4). */
 import { type Fault, UsageError } from '../base/errors.ts';
+import type { KnownList } from '../definitions/record-list.ts';
 
 /**
  * queued -> running -> done | failed | cancelled. `runs retry` returns an ended run to queued with its
@@ -24,8 +25,8 @@ export function addCounts(left: Counts, right: Counts): Counts {
   return sum;
 }
 
-/** What an export reads: daily production by uwi, time series by equipment id, or wells by source id. */
-export type ReadKind = 'uwi' | 'equipment' | 'well';
+/** What an export reads: daily production by uwi, wells by source id, or a list of records by its targets. */
+export type ReadKind = 'uwi' | 'well' | KnownList['targets']['kind'];
 
 /** A requested run. `params` belong to the job, are checked by its schema, and hold no secret (G10). */
 export interface RunRequest {

@@ -3,7 +3,8 @@ import type { Ledger, Warehouse, WarehouseHandle } from '../port/warehouse.ts';
 import { createCleanupPlans } from '../sql/ledger/cleanup-plans.ts';
 import { createDeletionLedger } from '../sql/ledger/deletion-ledger.ts';
 import { createCoverageStore } from '../sql/daily/coverage-survey.ts';
-import { createTimeSeriesStore, createWellStore } from '../sql/daily/time-series-store.ts';
+import { createRecordStore } from '../sql/daily/record-store.ts';
+import { createWellStore } from '../sql/daily/well-store.ts';
 import { createFeedLedger } from '../sql/ledger/feed-ledger.ts';
 import { createOwnership } from '../sql/ledger/ownership-store.ts';
 import { createPushStore } from '../sql/ledger/push-store.ts';
@@ -44,7 +45,7 @@ function warehouseOf(file: DatabaseFile): Warehouse {
     readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(file),
     coverage: createCoverageStore(database),
-    timeSeries: createTimeSeriesStore(database),
+    records: (list) => createRecordStore(database, list),
     wells: createWellStore(database),
     feedTables: createFeedTables(file),
     describe: async () => {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { PermanentError } from '../../core/base/errors.ts';
 import type { FeedFormat, FeedTable } from '../port/feed.ts';
-import { type FeedKind, feedTables } from './tables.ts';
+import { type FeedKind, feedTableNames, feedTables } from './tables.ts';
 
 export const manifestName = 'manifest.json';
 
@@ -17,7 +17,7 @@ const fileName = z.string().regex(/^[a-z_]+\/(?:production_month=\d{4}-\d{2}\/)?
 
 const fileSchema = z.object({
   path: fileName,
-  table: z.enum(['daily_production', 'well', 'time_series', 'coverage', 'restatements']),
+  table: z.enum(feedTableNames),
   /** Of daily production. */
   month: month.optional(),
   /** Of restatements: the numbers of the first and the last row. */

@@ -13,6 +13,7 @@ import { sleep } from '../../timers/sleep.ts';
 import { datapackageBytes, datapackageName, type FeedManifest, type FeedPlace, readManifest } from './manifest.ts';
 import { hourMs, isOver, type Keeping, publishPass } from './pass.ts';
 import type { Published, PublisherParts } from './publisher.ts';
+import { feedTableNames } from './tables.ts';
 
 /** What a call goes on with. */
 interface PublishHow {
@@ -158,8 +159,9 @@ async function describe(place: FeedPlace, manifest: FeedManifest): Promise<void>
 const unnamedHours = 24;
 
 /** Of this feed alone: other files in the place are left alone. */
-const ownFile =
-  /^(?:daily_production\/production_month=\d{4}-\d{2}|well|time_series|coverage|restatements)\/part-[\w-]+\.(?:parquet|csv)$/;
+const ownFile = new RegExp(
+  String.raw`^(?:daily_production/production_month=\d{4}-\d{2}|${feedTableNames.filter((name) => name !== 'daily_production').join('|')})/part-[\w-]+\.(?:parquet|csv)$`,
+);
 
 /**
  * To be called under the lease, with the manifest that is in place. The next version forgets the retired ones that are
@@ -171,8 +173,8 @@ async function removeOldFiles(place: FeedPlace, manifest: FeedManifest, keeping:
   const known = new Set([...files, ...retired].map(({ path }) => path));
   const there = new Set<string>();
   const unnamed: string[] = [];
-  for (const folder of ['daily_production/', 'well/', 'time_series/', 'coverage/', 'restatements/']) {
-    for await (const { name, changedAtMs } of place.list(folder)) {
+  for (const table of feedTableNames) {
+    for await (const { name, changedAtMs } of place.list(`${table}/`)) {
       there.add(name);
       const isOld = keeping.nowMs - changedAtMs >= Math.max(unnamedHours, keeping.keepHours) * hourMs;
       if (isOld && !known.has(name) && ownFile.test(name)) unnamed.push(name);

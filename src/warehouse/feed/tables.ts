@@ -2,6 +2,7 @@
  * The tables of a feed: columns, order, and what says which run wrote a row. The one place that both engines, the schema in
  * datapackage.json and the checksums go by.
  */
+import { columnOfField, columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import { measureFields, type FieldKind } from '../../core/daily/row.ts';
 import type { FeedTable } from '../port/feed.ts';
 
@@ -54,6 +55,15 @@ const ended: readonly FeedColumn[] = [
   ...text('known_run_id', 'next_xid'),
 ];
 
+function recordShape(list: KnownList): FeedTableShape {
+  return {
+    columns: [...text(...columnsOfList(list).map(([name]) => name)), ...writing],
+    order: [list.targets.column, columnOfField(list.alias), columnOfField(list.key)],
+    written,
+    unsummed,
+  };
+}
+
 export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
   daily_production: {
     columns: [...dailyValues, ...writing],
@@ -67,12 +77,9 @@ export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
     written,
     unsummed,
   },
-  time_series: {
-    columns: [...text('equipment', 'xid', 'equipment_xid', 'source_id', 'measurement', 'unit'), ...writing],
-    order: ['equipment', 'source_id', 'xid'],
-    written,
-    unsummed,
-  },
+  ...(Object.fromEntries(recordLists.map((list) => [list.table, recordShape(list)])) as Readonly<
+    Record<KnownList['table'], FeedTableShape>
+  >),
   // Half-open intervals of days that verified reads accounted for (docs/decisions/0005-coverage-is-kept-by-well-not-by-day.md).
   coverage: {
     columns: [...text('uwi'), { name: 'from_day', kind: 'day' }, { name: 'to_day', kind: 'day' }],
@@ -87,4 +94,7 @@ export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
   },
 };
 
-export const wholeTables = ['well', 'time_series', 'coverage'] as const;
+export const feedTableNames = Object.keys(feedTables) as readonly FeedTable[];
+
+/** Published whole, where something of them changed. */
+export const wholeTables = ['well', ...recordLists.map(({ table }) => table), 'coverage'] as const;

@@ -1,16 +1,15 @@
-/** Ports to the records beside daily production: time series definitions and wells (docs/design.md section 4.2). */
+/** Ports to the records beside daily production: lists of records, and wells (docs/design.md section 4.2). */
 import type { ShrinkGuard } from '../../core/daily/held-month.ts';
-import type { TimeSeriesRecord } from '../../core/definitions/definition.ts';
+import type { KnownList, RecordOf } from '../../core/definitions/record-list.ts';
 import type { WellBody } from '../../core/definitions/well-body.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 
 /** A complete answer about one target, which replaces the stored records of that target. */
-export interface TimeSeriesReading {
+export interface RecordsReading {
   /** The unit of the run that this reading settles. */
   readonly unit: number;
-  /** Source equipment id. */
   readonly target: string;
-  readonly records: readonly TimeSeriesRecord[];
+  readonly records: ReadonlyArray<RecordOf<KnownList>>;
 }
 
 export interface WellReading {
@@ -40,11 +39,12 @@ export type CommitDefinitions<Reading> = (batch: {
   readonly committedAtMs?: number;
 }) => Promise<readonly UnitOutcome[]>;
 
-export interface TimeSeriesStore {
-  readonly commit: CommitDefinitions<TimeSeriesReading>;
+/** The records of one list. */
+export interface RecordStore {
+  readonly commit: CommitDefinitions<RecordsReading>;
   readonly settleUnknown: SettleUnknown;
-  /** Source ids of the equipment with records, in order. */
-  equipment(): Promise<readonly string[]>;
+  /** The targets with records, in order. */
+  targets(): Promise<readonly string[]>;
 }
 
 /** Paths of fields in a well's JSON body, as names joined by dots: `location.timeZone`. */

@@ -1,7 +1,9 @@
 /** What a feed needs of a warehouse (docs/design.md section 7): what is due, whose turn it is, and the rows in files. */
 
+import type { KnownList } from '../../core/definitions/record-list.ts';
+
 /** The tables of a feed; `daily_production` has a file for each month. */
-export type FeedTable = 'daily_production' | 'well' | 'time_series' | 'coverage' | 'restatements';
+export type FeedTable = 'daily_production' | 'well' | KnownList['table'] | 'coverage' | 'restatements';
 
 export type FeedFormat = 'parquet' | 'csv';
 

@@ -3,9 +3,10 @@
  * ({@link Ledger}). One database holds both, so that rows and the units that they settle are committed in one
  * transaction (G1, G3).
  */
+import type { KnownList } from '../../core/definitions/record-list.ts';
 import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
 import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrder } from './daily-production.ts';
-import type { TimeSeriesStore, WellStore } from './definitions.ts';
+import type { RecordStore, WellStore } from './definitions.ts';
 import type { FeedLedger, FeedTables } from './feed.ts';
 import type { Ownership } from './ownership.ts';
 import type { PushStore } from './pushes.ts';
@@ -33,12 +34,12 @@ export interface Warehouse {
   isAt(path: string): boolean;
   /** Address without secrets, for operators: `duckdb:PATH`. */
   readonly location: string;
-  /** Of the reads of daily production, time series and wells. */
+  /** Of the reads of daily production, wells and lists of records. */
   readonly readOrder: ReadOrder;
   readonly dailyProduction: DailyProductionStore;
   readonly coverage: CoverageStore;
-  readonly timeSeries: TimeSeriesStore;
   readonly wells: WellStore;
+  records(list: KnownList): RecordStore;
   readonly feedTables: FeedTables;
   /**
    * For a command that only reads: throws UnreachableError if no warehouse exists yet, at once or at its first use, and

@@ -5,7 +5,8 @@ import type { Ledger, Warehouse, WarehouseDescription, WarehouseHandle } from '.
 import { createCleanupPlans } from '../sql/ledger/cleanup-plans.ts';
 import { createDeletionLedger } from '../sql/ledger/deletion-ledger.ts';
 import { createCoverageStore } from '../sql/daily/coverage-survey.ts';
-import { createTimeSeriesStore, createWellStore } from '../sql/daily/time-series-store.ts';
+import { createRecordStore } from '../sql/daily/record-store.ts';
+import { createWellStore } from '../sql/daily/well-store.ts';
 import { createFeedLedger } from '../sql/ledger/feed-ledger.ts';
 import { createOwnership } from '../sql/ledger/ownership-store.ts';
 import { createPushStore } from '../sql/ledger/push-store.ts';
@@ -49,7 +50,7 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
     readOrder: createReadOrder(database),
     dailyProduction: createDailyProductionStore(database),
     coverage: createCoverageStore(database),
-    timeSeries: createTimeSeriesStore(database),
+    records: (list) => createRecordStore(database, list),
     wells: createWellStore(database),
     feedTables: createFeedTables(database),
     describe: () =>

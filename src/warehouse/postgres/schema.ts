@@ -2,6 +2,7 @@
  * The schema of the PostgreSQL warehouse: the tables that both engines have, with keys, and with indexes for what is looked
  * up in tables that grow; and what differs inside, since several transactions write at a time.
  */
+import { recordLists } from '../../core/definitions/record-list.ts';
 import { type Column, declared, named } from '../sql/daily/row-fields.ts';
 import {
   requireKnown,
@@ -63,8 +64,10 @@ const indexes: readonly string[] = [
   'deletion_audit_unit ON deletion_audit (run_id, unit)',
   'deletion_audit_plan ON deletion_audit (plan_id)',
   'deletion_audit_target ON deletion_audit (owner_id, kind)',
-  'time_series_equipment ON time_series (equipment)',
-  'time_series_history_noticed ON time_series_history (noticed_at)',
+  ...recordLists.flatMap(({ table, targets: { column } }) => [
+    `${table}_${column} ON ${table} (${column})`,
+    `${table}_history_noticed ON ${table}_history (noticed_at)`,
+  ]),
   'well_source ON well (source_id)',
   'well_history_noticed ON well_history (noticed_at)',
   'daily_production_history_noticed ON daily_production_history (noticed_at)',

@@ -6,6 +6,7 @@
  * (../copy-warehouse.ts). After a release a change is a further step of both engines, and a step never changes.
  */
 import { UnreachableError } from '../../core/base/errors.ts';
+import { columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import { type Column, declared, measureColumnsOf, valueColumnsOf } from './daily/row-fields.ts';
 import type { SqlSession } from './session.ts';
 
@@ -91,7 +92,6 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
   const written = `inserted_run_id ${text}, changed_run_id ${text}, changed_at TIMESTAMPTZ`;
   // A version that ended: how, by which run and when; and since when it was known, by which run.
   const ended = `change ${text}, run_id ${text}, noticed_at TIMESTAMPTZ, known_from TIMESTAMPTZ, known_run_id ${text}`;
-  const series = `equipment ${text}, xid UUID, equipment_xid UUID, source_id ${text}, measurement ${text}, unit ${text}`;
   const well = `source_id ${text}, content_type ${text}, body ${text}, document JSON`;
   return {
     // What a list shows of a report is in `settled`: ten thousand whole reports exceed an engine's memory.
@@ -133,8 +133,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
       digest_version INTEGER`,
     deletion_audit_head: `rows BIGINT NOT NULL, hash ${text} NOT NULL`,
 
-    time_series: `${series}, ${written}`,
-    time_series_history: `${series}, ${ended}`,
+    ...Object.fromEntries(recordLists.flatMap((list) => recordTables(list, text, { written, ended }))),
     well: `${well}, ${written}`,
     well_history: `${well}, ${ended}`,
 
@@ -168,6 +167,22 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     feed: `feed_id ${text}, version BIGINT NOT NULL, last_restatement BIGINT NOT NULL, holder ${text},
       held_until TIMESTAMPTZ`,
   };
+}
+
+/** The table of a list of records, and its history. */
+function recordTables(
+  list: KnownList,
+  text: string,
+  { written, ended }: Readonly<Record<'written' | 'ended', string>>,
+): ReadonlyArray<readonly [name: string, columns: string]> {
+  const types = { uuid: 'UUID', text, 'text?': text };
+  const columns = columnsOfList(list)
+    .map(([column, kind]) => `${column} ${types[kind]}`)
+    .join(', ');
+  return [
+    [list.table, `${columns}, ${written}`],
+    [`${list.table}_history`, `${columns}, ${ended}`],
+  ];
 }
 
 /** Statements that make the shared tables, and the schema for the internal ones. */

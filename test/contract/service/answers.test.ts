@@ -1,4 +1,5 @@
 /** What counts as an answer of the service, and how much of one is read. */
+import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
@@ -40,7 +41,7 @@ describe('an answer to a read', () => {
     await using server = await startScriptedServer([{ status: 204, body: '' }]);
     await using client = serviceAt(server.baseUrl);
     expect((await client.service.fetchDailyProductionPage(page)).records).toEqual([]);
-    expect(await client.service.fetchTimeSeries('e')).toEqual([]);
+    expect(await client.service.fetchRecords(timeSeries, 'e')).toEqual([]);
   });
 
   it('G4: 204 is no body of a well, so that a stored one stays', async () => {

@@ -1,3 +1,4 @@
+import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ describe('the seven calls', () => {
     const { service } = client;
     await service.fetchDailyProductionPage({ uwi: '15/9-F-1 C', startMs: 0, endMs: 86_400_000, page: 0, limit: 50 });
     await service.fetchDailyProductionPage({ uwi: 'W' });
-    await service.fetchTimeSeries('pump #1');
+    await service.fetchRecords(timeSeries, 'pump #1');
     await service.deleteTimeSeries('pump #1', 'a?b');
     await service.deleteMicroStrings('wéll');
     await service.deleteWellbores('w%20');
@@ -64,10 +65,10 @@ describe('the seven calls', () => {
     const record = { xid, equipmentXid: xid, sourceId: 's', measurement: 'WHATEVER' };
     await using server = await startScriptedServer([{ body: [record] }, { body: [{ ...record, sourceId: 5 }] }]);
     await using client = serviceAt(server.baseUrl);
-    expect(await client.service.fetchTimeSeries('e')).toEqual([
+    expect(await client.service.fetchRecords(timeSeries, 'e')).toEqual([
       { ...record, xid: xid.toLowerCase(), equipmentXid: xid.toLowerCase(), unit: null },
     ]);
-    expect(await rejectionOf(client.service.fetchTimeSeries('e'))).toMatchObject({
+    expect(await rejectionOf(client.service.fetchRecords(timeSeries, 'e'))).toMatchObject({
       name: 'PermanentError',
       message: expect.stringContaining('0.sourceId') as string,
     });

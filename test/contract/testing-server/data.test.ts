@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { timeSeriesRecordSchema } from '../../../src/service/contract.ts';
+import { timeSeries } from '../../../src/core/definitions/record-list.ts';
+import { recordsSchemaOf } from '../../../src/service/contract.ts';
 import { givenDaily, loadDailyFile } from '../../../src/testing-server/data/daily-source.ts';
 import { generatedDaily, generateField } from '../../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
@@ -162,7 +163,7 @@ describe('generated data', () => {
         `${server.url}/api/production/netx/equipment/${encodeURIComponent(id)}/time-series`,
       );
       expect(records.length).toBeGreaterThan(2);
-      for (const record of records) expect(timeSeriesRecordSchema.safeParse(record).success).toBe(true);
+      expect(recordsSchemaOf(timeSeries).safeParse(records).success).toBe(true);
     }
     for (const id of sourceWells) {
       expect(await json(`${server.url}/api/production/well/${encodeURIComponent(id)}`)).toMatchObject({ sourceId: id });

@@ -12,7 +12,7 @@ import {
   planDailyProduction,
   requestDailyProduction,
 } from '../../../src/app/exports/daily-production.ts';
-import { requestTimeSeries } from '../../../src/app/exports/definitions.ts';
+import { definitionExport, requestDefinitions } from '../../../src/app/exports/definitions.ts';
 import { followRun, type RunObserver } from '../../../src/app/runs/follow-run.ts';
 import { reportDocument, statusDocument } from '../../../src/app/runs/run-document.ts';
 import { listRuns, outcomeOf } from '../../../src/app/runs/run-status.ts';
@@ -60,8 +60,9 @@ describe('runs without a command line', () => {
     expect(targets).toEqual([UWI]);
     expect(params).toEqual({ nowMs, allowShrink: false, ...bounds });
     expect(summary).toEqual({ kind: 'daily-production', wells: 1, repeatedWells: 1, ...bounds });
-    expect((await requestTimeSeries(app, { names: ['EQ 1', 'EQ 1'] }, { stdin })).summary).toEqual({
-      kind: 'time-series',
+    const timeSeries = definitionExport(({ name }) => name === 'time-series');
+    expect((await requestDefinitions(app, timeSeries, { names: ['EQ 1', 'EQ 1'] }, { stdin })).summary).toEqual({
+      title: 'time series definitions of 1 equipment id',
       targets: 1,
       repeatedTargets: 1,
     });

@@ -1,12 +1,8 @@
 /** An answer that is not a complete reading changes nothing in the warehouse (G4). */
 import { describe, expect, test } from 'vitest';
 import { createDailyProductionJobs, dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
-import {
-  createTimeSeriesJob,
-  createWellsJob,
-  timeSeriesJobName,
-  wellsJobName,
-} from '../../../jobs/definitions/exports.ts';
+import { createListJob, createWellsJob, describeList, wells } from '../../../jobs/definitions/exports.ts';
+import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { engineHere } from '../../support/engine-here.ts';
 import { dailyProductionSettings } from '../../support/export-settings.ts';
@@ -16,7 +12,7 @@ import { ask, dailyRows, loadOne, reading } from '../../support/warehouse-batche
 const definitions = { shrink: dailyProductionSettings.shrink, chunkTargets: 10, concurrency: 2 };
 const jobs = [
   ...createDailyProductionJobs(dailyProductionSettings).map(anyJob),
-  anyJob(createTimeSeriesJob(definitions)),
+  anyJob(createListJob(timeSeries, definitions)),
   anyJob(createWellsJob(definitions)),
 ];
 const nowMs = Date.parse('2024-02-01T04:00:00Z');
@@ -36,8 +32,8 @@ describe('an answer that is no complete reading', () => {
     const daily = { nowMs, allowShrink };
     const runs: readonly Parameters<typeof engine.run>[] = [
       [dailyProductionJobName, daily, [UWI]],
-      [timeSeriesJobName, { allowShrink }, [`EQ ${UWI}`]],
-      [wellsJobName, { allowShrink }, [UWI]],
+      [describeList(timeSeries).name, { allowShrink }, [`EQ ${UWI}`]],
+      [wells.name, { allowShrink }, [UWI]],
     ];
     const gaps: (typeof runs)[number] = [gapsJobName, daily, [UWI]];
     for (const run of runs) expect(await engine.run(...run)).toMatchObject({ state: 'done' });

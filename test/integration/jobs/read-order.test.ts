@@ -1,7 +1,8 @@
 /** Two runs of one well side by side, over HTTP: the answer of the older one comes last. */
 import { describe, expect, test } from 'vitest';
 import { createDailyProductionJobs, dailyProductionJobName } from '../../../jobs/daily-production/job.ts';
-import { createTimeSeriesJob, timeSeriesJobName } from '../../../jobs/definitions/exports.ts';
+import { createListJob, describeList } from '../../../jobs/definitions/exports.ts';
+import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { DAY_MS } from '../../../src/core/time/window.ts';
 import { anyJob } from '../../../src/runs/job.ts';
 import { givenDaily } from '../../../src/testing-server/data/daily-source.ts';
@@ -15,7 +16,7 @@ import { ask, xidOf } from '../../support/warehouse-batches.ts';
 
 const jobs = [
   ...createDailyProductionJobs(dailyProductionSettings).map(anyJob),
-  anyJob(createTimeSeriesJob({ shrink: dailyProductionSettings.shrink, chunkTargets: 10, concurrency: 2 })),
+  anyJob(createListJob(timeSeries, { shrink: dailyProductionSettings.shrink, chunkTargets: 10, concurrency: 2 })),
 ];
 const nowMs = Date.parse('2024-01-11T04:00:00Z');
 
@@ -73,12 +74,12 @@ describe('two runs of one well', () => {
     await using proxy = await slowProxy(service.baseUrl);
     await using engine = await engineHere(proxy.baseUrl, jobs);
     const read = { allowShrink: false };
-    await engine.run(timeSeriesJobName, read, ['E']);
+    await engine.run(describeList(timeSeries).name, read, ['E']);
     const isKept = proxy.keepNext();
-    const older = await engine.start(timeSeriesJobName, read, ['E']);
+    const older = await engine.start(describeList(timeSeries).name, read, ['E']);
     const release = await isKept;
     unit = 'Pa';
-    expect(await engine.run(timeSeriesJobName, read, ['E'])).toMatchObject({ counts: { updated: 1 } });
+    expect(await engine.run(describeList(timeSeries).name, read, ['E'])).toMatchObject({ counts: { updated: 1 } });
     release();
     expect(await engine.reportOf(older)).toMatchObject({
       state: 'done',

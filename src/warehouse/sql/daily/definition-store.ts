@@ -16,7 +16,7 @@ import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import type { CommitDefinitions, SettleUnknown } from '../../port/definitions.ts';
 import { keepReads, placeInOrder, targetsParameter } from './read-order.ts';
 import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../ledger/run-units.ts';
-import { jsonText, type SqlSession, type SqlType, takeTurn } from '../session.ts';
+import { jsonText, type SqlDatabase, type SqlSession, type SqlType, takeTurn } from '../session.ts';
 
 /**
  * A table of definitions. `columns` with their types; `owner` is the column of the target, `key` that of the record
@@ -48,8 +48,26 @@ function holdsOf<Row>({ target, holds }: SettledReading<Row>): readonly ChangedH
   return holds === undefined ? [] : [{ target, ...holds }];
 }
 
+/** The commits of a table, each in a transaction of its own. */
+export function definitionCommits<
+  Reading extends { readonly unit: number; readonly target: string },
+  Row extends object,
+>(
+  database: SqlDatabase,
+  table: DefinitionTable<Reading, Row>,
+): { readonly commit: CommitDefinitions<Reading>; readonly settleUnknown: SettleUnknown } {
+  const { kind, name, owner } = table;
+  const withRows = (named: string): string =>
+    `SELECT ${owner} FROM ${name} WHERE ${owner} IN (SELECT target FROM ${named} n)`;
+  return {
+    commit: async (batch) =>
+      batch.readings.length === 0 ? [] : database.transact((session) => commitDefinitions(session, table, batch)),
+    settleUnknown: (unknown) => database.transact((session) => settleUnknown(session, { kind, withRows }, unknown)),
+  };
+}
+
 /** Runs in the caller's transaction, that of the commit. */
-export async function commitDefinitions<
+async function commitDefinitions<
   Reading extends { readonly unit: number; readonly target: string },
   Row extends object,
 >(
@@ -108,17 +126,6 @@ function lastChangeOf<Row extends object>(
 ): string {
   const isOfBatch = `${owner} IN (SELECT ${dialect.each(targetsParameter, 'VARCHAR')})`;
   return `greatest((SELECT max(changed_at) FROM ${name} WHERE ${isOfBatch}), (SELECT max(noticed_at) FROM ${name}_history))`;
-}
-
-/** Runs in the caller's transaction. */
-export function settleUnknownDefinitions<Row extends object>(
-  session: SqlSession,
-  { kind, name, owner }: Pick<DefinitionTable<never, Row>, 'kind' | 'name' | 'owner'>,
-  unknown: Parameters<SettleUnknown>[0],
-): Promise<readonly UnitOutcome[]> {
-  const withRows = (named: string): string =>
-    `SELECT ${owner} FROM ${name} WHERE ${owner} IN (SELECT target FROM ${named} n)`;
-  return settleUnknown(session, { kind, withRows }, unknown);
 }
 
 /** What is compared is what would be stored: else a text that is stored otherwise would change at each reading. */

@@ -9,7 +9,7 @@ import type { UnitOutcome } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
 import type { QueryResult } from '../../port/query.ts';
-import { endDeletedTimeSeries } from '../daily/time-series-store.ts';
+import { endDeletedTimeSeries } from '../daily/record-store.ts';
 import { readNames } from './service-claim.ts';
 import { settleOpen } from './run-units.ts';
 import { instantAt, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';

@@ -1,4 +1,5 @@
 /** Cleanups in a warehouse: plans that one run claims, and deletions whose every step is in a chained audit. */
+import { timeSeries } from '../../../../src/core/definitions/record-list.ts';
 import { describe, expect, it } from 'vitest';
 import type { CleanupPlan, PlannedTarget } from '../../../../src/core/cleanup/plan.ts';
 import type { DeletionConclusion } from '../../../../src/core/cleanup/outcome.ts';
@@ -67,7 +68,7 @@ async function exportSeries(
     return { xid: xidOf(firstXid + place), sourceId: `S/${place}`, ...said };
   });
   const readings = [{ unit: 0, target: equipment, records }];
-  const [outcome] = await warehouse.timeSeries.commit({ runId, readings, shrink: guard, committedAtMs: atMs });
+  const [outcome] = await warehouse.records(timeSeries).commit({ runId, readings, shrink: guard, committedAtMs: atMs });
   return outcome;
 }
 

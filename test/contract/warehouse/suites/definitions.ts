@@ -1,7 +1,7 @@
 /** Time series definitions and wells by their ports. */
 import { describe, expect, it } from 'vitest';
-import type { TimeSeriesRecord } from '../../../../src/core/definitions/definition.ts';
-import type { TimeSeriesReading } from '../../../../src/warehouse/port/definitions.ts';
+import { timeSeries, type TimeSeriesRecord } from '../../../../src/core/definitions/record-list.ts';
+import type { RecordsReading } from '../../../../src/warehouse/port/definitions.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { ask, at, committedAtMs, guard, loadOne, reading, xidOf } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
@@ -42,12 +42,12 @@ export function describeDefinitions(open: OpenWarehouse): void {
   ) {
     const { warehouse } = test();
     const runId = await plannedRun(warehouse, Object.keys(records));
-    const readings = Object.entries(records).map(([target, list], unit): TimeSeriesReading => ({
+    const readings = Object.entries(records).map(([target, list], unit): RecordsReading => ({
       unit,
       target,
       records: list,
     }));
-    return warehouse.timeSeries.commit({ runId, readings, shrink, committedAtMs: atMs });
+    return warehouse.records(timeSeries).commit({ runId, readings, shrink, committedAtMs: atMs });
   }
 
   async function loadWell(target: string, body: string, contentType: string | null = 'application/json') {
@@ -95,7 +95,7 @@ export function describeDefinitions(open: OpenWarehouse): void {
         `SELECT source_id FROM time_series WHERE equipment = 'EQ 1' ORDER BY source_id`,
       );
       expect(kept.flat()).toEqual(['S1', 'S2', 'S4', 'S5', 'S7']);
-      expect(await warehouse.timeSeries.equipment()).toEqual(['EQ 1', 'EQ 2']);
+      expect(await warehouse.records(timeSeries).targets()).toEqual(['EQ 1', 'EQ 2']);
     });
 
     it('keep who inserted them and who changed them', async () => {
@@ -113,7 +113,7 @@ export function describeDefinitions(open: OpenWarehouse): void {
       expect(again?.counts).toMatchObject({ unchanged: 3, inserted: 0 });
       const runId = await plannedRun(warehouse, ['EQ 1']);
       const commit = (records: readonly TimeSeriesRecord[]) =>
-        warehouse.timeSeries.commit({
+        warehouse.records(timeSeries).commit({
           runId,
           readings: [{ unit: 0, target: 'EQ 1', records }],
           shrink: guard,
@@ -144,10 +144,10 @@ export function describeDefinitions(open: OpenWarehouse): void {
         counts: { removed: 0, heldRows: 2 },
         fault: { code: 'rows-held' },
       });
-      expect(await warehouse.timeSeries.equipment()).toEqual(['EQ 1']);
+      expect(await warehouse.records(timeSeries).targets()).toEqual(['EQ 1']);
       const [released] = await loadSeries({ 'EQ 1': [] }, { ...guard, allow: true });
       expect(released).toMatchObject({ state: 'done', counts: { removed: 2 } });
-      expect(await warehouse.timeSeries.equipment()).toEqual([]);
+      expect(await warehouse.records(timeSeries).targets()).toEqual([]);
     });
 
     it('G4: records that are held stay in every later read, until as many are released or they are back', async () => {
@@ -164,7 +164,7 @@ export function describeDefinitions(open: OpenWarehouse): void {
       };
       const workRelease = async (runId: string, records: readonly TimeSeriesRecord[]) => {
         const readings = [{ unit: 0, target: 'EQ 1', records }];
-        return (await warehouse.timeSeries.commit({ runId, readings, shrink: guard, committedAtMs }))[0];
+        return (await warehouse.records(timeSeries).commit({ runId, readings, shrink: guard, committedAtMs }))[0];
       };
       await loadSeries({ 'EQ 1': some(10) });
       await loadSeries({ 'EQ 1': some(5) });
@@ -192,7 +192,7 @@ export function describeDefinitions(open: OpenWarehouse): void {
       await expect(loadSeries({ 'EQ 1': some(1), 'EQ 2': [definition(1, { xid: 'no uuid' })] })).rejects.toThrow(
         /uuid/i,
       );
-      expect(await warehouse.timeSeries.equipment()).toEqual([]);
+      expect(await warehouse.records(timeSeries).targets()).toEqual([]);
     });
   });
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { cleanup } from '../../../../jobs/cleanup/job.ts';
 import { dailyProduction, dailyProductionGaps } from '../../../../jobs/daily-production/settings.ts';
-import { timeSeries, wells } from '../../../../jobs/definitions/exports.ts';
+import { describeList, wells } from '../../../../jobs/definitions/exports.ts';
+import { recordLists } from '../../../../src/core/definitions/record-list.ts';
 import { dryRunCounts, networkPipes } from '../../../../jobs/network-pipes/checkpoint-writer.ts';
 import { balanceOf, balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import {
@@ -35,7 +36,7 @@ describe('the sum of counts', () => {
   const jobs: readonly Pick<JobDescription, 'name' | 'counts'>[] = [
     dailyProduction,
     dailyProductionGaps,
-    timeSeries,
+    ...recordLists.map(describeList),
     wells,
     networkPipes,
     { name: 'a dry run', counts: dryRunCounts },

@@ -1,0 +1,97 @@
+/** The lists of records (core/definitions/record-list.ts), each in a table of its own with its history. */
+import type { DeletionTarget } from '../../../core/cleanup/target.ts';
+import { always } from '../../../core/daily/read-order.ts';
+import {
+  columnOfField,
+  columnsOfList,
+  type KnownList,
+  type RecordOf,
+  timeSeries,
+} from '../../../core/definitions/record-list.ts';
+import type { RecordsReading, RecordStore } from '../../port/definitions.ts';
+import { jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { definitionCommits, type DefinitionTable, endVersions, type Noticed } from './definition-store.ts';
+import { keepReads, placeInOrder } from './read-order.ts';
+
+type Row = Readonly<Record<string, string | null>>;
+
+const columnTypes = { uuid: 'UUID', text: 'VARCHAR', 'text?': 'VARCHAR' } as const;
+
+function tableOf(list: KnownList): DefinitionTable<RecordsReading, Row> {
+  const { table: name, targets, fields, key, alias } = list;
+  const names = Object.keys(fields) as ReadonlyArray<keyof RecordOf<KnownList>>;
+  const [keyColumn, aliasColumn] = [columnOfField(key), columnOfField(alias)];
+  const compared = names.filter((field) => field !== key).map(columnOfField);
+  return {
+    name,
+    columns: Object.fromEntries(columnsOfList(list).map(([column, kind]) => [column, columnTypes[kind]])),
+    owner: targets.column,
+    kind: targets.kind,
+    key: keyColumn,
+    rowsOf: ({ target, records }) =>
+      records.map((record) => ({
+        [targets.column]: target,
+        ...Object.fromEntries(names.map((field) => [columnOfField(field), record[field]])),
+      })),
+    definitionOf: (row) => ({
+      key: String(row[keyColumn]),
+      alias: String(row[aliasColumn]),
+      content: JSON.stringify(compared.map((column) => row[column])),
+    }),
+  };
+}
+
+export function createRecordStore(database: SqlDatabase, list: KnownList): RecordStore {
+  const table = tableOf(list);
+  return {
+    ...definitionCommits(database, table),
+    targets: () =>
+      database.transact(async (session) => {
+        const { name, owner } = table;
+        const rows = await session.rows<{ target: string }>(
+          `SELECT DISTINCT ${owner} AS target FROM ${name} ORDER BY target`,
+        );
+        return rows.map(({ target }) => target);
+      }),
+  };
+}
+
+const timeSeriesTable = tableOf(timeSeries);
+
+/**
+ * Moves records that a cleanup deleted at the service from the table to its history. Runs in the caller's transaction,
+ * that of their outcome.
+ */
+export async function endDeletedTimeSeries(
+  session: SqlSession,
+  deleted: readonly DeletionTarget[],
+  noticed: Noticed,
+): Promise<void> {
+  if (deleted.length === 0) return;
+  await takeTurn(session, 'definitions');
+  const owners = new Set(deleted.map(({ ownerId }) => ownerId));
+  await keepDeletion(session, noticed, [...owners]);
+  const stored = await storedAmong(session, owners);
+  const ended = deleted.flatMap(({ ownerId, sourceId }) =>
+    stored.has(ownerId) ? [{ owner: ownerId, value: sourceId ?? '', change: 'deleted' as const }] : [],
+  );
+  if (ended.length === 0) return;
+  await endVersions(session, timeSeriesTable, 'source_id', ended, noticed);
+}
+
+/** An answer that the service gave before the deletion has the records still. */
+async function keepDeletion(session: SqlSession, { runId }: Noticed, targets: readonly string[]): Promise<void> {
+  const batch = { kind: 'equipment', runId, readNo: undefined, targets, lastChange: 'NULL' } as const;
+  const place = await placeInOrder(session, batch);
+  const kept = targets.map((target) => ({ target, window: always }));
+  await keepReads(session, 'equipment', place, kept);
+}
+
+/** Those of the pieces of equipment that the table has records of. */
+async function storedAmong(session: SqlSession, equipment: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const rows = await session.rows<{ equipment: string }>(
+    `SELECT DISTINCT equipment FROM time_series WHERE equipment IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText([...equipment])],
+  );
+  return new Set(rows.map((row) => row.equipment));
+}
