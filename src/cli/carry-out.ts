@@ -8,8 +8,8 @@ import { EmptyListError } from '../app/exports/csv-list.ts';
 import { createLog } from '../app/log.ts';
 import { checkBeforeRun, checkBeforeWork } from '../app/preflight.ts';
 import { followRun, type RunObserver } from '../app/runs/follow-run.ts';
-import { reportDocument } from '../app/runs/run-document.ts';
-import { jobDescriptionOf, outcomeOf } from '../app/runs/run-status.ts';
+import { exitCodeOf, reportDocument } from '../app/runs/run-document.ts';
+import { jobDescriptionOf } from '../app/runs/run-status.ts';
 import {
   type Requester,
   type Connection,
@@ -195,11 +195,11 @@ export async function printReport(
   { app, output, isFollowed = false }: CarryOutContext,
   as: 'report' | 'print' = 'report',
 ): Promise<ExitCode> {
-  const { job, exitCode } = outcomeOf(app, report);
+  const job = jobDescriptionOf(report.job, app.jobs);
   const text = reportText(report, job, output.width);
   if (output.json && isFollowed) output.say(text);
-  else await output[as](text, reportDocument(report, exitCode, adviceOf));
-  return exitCode;
+  else await output[as](text, reportDocument(report, job, adviceOf));
+  return exitCodeOf(report, job);
 }
 
 async function displayFor({ job }: RunName, { app, output }: CarryOutContext): Promise<RunObserver> {

@@ -68,6 +68,18 @@ test('the production of a well comes in pages by date', async () => {
   }
 });
 
+test('a well is what its page shows', async () => {
+  expect(await read(`/api/v1/wells/${encodeURIComponent(UWI)}`)).toMatchObject({
+    uwi: UWI,
+    firstDay: '2024-01-01',
+    lastDay: '2024-01-10',
+    unknownSince: null,
+    days: { present: 10 },
+    gaps: [],
+  });
+  expect((await ask('/api/v1/wells/unknown')).status).toBe(404);
+});
+
 test('a uwi is a value, whatever it holds', async () => {
   for (const uwi of ["'; DROP TABLE run; --", '../../etc/passwd', '%00', '井戸 1', 'x'.repeat(900)]) {
     expect([uwi, (await ask(`/api/v1/wells/${encodeURIComponent(uwi)}/production`)).status]).toEqual([uwi, 404]);

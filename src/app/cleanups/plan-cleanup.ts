@@ -9,7 +9,8 @@ import type { DeletionTarget } from '../../core/cleanup/target.ts';
 import type { JobContext } from '../../runs/job.ts';
 import type { CleanupPlans, PlanPlace } from '../../warehouse/port/cleanup.ts';
 import { producingOf } from '../job-settings.ts';
-import type { ShownPlan } from './plan-document.ts';
+import type { App } from '../app.ts';
+import { planDocument, refusalOf, type ShownPlan, targetDocument } from './plan-document.ts';
 import { selectionsOf } from './cleanup-targets.ts';
 
 /** Number of the newest plans that a mistyped id is compared with. */
@@ -91,6 +92,25 @@ export async function findPlan(plans: CleanupPlans, given: string): Promise<Clea
 /** A kept plan with the first targets that deserve a warning. */
 export async function withWarnings(plan: CleanupPlan, plans: CleanupPlans): Promise<ShownPlan> {
   return { plan, warned: await plans.warnedTargets(plan.planId, maxWarningsShown) };
+}
+
+/** Targets of a plan that its document names one by one, in the order of their deletion. */
+const namedTargets = 100;
+
+export type ShownPlanDocument = Awaited<ReturnType<typeof showPlan>>;
+
+/** A kept plan with its first targets, and what keeps it from being applied now. */
+export async function showPlan(
+  plan: CleanupPlan,
+  { ledger: { cleanupPlans }, config }: Pick<App, 'ledger' | 'config'>,
+  nowMs: number,
+) {
+  const targets = await cleanupPlans.targets(plan.planId, { from: 0, limit: namedTargets });
+  return {
+    ...planDocument(await withWarnings(plan, cleanupPlans)),
+    targets: targets.map(targetDocument),
+    refusal: refusalOf(plan, { nowMs, maxAgeMs: planMaxAgeMs(config) }),
+  };
 }
 
 export function planMaxAgeMs({ cleanup }: Config): number {

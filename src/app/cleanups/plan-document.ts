@@ -15,6 +15,8 @@ export function planState({ applied }: CleanupPlan): 'planned' | 'claimed' | 'ap
   return applied.unplanned === undefined ? 'applied' : 'claimed';
 }
 
+export type PlanDocument = ReturnType<typeof planDocument>;
+
 export function planDocument({ plan, warned }: ShownPlan) {
   const { createdAtMs, applied, ...rest } = plan;
   return {
@@ -24,8 +26,13 @@ export function planDocument({ plan, warned }: ShownPlan) {
     applied:
       applied === undefined ? null : { runId: applied.runId, by: applied.by, at: new Date(applied.atMs).toISOString() },
     consequences: consequencesOf(plan.counts),
-    warnings: warned.map(({ snapshot, ...target }) => ({ ...target, sighting: snapshot.state })),
+    remarks: warningsOf(plan),
+    warnings: warned.map(targetDocument),
   };
+}
+
+export function targetDocument({ snapshot, ...target }: PlannedTarget) {
+  return { ...target, sighting: snapshot.state };
 }
 
 /** The plan of a dry run, which keeps nothing: it has no id to apply it by. */
@@ -80,14 +87,11 @@ function shareWarning({ wells: count, knownWells }: PlanCounts): readonly string
   return ['the warehouse knows no wells: nobody can say which share of them this is'];
 }
 
-/** Why a plan that no run has claimed cannot be applied any more. */
-export function refusalOf(
-  plan: CleanupPlan,
-  at: { readonly nowMs: number; readonly maxAgeMs: number },
-): string | undefined {
+/** Why a plan that no run has claimed cannot be applied any more; null for one that can. */
+export function refusalOf(plan: CleanupPlan, at: { readonly nowMs: number; readonly maxAgeMs: number }): string | null {
   try {
     refuseStale(plan, { atMs: at.nowMs, maxAgeMs: at.maxAgeMs });
-    return undefined;
+    return null;
   } catch (error) {
     if (error instanceof UsageError) return error.message;
     throw error;

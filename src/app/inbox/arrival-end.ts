@@ -14,7 +14,7 @@ import { planTargets } from '../cleanups/plan-cleanup.ts';
 import { ofFile } from '../cleanups/cleanup-targets.ts';
 import { type PreparedPush, preparePush } from '../pushes/push.ts';
 import { rejectsOfRun } from '../pushes/rejects.ts';
-import { outcomeOf } from '../runs/run-status.ts';
+import { jobDescriptionOf } from '../runs/run-status.ts';
 import { planDocument } from '../cleanups/plan-document.ts';
 import { reportDocument } from '../runs/run-document.ts';
 
@@ -59,7 +59,6 @@ async function endOfRun(
 ): Promise<ArrivalEnd> {
   const { runId } = run;
   const report = run.report as RunReport;
-  const { exitCode } = outcomeOf(app, report);
   const rejects = await rejectsOfRun(run, app).catch((error: unknown) => {
     // Those of an earlier run may lie in a place of another host, which need not come back.
     if (isAlreadyPushed && error instanceof BlockedError) return undefined;
@@ -75,7 +74,7 @@ async function endOfRun(
       isAlreadyPushed,
       rejects: rejectsName,
       ...(state === 'failed' && { hint: 'Drop the file again to push it; a run of it is not retried from here.' }),
-      run: reportDocument(report, exitCode, ({ hint }) => hint),
+      run: reportDocument(report, jobDescriptionOf(report.job, app.jobs), ({ hint }) => hint),
     },
     line: { runId, state: report.state },
   };

@@ -8,7 +8,7 @@ import { listSchedules } from '../schedules/schedule.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
 import { staleWells, unknownWells } from '../wells/coverage.ts';
 import { outcomeSentence } from './run-document.ts';
-import { jobDescriptionOf, listRuns, type RunList } from './run-status.ts';
+import { jobDescriptionOf, listRuns, type RunListDocument } from './run-status.ts';
 
 /** A run of the last day that failed, or is done with exceptions. */
 interface TroubledRun {
@@ -21,7 +21,8 @@ interface TroubledRun {
 interface NextRun {
   readonly name: string;
   readonly job: string;
-  readonly nextAtMs: number | undefined;
+  /** ISO 8601. */
+  readonly next: string | null;
   readonly isPaused: boolean;
 }
 
@@ -30,7 +31,7 @@ const mostNext = 8;
 export interface Overview {
   readonly nowMs: number;
   /** The latest runs. */
-  readonly list: RunList;
+  readonly list: RunListDocument;
   /** Runs requested in the last 24 hours. */
   readonly night: Readonly<Record<'done' | 'exceptions' | 'failed' | 'running' | 'cancelled', number>>;
   readonly troubled: readonly TroubledRun[];
@@ -87,14 +88,13 @@ function kindOf(state: RunState, isDoneWithExceptions: boolean): keyof Overview[
 async function nextOf(app: App, nowMs: number): Promise<readonly NextRun[]> {
   const { schedules } = await listSchedules(app, nowMs);
   return schedules
-    .map(({ name, job, next, paused }) => ({
-      name,
-      job,
-      nextAtMs: next === null ? undefined : Date.parse(next),
-      isPaused: paused !== null,
-    }))
-    .toSorted((left, right) => (left.nextAtMs ?? Infinity) - (right.nextAtMs ?? Infinity))
+    .map(({ name, job, next, paused }) => ({ name, job, next, isPaused: paused !== null }))
+    .toSorted((left, right) => instantOf(left.next) - instantOf(right.next))
     .slice(0, mostNext);
+}
+
+function instantOf(next: string | null): number {
+  return next === null ? Infinity : Date.parse(next);
 }
 
 async function liveOf(app: App): Promise<Pick<Overview, 'heldBack' | 'workers'>> {

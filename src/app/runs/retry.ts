@@ -1,13 +1,13 @@
 /** What a retry needs of whoever asks for it: a role and, where it deletes, the number of targets (G6). */
 import { WellsyncError } from '../../core/base/errors.ts';
 import { counted } from '../../core/base/text.ts';
-import type { HeldRows } from '../../core/run/held-rows.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/run/role.ts';
 import { type IdempotencyKey, isFinished, type ReadKind, type RunRecord, type RunSummary } from '../../core/run/run.ts';
 import { otherRowsHeld, releasingJobOf } from '../../runs/run-service.ts';
 import type { App } from '../app.ts';
 import { checkBeforeRun } from '../preflight.ts';
+import { type HeldDocument, heldDocument } from './run-document.ts';
 import { jobDescriptionOf } from './run-status.ts';
 import type { Requester, RunName } from './start-run.ts';
 
@@ -65,10 +65,10 @@ const namedHolds = 100;
 export async function standingHolds(
   { jobs, ledger }: App,
   { runId, job, state }: Pick<RunSummary, 'runId' | 'job' | 'state'>,
-): Promise<HeldRows | undefined> {
+): Promise<HeldDocument | undefined> {
   const release = jobs.find(({ name }) => name === job)?.release;
   if (release === undefined || !isFinished(state)) return undefined;
-  return ledger.holds.ofRun(runId, release.kind, namedHolds);
+  return heldDocument(await ledger.holds.ofRun(runId, release.kind, namedHolds));
 }
 
 /**
@@ -79,26 +79,26 @@ export async function holdsToRelease(
   { jobs, ledger }: App,
   run: Pick<RunSummary, 'runId' | 'job' | 'state'>,
   shown?: number,
-): Promise<HeldRows> {
+): Promise<HeldDocument> {
   const { release } = releasingJobOf(run, jobs);
   const held = await ledger.holds.ofRun(run.runId, release.kind, namedHolds);
   const { rows } = held;
   if (rows === 0 || rows !== (shown ?? rows)) throw otherRowsHeld(run.runId, rows, shown ?? rows);
-  return held;
+  return heldDocument(held);
 }
 
 /** Every hold that stands, by the job that releases it; a job of which nothing is held is absent. */
 export async function allHolds({
   ledger,
   jobs,
-}: App): Promise<ReadonlyArray<{ readonly job: string; readonly held: HeldRows }>> {
-  const all: Array<{ readonly job: string; readonly held: HeldRows }> = [];
+}: App): Promise<ReadonlyArray<{ readonly job: string; readonly held: HeldDocument }>> {
+  const all: Array<{ readonly job: string; readonly held: HeldDocument }> = [];
   const kinds = new Set<ReadKind>();
   for (const { name: job, release } of jobs) {
     if (release === undefined || kinds.has(release.kind)) continue;
     kinds.add(release.kind);
     const held = await ledger.holds.standing(release.kind, namedHolds);
-    if (held.rows > 0) all.push({ job, held });
+    if (held.rows > 0) all.push({ job, held: heldDocument(held) });
   }
   return all;
 }

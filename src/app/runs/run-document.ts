@@ -2,55 +2,89 @@
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { counted, figure, listed, spacedName } from '../../core/base/text.ts';
-import type { ExitCode } from '../../core/run/exit-code.ts';
-import type { HeldRows } from '../../core/run/held-rows.ts';
-import { type CountDescription, exceptionsIn, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
-import type { Balance, Counts, RunFailure, RunReport } from '../../core/run/run.ts';
-import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
-import type { LiveRunStatus, RunStatus } from './run-status.ts';
+import { type ExitCode, exitCodeOfReport } from '../../core/run/exit-code.ts';
+import type { HeldPart, HeldRows } from '../../core/run/held-rows.ts';
+import {
+  type CountDescription,
+  exceptionsIn,
+  exceptionsOf,
+  hasExceptions,
+  type JobDescription,
+  wholeOf,
+} from '../../core/run/job-description.ts';
+import type { Balance, Counts, RunFailure, RunReport, RunSummary } from '../../core/run/run.ts';
+import type { RunProgress } from '../../queue/port.ts';
+import type { HeldBack } from '../service/service-view.ts';
 
+function iso(instantMs: number): string;
+function iso(instantMs: number | undefined): string | null;
 function iso(instantMs: number | undefined): string | null {
   return instantMs === undefined ? null : new Date(instantMs).toISOString();
 }
+
+/** What a run that has not ended has done so far, earlier attempts included. */
+export type RunFigures = Pick<RunProgress, 'units' | 'settledUnits' | 'counts'> &
+  /** Known while Redis has them. */
+  Partial<Pick<RunProgress, 'chunks' | 'chunksEnded' | 'reading' | 'stopRequest'>>;
+
+export type ReportDocument = ReturnType<typeof reportDocument>;
 
 /**
  * The report of a finished run. `adviceOf` is the face's text for a fault's remedy: the `hint` of each fault, beside
  * its `action`.
  */
-export function reportDocument(report: RunReport, exitCode: ExitCode, adviceOf: (fault: Fault) => string | undefined) {
-  const { runId, job, service, warehouse, version, startedAtMs, finishedAtMs, stopped, failures, ...rest } = report;
+export function reportDocument(report: RunReport, job: JobDescription, adviceOf: (fault: Fault) => string | undefined) {
+  const { runId, service, warehouse, version, startedAtMs, finishedAtMs, stopped, failures, ...rest } = report;
   const worded = <F extends Fault>(fault: F): F => {
     const hint = adviceOf(fault);
     return hint === undefined ? fault : { ...fault, hint };
   };
   return {
     runId,
-    job,
     service: service ?? null,
     warehouse: warehouse ?? null,
     version: version ?? null,
     ...rest,
+    sentence: outcomeSentence(report, job),
+    nextSteps: nextSteps(report, job),
     failures: failures.map(worded),
     stopped: stopped === undefined ? null : worded(stopped),
     startedAt: iso(startedAtMs),
     finishedAt: iso(finishedAtMs),
     durationMs: finishedAtMs - startedAtMs,
-    exitCode,
+    exitCode: exitCodeOf(report, job),
   };
 }
 
-/** A run in any state; `progress` has the live figures, if there are any. */
-export function statusDocument({ run, progress, warehouse }: RunStatus) {
+/** docs/design.md section 8. */
+export function exitCodeOf(report: RunReport, job: JobDescription): ExitCode {
+  return exitCodeOfReport(
+    report,
+    exceptionsOf(job).map(({ name }) => name),
+  );
+}
+
+/** A run in any state. */
+export type RunDocument = ReturnType<typeof runDocument>;
+
+/** `progress`: of a run that has not ended, as far as it is known. `warehouse`: its address without secrets. */
+export function runDocument(
+  run: RunSummary,
+  { job, progress, warehouse }: { job: JobDescription; progress: RunFigures | undefined; warehouse: string },
+) {
   const { startedAtMs, finishedAtMs, settled } = run;
+  const settledUnits = settled === undefined ? progress?.settledUnits : settled.units.total - settled.units.cancelled;
   return {
     runId: run.runId,
     job: run.job,
     service: run.service ?? null,
-    actor: run.actor ?? null,
     warehouse,
     state: run.state,
+    hasExceptions: hasExceptions(settled, job),
+    targets: run.targetCount ?? null,
     units: settled?.units.total ?? progress?.units ?? run.unitCount ?? null,
-    settledUnits: settledUnitsOf({ run, progress }) ?? null,
+    settledUnits: settledUnits ?? null,
+    failedUnits: settled?.units.failed ?? 0,
     counts: settled?.counts ?? progress?.counts ?? {},
     requestedBy: run.actor ?? null,
     requestedAt: iso(run.requestedAtMs),
@@ -62,34 +96,33 @@ export function statusDocument({ run, progress, warehouse }: RunStatus) {
   };
 }
 
-/** A run that has not ended, with what holds the requests to its service back. */
-export function liveStatusDocument(status: LiveRunStatus) {
-  return { ...statusDocument(status), hold: holdDocument(status.hold), outage: outageDocument(status.outage) };
+/** What a run that has not ended does now; nothing of a run that has. */
+export function liveDocument(progress: RunFigures | undefined, heldBack: HeldBack) {
+  const { chunks, chunksEnded, reading = [], stopRequest } = progress ?? {};
+  return {
+    chunks: chunks ?? null,
+    chunksEnded: chunksEnded ?? null,
+    unitsInReading: reading.length,
+    rowsInReading: reading.reduce((sum, { rows }) => sum + rows, 0),
+    isStopping: stopRequest !== undefined,
+    ...heldBack,
+  };
 }
 
-export function outageDocument(outage: ServiceOutage | undefined) {
-  return outage === undefined ? null : { since: iso(outage.sinceMs), fault: outage.fault };
-}
-
-export function holdDocument(hold: ServiceHold | undefined) {
-  if (hold === undefined) return null;
-  const { untilMs, askedUntilMs, isTooLong } = hold;
-  return { until: iso(untilMs), askedUntil: iso(askedUntilMs), isTooLong };
-}
-
-/** Undefined if unknown: the run has no plan, or its progress is gone. */
-export function settledUnitsOf({ run, progress }: Pick<RunStatus, 'run' | 'progress'>): number | undefined {
-  const { settled } = run;
-  return settled === undefined ? progress?.settledUnits : settled.units.total - settled.units.cancelled;
+export interface HeldDocument extends Omit<HeldRows, 'parts'> {
+  readonly parts: ReadonlyArray<Omit<HeldPart, 'sinceMs'> & { readonly since: string }>;
 }
 
 /** The rows that a run, or all runs, hold. */
-export function heldDocument({ targets, rows, holds, parts }: HeldRows) {
+export function heldDocument({ targets, rows, holds, parts }: HeldRows): HeldDocument {
   return { targets, rows, holds, parts: parts.map(({ sinceMs, ...part }) => ({ ...part, since: iso(sinceMs) })) };
 }
 
+/** A report, as it is stored or as its document. */
+type Reported = Pick<RunReport, 'state' | 'units' | 'counts' | 'failures'> & { readonly stopped?: Fault | null };
+
 /** One sentence, for every state in which a run can end. */
-export function outcomeSentence(report: RunReport, job: JobDescription): string {
+export function outcomeSentence(report: Reported, job: JobDescription): string {
   const { one, many, failing, isSingle } = job.units;
   const { total, done, held, failed } = report.units;
   const rows = counted(report.counts[wholeOf(job) ?? ''] ?? 0, 'row');
@@ -117,7 +150,10 @@ export function isUnplanned({ state, units }: Pick<RunReport, 'state' | 'units'>
 }
 
 /** The fault that stopped the run or, for a single unit, the fault of that unit: the outcome sentence shows it. */
-export function wholeFault({ stopped, failures }: RunReport, { units }: JobDescription): Fault | undefined {
+export function wholeFault(
+  { stopped, failures }: Pick<Reported, 'stopped' | 'failures'>,
+  { units }: JobDescription,
+): Fault | undefined {
   return stopped ?? (units.isSingle ? failures[0] : undefined);
 }
 
@@ -147,7 +183,7 @@ export function nextSteps(report: RunReport, job: JobDescription): readonly Next
 }
 
 /** The source and the destination of a run, without secrets (G11). */
-export function placeText(service: string | undefined, warehouse: string): string {
+export function placeText(service: string | null | undefined, warehouse: string): string {
   return `Service ${service ?? 'not known'}, warehouse ${warehouse}.`;
 }
 

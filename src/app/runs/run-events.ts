@@ -7,10 +7,8 @@ import { faultOf } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
 import type { LedgerReader } from '../warehouse/ledger-reader.ts';
-import { type KeptRuns, readKeptRuns, type RunStatus, withLiveFigures } from './run-status.ts';
-import { statusDocument } from './run-document.ts';
-
-type RunDocument = ReturnType<typeof statusDocument>;
+import type { RunDocument } from './run-document.ts';
+import { type KeptRuns, readKeptRuns, withLiveFigures } from './run-status.ts';
 
 export type RunEvent =
   /** The state of a run, or its figures, have changed. */
@@ -80,15 +78,15 @@ export class RunEvents {
   async #poll(): Promise<void> {
     try {
       await this.#readLedger();
-      const statuses: RunStatus[] = [];
-      let liveFault: string | undefined;
+      const runs: RunDocument[] = [];
+      let liveFault: string | null = null;
       for (const kept of this.#kepts) {
         const list = await withLiveFigures(this.#app, kept);
-        statuses.push(...list.runs);
+        runs.push(...list.runs);
         liveFault ??= list.liveFault;
       }
-      this.#sendChanged(new Map(statuses.map((status) => [status.run.runId, statusDocument(status)])));
-      this.#sendFault(liveFault ?? null);
+      this.#sendChanged(new Map(runs.map((run) => [run.runId, run])));
+      this.#sendFault(liveFault);
     } catch (error) {
       this.#sendFault(faultOf(error).message);
     }

@@ -46,7 +46,8 @@ async function copyWaiting(store: RunLogStore): Promise<void> {
 
 /** A line as a display takes it. */
 export interface RunLogLine {
-  readonly atMs: number;
+  /** ISO 8601. */
+  readonly at: string;
   readonly level: string;
   readonly message: string;
   /** What it is about: its other fields, by name. */
@@ -72,7 +73,5 @@ function lineOf(text: string): readonly RunLogLine[] {
     const isPlain = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
     return isPlain && !usualFields.has(name) ? [[name, String(value)] as const] : [];
   });
-  return [
-    { atMs: Date.parse(String(time)), level: String(level), message: String(msg), about: Object.fromEntries(about) },
-  ];
+  return [{ at: String(time), level: String(level), message: String(msg), about: Object.fromEntries(about) }];
 }

@@ -115,8 +115,13 @@ export async function askService<T>(
 
 // JSON of a profile of the service.
 
+export interface ProfileDocument extends Omit<ServiceProfile, 'probedAtMs'> {
+  readonly probedAt: string;
+  readonly requests?: number;
+}
+
 /** `requests`: their number while probing; left out for a profile that was probed before. */
-export function profileDocument({ probedAtMs, ...profile }: ServiceProfile, requests?: number): object {
+export function profileDocument({ probedAtMs, ...profile }: ServiceProfile, requests?: number): ProfileDocument {
   return {
     ...profile,
     probedAt: new Date(probedAtMs).toISOString(),

@@ -1,17 +1,17 @@
 /** What is known of the service without asking it: its profile, its limits, and what holds requests back. */
 import { keptProfile } from '../../../jobs/daily-production/profile.ts';
 import { roughDurationText } from '../../core/base/text.ts';
-import type { ServiceProfile } from '../../core/paging/service-profile.ts';
 import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
 import { shownBaseUrl } from '../../service/settings.ts';
 import type { App } from '../app.ts';
+import { type ProfileDocument, profileDocument } from './probe.ts';
 import type { LedgerReader } from '../warehouse/ledger-reader.ts';
 
 export interface ServiceView extends HeldBack {
   /** Whether hold and outage are known: Redis answers. */
   readonly isLive: boolean;
-  /** Undefined before the first probe. */
-  readonly profile: ServiceProfile | undefined;
+  /** Null before the first probe. */
+  readonly profile: ProfileDocument | null;
   /** Names and values, by the configuration. */
   readonly limits: ReadonlyArray<readonly [name: string, value: string]>;
 }
@@ -26,7 +26,7 @@ export async function serviceViewOf(app: App, reader: LedgerReader): Promise<Ser
     ['Requests a second', requestsPerSecond === undefined ? 'no limit' : String(requestsPerSecond)],
     ['Longest wait that it may ask for', roughDurationText(app.config.queue.maxHoldMs)],
   ] as const;
-  return { ...(await heldBackOf(app)), profile, limits };
+  return { ...(await heldBackOf(app)), profile: profile === undefined ? null : profileDocument(profile), limits };
 }
 
 async function heldBackOf(app: App): Promise<HeldBack & Pick<ServiceView, 'isLive'>> {
@@ -40,18 +40,32 @@ async function heldBackOf(app: App): Promise<HeldBack & Pick<ServiceView, 'isLiv
 
 // What holds back the requests of all workers to the service: a wait that it requested, and that it was down (G9).
 
-/** Undefined for what does not. */
+/** Null for what does not; instants as ISO text. */
 export interface HeldBack {
-  readonly hold: ServiceHold | undefined;
-  readonly outage: ServiceOutage | undefined;
+  readonly hold: { readonly until: string; readonly askedUntil: string; readonly isTooLong: boolean } | null;
+  readonly outage: { readonly since: string; readonly fault: string } | null;
 }
 
-export const notHeldBack: HeldBack = { hold: undefined, outage: undefined };
+export const notHeldBack: HeldBack = { hold: null, outage: null };
 
 /** Throws UnreachableError('redis'). */
 export async function readHeldBack(app: App): Promise<HeldBack> {
   const { serviceHold } = await app.queue('prompt');
-  return { hold: await serviceHold.read(), outage: await serviceHold.readOutage() };
+  return { hold: holdDocument(await serviceHold.read()), outage: outageDocument(await serviceHold.readOutage()) };
+}
+
+function holdDocument(hold: ServiceHold | undefined): HeldBack['hold'] {
+  if (hold === undefined) return null;
+  const { untilMs, askedUntilMs, isTooLong } = hold;
+  return { until: iso(untilMs), askedUntil: iso(askedUntilMs), isTooLong };
+}
+
+function outageDocument(outage: ServiceOutage | undefined): HeldBack['outage'] {
+  return outage === undefined ? null : { since: iso(outage.sinceMs), fault: outage.fault };
+}
+
+function iso(instantMs: number): string {
+  return new Date(instantMs).toISOString();
 }
 
 // The request to lift what holds back all requests to the service: a Retry-After, or that it was down.

@@ -8,24 +8,24 @@ import type { ProductionRow, RowsQuestion } from '../../warehouse/port/daily-pro
 import type { App } from '../app.ts';
 import { readRestatements } from './restatements.ts';
 
-export interface WellView {
+export interface WellDocument {
   readonly uwi: string;
-  /** YYYY-MM-DD; undefined for a well without a row. */
-  readonly firstDay: string | undefined;
-  readonly lastDay: string | undefined;
+  /** YYYY-MM-DD; null for a well without a row. */
+  readonly firstDay: string | null;
+  readonly lastDay: string | null;
   /** ISO 8601; null before its first read. */
   readonly readUpTo: string | null;
   readonly unknownSince: string | null;
   readonly days: CoverageCounts;
-  /** Days without a row between the first and the last one, the latest first. */
-  readonly gaps: readonly DayInterval[];
+  /** Days without a row between the first and the last one, the latest first; `to` is the first day behind a gap. */
+  readonly gaps: ReadonlyArray<Readonly<Record<'from' | 'lastDay' | 'to', string>> & { readonly days: number }>;
   /** The latest first. */
-  readonly restated: readonly RestatedValue[];
+  readonly restated: ReadonlyArray<Omit<RestatedValue, 'day'> & { readonly day: string }>;
 }
 
 const noDays: CoverageCounts = { asked: 0, present: 0, quarantined: 0, missing: 0, neverRead: 0 };
 
-export async function wellViewOf(app: App, uwi: string, nowMs: number): Promise<WellView> {
+export async function wellDocument(app: App, uwi: string, nowMs: number): Promise<WellDocument> {
   const { coverage } = app.warehouse;
   const toDay = dayNumber(productionCalendar(app.config.timeZone).dayOf(nowMs) ?? '1970-01-01');
   const days = await coverage.survey({ uwis: [uwi], toDay }, async (survey) => {
@@ -40,14 +40,18 @@ export async function wellViewOf(app: App, uwi: string, nowMs: number): Promise<
   const { restated } = await restatedOf(app, uwi);
   return {
     uwi,
-    firstDay: whole === undefined ? undefined : dayText(whole.fromDay),
-    lastDay: whole === undefined ? undefined : dayText(whole.toDay - 1),
+    firstDay: whole === undefined ? null : dayText(whole.fromDay),
+    lastDay: whole === undefined ? null : dayText(whole.toDay - 1),
     readUpTo: trace?.readUpTo ?? null,
     unknownSince: trace?.unknownSince ?? null,
     days: isKnown ? days : noDays,
-    gaps: whole === undefined ? [] : subtractDays(whole, known).toReversed(),
-    restated,
+    gaps: whole === undefined ? [] : subtractDays(whole, known).toReversed().map(gapOf),
+    restated: restated.map((each) => ({ ...each, day: dayText(each.day) })),
   };
+}
+
+function gapOf({ fromDay, toDay }: DayInterval): WellDocument['gaps'][number] {
+  return { from: dayText(fromDay), lastDay: dayText(toDay - 1), to: dayText(toDay), days: toDay - fromDay };
 }
 
 // The daily production of one well as columns, as a plot takes it, with what was restated since.
@@ -78,7 +82,7 @@ interface WellSeries {
   readonly hasMoreRestated: boolean;
 }
 
-export interface RestatedValue {
+interface RestatedValue {
   readonly day: number;
   /** Null where the whole row was removed. */
   readonly column: string | null;

@@ -128,7 +128,7 @@ async function printFit(shown: ShownPlan, output: Output): Promise<void> {
 const mostWarningsShown = 10;
 
 /** Lines of text without a final line end. A plan that is not kept shows no id. */
-function planText({ plan, warned }: ShownPlan, kept: 'kept' | 'not kept' = 'kept'): string {
+export function planText({ plan, warned }: ShownPlan, kept: 'kept' | 'not kept' = 'kept'): string {
   const head = kept === 'kept' ? `Plan ${plan.planId}: delete` : 'Would delete';
   const parts = [
     headText(plan, head),

@@ -194,16 +194,23 @@ function refuseIncludeProducing({ options: { includeProducing } }: Cleanup, hint
 }
 
 async function showPlan(call: Cleanup): Promise<void> {
-  const { findPlan, planMaxAgeMs, withWarnings } = await import('../../app/cleanups/plan-cleanup.ts');
-  const { planStatus, printPlan } = await import('./cleanup-plans.ts');
+  const {
+    findPlan,
+    planMaxAgeMs,
+    showPlan: documentOf,
+    withWarnings,
+  } = await import('../../app/cleanups/plan-cleanup.ts');
+  const { planStatus, planText } = await import('./cleanup-plans.ts');
   refuseGroupOptions(call);
   const { output, args } = call;
   const config = await call.config();
   await using app = await call.openStored(config);
   const { cleanupPlans } = app.ledger;
   const found = await findPlan(cleanupPlans, args[0] ?? '');
-  const shown = await withWarnings(found, cleanupPlans);
-  await printPlan(shown, planStatus(found, Date.now(), planMaxAgeMs(config)), output);
+  const nowMs = Date.now();
+  const text = planText(await withWarnings(found, cleanupPlans));
+  const status = planStatus(found, nowMs, planMaxAgeMs(config));
+  await output.print(`${text}\n\n${status}`, await documentOf(found, app, nowMs));
 }
 
 async function listPlans(call: Cleanup): Promise<void> {

@@ -165,9 +165,8 @@ async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
   if (asks && !isAtTerminal(call)) throw unconfirmed('lets held rows leave the warehouse', 'nothing was released');
   if (options.dryRun) {
     const { runId, job } = run;
-    const { heldDocument } = await import('../../app/runs/run-document.ts');
     const how = `Nothing was released. To let them go: wellsync runs release ${runId}`;
-    await output.report(`${heldRowsText(held, output.width)}\n\n${how}`, { runId, job, ...heldDocument(held) });
+    await output.report(`${heldRowsText(held, output.width)}\n\n${how}`, { runId, job, ...held });
     return exitCodes.done;
   }
   if (asks) {
@@ -184,13 +183,12 @@ async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
 async function showHeld(call: Call): Promise<void> {
   const { heldRowsText } = await import('../text/runs.ts');
   const { allHolds } = await import('../../app/runs/retry.ts');
-  const { heldDocument } = await import('../../app/runs/run-document.ts');
   const { output } = call;
   await using app = await call.openStored();
   const all = await allHolds(app);
   const parts = all.map(({ job, held }) => `${job}\n${heldRowsText(held, output.width)}`);
   await output.print(
     all.length === 0 ? 'No rows are held.' : [...parts, 'To let rows go: wellsync runs release RUN'].join('\n\n'),
-    all.map(({ job, held }) => ({ job, ...heldDocument(held) })),
+    all.map(({ job, held }) => ({ job, ...held })),
   );
 }

@@ -74,7 +74,6 @@ type ListOptions = Texts<'job' | 'since' | 'until' | 'cursor'> & { readonly limi
 
 async function listRuns(call: Call<ListOptions>): Promise<void> {
   const { requestRunList } = await import('../../app/runs/find-runs.ts');
-  const { statusDocument } = await import('../../app/runs/run-document.ts');
   const { listRuns: readRuns } = await import('../../app/runs/run-status.ts');
   const { runListText } = await import('../text/runs.ts');
   const { options, output } = call;
@@ -90,9 +89,9 @@ async function listRuns(call: Call<ListOptions>): Promise<void> {
     const why = 'such runs stay queued until one starts. Start one with: wellsync worker';
     output.say(`No worker is running for ${job}: ${why}`);
   }
-  if (liveFault !== undefined) output.say(`Without live figures: ${liveFault}`);
-  await output.print(runListText(list, app.jobs, output.width), runs.map(statusDocument));
-  if (cursor !== undefined) output.say(`There are more: go on with the same filters and --cursor ${cursor}`);
+  if (liveFault !== null) output.say(`Without live figures: ${liveFault}`);
+  await output.print(runListText(list, app.jobs, output.width), runs);
+  if (cursor !== null) output.say(`There are more: go on with the same filters and --cursor ${cursor}`);
 }
 
 /** The ledger may hold runs of a job that only another version knows: a name is wrong only where nothing has it. */
@@ -105,8 +104,7 @@ function refuseUnknownJob(job: string | undefined, jobs: App['jobs']): void {
 
 async function showRun(call: Call<StartOptions>): Promise<ExitCode> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
-  const { liveStatusDocument } = await import('../../app/runs/run-document.ts');
-  const { statusOf } = await import('../../app/runs/run-status.ts');
+  const { showLiveRun } = await import('../../app/runs/run-status.ts');
   const { followToEnd, printReport } = await import('../carry-out.ts');
   const { noWorkerText, runStatusText } = await import('../text/runs.ts');
   const { options, output } = call;
@@ -118,9 +116,9 @@ async function showRun(call: Call<StartOptions>): Promise<ExitCode> {
     return options.wait ? exitCode : exitCodes.done;
   }
   if (options.wait) return await followToEnd(run, context);
-  const status = await statusOf(app, run);
-  await output.print(runStatusText(status, app.jobs), liveStatusDocument(status));
-  if (status.isUnattended && !output.json) output.say(noWorkerText);
+  const shown = await showLiveRun(app, run);
+  await output.print(runStatusText(shown, app.jobs), shown);
+  if (shown.isUnattended === true && !output.json) output.say(noWorkerText);
   return exitCodes.done;
 }
 

@@ -1,7 +1,6 @@
 /** `wellsync service`: shows and changes the service that the warehouse belongs to. */
 import type { Confirmation } from '../../app/service/service-change.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
-import { holdText, outageText } from '../../core/run/service-hold.ts';
 import type { Call, Flags } from '../call.ts';
 import type { ProgramCommand } from '../command.ts';
 import { questionAt, operatorName } from '../process/operator.ts';
@@ -110,19 +109,17 @@ async function moveService(call: Call<ServiceFlags>): Promise<void> {
 
 async function releaseService(call: Call<ServiceFlags>): Promise<void> {
   const { releaseService: release } = await import('../../app/service/service-view.ts');
-  const { holdDocument, outageDocument } = await import('../../app/runs/run-document.ts');
+  const { heldBackTexts } = await import('../text/runs.ts');
   const { output, options } = call;
   const dryRun = options.dryRun === true;
   await using app = await call.openApp();
-  const { hold, outage } = await release(app, { dryRun });
-  const held = [
-    ...(hold === undefined ? [] : [sentence(holdText(hold))]),
-    ...(outage === undefined ? [] : [sentence(outageText(outage))]),
-  ];
+  const heldBack = await release(app, { dryRun });
+  const { hold, outage } = heldBackTexts(heldBack);
+  const held = [hold, outage].flatMap((text) => (text === undefined ? [] : [sentence(text)]));
   const released = 'The hold is lifted: workers send requests again within seconds.';
   const ending = dryRun ? 'Dry run: nothing was changed.' : released;
   const text = held.length === 0 ? 'No hold: requests may be sent.' : [...held, ending].join('\n');
-  await output.print(text, { hold: holdDocument(hold), outage: outageDocument(outage), dryRun });
+  await output.print(text, { ...heldBack, dryRun });
 }
 
 function sentence(text: string): string {

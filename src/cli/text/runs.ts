@@ -1,11 +1,10 @@
 /** The text of runs for a terminal: a line a run, the status of one, or what they hold. Pure. */
-import { placeText, settledUnitsOf } from '../../app/runs/run-document.ts';
+import { type HeldDocument, placeText, type RunDocument } from '../../app/runs/run-document.ts';
 import { rowsOf } from '../../app/runs/run-progress.ts';
-import { jobDescriptionOf, type LiveRunStatus, type RunList, type RunStatus } from '../../app/runs/run-status.ts';
+import { jobDescriptionOf, type LiveRunDocument, type RunListDocument } from '../../app/runs/run-status.ts';
+import type { HeldBack } from '../../app/service/service-view.ts';
 import { counted, durationText, figure, instantText } from '../../core/base/text.ts';
-import type { HeldPart, HeldRows } from '../../core/run/held-rows.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
-import type { RunSummary } from '../../core/run/run.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
 import { folded, tableText } from './table.ts';
 
@@ -13,7 +12,7 @@ export const noWorkerText =
   'No worker is running: the run stays queued until one starts. Start one with: wellsync worker';
 
 export function runListText(
-  { runs, service, warehouse }: RunList,
+  { runs, service, warehouse }: RunListDocument,
   jobs: readonly JobDescription[],
   width: number,
 ): string {
@@ -21,57 +20,72 @@ export function runListText(
   return `${list}\n\n${folded(placeText(service, warehouse), width)}`;
 }
 
-function listTable(runs: readonly RunStatus[], jobs: readonly JobDescription[], width: number): string {
+function listTable(runs: readonly RunDocument[], jobs: readonly JobDescription[], width: number): string {
   const columns = [{ head: 'run' }, { head: 'job' }, { head: 'state' }, { head: 'completed' }, { head: 'requested' }];
   return tableText(
     [...columns, { head: 'duration', align: 'right' }],
-    runs.map((status) => cellsOf(status, jobDescriptionOf(status.run.job, jobs))),
+    runs.map((run) => [
+      run.runId,
+      run.job,
+      run.state,
+      unitsText(run, jobDescriptionOf(run.job, jobs)),
+      isoText(run.requestedAt),
+      run.durationMs === null ? '' : durationText(run.durationMs),
+    ]),
     '',
     width,
   );
 }
 
-function cellsOf(status: RunStatus, job: JobDescription): readonly string[] {
-  const { run } = status;
-  return [run.runId, run.job, run.state, unitsText(status, job), instantText(run.requestedAtMs), tookText(run)];
-}
-
-function tookText({ startedAtMs, finishedAtMs }: RunSummary): string {
-  return startedAtMs === undefined || finishedAtMs === undefined ? '' : durationText(finishedAtMs - startedAtMs);
-}
-
 /** Status of a run that has not ended. */
-export function runStatusText(status: LiveRunStatus, jobs: readonly JobDescription[]): string {
-  const { run, hold, outage } = status;
+export function runStatusText(run: LiveRunDocument, jobs: readonly JobDescription[]): string {
+  const { hold, outage } = heldBackTexts(run);
   const job = jobDescriptionOf(run.job, jobs);
   return [
     `Run ${run.runId}: ${run.job}`,
-    placeText(run.service, status.warehouse),
-    `${run.state === 'queued' ? 'Queued' : 'Running'}, requested at ${instantText(run.requestedAtMs)}.`,
-    `Settled: ${unitsText(status, job)}${rowsText(status, job)}.`,
-    ...(hold === undefined ? [] : [`On hold: ${holdText(hold)}. To send requests before: wellsync service release`]),
-    ...(outage === undefined ? [] : [`Waiting: ${outageText(outage)}. One request after another tries.`]),
+    placeText(run.service, run.warehouse),
+    `${run.state === 'queued' ? 'Queued' : 'Running'}, requested at ${isoText(run.requestedAt)}.`,
+    `Settled: ${unitsText(run, job)}${rowsText(run, job)}.`,
+    ...(hold === undefined ? [] : [`On hold: ${hold}. To send requests before: wellsync service release`]),
+    ...(outage === undefined ? [] : [`Waiting: ${outage}. One request after another tries.`]),
   ].join('\n');
 }
 
-function unitsText({ run, progress }: RunStatus, job: JobDescription): string {
-  const total = run.settled?.units.total ?? run.unitCount ?? progress?.units;
-  if (total === undefined) return 'not planned yet';
-  const { one, many } = job.units;
-  const settled = settledUnitsOf({ run, progress });
-  if (settled === undefined) return counted(total, one, many);
+/** Undefined for what does not hold requests back. */
+export function heldBackTexts({ hold, outage }: HeldBack): Partial<Record<'hold' | 'outage', string>> {
+  return {
+    ...(hold !== null && {
+      hold: holdText({
+        untilMs: Date.parse(hold.until),
+        askedUntilMs: Date.parse(hold.askedUntil),
+        isTooLong: hold.isTooLong,
+      }),
+    }),
+    ...(outage !== null && { outage: outageText({ sinceMs: Date.parse(outage.since), fault: outage.fault }) }),
+  };
+}
+
+function isoText(iso: string): string {
+  return instantText(Date.parse(iso));
+}
+
+function unitsText(
+  { units, settledUnits, failedUnits }: RunDocument,
+  { units: { one, many } }: JobDescription,
+): string {
+  if (units === null) return 'not planned yet';
+  const whole = counted(units, one, many);
   // What failed is settled, and not completed.
-  return `${figure(settled - (run.settled?.units.failed ?? 0))} of ${counted(total, one, many)}`;
+  return settledUnits === null ? whole : `${figure(settledUnits - failedUnits)} of ${whole}`;
 }
 
 /** Empty for a job without rows. */
-function rowsText({ progress }: RunStatus, job: JobDescription): string {
-  if (job.record === undefined) return '';
-  return `, ${counted(progress === undefined ? 0 : rowsOf(progress, job), 'row')} read`;
+function rowsText(run: RunDocument, job: JobDescription): string {
+  return job.record === undefined ? '' : `, ${counted(rowsOf(run, job), 'row')} read`;
 }
 
 /** What is held, and of what. */
-export function heldRowsText({ targets, rows, holds, parts }: HeldRows, width: number): string {
+export function heldRowsText({ targets, rows, holds, parts }: HeldDocument, width: number): string {
   const isByMonth = parts.some(({ month }) => month !== null);
   const columns = [
     { head: 'of' },
@@ -86,7 +100,7 @@ export function heldRowsText({ targets, rows, holds, parts }: HeldRows, width: n
       part.target,
       ...(isByMonth ? [part.month ?? '', daysText(part)] : []),
       figure(part.rows),
-      instantText(part.sinceMs),
+      isoText(part.since),
       part.runId,
     ]),
     '',
@@ -101,6 +115,6 @@ export function heldRowsText({ targets, rows, holds, parts }: HeldRows, width: n
   ].join('\n');
 }
 
-function daysText({ firstDay, lastDay }: HeldPart): string {
+function daysText({ firstDay, lastDay }: HeldDocument['parts'][number]): string {
   return firstDay === lastDay ? (firstDay ?? '') : `${firstDay} to ${lastDay}`;
 }

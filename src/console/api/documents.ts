@@ -36,8 +36,11 @@ const runDocument = z.object({
   service: z.string().nullable(),
   warehouse: z.string(),
   state: runState,
+  hasExceptions: z.boolean().describe('Done with rejected, quarantined, held, refused or newly unknown ones'),
+  targets: z.number().nullable().describe('Distinct targets of its request; null for a job that takes none'),
   units: z.number().nullable(),
   settledUnits: z.number().nullable(),
+  failedUnits: z.number(),
   counts,
   requestedBy: z.string().nullable().describe('user@host, the name of a token, or that of a user of the proxy'),
   requestedAt: instant,
@@ -63,6 +66,13 @@ export const runListDocument = z.object({
 });
 
 export const liveRunDocument = runDocument.extend({
+  parameters: z.unknown().describe('Those of its job'),
+  retries: z.number(),
+  chunks: z.number().nullable().describe('Null, like chunksEnded, where Redis does not have them'),
+  chunksEnded: z.number().nullable(),
+  unitsInReading: z.number(),
+  rowsInReading: z.number(),
+  isStopping: z.boolean(),
   isUnattended: z.boolean().nullable().describe('Whether no worker has its queue; null where Redis does not answer'),
   hold: holdShown,
   outage: outageShown,
@@ -82,6 +92,8 @@ export const reportDocument = z.object({
   failures: z.array(fault.extend({ target: z.string(), state: z.enum(['failed', 'held']) })).readonly(),
   notices: z.array(z.string()).readonly(),
   stopped: fault.nullable(),
+  sentence: z.string().describe('How it ended'),
+  nextSteps: z.array(action).readonly(),
   startedAt: instant,
   finishedAt: instant,
   durationMs: z.number(),
@@ -151,7 +163,13 @@ export const planShown = z.object({
     .describe('The caps that it was made within; null for a plan of an earlier version'),
   consequences: z.array(z.string()).readonly().describe('What its deletions do that nothing can undo, show or list'),
   applied: z.object({ runId: z.string(), by: z.string(), at: z.string() }).nullable(),
-  warnings: z.array(plannedTarget).readonly(),
+  remarks: z.array(z.string()).readonly().describe('What deserves a look, in words'),
+  warnings: z.array(plannedTarget).readonly().describe('The first targets that deserve a look'),
+});
+
+export const shownPlan = planShown.extend({
+  targets: z.array(plannedTarget).readonly().describe('The first hundred, in the order of their deletion'),
+  refusal: z.string().nullable().describe('Why it cannot be applied now'),
 });
 
 export const planListDocument = z.object({
@@ -215,6 +233,33 @@ export const productionDocument = z.object({
     )
     .readonly(),
   cursor: z.string().nullable(),
+  asOf,
+});
+
+export const wellShown = z.object({
+  uwi: z.string(),
+  firstDay: z.string().nullable().describe('Null, like lastDay, for a well without a row'),
+  lastDay: z.string().nullable(),
+  readUpTo: instant,
+  unknownSince: instant.describe('Since when the service does not know it'),
+  days: z.object(dayCounts),
+  gaps: z
+    .array(z.object({ from: z.string(), lastDay: z.string(), to: z.string(), days: z.number() }))
+    .readonly()
+    .describe('Days without a row, the latest first; to is the first day behind a gap'),
+  restated: z
+    .array(
+      z.object({
+        day: z.string(),
+        column: z.string().nullable().describe('Null where the whole row was removed'),
+        before: z.number().nullable(),
+        after: z.number().nullable(),
+        noticedAt: z.string(),
+        runId: z.string(),
+      }),
+    )
+    .readonly()
+    .describe('Of the columns of the plot, the latest first'),
   asOf,
 });
 

@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { coverageDocument, pluggedWells, requestCoverage } from '../../app/wells/coverage.ts';
 import { pageOfRestatements, requestRestatements } from '../../app/wells/restatements.ts';
-import { pageOfProduction } from '../../app/wells/well.ts';
+import { pageOfProduction, wellDocument } from '../../app/wells/well.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { coverageShown, problemDocument, productionDocument, restatementsDocument } from './documents.ts';
+import { coverageShown, problemDocument, productionDocument, restatementsDocument, wellShown } from './documents.ts';
 
 const text = z.string().min(1).max(1_000);
 
@@ -20,6 +20,7 @@ const cursor = z.string().max(3_000).optional().describe('From the page before')
 export function addHoldingRoutes(server: ApiServer, context: ConsoleContext): void {
   addCoverage(server, context);
   addRestatements(server, context);
+  addWell(server, context);
   addProduction(server, context);
 }
 
@@ -75,6 +76,27 @@ function addRestatements(server: ApiServer, { app, reader }: ConsoleContext): vo
         cursor: value.cursor ?? null,
         asOf: new Date(atMs).toISOString(),
       };
+    },
+  });
+}
+
+function addWell(server: ApiServer, { app, reader }: ConsoleContext): void {
+  server.route({
+    method: 'GET',
+    url: '/api/v1/wells/:uwi',
+    config: { access: 'read' },
+    schema: {
+      summary: 'What the warehouse knows of a well: its days by state, its gaps, and what was restated',
+      params: z.object({ uwi: text }),
+      response: { 200: wellShown, 404: problemDocument },
+    },
+    handler: async ({ params: { uwi } }) => {
+      const { value, atMs } = await reader.read(`well ${uwi}`, () => wellDocument(app, uwi, Date.now()));
+      const { firstDay, readUpTo, unknownSince } = value;
+      if (firstDay === null && readUpTo === null && unknownSince === null) {
+        throw new RequestProblem(404, 'no-such-well', `the warehouse knows nothing of ${uwi}`);
+      }
+      return { ...value, asOf: new Date(atMs).toISOString() };
     },
   });
 }

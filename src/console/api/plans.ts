@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { askService } from '../../app/service/probe.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
 import { applicationOf, recordApplication, refuseUnappliable } from '../../app/cleanups/apply-plan.ts';
-import { listPlans, planTargets, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
+import { listPlans, planTargets, showPlan } from '../../app/cleanups/plan-cleanup.ts';
 import { targetsOfTable } from '../../app/cleanups/cleanup-table.ts';
 import { refuseEmpty } from '../../app/exports/target-input.ts';
 import { findKeyedRun } from '../../app/runs/start-run.ts';
@@ -14,7 +14,7 @@ import { type DeletionTarget, targetKinds } from '../../core/cleanup/target.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { planListDocument, planShown, problemDocument } from './documents.ts';
+import { planListDocument, planShown, problemDocument, shownPlan } from './documents.ts';
 import { keyHeaders, keyOf, startByKey, startedDocument } from './idempotency.ts';
 
 const planPath = z.object({ planId: z.string().max(60) });
@@ -71,17 +71,17 @@ function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void 
     url: '/api/v1/plans/:planId',
     config: { access: 'read' },
     schema: {
-      summary: 'A plan, with the first targets that deserve a warning',
+      summary: 'A plan, with its first targets and those that deserve a warning',
       params: planPath,
-      response: { 200: planShown, 404: problemDocument },
+      response: { 200: shownPlan, 404: problemDocument },
     },
     handler: async ({ params: { planId } }) => {
       const { value } = await reader.read(`plan ${planId}`, async () => {
         const plan = await cleanupPlans.read(planId);
-        return plan && withWarnings(plan, cleanupPlans);
+        return plan && showPlan(plan, app, Date.now());
       });
       if (value === undefined) throw noPlan(planId);
-      return planDocument(value);
+      return value;
     },
   });
 }

@@ -6,15 +6,9 @@ import type { App } from '../../app/app.ts';
 import { requestRunList } from '../../app/runs/find-runs.ts';
 import { rejectsOfRun } from '../../app/pushes/rejects.ts';
 import { holdsToRelease, needsOfRetry, releaseRows, requireConfirmed, standingHolds } from '../../app/runs/retry.ts';
-import { outcomeOf, readKeptRuns, viewOf, withLiveFigures } from '../../app/runs/run-status.ts';
+import { jobDescriptionOf, readKeptRuns, showRun, withLiveFigures } from '../../app/runs/run-status.ts';
 import { findKeyedRun, retryRun } from '../../app/runs/start-run.ts';
-import {
-  heldDocument,
-  holdDocument,
-  outageDocument,
-  reportDocument,
-  statusDocument,
-} from '../../app/runs/run-document.ts';
+import { reportDocument } from '../../app/runs/run-document.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
@@ -66,16 +60,7 @@ function addListOfRuns(server: ApiServer, { app, reader }: ConsoleContext): void
     handler: async ({ query }) => {
       const filter = requestRunList(query, { timeZone: app.config.timeZone });
       const { value, atMs } = await reader.read(`runs ${JSON.stringify(filter)}`, () => readKeptRuns(app, filter));
-      const { runs, cursor, service, warehouse, unattendedJobs, liveFault } = await withLiveFigures(app, value);
-      return {
-        runs: runs.map(statusDocument),
-        cursor: cursor ?? null,
-        service: service ?? null,
-        warehouse,
-        unattendedJobs,
-        liveFault: liveFault ?? null,
-        asOf: iso(atMs),
-      };
+      return { ...(await withLiveFigures(app, value)), asOf: iso(atMs) };
     },
   });
 }
@@ -89,15 +74,7 @@ function addOneRun(server: ApiServer, context: ConsoleContext): void {
     schema: { summary: 'A run', params: runPath, response: { 200: liveRunDocument, 404: problemDocument } },
     handler: async ({ params }) => {
       const { run, atMs } = await knownRun(params.runId, context);
-      const { status, isUnattended, hold, outage, liveFault } = await viewOf(app, run);
-      return {
-        ...statusDocument(status),
-        isUnattended: isUnattended ?? null,
-        hold: holdDocument(hold),
-        outage: outageDocument(outage),
-        liveFault: liveFault ?? null,
-        asOf: iso(atMs),
-      };
+      return { ...(await showRun(app, run)), asOf: iso(atMs) };
     },
   });
   server.route({
@@ -118,8 +95,7 @@ function addOneRun(server: ApiServer, context: ConsoleContext): void {
           `run ${run.runId} is ${run.state}: its report is made at its end`,
         );
       }
-      const { exitCode } = outcomeOf(app, run.report);
-      return reportDocument(run.report, exitCode, () => undefined);
+      return reportDocument(run.report, jobDescriptionOf(run.job, app.jobs), () => undefined);
     },
   });
 }
@@ -217,7 +193,7 @@ function addRelease(server: ApiServer, context: ConsoleContext): void {
     handler: async ({ params }) => {
       const { run } = await knownRun(params.runId, context);
       const { value: held } = await reader.read(`holds ${run.runId}`, () => standingHolds(app, run));
-      return heldDocument(held ?? { targets: 0, rows: 0, holds: 0, parts: [] });
+      return held ?? { targets: 0, rows: 0, holds: 0, parts: [] };
     },
   });
   server.route({

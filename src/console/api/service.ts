@@ -1,8 +1,6 @@
 /** The service: its profile, what holds requests to it back, and the release of that. */
 import { z } from 'zod';
 import { releaseService, serviceViewOf } from '../../app/service/service-view.ts';
-import { profileDocument } from '../../app/service/probe.ts';
-import { holdDocument, outageDocument } from '../../app/runs/run-document.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { holdShown, outageShown, problemDocument } from './documents.ts';
 
@@ -27,9 +25,9 @@ export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleCont
       const { hold, outage, profile } = await serviceViewOf(app, reader);
       return {
         service: owner.service ?? null,
-        hold: holdDocument(hold),
-        outage: outageDocument(outage),
-        profile: profile === undefined ? null : profileDocument(profile),
+        hold,
+        outage,
+        profile,
       };
     },
   });
@@ -47,9 +45,6 @@ export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleCont
         503: problemDocument,
       },
     },
-    handler: async () => {
-      const { hold, outage } = await releaseService(app, { dryRun: false });
-      return { hold: holdDocument(hold), outage: outageDocument(outage) };
-    },
+    handler: () => releaseService(app, { dryRun: false }),
   });
 }

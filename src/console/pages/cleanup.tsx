@@ -1,19 +1,15 @@
 /** Cleanups: plans, their warnings, and the typed confirmation without which nothing is deleted (G6). */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { listPlans, planMaxAgeMs, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
-import { consequencesOf, planState, refusalOf, type ShownPlan, warningsOf } from '../../app/cleanups/plan-document.ts';
+import { listPlans, showPlan, type ShownPlanDocument } from '../../app/cleanups/plan-cleanup.ts';
+import { type PlanDocument, planDocument } from '../../app/cleanups/plan-document.ts';
 import { counted, figure } from '../../core/base/text.ts';
-import type { CleanupPlan, PlannedTarget } from '../../core/cleanup/plan.ts';
 import { targetText } from '../../core/cleanup/target.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Figures, Name, Remark, Panel, RunLink, State, Table, Time } from './parts.tsx';
 import type { Pages } from './routes.tsx';
-
-/** Of a plan, which the command line shows whole. */
-const mostTargetsShown = 100;
 
 export function addCleanupPages(pages: Pages): void {
   const { app, reader } = pages.context;
@@ -22,23 +18,20 @@ export function addCleanupPages(pages: Pages): void {
     url: '/cleanup',
     page: async ({ frame, caller }) => {
       const { value } = await reader.read('plans', () => listPlans(cleanupPlans, { limit: 50 }));
-      return <CleanupPage frame={frame} plans={value.plans} reader={caller} />;
+      const plans = value.plans.map((plan) => planDocument({ plan, warned: [] }));
+      return <CleanupPage frame={frame} plans={plans} reader={caller} />;
     },
   });
   pages.add({
     url: '/cleanup/:planId',
     params: z.object({ planId: z.string().max(60) }),
     page: async ({ frame, caller, nowMs }, { params: { planId } }) => {
-      const { value } = await reader.read(`plan page ${planId}`, async () => {
-        const plan = await cleanupPlans.read(planId);
-        if (plan === undefined) return undefined;
-        const targets = await cleanupPlans.targets(planId, { from: 0, limit: mostTargetsShown });
-        return { ...(await withWarnings(plan, cleanupPlans)), targets };
+      const { value: plan } = await reader.read(`plan ${planId}`, async () => {
+        const found = await cleanupPlans.read(planId);
+        return found && showPlan(found, app, nowMs);
       });
-      if (value === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
-      const { plan } = value;
-      const refusal = refusalOf(plan, { nowMs, maxAgeMs: planMaxAgeMs(app.config) });
-      return <PlanPage frame={frame} shown={value} refusal={refusal} warnings={warningsOf(plan)} reader={caller} />;
+      if (plan === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
+      return <PlanPage frame={frame} plan={plan} reader={caller} />;
     },
   });
 }
@@ -46,7 +39,7 @@ export function addCleanupPages(pages: Pages): void {
 interface CleanupProps {
   readonly frame: Frame;
   /** The newest first. */
-  readonly plans: readonly CleanupPlan[];
+  readonly plans: readonly PlanDocument[];
   readonly reader: Reader;
 }
 
@@ -115,7 +108,7 @@ function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
                   {plan.planId}
                 </a>,
                 <PlanStateMark plan={plan} />,
-                <Time ms={plan.createdAtMs} />,
+                <Time at={plan.createdAt} />,
                 figure(plan.counts.targets),
                 <Name>{plan.createdBy}</Name>,
               ],
@@ -127,23 +120,18 @@ function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
   );
 }
 
-function PlanStateMark({ plan, isBadge = false }: { plan: CleanupPlan; isBadge?: boolean }): JSX.Element {
-  const state = planState(plan);
+function PlanStateMark({ plan: { state }, isBadge = false }: { plan: PlanDocument; isBadge?: boolean }): JSX.Element {
   return <State tone={state === 'applied' ? 'good' : 'idle'} word={state} isBadge={isBadge} />;
 }
 
 interface PlanProps {
   readonly frame: Frame;
-  readonly shown: ShownPlan & { readonly targets: readonly PlannedTarget[] };
-  /** What keeps the plan from being applied: it is old, over its limits, or made for another service. */
-  readonly refusal: string | undefined;
-  readonly warnings: readonly string[];
+  readonly plan: ShownPlanDocument;
   readonly reader: Reader;
 }
 
-function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.Element {
-  const { plan, warned, targets } = shown;
-  const { counts } = plan;
+function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
+  const { counts, targets, remarks, warnings } = plan;
   return (
     <Page {...frame} title={`Plan ${plan.planId}`} section="Cleanup">
       <div class="title">
@@ -163,25 +151,25 @@ function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.E
             { name: 'wells', value: counts.wells, remark: `of ${figure(counts.knownWells)} in the warehouse` },
           ]}
         />
-        <p class="muted">{consequencesOf(counts).join(' ')}</p>
+        <p class="muted">{plan.consequences.join(' ')}</p>
       </Panel>
-      {warnings.length === 0 ? null : (
+      {remarks.length === 0 ? null : (
         <Remark tone="warn" title="Warnings">
           <ul class="list">
-            {warnings.map((warning) => (
-              <li key={warning}>{warning}</li>
+            {remarks.map((remark) => (
+              <li key={remark}>{remark}</li>
             ))}
           </ul>
         </Remark>
       )}
-      {warned.length === 0 ? null : (
+      {warnings.length === 0 ? null : (
         <Panel title="Targets that deserve a look">
           <Table
             caption="Targets with a warning"
             columns={[{ title: 'Target' }, { title: 'At the service' }, { title: 'Produced on' }]}
-            rows={warned.map((target) => ({
+            rows={warnings.map((target) => ({
               key: String(target.ordinal),
-              cells: [<Name>{targetText(target)}</Name>, target.snapshot.state, target.producedOn ?? ''],
+              cells: [<Name>{targetText(target)}</Name>, target.sighting, target.producedOn ?? ''],
             }))}
           />
         </Panel>
@@ -201,7 +189,7 @@ function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.E
           columns={[{ title: 'Target' }, { title: 'At the service' }]}
           rows={targets.map((target) => ({
             key: String(target.ordinal),
-            cells: [<Name>{targetText(target)}</Name>, target.snapshot.state],
+            cells: [<Name>{targetText(target)}</Name>, target.sighting],
           }))}
         />
         {targets.length < counts.targets ? (
@@ -210,14 +198,14 @@ function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.E
           </p>
         ) : null}
       </Panel>
-      <Apply plan={plan} refusal={refusal} reader={reader} />
+      <Apply plan={plan} reader={reader} />
       <Panel title="About this plan">
         <Facts
           facts={[
             ['Plan', <code>{plan.planId}</code>],
             ['Service', <Name>{plan.serviceUrl}</Name>],
             ['Wells that produce', plan.includesProducing ? 'are deleted as well' : 'are left out'],
-            ['Made', [<Time ms={plan.createdAtMs} />, ' by ', <Name>{plan.createdBy}</Name>]],
+            ['Made', [<Time at={plan.createdAt} />, ' by ', <Name>{plan.createdBy}</Name>]],
             ...(plan.selection === null ? [] : [['Selection', <Name>{plan.selection}</Name>] as const]),
           ]}
         />
@@ -226,18 +214,18 @@ function PlanPage({ frame, shown, refusal, warnings, reader }: PlanProps): JSX.E
   );
 }
 
-function Apply({ plan, refusal, reader }: Pick<PlanProps, 'refusal' | 'reader'> & { plan: CleanupPlan }): JSX.Element {
-  const { applied, counts, planId } = plan;
-  if (applied !== undefined) {
+function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Element {
+  const { applied, refusal, counts, planId } = plan;
+  if (applied !== null) {
     return (
       <Remark tone="good" title="Applied">
         <p>
-          By <Name>{applied.by}</Name> at <Time ms={applied.atMs} />, in run <RunLink runId={applied.runId} />.
+          By <Name>{applied.by}</Name> at <Time at={applied.at} />, in run <RunLink runId={applied.runId} />.
         </p>
       </Remark>
     );
   }
-  if (refusal !== undefined) {
+  if (refusal !== null) {
     return (
       <Remark tone="bad" title="This plan cannot be applied">
         <p>{refusal}</p>

@@ -234,7 +234,7 @@ function StalePage(props: {
               lastDay,
               figure(silentDays),
               quarantined === 0 ? '' : figure(quarantined),
-              unknownSince === null ? '' : <Time ms={Date.parse(unknownSince)} />,
+              unknownSince === null ? '' : <Time at={unknownSince} />,
             ],
           }))}
         />
@@ -258,12 +258,7 @@ function UnknownPage({ frame, wells }: { frame: Frame; wells: readonly UnknownWe
           columns={[{ title: 'Well' }, { title: 'Unknown since' }, { title: 'Last day' }, { title: 'Run' }]}
           rows={wells.map(({ uwi, since, lastDay, runId }) => ({
             key: uwi,
-            cells: [
-              <WellLink uwi={uwi} />,
-              <Time ms={Date.parse(since)} />,
-              lastDay ?? 'none',
-              <RunLink runId={runId} />,
-            ],
+            cells: [<WellLink uwi={uwi} />, <Time at={since} />, lastDay ?? 'none', <RunLink runId={runId} />],
           }))}
         />
       )}

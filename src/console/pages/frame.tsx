@@ -168,7 +168,7 @@ function Foot({ version, nowMs }: PageProps): JSX.Element {
     <footer class="foot">
       <span>wellsync {version}</span>
       <span>
-        Shown: <Time ms={nowMs} />
+        Shown: <Time at={new Date(nowMs).toISOString()} />
       </span>
       <span id="zone">Times are UTC.</span>
       <span class="muted" id="link-state" role="status" />

@@ -126,7 +126,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
           },
         ]
       : []),
-    ...(outage === undefined
+    ...(outage === null
       ? []
       : [
           {
@@ -134,14 +134,14 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
             word: 'down',
             text: (
               <>
-                The service is down since <Time ms={outage.sinceMs} />: all requests wait.
+                The service is down since <Time at={outage.since} />: all requests wait.
               </>
             ),
             href: '/service',
             link: 'See the service',
           },
         ]),
-    ...(hold === undefined
+    ...(hold === null
       ? []
       : [
           {
@@ -149,7 +149,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
             word: 'on hold',
             text: (
               <>
-                The service asked all to wait until <Time ms={hold.untilMs} />.
+                The service asked all to wait until <Time at={hold.until} />.
               </>
             ),
             href: '/service',
@@ -208,16 +208,16 @@ function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): J
   return (
     <Panel title="What comes next" aside={<a href="/schedules">Schedules</a>}>
       <ul class="list">
-        {next.map(({ name, job, nextAtMs, isPaused }) => (
+        {next.map(({ name, job, next: at, isPaused }) => (
           <li key={name}>
             <span>
               <Name>{name}</Name> <span class="muted">{job}</span>
             </span>
-            {isPaused || nextAtMs === undefined ? (
+            {isPaused || at === null ? (
               <State tone="idle" word={isPaused ? 'paused' : 'not planned'} />
             ) : (
               <span>
-                <Time ms={nextAtMs} /> <span class="muted">in {roughDurationText(Math.max(0, nextAtMs - nowMs))}</span>
+                <Time at={at} /> <span class="muted">in {roughDurationText(Math.max(0, Date.parse(at) - nowMs))}</span>
               </span>
             )}
           </li>

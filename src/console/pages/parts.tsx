@@ -62,13 +62,12 @@ export function RunStateMark(props: {
   return <State tone={tones[state]} word={state} isMoving={state === 'running'} isBadge={isBadge} />;
 }
 
-/** An instant: UTC as text, which the script shows in the reader's zone; the title has both. */
-export function Time({ ms, empty = '–' }: { readonly ms: number | undefined; readonly empty?: string }): JSX.Element {
-  if (ms === undefined) return <span class="muted">{empty}</span>;
-  const iso = new Date(ms).toISOString();
-  const utc = `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+/** An instant, ISO 8601 in UTC, as text, which the script shows in the reader's zone; the title has both. */
+export function Time({ at, empty = '–' }: { readonly at: string | null; readonly empty?: string }): JSX.Element {
+  if (at === null) return <span class="muted">{empty}</span>;
+  const utc = `${at.slice(0, 10)} ${at.slice(11, 16)} UTC`;
   return (
-    <time dateTime={iso} title={utc}>
+    <time dateTime={at} title={utc}>
       {utc}
     </time>
   );

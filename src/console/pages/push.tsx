@@ -1,6 +1,6 @@
 /** Pushing network pipes: upload, what was found in the file, and the pushes so far. */
 import type { JSX } from 'preact';
-import { readKeptPushes, type RunList, withLiveFigures } from '../../app/runs/run-status.ts';
+import { readKeptPushes, type RunListDocument, withLiveFigures } from '../../app/runs/run-status.ts';
 import { bytesText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
@@ -24,7 +24,7 @@ export function addPushPage(pages: Pages): void {
 
 interface PushProps {
   readonly frame: Frame;
-  readonly pushes: RunList;
+  readonly pushes: RunListDocument;
   readonly jobs: readonly JobDescription[];
   readonly maxBytes: number;
   readonly reader: Reader;

@@ -4,20 +4,20 @@ import { z } from 'zod';
 import { needsOfRetry, type RetryNeeds, standingHolds } from '../../app/runs/retry.ts';
 import {
   balanceSentence,
+  type HeldDocument,
   isUnplanned,
-  nextSteps,
-  outcomeSentence,
+  type ReportDocument,
+  reportDocument,
   shownCounts,
   wholeFault,
 } from '../../app/runs/run-document.ts';
 import { readRunLog, type RunLogLine } from '../../app/runs/run-log.ts';
 import { paceOf, rowsOf } from '../../app/runs/run-progress.ts';
-import { jobDescriptionOf, type LiveRunStatus, type RunFigures, viewOf } from '../../app/runs/run-status.ts';
+import { jobDescriptionOf, type LiveRunDocument, showRun } from '../../app/runs/run-status.ts';
 import type { NextAction } from '../../core/base/action.ts';
 import { counted, durationText, figure, roughDurationText, spacedName } from '../../core/base/text.ts';
-import type { HeldRows } from '../../core/run/held-rows.ts';
-import { hasExceptions, type JobDescription } from '../../core/run/job-description.ts';
-import type { RunFailure, RunRecord, RunReport } from '../../core/run/run.ts';
+import type { JobDescription } from '../../core/run/job-description.ts';
+import type { RunFailure } from '../../core/run/run.ts';
 import type { ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionButton, ActionForm, Field, type Reader } from './forms.tsx';
@@ -56,36 +56,33 @@ export function addRunPages(pages: Pages): void {
     const { caller } = await pages.shown(request);
     const shown = await runOf(pages.context, runId, caller);
     if (shown === undefined) throw new RequestProblem(404, 'no-such-run', `there is no run ${runId}`);
-    return { element: <RunBody {...shown} />, isEnded: shown.run.report !== undefined };
+    return { element: <RunBody {...shown} />, isEnded: shown.report !== undefined };
   });
 }
 
 async function runOf({ app, reader }: ConsoleContext, runId: string, caller: Reader): Promise<ShownRun | undefined> {
   const { value: run } = await reader.read(`run ${runId}`, () => app.ledger.runs.read(runId));
   if (run === undefined) return undefined;
-  const { status, isUnattended, hold, outage, liveFault } = await viewOf(app, run);
   const job = jobDescriptionOf(run.job, app.jobs);
-  const live = { ...status, isUnattended: isUnattended ?? false, hold, outage };
+  const report = run.report && reportDocument(run.report, job, ({ hint }) => hint);
   const { value: retry } = await reader.read(`retry ${runId} ${run.generation} ${run.state}`, () =>
     needsOfRetry(app, run),
   );
   const log = await readRunLog(app, runId);
   const { value: held } = await reader.read(`holds ${runId}`, () => standingHolds(app, run));
-  return { run, job, retry, live, liveFault, log, held, reader: caller, nowMs: Date.now() };
+  return { run: await showRun(app, run), report, job, retry, log, held, reader: caller, nowMs: Date.now() };
 }
 
 interface ShownRun {
-  readonly run: RunRecord;
+  readonly run: LiveRunDocument;
+  /** Undefined for a run that has not ended. */
+  readonly report: ReportDocument | undefined;
   readonly job: JobDescription;
   readonly retry: RetryNeeds;
-  /** Of a run that has not ended; undefined where Redis does not answer. */
-  readonly live: LiveRunStatus | undefined;
-  /** Why live figures are missing. */
-  readonly liveFault?: string | undefined;
   /** The last lines of the log about it, the latest last. */
   readonly log: readonly RunLogLine[];
   /** The rows of the run that are held until they are released; undefined for a run that holds none. */
-  readonly held: HeldRows | undefined;
+  readonly held: HeldDocument | undefined;
   readonly reader: Reader;
   readonly nowMs: number;
 }
@@ -101,19 +98,18 @@ function RunPage({ frame, shown }: { readonly frame: Frame; readonly shown: Show
   );
 }
 
-function isEnded({ state }: Pick<RunRecord, 'state'>): boolean {
+function isEnded({ state }: Pick<LiveRunDocument, 'state'>): boolean {
   return state !== 'queued' && state !== 'running';
 }
 
 /** The part that the script replaces while the run goes on. */
 function RunBody(shown: ShownRun): JSX.Element {
-  const { run, job } = shown;
-  const { report } = run;
+  const { run, report } = shown;
   return (
     <div class="body">
       <div class="title">
         <h1>{run.job}</h1>
-        <RunStateMark state={run.state} hasExceptions={hasExceptions(run.settled, job)} isBadge />
+        <RunStateMark state={run.state} hasExceptions={run.hasExceptions} isBadge />
         <div class="actions">
           <Actions {...shown} />
         </div>
@@ -122,46 +118,47 @@ function RunBody(shown: ShownRun): JSX.Element {
       <Held {...shown} />
       <Log lines={shown.log} />
       <Panel title="About this run">
-        <Facts facts={factsOf(run)} />
+        <Facts facts={factsOf(run, report)} />
         <details>
           <summary>Parameters</summary>
-          <pre>{JSON.stringify(run.params, undefined, 2)}</pre>
+          <pre>{JSON.stringify(run.parameters, undefined, 2)}</pre>
         </details>
       </Panel>
     </div>
   );
 }
 
-function factsOf(run: RunRecord) {
-  const { report, generation } = run;
-  const { releaseOf: released } = (run.params ?? {}) as { readonly releaseOf?: string };
+function factsOf(run: LiveRunDocument, report: ReportDocument | undefined) {
+  const { retries, requestedBy } = run;
+  const { releaseOf: released } = (run.parameters ?? {}) as { readonly releaseOf?: string };
   return [
     ['Run', <code>{run.runId}</code>],
     [
       'Requested',
-      [<Time ms={run.requestedAtMs} />, ...(run.actor === undefined ? [] : [' by ', <Name>{run.actor}</Name>])],
+      [<Time at={run.requestedAt} />, ...(requestedBy === null ? [] : [' by ', <Name>{requestedBy}</Name>])],
     ],
     ...(released === undefined
       ? []
       : [['Releases rows of', <a href={`/runs/${encodeURIComponent(released)}`}>{released}</a>] as const]),
-    ['Started', <Time ms={run.startedAtMs} empty="not yet" />],
-    ['Ended', <Time ms={run.finishedAtMs} empty="not yet" />],
-    ...(generation === 0 ? [] : [['Retried', counted(generation, 'time')] as const]),
+    ['Started', <Time at={run.startedAt} empty="not yet" />],
+    ['Ended', <Time at={run.finishedAt} empty="not yet" />],
+    ...(retries === 0 ? [] : [['Retried', counted(retries, 'time')] as const]),
     ['Service', <Name>{report?.service ?? run.service ?? 'not known'}</Name>],
-    ...(report?.warehouse === undefined ? [] : [['Warehouse', <Name>{report.warehouse}</Name>] as const]),
+    ...(report === undefined || report.warehouse === null
+      ? []
+      : [['Warehouse', <Name>{report.warehouse}</Name>] as const]),
   ] as const;
 }
 
-function Actions({ run, job, live, retry, reader }: ShownRun): JSX.Element | null {
+function Actions({ run, report, retry, reader }: ShownRun): JSX.Element | null {
   const asks = `POST /api/v1/runs/${encodeURIComponent(run.runId)}`;
   if (!isEnded(run)) {
-    if (live?.progress?.stopRequest !== undefined) return <State tone="idle" word="stopping" isBadge />;
+    if (run.isStopping) return <State tone="idle" word="stopping" isBadge />;
     return <ActionButton asks={`${asks}/cancel`} reader={reader} label="Cancel" kind="danger" />;
   }
-  const steps = run.report === undefined ? [] : nextSteps(run.report, job);
   return (
     <>
-      {steps.map((step) => (
+      {(report?.nextSteps ?? []).map((step) => (
         <Step key={step.kind} step={step} run={run} retry={retry} reader={reader} />
       ))}
     </>
@@ -170,7 +167,7 @@ function Actions({ run, job, live, retry, reader }: ShownRun): JSX.Element | nul
 
 interface StepProps {
   readonly step: NextAction;
-  readonly run: RunRecord;
+  readonly run: LiveRunDocument;
   readonly retry: RetryNeeds;
   readonly reader: Reader;
 }
@@ -220,14 +217,14 @@ function Held({ run, held, reader }: ShownRun): JSX.Element | null {
           { title: 'Rows', isNumber: true },
           { title: 'Since' },
         ]}
-        rows={held.parts.map(({ target, month, firstDay, lastDay, rows: missing, sinceMs }) => ({
+        rows={held.parts.map(({ target, month, firstDay, lastDay, rows: missing, since }) => ({
           key: `${target} ${month ?? ''}`,
           cells: [
             <Name>{target}</Name>,
             month ?? '',
             firstDay === lastDay ? (firstDay ?? '') : `${firstDay} to ${lastDay}`,
             figure(missing),
-            <Time ms={sinceMs} />,
+            <Time at={since} />,
           ],
         }))}
       />
@@ -274,41 +271,40 @@ function Link({ href, label, isDownload = false }: { href: string; label: string
   );
 }
 
-function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
-  const units = live?.progress?.units ?? run.unitCount;
-  const settled = live?.progress?.settledUnits ?? 0;
-  const counts = live?.progress?.counts ?? {};
+function Going({ run, job, nowMs }: ShownRun): JSX.Element {
+  const { units, counts, liveFault, isUnattended, hold, outage, startedAt } = run;
+  const settled = run.settledUnits ?? 0;
   return (
     <>
-      {liveFault === undefined ? null : (
+      {liveFault === null ? null : (
         <Remark tone="warn" title="Live figures are missing">
           <p>{liveFault}. The run itself goes on; this page looks again by itself.</p>
         </Remark>
       )}
-      {live?.isUnattended === true ? (
+      {isUnattended === true ? (
         <Remark tone="warn" title="No worker is running">
           <p>
             The run waits for one. Start it with <code>wellsync worker</code>.
           </p>
         </Remark>
       ) : null}
-      {live?.hold === undefined ? null : (
+      {hold === null ? null : (
         <Remark tone="warn" title="The service asked all to wait">
           <p>
-            Requests go on at <Time ms={live.hold.untilMs} />. <a href="/service">See the service</a>.
+            Requests go on at <Time at={hold.until} />. <a href="/service">See the service</a>.
           </p>
         </Remark>
       )}
-      {live?.outage === undefined ? null : (
+      {outage === null ? null : (
         <Remark tone="warn" title="The service is down">
           <p>
-            Since <Time ms={live.outage.sinceMs} />: <Name>{live.outage.fault}</Name>. The run goes on by itself at its
-            first answer. <a href="/service">See the service</a>.
+            Since <Time at={outage.since} />: <Name>{outage.fault}</Name>. The run goes on by itself at its first
+            answer. <a href="/service">See the service</a>.
           </p>
         </Remark>
       )}
       <Panel title="Progress">
-        {units === undefined || units === 0 ? (
+        {units === null || units === 0 ? (
           <p class="muted">{run.state === 'queued' ? 'Waiting for a worker to plan it.' : 'Not planned yet.'}</p>
         ) : (
           <>
@@ -325,10 +321,10 @@ function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
                   value: count,
                   remark,
                 })),
-                ...underWay(live?.progress),
-                ...(run.startedAtMs === undefined
+                ...underWay(run),
+                ...(startedAt === null
                   ? []
-                  : [{ name: 'since its start', value: roughDurationText(nowMs - run.startedAtMs) }]),
+                  : [{ name: 'since its start', value: roughDurationText(nowMs - Date.parse(startedAt)) }]),
               ]}
             />
           </>
@@ -339,16 +335,14 @@ function Going({ run, job, live, liveFault, nowMs }: ShownRun): JSX.Element {
 }
 
 /** What is known of a run that goes on, beside its counts. */
-function underWay(progress: RunFigures | undefined): readonly ShownFigure[] {
-  const { chunks, chunksEnded, reading = [] } = progress ?? {};
-  const rows = reading.reduce((sum, each) => sum + each.rows, 0);
+function underWay({ chunks, chunksEnded, unitsInReading, rowsInReading }: LiveRunDocument): readonly ShownFigure[] {
   return [
-    ...(chunks === undefined || chunksEnded === undefined
+    ...(chunks === null || chunksEnded === null
       ? []
       : [{ name: 'chunks', value: chunksEnded, remark: `of ${figure(chunks)}` }]),
-    ...(reading.length === 0
+    ...(unitsInReading === 0
       ? []
-      : [{ name: 'being read', value: reading.length, remark: `${counted(rows, 'row')} so far` }]),
+      : [{ name: 'being read', value: unitsInReading, remark: `${counted(rowsInReading, 'row')} so far` }]),
   ];
 }
 
@@ -357,10 +351,10 @@ function Log({ lines }: { readonly lines: readonly RunLogLine[] }): JSX.Element 
   return (
     <Panel title="Log" aside={<span class="small muted">{counted(lines.length, 'line')}, the latest first</span>}>
       <ul class="list log">
-        {lines.toReversed().map(({ atMs, level, message, about }, index) => (
+        {lines.toReversed().map(({ at, level, message, about }, index) => (
           <li key={String(lines.length - index)}>
             <span>
-              <Time ms={atMs} /> {level === 'info' ? null : <State tone={toneOfLevel(level)} word={level} />}{' '}
+              <Time at={at} /> {level === 'info' ? null : <State tone={toneOfLevel(level)} word={level} />}{' '}
               <Name>{message}</Name>
             </span>
             <span class="small muted">
@@ -381,14 +375,14 @@ function toneOfLevel(level: string): Tone {
   return level === 'error' || level === 'fatal' ? 'bad' : 'warn';
 }
 
-function Outcome({ report, job }: ShownRun & { readonly report: RunReport }): JSX.Element {
+function Outcome({ run, report, job }: ShownRun & { readonly report: ReportDocument }): JSX.Element {
   const fault = wholeFault(report, job);
   const advice = fault?.hint;
-  const tone = report.state === 'failed' ? 'bad' : hasExceptions(report, job) ? 'warn' : 'good';
+  const tone = report.state === 'failed' ? 'bad' : run.hasExceptions ? 'warn' : 'good';
   return (
     <>
       <Remark tone={report.state === 'done' || report.state === 'failed' ? tone : 'idle'}>
-        <p class="lead">{outcomeSentence(report, job)}</p>
+        <p class="lead">{report.sentence}</p>
         {advice === undefined ? null : <p>{advice}</p>}
       </Remark>
       {isUnplanned(report) ? null : <Counted report={report} job={job} />}
@@ -408,8 +402,8 @@ function Outcome({ report, job }: ShownRun & { readonly report: RunReport }): JS
   );
 }
 
-function Counted({ report, job }: { readonly report: RunReport; readonly job: JobDescription }): JSX.Element {
-  const durationMs = report.finishedAtMs - report.startedAtMs;
+function Counted({ report, job }: { readonly report: ReportDocument; readonly job: JobDescription }): JSX.Element {
+  const { durationMs } = report;
   const pace = paceOf(rowsOf(report, job), durationMs);
   return (
     <Panel title="Counts" aside={<Balance report={report} />}>
@@ -435,18 +429,18 @@ function Counted({ report, job }: { readonly report: RunReport; readonly job: Jo
 }
 
 /** Every record is accounted for (G2): the sum, with its figures. */
-function Balance({ report: { balance } }: { readonly report: RunReport }): JSX.Element {
+function Balance({ report: { balance } }: { readonly report: ReportDocument }): JSX.Element {
   return <span class={`balance ${balance.balanced ? 'good' : 'bad'}`}>{balanceSentence(balance)}</span>;
 }
 
-function unitsInWords({ units }: RunReport, { units: { held } }: JobDescription): string {
+function unitsInWords({ units }: ReportDocument, { units: { held } }: JobDescription): string {
   return (['done', 'held', 'unknown', 'failed', 'cancelled'] as const)
     .filter((state) => (units[state] ?? 0) > 0)
     .map((state) => `${figure(units[state] ?? 0)} ${state === 'held' ? held : state}`)
     .join(', ');
 }
 
-function Failures(props: { readonly report: RunReport; readonly job: JobDescription }): JSX.Element | null {
+function Failures(props: { readonly report: ReportDocument; readonly job: JobDescription }): JSX.Element | null {
   const { report, job } = props;
   const failures = report.failures.filter(({ message }) => message !== wholeFault(report, job)?.message);
   if (failures.length === 0) return null;

@@ -2,16 +2,10 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { z } from 'zod';
 import { requestRunList } from '../../app/runs/find-runs.ts';
-import { settledUnitsOf } from '../../app/runs/run-document.ts';
-import {
-  jobDescriptionOf,
-  readKeptRuns,
-  type RunList,
-  type RunStatus,
-  withLiveFigures,
-} from '../../app/runs/run-status.ts';
+import type { RunDocument } from '../../app/runs/run-document.ts';
+import { jobDescriptionOf, readKeptRuns, type RunListDocument, withLiveFigures } from '../../app/runs/run-status.ts';
 import { counted, durationText, figure } from '../../core/base/text.ts';
-import { hasExceptions, type JobDescription, wholeOf } from '../../core/run/job-description.ts';
+import { type JobDescription, wholeOf } from '../../core/run/job-description.ts';
 import { Choice, Field } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { type Column, Empty, Name, Remark, Progress, RunLink, RunStateMark, Table, Time } from './parts.tsx';
@@ -42,7 +36,7 @@ export interface RunFilterFields {
 
 interface RunsProps {
   readonly frame: Frame;
-  readonly list: RunList;
+  readonly list: RunListDocument;
   readonly jobs: readonly JobDescription[];
   readonly filter: RunFilterFields;
 }
@@ -77,7 +71,7 @@ function RunsPage({ frame, list, jobs, filter }: RunsProps): JSX.Element {
       <LiveFault list={list} />
       <section class="panel">
         {list.runs.length === 0 ? <NoRuns isFiltered={isFiltered} /> : <RunTable runs={list.runs} jobs={jobs} />}
-        {list.cursor === undefined ? null : (
+        {list.cursor === null ? null : (
           <a class="button" href={`/runs?${new URLSearchParams({ ...filter, cursor: list.cursor }).toString()}`}>
             Older runs
           </a>
@@ -109,8 +103,12 @@ function NoRuns({ isFiltered }: { readonly isFiltered: boolean }): JSX.Element {
   );
 }
 
-export function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly list: RunList }): JSX.Element | null {
-  if (liveFault !== undefined) {
+export function LiveFault({
+  list: { liveFault, unattendedJobs },
+}: {
+  readonly list: RunListDocument;
+}): JSX.Element | null {
+  if (liveFault !== null) {
     return (
       <Remark tone="warn" title="Live figures are missing">
         <p>{liveFault}. The figures of running runs are those of the warehouse. This page looks again by itself.</p>
@@ -130,7 +128,7 @@ export function LiveFault({ list: { liveFault, unattendedJobs } }: { readonly li
 interface RunTableProps {
   /** Without the columns that a glance does without. */
   readonly isShort?: boolean;
-  readonly runs: readonly RunStatus[];
+  readonly runs: readonly RunDocument[];
   readonly jobs: readonly JobDescription[];
 }
 
@@ -140,69 +138,51 @@ export function RunTable({ runs, jobs, isShort = false }: RunTableProps): JSX.El
     <Table
       caption="Runs, the newest first"
       columns={columns}
-      rows={runs.map((status) => {
-        const shown = { status, job: jobDescriptionOf(status.run.job, jobs) };
-        return { key: status.run.runId, cells: columns.map(({ cell }) => cell(shown)) };
+      rows={runs.map((run) => {
+        const job = jobDescriptionOf(run.job, jobs);
+        return { key: run.runId, cells: columns.map(({ cell }) => cell(run, job)) };
       })}
     />
   );
 }
 
-interface ShownStatus {
-  readonly status: RunStatus;
-  readonly job: JobDescription;
-}
-
 interface RunColumn extends Column {
   readonly isDetail?: boolean;
-  readonly cell: (shown: ShownStatus) => ComponentChildren;
+  readonly cell: (run: RunDocument, job: JobDescription) => ComponentChildren;
 }
 
 const runColumns: readonly RunColumn[] = [
+  { title: 'Run', cell: ({ runId }) => <RunLink runId={runId} /> },
+  { title: 'State', cell: ({ state, hasExceptions }) => <RunStateMark state={state} hasExceptions={hasExceptions} /> },
+  { title: 'Job', cell: ({ job }) => job },
+  { title: 'Requested', cell: ({ requestedAt }) => <Time at={requestedAt} /> },
   {
-    title: 'Run',
-    cell: ({ status: { run } }) => <RunLink runId={run.runId} />,
-  },
-  {
-    title: 'State',
-    cell: ({ status: { run }, job }) => (
-      <RunStateMark state={run.state} hasExceptions={hasExceptions(run.settled, job)} />
-    ),
-  },
-  { title: 'Job', cell: ({ status: { run } }) => run.job },
-  { title: 'Requested', cell: ({ status: { run } }) => <Time ms={run.requestedAtMs} /> },
-  { title: 'Took', isNumber: true, isDetail: true, cell: ({ status: { run } }) => tookText(run) },
-  {
-    title: 'Units',
+    title: 'Took',
     isNumber: true,
     isDetail: true,
-    cell: ({ status, job }) => <UnitsCell status={status} job={job} />,
+    cell: ({ durationMs }) => (durationMs === null ? '' : durationText(durationMs)),
   },
-  { title: 'Rows', isNumber: true, isDetail: true, cell: ({ status, job }) => rowsText(status, job) },
+  { title: 'Units', isNumber: true, isDetail: true, cell: (run, job) => <UnitsCell run={run} job={job} /> },
+  { title: 'Rows', isNumber: true, isDetail: true, cell: rowsText },
   {
     title: 'By',
     isWideOnly: true,
     isDetail: true,
-    cell: ({ status: { run } }) => (run.actor === undefined ? '' : <Name>{run.actor}</Name>),
+    cell: ({ requestedBy }) => (requestedBy === null ? '' : <Name>{requestedBy}</Name>),
   },
 ];
 
-function tookText({ startedAtMs, finishedAtMs }: RunStatus['run']): string {
-  return startedAtMs === undefined || finishedAtMs === undefined ? '' : durationText(finishedAtMs - startedAtMs);
-}
-
-function rowsText({ run, progress }: RunStatus, job: JobDescription): string {
-  const rows = (run.settled?.counts ?? progress?.counts ?? {})[wholeOf(job) ?? ''];
+function rowsText({ counts }: RunDocument, job: JobDescription): string {
+  const rows = counts[wholeOf(job) ?? ''];
   return job.record === undefined || rows === undefined ? '' : figure(rows);
 }
 
-function UnitsCell({ status, job }: { readonly status: RunStatus; readonly job: JobDescription }): JSX.Element {
-  const { run, progress } = status;
-  const settled = settledUnitsOf(status);
-  const whole = run.settled?.units.total ?? progress?.units ?? run.unitCount ?? run.targetCount;
-  if (whole === undefined) return <span class="muted">–</span>;
-  if (run.state === 'running' && settled !== undefined && whole > 0) {
-    return <Progress done={settled} whole={whole} label={`${figure(settled)} of ${figure(whole)}`} />;
+function UnitsCell({ run, job }: { readonly run: RunDocument; readonly job: JobDescription }): JSX.Element {
+  const { state, settledUnits } = run;
+  const whole = run.units ?? run.targets;
+  if (whole === null) return <span class="muted">–</span>;
+  if (state === 'running' && settledUnits !== null && whole > 0) {
+    return <Progress done={settledUnits} whole={whole} label={`${figure(settledUnits)} of ${figure(whole)}`} />;
   }
   return <span>{counted(whole, job.units.one, job.units.many)}</span>;
 }

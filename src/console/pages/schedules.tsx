@@ -86,14 +86,10 @@ function tickOf(lastTick: ScheduleDocument['lastTick']): JSX.Element {
   const tone = outcome === 'failed' || outcome === 'missed' ? 'bad' : outcome === 'skipped' ? 'idle' : 'good';
   return (
     <span>
-      <State tone={tone} word={outcome} /> <Time ms={instantOf(due)} />
+      <State tone={tone} word={outcome} /> <Time at={due} />
       {because === null ? null : <span class="muted small"> {because}</span>}
     </span>
   );
-}
-
-function instantOf(iso: string | null): number | undefined {
-  return iso === null ? undefined : Date.parse(iso);
 }
 
 /** A schedule that deletes is started by typing its name. */
@@ -130,11 +126,11 @@ function cellsOf(schedule: ScheduleDocument, reader: Reader) {
       <span class="muted">never</span>
     ) : (
       <a href={`/runs/${encodeURIComponent(lastRun.runId)}`}>
-        {lastRun.state ?? 'pruned'} <Time ms={instantOf(lastRun.startedAt)} empty="" />
+        {lastRun.state ?? 'pruned'} <Time at={lastRun.startedAt} empty="" />
       </a>
     ),
     paused === null ? (
-      <Time ms={instantOf(next)} empty="not planned" />
+      <Time at={next} empty="not planned" />
     ) : (
       <span>
         <State tone="idle" word="paused" /> <span class="muted small">by {paused.by}</span>

@@ -4,8 +4,6 @@ import { z } from 'zod';
 import type { Finding } from '../../app/health/finding.ts';
 import { checksOfParts } from '../../app/health/health.ts';
 import { type ServiceView, serviceViewOf } from '../../app/service/service-view.ts';
-import type { ServiceProfile } from '../../core/paging/service-profile.ts';
-import type { ServiceHold } from '../../core/run/service-hold.ts';
 import { ActionButton, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Heading, Name, Remark, Panel, State, Time, type Tone } from './parts.tsx';
@@ -48,7 +46,7 @@ function ServicePage({ frame, shown, reader }: ServiceProps): JSX.Element {
       {findings === undefined ? null : <Findings findings={findings} />}
       <div class="columns">
         <Panel title="Profile">
-          {profile === undefined ? (
+          {profile === null ? (
             <Empty title="Not probed yet">
               <p>
                 The first export probes by itself, or <code>wellsync probe</code>.
@@ -66,9 +64,9 @@ function ServicePage({ frame, shown, reader }: ServiceProps): JSX.Element {
   );
 }
 
-function factsOf({ uwi, probedAtMs, evidence }: ServiceProfile) {
+function factsOf({ uwi, probedAt, evidence }: NonNullable<ServiceView['profile']>) {
   return [
-    ['Probed', [<Time ms={probedAtMs} />, ' on ', <Name>{uwi}</Name>]],
+    ['Probed', [<Time at={probedAt} />, ' on ', <Name>{uwi}</Name>]],
     ...evidence.map(({ finding, value }) => [finding, value] as const),
   ] as const;
 }
@@ -83,7 +81,7 @@ function HeldBackRemark(props: { readonly heldBack: ServiceView; readonly reader
       </Remark>
     );
   }
-  if (hold === undefined && outage === undefined) {
+  if (hold === null && outage === null) {
     return (
       <Remark tone="good">
         <p>No wait that the service requested, and no outage of it, holds requests back.</p>
@@ -91,26 +89,26 @@ function HeldBackRemark(props: { readonly heldBack: ServiceView; readonly reader
     );
   }
   return (
-    <Remark tone="warn" title={outage === undefined ? 'The service asked all to wait' : 'The service is down'}>
-      {outage === undefined ? null : (
+    <Remark tone="warn" title={outage === null ? 'The service asked all to wait' : 'The service is down'}>
+      {outage === null ? null : (
         <p>
-          Since <Time ms={outage.sinceMs} />: <Name>{outage.fault}</Name>. One request after another tries, and work
-          goes on at its first answer.
+          Since <Time at={outage.since} />: <Name>{outage.fault}</Name>. One request after another tries, and work goes
+          on at its first answer.
         </p>
       )}
-      {hold === undefined ? null : <HoldText hold={hold} />}
+      {hold === null ? null : <HoldText hold={hold} />}
       <ActionButton asks="POST /api/v1/service/release" reader={reader} label="Send requests now" kind="danger" />
     </Remark>
   );
 }
 
-function HoldText({ hold }: { readonly hold: ServiceHold }): JSX.Element {
+function HoldText({ hold }: { readonly hold: NonNullable<ServiceView['hold']> }): JSX.Element {
   return (
     <p>
-      Requests go on at <Time ms={hold.untilMs} />
+      Requests go on at <Time at={hold.until} />
       {hold.isTooLong ? (
         <>
-          ; it requested a wait until <Time ms={hold.askedUntilMs} />, which is longer than the configuration allows.
+          ; it requested a wait until <Time at={hold.askedUntil} />, which is longer than the configuration allows.
         </>
       ) : (
         '.'

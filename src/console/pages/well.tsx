@@ -1,9 +1,8 @@
 /** One well: its plot, its gaps, and what was restated. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { plottedColumns, type RestatedValue, wellSeriesOf, type WellView, wellViewOf } from '../../app/wells/well.ts';
+import { plottedColumns, type WellDocument, wellDocument, wellSeriesOf } from '../../app/wells/well.ts';
 import { counted, figure } from '../../core/base/text.ts';
-import { dayText } from '../../core/time/production-day.ts';
 import { ActionForm, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
 import { Empty, Facts, Heading, Name, Panel, RunLink, Table } from './parts.tsx';
@@ -37,7 +36,7 @@ export function addWellPages(pages: Pages): void {
         .optional(),
     }),
     page: async ({ frame, caller, nowMs }, { params: { uwi }, query }) => {
-      const { value } = await reader.read(`well ${uwi}`, () => wellViewOf(app, uwi, nowMs));
+      const { value } = await reader.read(`well ${uwi}`, () => wellDocument(app, uwi, nowMs));
       return <WellPage frame={frame} well={value} proposed={proposedOf(query)} reader={caller} />;
     },
   });
@@ -65,7 +64,7 @@ function proposedOf({ from, to, month }: Proposed): { readonly from: string; rea
 
 interface WellProps {
   readonly frame: Frame;
-  readonly well: WellView;
+  readonly well: WellDocument;
   /** The days that a backfill is proposed for, YYYY-MM-DD, `to` exclusive. */
   readonly proposed: { readonly from: string; readonly to: string } | undefined;
   readonly reader: Reader;
@@ -86,7 +85,7 @@ function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
           Map of all wells
         </a>
       </Heading>
-      {firstDay === undefined ? (
+      {firstDay === null ? (
         <section class="panel">
           <Empty title="The warehouse has no row of this well">
             <p>
@@ -128,7 +127,7 @@ function WellPage({ frame, well, proposed, reader }: WellProps): JSX.Element {
   );
 }
 
-function factsOf({ days, readUpTo, unknownSince, lastDay }: WellView) {
+function factsOf({ days, readUpTo, unknownSince, lastDay }: WellDocument) {
   return [
     ['Last day', lastDay ?? 'none'],
     ['Read up to', readUpTo?.slice(0, 10) ?? 'never read'],
@@ -148,10 +147,10 @@ function Gaps({ well: { uwi, gaps }, proposed, reader }: Pick<WellProps, 'well' 
     <Panel title={gaps.length === 0 ? 'No gap' : counted(gaps.length, 'gap')}>
       {gaps.length === 0 ? null : (
         <ul class="list">
-          {gaps.slice(0, mostGapsShown).map(({ fromDay, toDay }) => (
-            <li key={fromDay}>
-              <a href={`${path}?from=${dayText(fromDay)}&to=${dayText(toDay)}#backfill`}>
-                {dayText(fromDay)} to {dayText(toDay - 1)} ({counted(toDay - fromDay, 'day')})
+          {gaps.slice(0, mostGapsShown).map(({ from, lastDay, to, days }) => (
+            <li key={from}>
+              <a href={`${path}?from=${from}&to=${to}#backfill`}>
+                {from} to {lastDay} ({counted(days, 'day')})
               </a>
             </li>
           ))}
@@ -179,7 +178,7 @@ function Gaps({ well: { uwi, gaps }, proposed, reader }: Pick<WellProps, 'well' 
 
 const mostRestatedShown = 50;
 
-function Restated({ restated }: { readonly restated: readonly RestatedValue[] }): JSX.Element | null {
+function Restated({ restated }: Pick<WellDocument, 'restated'>): JSX.Element | null {
   if (restated.length === 0) return null;
   const titles = new Map<string, string>(plottedColumns.map(({ column, title }) => [column, title]));
   return (
@@ -200,7 +199,7 @@ function Restated({ restated }: { readonly restated: readonly RestatedValue[] })
         rows={restated.slice(0, mostRestatedShown).map((each) => ({
           key: `${each.day} ${each.column} ${each.noticedAt}`,
           cells: [
-            dayText(each.day),
+            each.day,
             each.column === null ? 'the whole row' : (titles.get(each.column) ?? each.column),
             each.before ?? '',
             each.column === null ? 'removed' : (each.after ?? ''),

@@ -18,7 +18,11 @@ export interface ServiceHold {
 }
 
 /** `the service asked all to wait until 2026-03-01 02:15:00Z`, and what follows where that is too long. */
-export function holdText({ askedUntilMs, untilMs, isTooLong }: ServiceHold): string {
+export function holdText({
+  askedUntilMs,
+  untilMs,
+  isTooLong,
+}: Pick<ServiceHold, 'askedUntilMs' | 'untilMs' | 'isTooLong'>): string {
   const asked = `the service asked all to wait until ${instantText(askedUntilMs)}`;
   if (!isTooLong) return asked;
   const excess = askedUntilMs > untilMs ? 'longer than' : 'and its waits in a row exceed';
@@ -68,7 +72,7 @@ export interface ServiceOutage {
 }
 
 /** `the service is down since 2026-03-01 02:15:00Z, and all requests wait: GET /… answered 503`. */
-export function outageText({ sinceMs, fault }: ServiceOutage): string {
+export function outageText({ sinceMs, fault }: Pick<ServiceOutage, 'sinceMs' | 'fault'>): string {
   return `the service is down since ${instantText(sinceMs)}, and all requests wait: ${fault}`;
 }
 

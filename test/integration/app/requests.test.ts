@@ -14,8 +14,8 @@ import {
 } from '../../../src/app/exports/daily-production.ts';
 import { definitionExport, requestDefinitions } from '../../../src/app/exports/definitions.ts';
 import { followRun, type RunObserver } from '../../../src/app/runs/follow-run.ts';
-import { reportDocument, statusDocument } from '../../../src/app/runs/run-document.ts';
-import { listRuns, outcomeOf } from '../../../src/app/runs/run-status.ts';
+import { reportDocument } from '../../../src/app/runs/run-document.ts';
+import { jobDescriptionOf, listRuns } from '../../../src/app/runs/run-status.ts';
 import { isUnattended, startRun } from '../../../src/app/runs/start-run.ts';
 import { workInline } from '../../../src/app/runs/work-inline.ts';
 import { askService, probeService, wellsToProbe } from '../../../src/app/service/probe.ts';
@@ -83,17 +83,14 @@ describe('runs without a command line', () => {
     const left = followRun(app, run, { observer: unwatched, signal: AbortSignal.abort() });
     await expect(left).rejects.toThrow(AbortedError);
     const queued = await listRuns(app, { limit: 5 });
-    expect(queued).toMatchObject({ unattendedJobs: [run.job], liveFault: undefined, cursor: undefined });
-    expect(queued.runs.map((status) => statusDocument(status))).toMatchObject([
-      { ...run, state: 'queued', units: null },
-    ]);
+    expect(queued).toMatchObject({ unattendedJobs: [run.job], liveFault: null, cursor: null });
+    expect(queued.runs).toMatchObject([{ ...run, state: 'queued', units: null, requestedBy: 'schedule@host' }]);
 
     let ends = 0;
     const observer = { ...unwatched, end: () => void (ends += 1) };
     const how = { observer, log, signal: running(), onStopping: () => expect.unreachable() };
     const report = await workInline(app, run, how, (ended) => Promise.resolve(ended));
-    const { exitCode } = outcomeOf(app, report);
-    expect(reportDocument(report, exitCode, () => undefined)).toMatchObject({
+    expect(reportDocument(report, jobDescriptionOf(run.job, app.jobs), () => undefined)).toMatchObject({
       ...run,
       state: 'done',
       counts: { inserted: 10 },
@@ -101,7 +98,7 @@ describe('runs without a command line', () => {
     });
     expect(ends).toBe(1);
     const { runs } = await listRuns(app, { limit: 5 });
-    expect(runs).toMatchObject([{ run: { ...run, state: 'done', actor: 'schedule@host' } }]);
+    expect(runs).toMatchObject([{ ...run, state: 'done', requestedBy: 'schedule@host' }]);
   });
 
   test('work that the signal stops says so before it waits, and the run can be worked to its end later', async () => {

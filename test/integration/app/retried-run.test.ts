@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../config/load.ts';
 import { createApp } from '../../../src/app/app.ts';
-import { listRuns, statusOf } from '../../../src/app/runs/run-status.ts';
+import { listRuns, showLiveRun } from '../../../src/app/runs/run-status.ts';
 import { runListText, runStatusText } from '../../../src/cli/text/runs.ts';
 import type { RunReport, UnitOutcome } from '../../../src/core/run/run.ts';
 import { cliHome } from '../../support/cli.ts';
@@ -53,7 +53,7 @@ describe('a cancelled run with 3 of 7 wells done, retried', () => {
 
     const run = await runs.read(runId);
     if (run === undefined) throw new Error('the run is gone');
-    expect(runStatusText(await statusOf(app, run), app.jobs)).toContain('Settled: 3 of 7 wells, 30 rows read.');
+    expect(runStatusText(await showLiveRun(app, run), app.jobs)).toContain('Settled: 3 of 7 wells, 30 rows read.');
     expect(runListText(await listRuns(app, { limit: 5 }), app.jobs, Infinity)).toContain('3 of 7 wells');
     await progress.forget(runId);
   });

@@ -79,7 +79,7 @@ describe('the outcome of a run', () => {
     } as const;
     const old = { target: 'B', state: 'failed', code: 'x', message: 'm', hint: 'as it was stored' } as const;
     const report = reportOf(dailyProduction.name, { failures: [held, old], stopped: { code: 'y', message: 'm' } });
-    const document = reportDocument(report, 1, ({ hint, action }) => hint ?? action?.kind);
+    const document = reportDocument(report, dailyProduction, ({ hint, action }) => hint ?? action?.kind);
     expect(document).toMatchObject({
       failures: [{ ...held, hint: 'release-rows' }, old],
       stopped: { code: 'y', message: 'm' },
