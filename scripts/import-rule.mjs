@@ -138,7 +138,7 @@ function faultOf(file, { specifier, typeOnly }) {
 function importsOf(file, source) {
   const { staticImports, staticExports, dynamicImports } = parseSync(file, source).module;
   const found = [
-    // `import './x.ts'` names nothing and runs the module: it counts as a value import.
+    // `import 'X'` names nothing and runs the module: it counts as a value import.
     ...staticImports.map(({ moduleRequest, entries, start }) => ({
       specifier: moduleRequest.value,
       typeOnly: entries.length > 0 && entries.every((entry) => entry.isType),

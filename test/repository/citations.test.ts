@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { danglingCitations, findCitations, sectionsOf } from '../support/citations.ts';
 
 const folders = ['src', 'jobs', 'config', 'test', 'scripts', 'bench', 'docs'];
-const textFile = /\.(?:ts|mjs|md|ya?ml)$/;
+const textFile = /\.(?:tsx?|mjs|md|ya?ml)$/;
 /** Cites missing targets on purpose. */
 const thisFile = 'test/repository/citations.test.ts';
 
@@ -56,6 +56,8 @@ test.each([
   ['a document', '// docs/design.md'],
   ['a decision', '// decision 1, docs/decisions/0001-a-run.md'],
   ['a guarantee', '// at least once (G1)'],
+  ['a file of code', '// as in src/a.ts, by its end a.ts, from ../src/a.ts'],
+  ['a file of code in code', "import { a } from './absent.ts';"],
   ['the pattern of a name', '// NNNN-what-was-decided.md, /.*\\.md$/'],
 ])('%s that exists is no fault', (_, text) => {
   expect(danglingIn('src/a.ts', text)).toEqual([]);
@@ -83,6 +85,7 @@ test.each([
   ['a document', '// see ABSENT.md section 4', 'src/a.ts:1: ABSENT.md: no such document'],
   ['a decision', '// (G1; decision 4)', 'src/a.ts:1: decision 4: no such decision'],
   ['a guarantee', '// loses nothing (G7)', 'src/a.ts:1: G7: no such guarantee'],
+  ['a file of code', '\n/** As absent.ts does. */', 'src/a.ts:2: absent.ts: no such file'],
 ])('%s that does not exist is found', (_, text, fault) => {
   expect(danglingIn('src/a.ts', text)).toEqual([fault]);
 });

@@ -147,3 +147,34 @@ describe('nothing below the faces names a command or a flag', () => {
     expect(commandsNamed('a.ts', source)).toHaveLength(count);
   });
 });
+
+describe('no page knows what lies behind a document', () => {
+  /** Words, roles and the descriptions of jobs, which are documents themselves. */
+  const shown = /^core\/(?:base\/(?:text|action)|run\/(?:job-description|role|run))\.ts$/;
+
+  function importsOf(file: string): readonly string[] {
+    return nodesIn(file).flatMap(({ type, source }) => {
+      const name = type === 'ImportDeclaration' ? textOf(source) : undefined;
+      return name?.startsWith('.') === true ? [path.posix.join(path.posix.dirname(file), name)] : [];
+    });
+  }
+
+  test('but takes what --json and the API give', () => {
+    const pages = filesOf('src/console/pages');
+    expect(pages).toContain('src/console/pages/run.tsx');
+    const behind = pages.flatMap((file) =>
+      importsOf(file)
+        .filter((name) => !/^src\/(?:app|console)\//.test(name) && !shown.test(name.replace(/^src\//, '')))
+        .map((name) => `${file}: ${name}`),
+    );
+    expect(behind).toEqual([]);
+  });
+
+  test('nor the types of a run, a plan or a hold that the ledger stores', () => {
+    const stored = new Set(['RunRecord', 'RunSummary', 'RunReport', 'CleanupPlan', 'PlannedTarget', 'HeldRows']);
+    const known = filesOf('src/console/pages').flatMap((file) =>
+      nodesIn(file).flatMap((node) => (stored.has(nameOf(node) ?? '') ? [`${file}: ${nameOf(node)}`] : [])),
+    );
+    expect(known).toEqual([]);
+  });
+});

@@ -1,4 +1,4 @@
-/** Finds citations of documents, sections, decisions and guarantees without a target. */
+/** Finds citations of documents, sections, decisions, guarantees and files of code without a target. */
 import path from 'node:path';
 
 /** The text of each file by its path from the root of the repository, with `/`. */
@@ -34,6 +34,7 @@ export function findCitations(files: SourceFiles): readonly Citation[] {
       ...linksIn(file, text, files),
       ...decisionsIn(text, files),
       ...guaranteesIn(text, files),
+      ...codeIn(file, source, files),
     ];
     return found.map(({ at, target, fault }) => ({ file, line: text.slice(0, at).split('\n').length, target, fault }));
   });
@@ -149,4 +150,25 @@ function guaranteesIn(text: string, files: SourceFiles): readonly Found[] {
     target,
     fault: ids.has(target) ? undefined : 'no such guarantee',
   }));
+}
+
+const codeName = /(?<![\w@:*{}<>$/.-])(?:\.{0,2}\/)?(?:[\w.-]+\/)*[\w-][\w.-]*\.(?:ts|tsx|mjs)\b(?![\w/*{])/g;
+const comment = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm;
+
+/** Names of files of code in a comment, or in a document: by the whole path, or by its end. */
+function codeIn(file: string, source: string, files: SourceFiles): readonly Found[] {
+  if (file.startsWith('docs/decisions/') || file === 'CHANGELOG.md') return [];
+  const parts = file.endsWith('.md') ? [{ 0: source, index: 0 }] : [...source.matchAll(comment)];
+  return parts.flatMap(({ 0: text, index: begin }) =>
+    [...text.matchAll(codeName)].map(({ 0: target, index }) => ({
+      at: begin + index,
+      target,
+      fault: isCode(target, files) ? undefined : 'no such file',
+    })),
+  );
+}
+
+function isCode(name: string, files: SourceFiles): boolean {
+  const end = `/${name.replace(/^(?:\.{0,2}\/)+/, '')}`;
+  return [...files.keys()].some((known) => `/${known}`.endsWith(end));
 }

@@ -1,6 +1,7 @@
 /** JSON of a cleanup plan: camelCase, instants as ISO text. */
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, listed } from '../../core/base/text.ts';
+import { targetText } from '../../core/cleanup/target.ts';
 import { type CleanupPlan, type PlanCounts, type PlannedTarget, refuseStale } from '../../core/cleanup/plan.ts';
 
 export interface ShownPlan {
@@ -32,7 +33,7 @@ export function planDocument({ plan, warned }: ShownPlan) {
 }
 
 export function targetDocument({ snapshot, ...target }: PlannedTarget) {
-  return { ...target, sighting: snapshot.state };
+  return { ...target, text: targetText(target), sighting: snapshot.state };
 }
 
 /** The plan of a dry run, which keeps nothing: it has no id to apply it by. */

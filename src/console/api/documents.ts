@@ -141,6 +141,7 @@ const plannedTarget = z.object({
   kind: z.enum(targetKinds),
   ownerId: z.string(),
   sourceId: z.string().nullable(),
+  text: z.string().describe('What it is, in words'),
   producedOn: z.string().nullable(),
   doubt: z.string().nullable(),
   sighting: z.enum(['present', 'absent', 'unreadable']),

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { listPlans, showPlan, type ShownPlanDocument } from '../../app/cleanups/plan-cleanup.ts';
 import { type PlanDocument, planDocument } from '../../app/cleanups/plan-document.ts';
 import { counted, figure } from '../../core/base/text.ts';
-import { targetText } from '../../core/cleanup/target.ts';
 import { RequestProblem } from '../problem.ts';
 import { ActionForm, Choice, Field, mayAct, type Reader } from './forms.tsx';
 import { type Frame, Page } from './frame.tsx';
@@ -169,7 +168,7 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
             columns={[{ title: 'Target' }, { title: 'At the service' }, { title: 'Produced on' }]}
             rows={warnings.map((target) => ({
               key: String(target.ordinal),
-              cells: [<Name>{targetText(target)}</Name>, target.sighting, target.producedOn ?? ''],
+              cells: [<Name>{target.text}</Name>, target.sighting, target.producedOn ?? ''],
             }))}
           />
         </Panel>
@@ -189,7 +188,7 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
           columns={[{ title: 'Target' }, { title: 'At the service' }]}
           rows={targets.map((target) => ({
             key: String(target.ordinal),
-            cells: [<Name>{targetText(target)}</Name>, target.sighting],
+            cells: [<Name>{target.text}</Name>, target.sighting],
           }))}
         />
         {targets.length < counts.targets ? (

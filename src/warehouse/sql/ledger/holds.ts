@@ -1,4 +1,4 @@
-/** Holds for operators, and their release: a run that may let as many rows go as were shown (../../port/holds.ts). */
+/** Holds for operators, and their release: a run that may let as many rows go as were shown (../../port/daily-production.ts). */
 import type { HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
