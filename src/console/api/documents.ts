@@ -300,7 +300,7 @@ export const scheduleListDocument = z.object({
   asOf,
 });
 
-export const problemDocument = z
+const problemDocument = z
   .object({
     type: z.string(),
     title: z.string(),
@@ -312,3 +312,11 @@ export const problemDocument = z
     action: action.exactOptional(),
   })
   .describe('RFC 9457, as application/problem+json');
+
+/** The answers of a route that are errors. */
+export function problems<Status extends number>(
+  ...statuses: readonly Status[]
+): Readonly<Record<Status, typeof problemDocument>> {
+  const documents = statuses.map((status) => [status, problemDocument]);
+  return Object.fromEntries(documents) as Readonly<Record<Status, typeof problemDocument>>;
+}

@@ -6,7 +6,7 @@ import { RunEvents, type RunEvent } from '../../app/runs/run-events.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { problemDocument } from './documents.ts';
+import { problems } from './documents.ts';
 
 /** How soon a client that lost its stream asks again. */
 const retryMs = 3_000;
@@ -59,7 +59,7 @@ export function addEventRoute(server: ApiServer, context: ConsoleContext): void 
     schema: {
       summary: 'What becomes of runs, as server-sent events: runs, run and fault',
       headers: eventHeaders,
-      response: { 200: z.string(), 429: problemDocument, 503: problemDocument },
+      response: { 200: z.string(), ...problems(429, 503) },
     },
     handler: (request, reply) => {
       const identity = callerOf(request);

@@ -5,7 +5,7 @@ import { pageOfRestatements, requestRestatements } from '../../app/wells/restate
 import { pageOfProduction, wellDocument } from '../../app/wells/well.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { coverageShown, problemDocument, productionDocument, restatementsDocument, wellShown } from './documents.ts';
+import { coverageShown, problems, productionDocument, restatementsDocument, wellShown } from './documents.ts';
 
 const text = z.string().min(1).max(1_000);
 
@@ -32,7 +32,7 @@ function addCoverage(server: ApiServer, { app, reader }: ConsoleContext): void {
     schema: {
       summary: 'How complete daily production is: totals, and months',
       querystring: z.strictObject({ uwi: uwis, from: day, to: day.describe('The first day that is left out') }),
-      response: { 200: coverageShown, 400: problemDocument },
+      response: { 200: coverageShown, ...problems(400) },
     },
     handler: async ({ query: { uwi, from, to } }) => {
       const { timeZone } = app.config;
@@ -62,7 +62,7 @@ function addRestatements(server: ApiServer, { app, reader }: ConsoleContext): vo
         rows: z.coerce.number().int().min(1).max(1_000).default(200).describe('Restated rows of a page, about'),
         cursor,
       }),
-      response: { 200: restatementsDocument, 400: problemDocument },
+      response: { 200: restatementsDocument, ...problems(400) },
     },
     handler: async ({ query }) => {
       const { since, until, uwi, rows, cursor: place } = query;
@@ -88,7 +88,7 @@ function addWell(server: ApiServer, { app, reader }: ConsoleContext): void {
     schema: {
       summary: 'What the warehouse knows of a well: its days by state, its gaps, and what was restated',
       params: z.object({ uwi: text }),
-      response: { 200: wellShown, 404: problemDocument },
+      response: { 200: wellShown, ...problems(404) },
     },
     handler: async ({ params: { uwi } }) => {
       const { value, atMs } = await reader.read(`well ${uwi}`, () => wellDocument(app, uwi, Date.now()));
@@ -115,7 +115,7 @@ function addProduction(server: ApiServer, { app, reader }: ConsoleContext): void
         limit: z.coerce.number().int().min(1).max(5_000).default(1_000),
         cursor,
       }),
-      response: { 200: productionDocument, 404: problemDocument },
+      response: { 200: productionDocument, ...problems(404) },
     },
     handler: async ({ params: { uwi }, query }) => {
       const { value, atMs } = await reader.read(`production ${JSON.stringify([uwi, query])}`, () =>

@@ -14,7 +14,7 @@ import { type DeletionTarget, targetKinds } from '../../core/cleanup/target.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { planListDocument, planShown, problemDocument, shownPlan } from './documents.ts';
+import { planListDocument, planShown, problems, shownPlan } from './documents.ts';
 import { keyHeaders, keyOf, startByKey, startedDocument } from './idempotency.ts';
 
 const planPath = z.object({ planId: z.string().max(60) });
@@ -73,7 +73,7 @@ function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void 
     schema: {
       summary: 'A plan, with its first targets and those that deserve a warning',
       params: planPath,
-      response: { 200: shownPlan, 404: problemDocument },
+      response: { 200: shownPlan, ...problems(404) },
     },
     handler: async ({ params: { planId } }) => {
       const { value } = await reader.read(`plan ${planId}`, async () => {
@@ -95,7 +95,7 @@ function addPlanMaking(server: ApiServer, context: ConsoleContext): void {
     schema: {
       summary: 'Makes the plan of a cleanup: it deletes nothing',
       body: planBody,
-      response: { 200: planShown, 201: planShown, 400: problemDocument, 422: problemDocument, 503: problemDocument },
+      response: { 200: planShown, 201: planShown, ...problems(400, 422, 503) },
     },
     handler: async (request, reply) => {
       const { targets, includeProducing: includesProducing, dryRun } = request.body;
@@ -123,7 +123,7 @@ function addPlanApplication(server: ApiServer, context: ConsoleContext): void {
       params: planPath,
       headers: keyHeaders,
       body: applyBody,
-      response: { 202: startedDocument, 404: problemDocument, 409: problemDocument, 422: problemDocument },
+      response: { 202: startedDocument, ...problems(404, 409, 422) },
     },
     handler: async (request, reply) => {
       const { planId } = request.params;

@@ -12,7 +12,7 @@ import { after, type Timer } from '../../timers/sleep.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { problemDocument } from './documents.ts';
+import { problems } from './documents.ts';
 import { keyHeaders, keyOf, startByKey, startedDocument } from './idempotency.ts';
 
 const megabyte = 1_000_000;
@@ -86,14 +86,7 @@ function addUpload(server: ApiServer, context: ConsoleContext): void {
       response: {
         200: z.union([pushedDocument, lookedDocument]),
         202: startedDocument.extend({ sha256: z.string() }),
-        400: problemDocument,
-        401: problemDocument,
-        408: problemDocument,
-        413: problemDocument,
-        415: problemDocument,
-        422: problemDocument,
-        429: problemDocument,
-        503: problemDocument,
+        ...problems(400, 401, 408, 413, 415, 422, 429, 503),
       },
     },
     handler: async (request, reply) => {

@@ -16,7 +16,7 @@ import { RequestProblem } from '../problem.ts';
 import {
   heldRowsDocument,
   liveRunDocument,
-  problemDocument,
+  problems,
   reportDocument as reportSchema,
   runListDocument,
   runState,
@@ -71,7 +71,7 @@ function addOneRun(server: ApiServer, context: ConsoleContext): void {
     method: 'GET',
     url: '/api/v1/runs/:runId',
     config: { access: 'read' },
-    schema: { summary: 'A run', params: runPath, response: { 200: liveRunDocument, 404: problemDocument } },
+    schema: { summary: 'A run', params: runPath, response: { 200: liveRunDocument, ...problems(404) } },
     handler: async ({ params }) => {
       const { run, atMs } = await knownRun(params.runId, context);
       return { ...(await showRun(app, run)), asOf: iso(atMs) };
@@ -84,7 +84,7 @@ function addOneRun(server: ApiServer, context: ConsoleContext): void {
     schema: {
       summary: 'The report of a run that has ended',
       params: runPath,
-      response: { 200: reportSchema, 404: problemDocument, 409: problemDocument },
+      response: { 200: reportSchema, ...problems(404, 409) },
     },
     handler: async ({ params }) => {
       const { run } = await knownRun(params.runId, context);
@@ -108,7 +108,7 @@ function addRejects(server: ApiServer, context: ConsoleContext): void {
     schema: {
       summary: 'The rows that a push rejected, as a CSV file that can be fixed and pushed; 204 where there is none',
       params: runPath,
-      response: { 200: z.string(), 204: z.null(), 404: problemDocument },
+      response: { 200: z.string(), 204: z.null(), ...problems(404) },
     },
     handler: async ({ params }, reply) => {
       const { run } = await knownRun(params.runId, context);
@@ -133,8 +133,7 @@ function addRunChanges(server: ApiServer, context: ConsoleContext): void {
       params: runPath,
       response: {
         202: z.object({ runId: z.string(), outcome: z.enum(['requested', 'ended']) }),
-        404: problemDocument,
-        409: problemDocument,
+        ...problems(404, 409),
       },
     },
     handler: async (request, reply) => {
@@ -155,10 +154,7 @@ function addRunChanges(server: ApiServer, context: ConsoleContext): void {
       body: retryBody,
       response: {
         202: z.object({ runId: z.string(), units: z.number() }),
-        400: problemDocument,
-        403: problemDocument,
-        404: problemDocument,
-        409: problemDocument,
+        ...problems(400, 403, 404, 409),
       },
     },
     handler: async (request, reply) => {
@@ -188,7 +184,7 @@ function addRelease(server: ApiServer, context: ConsoleContext): void {
     schema: {
       summary: 'The rows that a run holds, as far as they still are: what a release would let go',
       params: runPath,
-      response: { 200: heldRowsDocument, 404: problemDocument },
+      response: { 200: heldRowsDocument, ...problems(404) },
     },
     handler: async ({ params }) => {
       const { run } = await knownRun(params.runId, context);
@@ -205,7 +201,7 @@ function addRelease(server: ApiServer, context: ConsoleContext): void {
       headers: keyHeaders,
       params: runPath,
       body: releaseBody,
-      response: { 202: startedDocument, 404: problemDocument, 409: problemDocument, 422: problemDocument },
+      response: { 202: startedDocument, ...problems(404, 409, 422) },
     },
     handler: async (request, reply) => {
       const { body } = request;

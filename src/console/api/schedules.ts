@@ -19,12 +19,12 @@ import { findKeyedRun, queueRunOnce } from '../../app/runs/start-run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
 import { RequestProblem } from '../problem.ts';
-import { problemDocument, scheduleListDocument, scheduleShown } from './documents.ts';
+import { problems, scheduleListDocument, scheduleShown } from './documents.ts';
 import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
 
 const schedulePath = z.object({ name: z.string().max(80) });
 
-const refusals = { 404: problemDocument, 409: problemDocument };
+const refusals = { ...problems(404, 409) };
 
 const triggeredDocument = startedDocument.extend({
   isUnderWay: z.boolean().describe('Whether a run for the same work had not ended: nothing was started'),
@@ -79,8 +79,7 @@ function addApplication(server: ApiServer, { app, readConfig }: ConsoleContext):
           schedules: z.array(z.string()).readonly(),
           isQueued: z.boolean().describe('Whether workers hear of them at once, or with their next look'),
         }),
-        400: problemDocument,
-        409: problemDocument,
+        ...problems(400, 409),
       },
     },
     handler: async (request) => {
@@ -112,7 +111,7 @@ function addTrigger(server: ApiServer, context: ConsoleContext): void {
         'Starts the run of a schedule now, paused or not; its ticks stay as they are. One that deletes needs the role delete',
       params: schedulePath,
       headers: keyHeaders,
-      response: { 202: triggeredDocument, ...refusals, 422: problemDocument, 503: problemDocument },
+      response: { 202: triggeredDocument, ...refusals, ...problems(422, 503) },
     },
     handler: async (request, reply) => {
       const { actor } = callerOf(request);

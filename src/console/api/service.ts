@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { releaseService, serviceViewOf } from '../../app/service/service-view.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
-import { holdShown, outageShown, problemDocument } from './documents.ts';
+import { holdShown, outageShown, problems } from './documents.ts';
 
 export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleContext): void {
   server.route({
@@ -42,7 +42,7 @@ export function addServiceRoutes(server: ApiServer, { app, reader }: ConsoleCont
           hold: holdShown.describe('The one that was lifted; null if there was none'),
           outage: outageShown.describe('The one that requests no longer wait for; null if there was none'),
         }),
-        503: problemDocument,
+        ...problems(503),
       },
     },
     handler: () => releaseService(app, { dryRun: false }),

@@ -17,7 +17,7 @@ import type { JobRequest } from '../../app/runs/start-run.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
-import { problemDocument } from './documents.ts';
+import { problems } from './documents.ts';
 import { keyHeaders, startedDocument, startOnceByKey } from './idempotency.ts';
 
 const names = z.array(z.string().min(1).max(1_000)).max(mostRecords).optional();
@@ -56,13 +56,7 @@ export function addStartRoutes(server: ApiServer, { app }: ConsoleContext): void
       summary: 'Starts an export; with allowShrink it needs the role delete',
       headers: keyHeaders,
       body: startBody,
-      response: {
-        202: startedDocument,
-        400: problemDocument,
-        403: problemDocument,
-        422: problemDocument,
-        503: problemDocument,
-      },
+      response: { 202: startedDocument, ...problems(400, 403, 422, 503) },
     },
     handler: async (request, reply) => {
       const { body } = request;
