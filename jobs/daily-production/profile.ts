@@ -106,7 +106,7 @@ export class ProfileInUse {
     await this.#probeAgain(request, { limitRefused: false }, signal);
   }
 
-  /** Keeps a larger page than the probe's well could show: by its size, the word of the profile ends a read. */
+  /** Keeps a larger page than the probe's well could show: by its size the profile ends a read. */
   async #growBy(found: ReadFindings): Promise<void> {
     const grown = this.#profile === undefined ? undefined : withLargerPage(this.#profile, found);
     if (grown === undefined) return;
