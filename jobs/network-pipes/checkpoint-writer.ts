@@ -2,6 +2,7 @@
  * Makes settled rows of a push durable, step after step without overlap: rejects first, then the checkpoint behind
  * them, so that a checkpoint never passes a reject that is not on the disk (G2, G7).
  */
+import { shortened } from '../../src/core/base/text.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { PipeChunk } from '../../src/core/pipes/look-ahead.ts';
 import type { PassedRows } from '../../src/core/pipes/push-counts.ts';
@@ -150,26 +151,17 @@ export function checkpointAfter(
   rejectsBytes: number,
   files: Pick<PipeFiles, 'describeReject'>,
 ): PushCheckpoint {
-  const sentences = rejectsOf(passed).slice(0, maxShown);
-  return {
-    position: passed.end,
-    counts: addCounts(before.counts, passed.counts),
-    rejectsBytes,
-    firstRejects: [...before.firstRejects, ...sentences.map((reject) => cut(files.describeReject(reject)))].slice(
-      0,
-      maxShown,
-    ),
-  };
+  const sentences = rejectsOf(passed)
+    .slice(0, maxShown - before.firstRejects.length)
+    .map((reject) => shortened(files.describeReject(reject), longestSentence));
+  const firstRejects = [...before.firstRejects, ...sentences];
+  return { position: passed.end, counts: addCounts(before.counts, passed.counts), rejectsBytes, firstRejects };
 }
 
 /** Rows of the ledger for chunks that follow the checkpoint. */
 function ledgerOf(before: PushCheckpoint, { chunks }: PassedFileRows): readonly PushedChunk[] {
   const firstChunk = before.counts['chunks'] ?? 0;
   return chunks.map((chunk, index) => ({ ...chunk, chunk: firstChunk + index }));
-}
-
-function cut(sentence: string): string {
-  return sentence.length > longestSentence ? `${sentence.slice(0, longestSentence)}…` : sentence;
 }
 
 const superseded: CountDescription = {

@@ -2,7 +2,7 @@
  * A push to a service that accepts everything, and answers in the order of the requests: what would be sent of a file,
  * and in how many requests. Pure; for a dry run.
  */
-import { counted, figure } from '../../src/core/base/text.ts';
+import { counted, figure, firstNames } from '../../src/core/base/text.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
 import { LookAhead, maxOpenEntries, type PipeChunk, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
@@ -151,14 +151,6 @@ export function fileNotices(
 function furtherRejects(count: number): readonly string[] {
   if (count <= 0) return [];
   return [`rejected: ${counted(count, 'more row')}, each in the rejects file with its reason`];
-}
-
-const mostNamesShown = 20;
-
-/** A file may have half a million columns. */
-function firstNames(names: readonly string[]): string {
-  const more = names.length - mostNamesShown;
-  return `${names.slice(0, mostNamesShown).join(', ')}${more > 0 ? ` and ${figure(more)} more` : ''}`;
 }
 
 /** Pipes of the file with several dates, and how these travel. */

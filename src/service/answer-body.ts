@@ -1,4 +1,5 @@
 /** The body of an answer as text: bounded on the wire and unpacked, and without loss where it is not UTF-8. */
+import { codeOf } from '../core/base/file-fault.ts';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type ZlibOptions } from 'node:zlib';
@@ -190,7 +191,7 @@ async function* unpacked({ chunks, encoding, label }: Body, maxBytes: number): A
 
 /** What is no fault of unpacking is returned as it is. */
 function unpackingFault(cause: unknown, encoding: string, label: string): unknown {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = codeOf(cause);
   if (code === 'Z_BUF_ERROR')
     return new TransientError('truncated', `${label} was answered with a body cut short`, { cause });
   if (!/^(?:Z_|ERR__)/.test(code)) return cause;

@@ -1,4 +1,5 @@
 /** One HTTP exchange: sends a request and returns one whole answer, or throws the error that its failure means. */
+import { codeOf } from '../core/base/file-fault.ts';
 import { EventEmitter } from 'node:events';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
@@ -266,7 +267,7 @@ function errorOfFailure(failure: unknown, context: RequestContext, isAnswering: 
     return transient(name, context, what, failure);
   }
   const code = codeOf(failure);
-  if (code === undefined || wrongCall.test(code)) return failure;
+  if (code === '' || wrongCall.test(code)) return failure;
   if (silence.has(code)) return noConnection(context, failure);
   if (tlsFault.test(code)) {
     return new AccessError('tls', `${context.label} could not be sent safely (${code})`, {
@@ -301,12 +302,7 @@ function transient(name: string, context: RequestContext, what: string, cause: u
 /** The code of Node for a failure, which an operator can look up; those of undici say no more than the sentence. */
 function shown(failure: unknown): string {
   const code = codeOf(failure);
-  return code === undefined || code.startsWith('UND_ERR_') ? '' : ` (${code})`;
-}
-
-function codeOf(failure: unknown): string | undefined {
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-  return typeof code === 'string' ? code : undefined;
+  return code === '' || code.startsWith('UND_ERR_') ? '' : ` (${code})`;
 }
 
 // TLS connections with private authorities and a client certificate, read from their files when first needed.
@@ -357,7 +353,7 @@ export async function readTls(
     createSecureContext(secure);
     return secure;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const code = codeOf(error) || 'unreadable';
     const files = [caFile, certFile, keyFile].filter((file) => file !== undefined);
     throw new AccessError('access-file', `no connection can be made with ${[...new Set(files)].join(', ')}: ${code}`, {
       hint: 'The files must be PEM, the key must be that of the certificate, and its passphrase the right one.',

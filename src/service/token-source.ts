@@ -1,4 +1,5 @@
 /** Sources of the bearer token, and its renewal after the service has refused it. */
+import { parsedJson } from '../core/base/text.ts';
 import { z } from 'zod';
 import { AbortedError, AccessError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
@@ -217,7 +218,9 @@ function basic(clientId: string, secret: string): string {
 function heldToken(answer: Answer, context: RequestContext, requestedAtMs: number): HeldToken {
   const error = errorOfAnswer({ ...answer, body: textBody('') }, context, requestedAtMs);
   if (error !== undefined) throw error instanceof TransientError ? error : refusalOf(answer, context);
-  const { data } = tokenAnswerSchema.safeParse(parsed(answer, context));
+  const body = parsedJson(answer.body.text());
+  if (body === undefined) throw notJson({ ...answer, body: textBody('') }, context);
+  const { data } = tokenAnswerSchema.safeParse(body);
   if (data === undefined) {
     throw new AccessError('token', `${context.label} answered ${answer.status} without an access_token`, {
       hint: 'Check the address of the token endpoint.',
@@ -233,7 +236,9 @@ function heldToken(answer: Answer, context: RequestContext, requestedAtMs: numbe
  * The error for a refused request. Never specific to a well, not even a 404: every further request would end the same.
  */
 function refusalOf(answer: Answer, context: RequestContext): AccessError {
-  const code = isSuccess(answer.status) ? undefined : errorAnswerSchema.safeParse(parsedOrNot(answer)).data?.error;
+  const code = isSuccess(answer.status)
+    ? undefined
+    : errorAnswerSchema.safeParse(parsedJson(answer.body.text())).data?.error;
   const message = `${context.label} refused the client credentials: ${answer.status}${code === undefined ? '' : ` ${code}`}`;
   return new AccessError('token', message, { hint: hints[code ?? ''] ?? anyHint });
 }
@@ -248,20 +253,6 @@ const hints: Readonly<Record<string, string>> = {
   unauthorized_client: 'Allow the client the grant type client_credentials at the endpoint.',
   unsupported_grant_type: 'The endpoint must offer the grant type client_credentials.',
 };
-
-function parsed(answer: Answer, context: RequestContext): unknown {
-  const value = parsedOrNot(answer);
-  if (value === undefined) throw notJson({ ...answer, body: textBody('') }, context);
-  return value;
-}
-
-function parsedOrNot({ body }: Answer): unknown {
-  try {
-    return JSON.parse(body.text()) as unknown;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Rejects when the signal aborts; `work` continues for its other callers. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
