@@ -19,14 +19,11 @@ export interface PushStep {
   readonly chunks: readonly PushedChunk[];
 }
 
-interface WriterSettings {
+interface WriterContext {
   /** Interval between the starts of two steps. */
   readonly everyMs: number;
   /** A step begins earlier when this many bytes of rejects wait for it. */
   readonly maxWaitingBytes: number;
-}
-
-interface WriterContext {
   readonly files: PipeFiles;
   readonly rejects: RejectsFile;
   readonly now: () => number;
@@ -39,20 +36,18 @@ interface WriterContext {
 }
 
 export class CheckpointWriter {
-  readonly #settings: WriterSettings;
   readonly #context: WriterContext;
   #checkpoint: PushCheckpoint;
   #savedAtMs: number;
   /** Not part of a step yet. */
   #waiting: PassedFileRows | undefined;
   #waitingBytes = 0;
-  #heldBytes = 0;
+  #unsavedBytes = 0;
   #saving: Promise<void> = Promise.resolve();
   /** After a lost step no later one may be saved: the checkpoint would pass rows without an outcome. */
   #maySave = true;
 
-  constructor(settings: WriterSettings, checkpoint: PushCheckpoint, context: WriterContext) {
-    this.#settings = settings;
+  constructor(checkpoint: PushCheckpoint, context: WriterContext) {
     this.#context = context;
     this.#checkpoint = checkpoint;
     this.#savedAtMs = context.now();
@@ -64,8 +59,8 @@ export class CheckpointWriter {
   }
 
   /** Bytes of rejects that were added and are not durable. */
-  get heldBytes(): number {
-    return this.#heldBytes;
+  get unsavedBytes(): number {
+    return this.#unsavedBytes;
   }
 
   /** Adds rows that follow the previous ones, and begins a step if one is due. */
@@ -74,7 +69,7 @@ export class CheckpointWriter {
       const bytes = passed.rejected.reduce((sum, rejected) => sum + rejected.bytes, 0);
       this.#waiting = joined(this.#waiting, passed);
       this.#waitingBytes += bytes;
-      this.#heldBytes += bytes;
+      this.#unsavedBytes += bytes;
     }
     if (this.#waiting === undefined || !this.#isDue()) return;
     this.#savedAtMs = this.#context.now();
@@ -91,8 +86,8 @@ export class CheckpointWriter {
   }
 
   #isDue(): boolean {
-    const { everyMs, maxWaitingBytes } = this.#settings;
-    return this.#context.now() - this.#savedAtMs >= everyMs || this.#waitingBytes > maxWaitingBytes;
+    const { everyMs, maxWaitingBytes, now } = this.#context;
+    return now() - this.#savedAtMs >= everyMs || this.#waitingBytes > maxWaitingBytes;
   }
 
   async #save(header: PipeHeader): Promise<void> {
@@ -102,7 +97,7 @@ export class CheckpointWriter {
     this.#waitingBytes = 0;
     try {
       this.#checkpoint = await this.#step(passed, header);
-      this.#heldBytes -= bytes;
+      this.#unsavedBytes -= bytes;
       this.#context.onStep(undefined);
     } catch (error) {
       this.#maySave = false;
