@@ -7,8 +7,8 @@ import { AbortedError, AccessError, TransientError, WellsyncError } from '../cor
 import { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
 import { after } from '../timers/sleep.ts';
-import { type BodyRoom, readReceipt, readRefusal, readWholeBody, textBody, type WholeBody } from './answer-body.ts';
-import { BodyBudget, type BodyPlace } from './body-budget.ts';
+import { type BodyBounds, readReceipt, readRefusal, readWholeBody, textBody, type WholeBody } from './answer-body.ts';
+import { BodyBudget, type BodyRoom } from './body-budget.ts';
 import { type Answer, isSuccess, type RequestContext } from './classification.ts';
 import { type BaseAddress, readAccessFile, readSecret, type ServiceSettings, type TlsSettings } from './settings.ts';
 
@@ -24,7 +24,7 @@ export interface ServiceRequest {
   readonly body?: string;
   /** Content type of the body; JSON by default. */
   readonly contentType?: string;
-  /** A body that is an array may be kept as bytes (answer-body.ts): it is read before its place is closed. */
+  /** A body that is an array may be kept as bytes (answer-body.ts): it is read before its room is closed. */
   readonly keepsArray?: boolean;
 }
 
@@ -37,8 +37,8 @@ export interface Exchange {
    * is sooner; AbortedError when the signal aborts; NoRoomError for a read to be sent again when it is its turn.
    */
   send(request: ServiceRequest, options: SendOptions): Promise<Answer>;
-  /** A place for the body of one answer, among all of this exchange. */
-  openPlace(): BodyPlace;
+  /** Room for the body of one answer, among all of this exchange. */
+  openRoom(): BodyRoom;
   close(): Promise<void>;
 }
 
@@ -48,8 +48,8 @@ interface SendOptions {
   readonly context: RequestContext;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** Where the body of the answer takes its room. */
-  readonly place: BodyPlace;
+  /** For the body of the answer. */
+  readonly room: BodyRoom;
 }
 
 type ConnectionSettings = Pick<ServiceSettings, 'timeoutMs' | 'concurrency' | 'maxBodyBytes' | 'tls'>;
@@ -73,8 +73,8 @@ export function createExchange(
   });
   return {
     baseUrl: `${origin}${prefix}`,
-    openPlace: () => bodies.open(),
-    send: async (request, { authorization, context, deadlineMs, signal, place }) => {
+    openRoom: () => bodies.open(),
+    send: async (request, { authorization, context, deadlineMs, signal, room }) => {
       const { method, path, body, keepsArray = false } = request;
       const options = {
         method,
@@ -86,11 +86,11 @@ export function createExchange(
         // budget of bodies, up to this length.
         highWaterMark: maxBodyBytes,
       };
-      const room = { place, maxBytes: maxBodyBytes, blockBytes };
+      const bounds = { room, maxBytes: maxBodyBytes, blockBytes };
       const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
       const isConnected = (): boolean => pool.stats.connected > 0;
       return timed({ limit, signal, context, isConnected }, async (ended) =>
-        exchange(pool, { ...options, signal: ended }, context, { ...room, keepsArray }),
+        exchange(pool, { ...options, signal: ended }, context, { ...bounds, keepsArray }),
       );
     },
     close: async () => pool.close(),
@@ -114,7 +114,7 @@ async function exchange(
   pool: Pool,
   options: Dispatcher.RequestOptions,
   context: RequestContext,
-  { keepsArray, ...room }: BodyRoom & { readonly keepsArray: boolean },
+  { keepsArray, ...bounds }: BodyBounds & { readonly keepsArray: boolean },
 ): Promise<Answer> {
   let isAnswering = false;
   try {
@@ -126,7 +126,7 @@ async function exchange(
       encoding: oneOf(headers['content-encoding']),
       label: context.label,
     };
-    const body = await bodyOf(status, received, context, { ...room, keepsArray });
+    const body = await bodyOf(status, received, context, { ...bounds, keepsArray });
     return {
       status,
       contentType: oneOf(headers['content-type']),
@@ -143,24 +143,24 @@ async function bodyOf(
   status: number,
   received: Parameters<typeof readWholeBody>[0],
   { isRead }: RequestContext,
-  { keepsArray, ...room }: BodyRoom & { readonly keepsArray: boolean },
+  { keepsArray, ...bounds }: BodyBounds & { readonly keepsArray: boolean },
 ): Promise<WholeBody> {
   if (!isSuccess(status)) return textBody(await readRefusal(received));
-  return isRead ? readWholeBody(received, room, keepsArray) : readReceipt(received, room.maxBytes);
+  return isRead ? readWholeBody(received, bounds, keepsArray) : readReceipt(received, bounds.maxBytes);
 }
 
 interface TimeLimit {
   readonly ms: number;
   /** The end of the message: `was not answered in full …`. */
-  readonly words: () => string;
+  readonly within: () => string;
 }
 
 function ofThis(ms: number): TimeLimit {
-  return { ms, words: () => `within ${durationText(ms)}` };
+  return { ms, within: () => `within ${durationText(ms)}` };
 }
 
 function lastOfAll(ms: number): TimeLimit {
-  return { ms, words: () => 'before the deadline of all its attempts' };
+  return { ms, within: () => 'before the deadline of all its attempts' };
 }
 
 /** Ends a request as an AbortSignal does, for a seventh of what one costs. */
@@ -205,7 +205,7 @@ async function timed<T>(
     if (signal.aborted) throw new AbortedError(undefined, { cause: signal.reason });
     if (!ender.aborted) throw error;
     if (!wasConnected) throw noConnection(context);
-    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.words()}`);
+    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.within()}`);
   } finally {
     timer.cancel();
     signal.removeEventListener('abort', end);
