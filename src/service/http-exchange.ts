@@ -87,7 +87,7 @@ export function createExchange(
         highWaterMark: maxBodyBytes,
       };
       const bounds = { room, maxBytes: maxBodyBytes, blockBytes };
-      const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
+      const limit = limitOf(timeoutMs, deadlineMs);
       const isConnected = (): boolean => pool.stats.connected > 0;
       return timed({ limit, signal, context, isConnected }, async (ended) =>
         exchange(pool, { ...options, signal: ended }, context, { ...bounds, keepsArray }),
@@ -152,15 +152,12 @@ async function bodyOf(
 interface TimeLimit {
   readonly ms: number;
   /** The end of the message: `was not answered in full …`. */
-  readonly within: () => string;
+  readonly within: string;
 }
 
-function ofThis(ms: number): TimeLimit {
-  return { ms, within: () => `within ${durationText(ms)}` };
-}
-
-function lastOfAll(ms: number): TimeLimit {
-  return { ms, within: () => 'before the deadline of all its attempts' };
+function limitOf(timeoutMs: number, deadlineMs: number): TimeLimit {
+  if (deadlineMs < timeoutMs) return { ms: deadlineMs, within: 'before the deadline of all its attempts' };
+  return { ms: timeoutMs, within: `within ${durationText(timeoutMs)}` };
 }
 
 /** Ends a request as an AbortSignal does, for a seventh of what one costs. */
@@ -205,7 +202,7 @@ async function timed<T>(
     if (signal.aborted) throw new AbortedError(undefined, { cause: signal.reason });
     if (!ender.aborted) throw error;
     if (!wasConnected) throw noConnection(context);
-    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.within()}`);
+    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.within}`);
   } finally {
     timer.cancel();
     signal.removeEventListener('abort', end);
@@ -262,7 +259,7 @@ const cutShort: Meaning = ['truncated', 'was answered with a body cut short'];
 function errorOfFailure(failure: unknown, context: RequestContext, isAnswering: boolean): unknown {
   if (failure instanceof WellsyncError) return failure;
   if (failure instanceof errors.HTTPParserError) {
-    // A chunked body that ends too soon; undici tells it by words alone.
+    // A chunked body that ends too soon; undici tells it by its message alone.
     const [name, what] = /\bEOF\b/.test(failure.message) ? cutShort : noHttp;
     return transient(name, context, what, failure);
   }
