@@ -6,7 +6,7 @@ import type { PlannedUnit } from '../src/core/run/run.ts';
 import { isForAll } from '../src/core/run/retry-decision.ts';
 import type { UnsettledUnit } from '../src/runs/job.ts';
 
-export interface GatheredWork<Reading> {
+interface GatheredWork<Reading> {
   /** Number of units read concurrently. */
   readonly concurrency: number;
   /** Reads a unit to its end. */
@@ -29,83 +29,67 @@ export interface GatheredWork<Reading> {
 }
 
 /** Returns the units that did not settle, with their errors. */
-export function readInBatches<Reading>(
+export async function readInBatches<Reading>(
   units: readonly PlannedUnit[],
   work: GatheredWork<Reading>,
 ): Promise<readonly UnsettledUnit[]> {
-  return new Gathering(work).run(units);
-}
-
-class Gathering<Reading> {
-  readonly #work: GatheredWork<Reading>;
-  readonly #left: UnsettledUnit[] = [];
-  #batched: { readonly unit: PlannedUnit; readonly reading: Reading }[] = [];
-  #weight = 0;
-  #committing: Promise<void> = Promise.resolve();
+  const { room } = work;
+  const left: UnsettledUnit[] = [];
+  let batch: Array<{ readonly unit: PlannedUnit; readonly reading: Reading }> = [];
+  let weight = 0;
+  let committing: Promise<void> = Promise.resolve();
   /** Batches that are committed, or wait for it. */
-  #commits = 0;
+  let commits = 0;
   /** An error that every further unit would meet as well: no further unit is begun. */
-  #forAll: unknown;
+  let forAll: unknown;
 
-  constructor(work: GatheredWork<Reading>) {
-    this.#work = work;
-  }
-
-  async run(units: readonly PlannedUnit[]): Promise<readonly UnsettledUnit[]> {
-    const next = units.values();
-    const leave = this.#work.room?.whenShort(() => void this.#commitEarly());
-    const readers = Array.from({ length: this.#work.concurrency }, async () => {
-      for (const unit of next) await this.#read(unit);
-    });
-    await Promise.all(readers);
-    await this.#commitGathered();
-    leave?.();
-    return this.#left;
-  }
-
-  async #read(unit: PlannedUnit): Promise<void> {
-    if (this.#forAll !== undefined) {
-      this.#leave(unit, this.#forAll);
-      return;
-    }
-    try {
-      const reading = await this.#work.read(unit);
-      this.#batched.push({ unit, reading });
-      this.#weight += this.#work.weigh(reading);
-      if (this.#weight >= this.#work.maxWeight) await this.#commitGathered();
-      else if (this.#work.room?.isShort) await this.#commitEarly();
-    } catch (error) {
-      if (isForAll(error)) this.#forAll = error;
-      this.#leave(unit, error);
-    }
-  }
-
-  #leave(unit: PlannedUnit, error: unknown): void {
+  const leave = (unit: PlannedUnit, error: unknown): void => {
     letGoOfFrames(error);
-    this.#left.push({ unit, error });
-  }
-
-  async #commitEarly(): Promise<void> {
-    if (this.#commits === 0) await this.#commitGathered();
-  }
-
-  #commitGathered(): Promise<void> {
-    const entries = this.#batched;
-    this.#batched = [];
-    this.#weight = 0;
-    if (entries.length === 0) return this.#committing;
-    this.#commits += 1;
-    this.#committing = this.#committing.then(async () => {
+    left.push({ unit, error });
+  };
+  const commit = (): Promise<void> => {
+    const entries = batch;
+    batch = [];
+    weight = 0;
+    if (entries.length === 0) return committing;
+    commits += 1;
+    committing = committing.then(async () => {
       try {
-        await this.#work.commit(entries.map(({ reading }) => reading));
+        await work.commit(entries.map(({ reading }) => reading));
       } catch (error) {
-        for (const { unit } of entries) this.#leave(unit, error);
+        for (const { unit } of entries) leave(unit, error);
       }
-      this.#commits -= 1;
-      if (this.#work.room?.isShort) void this.#commitEarly();
+      commits -= 1;
+      if (room?.isShort) void commitEarly();
     });
-    return this.#committing;
-  }
+    return committing;
+  };
+  const commitEarly = async (): Promise<void> => {
+    if (commits === 0) await commit();
+  };
+  const read = async (unit: PlannedUnit): Promise<void> => {
+    if (forAll !== undefined) return leave(unit, forAll);
+    try {
+      const reading = await work.read(unit);
+      batch.push({ unit, reading });
+      weight += work.weigh(reading);
+      if (weight >= work.maxWeight) await commit();
+      else if (room?.isShort) await commitEarly();
+    } catch (error) {
+      if (isForAll(error)) forAll = error;
+      leave(unit, error);
+    }
+  };
+
+  const next = units.values();
+  const endCalls = room?.whenShort(() => void commitEarly());
+  const readers = Array.from({ length: work.concurrency }, async () => {
+    for (const unit of next) await read(unit);
+  });
+  await Promise.all(readers);
+  await commit();
+  endCalls?.();
+  return left;
 }
 
 /**

@@ -7,7 +7,6 @@ import { mapConcurrent } from '../../src/core/base/lists.ts';
 import {
   conclusionOf,
   type DeletionConclusion,
-  type DeletionResult,
   type IntentPace,
   mayHaveTakenEffect,
   refusal,
@@ -154,18 +153,25 @@ export class ChunkDeletion {
     const { signal } = this.#chunk;
     if (signal.aborted) this.#forAll ??= new AbortedError();
     if (this.#forAll !== undefined) return this.#leave(target, this.#forAll, target.isRepeat);
-    const attempts = new Attempts(target.isRepeat);
-    const result = await send(target, this.#context.service, { signal, ...attempts.listeners });
+    // An attempt that was never sent has no effect.
+    let isSent = false;
+    let mayBeDone = target.isRepeat;
+    const endAttempt = (error: unknown): void => {
+      mayBeDone ||= isSent && mayHaveTakenEffect(error);
+      isSent = false;
+    };
+    const options = { signal, onAttempt: () => (isSent = true), onRetry: endAttempt };
+    const result = await requestOf(target, this.#context.service, options).then(
+      (answer) => ({ answer }),
+      (error: unknown) => ({ error }),
+    );
     const wasPresent = this.#planned.get(target.unit)?.snapshot.state === 'present';
-    const conclusion = conclusionOf(result, attempts.mayBeDone, wasPresent && !target.wasDeleted);
-    if (conclusion !== undefined) {
-      this.#conclusions.set(target.unit, conclusion);
-      return;
-    }
+    const conclusion = conclusionOf(result, mayBeDone, wasPresent && !target.wasDeleted);
+    if (conclusion !== undefined) return void this.#conclusions.set(target.unit, conclusion);
     const error = 'error' in result ? result.error : undefined;
     if (isForAll(error)) this.#forAll = error;
-    attempts.end(error);
-    this.#leave(target, error, attempts.mayBeDone);
+    endAttempt(error);
+    this.#leave(target, error, mayBeDone);
   }
 
   /** Leaves a target to the engine. Its intent stays open only if a request of it may have taken effect. */
@@ -211,44 +217,9 @@ export class ChunkDeletion {
   }
 }
 
-/** What the attempts of one call may have deleted: an attempt that was never sent has no effect. */
-class Attempts {
-  mayBeDone: boolean;
-  #isSent = false;
-
-  constructor(mayBeDone: boolean) {
-    this.mayBeDone = mayBeDone;
-  }
-
-  readonly listeners = {
-    onAttempt: (): void => {
-      this.#isSent = true;
-    },
-    onRetry: (error: unknown): void => this.end(error),
-  };
-
-  /** Called with the error of an attempt. */
-  end(error: unknown): void {
-    this.mayBeDone ||= this.#isSent && mayHaveTakenEffect(error);
-    this.#isSent = false;
-  }
-}
-
 function verificationOf({ sourceId }: DeletionTarget, left: ReadonlySet<string> | undefined): Verification {
   if (left === undefined) return 'not checked';
   return left.has(sourceId ?? '') ? 'still there' : 'gone';
-}
-
-async function send(
-  target: DeletionTarget,
-  service: ProductionDataService,
-  options: CallOptions,
-): Promise<DeletionResult> {
-  try {
-    return { answer: await requestOf(target, service, options) };
-  } catch (error) {
-    return { error };
-  }
 }
 
 function requestOf(

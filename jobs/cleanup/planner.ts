@@ -212,36 +212,32 @@ async function readTarget(
   { concurrency, signal }: ReadOptions,
 ): Promise<readonly TargetSnapshot[]> {
   const options = signal === undefined ? {} : { signal };
-  const records = new Map<string, readonly TimeSeriesRecord[] | TargetSnapshot>();
+  const records = new Map<string, (sourceId: string | null) => TargetSnapshot>();
   await mapConcurrent(equipmentOf(targets), concurrency, async (id) => {
-    records.set(id, await service.fetchRecords(timeSeries, id, options).catch(snapshotOfError));
+    const found = service.fetchRecords(timeSeries, id, options).then(snapshotsIn, (error: unknown) => {
+      const snapshot = snapshotOfError(error);
+      return () => snapshot;
+    });
+    records.set(id, await found);
   });
   const wells = new Map<string, TargetSnapshot>();
   await mapConcurrent(wellsOf(targets), concurrency, async (id) => {
     const found = service.fetchWell(id, options).then((well): TargetSnapshot => ({ state: 'present', ...well }));
     wells.set(id, await found.catch(snapshotOfError));
   });
-  return targets.map((target) =>
-    isTimeSeries(target)
-      ? snapshotOfRecord(records.get(target.ownerId), target)
-      : (wells.get(target.ownerId) ?? absent),
-  );
+  return targets.map((target) => {
+    const { ownerId, sourceId } = target;
+    return (isTimeSeries(target) ? records.get(ownerId)?.(sourceId) : wells.get(ownerId)) ?? absent;
+  });
 }
 
-function snapshotOfRecord(
-  found: readonly TimeSeriesRecord[] | TargetSnapshot | undefined,
-  { sourceId }: DeletionTarget,
-): TargetSnapshot {
-  if (found === undefined) return absent;
-  if (!isList(found)) return found;
-  const record = found.find((candidate) => candidate.sourceId === sourceId);
-  return record === undefined
-    ? absent
-    : { state: 'present', contentType: 'application/json', body: JSON.stringify(record) };
-}
-
-function isList(found: readonly TimeSeriesRecord[] | TargetSnapshot): found is readonly TimeSeriesRecord[] {
-  return Array.isArray(found);
+/** The snapshot of each of these records, by its source id. */
+function snapshotsIn(records: readonly TimeSeriesRecord[]): (sourceId: string | null) => TargetSnapshot {
+  return (sourceId) => {
+    const record = records.find((candidate) => candidate.sourceId === sourceId);
+    if (record === undefined) return absent;
+    return { state: 'present', contentType: 'application/json', body: JSON.stringify(record) };
+  };
 }
 
 /**
@@ -259,7 +255,7 @@ function snapshotOfError(error: unknown): TargetSnapshot {
 /**
  * Yields the targets of a plan in slices. Throws UsageError at the end if the stored plan is not the one that was made.
  */
-async function* heldToDigest(plan: CleanupPlan, { cleanupPlans }: Ledger): AsyncGenerator<readonly PlannedTarget[]> {
+async function* checkedSlices(plan: CleanupPlan, { cleanupPlans }: Ledger): AsyncGenerator<readonly PlannedTarget[]> {
   const { planId, counts } = plan;
   const totals = new PlanTotals(planLine(plan));
   for (let from = 0; from < counts.targets; from += sliceTargets) {
@@ -277,7 +273,7 @@ async function* heldToDigest(plan: CleanupPlan, { cleanupPlans }: Ledger): Async
 
 /** Throws UsageError if the stored plan is not the one that was made. Sends no request to the service. */
 export async function refuseTampered(plan: CleanupPlan, { ledger }: Pick<JobContext, 'ledger'>): Promise<void> {
-  for await (const _ of heldToDigest(plan, ledger));
+  for await (const _ of checkedSlices(plan, ledger));
 }
 
 /**
@@ -286,7 +282,7 @@ export async function refuseTampered(plan: CleanupPlan, { ledger }: Pick<JobCont
  */
 export async function refuseChanged(plan: CleanupPlan, context: JobContext, read: ReadOptions): Promise<void> {
   const changes: string[] = [];
-  for await (const planned of heldToDigest(plan, context.ledger)) {
+  for await (const planned of checkedSlices(plan, context.ledger)) {
     const snapshots = await readTarget(planned, context.service, read);
     changes.push(...planned.flatMap((target, index) => changeSince(target, snapshots[index] ?? absent) ?? []));
   }

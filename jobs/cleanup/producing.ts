@@ -51,22 +51,16 @@ function bodyOf({ state, contentType, body }: TargetSnapshot): readonly WellBody
   return state === 'present' && body !== null ? [{ contentType, body }] : [];
 }
 
-/** By ordinal, why a target of a plan is kept, and what the report says of it where it is deleted all the same. */
-export interface ProducingCheck {
-  readonly kept: ReadonlyMap<number, string>;
-  readonly warnings: ReadonlyMap<number, readonly string[]>;
-}
-
 /**
- * Checks targets of a plan again. A target is kept where it produced when it was planned, or produces by now; a plan
- * that includes producing wells keeps none.
+ * Checks targets of a plan again: by ordinal, why one is `kept`, and the `warnings` of one in the report. A target is kept
+ * where it produced when it was planned, or produces by now; a plan that includes producing wells keeps none.
  */
 export async function checkProducing(
   plan: CleanupPlan,
   targets: readonly PlannedTarget[],
   context: Pick<JobContext, 'warehouse' | 'ledger' | 'now'>,
   settings: ProducingSettings,
-): Promise<ProducingCheck> {
+) {
   const found = await findingsOf(targets, context, settings);
   const rule = { days: settings.producingDays, isUnattended: plan.selection !== null };
   const kept = new Map<number, string>();

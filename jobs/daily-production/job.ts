@@ -5,7 +5,6 @@
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
 import { daysOfMonth } from '../../src/core/daily/held-month.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
-import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
@@ -14,7 +13,7 @@ import { judgeRemoved, recordUnknown, ReadNumbers, refuseRetryOfRelease, settleU
 import { expectedRows, planGaps, planWindows, readZones, unitsOf, type WellWindow, windowSpecSchema } from './plan.ts';
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { type GivenBack, readWindow } from './read-window.ts';
-import { ReadingPlaces, RowBudget, type RowReservation } from './row-budget.ts';
+import { ReadingSlots, RowBudget, type RowReservation } from './row-budget.ts';
 import {
   dailyProduction,
   dailyProductionGaps,
@@ -26,11 +25,10 @@ import {
 export const dailyProductionJobName = dailyProduction.name;
 export const gapsJobName = dailyProductionGaps.name;
 
-/** Two jobs, for the windows that are due and for the gaps. They share one row budget, and the places of readings. */
+/** Two jobs, for the windows that are due and for the gaps. They share one row budget, and the slots of readings. */
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
-  const blocks = new RowBlocks(() => budget.freeRows);
-  const places = new ReadingPlaces(readersOf(settings));
+  const slots = new ReadingSlots(readersOf(settings));
   const numbers = new ReadNumbers();
   const profilesByRun = new ProfilesInUse();
   let chunks = 0;
@@ -45,7 +43,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
     release: { kind: 'uwi', params: (releaseOf, nowMs) => ({ nowMs, allowShrink: false, releaseOf }) },
     work: (chunk, context) => {
-      const own = { ...context, settings, budget, blocks, places, numbers, chunkNo: (chunks += 1) };
+      const own = { ...context, settings, budget, slots, numbers, chunkNo: (chunks += 1) };
       return profilesByRun.during(chunk.runId, context, (profiles) => workWindows({ ...own, profiles }, chunk));
     },
   } satisfies Partial<Job<DailyProductionParams>>;
@@ -75,7 +73,7 @@ function readersOf({ wellConcurrency }: DailyProductionSettings): number {
   return 2 * wellConcurrency;
 }
 
-interface HeldWindow {
+interface ReservedWindow {
   readonly batch: WindowBatch;
   readonly reservation: RowReservation;
 }
@@ -121,8 +119,7 @@ async function readUnits(
 interface ExportContext extends JobContext {
   readonly settings: DailyProductionSettings;
   readonly budget: RowBudget;
-  readonly blocks: RowBlocks;
-  readonly places: ReadingPlaces;
+  readonly slots: ReadingSlots;
   readonly numbers: ReadNumbers;
   /** Of the chunks of the run. */
   readonly profiles: ProfileInUse;
@@ -141,39 +138,40 @@ interface WindowsContext extends ExportContext {
   readonly unread: Map<number, number>;
 }
 
-/** Reads wells concurrently, each once there is a place and room for its rows, and commits in batches. */
+/** Reads wells concurrently, each once there is a slot and room for its rows, and commits in batches. */
 async function readWindows(
   units: readonly PlannedUnit[],
   chunk: ChunkOfWork<DailyProductionParams>,
   context: WindowsContext,
 ): Promise<readonly UnsettledUnit[]> {
-  const { settings, budget, places, chunkNo } = context;
+  const { settings, budget, slots, chunkNo } = context;
   const reader = { runId: chunk.runId, chunkNo, signal: chunk.signal };
-  return readInBatches<HeldWindow>(units, {
+  return readInBatches<ReservedWindow>(units, {
     concurrency: readersOf(settings),
     maxWeight: settings.batchRows,
     weigh: ({ batch }) => batch.rows.length,
     room: budget,
-    read: (unit) => places.during(reader, () => readHeld(unit, chunk, context)),
+    read: (unit) => slots.during(reader, () => readReserved(unit, chunk, context)),
     async commit(windows) {
-      const batches = windows.map(({ batch }) => batch);
       try {
-        await commitWindows(batches, chunk, context);
+        await commitWindows(
+          windows.map(({ batch }) => batch),
+          chunk,
+          context,
+        );
       } finally {
         for (const { reservation } of windows) reservation.release();
       }
-      // Not after an error: a COPY that broke off may still read some.
-      for (const { rows } of batches) context.blocks.release(rows);
     },
   });
 }
 
 /** Reads a window. Its rows stay in the budget until they are committed. */
-async function readHeld(
+async function readReserved(
   unit: PlannedUnit,
   chunk: ChunkOfWork<DailyProductionParams>,
   context: WindowsContext,
-): Promise<HeldWindow> {
+): Promise<ReservedWindow> {
   const { settings, budget, givenBack, unread } = context;
   const spec = windowSpecSchema.parse(unit.spec);
   const before = givenBack.get(unit.unit);

@@ -2,6 +2,7 @@
  * The service profile for the readings of a chunk: the stored one, or a new one if none is stored or the stored one no
  * longer fits (docs/design.md section 3).
  */
+import { parsedJson } from '../../src/core/base/text.ts';
 import { z } from 'zod';
 import { AbortedError, WellsyncError } from '../../src/core/base/errors.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
@@ -106,7 +107,7 @@ export class ProfileInUse {
     await this.#probeAgain(request, { limitRefused: false }, signal);
   }
 
-  /** Keeps a larger page than the probe's well could show: by its size, the word of the profile ends a read. */
+  /** Keeps a larger page than the probe's well could show: by its size the profile ends a read. */
   async #growBy(found: ReadFindings): Promise<void> {
     const grown = this.#profile === undefined ? undefined : withLargerPage(this.#profile, found);
     if (grown === undefined) return;
@@ -229,16 +230,8 @@ export function encodeProfile(profile: ServiceProfile): string {
  * Undefined for a profile of another version, and for a text that is not a profile: the service is probed again then.
  */
 export function decodeProfile(text: string): ServiceProfile | undefined {
-  const { data } = keptSchema.safeParse(parsed(text));
+  const { data } = keptSchema.safeParse(parsedJson(text));
   if (data === undefined) return undefined;
   const { version: _version, ...profile } = data;
   return profile;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

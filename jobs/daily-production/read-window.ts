@@ -1,12 +1,11 @@
 /** Reads one window of one well to its end, and judges how fresh the well is after it. */
-import type { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { TransientError } from '../../src/core/base/errors.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
 import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/watermark.ts';
 import { type LookbackTier, tierText } from '../../src/core/daily/due-window.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../src/core/daily/merge.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
-import type { ProfileWord } from '../../src/core/paging/page-end.ts';
+import type { TrustedEnd } from '../../src/core/paging/page-end.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import { askedWindow, type Window } from '../../src/core/time/window.ts';
 import { dayAt } from '../../src/core/time/production-day.ts';
@@ -27,8 +26,6 @@ export interface GivenBack {
 interface ReadingContext extends JobContext {
   readonly profiles: ProfileInUse;
   readonly reservation: RowReservation;
-  /** Where the rows take their room. Those of a read that failed, or did not count, are left to the collector. */
-  readonly blocks: RowBlocks;
   /** What the warehouse gave back of the unit: this read is verified. */
   readonly givenBack?: GivenBack | undefined;
   /** Called right before each request of the window is sent. */
@@ -50,7 +47,7 @@ export async function readWindow(
   spec: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal, read }: Pick<ChunkOfWork<DailyProductionParams>, 'params' | 'signal' | 'read'>,
-  { service, now, profiles, reservation, blocks, givenBack, onAttempt }: ReadingContext,
+  { service, now, profiles, reservation, givenBack, onAttempt }: ReadingContext,
 ): Promise<WindowBatch> {
   const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
   const before = givenBack?.before;
@@ -65,7 +62,8 @@ export async function readWindow(
   };
   const daysBefore = reach === 'last-day' && before === undefined ? daysToKnowPageBy : undefined;
   const maxRows = Math.max(settings.rowsInMemory, leastMaxRows);
-  const word = givenBack === undefined ? wordFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
+  const trustedEnd =
+    givenBack === undefined ? trustedEndFor(spec, askedWindow(window, daysBefore), timeZone) : undefined;
   // A run may be worked days after it was requested: days that have come meanwhile are none of the future.
   const nowMs = Math.max(params.nowMs, now());
   const request = {
@@ -78,15 +76,14 @@ export async function readWindow(
     pageLimitGranted,
     profile,
     maxRows,
-    blocks,
     onRows,
   };
-  const readOnce = (how: { readonly word?: ProfileWord | undefined }): Promise<WindowReading> =>
+  const readOnce = (how: { readonly trustedEnd?: TrustedEnd | undefined }): Promise<WindowReading> =>
     service.readDailyProduction({ ...request, ...how }, { signal, onAttempt }).catch(async (error: unknown) => {
       if (isUnprovenEnd(error)) await profiles.invalidate({ uwi, timeZone }, profile, signal);
       throw error;
     });
-  const first = await readOnce({ word });
+  const first = await readOnce({ trustedEnd });
   const reading = isEnough(first, spec) ? first : afterRead(await readOnce({}), first.counts.requests);
   read({ unit, rows: reading.counts.read, ...expected, isRead: true });
   const learnt = await profiles.update({ reading, profile, uwi, timeZone }, signal);
@@ -121,10 +118,10 @@ export async function readWindow(
 }
 
 /**
- * Leave to end the read by the word of the service's profile, where the plan gives it. A row of the last day with one
+ * Leave to end the read where the service's profile says so, if the plan gives it. A row of the last day with one
  * has to come where it lies in the requested range: an answer without it shows nothing of the numbering of pages.
  */
-function wordFor({ end, lastDay }: WindowSpec, asked: Window, timeZone: string): ProfileWord | undefined {
+function trustedEndFor({ end, lastDay }: WindowSpec, asked: Window, timeZone: string): TrustedEnd | undefined {
   if (end === undefined || end === 'proof') return undefined;
   const askedFrom = dayAt(asked.fromMs, timeZone);
   const expectsRow = lastDay !== undefined && askedFrom !== undefined && askedFrom < lastDay;

@@ -75,11 +75,6 @@ export class RowBudget {
     return this.#reservation(reading, signal);
   }
 
-  /** Rows that may still be read. */
-  get freeRows(): number {
-    return Math.max(0, this.#maxRows - this.#takenRows);
-  }
-
   get #takenRows(): number {
     return this.#underWayRows + this.#heldRows;
   }
@@ -167,7 +162,7 @@ export class RowBudget {
 }
 
 /**
- * The places of a process for the readings of a run that are under way at a time. They go to the oldest chunk first,
+ * The slots of a process for the readings of a run that are under way at a time. They go to the oldest chunk first,
  * so that chunks end one after another: one commits its last rows while the next is read. Each run has its own, so
  * that a small one does not wait until a large one has read a well to its end: they share the requests
  * (docs/decisions/0022-runs-share-the-requests.md).
@@ -184,20 +179,20 @@ interface WaitingReader {
   readonly letIn: () => void;
 }
 
-export class ReadingPlaces {
+export class ReadingSlots {
   readonly #line: WaitingReader[] = [];
   /** Readings under way by run. */
   readonly #taken = new Map<string, number>();
-  readonly #places: number;
+  readonly #slots: number;
 
-  constructor(places: number) {
-    this.#places = places;
+  constructor(slots: number) {
+    this.#slots = slots;
   }
 
-  /** Reads in a place, once there is one. Rejects with AbortedError while it waits, or as the reading does. */
+  /** Reads in a slot, once there is one. Rejects with AbortedError while it waits, or as the reading does. */
   async during<T>(reader: Reader, read: () => Promise<T>): Promise<T> {
     if (reader.signal.aborted) throw new AbortedError();
-    if (this.#takenBy(reader.runId) >= this.#places) await this.#wait(reader);
+    if (this.#takenBy(reader.runId) >= this.#slots) await this.#wait(reader);
     else this.#begin(reader);
     try {
       return await read();

@@ -2,6 +2,7 @@
  * Makes settled rows of a push durable, step after step without overlap: rejects first, then the checkpoint behind
  * them, so that a checkpoint never passes a reject that is not on the disk (G2, G7).
  */
+import { shortened } from '../../src/core/base/text.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { PipeChunk } from '../../src/core/pipes/look-ahead.ts';
 import type { PassedRows } from '../../src/core/pipes/push-counts.ts';
@@ -18,14 +19,11 @@ export interface PushStep {
   readonly chunks: readonly PushedChunk[];
 }
 
-interface WriterSettings {
+interface WriterContext {
   /** Interval between the starts of two steps. */
   readonly everyMs: number;
   /** A step begins earlier when this many bytes of rejects wait for it. */
   readonly maxWaitingBytes: number;
-}
-
-interface WriterContext {
   readonly files: PipeFiles;
   readonly rejects: RejectsFile;
   readonly now: () => number;
@@ -38,20 +36,18 @@ interface WriterContext {
 }
 
 export class CheckpointWriter {
-  readonly #settings: WriterSettings;
   readonly #context: WriterContext;
   #checkpoint: PushCheckpoint;
   #savedAtMs: number;
   /** Not part of a step yet. */
   #waiting: PassedFileRows | undefined;
   #waitingBytes = 0;
-  #heldBytes = 0;
+  #unsavedBytes = 0;
   #saving: Promise<void> = Promise.resolve();
   /** After a lost step no later one may be saved: the checkpoint would pass rows without an outcome. */
   #maySave = true;
 
-  constructor(settings: WriterSettings, checkpoint: PushCheckpoint, context: WriterContext) {
-    this.#settings = settings;
+  constructor(checkpoint: PushCheckpoint, context: WriterContext) {
     this.#context = context;
     this.#checkpoint = checkpoint;
     this.#savedAtMs = context.now();
@@ -63,8 +59,8 @@ export class CheckpointWriter {
   }
 
   /** Bytes of rejects that were added and are not durable. */
-  get heldBytes(): number {
-    return this.#heldBytes;
+  get unsavedBytes(): number {
+    return this.#unsavedBytes;
   }
 
   /** Adds rows that follow the previous ones, and begins a step if one is due. */
@@ -73,7 +69,7 @@ export class CheckpointWriter {
       const bytes = passed.rejected.reduce((sum, rejected) => sum + rejected.bytes, 0);
       this.#waiting = joined(this.#waiting, passed);
       this.#waitingBytes += bytes;
-      this.#heldBytes += bytes;
+      this.#unsavedBytes += bytes;
     }
     if (this.#waiting === undefined || !this.#isDue()) return;
     this.#savedAtMs = this.#context.now();
@@ -90,8 +86,8 @@ export class CheckpointWriter {
   }
 
   #isDue(): boolean {
-    const { everyMs, maxWaitingBytes } = this.#settings;
-    return this.#context.now() - this.#savedAtMs >= everyMs || this.#waitingBytes > maxWaitingBytes;
+    const { everyMs, maxWaitingBytes, now } = this.#context;
+    return now() - this.#savedAtMs >= everyMs || this.#waitingBytes > maxWaitingBytes;
   }
 
   async #save(header: PipeHeader): Promise<void> {
@@ -101,7 +97,7 @@ export class CheckpointWriter {
     this.#waitingBytes = 0;
     try {
       this.#checkpoint = await this.#step(passed, header);
-      this.#heldBytes -= bytes;
+      this.#unsavedBytes -= bytes;
       this.#context.onStep(undefined);
     } catch (error) {
       this.#maySave = false;
@@ -150,26 +146,17 @@ export function checkpointAfter(
   rejectsBytes: number,
   files: Pick<PipeFiles, 'describeReject'>,
 ): PushCheckpoint {
-  const sentences = rejectsOf(passed).slice(0, maxShown);
-  return {
-    position: passed.end,
-    counts: addCounts(before.counts, passed.counts),
-    rejectsBytes,
-    firstRejects: [...before.firstRejects, ...sentences.map((reject) => cut(files.describeReject(reject)))].slice(
-      0,
-      maxShown,
-    ),
-  };
+  const sentences = rejectsOf(passed)
+    .slice(0, maxShown - before.firstRejects.length)
+    .map((reject) => shortened(files.describeReject(reject), longestSentence));
+  const firstRejects = [...before.firstRejects, ...sentences];
+  return { position: passed.end, counts: addCounts(before.counts, passed.counts), rejectsBytes, firstRejects };
 }
 
 /** Rows of the ledger for chunks that follow the checkpoint. */
 function ledgerOf(before: PushCheckpoint, { chunks }: PassedFileRows): readonly PushedChunk[] {
   const firstChunk = before.counts['chunks'] ?? 0;
   return chunks.map((chunk, index) => ({ ...chunk, chunk: firstChunk + index }));
-}
-
-function cut(sentence: string): string {
-  return sentence.length > longestSentence ? `${sentence.slice(0, longestSentence)}…` : sentence;
 }
 
 const superseded: CountDescription = {

@@ -53,23 +53,20 @@ export class ChunkSender {
     onPart: (part: SentPart) => void = () => undefined,
   ): Promise<PipeChunkOutcome<PipeItem>> {
     const { limit } = this.#context;
-    const bisection = new ChunkBisection(items.map(({ bytes }) => bytes));
     const sent = new SentItems(items, onPart);
-    for (let part = bisection.next(limit.maxBytes); part !== undefined; part = bisection.next(limit.maxBytes)) {
-      await this.#sendPart(part, bisection, sent);
-    }
+    const nextPart = (): ItemRange | undefined => sent.bisection.next(limit.maxBytes);
+    for (let part = nextPart(); part !== undefined; part = nextPart()) await this.#sendPart(sent.of(part), sent);
     for (const suspect of sent.suspects) await this.#sendSuspect(suspect, sent);
     return sent;
   }
 
-  async #sendPart(part: ItemRange, bisection: ChunkBisection, sent: SentItems): Promise<void> {
-    const items = sent.of(part);
+  async #sendPart(items: readonly PipeItem[], sent: SentItems): Promise<void> {
     try {
       await this.#post(items, sent);
-      bisection.accepted();
+      sent.bisection.accepted();
       sent.accept(items);
     } catch (error) {
-      this.#takeError(error, { part, bisection, sent });
+      this.#takeError(error, items, sent);
     }
   }
 
@@ -114,28 +111,17 @@ export class ChunkSender {
     this.#taken += 1;
   }
 
-  #takeError(
-    error: unknown,
-    {
-      part,
-      bisection,
-      sent,
-    }: { readonly part: ItemRange; readonly bisection: ChunkBisection; readonly sent: SentItems },
-  ): void {
+  #takeError(error: unknown, items: readonly PipeItem[], sent: SentItems): void {
     const refusal = judgeBulkError(error);
-    if (refusal === 'items') {
-      sent.refuse(bisection.refused(), reasonOf(error));
-    } else if (refusal === 'size') {
-      const items = sent.of(part);
+    if (refusal === 'items') sent.refuse(sent.bisection.refused(), reasonOf(error));
+    else if (refusal === 'size') {
       const itemBytes = items.reduce((bytes, item) => bytes + item.bytes, 0);
       if (items.length > 1) this.#context.limit.refused(arrayBytes(itemBytes, items.length));
-      sent.refuse(bisection.tooLarge(), reasonOf(error));
+      sent.refuse(sent.bisection.tooLarge(), reasonOf(error));
     } else if (this.#isSearchedFor(error)) {
       // Treated as too large: that the other half was accepted says nothing here.
-      sent.suspect(bisection.tooLarge(), this.#taken);
-    } else {
-      throw error;
-    }
+      sent.suspect(sent.bisection.tooLarge(), this.#taken);
+    } else throw error;
   }
 
   /** Whether to find the items at fault by bisection. */
@@ -164,10 +150,12 @@ class SentItems implements PipeChunkOutcome<PipeItem> {
   readonly refused: GivenUpItem<PipeItem>[] = [];
   readonly failed: GivenUpItem<PipeItem>[] = [];
   requests = 0;
+  readonly bisection: ChunkBisection;
   readonly #items: readonly PipeItem[];
   readonly #onPart: (part: SentPart) => void;
 
   constructor(items: readonly PipeItem[], onPart: (part: SentPart) => void) {
+    this.bisection = new ChunkBisection(items.map(({ bytes }) => bytes));
     this.#items = items;
     this.#onPart = onPart;
   }

@@ -2,7 +2,7 @@
  * A push to a service that accepts everything, and answers in the order of the requests: what would be sent of a file,
  * and in how many requests. Pure; for a dry run.
  */
-import { counted, figure } from '../../src/core/base/text.ts';
+import { counted, figure, firstNames } from '../../src/core/base/text.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
 import { LookAhead, maxOpenEntries, type PipeChunk, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
@@ -36,20 +36,15 @@ export class ImaginedPush {
   /** In the order of their requests. */
   readonly #underWay: PipeChunk<PipeItem>[] = [];
   #passed: PassedFileRows | undefined;
-  #requests = 0;
+  requests = 0;
   #items = 0;
   #bytes = 0;
-  readonly #uneven: string[] = [];
-  #unevenCount = 0;
+  readonly unevenLists: { count: number; readonly first: string[] } = { count: 0, first: [] };
 
   constructor(options: ImaginedPushOptions) {
     const { chunkItems: maxItems, chunkBytes: maxBytes, pipeIdentity: identity, concurrency } = options;
     this.#options = options;
     this.#ahead = new LookAhead({ limits: () => ({ maxItems, maxBytes }), identity, concurrency });
-  }
-
-  get requests(): number {
-    return this.#requests;
   }
 
   /** About as many as it takes where no order keeps items apart. */
@@ -60,10 +55,6 @@ export class ImaginedPush {
 
   get versions(): VersionCount {
     return this.#versions.count;
-  }
-
-  get unevenLists(): UnevenLists {
-    return { count: this.#unevenCount, first: this.#uneven };
   }
 
   /** Takes the next entry of the file. */
@@ -96,15 +87,15 @@ export class ImaginedPush {
     this.#items += 1;
     this.#bytes += item.bytes + 1;
     if (!item.hasUnevenLists) return;
-    this.#unevenCount += 1;
-    if (this.#uneven.length < maxShown) {
-      this.#uneven.push(`${item.network}/${item.sourceId} (line ${item.firstLine})`);
-    }
+    const { unevenLists } = this;
+    unevenLists.count += 1;
+    if (unevenLists.first.length >= maxShown) return;
+    unevenLists.first.push(`${item.network}/${item.sourceId} (line ${item.firstLine})`);
   }
 
   #send(reader: ReaderState): void {
     for (let chunk = this.#ahead.next(reader); chunk !== undefined; chunk = this.#ahead.next(reader)) {
-      this.#requests += 1;
+      this.requests += 1;
       this.#underWay.push(chunk);
     }
     if (reader === 'reading') this.#settleFirst();
@@ -151,14 +142,6 @@ export function fileNotices(
 function furtherRejects(count: number): readonly string[] {
   if (count <= 0) return [];
   return [`rejected: ${counted(count, 'more row')}, each in the rejects file with its reason`];
-}
-
-const mostNamesShown = 20;
-
-/** A file may have half a million columns. */
-function firstNames(names: readonly string[]): string {
-  const more = names.length - mostNamesShown;
-  return `${names.slice(0, mostNamesShown).join(', ')}${more > 0 ? ` and ${figure(more)} more` : ''}`;
 }
 
 /** Pipes of the file with several dates, and how these travel. */

@@ -19,10 +19,10 @@ import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { ReadPipesOptions } from '../../src/pipes/read-pipes.ts';
 import type { RejectsFile } from '../../src/pipes/rejects-file.ts';
 import { CheckpointWriter, type FileChunk, type PushStep } from './checkpoint-writer.ts';
-import type { BodyLimit, ChunkSender } from './chunk-sender.ts';
+import type { ChunkSender, SenderContext } from './chunk-sender.ts';
 import { fileNotices, versionNotices } from './dry-run.ts';
 
-export interface FilePushSettings {
+interface FilePushSettings {
   readonly chunkItems: number;
   /** Chunks that are sent concurrently. */
   readonly concurrency: number;
@@ -31,20 +31,17 @@ export interface FilePushSettings {
    * Limit of the bytes of pipes and rejects that are read and not yet durable. A row takes about five times its JSON
    * text.
    */
-  readonly maxHeldBytes: number;
+  readonly maxBufferedBytes: number;
   readonly checkpointEveryMs: number;
 }
 
-export interface FilePushContext {
+interface FilePushContext extends Pick<SenderContext, 'limit' | 'signal' | 'isHeld'> {
   readonly files: PipeFiles;
   readonly file: string;
   readonly identity: FileIdentity;
   readonly reading: Omit<ReadPipesOptions, 'from' | 'signal'>;
   readonly rejects: RejectsFile;
   readonly sender: ChunkSender;
-  readonly limit: BodyLimit;
-  readonly signal: AbortSignal;
-  readonly isHeld: () => boolean;
   readonly now: () => number;
   /** Makes the step durable; resolves when it is. Its rejects are already on the disk. */
   readonly save: (step: PushStep) => Promise<void>;
@@ -67,12 +64,14 @@ export class FilePush {
   #wake: () => void = () => undefined;
 
   constructor(settings: FilePushSettings, checkpoint: PushCheckpoint, context: FilePushContext) {
-    const { checkpointEveryMs: everyMs, maxHeldBytes } = settings;
+    const { checkpointEveryMs: everyMs, maxBufferedBytes } = settings;
     this.#settings = settings;
     this.#context = context;
     this.#identity = context.identity;
-    this.#writer = new CheckpointWriter({ everyMs, maxWaitingBytes: maxHeldBytes / 2 }, checkpoint, {
+    this.#writer = new CheckpointWriter(checkpoint, {
       ...context,
+      everyMs,
+      maxWaitingBytes: maxBufferedBytes / 2,
       assertSame: () => this.#assertSame(),
       onStep: (fault) => this.#wakeWith(fault),
     });
@@ -89,11 +88,8 @@ export class FilePush {
   /** For the report: the properties of the file as far as it was read. */
   get notices(): readonly string[] {
     if (this.#header === undefined) return [];
-    const { pipeIdentity } = this.#settings;
-    return [
-      ...fileNotices(this.#header, this.#form, this.checkpoint),
-      ...versionNotices(this.#versions.count, pipeIdentity),
-    ];
+    const ofVersions = versionNotices(this.versions, this.#settings.pipeIdentity);
+    return [...fileNotices(this.#header, this.#form, this.checkpoint), ...ofVersions];
   }
 
   /** Of the whole file: pipes that stand there with several dates. */
@@ -162,7 +158,9 @@ export class FilePush {
   }
 
   #hasRoom(): boolean {
-    return this.#ahead.hasRoom && this.#ahead.heldBytes + this.#writer.heldBytes < this.#settings.maxHeldBytes;
+    return (
+      this.#ahead.hasRoom && this.#ahead.bufferedBytes + this.#writer.unsavedBytes < this.#settings.maxBufferedBytes
+    );
   }
 
   async #room(): Promise<void> {
@@ -188,7 +186,8 @@ export class FilePush {
   async #sendChunk(chunk: FileChunk): Promise<void> {
     const { sender, files } = this.#context;
     try {
-      const header = this.#knownHeader();
+      const header = this.#header;
+      if (header === undefined) throw new Error('a chunk was read without a header');
       const rejectsOf = ({ item, reason }: GivenUpItem<PipeItem>) => files.rejectItem(item, header, reason);
       const outcome = await sender.send(chunk.items, (part) => {
         this.#ahead.settlePart(chunk, part, rejectsOf);
@@ -207,11 +206,6 @@ export class FilePush {
 
   #pass(): void {
     if (this.#header !== undefined) this.#writer.add(this.#ahead.pass(), this.#header);
-  }
-
-  #knownHeader(): PipeHeader {
-    if (this.#header === undefined) throw new Error('a chunk was read without a header');
-    return this.#header;
   }
 
   async #assertSame(): Promise<void> {

@@ -15,7 +15,7 @@ import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs
 import type { PushStart } from '../../src/warehouse/port/pushes.ts';
 import { networkPipes, type PushStep } from './checkpoint-writer.ts';
 import { BodyLimit, ChunkSender } from './chunk-sender.ts';
-import { FilePush, type FilePushSettings } from './file-push.ts';
+import { FilePush } from './file-push.ts';
 import { blockedBy, fileNotice, outcomeOfOther } from './other-push.ts';
 
 export const networkPipesJobName = networkPipes.name;
@@ -30,10 +30,10 @@ export interface NetworkPipesSettings {
 }
 
 /**
- * Limit of what one push holds in memory, as JSON text: about 40 MB of heap, so that a worker can run two pushes and an
+ * Limit of what one push has in memory, as JSON text: about 40 MB of heap, so that a worker can run two pushes and an
  * export (G8).
  */
-const maxHeldBytes = 8_000_000;
+const maxBufferedBytes = 8_000_000;
 /** A limit found by a 413 is retested after this time. */
 const bodyLimitKeptMs = 30 * DAY_MS;
 
@@ -200,7 +200,7 @@ async function sendFile(
     await reportProgress(step.checkpoint, chunk);
   }
 
-  const { service } = context;
+  const { service, settings } = context;
   const { signal, isHeld } = chunk;
   const { reading } = params;
   await using source = await files.open(params, signal);
@@ -210,7 +210,8 @@ async function sendFile(
   const givesUpItems = (): boolean => chunk.isLastAttempt && !hasAdvanced;
   const sender = new ChunkSender({ service, limit, signal, isHeld, givesUpItems });
   const pushContext = { files, file, identity, reading, rejects, sender, limit, signal, isHeld, now, save };
-  const push = new FilePush(filePushSettings(params, context.settings), checkpoint, pushContext);
+  const { chunkItems, pipeIdentity } = params;
+  const push = new FilePush({ ...settings, chunkItems, pipeIdentity, maxBufferedBytes }, checkpoint, pushContext);
   await push.run();
   const notices = [fileNotice(params.name), ...push.notices, ...params.notices];
   const { pipesWithSeveralDates } = push.versions;
@@ -218,13 +219,6 @@ async function sendFile(
   const settled: UnitOutcome = { unit: 0, state: 'done', counts, notices };
   await save({ checkpoint: push.checkpoint, chunks: [], settled });
   await chunk.settled([settled]);
-}
-
-function filePushSettings(
-  { chunkItems, pipeIdentity }: NetworkPipesParams,
-  { concurrency, checkpointEveryMs }: NetworkPipesSettings,
-): FilePushSettings {
-  return { chunkItems, pipeIdentity, concurrency, maxHeldBytes, checkpointEveryMs };
 }
 
 async function reportProgress(

@@ -2,6 +2,7 @@
  * A push whose content another run pushes, or has pushed (docs/design.md section 4.3): it waits, or takes that run's
  * outcome.
  */
+import { networkPipes } from './checkpoint-writer.ts';
 import { BlockedError } from '../../src/core/base/errors.ts';
 import { counted } from '../../src/core/base/text.ts';
 import type { Counts, RunReport, UnitOutcome } from '../../src/core/run/run.ts';
@@ -19,18 +20,9 @@ export function blockedBy(runId: string, claimedAtMs: number, nowMs: number): Bl
 /**
  * Every count of a push as zero, so that the counts of an earlier attempt do not remain beside those of the other run.
  */
-const noCounts = {
-  rows: 0,
-  accepted: 0,
-  superseded: 0,
-  rejectedByUs: 0,
-  rejectedByService: 0,
-  failed: 0,
-  pipes: 0,
-  pipesWithSeveralDates: 0,
-  chunks: 0,
-  requests: 0,
-};
+const noCounts: Counts = Object.fromEntries(
+  [...networkPipes.counts.map(({ name }) => name), 'chunks', 'requests'].map((name) => [name, 0]),
+);
 
 /**
  * The outcome of a push that another run completed: the rows and notices of that run, and its id. Chunks and requests

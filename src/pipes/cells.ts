@@ -2,6 +2,7 @@
  * Parsers for the text of one cell: text in, JSON text or a reason out. A number that is valid JSON is never parsed and
  * printed again, so every digit is sent as it was written.
  */
+import { shortened } from '../core/base/text.ts';
 import type { NumberLimit } from '../core/pipes/fields.ts';
 
 /** Fault of a cell. `column` is the name in the header; empty when the whole row is at fault. */
@@ -22,7 +23,6 @@ const jsonEmpty = /^\[[ \t\r\n]*\]$/;
 const looseNumber = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eE][+-]?\d+)?)$/;
 // eslint-disable-next-line no-control-regex -- control characters are what JSON wants escaped
 const plainText = /^[^"\\\u0000-\u001f]*$/;
-const shownLength = 40;
 /** Length up to which a number without an exponent fits a double. */
 const plainDigits = 300;
 
@@ -33,8 +33,7 @@ export function textJson(text: string): string {
 
 /** A text for a message: quoted, cut to 40 characters, on one line. */
 function shown(text: string): string {
-  const cut = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
-  return JSON.stringify(cut);
+  return JSON.stringify(shortened(text, 40));
 }
 
 /** Accepts `true` and `false` in any case, and the 1 and 0 that databases write. */

@@ -6,7 +6,7 @@ import { pipeline, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { AbortedError, UsageError, WellsyncError } from '../core/base/errors.ts';
-import { fileOutage, fileReason } from '../core/base/file-fault.ts';
+import { fileOutage, fileReason, codeOf } from '../core/base/file-fault.ts';
 
 /**
  * A file, or a stream that is read once (standard input). Messages call it `name`; a file without a name goes by its
@@ -114,7 +114,7 @@ export function unreadable(error: unknown, name: string): unknown {
   if (error instanceof WellsyncError || !(error instanceof Error)) return error;
   const outage = fileOutage(error, name);
   if (outage !== undefined) return outage;
-  const code = (error as NodeJS.ErrnoException).code ?? '';
+  const code = codeOf(error);
   if (code === 'ENOENT') return new UsageError(`there is no file ${name}`, { cause: error });
   if (code.startsWith('Z_')) {
     const hint = 'The file was cut or damaged on its way: make it again, or unpack it to see how far it goes.';

@@ -18,13 +18,8 @@ import type { CheckedRow } from './row-check.ts';
 export interface FormOptions {
   /** Form from a checkpoint, or as set by the operator. */
   readonly form: FilePosition['form'];
-  /** Most rows of one item in the long form. They are held until the item is complete; more end the read. */
+  /** Most rows of one item in the long form. They wait until the item is complete; more end the read. */
   readonly maxSegments: number;
-}
-
-interface HeldRow {
-  readonly checked: CheckedRow;
-  readonly faults: readonly CellFault[];
 }
 
 /**
@@ -35,10 +30,10 @@ export class ItemAssembler {
   readonly #options: FormOptions;
   readonly #emit: (entry: PipeEntry) => void;
   #form: FilePosition['form'];
-  /** Consecutive rows of one pipe, held while the file may be in the long form. */
-  #held: HeldRow[] = [];
-  /** Rows without a readable id behind the held rows. They belong to the same pipe if the next row does. */
-  #strays: HeldRow[] = [];
+  /** Consecutive rows of one pipe, kept while the file may be in the long form. */
+  #pending: CheckedRow[] = [];
+  /** Rows without a readable id behind them, which belong to the same pipe if the next row does. */
+  #strays: CheckedRow[] = [];
 
   constructor(header: PipeHeader, options: FormOptions, emit: (entry: PipeEntry) => void) {
     this.#header = header;
@@ -52,56 +47,50 @@ export class ItemAssembler {
   }
 
   add(checked: CheckedRow): void {
-    if (this.#form === 'undecided' && checked.hasList) this.#decideWide();
-    if (this.#form === 'wide') {
-      this.#emitAlone(checked, checked.faults);
-    } else if (checked.sourceId === undefined) {
-      this.#addStray(checked);
-    } else {
-      this.#hold(checked);
+    if (this.#form === 'undecided' && checked.hasList) {
+      this.end();
+      this.#form = 'wide';
     }
+    if (this.#form === 'wide') this.#emitAlone(checked);
+    else if (checked.sourceId === undefined) this.#addStray(checked);
+    else this.#addPending(checked);
   }
 
-  /** Emits the held rows at the end of the file. */
+  /** Emits the rows that wait; also at the end of the file. */
   end(): void {
-    this.#flush();
-  }
-
-  #decideWide(): void {
-    this.#flush();
-    this.#form = 'wide';
+    const pending = this.#pending.splice(0);
+    const strays = this.#strays.splice(0);
+    if (pending.length === 1 && pending[0] !== undefined) this.#emitAlone(pending[0]);
+    else if (pending.length > 1) this.#emitGroup(pending);
+    for (const stray of strays) this.#emitAlone(stray);
   }
 
   #addStray(checked: CheckedRow): void {
-    if (this.#held.length === 0) this.#emitAlone(checked, checked.faults);
-    else this.#strays.push({ checked, faults: checked.faults });
-    // Too many to be broken rows of one pipe; the flush bounds the memory.
-    if (this.#strays.length > this.#options.maxSegments) this.#flush();
+    if (this.#pending.length === 0) this.#emitAlone(checked);
+    else this.#strays.push(checked);
+    // Too many to be broken rows of one pipe: this bounds the memory.
+    if (this.#strays.length > this.#options.maxSegments) this.end();
   }
 
-  #hold(checked: CheckedRow): void {
-    const first = this.#firstGood();
-    const isSamePipe = this.#held.length > 0 && isSame(this.#held[0]?.checked, checked);
-    const isSameItem =
-      isSamePipe && (first === undefined || checked.faults.length > 0 || first.scalars === checked.scalars);
-    if (!isSameItem) this.#flush();
-    this.#held.push(...this.#strays.splice(0), { checked, faults: this.#longFaults(checked) });
+  #addPending(checked: CheckedRow): void {
+    const first = this.#pending.find(isGood);
+    const isSamePipe = this.#pending.length > 0 && isSame(this.#pending[0], checked);
+    const isSameItem = isSamePipe && (first === undefined || !isGood(checked) || first.scalars === checked.scalars);
+    if (!isSameItem) this.end();
+    this.#pending.push(...this.#strays.splice(0), this.#asSegment(checked));
     if (first !== undefined && isSameItem && this.#form === 'undecided' && isNextSegment(first, checked)) {
       this.#form = 'long';
     }
-    if (this.#held.length > this.#options.maxSegments) throw this.#tooMany(checked);
+    if (this.#pending.length > this.#options.maxSegments) throw this.#tooMany(checked);
   }
 
-  #firstGood(): CheckedRow | undefined {
-    return this.#held.find(({ faults }) => faults.length === 0)?.checked;
-  }
-
-  #longFaults(checked: CheckedRow): readonly CellFault[] {
-    if (this.#form !== 'long' || !checked.hasList) return checked.faults;
+  /** The row with a fault for each list, which no cell of the long form holds. */
+  #asSegment(checked: CheckedRow): CheckedRow {
+    if (this.#form !== 'long' || !checked.hasList) return checked;
     const reason =
       'holds a list in a file of the long form, where a cell is one number: insist on the wide form if it is none';
     const columns = listFields.filter((_, index) => isListText(this.#cell(checked, index)));
-    return [...checked.faults, ...columns.map((column) => ({ column, reason }))];
+    return { ...checked, faults: [...checked.faults, ...columns.map((column) => ({ column, reason }))] };
   }
 
   #cell({ row }: CheckedRow, list: number): string {
@@ -109,46 +98,23 @@ export class ItemAssembler {
     return row.cells[this.#header.columnOf[field] ?? -1] ?? '';
   }
 
-  #flush(): void {
-    const held = this.#held.splice(0);
-    const strays = this.#strays.splice(0);
-    if (held.length === 1 && held[0] !== undefined) this.#emitAlone(held[0].checked, held[0].faults);
-    else if (held.length > 1) this.#emitGroup(held);
-    for (const { checked, faults } of strays) this.#emitAlone(checked, faults);
-  }
-
-  #emitGroup(held: readonly HeldRow[]): void {
-    if (this.#form === 'long') {
-      this.#emitLong(held);
-    } else if (held.every(({ checked }) => checked.faults.length > 0 || !hasNumbers(checked))) {
-      for (const { checked, faults } of held) this.#emitAlone(checked, faults);
+  #emitGroup(rows: readonly CheckedRow[]): void {
+    if (this.#form === 'long') this.#emitLong(rows);
+    else if (rows.every((checked) => !isGood(checked) || !hasNumbers(checked))) {
+      for (const checked of rows) this.#emitAlone(checked);
     } else {
-      const reason = `the same row ${held.length} times, and nothing tells whether these are equal segments or a repeated line: insist on the long or on the wide form`;
-      this.#rejectAll(held, reason);
+      const reason = `the same row ${rows.length} times, and nothing tells whether these are equal segments or a repeated line: insist on the long or on the wide form`;
+      this.#rejectAll(rows, reason);
     }
   }
 
-  #emitLong(held: readonly HeldRow[]): void {
-    const guilty = held.find(({ faults }) => faults.length > 0);
-    const gaps = guilty === undefined ? gapFaults(held) : [];
+  #emitLong(rows: readonly CheckedRow[]): void {
+    const guilty = rows.find((checked) => !isGood(checked));
+    const gaps = guilty === undefined ? gapFaults(rows) : [];
     if (guilty !== undefined) {
-      this.#rejectAll(held, `belongs to the pipe of line ${guilty.checked.row.line}, which is rejected`);
-    } else if (gaps.length > 0) {
-      this.#emit(
-        rejectedRows(
-          held.map(({ checked }) => ({ row: checked.row, faults: gaps })),
-          this.#header,
-          this.#form,
-        ),
-      );
-    } else {
-      this.#emit(
-        itemOfRows(
-          held.map(({ checked }) => checked),
-          this.#form,
-        ),
-      );
-    }
+      this.#rejectAll(rows, `belongs to the pipe of line ${guilty.row.line}, which is rejected`);
+    } else if (gaps.length > 0) this.#reject(rows.map(({ row }) => ({ row, faults: gaps })));
+    else this.#emit(itemOfRows(rows, this.#form));
   }
 
   #tooMany({ row }: CheckedRow): UsageError {
@@ -160,18 +126,24 @@ export class ItemAssembler {
   }
 
   /** Rejects the rows: those with faults for their own reasons, the others for `reason`. */
-  #rejectAll(held: readonly HeldRow[], reason: string): void {
-    const rows = held.map(({ checked, faults }) => ({
-      row: checked.row,
-      faults: faults.length > 0 ? faults : [{ column: '', reason }],
-    }));
-    this.#emit(rejectedRows(rows, this.#header, this.#form));
+  #rejectAll(rows: readonly CheckedRow[], reason: string): void {
+    this.#reject(
+      rows.map(({ row, faults }) => ({ row, faults: faults.length > 0 ? faults : [{ column: '', reason }] })),
+    );
   }
 
-  #emitAlone(checked: CheckedRow, faults: readonly CellFault[]): void {
-    if (faults.length === 0) this.#emit(itemOfRow(checked, this.#form));
-    else this.#emit(rejectedRows([{ row: checked.row, faults }], this.#header, this.#form));
+  #emitAlone(checked: CheckedRow): void {
+    if (isGood(checked)) this.#emit(itemOfRow(checked, this.#form));
+    else this.#reject([checked]);
   }
+
+  #reject(rows: ReadonlyArray<Pick<CheckedRow, 'row' | 'faults'>>): void {
+    this.#emit(rejectedRows(rows, this.#header, this.#form));
+  }
+}
+
+function isGood({ faults }: CheckedRow): boolean {
+  return faults.length === 0;
 }
 
 function isSame(left: CheckedRow | undefined, right: CheckedRow): boolean {
@@ -184,20 +156,17 @@ function hasNumbers({ lists }: CheckedRow): boolean {
 
 /** Whether two rows of one pipe differ in their numbers and in nothing else. */
 function isNextSegment(first: CheckedRow, next: CheckedRow): boolean {
-  if (next.faults.length > 0) return false;
-  return listFields.some((_, index) => first.lists[index] !== next.lists[index]);
+  return isGood(next) && listFields.some((_, index) => first.lists[index] !== next.lists[index]);
 }
 
 /**
  * Faults of columns with an empty cell between two numbers: the segment without a number could not be identified later.
  */
-function gapFaults(held: readonly HeldRow[]): readonly CellFault[] {
+function gapFaults(rows: readonly CheckedRow[]): readonly CellFault[] {
   return listFields.flatMap((column, index) => {
-    const filled = held.map(({ checked }) => checked.lists[index] !== undefined);
+    const filled = rows.map(({ lists }) => lists[index] !== undefined);
     const gap = filled.indexOf(false, Math.max(0, filled.indexOf(true)));
     if (gap === -1 || !filled.includes(true) || !filled.includes(true, gap)) return [];
-    return [
-      { column, reason: `is empty on line ${held[gap]?.checked.row.line ?? 0}, between two numbers of the pipe` },
-    ];
+    return [{ column, reason: `is empty on line ${rows[gap]?.row.line ?? 0}, between two numbers of the pipe` }];
   });
 }

@@ -1,5 +1,5 @@
 import { UsageError } from '../core/base/errors.ts';
-import { figure, nearestName } from '../core/base/text.ts';
+import { nearestName, firstNames } from '../core/base/text.ts';
 import { type PipeField, pipeFields } from '../core/pipes/fields.ts';
 import { type CsvRow, rawText } from './row-parser.ts';
 
@@ -51,7 +51,7 @@ export function readHeader(row: CsvRow, options: HeaderOptions, name: string): P
       .map((field) => `there is no column ${field}`),
     ...(options.ignoreUnknownColumns === true || unknown.length === 0
       ? []
-      : [`unknown ${unknown.length === 1 ? 'column' : 'columns'}: ${unknownNames(unknown)}`]),
+      : [`unknown ${unknown.length === 1 ? 'column' : 'columns'}: ${firstNames(unknown, unknownName)}`]),
   ];
   if (faults.length > 0) throw badHeader(faults, name, unknown.length > 0);
   return {
@@ -73,17 +73,10 @@ export function withoutRejectCells(raw: string, delimiter: string, hasRejectColu
   return raw.replace(new RegExp(`^(?:${cell}${between}){${rejectColumns.length}}`), '');
 }
 
-const mostNamesShown = 20;
 const longestNameShown = 40;
 
-/** A file of another kind may have half a million columns. */
-function unknownNames(cells: readonly string[]): string {
-  const more = cells.length - mostNamesShown;
-  const shown = cells.slice(0, mostNamesShown).map((cell) => unknownName(cell.slice(0, longestNameShown)));
-  return `${shown.join(', ')}${more > 0 ? ` and ${figure(more)} more` : ''}`;
-}
-
-function unknownName(cell: string): string {
+function unknownName(name: string): string {
+  const cell = name.slice(0, longestNameShown);
   if (cell === '') return '(without a name)';
   const meant = nearestName(cell.trim().toLowerCase(), [...fieldNames({}).keys()]);
   return meant === undefined ? cell : `${cell} (${fieldNames({}).get(meant) ?? meant}?)`;

@@ -8,7 +8,7 @@ export interface Finding {
 }
 
 /** A connected component: pipes joined to each other and to no other pipe. */
-interface NetworkComponent {
+interface Component {
   readonly network: string;
   /** First pipe of the component in the file. */
   readonly firstPipe: string;
@@ -33,7 +33,7 @@ export interface TopologyReport {
   /** Nodes with a single pipe end: sources and sinks, and misspelt names. */
   readonly deadEnds: Finding;
   /** Components beside the largest of each network, in the order of the file: not connected to it. */
-  readonly unconnectedParts: { readonly count: number; readonly first: readonly NetworkComponent[] };
+  readonly unconnectedParts: { readonly count: number; readonly first: readonly Component[] };
 }
 
 const shownCount = 10;
@@ -109,7 +109,7 @@ export class Topology {
 
   #unconnectedParts(): TopologyReport['unconnectedParts'] {
     const largest = this.#largestParts();
-    const first: NetworkComponent[] = [];
+    const first: Component[] = [];
     let count = 0;
     for (const component of this.#components.all()) {
       if (largest.get(component.network)?.firstPipe === component.firstPipe) continue;
@@ -121,8 +121,8 @@ export class Topology {
   }
 
   /** The largest component of each network; of two of one size the first. */
-  #largestParts(): ReadonlyMap<string, NetworkComponent> {
-    const largest = new Map<string, NetworkComponent>();
+  #largestParts(): ReadonlyMap<string, Component> {
+    const largest = new Map<string, Component>();
     for (const component of this.#components.all()) {
       const known = largest.get(component.network);
       if (known === undefined || component.pipes > known.pipes) largest.set(component.network, component);
@@ -153,30 +153,6 @@ function findingOf({ count, first }: NamedCount): Finding {
 
 // Connected components of a network: union-find over nodes, each with a small integer as its number.
 
-/** A typed array that doubles when it is full. Unset elements are 0. */
-class Numbers {
-  #values = new Int32Array(1024);
-
-  at(index: number): number {
-    return this.#values[index] ?? 0;
-  }
-
-  set(index: number, value: number): void {
-    if (index >= this.#values.length) {
-      const larger = new Int32Array(this.#values.length * 2);
-      larger.set(this.#values);
-      this.#values = larger;
-    }
-    this.#values[index] = value;
-  }
-}
-
-interface Component {
-  readonly network: string;
-  readonly firstPipe: string;
-  readonly pipes: number;
-}
-
 /** Two numbers of nodes fit into one number that a double holds exactly. */
 const mostNodes = 2 ** 26;
 
@@ -186,13 +162,12 @@ const mostNodes = 2 ** 26;
  */
 class Components {
   readonly #nodes = new Map<string, Map<string, number>>();
-  readonly #parents = new Numbers();
+  readonly #parents: number[] = [];
   /** Number of pipe ends at each node. */
-  readonly #touches = new Numbers();
+  readonly #touches: number[] = [];
   /** Number of pipes of a component, at its root. */
-  readonly #pipes = new Numbers();
+  readonly #pipes: number[] = [];
   readonly #firstPipes: (readonly [network: string, pipe: string])[] = [];
-  #size = 0;
   /** Nodes that represent a pipe without any end. */
   #anonymous = 0;
   /** Pairs of joined nodes, each as one number. */
@@ -202,14 +177,18 @@ class Components {
     return this.#size - this.#anonymous;
   }
 
+  get #size(): number {
+    return this.#parents.length;
+  }
+
   /** Adds a pipe with its named ends: none, one or two. Returns whether another pipe joins the same two nodes already. */
   join(network: string, pipe: string, ends: readonly string[]): boolean {
     const nodes = ends.map((end) => this.#nodeOf(network, pipe, end));
-    for (const node of nodes) this.#touches.set(node, this.#touches.at(node) + 1);
+    for (const node of nodes) addTo(this.#touches, node, 1);
     if (nodes.length === 0) this.#anonymous += 1;
     const [from = this.#newNode(network, pipe), to = from] = nodes;
     const root = this.#union(from, to);
-    this.#pipes.set(root, this.#pipes.at(root) + 1);
+    addTo(this.#pipes, root, 1);
     return from !== to && !this.#isNewPair(from, to);
   }
 
@@ -217,7 +196,7 @@ class Components {
   rejoin(network: string, pipe: string, ends: readonly string[]): void {
     const [from, to] = ends.map((end) => this.#nodeOf(network, pipe, end));
     if (from === undefined || to === undefined || from === to || !this.#isNewPair(from, to)) return;
-    for (const node of [from, to]) this.#touches.set(node, this.#touches.at(node) + 1);
+    for (const node of [from, to]) addTo(this.#touches, node, 1);
     this.#union(from, to);
   }
 
@@ -232,7 +211,7 @@ class Components {
   /** Nodes with a single pipe end, in order of arrival. */
   *deadEnds(): Generator<readonly [network: string, node: string]> {
     for (const [network, nodes] of this.#nodes) {
-      for (const [name, node] of nodes) if (this.#touches.at(node) === 1) yield [network, name];
+      for (const [name, node] of nodes) if (this.#touches[node] === 1) yield [network, name];
     }
   }
 
@@ -241,7 +220,7 @@ class Components {
     for (let node = 0; node < this.#size; node += 1) {
       if (this.#rootOf(node) !== node) continue;
       const [network, firstPipe] = this.#firstPipes[node] ?? ['', ''];
-      yield { network, firstPipe, pipes: this.#pipes.at(node) };
+      yield { network, firstPipe, pipes: this.#pipes[node] ?? 0 };
     }
   }
 
@@ -257,23 +236,21 @@ class Components {
 
   #newNode(network: string, pipe: string): number {
     const node = this.#size;
-    this.#size += 1;
-    this.#parents.set(node, node);
-    this.#touches.set(node, 0);
-    this.#pipes.set(node, 0);
+    this.#parents.push(node);
+    this.#touches.push(0);
+    this.#pipes.push(0);
     this.#firstPipes.push([network, pipe]);
     return node;
   }
 
   #rootOf(node: number): number {
     let at = node;
-    for (;;) {
-      const parent = this.#parents.at(at);
-      if (parent === at) return at;
+    for (let parent = this.#parents[at] ?? at; parent !== at; parent = this.#parents[at] ?? at) {
       // Path halving.
-      this.#parents.set(at, this.#parents.at(parent));
+      this.#parents[at] = this.#parents[parent] ?? parent;
       at = parent;
     }
+    return at;
   }
 
   #union(left: number, right: number): number {
@@ -281,8 +258,12 @@ class Components {
     if (leftRoot === rightRoot) return leftRoot;
     const root = Math.min(leftRoot, rightRoot);
     const other = Math.max(leftRoot, rightRoot);
-    this.#parents.set(other, root);
-    this.#pipes.set(root, this.#pipes.at(root) + this.#pipes.at(other));
+    this.#parents[other] = root;
+    addTo(this.#pipes, root, this.#pipes[other] ?? 0);
     return root;
   }
+}
+
+function addTo(counts: number[], node: number, amount: number): void {
+  counts[node] = (counts[node] ?? 0) + amount;
 }

@@ -1,9 +1,10 @@
 /** The body of an answer as text: bounded on the wire and unpacked, and without loss where it is not UTF-8. */
+import { codeOf } from '../core/base/file-fault.ts';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type ZlibOptions } from 'node:zlib';
 import { PermanentError, TransientError } from '../core/base/errors.ts';
-import { NoRoomError, type BodyPlace } from './body-budget.ts';
+import { NoRoomError, type BodyRoom } from './body-budget.ts';
 
 /** Bytes of the start of a body: messages show 200 characters of it. */
 const startBytes = 64 * 1024;
@@ -25,15 +26,15 @@ interface Body {
   readonly label: string;
 }
 
-export interface BodyRoom {
-  readonly place: BodyPlace;
+export interface BodyBounds {
+  readonly room: BodyRoom;
   /** Bounds the received bytes of one body, and the unpacked ones as well: a small body may unpack to a large one. */
   readonly maxBytes: number;
-  /** Bytes of a block of `place`. */
+  /** Bytes of a block of `room`. */
   readonly blockBytes: number;
 }
 
-/** The body of an answer. It is read before its place is closed, since `bytes` lie in a block of it. */
+/** The body of an answer. It is read before its room is closed, since `bytes` lie in a block of it. */
 export interface WholeBody {
   text(): string;
   /** Set where the bytes were kept. */
@@ -47,10 +48,12 @@ export interface WholeBody {
  * `body-too-large`, TransientError `truncated` for a packed body that is cut short, `encoding` for one that cannot be
  * unpacked and `not-text` for bytes that are no text.
  */
-export async function readWholeBody(body: Body, room: BodyRoom, keepsArray: boolean): Promise<WholeBody> {
-  const blocks = await collect(body, room);
+export async function readWholeBody(body: Body, bounds: BodyBounds, keepsArray: boolean): Promise<WholeBody> {
+  const blocks = await collect(body, bounds);
   const [bytes] = blocks;
-  if (keepsArray && blocks.length === 1 && bytes?.[0] === openBracket && isAscii(bytes)) return keptBody(bytes);
+  if (keepsArray && blocks.length === 1 && bytes?.[0] === openBracket && isAscii(bytes)) {
+    return { bytes, text: () => bytes.toString('latin1') };
+  }
   return textBody(textOf(blocks, body.label));
 }
 
@@ -60,10 +63,6 @@ export function textBody(text: string): WholeBody {
   return { text: () => text };
 }
 
-function keptBody(bytes: Buffer): WholeBody {
-  return { bytes, text: () => bytes.toString('latin1') };
-}
-
 /**
  * The start of the body of an accepted POST or DELETE, which is short or of no meaning (docs/interface.md sections 4.3 to 4.5
  * and 4.7): it cannot be asked for again when there is room, so that it takes none. The rest is received and dropped. Throws
@@ -71,21 +70,17 @@ function keptBody(bytes: Buffer): WholeBody {
  */
 export async function readReceipt(body: Body, maxBytes: number): Promise<WholeBody> {
   const short = await shortBody(body, () => true);
-  const start = short ?? (await startOf(unpacked(body, maxBytes), { maxBytes, label: body.label }));
-  return textBody(textOf([start], body.label));
+  return textBody(textOf([short ?? (await startOf(body, maxBytes))], body.label));
 }
 
-async function startOf(
-  chunks: AsyncIterable<Buffer>,
-  { maxBytes, label }: { readonly maxBytes: number; readonly label: string },
-): Promise<Buffer> {
+async function startOf(body: Body, maxBytes: number): Promise<Buffer> {
   const start: Buffer[] = [];
   let size = 0;
-  for await (const chunk of chunks) {
+  for await (const chunk of unpacked(body, maxBytes)) {
     // Chunks may be parts of larger buffers, which they would keep in memory.
     if (size < startBytes) start.push(Buffer.from(chunk.subarray(0, startBytes - size)));
     size += chunk.length;
-    if (size > maxBytes) throw tooLarge(label);
+    if (size > maxBytes) throw tooLarge(body.label);
   }
   return Buffer.concat(start);
 }
@@ -120,18 +115,18 @@ async function shortBody(
 }
 
 /** The bytes in blocks: chunks may be parts of larger buffers, which they would keep in memory. */
-async function collect(body: Body, { place, maxBytes, blockBytes }: BodyRoom): Promise<readonly Buffer[]> {
-  const short = await shortBody(body, (bytes) => bytes <= maxBytes && place.grow(bytes));
+async function collect(body: Body, { room, maxBytes, blockBytes }: BodyBounds): Promise<readonly Buffer[]> {
+  const short = await shortBody(body, (bytes) => bytes <= maxBytes && room.grow(bytes));
   if (short !== undefined) return short.length === 0 ? [] : [short];
   const blocks: Buffer[] = [];
   let size = 0;
   // Ending the loop early destroys the connection, so that nothing more is sent.
   for await (const chunk of unpacked(body, maxBytes)) {
     if (size + chunk.length > maxBytes) throw tooLarge(body.label);
-    if (!place.grow(chunk.length)) throw new NoRoomError();
+    if (!room.grow(chunk.length)) throw new NoRoomError();
     for (let taken = 0; taken < chunk.length;) {
       const at = size % blockBytes;
-      if (at === 0) blocks.push(place.block());
+      if (at === 0) blocks.push(room.block());
       const copied = chunk.copy(blocks.at(-1) as Buffer, at, taken);
       taken += copied;
       size += copied;
@@ -190,7 +185,7 @@ async function* unpacked({ chunks, encoding, label }: Body, maxBytes: number): A
 
 /** What is no fault of unpacking is returned as it is. */
 function unpackingFault(cause: unknown, encoding: string, label: string): unknown {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = codeOf(cause);
   if (code === 'Z_BUF_ERROR')
     return new TransientError('truncated', `${label} was answered with a body cut short`, { cause });
   if (!/^(?:Z_|ERR__)/.test(code)) return cause;

@@ -1,4 +1,4 @@
-import { counted } from '../core/base/text.ts';
+import { counted, parsedJson } from '../core/base/text.ts';
 import { PermanentError } from '../core/base/errors.ts';
 import { notJson, wrongShape, type Answer, type RequestContext } from './classification.ts';
 import { deletionAnswerSchema, recordsSchemaOf } from './contract.ts';
@@ -8,11 +8,9 @@ import { mostRecordsIn, recordPage, type PageBounds, type RecordPage } from './r
 import type { AnswerReader } from './request-layer.ts';
 
 const readJson: AnswerReader<unknown> = (answer, context) => {
-  try {
-    return JSON.parse(answer.body.text()) as unknown;
-  } catch {
-    throw notJson(answer, context);
-  }
+  const value = parsedJson(answer.body.text());
+  if (value === undefined) throw notJson(answer, context);
+  return value;
 };
 
 /** None for 204, which says that there is nothing to send. */

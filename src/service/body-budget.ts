@@ -4,8 +4,8 @@
  *   the oldest   has room up to the length of one body: it is kept free for it
  *   the others   share `sharedBodyBytes` beside it
  *
- * The shared room goes to those who ask first. A body without room is given up: it lets go of what it has, keeps its place
- * among the others, and is asked for again when it is the oldest: turns come in the order of places. Younger bodies that
+ * The shared room goes to those who ask first. A body without room is given up: it lets go of what it has, keeps its turn
+ * among the others, and is asked for again when it is the oldest: turns come in the order in which bodies began. Younger bodies that
  * take shared room meanwhile do not delay it, since the oldest needs none of it. It does not wait half read, since undici 7 asserts that no connection ends while its body rests,
  * which would end the process. The bytes lie in blocks that are used again, since freed buffers stay in memory until V8
  * collects them.
@@ -21,12 +21,12 @@ export class NoRoomError extends Error {
   override name = 'NoRoomError' as const;
 }
 
-export interface BodyPlace {
+export interface BodyRoom {
   /** Takes room for `bytes` more; false where there is none. Always true for the oldest. */
   grow(bytes: number): boolean;
   /** An empty block of `blockBytes`, to be filled within what `grow` took. */
   block(): Buffer;
-  /** Gives room and blocks back, and keeps the place; resolves when it is the oldest. Rejects with AbortedError. */
+  /** Gives room and blocks back, and keeps the turn; resolves when it is the oldest. Rejects with AbortedError. */
   turn(signal: AbortSignal): Promise<void>;
   /** Gives all back; no block may be read any more. */
   close(): void;
@@ -54,7 +54,7 @@ export class BodyBudget {
     this.#mostSpareBlocks = Math.ceil((maxBodyBytes + this.#sharedBytes) / this.blockBytes);
   }
 
-  open(): BodyPlace {
+  open(): BodyRoom {
     const body: Body = { bytes: 0, blocks: [] };
     return {
       grow: (bytes) => {
@@ -68,9 +68,9 @@ export class BodyBudget {
         body.blocks.push(block);
         return block;
       },
-      turn: async (signal) => {
+      turn: (signal) => {
         this.#empty(body);
-        await this.#turnOf(body, signal);
+        return this.#turnOf(body, signal);
       },
       close: () => {
         this.#empty(body);

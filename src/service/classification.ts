@@ -13,6 +13,7 @@
  *   408, 425, 429, 5xx       TransientError; RateLimitedError when Retry-After says how long
  *   other 3xx and 4xx        PermanentError
  */
+import { shortened } from '../core/base/text.ts';
 import {
   AccessError,
   NotFoundError,
@@ -165,6 +166,5 @@ export function cleanedExcerpt(body: string, known: Secrets): string {
   const text = known.hideInForeign(body.slice(0, mostExcerptChars)).slice(0, mostExcerptChars);
   const stripped = secrets.reduce((clean, pattern) => clean.replace(pattern, '$1[hidden]'), text);
   // Control characters could rewrite the operator's terminal.
-  const line = stripped.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
-  return line.length > longestExcerpt ? `${line.slice(0, longestExcerpt)}…` : line;
+  return shortened(stripped.replaceAll(/[\p{C}\s]+/gu, ' ').trim(), longestExcerpt);
 }

@@ -4,7 +4,7 @@
  *
  *   retried      counts attempts and the deadline, and waits between them, at least as long as a Retry-After. An attempt
  *   │            while the service is down for all does not count
- *   reading      value of an accepted answer, or the error of another; then the place of its body is closed
+ *   reading      value of an accepted answer, or the error of another; then the room of its body is closed
  *   inRoom       the same request again when it is its turn, where its answer had no room
  *   withToken    asks for the token before the lease; once a call a second request, after a 401 and with another token
  *   limited      holds a lease. Its time counts on the deadline; a Retry-After makes all workers wait before it is released
@@ -75,7 +75,7 @@ function callsThrough(
   const answered = classified(exchanged(exchange, secrets, policy.deadlineMs), now);
   const reader = reading(inRoom(withToken(limited(answered, now, dependencies), tokens, now)), dependencies);
   return async (request, read, options = {}) =>
-    retried(reader(read), policy, dependencies)(request, newCall(options, exchange.openPlace()));
+    retried(reader(read), policy, dependencies)(request, newCall(options, exchange.openRoom()));
 }
 
 /** The calls of the service, all for the work of one run or for none. */

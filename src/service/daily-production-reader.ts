@@ -40,7 +40,7 @@ export function createDailyProductionReader(
     const { uwi, window, timeZone, pageLimit, profile } = request;
     const calendar = productionCalendar(timeZone);
     const latestDay = latestDayAt(request.nowMs ?? Infinity, calendar);
-    const counter = new RecordCounter(window, calendar, secrets, { blocks: request.blocks, latestDay });
+    const counter = new RecordCounter(window, calendar, secrets, latestDay);
     const answers = new AnswerCount();
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);
@@ -83,8 +83,15 @@ async function readPart(request: PartRequest, fetchPage: PartFetch) {
   const requested = askedWindow(part, part.fromMs === window.fromMs ? request.daysBefore : undefined);
   const grantedLimit = pageLimitGranted === true ? pageLimit : undefined;
   // A window whose answer is too large is no quick one.
-  const word = isPart ? undefined : request.word;
-  const pages = readPages({ window: part, limits, maxPages: maxPagesFor(requested), profile, word, grantedLimit });
+  const trustedEnd = isPart ? undefined : request.trustedEnd;
+  const pages = readPages({
+    window: part,
+    limits,
+    maxPages: maxPagesFor(requested),
+    profile,
+    trustedEnd,
+    grantedLimit,
+  });
   let refusal: PermanentError | undefined;
   let answered = 0;
   let step = pages.next();

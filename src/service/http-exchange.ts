@@ -1,4 +1,5 @@
 /** One HTTP exchange: sends a request and returns one whole answer, or throws the error that its failure means. */
+import { codeOf } from '../core/base/file-fault.ts';
 import { EventEmitter } from 'node:events';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
@@ -6,8 +7,8 @@ import { AbortedError, AccessError, TransientError, WellsyncError } from '../cor
 import { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';
 import { after } from '../timers/sleep.ts';
-import { type BodyRoom, readReceipt, readRefusal, readWholeBody, textBody, type WholeBody } from './answer-body.ts';
-import { BodyBudget, type BodyPlace } from './body-budget.ts';
+import { type BodyBounds, readReceipt, readRefusal, readWholeBody, textBody, type WholeBody } from './answer-body.ts';
+import { BodyBudget, type BodyRoom } from './body-budget.ts';
 import { type Answer, isSuccess, type RequestContext } from './classification.ts';
 import { type BaseAddress, readAccessFile, readSecret, type ServiceSettings, type TlsSettings } from './settings.ts';
 
@@ -23,7 +24,7 @@ export interface ServiceRequest {
   readonly body?: string;
   /** Content type of the body; JSON by default. */
   readonly contentType?: string;
-  /** A body that is an array may be kept as bytes (answer-body.ts): it is read before its place is closed. */
+  /** A body that is an array may be kept as bytes (answer-body.ts): it is read before its room is closed. */
   readonly keepsArray?: boolean;
 }
 
@@ -36,8 +37,8 @@ export interface Exchange {
    * is sooner; AbortedError when the signal aborts; NoRoomError for a read to be sent again when it is its turn.
    */
   send(request: ServiceRequest, options: SendOptions): Promise<Answer>;
-  /** A place for the body of one answer, among all of this exchange. */
-  openPlace(): BodyPlace;
+  /** Room for the body of one answer, among all of this exchange. */
+  openRoom(): BodyRoom;
   close(): Promise<void>;
 }
 
@@ -47,8 +48,8 @@ interface SendOptions {
   readonly context: RequestContext;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** Where the body of the answer takes its room. */
-  readonly place: BodyPlace;
+  /** For the body of the answer. */
+  readonly room: BodyRoom;
 }
 
 type ConnectionSettings = Pick<ServiceSettings, 'timeoutMs' | 'concurrency' | 'maxBodyBytes' | 'tls'>;
@@ -72,8 +73,8 @@ export function createExchange(
   });
   return {
     baseUrl: `${origin}${prefix}`,
-    openPlace: () => bodies.open(),
-    send: async (request, { authorization, context, deadlineMs, signal, place }) => {
+    openRoom: () => bodies.open(),
+    send: async (request, { authorization, context, deadlineMs, signal, room }) => {
       const { method, path, body, keepsArray = false } = request;
       const options = {
         method,
@@ -85,11 +86,11 @@ export function createExchange(
         // budget of bodies, up to this length.
         highWaterMark: maxBodyBytes,
       };
-      const room = { place, maxBytes: maxBodyBytes, blockBytes };
-      const limit = deadlineMs < timeoutMs ? lastOfAll(deadlineMs) : ofThis(timeoutMs);
+      const bounds = { room, maxBytes: maxBodyBytes, blockBytes };
+      const limit = limitOf(timeoutMs, deadlineMs);
       const isConnected = (): boolean => pool.stats.connected > 0;
       return timed({ limit, signal, context, isConnected }, async (ended) =>
-        exchange(pool, { ...options, signal: ended }, context, { ...room, keepsArray }),
+        exchange(pool, { ...options, signal: ended }, context, { ...bounds, keepsArray }),
       );
     },
     close: async () => pool.close(),
@@ -113,7 +114,7 @@ async function exchange(
   pool: Pool,
   options: Dispatcher.RequestOptions,
   context: RequestContext,
-  { keepsArray, ...room }: BodyRoom & { readonly keepsArray: boolean },
+  { keepsArray, ...bounds }: BodyBounds & { readonly keepsArray: boolean },
 ): Promise<Answer> {
   let isAnswering = false;
   try {
@@ -125,7 +126,7 @@ async function exchange(
       encoding: oneOf(headers['content-encoding']),
       label: context.label,
     };
-    const body = await bodyOf(status, received, context, { ...room, keepsArray });
+    const body = await bodyOf(status, received, context, { ...bounds, keepsArray });
     return {
       status,
       contentType: oneOf(headers['content-type']),
@@ -142,24 +143,21 @@ async function bodyOf(
   status: number,
   received: Parameters<typeof readWholeBody>[0],
   { isRead }: RequestContext,
-  { keepsArray, ...room }: BodyRoom & { readonly keepsArray: boolean },
+  { keepsArray, ...bounds }: BodyBounds & { readonly keepsArray: boolean },
 ): Promise<WholeBody> {
   if (!isSuccess(status)) return textBody(await readRefusal(received));
-  return isRead ? readWholeBody(received, room, keepsArray) : readReceipt(received, room.maxBytes);
+  return isRead ? readWholeBody(received, bounds, keepsArray) : readReceipt(received, bounds.maxBytes);
 }
 
 interface TimeLimit {
   readonly ms: number;
   /** The end of the message: `was not answered in full …`. */
-  readonly words: () => string;
+  readonly within: string;
 }
 
-function ofThis(ms: number): TimeLimit {
-  return { ms, words: () => `within ${durationText(ms)}` };
-}
-
-function lastOfAll(ms: number): TimeLimit {
-  return { ms, words: () => 'before the deadline of all its attempts' };
+function limitOf(timeoutMs: number, deadlineMs: number): TimeLimit {
+  if (deadlineMs < timeoutMs) return { ms: deadlineMs, within: 'before the deadline of all its attempts' };
+  return { ms: timeoutMs, within: `within ${durationText(timeoutMs)}` };
 }
 
 /** Ends a request as an AbortSignal does, for a seventh of what one costs. */
@@ -204,7 +202,7 @@ async function timed<T>(
     if (signal.aborted) throw new AbortedError(undefined, { cause: signal.reason });
     if (!ender.aborted) throw error;
     if (!wasConnected) throw noConnection(context);
-    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.words()}`);
+    throw new TransientError('timeout', `${context.label} was not answered in full ${limit.within}`);
   } finally {
     timer.cancel();
     signal.removeEventListener('abort', end);
@@ -261,12 +259,12 @@ const cutShort: Meaning = ['truncated', 'was answered with a body cut short'];
 function errorOfFailure(failure: unknown, context: RequestContext, isAnswering: boolean): unknown {
   if (failure instanceof WellsyncError) return failure;
   if (failure instanceof errors.HTTPParserError) {
-    // A chunked body that ends too soon; undici tells it by words alone.
+    // A chunked body that ends too soon; undici tells it by its message alone.
     const [name, what] = /\bEOF\b/.test(failure.message) ? cutShort : noHttp;
     return transient(name, context, what, failure);
   }
   const code = codeOf(failure);
-  if (code === undefined || wrongCall.test(code)) return failure;
+  if (code === '' || wrongCall.test(code)) return failure;
   if (silence.has(code)) return noConnection(context, failure);
   if (tlsFault.test(code)) {
     return new AccessError('tls', `${context.label} could not be sent safely (${code})`, {
@@ -301,12 +299,7 @@ function transient(name: string, context: RequestContext, what: string, cause: u
 /** The code of Node for a failure, which an operator can look up; those of undici say no more than the sentence. */
 function shown(failure: unknown): string {
   const code = codeOf(failure);
-  return code === undefined || code.startsWith('UND_ERR_') ? '' : ` (${code})`;
-}
-
-function codeOf(failure: unknown): string | undefined {
-  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
-  return typeof code === 'string' ? code : undefined;
+  return code === '' || code.startsWith('UND_ERR_') ? '' : ` (${code})`;
 }
 
 // TLS connections with private authorities and a client certificate, read from their files when first needed.
@@ -357,7 +350,7 @@ export async function readTls(
     createSecureContext(secure);
     return secure;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const code = codeOf(error) || 'unreadable';
     const files = [caFile, certFile, keyFile].filter((file) => file !== undefined);
     throw new AccessError('access-file', `no connection can be made with ${[...new Set(files)].join(', ')}: ${code}`, {
       hint: 'The files must be PEM, the key must be that of the certificate, and its passphrase the right one.',

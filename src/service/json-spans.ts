@@ -3,7 +3,7 @@
  * whatever the depth, and with an end for any text: one that is no JSON is found broken, or gives parts that
  * JSON.parse refuses.
  */
-import { mostLevels } from '../core/base/text.ts';
+import { mostLevels, parsedJson } from '../core/base/text.ts';
 
 /** Deeper levels are never parsed. */
 export const countedLevels = mostLevels + 2;
@@ -47,9 +47,9 @@ export function memberSpans(text: string, object: Span): ReadonlyMap<string, Spa
   scanChildren(text, object.start, (child) => {
     const { start, end } = trimmed(text, child);
     const nameEnd = stringEnd(text, start);
-    const name = nameOf(text.slice(start, Math.min(nameEnd, end)));
+    const name = parsedJson(text.slice(start, Math.min(nameEnd, end)));
     const value = valueAfter(text, nameEnd, end);
-    if (name !== undefined && value !== undefined) members.set(name, value);
+    if (typeof name === 'string' && value !== undefined) members.set(name, value);
     return true;
   });
   return members;
@@ -150,16 +150,6 @@ function stringEnd(text: string, start: number): number {
     if (code === backslash) at += 1;
   }
   return at + 1;
-}
-
-/** Undefined for a text that is no JSON string. */
-function nameOf(text: string): string | undefined {
-  try {
-    const name: unknown = JSON.parse(text);
-    return typeof name === 'string' ? name : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function trimmed(text: string, { start, end }: Span): Span {

@@ -3,9 +3,8 @@ import type { Logger } from 'pino';
 import type { TransientError } from '../core/base/errors.ts';
 import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
-import type { RowBlocks } from '../core/daily/row-block.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
-import type { ProfileWord } from '../core/paging/page-end.ts';
+import type { TrustedEnd } from '../core/paging/page-end.ts';
 import type { ServiceProfile } from '../core/paging/service-profile.ts';
 import type { Window } from '../core/time/window.ts';
 import type { RecordPage } from './record-page.ts';
@@ -38,15 +37,13 @@ export interface DailyProductionRequest {
   /** The operator's statement that the service sends `pageLimit` rows when it has them. */
   readonly pageLimitGranted?: boolean | undefined;
   readonly profile?: ServiceProfile | undefined;
-  /** Leave to end the read, unverified, by the word of the profile; undefined for a verified read. */
-  readonly word?: ProfileWord | undefined;
+  /** Leave to end the read, unverified, where the profile says so; undefined for a verified read. */
+  readonly trustedEnd?: TrustedEnd | undefined;
   /**
    * Most records that the read may hold, long texts counted as further records; more fail it as `too-many-rows`.
    * Unbounded if omitted.
    */
   readonly maxRows?: number | undefined;
-  /** Where the rows take their room; they may be released to them. By default each window has room of its own. */
-  readonly blocks?: RowBlocks | undefined;
   /**
    * Called after each page with the number of rows so far, and with the rows that take as much memory as they and their
    * texts. The next page is requested when it resolves.
@@ -91,7 +88,7 @@ export interface ProductionDataService {
    * Reads every page of one window to its end (core/paging/page-end.ts) and checks each record. The requested range is
    * wider on both sides (core's askedWindow); rows are kept by their own date, half-open.
    *
-   * With a matching profile, a read takes one request more than there are pages, and where `word` allows it a single one
+   * With a matching profile, a read takes one request more than there are pages, and where `trustedEnd` allows it a single one
    * for a window that fits a page (`isVerified` false). A profile that does not match a verified read is noticed: the
    * result is still right, and marked (`profileMisfit`). Where an answer is too large, the window is read
    * in halves, down to a day (G8). Throws TransientError `unstable-read` when records moved between the pages in every

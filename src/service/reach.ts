@@ -1,4 +1,5 @@
 /** Checks that the service's address accepts connections, without assuming an endpoint. */
+import { codeOf } from '../core/base/file-fault.ts';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContextOptions } from 'node:tls';
 import type { Action } from '../core/base/action.ts';
@@ -80,8 +81,4 @@ function plain(error: unknown): string {
   // Messages of the TLS library name its own source files.
   if (/^ERR_SSL_|^EPROTO$/.test(code)) return 'it does not speak TLS there (is its address one of http?)';
   return reasons[code] ?? (error instanceof Error ? error.message : String(error));
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

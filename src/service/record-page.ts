@@ -8,7 +8,7 @@
  *   else                                     each record by itself, whenever it is asked for
  */
 import { createHash } from 'node:crypto';
-import { counted, mostLevels } from '../core/base/text.ts';
+import { counted, mostLevels, parsedJson } from '../core/base/text.ts';
 import { type RecordText, UnreadRecord } from '../core/daily/record-check.ts';
 import {
   countedLevels,
@@ -88,14 +88,14 @@ function hasAtMost(text: string, character: string, most: number): boolean {
 }
 
 function wholePage(body: string, mostRecords: number): RecordPage | PageFault {
-  const records = parsed(body);
+  const records = parsedJson(body);
   if (records === undefined) return 'broken';
-  if (!Array.isArray(records.value)) return 'no-array';
-  if (records.value.length > mostRecords) return 'too-many';
+  if (!Array.isArray(records)) return 'no-array';
+  if (records.length > mostRecords) return 'too-many';
   let elements: readonly Span[] | undefined;
   return {
-    length: records.value.length,
-    records: records.value,
+    length: records.length,
+    records,
     textOf: (index) =>
       recordText(body, () => {
         elements ??= spansOf(body);
@@ -116,8 +116,8 @@ function largePage(body: string, mostRecords: number): RecordPage | PageFault {
   const { length } = elements;
   const textOf = (index: number): RecordText => recordText(body, () => elements[index]);
   if (elements.every(isPlain) && elements.reduce((sum, { parts }) => sum + parts, 0) <= mostParts) {
-    const records = parsed(body);
-    return records === undefined ? 'broken' : { length, records: records.value as readonly unknown[], textOf };
+    const records = parsedJson(body);
+    return records === undefined ? 'broken' : { length, records: records as readonly unknown[], textOf };
   }
   // Once before the first record is given out: a broken page has no records.
   if (elements.some((element) => !isVast(element) && recordAt(body, element) === undefined)) return 'broken';
@@ -127,7 +127,7 @@ function largePage(body: string, mostRecords: number): RecordPage | PageFault {
 function recordsAt(body: string, elements: readonly ElementSpan[]): Iterable<unknown> {
   return {
     *[Symbol.iterator]() {
-      for (const element of elements) yield recordAt(body, element)?.value;
+      for (const element of elements) yield recordAt(body, element);
     },
   };
 }
@@ -141,11 +141,11 @@ function isVast({ start, end, parts }: ElementSpan): boolean {
 }
 
 /** Undefined for a text that is no JSON. */
-function recordAt(body: string, element: ElementSpan): { readonly value: unknown } | undefined {
-  if (isVast(element)) return { value: unreadRecord(body, element) };
+function recordAt(body: string, element: ElementSpan): unknown {
+  if (isVast(element)) return unreadRecord(body, element);
   // Deeper levels than the check of records takes decide nothing: it quarantines the record either way.
   const isDeep = element.levels > mostLevels;
-  return parsed(isDeep ? textWithin(body, element, countedLevels) : body.slice(element.start, element.end));
+  return parsedJson(isDeep ? textWithin(body, element, countedLevels) : body.slice(element.start, element.end));
 }
 
 function unreadRecord(body: string, element: ElementSpan): UnreadRecord {
@@ -154,7 +154,7 @@ function unreadRecord(body: string, element: ElementSpan): UnreadRecord {
     const span = body.startsWith('{', start) ? memberSpan(body, element, name) : undefined;
     return span === undefined || span.end - span.start > mostIdentityChars
       ? undefined
-      : parsed(body.slice(span.start, span.end))?.value;
+      : parsedJson(body.slice(span.start, span.end));
   };
   const size = `${counted(end - start, 'character')} and about ${counted(parts, 'value')}`;
   return new UnreadRecord(`the record has ${size}, more than is parsed`, short('xid'), short('date'));
@@ -162,15 +162,6 @@ function unreadRecord(body: string, element: ElementSpan): UnreadRecord {
 
 /** Longer than any uuid and any date-time. */
 const mostIdentityChars = 100;
-
-/** Undefined for a text that is no JSON. */
-function parsed(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch {
-    return undefined;
-  }
-}
 
 function recordText(body: string, record: () => Span | undefined): RecordText {
   let members: ReadonlyMap<string, Span> | undefined;

@@ -12,7 +12,7 @@ import type { Secrets } from '../core/base/secrets.ts';
 import { nextDelay, type RequestRetryPolicy } from '../core/run/retry-decision.ts';
 import { sleep } from '../timers/sleep.ts';
 import { errorOfAnswer, type Answer, type RequestContext } from './classification.ts';
-import { NoRoomError, type BodyPlace } from './body-budget.ts';
+import { NoRoomError, type BodyRoom } from './body-budget.ts';
 import type { Exchange, ServiceRequest } from './http-exchange.ts';
 import type { RequestLimiter, CallOptions } from './production-data-service.ts';
 import type { TokenSource } from './token-source.ts';
@@ -63,7 +63,7 @@ export interface RequestOptions extends CallOptions {
   readonly log?: Logger | undefined;
 }
 
-/** Reads the value of a call from an accepted answer, whose place is closed behind it. Throws when it holds none. */
+/** Reads the value of a call from an accepted answer, whose room is closed behind it. Throws when it holds none. */
 export type AnswerReader<T> = (answer: Answer, context: RequestContext) => T;
 
 /** A request that was answered: what the answer means is beside it. */
@@ -80,7 +80,7 @@ export interface Call {
   readonly options: RequestOptions;
   readonly signal: AbortSignal;
   /** That of the body of its answer: it is empty between two attempts. */
-  readonly place: BodyPlace;
+  readonly room: BodyRoom;
   /** The token for the request that is sent now, undefined for none. Throws what kept the token away. */
   bearer: () => Promise<string | undefined>;
   hasRenewed: boolean;
@@ -97,12 +97,12 @@ export type Send<T = Sent> = (request: ServiceRequest, call: Call) => Promise<T>
 
 const neverAborted = new AbortController().signal;
 
-export function newCall(options: RequestOptions, place: BodyPlace): Call {
+export function newCall(options: RequestOptions, room: BodyRoom): Call {
   const { signal = neverAborted } = options;
   // Many calls listen to the signal of one shutdown, each until it ends: not a leak, so Node must not warn.
   setMaxListeners(0, signal);
   const bearer = async () => undefined;
-  return { options, signal, place, bearer, hasRenewed: false, elapsedMs: 0, isServiceDown: false, outcome: undefined };
+  return { options, signal, room, bearer, hasRenewed: false, elapsedMs: 0, isServiceDown: false, outcome: undefined };
 }
 
 /** Sends again what failed in a way that may pass, until its attempts or its deadline are spent. */
@@ -139,7 +139,7 @@ export function retried<T>(
   };
 }
 
-/** Reads values from answers: throws the error of one that is not accepted. Each is read before its place is closed. */
+/** Reads values from answers: throws the error of one that is not accepted. Each is read before its room is closed. */
 export function reading(
   send: Send,
   { onUndeclaredStatus }: ServiceDependencies,
@@ -157,7 +157,7 @@ export function reading(
       if (request.keepsArray === true) await (pageTurn = pageTurn.then(() => nextTurn()));
       return read(answer, context);
     } finally {
-      call.place.close();
+      call.room.close();
     }
   };
 }
@@ -170,7 +170,7 @@ export function inRoom(send: Send): Send {
         return await send(request, call);
       } catch (error) {
         if (!(error instanceof NoRoomError)) throw error;
-        await call.place.turn(call.signal);
+        await call.room.turn(call.signal);
       }
     }
   };
@@ -257,7 +257,7 @@ export function classified(send: Send, now: () => number): Send {
 /** Sends one request over HTTP, with the token of the call. */
 export function exchanged(exchange: Exchange, secrets: Secrets, deadlineMs: number): Send {
   return async (request, call) => {
-    const { options, signal, place } = call;
+    const { options, signal, room } = call;
     const token = await call.bearer();
     const authorization = token === undefined ? undefined : `Bearer ${token}`;
     const isRead = request.method === 'GET';
@@ -265,7 +265,7 @@ export function exchanged(exchange: Exchange, secrets: Secrets, deadlineMs: numb
     options.onAttempt?.();
     call.outcome = 'unknown';
     const leftMs = deadlineMs - call.elapsedMs;
-    const answer = await exchange.send(request, { authorization, context, deadlineMs: leftMs, signal, place });
+    const answer = await exchange.send(request, { authorization, context, deadlineMs: leftMs, signal, room });
     return { answer, context, token };
   };
 }

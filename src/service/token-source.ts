@@ -1,4 +1,5 @@
 /** Sources of the bearer token, and its renewal after the service has refused it. */
+import { parsedJson } from '../core/base/text.ts';
 import { z } from 'zod';
 import { AbortedError, AccessError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
@@ -34,61 +35,55 @@ export function createTokenSource(
     case 'client-credentials':
       return fromCredentials(settings);
     case 'none':
-      return { token: async () => undefined, renew: async () => false };
+      return fixedToken(undefined);
     case 'value': {
       const value = usableToken(settings.value, 'the token of the service');
       secrets.add(value);
-      return { token: async () => value, renew: async () => false };
+      return fixedToken(value);
     }
     case 'file':
-      return new TokenFile(settings.path, secrets);
+      return tokenFile(settings.path, secrets);
   }
 }
 
-class TokenFile implements TokenSource {
-  readonly #path: string;
-  readonly #secrets: Secrets;
-  #current: Promise<string> | undefined;
+function fixedToken(token: string | undefined): TokenSource {
+  return { token: async () => token, renew: async () => false };
+}
 
-  constructor(path: string, secrets: Secrets) {
-    this.#path = path;
-    this.#secrets = secrets;
-  }
-
-  async token(): Promise<string> {
-    this.#current ??= this.#read();
+function tokenFile(path: string, secrets: Secrets): TokenSource {
+  let current: Promise<string> | undefined;
+  const read = async (): Promise<string> => {
+    const token = usableToken(await readAccessFile(path, 'the token'), `the token file ${path}`);
+    secrets.addToken(token);
+    return token;
+  };
+  const token = async (): Promise<string> => {
+    current ??= read();
     try {
-      return await this.#current;
+      return await current;
     } catch (error) {
       // Reads the file again at the next call: it may appear later.
-      this.#current = undefined;
+      current = undefined;
       throw error;
     }
-  }
-
-  async renew(refused: string | undefined): Promise<boolean> {
-    this.#current = undefined;
-    return (await this.token()) !== refused;
-  }
-
-  async #read(): Promise<string> {
-    const text = await readAccessFile(this.#path, 'the token');
-    const token = usableToken(text, `the token file ${this.#path}`);
-    this.#secrets.addToken(token);
-    return token;
-  }
+  };
+  const renew = async (refused: string | undefined): Promise<boolean> => {
+    current = undefined;
+    return (await token()) !== refused;
+  };
+  return { token, renew };
 }
 
 /**
  * The token without surrounding white space. Throws AccessError for characters other than visible ASCII, which no
- * header takes; the message never shows the token (G10). `place` names its source.
+ * header takes; the message never shows the token (G10). `source` names where it comes from.
  */
-function usableToken(text: string, place: string): string {
+function usableToken(text: string, source: string): string {
   const token = text.trim();
   if (/^[\u0021-\u007e]+$/.test(token)) return token;
   const fault =
     token === '' ? 'is empty' : 'holds more than one token: white space or a character that no header takes';
-  throw new AccessError('token', `${place} ${fault}`, { hint: 'Put the bare token there, on one line.' });
+  throw new AccessError('token', `${source} ${fault}`, { hint: 'Put the bare token there, on one line.' });
 }
 
 // Tokens by OAuth 2.0 client credentials (RFC 6749 section 4.4): fetched once for all calls, renewed before they
@@ -113,7 +108,7 @@ const errorAnswerSchema = z.object({
 /** Margin before the end of a token at which it is renewed; a tenth of its life when that is shorter. */
 const longestMarginMs = 60_000;
 
-interface HeldToken {
+interface IssuedToken {
   readonly token: string;
   /** Infinity when the endpoint does not send a lifetime. */
   readonly renewAtMs: number;
@@ -132,9 +127,9 @@ interface TokenEndpoint {
 export class ClientCredentialsTokens implements TokenSource {
   readonly #credentials: ClientCredentials;
   readonly #endpoint: TokenEndpoint;
-  #held: HeldToken | undefined;
+  #current: IssuedToken | undefined;
   /** The running fetch, shared by all callers. */
-  #fetching: Promise<HeldToken> | undefined;
+  #fetching: Promise<IssuedToken> | undefined;
 
   constructor(credentials: ClientCredentials, endpoint: TokenEndpoint) {
     this.#credentials = credentials;
@@ -142,53 +137,53 @@ export class ClientCredentialsTokens implements TokenSource {
   }
 
   async token(signal?: AbortSignal): Promise<string> {
-    const held = this.#held;
-    if (held !== undefined && this.#endpoint.now() < held.renewAtMs) return held.token;
+    const current = this.#current;
+    if (current !== undefined && this.#endpoint.now() < current.renewAtMs) return current.token;
     try {
       return (await this.#fetchOnce(signal)).token;
     } catch (error) {
       // The current token is valid until it expires; the endpoint may be back by then.
-      if (error instanceof TransientError && held !== undefined && this.#endpoint.now() < held.endsAtMs)
-        return held.token;
+      if (error instanceof TransientError && current !== undefined && this.#endpoint.now() < current.endsAtMs)
+        return current.token;
       throw error;
     }
   }
 
   async renew(refused: string | undefined, signal?: AbortSignal): Promise<boolean> {
-    if (this.#held?.token === refused) this.#held = undefined;
+    if (this.#current?.token === refused) this.#current = undefined;
     return (await this.token(signal)) !== refused;
   }
 
   /** Starts or joins the shared fetch. A caller that aborts does not cancel it for the others. */
-  async #fetchOnce(signal: AbortSignal | undefined): Promise<HeldToken> {
+  async #fetchOnce(signal: AbortSignal | undefined): Promise<IssuedToken> {
     this.#fetching ??= this.#fetch().finally(() => (this.#fetching = undefined));
     return signal === undefined ? this.#fetching : unlessAborted(this.#fetching, signal);
   }
 
-  async #fetch(): Promise<HeldToken> {
+  async #fetch(): Promise<IssuedToken> {
     const { exchange, deadlineMs, now, secrets } = this.#endpoint;
     const secret = await readSecret(this.#credentials.clientSecret, 'the client secret', secrets);
     const { form, authorization } = tokenRequestOf(this.#credentials, secret);
     const context = { label: `POST ${exchange.baseUrl}`, isRead: false, hasToken: true, secrets };
     const requestedAtMs = now();
-    const place = exchange.openPlace();
-    const request = {
-      method: 'POST',
-      endpoint: 'token',
-      path: '',
-      accept: 'application/json',
-      contentType: formType,
-    } as const;
+    const room = exchange.openRoom();
+    const body = form.toString();
     const answer = await exchange
-      .send({ ...request, body: form.toString() }, { authorization, context, deadlineMs, signal: neverAborted, place })
-      .finally(() => place.close());
-    this.#held = heldToken(answer, context, requestedAtMs);
-    secrets.addToken(this.#held.token);
-    return this.#held;
+      .send({ ...tokenRequest, body }, { authorization, context, deadlineMs, signal: neverAborted, room })
+      .finally(() => room.close());
+    this.#current = issuedToken(answer, context, requestedAtMs);
+    secrets.addToken(this.#current.token);
+    return this.#current;
   }
 }
 
-const formType = 'application/x-www-form-urlencoded';
+const tokenRequest = {
+  method: 'POST',
+  endpoint: 'token',
+  path: '',
+  accept: 'application/json',
+  contentType: 'application/x-www-form-urlencoded',
+} as const;
 const neverAborted = new AbortController().signal;
 
 function tokenRequestOf(
@@ -214,10 +209,12 @@ function basic(clientId: string, secret: string): string {
  * Reads the token from an answer. Any body of the endpoint may hold a token or repeat the client secret, so no message
  * shows more of it than an error code of RFC 6749 section 5.2 (G10).
  */
-function heldToken(answer: Answer, context: RequestContext, requestedAtMs: number): HeldToken {
+function issuedToken(answer: Answer, context: RequestContext, requestedAtMs: number): IssuedToken {
   const error = errorOfAnswer({ ...answer, body: textBody('') }, context, requestedAtMs);
   if (error !== undefined) throw error instanceof TransientError ? error : refusalOf(answer, context);
-  const { data } = tokenAnswerSchema.safeParse(parsed(answer, context));
+  const body = parsedJson(answer.body.text());
+  if (body === undefined) throw notJson({ ...answer, body: textBody('') }, context);
+  const { data } = tokenAnswerSchema.safeParse(body);
   if (data === undefined) {
     throw new AccessError('token', `${context.label} answered ${answer.status} without an access_token`, {
       hint: 'Check the address of the token endpoint.',
@@ -233,7 +230,9 @@ function heldToken(answer: Answer, context: RequestContext, requestedAtMs: numbe
  * The error for a refused request. Never specific to a well, not even a 404: every further request would end the same.
  */
 function refusalOf(answer: Answer, context: RequestContext): AccessError {
-  const code = isSuccess(answer.status) ? undefined : errorAnswerSchema.safeParse(parsedOrNot(answer)).data?.error;
+  const code = isSuccess(answer.status)
+    ? undefined
+    : errorAnswerSchema.safeParse(parsedJson(answer.body.text())).data?.error;
   const message = `${context.label} refused the client credentials: ${answer.status}${code === undefined ? '' : ` ${code}`}`;
   return new AccessError('token', message, { hint: hints[code ?? ''] ?? anyHint });
 }
@@ -248,20 +247,6 @@ const hints: Readonly<Record<string, string>> = {
   unauthorized_client: 'Allow the client the grant type client_credentials at the endpoint.',
   unsupported_grant_type: 'The endpoint must offer the grant type client_credentials.',
 };
-
-function parsed(answer: Answer, context: RequestContext): unknown {
-  const value = parsedOrNot(answer);
-  if (value === undefined) throw notJson({ ...answer, body: textBody('') }, context);
-  return value;
-}
-
-function parsedOrNot({ body }: Answer): unknown {
-  try {
-    return JSON.parse(body.text()) as unknown;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Rejects when the signal aborts; `work` continues for its other callers. */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

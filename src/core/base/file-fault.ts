@@ -19,7 +19,7 @@ const reasons: Readonly<Record<string, string>> = {
  * it.
  */
 export function fileReason(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  const code = codeOf(error) || String(error);
   return reasons[code] ?? code;
 }
 
@@ -49,8 +49,9 @@ function isUnmade(error: unknown): boolean {
   return codeOf(error) === 'ENOENT' && (error as NodeJS.ErrnoException).syscall === 'mkdir';
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+/** The code of an error of the system or of Node; empty for any other. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
 /** Faults of a place to write to that only the operator ends. */

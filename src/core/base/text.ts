@@ -109,6 +109,19 @@ function editDistance(left: string, right: string): number {
   return row.at(-1) ?? 0;
 }
 
+/** The start of a text that has more characters than `most`, with a mark that it goes on. */
+export function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+const mostNames = 20;
+
+/** The first 20 names, and how many more there are: a file of another kind may have half a million columns. */
+export function firstNames(names: readonly string[], shownAs = (name: string): string => name): string {
+  const more = names.length - mostNames;
+  return `${names.slice(0, mostNames).map(shownAs).join(', ')}${more > 0 ? ` and ${figure(more)} more` : ''}`;
+}
+
 // Rows of a query as text: of one form, printed or written to a file.
 
 /** An object in one line, with its end. */
@@ -137,6 +150,15 @@ export function distinctNames(names: readonly string[]): readonly string[] {
     seen.set(name, count);
     return count === 1 ? name : `${name}_${count}`;
   });
+}
+
+/** Undefined for a text that is no JSON. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 // The depth of JSON values. Code that follows a value by recursion must refuse one that is too deep for the stack.

@@ -43,18 +43,20 @@ export function conclusionOf(
   isExpected = false,
 ): DeletionConclusion | undefined {
   if ('answer' in result) {
-    return { outcome: isRepeat ? 'already gone' : 'deleted', answer: result.answer, words: null, verification: null };
+    return { ...noRemarks, outcome: isRepeat ? 'already gone' : 'deleted', answer: result.answer };
   }
   const { error } = result;
   if (error instanceof NotFoundError) {
-    const gone = { outcome: 'already gone', answer: null, words: null, verification: null } as const;
-    return isExpected && !isRepeat ? { ...gone, isUnexpected: true } : gone;
+    const isUnexpected = isExpected && !isRepeat;
+    return { ...noRemarks, outcome: 'already gone', ...(isUnexpected && { isUnexpected }) };
   }
   return isRefusal(error) ? refusal(faultOf(error).message) : undefined;
 }
 
+const noRemarks = { answer: null, words: null, verification: null } as const;
+
 export function refusal(words: string): DeletionConclusion {
-  return { outcome: 'refused', answer: null, words, verification: null };
+  return { ...noRemarks, outcome: 'refused', words };
 }
 
 /** A refusal by wellsync itself: no request is sent. */
@@ -110,7 +112,7 @@ export function unitOutcomeOf(
       [countOfOutcome[conclusion.outcome]]: 1,
       ...(conclusion.isWithheld && { notSent: 1 }),
       ...(conclusion.isUnexpected && { notFound: 1 }),
-      ...countsOfVerification(conclusion.verification),
+      ...(conclusion.verification !== null && { [countOfVerification[conclusion.verification]]: 1 }),
     },
     ...(fault === undefined ? {} : { fault }),
     ...(notices.length === 0 ? {} : { notices }),
@@ -121,6 +123,13 @@ const noReadNotice = 'micro strings and wellbores were not verified: the service
 
 const countOfOutcome = { deleted: 'deleted', 'already gone': 'alreadyGone', refused: 'refused' } as const;
 
+const countOfVerification = {
+  gone: 'verifiedGone',
+  'still there': 'stillThere',
+  'not checked': 'notVerified',
+  'no read': 'notVerified',
+} as const;
+
 /** Whether the last outcome of a unit in the audit agrees with the run ledger. */
 export function isOutcomeOf(
   { state, counts }: { readonly state: UnitState; readonly counts: Counts },
@@ -128,20 +137,6 @@ export function isOutcomeOf(
 ): boolean {
   if (state === 'failed') return outcome === 'failed';
   return outcome !== null && outcome !== 'failed' && counts[countOfOutcome[outcome]] === 1;
-}
-
-function countsOfVerification(verification: Verification | null): Counts {
-  switch (verification) {
-    case 'gone':
-      return { verifiedGone: 1 };
-    case 'still there':
-      return { stillThere: 1 };
-    case 'not checked':
-    case 'no read':
-      return { notVerified: 1 };
-    case null:
-      return {};
-  }
 }
 
 function faultOfConclusion(

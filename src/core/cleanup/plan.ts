@@ -2,7 +2,7 @@
  * The plan of a cleanup: its content, its caps, its expiry, and changes at the service since it was made
  * (docs/design.md section 4.4, G6). Pure.
  */
-import { counted, figure } from '../base/text.ts';
+import { counted, figure, parsedJson } from '../base/text.ts';
 import type { ProductionDoubt } from './producing.ts';
 import { equipmentOf, targetText, wellsOf, type DeletionTarget } from './target.ts';
 import { UsageError } from '../base/errors.ts';
@@ -252,7 +252,7 @@ export function changeSince(planned: PlannedTarget, now: TargetSnapshot): string
   const what = targetText(planned);
   if (snapshot.state !== now.state) return `${what}: was ${snapshot.state}, is ${now.state}`;
   if (snapshot.state !== 'present' || snapshot.body === now.body) return undefined;
-  const [before, after] = [recordOf(snapshot.body), recordOf(now.body)];
+  const [before, after] = [snapshot, now].map(({ body }) => asRecord(parsedJson(body ?? 'null')));
   if (before === undefined || after === undefined) return `${what}: the service shows something else`;
   const fields = changedFields(before, after);
   return fields.length === 0 ? undefined : `${what}: ${fields.join(', ')}`;
@@ -280,14 +280,6 @@ function sortedKeys(_key: string, value: unknown): unknown {
   const record = asRecord(value);
   if (record === undefined) return value;
   return Object.fromEntries(Object.entries(record).toSorted(([left], [right]) => (left < right ? -1 : 1)));
-}
-
-function recordOf(body: string | null): Readonly<Record<string, unknown>> | undefined {
-  try {
-    return asRecord(JSON.parse(body ?? 'null'));
-  } catch {
-    return undefined;
-  }
 }
 
 function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {

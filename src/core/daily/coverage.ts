@@ -92,11 +92,8 @@ export interface WellCoverage extends CoverageCounts {
 }
 
 /** Days that need attention: quarantined, never read, or missing before the last day. */
-export function holesOf({
-  neverRead,
-  quarantined,
-  missing,
-  missingAfterLast,
-}: Pick<WellCoverage, 'neverRead' | 'quarantined' | 'missing' | 'missingAfterLast'>): number {
-  return neverRead + quarantined + missing - missingAfterLast;
+export function holesOf(
+  well: Pick<WellCoverage, 'neverRead' | 'quarantined' | 'missing' | 'missingAfterLast'>,
+): number {
+  return well.neverRead + well.quarantined + well.missing - well.missingAfterLast;
 }

@@ -201,12 +201,12 @@ export function tierText({ days, on }: LookbackTier): string {
   return on === undefined ? depth : `${depth}, on ${on === 'first of month' ? 'the first of the month' : on}`;
 }
 
-// What may end the read of a window: a verified end, or the word of the service's profile (decision 12). An unverified
+// What may end the read of a window: a verified end, or one that the service's profile alone shows (decision 12). An unverified
 // read takes nothing from the warehouse (G4), so what it may miss is rows that came late. The next verified read,
 // within a week, reaches over the windows of the unverified ones (./due-window.ts).
 
 /**
- * `proof`: a verified end alone. `word`: the word of the service's profile as well. `word-if-silent`: that word, as long
+ * `proof`: a verified end alone. `word`: one that the service's profile shows as well. `word-if-silent`: that too, as long
  * as no record of the window came.
  */
 export const readEnds = ['proof', 'word', 'word-if-silent'] as const;

@@ -2,7 +2,7 @@
  * Checks a raw record of daily production. The result is a row, or a quarantined record with the reason (docs/design.md
  * section 3). The fields come from row.ts; a property test keeps them equal to the schema in service/contract.ts.
  */
-import { figure, isTooDeep, mostLevels } from '../base/text.ts';
+import { figure, isTooDeep, mostLevels, shortened } from '../base/text.ts';
 import { dayText, instantOfDateTime, type ProductionCalendar } from '../time/production-day.ts';
 import {
   type DailyProductionRow,
@@ -267,8 +267,7 @@ function quarantine(
 function shown(value: unknown): string {
   if (value === undefined) return 'absent';
   if (isTooDeep(value)) return `a value nested more than ${mostLevels} levels deep`;
-  const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return text.length > longestShownValue ? `${text.slice(0, longestShownValue)}…` : text;
+  return shortened(typeof value === 'number' ? String(value) : JSON.stringify(value), longestShownValue);
 }
 
 function isRecord(value: unknown): value is RawRecord {

@@ -75,11 +75,6 @@ export function lastDayAfter(lastDay: number | undefined, days: Int32Array): num
   return newest;
 }
 
-/** Whole days between the last day and today, neither counted. */
-function silentDays(lastDay: number, today: number): number {
-  return Math.max(0, today - lastDay - 1);
-}
-
 /** A quarantined record without a day may be of any day: it counts as a newer one. */
 export function freshnessOf(options: {
   readonly lastDay: number | undefined;
@@ -90,21 +85,20 @@ export function freshnessOf(options: {
   const { lastDay, today, warnAfterDays, quarantined } = options;
   const comes = quarantined.some(({ day }) => day === null || lastDay === undefined || dayNumber(day) > lastDay);
   if (lastDay === undefined) return comes ? 'quarantined' : 'empty';
-  if (silentDays(lastDay, today) < warnAfterDays) return 'fresh';
+  // Whole days between the two, neither counted.
+  const silentDays = Math.max(0, today - lastDay - 1);
+  if (silentDays < warnAfterDays) return 'fresh';
   return comes ? 'quarantined' : 'stale';
 }
 
 /** Sentences for the report of a run. */
 export function freshnessNotice(freshness: Freshness, warnAfterDays: number): readonly string[] {
   const silence = `no new day for ${warnAfterDays} ${warnAfterDays === 1 ? 'day' : 'days'} or more`;
-  switch (freshness) {
-    case 'fresh':
-      return [];
-    case 'stale':
-      return [`${silence}: {targets}`];
-    case 'quarantined':
-      return [`${silence}, though records come: they are quarantined: {targets}`];
-    case 'empty':
-      return ['no row has come yet: {targets}'];
-  }
+  const notices: Readonly<Record<Freshness, readonly string[]>> = {
+    fresh: [],
+    stale: [`${silence}: {targets}`],
+    quarantined: [`${silence}, though records come: they are quarantined: {targets}`],
+    empty: ['no row has come yet: {targets}'],
+  };
+  return notices[freshness];
 }

@@ -23,12 +23,6 @@ export interface Reach {
   readonly seen: Set<RowKey>;
 }
 
-export interface PagePlace {
-  /** Page index from 0, whatever the service's page base. */
-  readonly index: number;
-  readonly limit: number;
-}
-
 /** Rows of overlap to request, in turn, when a page does not join. */
 const stepsBack = [1, 8, 64, 512] as const;
 /** Pages per read that may fail to join or have no new row. */
@@ -41,11 +35,11 @@ export function reachOf(keys: readonly RowKey[]): Reach {
 
 /**
  * The page that begins at least `overlap` rows before `endsAt`, ends after it and reaches furthest, among limits up to
- * `maxLimit`. Undefined when every limit has a page that ends exactly at `endsAt`, which happens only below a limit of
+ * `maxLimit`; `index` is from 0, whatever the service's page base. Undefined when every limit has a page that ends exactly at `endsAt`, which happens only below a limit of
  * a dozen.
  */
-function pageOver(endsAt: number, overlap: number, maxLimit: number): PagePlace | undefined {
-  let best: PagePlace | undefined;
+function pageOver(endsAt: number, overlap: number, maxLimit: number) {
+  let best: { readonly index: number; readonly limit: number } | undefined;
   let furthest = endsAt;
   for (let limit = maxLimit; limit > 0; limit -= 1) {
     const index = Math.floor((endsAt - overlap) / limit);
@@ -79,9 +73,8 @@ export function join(
 
 /**
  * Reads on from `reach`, which holds two joined pages, to the end; or one page, and `hasMissed`, where the page after it was
- * empty. `joined` is the end. `doubtful` means that the pages
- * could not be joined: the service does not grant limits as requested, repeats rows, or its rows move too much.
- * `without-end` means that `maxPages` pages did not reach the end.
+ * empty. `joined` is the end. `broken`: the pages could not be joined, since the service does not grant limits as requested,
+ * repeats rows, or moves them too much. `without-end`: `maxPages` pages did not reach the end.
  */
 export function* readChain(options: {
   readonly pageBase: 0 | 1;
@@ -90,25 +83,24 @@ export function* readChain(options: {
   readonly maxPages: number;
   readonly reach: Reach;
   readonly hasMissed: boolean;
-}): Paging<'joined' | 'doubtful' | 'without-end'> {
+}): Paging<'joined' | 'broken' | 'without-end'> {
   const { pageBase, maxLimit, maxPages } = options;
   let { reach } = options;
   let step = options.hasMissed ? 1 : 0;
   let misses = step;
   for (let pages = 0; pages < maxPages; pages += 1) {
-    const place = pageOver(reach.endsAt, Math.min(stepsBack[step] ?? 1, reach.endsAt), maxLimit);
-    if (place === undefined) return 'doubtful';
-    const { index, limit } = place;
+    const next = pageOver(reach.endsAt, Math.min(stepsBack[step] ?? 1, reach.endsAt), maxLimit);
+    if (next === undefined) return 'broken';
+    const { index, limit } = next;
     const start = index * limit;
     const answer: PageAnswer = yield { page: pageBase + index, limit, again: reach.endsAt - start };
     const keys = keysOf(answer);
     const joined = join(reach, start, keys);
-    if (answer.kind === 'refused' || keys.length > limit) return 'doubtful';
+    if (answer.kind === 'refused' || keys.length > limit) return 'broken';
     if (joined?.fresh === 0 && keys.length < limit) return 'joined';
     if (joined === undefined || joined.fresh === 0) misses += 1;
-    if (misses > mostMisses) return 'doubtful';
     step = joined === undefined ? step + 1 : 0;
-    if (step === stepsBack.length) return 'doubtful';
+    if (misses > mostMisses || step === stepsBack.length) return 'broken';
     if (joined !== undefined) reach = { ...joined.reach, tail: joined.reach.tail.slice(-2 * maxLimit) };
   }
   return 'without-end';

@@ -9,8 +9,8 @@
  *   windows   ever shorter windows (./passes.ts): for a service that ignores `page`
  *
  * A matching profile (./service-profile.ts) saves the careful start. When an answer contradicts the profile, the read
- * starts again without it. Where the caller takes the profile's word, a first page that is shorter than the service is
- * known to fill it ends the read, unverified: one request (decision 12).
+ * starts again without it. Where the caller trusts the profile, a first page that is shorter than the service is known to
+ * fill it ends the read, unverified: one request (decision 12).
  *
  * Bound on requests, for p pages as large as the service grants and a service at rest. With a matching profile p + 1,
  * and one more for a well of one or two rows; without a profile p + 2, and two for each limit refused. Where pages
@@ -35,22 +35,19 @@ import {
   type RowKey,
 } from './page.ts';
 import { leastCut, mayBeCut, readByWindows, readInPasses } from './passes.ts';
-import { knownPageRows, type OffPages } from './service-profile.ts';
+import { knownPageRows, type ServiceProfile } from './service-profile.ts';
 
 /** The part of a service profile that a read uses. */
-export interface PagingProfile extends KnownEnd {
-  readonly pagingHonoured: boolean | 'unknown';
-  readonly limitHonoured: boolean | 'unknown';
-  readonly defaultLimit: number | 'unknown';
-  readonly maxLimit: number | 'unknown';
-  readonly largestPage: number | 'unknown';
-}
+export type PagingProfile = Pick<
+  ServiceProfile,
+  'pageBase' | 'pastLast' | 'pagingHonoured' | 'limitHonoured' | 'defaultLimit' | 'maxLimit' | 'largestPage'
+>;
 
 /**
- * Leave to end a read by the profile's word alone. A first page with fewer rows than `leastRows` does not end it: rows
+ * Leave to end a read where the profile alone says so. A first page with fewer rows than `leastRows` does not end it: rows
  * that are known to lie in the requested range did not come.
  */
-export interface ProfileWord {
+export interface TrustedEnd {
   readonly leastRows: number;
 }
 
@@ -62,7 +59,7 @@ interface PagesOptions {
   readonly maxPages: number;
   readonly profile?: PagingProfile | undefined;
   /** Undefined for a read that has to be verified. */
-  readonly word?: ProfileWord | undefined;
+  readonly trustedEnd?: TrustedEnd | undefined;
   /** A limit that the service is known to grant: when `page` is ignored, fewer rows than this are all rows. */
   readonly grantedLimit?: number | undefined;
 }
@@ -73,12 +70,10 @@ export type PagesEnd =
       readonly found: PagingFindings;
       /** The granted limit, then the limits to fall back on. */
       readonly limits: readonly PageLimit[];
-      /** Whether the profile alone was enough, without the careful start. */
-      readonly byProfile: boolean;
-      /** False when the first page ended the read by the profile's word. */
+      /** False when the first page ended the read, and the profile alone says that it may. */
       readonly isVerified: boolean;
     }
-  | Extract<PagingEnd, { kind: 'fail' }>;
+  | ReturnType<typeof failWith>;
 
 /** Fewer rows than this allow no overlapping page. */
 const leastChained = 3;
@@ -115,21 +110,21 @@ export function readPages(options: PagesOptions): Paging<PagesEnd> {
 function* readToEnd(options: PagesOptions): Paging<PagesEnd> {
   const { limits, profile } = options;
   const quick = profile === undefined ? undefined : yield* readByProfile(profile, options);
-  if (quick === 'by-word') return { kind: 'end', found: {}, limits, byProfile: true, isVerified: false };
-  if (quick !== undefined)
-    return quick.kind === 'fail' ? quick : { ...quick, limits, byProfile: true, isVerified: true };
+  if (quick === 'trusted') return { kind: 'end', found: {}, limits, isVerified: false };
+  if (quick !== undefined) return verifiedEnd(quick, limits);
   for (const [index, limit] of limits.entries()) {
     const result = yield* readCarefully(limit, options);
-    if (result === 'limit-refused') continue;
-    return result.kind === 'fail'
-      ? result
-      : { ...result, limits: limits.slice(index), byProfile: false, isVerified: true };
+    if (result !== 'limit-refused') return verifiedEnd(result, limits.slice(index));
   }
-  return { kind: 'fail', failure: 'refused' };
+  return failWith('refused');
+}
+
+function verifiedEnd(end: PagingEnd, limits: readonly PageLimit[]): PagesEnd {
+  return end.kind === 'fail' ? end : { ...end, limits, isVerified: true };
 }
 
 /** Undefined as soon as an answer contradicts the profile. */
-function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<PagingEnd | 'by-word' | undefined> {
+function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<PagingEnd | 'trusted' | undefined> {
   const { pageBase, pagingHonoured, limitHonoured, defaultLimit } = profile;
   const limit = options.limits[0];
   if (pageBase === 'unknown' || pagingHonoured !== true || limit === undefined) return undefined;
@@ -141,7 +136,7 @@ function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<P
   const answer = yield { page: pageBase, limit, again: 0 };
   if (answer.kind !== 'page') return undefined;
   const first = answer.keys;
-  if (isWordEnough(first.length, limit, profile, options.word)) return 'by-word';
+  if (isEndTrusted(first.length, limit, profile, options.trustedEnd)) return 'trusted';
   // So few rows do not confirm the page base: the other first page must not have other rows.
   if (first.length === 0 || (first.length < leastChained && pageBase === 1)) {
     const other = yield { page: 1 - pageBase, limit, again: 0 };
@@ -156,8 +151,8 @@ function* readByProfile(profile: PagingProfile, options: PagesOptions): Paging<P
  * Whether a first page can only be the last one, if the service is what the profile says: page and limit honoured, the
  * first page known, and more rows sent on one page before.
  */
-function isWordEnough(rows: number, limit: number, profile: PagingProfile, word: ProfileWord | undefined): boolean {
-  return word !== undefined && rows >= word.leastRows && rows < Math.min(limit, knownPageRows(profile));
+function isEndTrusted(rows: number, limit: number, profile: PagingProfile, trusted: TrustedEnd | undefined): boolean {
+  return trusted !== undefined && rows >= trusted.leastRows && rows < Math.min(limit, knownPageRows(profile));
 }
 
 /** `limit-refused`: every page refuses the limit. A refusal after rows have come is left to the passes. */
@@ -222,20 +217,20 @@ function* readOn(page: FirstPage, answer: PageAnswer): Paging<PagingEnd | undefi
   if (answer.kind === 'refused') return undefined;
   if (first.length < leastChained) return keys.every((key) => first.includes(key)) ? endOf() : undefined;
   // A page that begins with an earlier row repeats rows of the page before: it shows nothing of the limit.
-  const isInPlace = keys[0] === first[start];
-  const honoured = { pagingHonoured: true, ...(isInPlace ? { limitHonoured: true } : {}) };
+  const isExact = keys[0] === first[start];
+  const honoured = { pagingHonoured: true, ...(isExact && { limitHonoured: true }) };
   const found: PagingFindings = { pageBase, ...honoured, pageRows: first.length };
   const joined = join(reachOf(first), start, keys);
   // Rows that have left since the first page move the rest forward: its last row, and rows behind it, may be on no page.
   const hasMissed = keys.length === 0;
   if (!hasMissed) {
-    if (joined === undefined || keys.length > start || (exact && !isInPlace)) return undefined;
+    if (joined === undefined || keys.length > start || (exact && !isExact)) return undefined;
     if (joined.fresh === 0 && keys.length < start) return endOf(found);
   }
   const reach = joined?.reach ?? reachOf(first);
   const result = yield* readChain({ pageBase, maxLimit: first.length, maxPages, reach, hasMissed });
   if (result === 'without-end') return failWith(result);
-  if (result === 'doubtful') return undefined;
+  if (result === 'broken') return undefined;
   return endOf(first.length < limit ? { ...found, grantedLimit: first.length } : found);
 }
 
@@ -275,25 +270,12 @@ function* readUnpaged(
 }
 
 /**
- * Whether a 404 behind the first page is the end of a read (docs/design.md section 6). A service that answers so past
- * its last page may end a read by it. From any other one it is a page that did not come, and the rows behind it would
- * be taken for gone (G4).
+ * Drives `reading`. A 404 behind the first page ends it only at a service that answers so past its last page
+ * (docs/design.md section 6): from any other one it is a page that did not come, and the rows behind it would be taken for
+ * gone (G4), so that the read fails as `unproven-end`. What the profile does not tell, the read sees for itself, once and
+ * by two requests: a page that no well reaches must be a 404 too, and the first page must still be one.
  */
-interface KnownEnd {
-  readonly pageBase: 0 | 1 | 'unknown';
-  /** Answer to a page past the last, as the profile has it. */
-  readonly pastLast: OffPages | 'last-page' | 'unknown';
-}
-
-/**
- * Drives `reading`, and ends it with the failure `unproven-end` at such a 404. What the profile does not tell, the read
- * sees for itself, once and by two requests: a page that no well reaches must be a 404 too, and the first page must
- * still be one.
- */
-function* withProvenEnd<Outcome>(
-  reading: Paging<Outcome>,
-  known: KnownEnd | undefined,
-): Paging<Outcome | Extract<PagingEnd, { kind: 'fail' }>> {
+function* withProvenEnd(reading: Paging<PagesEnd>, known: PagingProfile | undefined): Paging<PagesEnd> {
   let firstPage: number | undefined = known?.pageBase === 'unknown' ? undefined : known?.pageBase;
   let hasCome = false;
   let isProven = known?.pastLast === 'not-found';
@@ -302,8 +284,9 @@ function* withProvenEnd<Outcome>(
     const ask = step.value;
     const answer = yield ask;
     if (!isProven && hasCome && isBehind(ask, answer, firstPage)) {
-      isProven = isUnknown(known) && (yield* seeEnd(firstPage ?? 0, ask));
-      if (!isProven) return { kind: 'fail', failure: 'unproven-end' };
+      const isUnknown = known === undefined || known.pastLast === 'unknown';
+      isProven = isUnknown && (yield* seeEnd(firstPage ?? 0, ask));
+      if (!isProven) return failWith('unproven-end');
     }
     if (answer.kind === 'page') {
       hasCome = true;
@@ -317,10 +300,6 @@ function* withProvenEnd<Outcome>(
 /** A narrower window may be empty where the whole one is not: a 404 for it is no end of pages. */
 function isBehind({ page, window }: PageAsk, { kind }: PageAnswer, firstPage: number | undefined): boolean {
   return kind === 'not-found' && window === undefined && firstPage !== undefined && page > firstPage;
-}
-
-function isUnknown(known: KnownEnd | undefined): boolean {
-  return known === undefined || known.pastLast === 'unknown';
 }
 
 function* seeEnd(firstPage: number, { limit }: PageAsk): Paging<boolean> {

@@ -50,9 +50,12 @@ export interface PagingFindings {
   readonly pageRows?: number;
 }
 
-export type PagingEnd =
-  | { readonly kind: 'end'; readonly found: PagingFindings }
-  | { readonly kind: 'fail'; readonly failure: PagingFailure };
+interface PagingFail {
+  readonly kind: 'fail';
+  readonly failure: PagingFailure;
+}
+
+export type PagingEnd = { readonly kind: 'end'; readonly found: PagingFindings } | PagingFail;
 
 /**
  * A rule of reading, without input or output: the generator yields requests and receives answers. Its driver keeps the
@@ -64,7 +67,7 @@ export function endOf(found: PagingFindings = {}): PagingEnd {
   return { kind: 'end', found };
 }
 
-export function failWith(failure: PagingFailure): PagingEnd {
+export function failWith(failure: PagingFailure): PagingFail {
   return { kind: 'fail', failure };
 }
 

@@ -10,17 +10,7 @@
  * rows have come is an error: it may forbid deep pages, or mark the end.
  */
 import { askedWindow, DAY_MS, halvesOf, type Window } from '../time/window.ts';
-import {
-  areSame,
-  endOf,
-  failWith,
-  keysOf,
-  type PageLimit,
-  type Paging,
-  type PagingEnd,
-  type PagingFailure,
-  type RowKey,
-} from './page.ts';
+import { areSame, endOf, failWith, keysOf, type PageLimit, type Paging, type PagingEnd, type RowKey } from './page.ts';
 
 const mostPasses = 4;
 
@@ -33,23 +23,24 @@ interface PassOptions {
   readonly fullPage?: number | undefined;
 }
 
-type PassesEnd =
-  | PagingEnd
-  /** Pages 0 to 3 are all the same page, with these rows: the service may ignore `page`. */
-  | { readonly kind: 'same-page'; readonly keys: readonly RowKey[] };
+/** Pages 0 to 3 are all the same page, with these rows: the service may ignore `page`. */
+interface SamePage {
+  readonly kind: 'same-page';
+  readonly keys: readonly RowKey[];
+}
 
-type PassEnd =
-  | { readonly kind: 'rows'; readonly keys: readonly RowKey[]; readonly pages: number }
-  | { readonly kind: 'same-page'; readonly keys: readonly RowKey[] }
-  | { readonly kind: 'fail'; readonly failure: PagingFailure };
+interface Pass {
+  readonly kind: 'rows';
+  readonly keys: readonly RowKey[];
+  readonly pages: number;
+}
 
-export function* readInPasses(options: PassOptions): Paging<PassesEnd> {
+export function* readInPasses(options: PassOptions): Paging<PagingEnd | SamePage> {
   let { before } = options;
   let again = before === undefined ? 0 : Infinity;
   for (let pass = 0; pass < mostPasses; pass += 1) {
     const result = yield* readPass(options, again);
-    if (result.kind === 'fail') return failWith(result.failure);
-    if (result.kind === 'same-page') return result;
+    if (result.kind !== 'rows') return result;
     if (before !== undefined && areSame(before, result.keys)) return endOf();
     if (result.pages <= 1 && result.keys.length < (options.fullPage ?? 0)) return endOf();
     before = result.keys;
@@ -58,20 +49,23 @@ export function* readInPasses(options: PassOptions): Paging<PassesEnd> {
   return failWith('unstable');
 }
 
-function* readPass({ limit, maxPages }: PassOptions, again: number): Paging<PassEnd> {
+function* readPass(
+  { limit, maxPages }: PassOptions,
+  again: number,
+): Paging<Pass | SamePage | ReturnType<typeof failWith>> {
   const zero = yield { page: 0, limit, again };
   const one = yield { page: 1, limit, again };
   const first = keysOf(zero);
   const second = keysOf(one);
-  if (one.kind === 'refused') return fail('refused');
-  if (one.kind === 'not-found' && zero.kind !== 'page') return fail('not-found');
+  if (one.kind === 'refused') return failWith('refused');
+  if (one.kind === 'not-found' && zero.kind !== 'page') return failWith('not-found');
   const seen = new Set([...first, ...second]);
   if (second.length === 0) return rows(seen, 1);
   let pages = first.length === 0 || areSame(first, second) ? 1 : 2;
   let wasStale = false;
   for (let page = 2; page < maxPages; page += 1) {
     const answer = yield { page, limit, again };
-    if (answer.kind === 'refused') return fail('refused');
+    if (answer.kind === 'refused') return failWith('refused');
     const keys = keysOf(answer);
     if (page === 3 && wasStale && [first, second].every((other) => areSame(other, keys))) {
       return { kind: 'same-page', keys };
@@ -82,15 +76,11 @@ function* readPass({ limit, maxPages }: PassOptions, again: number): Paging<Pass
     if (!isStale) pages += 1;
     wasStale = isStale;
   }
-  return fail('without-end');
+  return failWith('without-end');
 }
 
-function rows(seen: ReadonlySet<RowKey>, pages: number): PassEnd {
+function rows(seen: ReadonlySet<RowKey>, pages: number): Pass {
   return { kind: 'rows', keys: [...seen], pages };
-}
-
-function fail(failure: PagingFailure): PassEnd {
-  return { kind: 'fail', failure };
 }
 
 // Reading by windows, for a service that ignores `page`: the window is halved until each answer is shorter than a
@@ -132,33 +122,18 @@ export function* readByWindows(whole: WholeAnswer, maxPages: number): Paging<Pag
   for (let asks = 0; asks < maxPages; asks += 2) {
     const window = open.shift();
     if (window === undefined) return endOf();
-    const halves = yield* askHalves(window, limit);
-    if (halves === undefined) return failWith('refused');
-    isCut ||= halves.some((half) => half.keys.some((key) => !inWhole.has(key)));
-    for (const half of halves.filter(({ keys: { length } }) => length >= keys.length)) {
-      if (half.isBeyond || half.window.toMs - half.window.fromMs <= DAY_MS) {
-        return isCut ? failWith('page-ignored') : 'undated';
-      }
-      open.push(half.window);
+    const long: Array<{ readonly half: Window; readonly isBeyond: boolean }> = [];
+    for (const half of halvesOf(window)) {
+      const answer = yield { page: 0, limit, window: askedWindow(half), again: Infinity };
+      if (answer.kind === 'refused') return failWith('refused');
+      const came = keysOf(answer);
+      isCut ||= came.some((key) => !inWhole.has(key));
+      if (came.length >= keys.length) long.push({ half, isBeyond: answer.kind === 'page' && answer.isBeyond === true });
+    }
+    for (const { half, isBeyond } of long) {
+      if (isBeyond || half.toMs - half.fromMs <= DAY_MS) return isCut ? failWith('page-ignored') : 'undated';
+      open.push(half);
     }
   }
   return failWith('without-end');
-}
-
-interface Half {
-  readonly window: Window;
-  readonly keys: readonly RowKey[];
-  readonly isBeyond: boolean;
-}
-
-/** Undefined when the service refuses one of the halves. */
-function* askHalves(whole: Window, limit: PageLimit): Paging<readonly Half[] | undefined> {
-  const halves: Half[] = [];
-  for (const window of halvesOf(whole)) {
-    const answer = yield { page: 0, limit, window: askedWindow(window), again: Infinity };
-    if (answer.kind === 'refused') return undefined;
-    const isBeyond = answer.kind === 'page' && answer.isBeyond === true;
-    halves.push({ window, keys: keysOf(answer), isBeyond });
-  }
-  return halves;
 }

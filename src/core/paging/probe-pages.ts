@@ -1,18 +1,59 @@
 /** Probes the paging: the first page, the answers below and past the pages, and whether page and limit are honoured. */
 import { counted } from '../base/text.ts';
 import { farPage } from './page.ts';
-import {
-  describeAnswer,
-  finding,
-  type Finding,
-  type ProbeAnswer,
-  type ProbeFindings,
-  type ProbeRow,
-  type Probing,
-  rowsOf,
-  unknown,
-} from './probe-answers.ts';
-import type { OffPages, PageBase } from './service-profile.ts';
+import type { OffPages, PageBase, ServiceProfile, Unknown } from './service-profile.ts';
+
+// What a probe asks, gets and finds.
+
+export interface ProbeRow {
+  readonly key: string;
+  /** Instant of the row; undefined when its date cannot be read. */
+  readonly instantMs: number | undefined;
+}
+
+export interface ProbeAsk {
+  readonly page?: number;
+  readonly limit?: number;
+  readonly startMs?: number;
+  readonly endMs?: number;
+}
+
+export type ProbeAnswer =
+  | { readonly kind: 'page'; readonly rows: readonly ProbeRow[] }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'refused' };
+
+export type Probing<Outcome> = Generator<ProbeAsk, Outcome, ProbeAnswer>;
+
+/** A value of the profile with its evidence, or the reason why it is unknown. */
+export interface Finding<Value> {
+  readonly value: Value | Unknown;
+  readonly because: string;
+}
+
+export type ProbeFindings = {
+  readonly [Name in Exclude<keyof ServiceProfile, 'baseUrl' | 'probedAtMs' | 'uwi' | 'evidence'>]: Finding<
+    Exclude<ServiceProfile[Name], Unknown>
+  >;
+};
+
+export function rowsOf(answer: ProbeAnswer): readonly ProbeRow[] {
+  return answer.kind === 'page' ? answer.rows : [];
+}
+
+export function describeAnswer(answer: ProbeAnswer): string {
+  if (answer.kind === 'not-found') return 'answered 404';
+  if (answer.kind === 'refused') return 'refused';
+  return answer.rows.length === 0 ? 'empty' : counted(answer.rows.length, 'row');
+}
+
+export function finding<const Value>(value: Value | Unknown, because: string): Finding<Value> {
+  return { value, because };
+}
+
+export function unknown(because: string): Finding<never> {
+  return { value: 'unknown', because };
+}
 
 const smallLimit = 2;
 
@@ -39,9 +80,7 @@ export function* probePages(plain: readonly ProbeRow[]): Probing<PageFindings> {
   }
   const isFirst = (answer: ProbeAnswer): boolean => beginsLike(answer, plain);
   const needsThird = isFirst(zero) && isFirst(one);
-  const two: ProbeAnswer = needsThird
-    ? yield { page: 2, ...(limit === undefined ? {} : { limit }) }
-    : { kind: 'not-found' };
+  const two: ProbeAnswer = needsThird ? yield { page: 2, ...(limit && { limit }) } : { kind: 'not-found' };
   const limitHonoured = limitFinding(limit, [zero, one], plain);
   const paging = pagingFindings([zero, one, two], plain, limitHonoured.value === true);
   const firstPage = [zero, one].find(isFirst);
@@ -76,28 +115,27 @@ function pagingFindings(
   const [zero, one, two] = answers;
   const [zeroIsFirst, oneIsFirst, twoIsFirst] = answers.map((answer) => beginsLike(answer, plain));
   const both = (pageBase: Finding<PageBase>, pagingHonoured: Finding<boolean>) => ({ pageBase, pagingHonoured });
+  const neither = (because: string) => both(unknown(because), unknown(because));
   const honoured = finding(true, 'another page begins with another row');
   if (rowsOf(zero).length === 0 && oneIsFirst === true)
     return both(
-      finding<PageBase>(1, `page 1 begins with the first row; page 0: ${describeAnswer(zero)}`),
+      finding(1, `page 1 begins with the first row; page 0: ${describeAnswer(zero)}`),
       finding(true, `page 0: ${describeAnswer(zero)}`),
     );
   if (zeroIsFirst !== true) {
-    const because = `page 0: ${describeAnswer(zero)}; page 1: ${describeAnswer(one)}; neither begins with the first row`;
-    return both(unknown(because), unknown(because));
+    return neither(
+      `page 0: ${describeAnswer(zero)}; page 1: ${describeAnswer(one)}; neither begins with the first row`,
+    );
   }
   if (plain.length <= smallLimit) {
-    const because = `the well sends only ${counted(plain.length, 'row')}: too few to tell its pages apart`;
-    return both(unknown(because), unknown(because));
+    return neither(`the well sends only ${counted(plain.length, 'row')}: too few to tell its pages apart`);
   }
-  if (oneIsFirst !== true)
-    return both(finding<PageBase>(0, 'page 0 begins with the first row, page 1 does not'), honoured);
+  if (oneIsFirst !== true) return both(finding(0, 'page 0 begins with the first row, page 1 does not'), honoured);
   if (twoIsFirst !== true && two.kind === 'page' && two.rows.length > 0)
-    return both(finding<PageBase>(1, 'pages 0 and 1 both begin with the first row, page 2 does not'), honoured);
-  const because = `pages 0 and 1 are alike; page 2: ${describeAnswer(two)}`;
+    return both(finding(1, 'pages 0 and 1 both begin with the first row, page 2 does not'), honoured);
   return isLimited && twoIsFirst === true
     ? both(unknown('every page is the first one'), finding(false, 'pages 0, 1 and 2 all begin with the first row'))
-    : both(unknown(because), unknown(because));
+    : neither(`pages 0 and 1 are alike; page 2: ${describeAnswer(two)}`);
 }
 
 export function* probeBelow({ pageBase, zero }: PageFindings): Probing<ProbeFindings['belowFirst']> {
@@ -115,8 +153,8 @@ export function* probePastLast({ pageBase, pagingHonoured }: PageFindings): Prob
 }
 
 function offPage<Shown extends string>(answer: ProbeAnswer, shown: Shown, because: string): Finding<OffPages | Shown> {
-  if (answer.kind !== 'page') return finding<OffPages | Shown>(answer.kind, because);
-  return finding<OffPages | Shown>(answer.rows.length === 0 ? 'empty' : shown, because);
+  if (answer.kind !== 'page') return { value: answer.kind, because };
+  return { value: answer.rows.length === 0 ? 'empty' : shown, because };
 }
 
 function beginsLike(answer: ProbeAnswer, plain: readonly ProbeRow[]): boolean {
@@ -149,14 +187,8 @@ export function* probeLargest(
   const base = pageBase.value;
   if (base === 'unknown' || limitHonoured.value !== true) {
     const because = limitHonoured.value === false ? 'the limit is ignored' : 'too little is known of pages and limits';
-    return {
-      maxLimit: unknown(because),
-      largestPage: unknown(because),
-      overMaxLimit: unknown(because),
-      rows: plain,
-      again: undefined,
-      granted: undefined,
-    };
+    const nothing = { maxLimit: unknown(because), largestPage: unknown(because), overMaxLimit: unknown(because) };
+    return { ...nothing, rows: plain, again: undefined, granted: undefined };
   }
   const answer = yield { page: base, limit: largeLimit };
   if (answer.kind !== 'page') return yield* searchLimit(base, plain);
@@ -177,7 +209,7 @@ function* limitFindings(base: PageBase, rows: readonly ProbeRow[]): Probing<Limi
   // A page that repeats rows may hide that there are more.
   const because = isCut ? `${came}, and there are more` : `${came}, and no other one was found behind them`;
   if (!isCut) return { maxLimit: unknown(because), largestPage, overMaxLimit: unknown(because) };
-  const overMaxLimit = finding<'clamped' | 'refused'>('clamped', because);
+  const overMaxLimit = finding('clamped', because);
   return { maxLimit: finding(count, because), largestPage, overMaxLimit };
 }
 
@@ -203,7 +235,7 @@ function* searchLimit(base: PageBase, plain: readonly ProbeRow[]): Probing<Large
   return {
     maxLimit: finding(largest, because),
     largestPage: largestPageOf(again?.length ?? 0, largest),
-    overMaxLimit: finding<'clamped' | 'refused'>('refused', because),
+    overMaxLimit: finding('refused', because),
     rows,
     again,
     granted: largest,

@@ -10,17 +10,21 @@
  *   two rows' own dates  whether the bounds are inclusive
  */
 import {
+  defaultLimitOf,
   describeAnswer,
   type Finding,
   finding,
+  probeBelow,
   type ProbeFindings,
+  probeLargest,
+  probePages,
+  probePastLast,
   type ProbeRow,
   type Probing,
   rowsOf,
   unknown,
-} from './probe-answers.ts';
-import { defaultLimitOf, probeBelow, probeLargest, probePages, probePastLast } from './probe-pages.ts';
-import type { PageBase, RowOrder, Unknown } from './service-profile.ts';
+} from './probe-pages.ts';
+import type { BoundKind, PageBase, RowOrder, Unknown } from './service-profile.ts';
 
 /** Most requests of a probe, retries apart. */
 export const mostProbeRequests = 12;
@@ -38,17 +42,8 @@ export function* probe(plain: readonly ProbeRow[]): Probing<ProbeFindings> {
   const bounds = yield* probeBounds(rows, pageBase.value, granted);
   const defaultLimit = defaultLimitOf(plain, [...pages.seen, ...rows], pages);
   const order = { order: orderOf(rows), orderStable: stabilityOf(plain, again) };
-  return {
-    pageBase,
-    belowFirst,
-    pastLast,
-    pagingHonoured,
-    limitHonoured,
-    defaultLimit,
-    ...largest,
-    ...bounds,
-    ...order,
-  };
+  const found = { pageBase, belowFirst, pastLast, pagingHonoured, limitHonoured, defaultLimit };
+  return { ...found, ...largest, ...bounds, ...order };
 }
 
 // Probes the rows: their order, whether it is stable, and whether the bounds of a range are inclusive.
@@ -59,11 +54,9 @@ function orderOf(rows: readonly ProbeRow[]): Finding<RowOrder> {
   if (new Set(instants).size < 3) return unknown('fewer than three dates came');
   const steps = instants.slice(1).map((at, index) => at - (instants[index] ?? at));
   const among = `among ${instants.length} rows`;
-  if (steps.every((step) => step >= 0))
-    return finding<RowOrder>('ascending', `no date is before the one above it ${among}`);
-  if (steps.every((step) => step <= 0))
-    return finding<RowOrder>('descending', `no date is after the one above it ${among}`);
-  return finding<RowOrder>('none', `dates rise and fall ${among}`);
+  if (steps.every((step) => step >= 0)) return finding('ascending', `no date is before the one above it ${among}`);
+  if (steps.every((step) => step <= 0)) return finding('descending', `no date is after the one above it ${among}`);
+  return finding('none', `dates rise and fall ${among}`);
 }
 
 /** Whether two answers to the first page have their rows in the same order, as far as both go. */
@@ -107,31 +100,16 @@ function* probeBounds(
     return { startBound: unknown(because), endBound: unknown(because) };
   }
   const instants = [...came].filter((instantMs) => instantMs !== undefined);
+  const [firstMs, lastMs] = [Math.min(...instants), Math.max(...instants)];
   return {
-    startBound: boundOf(
-      'start',
-      instants.some((at) => at < startMs),
-      came.has(startMs),
-    ),
-    endBound: boundOf(
-      'end',
-      instants.some((at) => at > endMs),
-      came.has(endMs),
-    ),
+    startBound: boundOf('the start', firstMs < startMs && 'before', came.has(startMs)),
+    endBound: boundOf('the end', lastMs > endMs && 'after', came.has(endMs)),
   };
 }
 
-function boundOf(
-  name: 'start' | 'end',
-  isPassed: boolean,
-  hasBound: boolean,
-): Finding<'inclusive' | 'exclusive' | 'ignored'> {
-  if (isPassed)
-    return finding<'ignored'>(
-      'ignored',
-      `rows came from ${name === 'start' ? 'before' : 'after'} the ${name} of the range`,
-    );
+function boundOf(bound: string, passed: string | false, hasBound: boolean): Finding<BoundKind> {
+  if (passed !== false) return finding('ignored', `rows came from ${passed} ${bound} of the range`);
   return hasBound
-    ? finding<'inclusive'>('inclusive', `the row dated exactly at the ${name} of the range came`)
-    : finding<'exclusive'>('exclusive', `the row dated exactly at the ${name} of the range did not come`);
+    ? finding('inclusive', `the row dated exactly at ${bound} of the range came`)
+    : finding('exclusive', `the row dated exactly at ${bound} of the range did not come`);
 }

@@ -65,7 +65,12 @@ export interface CutChunk<Cut extends CutItem> {
 export class ChunkCutter<Cut extends CutItem> {
   readonly #limits: () => ChunkLimits;
   readonly #identity: PipeIdentity;
-  readonly #inFlight = new PipesInFlight();
+  /**
+   * The items of unsettled chunks, by order key: others of their keys wait, so that two requests never race for one pipe and
+   * the last row of the file wins (G5). One map of all chunks, which every row enters and leaves, cost a fifth of a push in
+   * garbage.
+   */
+  readonly #inFlight: Array<ReadonlyMap<string, Cut>> = [];
   readonly #putOff = new PutOffItems<Cut>();
   /** Cut, and not taken. */
   readonly #full: CutChunk<Cut>[] = [];
@@ -96,7 +101,7 @@ export class ChunkCutter<Cut extends CutItem> {
       // The superseded item may have been the one that the others waited for.
       if (superseded !== undefined) this.#promote(key);
     } else {
-      this.#place(key, cut);
+      this.#fill(key, cut);
     }
     return superseded;
   }
@@ -109,31 +114,37 @@ export class ChunkCutter<Cut extends CutItem> {
 
   /** Reports that every item of a chunk has an outcome: items that waited for it go into the chunk that is being cut. */
   settle({ byKey }: CutChunk<Cut>): void {
-    this.#inFlight.settle(byKey);
+    const index = this.#inFlight.indexOf(byKey);
+    if (index !== -1) this.#inFlight.splice(index, 1);
     if (!this.hasPutOff) return;
     for (const key of byKey.keys()) this.#promote(key);
   }
 
-  /** Takes an unsent item of the same version out of its place. */
+  /** Takes out an item of the same version that is in no chunk yet. */
   #takeOut(key: string, version: string): Cut | undefined {
-    const placed = this.#current.get(key);
-    if (placed?.item.version !== version) return this.hasPutOff ? this.#putOff.takeOut(key, version) : undefined;
+    const unsent = this.#current.get(key);
+    if (unsent?.item.version !== version) return this.hasPutOff ? this.#putOff.takeOut(key, version) : undefined;
     this.#current.delete(key);
-    this.#itemBytes -= placed.item.bytes;
-    return placed;
+    this.#itemBytes -= unsent.item.bytes;
+    return unsent;
   }
 
   #isBusy(key: string): boolean {
-    return this.#current.has(key) || this.#inFlight.has(key);
+    if (this.#current.has(key)) return true;
+    // By index: this runs for every row of a file.
+    for (let index = 0; index < this.#inFlight.length; index += 1) {
+      if (this.#inFlight[index]?.has(key) === true) return true;
+    }
+    return false;
   }
 
   #promote(key: string): void {
     if (this.#isBusy(key)) return;
     const next = this.#putOff.takeFirst(key);
-    if (next !== undefined) this.#place(key, next);
+    if (next !== undefined) this.#fill(key, next);
   }
 
-  #place(key: string, cut: Cut): void {
+  #fill(key: string, cut: Cut): void {
     if (!this.#hasRoomFor(cut.item)) this.#cut();
     this.#current.set(key, cut);
     this.#itemBytes += cut.item.bytes;
@@ -149,7 +160,7 @@ export class ChunkCutter<Cut extends CutItem> {
     if (this.#current.size === 0) return;
     const chunk = { byKey: this.#current, bytes: arrayBytes(this.#itemBytes, this.#current.size) };
     this.#full.push(chunk);
-    this.#inFlight.add(chunk.byKey);
+    this.#inFlight.push(chunk.byKey);
     this.#current = new Map();
     this.#itemBytes = 0;
   }
@@ -160,45 +171,11 @@ export function arrayBytes(itemBytes: number, count: number): number {
   return itemBytes + Math.max(0, count - 1) + 2;
 }
 
-// The order keys of unsettled chunks. An item of such a key waits, so that two requests never race for one pipe and
-// the last row of the file wins (G5).
-
-/** Keys of the items of a chunk: a Set or a Map. */
-interface PipeKeys {
-  has(key: string): boolean;
-}
-
-/**
- * Holds the keys of unsettled chunks only, so the caller's limit on unsettled rows bounds its memory. Each chunk keeps
- * its own keys: one map of all chunks, which every row enters and leaves, cost a fifth of a push in garbage.
- */
-class PipesInFlight {
-  readonly #unsettled: PipeKeys[] = [];
-
-  add(chunk: PipeKeys): void {
-    this.#unsettled.push(chunk);
-  }
-
-  has(key: string): boolean {
-    // By index: this runs for every row of a file.
-    for (let index = 0; index < this.#unsettled.length; index += 1) {
-      if (this.#unsettled[index]?.has(key) === true) return true;
-    }
-    return false;
-  }
-
-  /** Removes a chunk, each of whose items is accepted, rejected or given up. */
-  settle(chunk: PipeKeys): void {
-    const index = this.#unsettled.indexOf(chunk);
-    if (index !== -1) this.#unsettled.splice(index, 1);
-  }
-}
-
 /**
  * Items that wait for a chunk with another item of their order key: of each key in the order of the file, and of one
  * version of it at most one.
  */
-class PutOffItems<Cut extends { readonly item: { readonly version: string } }> {
+class PutOffItems<Cut extends CutItem> {
   /** By order key and version, in the order of the file. */
   readonly #waiting = new Map<string, Map<string, Cut>>();
 

@@ -4,7 +4,7 @@
  *
  *   add -> (put off while its pipe is under way) -> next -> settle part after part -> pass
  *
- * The caller reads on while there is room, and `heldBytes` is within its bound, which bounds memory (G8).
+ * The caller reads on while there is room, and `bufferedBytes` is within its bound, which bounds memory (G8).
  */
 import { ChunkCutter, type ChunkLimits, type CutChunk, type PipeLoad, type RejectedLoad } from './chunk-cutter.ts';
 import type { PipeIdentity } from './pipe-version.ts';
@@ -68,7 +68,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   readonly #prefix = new SettledPrefix<TrackedRows<Item, Rejected>>();
   readonly #underWay = new Map<PipeChunk<Item>, SentChunk<Item, Rejected>>();
   #unsettled = 0;
-  #heldBytes = 0;
+  #bufferedBytes = 0;
   /** Chunks that were taken and not passed. */
   #taken = 0;
   /** Whether any sent item has its outcome. */
@@ -96,8 +96,8 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   }
 
   /** Bytes of their items without an outcome, and of their rejects, as text. */
-  get heldBytes(): number {
-    return this.#heldBytes;
+  get bufferedBytes(): number {
+    return this.#bufferedBytes;
   }
 
   /** Whether every item has an outcome. */
@@ -118,7 +118,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
     };
     this.#prefix.track(rows);
     this.#unsettled += 1;
-    this.#heldBytes += item.bytes;
+    this.#bufferedBytes += item.bytes;
     const superseded = this.#cutter.add(rows);
     if (superseded === undefined) return;
     settleRows(superseded, 'superseded');
@@ -129,7 +129,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   reject(rejected: Rejected): void {
     const { rowCount, end, bytes } = rejected;
     this.#prefix.track({ rowCount, end, item: undefined, outcome: 'rejectedByUs', rejected, chunk: undefined });
-    this.#heldBytes += bytes;
+    this.#bufferedBytes += bytes;
   }
 
   /**
@@ -198,7 +198,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   pass(): PassedRows<Rejected> | undefined {
     const passed = passedRows(this.#prefix.pass());
     this.#taken -= passed?.chunks.length ?? 0;
-    for (const { bytes } of passed?.rejected ?? []) this.#heldBytes -= bytes;
+    for (const { bytes } of passed?.rejected ?? []) this.#bufferedBytes -= bytes;
     return passed;
   }
 
@@ -224,7 +224,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
       const rows = rowsOf.get(one.item);
       if (rows === undefined || rows.outcome !== undefined) continue;
       rows.rejected = rejectsOf(one);
-      this.#heldBytes += rows.rejected.bytes;
+      this.#bufferedBytes += rows.rejected.bytes;
       settleRows(rows, outcome);
     }
   }
@@ -232,7 +232,7 @@ export class LookAhead<Item extends PipeLoad, Rejected extends RejectedLoad> {
   /** Lets go of an item, for the memory. */
   #drop(rows: TrackedRows<Item, Rejected>): void {
     this.#unsettled -= 1;
-    this.#heldBytes -= rows.item?.bytes ?? 0;
+    this.#bufferedBytes -= rows.item?.bytes ?? 0;
     rows.item = undefined;
   }
 }

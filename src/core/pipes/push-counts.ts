@@ -84,12 +84,8 @@ export function passedRows<Item extends PipeLoad, Rejected extends RejectedLoad>
   return { end: last.end, counts, rejected: rejects, chunks };
 }
 
-export function statusOfChunk<Item extends PipeLoad>({
-  accepted,
-  refused,
-  failed,
-}: PipeChunkOutcome<Item>): ChunkStatus {
-  if (failed.length > 0) return 'failed';
-  if (refused.length > 0) return accepted.length > 0 ? 'accepted-in-part' : 'rejected';
+export function statusOfChunk(chunk: PipeChunkOutcome<PipeLoad>): ChunkStatus {
+  if (chunk.failed.length > 0) return 'failed';
+  if (chunk.refused.length > 0) return chunk.accepted.length > 0 ? 'accepted-in-part' : 'rejected';
   return 'accepted';
 }

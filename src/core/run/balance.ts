@@ -18,10 +18,7 @@ export function balanceOf(
   const records = wholeOf(job) === undefined ? balanceOfUnits(job, counts, units) : balanceOfCounts(job, counts);
   const stock = job.stock === undefined ? undefined : balanceOfStock(job.stock, counts);
   if (stock === undefined) return records;
-  return {
-    balanced: records.balanced && stock.balanced,
-    statement: `${records.statement}; ${stock.statement}`,
-  };
+  return { balanced: records.balanced && stock.balanced, statement: `${records.statement}; ${stock.statement}` };
 }
 
 /**
@@ -58,12 +55,8 @@ function balanceOfUnits(
   { total, done, held, failed, cancelled }: RunReport['units'],
 ): Balance {
   const settled = partsOf(job, counts).map(([name, count]): Term => [spacedName(name), count]);
-  const states: readonly Term[] = [
-    ['done', done],
-    ['held', held],
-  ];
-  const cancelledPart: readonly Term[] = cancelled > 0 ? [['cancelled', cancelled]] : [];
-  const parts = [...(settled.length > 0 ? settled : states), ['failed', failed] as const, ...cancelledPart];
+  const unsettled = Object.entries({ failed, ...(cancelled > 0 && { cancelled }) });
+  const parts = [...(settled.length > 0 ? settled : Object.entries({ done, held })), ...unsettled];
   return equation([total === 1 ? job.units.one : job.units.many, total], parts);
 }
 
@@ -73,10 +66,6 @@ function partsOf({ counts: described }: Pick<JobDescription, 'counts'>, counts: 
 
 function equation(whole: Term, parts: readonly Term[]): Balance {
   const balanced = whole[1] === parts.reduce((sum, [, count]) => sum + count, 0);
-  const side = parts.map(termText).join(' + ');
-  return { balanced, statement: `${termText(whole)} ${balanced ? '=' : '≠'} ${side}` };
-}
-
-function termText([name, count]: Term): string {
-  return `${count} ${name}`;
+  const [left, ...right] = [whole, ...parts].map(([name, count]) => `${count} ${name}`);
+  return { balanced, statement: `${left} ${balanced ? '=' : '≠'} ${right.join(' + ')}` };
 }

@@ -38,10 +38,8 @@ export function worseOf(one: ExitCode, other: ExitCode): ExitCode {
 /** A warehouse that another process holds too long counts as unreachable. */
 export function exitCodeOfError(error: unknown): ExitCode {
   if (error instanceof UsageError) return exitCodes.wrongUse;
-  if (error instanceof UnreachableError) return exitCodes.unreachable;
-  if (error instanceof TransientError) return exitCodes.unreachable;
-  if (error instanceof ServiceHoldError) return exitCodes.unreachable;
-  if (error instanceof TakenOverError) return exitCodes.unreachable;
+  const unreachable = [UnreachableError, TransientError, ServiceHoldError, TakenOverError];
+  if (unreachable.some((kind) => error instanceof kind)) return exitCodes.unreachable;
   if (error instanceof AbortedError) return exitCodes.cancelled;
   return exitCodes.failed;
 }

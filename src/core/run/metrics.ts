@@ -1,4 +1,5 @@
 /** Counters and histograms of one source, as totals by series. Pure. */
+import { parsedJson } from '../base/text.ts';
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -16,12 +17,10 @@ export function seriesOf(name: string, labels: Labels): string {
 
 /** Undefined for text that {@link seriesOf} did not make. */
 export function sampleOf(series: string, value: number): Sample | undefined {
-  try {
-    const [name, labels] = JSON.parse(series) as [string, Labels];
-    return typeof name === 'string' && typeof labels === 'object' ? { name, labels, value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parsedJson(series);
+  if (!Array.isArray(parsed)) return undefined;
+  const [name, labels] = parsed as [string, Labels];
+  return typeof name === 'string' && typeof labels === 'object' ? { name, labels, value } : undefined;
 }
 
 /** The total of one series. */

@@ -39,7 +39,6 @@ export function decideUnit(error: unknown): UnitDecision {
   if (error instanceof BlockedError) return 'wait';
   if (error instanceof AccessError) return 'stop-run';
   if (error instanceof TransientError || error instanceof UnreachableError) return 'try-again';
-  if (error instanceof PermanentError || error instanceof ServiceHoldError) return 'dead-letter';
   return 'dead-letter';
 }
 
@@ -95,13 +94,17 @@ export function decideChunk(options: {
     return { kind: 'hold', delayMs: Math.max(floorMs, holdDelayMs(downForMs)) };
   }
   if (attempt >= policy.maxAttempts) return undefined;
-  return { kind: 'retry', delayMs: Math.max(floorMs, backoffMs(attempt, policy, jitter)) };
+  return { kind: 'retry', delayMs: Math.max(floorMs, Math.round(backoffMs(attempt, policy, jitter))) };
 }
 
-/** Exponential from the base, limited; its upper half is random. */
-function backoffMs(attempt: number, policy: ChunkRetryPolicy, jitter: number): number {
-  const fullMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
-  return Math.round(fullMs / 2 + (jitter * fullMs) / 2);
+/** Exponential from the base, limited; its upper half is random. `random` is in [0, 1). */
+function backoffMs(
+  attempt: number,
+  { baseDelayMs, maxDelayMs }: Pick<ChunkRetryPolicy, 'baseDelayMs' | 'maxDelayMs'>,
+  random: number,
+): number {
+  const fullMs = Math.min(maxDelayMs, baseDelayMs * 2 ** (attempt - 1));
+  return fullMs / 2 + (random * fullMs) / 2;
 }
 
 /**
@@ -183,13 +186,8 @@ export function nextDelay(options: {
   const { error, attempt, elapsedMs, policy, random } = options;
   if (!(error instanceof TransientError) || attempt >= policy.maxAttempts) return undefined;
   const floorMs = error instanceof RateLimitedError ? error.retryAfterMs : 0;
-  const delayMs = Math.max(floorMs, requestBackoffMs(attempt, policy, random));
+  const delayMs = Math.max(floorMs, backoffMs(attempt, policy, random));
   return elapsedMs + delayMs < policy.deadlineMs ? delayMs : undefined;
-}
-
-function requestBackoffMs(attempt: number, policy: RequestRetryPolicy, random: number): number {
-  const fullMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (attempt - 1));
-  return fullMs / 2 + (random * fullMs) / 2;
 }
 
 /**

@@ -14,18 +14,14 @@ const suspicious = { share: 0.2, targets: 3 } as const;
 export const countsOfTargets = ['targetsWithRows', 'unknownTargets', 'unknownWithRows'] as const;
 
 /** The outcome of a target that is unknown. `isNew`: no other run found it unknown before. */
-export function outcomeOfUnknown({
-  unit,
-  isNew,
-  hasRows,
-  requests,
-}: {
+export function outcomeOfUnknown(found: {
   readonly unit: number;
   readonly isNew: boolean;
   readonly hasRows: boolean;
   /** Undefined for a job that does not count them. */
   readonly requests?: number | undefined;
 }): UnitOutcome {
+  const { unit, isNew, hasRows, requests } = found;
   const ofTarget = { ...rowsOfTarget(hasRows), unknownTargets: 1, unknownWithRows: hasRows ? 1 : 0 };
   const counts = { newlyUnknown: isNew ? 1 : 0, ...ofTarget, ...(requests === undefined ? {} : { requests }) };
   const notice = 'the service does not know {targets} (404): nothing was read, and nothing removed';

@@ -6,11 +6,11 @@ import { BodyBudget } from '../../../src/service/body-budget.ts';
 const blockBytes = 1_024;
 
 async function bodyOf(bytes: Buffer, keepsArray: boolean) {
-  const place = new BodyBudget(blockBytes).open();
-  const room = { place, maxBytes: 100_000, blockBytes };
+  const room = new BodyBudget(blockBytes).open();
+  const bounds = { room, maxBytes: 100_000, blockBytes };
   return readWholeBody(
     { chunks: Readable.from([bytes]), length: undefined, encoding: null, label: 'GET /x' },
-    room,
+    bounds,
     keepsArray,
   );
 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sharedBodyBytes } from '../../../src/core/base/memory-budget.ts';
-import { BodyBudget, type BodyPlace } from '../../../src/service/body-budget.ts';
+import { BodyBudget, type BodyRoom } from '../../../src/service/body-budget.ts';
 
 const maxBodyBytes = 3_000;
 const never = new AbortController().signal;
 
 interface Body {
-  readonly place: BodyPlace;
+  readonly place: BodyRoom;
   bytes: number;
   isWaiting: boolean;
 }

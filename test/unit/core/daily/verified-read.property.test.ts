@@ -1,10 +1,10 @@
-/** Mornings of a well whose windows are mostly read by the word of the service's profile. */
+/** Mornings of a well whose windows are mostly read with trust in the service's profile. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mergeDays } from '../../../../src/core/daily/coverage.ts';
 import { dueWindow, endOfUndue, type KnownWell } from '../../../../src/core/daily/due-window.ts';
 import { isVerificationDue } from '../../../../src/core/daily/reading.ts';
-import { type ProfileWord, readPages } from '../../../../src/core/paging/page-end.ts';
+import { type TrustedEnd, readPages } from '../../../../src/core/paging/page-end.ts';
 import { askedWindow, DAY_MS, isInside, type Window } from '../../../../src/core/time/window.ts';
 import { answerOf, carryOut, type PagingModel } from '../../../support/paging-model.ts';
 import { expectForAll } from '../../../support/property-runs.ts';
@@ -94,9 +94,15 @@ class Well {
     return [...this.stored].filter((day) => this.#isInWindow(day));
   }
 
-  #read(service: Service, today: number, daysBefore: number | undefined, word: ProfileWord | undefined) {
+  #read(service: Service, today: number, daysBefore: number | undefined, trustedEnd: TrustedEnd | undefined) {
     const window = askedWindow(this.window, daysBefore);
-    const pages = readPages({ window: this.window, limits: [pageRows, undefined], maxPages: 4_000, profile, word });
+    const pages = readPages({
+      window: this.window,
+      limits: [pageRows, undefined],
+      maxPages: 4_000,
+      profile,
+      trustedEnd,
+    });
     const { end, keys, requests } = carryOut(pages, (ask) =>
       answerOf(modelOf(service, today), { window, ...ask }, heldOn(service, today)),
     );
@@ -150,7 +156,7 @@ const services: fc.Arbitrary<Service> = fc
 const mornings = (count: number): readonly number[] =>
   Array.from({ length: count }, (_, index) => firstMorning + index);
 
-describe('mornings by the word of a profile', () => {
+describe('mornings where a profile is trusted', () => {
   it('G4: no row that the service holds leaves the warehouse, and none that it does not hold stays in the window', () => {
     expectForAll(
       fc.property(services, fc.string(), (service, uwi) => {

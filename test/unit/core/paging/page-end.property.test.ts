@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { limitsFor, readPages, type PagingProfile, type ProfileWord } from '../../../../src/core/paging/page-end.ts';
+import { limitsFor, readPages, type PagingProfile, type TrustedEnd } from '../../../../src/core/paging/page-end.ts';
 import type { PageLimit, PagingFailure } from '../../../../src/core/paging/page.ts';
 import {
   answerOf,
@@ -16,8 +16,10 @@ import { expectForAll } from '../../../support/property-runs.ts';
 const maxPages = 400;
 const wantedLimits = fc.integer({ min: 5, max: 24 });
 
-function read(model: PagingModel, limits: readonly PageLimit[], profile?: PagingProfile, word?: ProfileWord) {
-  return carryOut(readPages({ window: modelWindow, limits, maxPages, profile, word }), (ask) => answerOf(model, ask));
+function read(model: PagingModel, limits: readonly PageLimit[], profile?: PagingProfile, trustedEnd?: TrustedEnd) {
+  return carryOut(readPages({ window: modelWindow, limits, maxPages, profile, trustedEnd }), (ask) =>
+    answerOf(model, ask),
+  );
 }
 
 function grantedOf(model: PagingModel, limits: readonly PageLimit[]): PageLimit {
@@ -92,7 +94,7 @@ describe('a service at rest', () => {
     );
   });
 
-  it('G4: a read that ends by the word of a matching profile takes one request and returns every row', () => {
+  it('G4: a read that ends where a matching profile is trusted takes one request and returns every row', () => {
     expectForAll(
       fc.property(pagingModels, wantedLimits, fc.integer({ min: 0, max: 3 }), (model, wanted, leastRows) => {
         const { end, keys, requests } = read(model, limitsFor(wanted), profileOf(model), { leastRows });
@@ -102,7 +104,7 @@ describe('a service at rest', () => {
     );
   });
 
-  it('G4: a read by the word of another profile has rows of the service alone, and is verified unless that profile says that it is the end', () => {
+  it('G4: a read that trusts another profile has rows of the service alone, and is verified unless that profile says that it is the end', () => {
     expectForAll(
       fc.property(pagingModels, pagingModels, wantedLimits, (model, other, wanted) => {
         const said = profileOf(other);
@@ -142,7 +144,7 @@ describe('a service at rest', () => {
         expect(read(model, limits).requests).toBeLessThanOrEqual(pages + overlaps + 2 + proof);
         const withProfile = read(model, limits, profileOf(model));
         expect(withProfile.requests).toBeLessThanOrEqual(pages + overlaps + (model.days.length < 3 ? 2 : 1));
-        expect(withProfile.end).toMatchObject(mayFail(model, 'not-found') ? {} : { kind: 'end', byProfile: true });
+        expect(withProfile.end).toMatchObject(mayFail(model, 'not-found') ? {} : { kind: 'end' });
       }),
     );
   });

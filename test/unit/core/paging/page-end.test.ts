@@ -4,7 +4,7 @@ import {
   maxPagesFor,
   readPages,
   type PagingProfile,
-  type ProfileWord,
+  type TrustedEnd,
 } from '../../../../src/core/paging/page-end.ts';
 import type { PageAnswer, PageLimit } from '../../../../src/core/paging/page.ts';
 import { DAY_MS } from '../../../../src/core/time/window.ts';
@@ -34,7 +34,7 @@ function follow(
   {
     limits = [10, undefined],
     ...options
-  }: { limits?: readonly PageLimit[]; profile?: PagingProfile; word?: ProfileWord; grantedLimit?: number } = {},
+  }: { limits?: readonly PageLimit[]; profile?: PagingProfile; trustedEnd?: TrustedEnd; grantedLimit?: number } = {},
 ) {
   const paging = readPages({ window, limits, maxPages: 20, ...options });
   const asked: string[] = [];
@@ -207,22 +207,22 @@ describe('with a matching profile', () => {
   it('a read with a matching profile begins at the first page and takes one request more than there are pages', () => {
     const { asked, end } = follow([page('abcd'), page('d')], { profile });
     expect(asked).toEqual(['1:10', '2:3']);
-    expect(end).toMatchObject({ ...ended, byProfile: true });
+    expect(end).toMatchObject({ ...ended });
     expect(follow([empty, notFound], { profile }).asked).toEqual(['1:10', '0:10']);
   });
 });
 
-describe('by the word of a profile', () => {
-  const word = { leastRows: 1 };
-  const unverified = { ...ended, byProfile: true, isVerified: false };
+describe('where a profile is trusted', () => {
+  const trustedEnd = { leastRows: 1 };
+  const unverified = { ...ended, isVerified: false };
   const endAfter = (answer: PageAnswer, said: PagingProfile, leastRows = 1) =>
-    follow([answer], { profile: said, word: { leastRows } }).end;
+    follow([answer], { profile: said, trustedEnd: { leastRows } }).end;
 
   it('a first page that is not full ends the read, unverified', () => {
-    const { asked, end } = follow([page('abcd')], { profile, word });
+    const { asked, end } = follow([page('abcd')], { profile, trustedEnd });
     expect(asked).toEqual(['1:10']);
     expect(end).toMatchObject(unverified);
-    expect(follow([page('a')], { profile, word }).end).toMatchObject(unverified);
+    expect(follow([page('a')], { profile, trustedEnd }).end).toMatchObject(unverified);
   });
 
   it('a page is full when it has as many rows as were requested, or as the service ever sent', () => {
@@ -230,12 +230,12 @@ describe('by the word of a profile', () => {
     expect(endAfter(page('abcdef'), { ...profile, maxLimit: 6 })).toBe('asks on');
     const seen = { ...profile, maxLimit: 'unknown', largestPage: 6 } as const;
     expect(endAfter(page('abcdef'), seen)).toBe('asks on');
-    expect(follow([page('abcde')], { profile: seen, word }).end).toMatchObject(unverified);
+    expect(follow([page('abcde')], { profile: seen, trustedEnd }).end).toMatchObject(unverified);
     expect(endAfter(page('a'), { ...profile, maxLimit: 'unknown', largestPage: 'unknown' })).toBe('asks on');
   });
 
   it('G4: an empty page ends the read where no row is expected, and else shows nothing', () => {
-    expect(follow([empty], { profile, word: { leastRows: 0 } }).end).toMatchObject(unverified);
+    expect(follow([empty], { profile, trustedEnd: { leastRows: 0 } }).end).toMatchObject(unverified);
     expect(endAfter(empty, profile)).toBe('asks on');
   });
 
@@ -265,7 +265,7 @@ describe('with an outdated profile', () => {
   ])('G4: a read with an outdated profile begins again by the careful rule: %s', (_name, answers) => {
     const { asked, end } = follow([...answers, page('abcd'), page('d')], { profile });
     expect(asked.slice(-2)).toEqual(['0:10', '1:3']);
-    expect(end).toMatchObject({ ...ended, byProfile: false, found: { pageBase: 0 } });
+    expect(end).toMatchObject({ ...ended, found: { pageBase: 0 } });
   });
 });
 

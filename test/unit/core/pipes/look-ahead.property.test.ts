@@ -178,7 +178,7 @@ describe('rows of a pipe with several dates', () => {
       counts: { rows: 1, accepted: 1, rejectedByService: 0, chunks: 1, requests: 5 },
       chunks: [{ firstLine: 2, lastLine: 7, items: 6, status: 'accepted-in-part', attempts: 5 }],
     });
-    expect([ahead.heldBytes, ahead.isSettled]).toEqual([0, true]);
+    expect([ahead.bufferedBytes, ahead.isSettled]).toEqual([0, true]);
   });
 
   const sorted = (pipes: number, versions: number): readonly ModelRow[] =>

@@ -2,13 +2,13 @@ import { setMaxListeners } from 'node:events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { readInBatches } from '../../../../jobs/batching-reader.ts';
-import { ReadingPlaces, RowBudget, type RowReservation } from '../../../../jobs/daily-production/row-budget.ts';
+import { ReadingSlots, RowBudget, type RowReservation } from '../../../../jobs/daily-production/row-budget.ts';
 import { AbortedError } from '../../../../src/core/base/errors.ts';
 
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
-it('G8: no more readings of a run are under way than there are places, and every one gets its turn', async () => {
+it('G8: no more readings of a run are under way than there are slots, and every one gets its turn', async () => {
   const readers = fc.array(
     fc.record({ runId: fc.constantFrom('a' as const, 'b' as const), chunkNo: fc.nat(3), turns: fc.nat(3) }),
     {
@@ -17,11 +17,11 @@ it('G8: no more readings of a run are under way than there are places, and every
   );
   await fc.assert(
     fc.asyncProperty(readers, fc.integer({ min: 1, max: 5 }), async (each, count) => {
-      const places = new ReadingPlaces(count);
+      const slots = new ReadingSlots(count);
       const underWay = { a: 0, b: 0 };
       const done = await Promise.all(
         each.map(({ runId, chunkNo, turns }, index) =>
-          places.during({ runId, chunkNo, signal: never }, async () => {
+          slots.during({ runId, chunkNo, signal: never }, async () => {
             underWay[runId] += 1;
             expect(underWay[runId]).toBeLessThanOrEqual(count);
             for (let left = turns; left > 0; left -= 1) await turn();
@@ -37,11 +37,11 @@ it('G8: no more readings of a run are under way than there are places, and every
 });
 
 /** Readings of one turn each; returns their names in the order in which they began. */
-async function order(places: ReadingPlaces, readers: ReadonlyArray<readonly [runId: string, chunkNo: number]>) {
+async function order(slots: ReadingSlots, readers: ReadonlyArray<readonly [runId: string, chunkNo: number]>) {
   const begun: string[] = [];
   await Promise.all(
     readers.map(([runId, chunkNo]) =>
-      places.during({ runId, chunkNo, signal: never }, async () => {
+      slots.during({ runId, chunkNo, signal: never }, async () => {
         begun.push(`${runId}${chunkNo}`);
         await turn();
       }),
@@ -51,7 +51,7 @@ async function order(places: ReadingPlaces, readers: ReadonlyArray<readonly [run
 }
 
 it('the oldest chunk of a run is read first', async () => {
-  const begun = await order(new ReadingPlaces(2), [
+  const begun = await order(new ReadingSlots(2), [
     ['a', 1],
     ['a', 2],
     ['a', 2],
@@ -62,7 +62,7 @@ it('the oldest chunk of a run is read first', async () => {
 });
 
 it('a small run that comes late begins at once beside a large one', async () => {
-  const begun = await order(new ReadingPlaces(2), [
+  const begun = await order(new ReadingSlots(2), [
     ['large', 1],
     ['large', 1],
     ['large', 1],
@@ -73,14 +73,14 @@ it('a small run that comes late begins at once beside a large one', async () => 
 });
 
 it('a reading that fails gives its place back, and one that is aborted leaves the line', async () => {
-  const places = new ReadingPlaces(1);
+  const slots = new ReadingSlots(1);
   const ender = new AbortController();
-  const failing = places.during({ runId: 'a', chunkNo: 1, signal: never }, async () => {
+  const failing = slots.during({ runId: 'a', chunkNo: 1, signal: never }, async () => {
     await turn();
     throw new Error('the service is down');
   });
-  const aborted = places.during({ runId: 'a', chunkNo: 1, signal: ender.signal }, () => Promise.resolve('never'));
-  const last = places.during({ runId: 'a', chunkNo: 1, signal: never }, () => Promise.resolve('read'));
+  const aborted = slots.during({ runId: 'a', chunkNo: 1, signal: ender.signal }, () => Promise.resolve('never'));
+  const last = slots.during({ runId: 'a', chunkNo: 1, signal: never }, () => Promise.resolve('read'));
   ender.abort();
   await expect(aborted).rejects.toBeInstanceOf(AbortedError);
   await expect(failing).rejects.toThrow('the service is down');
