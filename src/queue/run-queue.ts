@@ -3,10 +3,11 @@ import { type JobsOptions, Queue } from 'bullmq';
 import type { OutagePart } from '../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../core/run/job-description.ts';
 import { sleep } from '../timers/sleep.ts';
+import { createAlertStore } from './alert-store.ts';
 import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
 import { leaseItem, tryLease } from './lease.ts';
-import { createServiceHoldStore } from './limiter/admission.ts';
-import { createAlertStore, createMetricStore } from './metric-store.ts';
+import { createServiceHoldStore } from './limiter/retry-after.ts';
+import { createMetricStore } from './metric-store.ts';
 import {
   type ChunkItem,
   type ItemLease,

@@ -185,7 +185,7 @@ export class RunService {
 
   /**
    * Queues a run of the ledger. An outage of Redis is not an error here: the run exists, and a worker queues it once
-   * Redis is back (src/runs/outage-journal.ts).
+   * Redis is back (src/runs/revival.ts).
    */
   async #enqueue(runId: string, generation: number): Promise<void> {
     try {

@@ -2,23 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
-import type { ServiceHoldStore } from '../port.ts';
-import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { blockingCopy } from '../redis/connection.ts';
 import type { RedisHandle } from '../redis/options.ts';
 import { type RedisScript, runScript } from '../redis/script.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
-import {
-  type CircuitFields,
-  hold,
-  liftHold,
-  type LimiterKeys,
-  limiterKeys,
-  recordFailure,
-  outageOf,
-  readCircuit,
-  readHold,
-} from './limiter-keys.ts';
+import { type CircuitFields, outageOf, recordFailure } from './circuit.ts';
+import type { LimiterKeys } from './limiter-keys.ts';
+import { hold, type HoldFields, holdOf } from './retry-after.ts';
 
 export interface Limits {
   /** Requests under way at one time. */
@@ -251,42 +241,4 @@ function grantsOf(pairs: readonly number[], wanted: readonly Wanted[], tokens: r
     grants.push({ runId, token: tokens[place / 2] ?? '', waitMs: (pairs[place + 1] ?? 0) / 1_000 });
   }
   return grants;
-}
-
-// What holds all requests to a service back, for those who show it or lift it: a Retry-After, or that it is down.
-
-/** Fields of the hash, as Redis returns them. */
-type HoldFields = readonly (string | null)[];
-
-/** `nowMs`: the time of Redis. Undefined if there is no hold. */
-function holdOf([until, asked, tooLong]: HoldFields, nowMs: number): ServiceHold | undefined {
-  if (until === null || until === undefined) return undefined;
-  const untilMs = Number(until);
-  return {
-    untilMs,
-    leftMs: Math.max(0, untilMs - nowMs),
-    askedUntilMs: Number(asked ?? until),
-    isTooLong: tooLong === '1',
-  };
-}
-
-/** For the service of the limiter with the same address. */
-export function createServiceHoldStore(redis: RedisHandle, address: QueueAddress): ServiceHoldStore {
-  const keys = limiterKeys(limitsKey(address));
-  const run = async (script: RedisScript, used: readonly string[]): Promise<readonly [number, HoldFields]> =>
-    (await runScript(redis, script, used, [])) as [number, HoldFields];
-  return {
-    read: async () => {
-      const [nowMs, fields] = await run(readHold, [keys.hold]);
-      return holdOf(fields, nowMs);
-    },
-    readOutage: async () => {
-      const [nowMs, fields] = await run(readCircuit, [keys.circuit]);
-      return outageOf(fields, nowMs);
-    },
-    lift: async () => {
-      const [nowMs, fields] = await run(liftHold, [keys.hold, keys.series, keys.circuit, keys.failing]);
-      return holdOf(fields, nowMs);
-    },
-  };
 }

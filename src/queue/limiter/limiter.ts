@@ -13,7 +13,8 @@ import { connectRedis } from '../redis/connection.ts';
 import type { RedisHandle } from '../redis/options.ts';
 import { withOutages } from '../redis/fault.ts';
 import { Admission } from './admission.ts';
-import { failuresWithoutConnection, limiterKeys, type LimiterKeys, longestPauseMs } from './limiter-keys.ts';
+import { failuresWithoutConnection, longestPauseMs } from './circuit.ts';
+import { limiterKeys, type LimiterKeys } from './limiter-keys.ts';
 import { type Leave, orAbort, pause, WaitQueue } from './wait-queue.ts';
 
 /** Short, so that a killed worker does not delay the others (G7). */
