@@ -1,9 +1,11 @@
 /** The declaration of a job by a folder in jobs/, for the engine. */
+import type { Logger } from 'pino';
 import type { z } from 'zod';
+import type { OutageRecord } from '../core/base/outage.ts';
 import type { RejectsPlace } from '../core/pipes/checkpoint.ts';
 import type { ChunkQueueName, JobDescription } from '../core/run/job-description.ts';
 import type { Counts, PlannedUnit, ReadKind, UnitOutcome } from '../core/run/run.ts';
-import type { UnitProgress, UnitReading } from '../queue/port.ts';
+import type { RunQueue, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 
@@ -12,6 +14,16 @@ export interface JobContext {
   readonly warehouse: Warehouse;
   readonly ledger: Ledger;
   readonly now: () => number;
+}
+
+/** What plans, works and ends runs. */
+export interface EngineContext extends JobContext {
+  readonly queue: RunQueue;
+  readonly jobs: readonly AnyJob[];
+  readonly log: Logger;
+  readonly outages: OutageRecord;
+  /** Of this program, for reports. */
+  readonly version: string;
 }
 
 /** A unit that did not settle, with its error. */
