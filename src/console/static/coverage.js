@@ -37,35 +37,36 @@ function monthsBetween(first, last) {
   return names;
 }
 
+const colourNames = /** @type {const} */ ([
+  'present',
+  'quarantined',
+  'missing',
+  'never-read',
+  'ink',
+  'muted',
+  'rule',
+  'surface',
+]);
+
 /** The colours of the legend, which follow the scheme of the page. */
 function colours() {
-  const of = (/** @type {string} */ name) => {
-    const probe = document.createElement('span');
-    probe.className = `probe probe-${name}`;
-    map.append(probe);
-    const { color } = getComputedStyle(probe);
-    probe.remove();
-    return color;
-  };
-  return {
-    present: of('present'),
-    quarantined: of('quarantined'),
-    missing: of('missing'),
-    neverRead: of('never-read'),
-    ink: of('ink'),
-    muted: of('muted'),
-    rule: of('rule'),
-    surface: of('surface'),
-  };
+  const probe = document.createElement('span');
+  map.append(probe);
+  const found = colourNames.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  });
+  probe.remove();
+  return /** @type {Record<typeof colourNames[number], string>} */ (Object.fromEntries(found));
 }
 
-/** @param {number} place @returns {Well | undefined} */
-function wellAt(place) {
-  if (place < 0 || place >= wells) return undefined;
-  const number = Math.floor(place / blockWells);
+/** @param {number} index @returns {Well | undefined} */
+function wellAt(index) {
+  if (index < 0 || index >= wells) return undefined;
+  const number = Math.floor(index / blockWells);
   const block = blocks.get(number);
   if (block === undefined) void load(number);
-  return Array.isArray(block) ? block[place % blockWells] : undefined;
+  return Array.isArray(block) ? block[index % blockWells] : undefined;
 }
 
 /** @param {number} number */
@@ -154,7 +155,7 @@ function drawMonth(days, left, top, palette) {
   // From below: what is there, then what needs a look. A single bad day must be seen among thirty good ones.
   const parts = /** @type {const} */ ([
     [days[0], palette.present],
-    [days[3], palette.neverRead],
+    [days[3], palette['never-read']],
     [days[1], palette.quarantined],
     [days[2], palette.missing],
   ]);
@@ -233,7 +234,7 @@ function fitting(text, width) {
 }
 
 /** @param {MouseEvent} event */
-function placeOf(event) {
+function cellAt(event) {
   const box = map.getBoundingClientRect();
   const x = event.clientX - box.left + map.scrollLeft - labelWidth;
   const y = event.clientY - box.top + map.scrollTop - headHeight;
@@ -249,14 +250,13 @@ function tell() {
     return;
   }
   const days = well.months[month];
-  const words = days === undefined ? 'not asked for' : describe(days);
-  cellText.textContent = `${well.uwi}, ${month}: ${words}`;
+  cellText.textContent = `${well.uwi}, ${month}: ${days === undefined ? 'not asked for' : describe(days)}`;
 }
 
 /** @param {[number, number, number, number]} days */
 function describe(days) {
   const names = ['present', 'quarantined', 'missing in a read', 'never read'];
-  return names.flatMap((name, index) => ((days[index] ?? 0) > 0 ? [`${days[index]} ${name}`] : [])).join(', ');
+  return names.flatMap((name, index) => (days[index] ? [`${days[index]} ${name}`] : [])).join(', ');
 }
 
 function open() {
@@ -269,12 +269,12 @@ function open() {
 
 map.addEventListener('scroll', drawSoon, { passive: true });
 map.addEventListener('mousemove', (event) => {
-  cursor = placeOf(event);
+  cursor = cellAt(event);
   tell();
   drawSoon();
 });
 map.addEventListener('click', (event) => {
-  cursor = placeOf(event);
+  cursor = cellAt(event);
   open();
 });
 map.addEventListener('keydown', (event) => {
