@@ -87,15 +87,8 @@ const store = {
   pathStyle: z.boolean().optional(),
 };
 
-interface StoreSettings {
-  readonly url?: string | undefined;
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
-  readonly pathStyle?: boolean | undefined;
-}
-
-function isStore({ url, endpoint, region, pathStyle }: StoreSettings): boolean {
-  return url?.startsWith('s3://') === true || [endpoint, region, pathStyle].every((each) => each === undefined);
+function isStore({ url, endpoint, region, pathStyle }: Partial<Record<keyof typeof store, unknown>>): boolean {
+  return String(url).startsWith('s3://') || [endpoint, region, pathStyle].every((each) => each === undefined);
 }
 
 const notOfS3 = {
@@ -122,11 +115,8 @@ const lookbackTiers = z.union(
     error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
   },
 );
-const numberLimit = z.strictObject({
-  min: z.number().exactOptional(),
-  max: z.number().exactOptional(),
-  above: z.number().exactOptional(),
-});
+const limit = z.number().exactOptional();
+const numberLimit = z.strictObject({ min: limit, max: limit, above: limit });
 
 const percent = z.number().min(0).max(100);
 /** Fewer would take away what the night before left to do. */
@@ -172,12 +162,7 @@ export const configSchema = z
         pageLimitGranted: z.boolean().default(false),
         maxBodyBytes: z.number().int().positive().optional(),
         retry: z
-          .strictObject({
-            attempts: count(4),
-            baseDelayMs: ms(500),
-            maxDelayMs: ms(15_000),
-            deadlineMs: ms(120_000),
-          })
+          .strictObject({ attempts: count(4), baseDelayMs: ms(500), maxDelayMs: ms(15_000), deadlineMs: ms(120_000) })
           .prefault({}),
       })
       .refine((service) => tokenWays.filter((way) => service[way] !== undefined).length <= 1, {
@@ -322,15 +307,8 @@ export const configSchema = z
     return {
       ...config,
       service: { ...config.service, maxBodyBytes: config.service.maxBodyBytes ?? bodyBytes },
-      warehouse: {
-        ...config.warehouse,
-        memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb,
-      },
-      export: {
-        ...config.export,
-        rowsInMemory,
-        batchRows: config.export.batchRows ?? batchRowsOf(rowsInMemory),
-      },
+      warehouse: { ...config.warehouse, memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb },
+      export: { ...config.export, rowsInMemory, batchRows: config.export.batchRows ?? batchRowsOf(rowsInMemory) },
     };
   });
 

@@ -33,9 +33,8 @@ export async function* checkedBlocks(
     stream.destroy();
   }
   if (check.isSame()) return;
-  throw new UsageError(`${path} changed while it was copied`, {
-    hint: 'Push it when it is complete; a rename makes that sure.',
-  });
+  const hint = 'Push it when it is complete; a rename makes that sure.';
+  throw new UsageError(`${path} changed while it was copied`, { hint });
 }
 
 function sourceFault(error: unknown, path: string): unknown {
@@ -79,13 +78,9 @@ export function damagedFile(place: string, how: string): TransientError {
   });
 }
 
-export function isDamage(error: unknown): boolean {
-  return error instanceof TransientError && error.code === damaged;
-}
-
 /** For a file whose content counts as none if it is not the one that was put there. */
 export function noneIfDamaged(error: unknown): undefined {
-  if (!isDamage(error)) throw error;
+  if (!(error instanceof TransientError && error.code === damaged)) throw error;
 }
 
 /** The store has kept another size than it was sent: nothing is queued then. */

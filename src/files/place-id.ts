@@ -3,13 +3,13 @@
  * its tables; what is copied along with it here is told from what was written here (core/inbox/owner.ts).
  */
 import { randomUUID } from 'node:crypto';
-import { link, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { link, open, realpath, rename, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { onDisk } from '../core/base/file-fault.ts';
 import { isSamePlace, type KeptPlace } from '../core/inbox/owner.ts';
-import { readSmall, unlessCode } from './durable-file.ts';
+import { readSmall, unlessCode, withAside } from './durable-file.ts';
 
 const placeSchema = z.object({
   id: z.uuid(),
@@ -30,15 +30,16 @@ export async function keepPlaceId(database: string): Promise<string> {
   return onDisk(file, async () => {
     const { id, isThere } = await find(file);
     if (id !== undefined) return id;
-    const aside = path.join(path.dirname(file), `.${randomUUID()}.part`);
     const made = randomUUID();
-    try {
-      await writePlace(aside, { id: made, host: hostname(), folder: path.dirname(file) });
-      if (isThere) await rename(aside, file);
-      else await link(aside, file).catch((error: unknown) => renamedUnlessThere(error, aside, file));
-    } finally {
-      await rm(aside, { force: true });
-    }
+    const kept = { id: made, host: hostname(), folder: path.dirname(file) };
+    await withAside(
+      file,
+      (aside) => writeId(aside, kept),
+      (aside) =>
+        isThere
+          ? rename(aside, file)
+          : link(aside, file).catch((error: unknown) => renamedUnlessThere(error, aside, file)),
+    );
     return (await find(file)).id ?? made;
   });
 }
@@ -48,9 +49,9 @@ async function renamedUnlessThere(error: unknown, aside: string, file: string): 
   if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rename(aside, file);
 }
 
-async function writePlace(aside: string, place: Omit<KeptPlace, 'mark'>): Promise<void> {
+async function writeId(aside: string, kept: Omit<KeptPlace, 'mark'>): Promise<void> {
   await using handle = await open(aside, 'wx');
-  await handle.writeFile(`${JSON.stringify({ ...place, mark: await markOf(aside) }, null, 2)}\n`);
+  await handle.writeFile(`${JSON.stringify({ ...kept, mark: await markOf(aside) }, null, 2)}\n`);
   await handle.sync();
 }
 

@@ -53,7 +53,10 @@ export class SharedFiles {
     const store = await this.#open(signal);
     const place = { id: await this.#placeId(store), address: store.address, folder: await this.#options.warehouseId() };
     // First, so that from now on nobody removes a content that is there.
-    await store.write(requestedName(place, content), Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`));
+    await store.write(
+      `${place.folder}/requested/${content.sha256}`,
+      Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`),
+    );
     const name = contentName(place, content);
     if (!(await store.holds(name, content))) await store.upload(name, path, content);
     return place;
@@ -107,9 +110,9 @@ export class SharedFiles {
     const rejects = await filesIn(store, `${folder}/rejects/`);
     const { contents: kept, runs } = await needed();
     const isOld = ({ changedAtMs }: StoredFile): boolean => changedAtMs < nowMs - keptAnywayMs;
-    const requestedLately = new Set(requested.filter((file) => !isOld(file)).map(lastOf));
+    const requestedLately = new Set(requested.filter((file) => !isOld(file)).map(digestOf));
     const oldContents = [...contents, ...requested].filter(
-      (file) => isOld(file) && !kept.has(lastOf(file)) && !requestedLately.has(lastOf(file)),
+      (file) => isOld(file) && !kept.has(digestOf(file)) && !requestedLately.has(digestOf(file)),
     );
     const youngRuns = new Set(rejects.filter(({ changedAtMs }) => changedAtMs >= rejectsBeforeMs).map(runOf));
     const oldRejects = rejects.filter((file) => !youngRuns.has(runOf(file)) && !runs.has(runOf(file)));
@@ -121,9 +124,8 @@ export class SharedFiles {
     const store = await this.#open(signal);
     let removed = 0;
     for (const name of names) {
-      const request = name.includes('/rejects/')
-        ? undefined
-        : await store.stat(name.replace('/content/', '/requested/'));
+      const isReject = name.includes('/rejects/');
+      const request = isReject ? undefined : await store.stat(name.replace('/content/', '/requested/'));
       if ((request?.changedAtMs ?? 0) >= nowMs - keptAnywayMs) continue;
       await store.remove(name);
       removed += 1;
@@ -181,13 +183,9 @@ function damagedId(store: FileStore): PermanentError {
 }
 
 function lostId(store: FileStore, { id }: SharedPlace): PermanentError {
-  return new PermanentError(
-    'files-check',
-    `${store.address} has no ${placeName}, and unfinished runs have an id of it`,
-    {
-      hint: `Is its disk mounted, is it the same bucket? If so, write the line ${JSON.stringify({ id })} as ${placeName} there. If it is a new place, end those runs first.`,
-    },
-  );
+  const message = `${store.address} has no ${placeName}, and unfinished runs have an id of it`;
+  const hint = `Is its disk mounted, is it the same bucket? If so, write the line ${JSON.stringify({ id })} as ${placeName} there. If it is a new place, end those runs first.`;
+  return new PermanentError('files-check', message, { hint });
 }
 
 /** The place of the run that has lost its id, or another one. `found`: the id there. */
@@ -211,17 +209,13 @@ function contentName({ folder }: SharedPlace, { sha256 }: FileContent): string {
   return `${folder}/content/${sha256}`;
 }
 
-function requestedName({ folder }: SharedPlace, { sha256 }: FileContent): string {
-  return `${folder}/requested/${sha256}`;
-}
-
 async function filesIn(store: FileStore, prefix: string): Promise<readonly StoredFile[]> {
   const files: StoredFile[] = [];
   for await (const file of store.list(prefix)) files.push(file);
   return files;
 }
 
-function lastOf({ name }: StoredFile): string {
+function digestOf({ name }: StoredFile): string {
   return name.split('/').at(-1) ?? '';
 }
 
