@@ -54,14 +54,9 @@ function createKept(maxBytes: number): (key: string, make: (key: string) => Well
 // One day of a generated well: decline, water, gas, pressures, and the fields of its lift.
 
 /** Conditions of a day, apart from the properties of the well. */
-interface DayConditions {
+interface DayConditions extends CourseDay {
   /** Years since the well started. */
   readonly years: number;
-  /** 24 for a shut-in. */
-  readonly downtimeHours: number;
-  readonly downtimeCode: string | null;
-  /** Factor around 1: daily variation, and gains of a workover. */
-  readonly productivity: number;
 }
 
 type Measures = Omit<DailyProduction, 'xid' | 'date'>;
@@ -241,10 +236,15 @@ function* daysOf(well: GeneratedWell, random: Random, fromMs: number, dayCount: 
   }
 }
 
-interface CourseDay {
+interface CourseDay extends Downtime {
+  /** Factor around 1: daily variation, and gains of a workover. */
+  readonly productivity: number;
+}
+
+interface Downtime {
+  /** 24 for a shut-in. */
   readonly downtimeHours: number;
   readonly downtimeCode: string | null;
-  readonly productivity: number;
 }
 
 /** Conditions of a well day by day: variation over a few days, shut-ins of some days, workovers that restore rate. */
@@ -274,7 +274,7 @@ function drawShutIn(random: Random): { daysLeft: number; code: string } {
 }
 
 /** Hours of downtime: a few on one day in sixteen, short stops more often than long ones. */
-function drawDowntime(random: Random): { readonly downtimeHours: number; readonly downtimeCode: string | null } {
+function drawDowntime(random: Random): Downtime {
   if (random() >= 1 / 16) return { downtimeHours: 0, downtimeCode: null };
   return { downtimeHours: 0.25 + 20 * random() ** 3, downtimeCode: pick(random, ['POWER', 'TEST', 'WEATHER', 'TRIP']) };
 }
