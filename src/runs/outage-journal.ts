@@ -21,24 +21,21 @@ const names: Readonly<Record<OutagePart, string>> = {
   files: 'the place of the shared files',
 };
 
-interface Trouble {
-  /** Of the trouble, over short recoveries. */
-  readonly beganAtMs: number;
-  /** Of the present outage. */
-  downSinceMs: number;
-  lastDownMs: number;
-  lineAtMs: number;
-  endedAtMs: number | undefined;
-  /** Whether its end has to be told: the last line was of its beginning. */
-  isLoggedDown: boolean;
-  reason: string;
-}
+type Trouble = ReturnType<typeof beginning>;
 
-/** An outage that lasts. */
-interface Outage {
-  readonly part: OutagePart;
-  readonly forMs: number;
-  readonly reason: string;
+function beginning(nowMs: number) {
+  return {
+    /** Of the trouble, over short recoveries. */
+    beganAtMs: nowMs,
+    /** Of the present outage. */
+    downSinceMs: nowMs,
+    lastDownMs: nowMs,
+    lineAtMs: nowMs,
+    endedAtMs: undefined as number | undefined,
+    /** Whether its end has to be told: the last line was of its beginning. */
+    isLoggedDown: false,
+    reason: '',
+  };
 }
 
 export class OutageJournal implements OutageRecord {
@@ -74,7 +71,7 @@ export class OutageJournal implements OutageRecord {
   }
 
   /** The outages that last, the longest first. */
-  lasting(): readonly Outage[] {
+  lasting() {
     const now = this.#now();
     const lasting = [...this.#troubles].flatMap(([part, { endedAtMs, downSinceMs, lastDownMs, reason }]) =>
       endedAtMs === undefined && now - lastDownMs < staleMs ? [{ part, forMs: now - downSinceMs, reason }] : [],
@@ -86,15 +83,7 @@ export class OutageJournal implements OutageRecord {
     const known = this.#troubles.get(part);
     const isSame = known !== undefined && (known.endedAtMs === undefined || now - known.endedAtMs < sameTroubleMs);
     if (isSame) return known;
-    const begun: Trouble = {
-      beganAtMs: now,
-      downSinceMs: now,
-      lastDownMs: now,
-      lineAtMs: now,
-      endedAtMs: undefined,
-      isLoggedDown: false,
-      reason: '',
-    };
+    const begun = beginning(now);
     this.#troubles.set(part, begun);
     return begun;
   }

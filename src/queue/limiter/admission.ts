@@ -136,8 +136,8 @@ export class Admission {
 
   /** Whether the request of a lease may be sent when its time has come: nothing holds it back, and the lease is there. */
   async mayStillGo(token: string): Promise<boolean> {
-    const { hold: held, circuit, leases } = this.#keys;
-    return (await this.#run(mayStillGo, [held, circuit, leases], [token])) === 1;
+    const { hold: holdKey, circuit, leases } = this.#keys;
+    return (await this.#run(mayStillGo, [holdKey, circuit, leases], [token])) === 1;
   }
 
   /** Extends leases: `sure` ones, which cannot have expired, are added again where Redis has lost them. */
@@ -159,10 +159,10 @@ export class Admission {
   /** Records a Retry-After. Returns the hold that all workers are under now. */
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
     const keys = [this.#keys.hold, this.#keys.series];
-    const [nowMs, fields] = (await runScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
-    const held = holdOf(fields, nowMs);
-    if (held === undefined) throw new Error('a hold that was just recorded is gone');
-    return held;
+    const [nowMs, fields] = (await this.#run(hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
+    const recorded = holdOf(fields, nowMs);
+    if (recorded === undefined) throw new Error('a hold that was just recorded is gone');
+    return recorded;
   }
 
   /**
@@ -180,14 +180,13 @@ export class Admission {
       this.flush();
     }
     const keys = [this.#keys.circuit, this.#keys.failing];
-    const values = [fault, longestPauseMs, ...failed];
-    const answer = await runScript(this.#redis, recordFailure, keys, values);
+    const answer = await this.#run(recordFailure, keys, [fault, longestPauseMs, ...failed]);
     const [nowMs, fields, hasTried] = answer as [number, CircuitFields, number];
     return { outage: outageOf(fields, nowMs), hasTried: hasTried === 1 };
   }
 
   #admit(tokens: readonly string[], wanted: readonly Wanted[]): Promise<unknown> {
-    const { hold: held, leases, rate, waiting, shares, circuit, failing, turn } = this.#keys;
+    const { hold: holdKey, leases, rate, waiting, shares, circuit, failing, turn } = this.#keys;
     const { concurrency, leaseMs } = this.#limits;
     const limits = [concurrency, leaseMs, this.#process, this.#interval, longestWaitMs * 1_000, this.#lag];
     const isAnswered = this.#isAnswered ? 1 : 0;
@@ -197,7 +196,7 @@ export class Admission {
     this.#givenUp.clear();
     const named = [flows.length, ...flows.flatMap(({ runId, requests }) => [runId, requests])];
     const values = [...limits, isAnswered, tokens.length, ...tokens, ...named, ...this.#spent.splice(0)];
-    return this.#run(admit, [held, leases, rate, waiting, shares, circuit, failing, turn], values);
+    return this.#run(admit, [holdKey, leases, rate, waiting, shares, circuit, failing, turn], values);
   }
 
   #newToken(): string {
@@ -219,8 +218,8 @@ function answerOf(
   tokens: readonly string[],
 ): AdmissionAnswer {
   if (kind === answers.held) {
-    const held = holdOf(detail as HoldFields, value as number);
-    if (held !== undefined) return { kind: 'held', hold: held };
+    const met = holdOf(detail as HoldFields, value as number);
+    if (met !== undefined) return { kind: 'held', hold: met };
   }
   if (kind === answers.open) {
     const outage = outageOf(detail as CircuitFields, value as number);
@@ -236,9 +235,9 @@ function answerOf(
 /** `pairs`: position of the flow from 1, and microseconds, for each token in turn. */
 function grantsOf(pairs: readonly number[], wanted: readonly Wanted[], tokens: readonly string[]): readonly Grant[] {
   const grants: Grant[] = [];
-  for (let place = 0; place < pairs.length; place += 2) {
-    const runId = wanted[(pairs[place] ?? 0) - 1]?.runId ?? '';
-    grants.push({ runId, token: tokens[place / 2] ?? '', waitMs: (pairs[place + 1] ?? 0) / 1_000 });
+  for (let index = 0; index < pairs.length; index += 2) {
+    const runId = wanted[(pairs[index] ?? 0) - 1]?.runId ?? '';
+    grants.push({ runId, token: tokens[index / 2] ?? '', waitMs: (pairs[index + 1] ?? 0) / 1_000 });
   }
   return grants;
 }

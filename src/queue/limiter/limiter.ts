@@ -96,10 +96,10 @@ export class SharedLimiter {
       onUp: () => this.#up(),
       stopping,
     });
-    this.#renewal = setInterval(() => this.#reconcile(), leaseMs / 3);
+    this.#renewal = setInterval(() => void this.#reconcile(), leaseMs / 3);
     this.#renewal.unref();
     // A failover of Redis may have lost the leases of requests that are under way, and that others were given back.
-    redis.on('ready', () => this.#reconcile());
+    redis.on('ready', () => void this.#reconcile());
   }
 
   /**
@@ -211,36 +211,21 @@ export class SharedLimiter {
   }
 
   /** Makes the leases in Redis those of this process's requests. What does not reach Redis is done the next time. */
-  #reconcile(): void {
-    this.#renew();
+  async #reconcile(): Promise<void> {
+    void this.#renew().catch(() => undefined);
     if (this.#leases.size === 0 && !this.#waitQueue.isWaiting) return;
-    this.#admission
-      .unknownLeases((token) => this.#leases.has(token))
-      .then(
-        (tokens) => {
-          for (const token of tokens) this.#waitQueue.release(token);
-        },
-        () => undefined,
-      );
+    const tokens = await this.#admission.unknownLeases((token) => this.#leases.has(token)).catch(() => []);
+    for (const token of tokens) this.#waitQueue.release(token);
   }
 
-  #renew(): void {
+  /** Where this does not reach Redis, the next one may; a lease that expired meanwhile is lost to another request. */
+  async #renew(): Promise<void> {
     if (this.#leases.size === 0) return;
     const nowMs = performance.now();
-    const tokens = [...this.#leases.keys()];
-    const isSure = (token: string): boolean => (this.#leases.get(token) ?? 0) > nowMs;
-    const sure = tokens.filter(isSure);
-    // If this does not reach Redis, the next renewal may; a lease that expired meanwhile is lost to another request.
-    this.#admission
-      .renew(
-        sure,
-        tokens.filter((token) => !isSure(token)),
-      )
-      .then(
-        () => {
-          for (const token of sure) if (this.#leases.has(token)) this.#leases.set(token, nowMs + this.#leaseMs);
-        },
-        () => undefined,
-      );
+    const sure: string[] = [];
+    const others: string[] = [];
+    for (const [token, untilMs] of this.#leases) (untilMs > nowMs ? sure : others).push(token);
+    await this.#admission.renew(sure, others);
+    for (const token of sure) if (this.#leases.has(token)) this.#leases.set(token, nowMs + this.#leaseMs);
   }
 }

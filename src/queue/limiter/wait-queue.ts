@@ -77,16 +77,13 @@ export class WaitQueue {
         this.#drop(runId, caller);
         reject(givenUp(signal.reason));
       };
-      const caller: Caller = {
-        resolve: (granted) => {
+      const ending =
+        <T>(end: (result: T) => void) =>
+        (result: T): void => {
           signal.removeEventListener('abort', leave);
-          resolve(granted);
-        },
-        reject: (error) => {
-          signal.removeEventListener('abort', leave);
-          reject(error);
-        },
-      };
+          end(result);
+        };
+      const caller: Caller = { resolve: ending(resolve), reject: ending(reject) };
       signal.addEventListener('abort', leave, { once: true });
       this.#add(runId, caller);
     });
@@ -120,8 +117,8 @@ export class WaitQueue {
 
   #drop(runId: string, caller: Caller): void {
     const line = this.#callers.get(runId) ?? [];
-    const place = line.indexOf(caller);
-    if (place >= 0) line.splice(place, 1);
+    const position = line.indexOf(caller);
+    if (position >= 0) line.splice(position, 1);
     if (line.length > 0) return;
     this.#callers.delete(runId);
     this.#admission.giveUp(runId);

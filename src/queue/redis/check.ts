@@ -16,25 +16,11 @@ interface RedisRemark {
   readonly hint: string;
 }
 
-interface RedisInfo {
-  /** `Redis 7.0.15`, `Valkey 9.1.2`. */
-  readonly product: string;
-  /** `noeviction`, or `unknown` where it cannot be read: a managed Redis. */
-  readonly evictionPolicy: string;
-  /** Nodes that were asked, with replicas. */
-  readonly nodes: number;
-  /** Of the fullest primary. */
-  readonly usedMemoryBytes: number;
-  /** 0: no limit, or one that cannot be read. */
-  readonly maxMemoryBytes: number;
-  readonly remarks: readonly RedisRemark[];
-}
-
 /**
  * Checks all of it. `now`: milliseconds since 1970 by the clock of this host. Returns the properties of Redis, or throws
  * UnreachableError('redis') with the remedy.
  */
-export async function checkRedis(address: RedisPlace, now: () => number = Date.now): Promise<RedisInfo> {
+export async function checkRedis(address: RedisPlace, now: () => number = Date.now) {
   const { redis: settings } = address;
   const refuse = (error: unknown): never => {
     throw unreachable(settings, error);
@@ -53,7 +39,7 @@ export async function checkRedis(address: RedisPlace, now: () => number = Date.n
   }
 }
 
-function summaryOf(settings: RedisSettings, states: readonly NodeState[]): Omit<RedisInfo, 'remarks'> {
+function summaryOf(settings: RedisSettings, states: readonly NodeState[]) {
   const fullness = (state: NodeState): number =>
     state.maxMemoryBytes === 0 ? 0 : state.usedMemoryBytes / state.maxMemoryBytes;
   const [fullest] = states
@@ -63,9 +49,13 @@ function summaryOf(settings: RedisSettings, states: readonly NodeState[]): Omit<
   const { product, version, usedMemoryBytes, maxMemoryBytes } = fullest;
   const policies = states.map(({ evictionPolicy }) => evictionPolicy);
   return {
+    /** `Redis 7.0.15`, `Valkey 9.1.2`. */
     product: `${product} ${version}`,
+    /** `unknown` where it cannot be read: a managed Redis. */
     evictionPolicy: policies.includes('unknown') ? 'unknown' : 'noeviction',
+    /** That were asked, with replicas. */
     nodes: states.length,
+    /** Of the fullest primary; no limit, or one that cannot be read, is 0. */
     usedMemoryBytes,
     maxMemoryBytes,
   };

@@ -204,16 +204,8 @@ export const generatedFieldSchema = z
 
 export type GeneratedFieldOptions = z.input<typeof generatedFieldSchema>;
 
-interface GeneratedField {
-  readonly wells: readonly GeneratedWell[];
-  /** Number of rows, without generating them: one for every day from the start of the well to the end of the field. */
-  rowCount(well: GeneratedWell): number;
-  /** Rows in order of date, generated at each call. */
-  rows(well: GeneratedWell): DailyProduction[];
-}
-
 /** Throws ZodError for wrong options. */
-export function generateField(options: GeneratedFieldOptions = {}): GeneratedField {
+export function generateField(options: GeneratedFieldOptions = {}) {
   const { seed, wells, fromDay, toDay } = generatedFieldSchema.parse(options);
   const fromMs = Date.parse(fromDay);
   const dayCount = (Date.parse(toDay) - fromMs) / DAY_MS;
@@ -221,8 +213,10 @@ export function generateField(options: GeneratedFieldOptions = {}): GeneratedFie
     wells: Array.from({ length: wells }, (_, ordinal) =>
       drawWell(createRandom(`${seed} well ${ordinal}`), ordinal, dayCount),
     ),
-    rowCount: (well) => dayCount - well.startsAfterDays,
-    rows: (well) => [...daysOf(well, createRandom(`${seed} days ${well.uwi}`), fromMs, dayCount)],
+    /** Without generating them: one for every day from the start of the well to the end of the field. */
+    rowCount: (well: GeneratedWell) => dayCount - well.startsAfterDays,
+    /** In order of date, generated at each call. */
+    rows: (well: GeneratedWell) => [...daysOf(well, createRandom(`${seed} days ${well.uwi}`), fromMs, dayCount)],
   };
 }
 
