@@ -72,8 +72,8 @@ export class ContentCheck {
 const damaged = 'file-damaged';
 
 /** The store answers, and its file is not the one that was put there. `how`: what differs. */
-export function damagedFile(place: string, how: string): TransientError {
-  return new TransientError(damaged, `${place} is not the file that was put there: ${how}`, {
+export function damagedFile(file: string, how: string): TransientError {
+  return new TransientError(damaged, `${file} is not the file that was put there: ${how}`, {
     hint: 'The store of files.url has lost or changed a part of it. Check the store, and push the file again: that replaces it.',
   });
 }
@@ -84,9 +84,9 @@ export function noneIfDamaged(error: unknown): undefined {
 }
 
 /** The store has kept another size than it was sent: nothing is queued then. */
-export function lostPart(place: string, sentBytes: number, keptBytes: number | undefined): UnreachableError {
+export function lostPart(file: string, sentBytes: number, keptBytes: number | undefined): UnreachableError {
   const kept = keptBytes === undefined ? 'keeps no such file' : `keeps ${keptBytes} bytes`;
-  return new UnreachableError('files', `the store was sent ${sentBytes} bytes for ${place} and ${kept}`, {
+  return new UnreachableError('files', `the store was sent ${sentBytes} bytes for ${file} and ${kept}`, {
     hint: 'The store of files.url has lost a part of it: check the store before anything is pushed through it.',
   });
 }

@@ -11,7 +11,7 @@ import { onDisk } from '../core/base/file-fault.ts';
 import { isSamePlace, type KeptPlace } from '../core/inbox/owner.ts';
 import { readSmall, unlessCode, withAside } from './durable-file.ts';
 
-const placeSchema = z.object({
+const keptSchema = z.object({
   id: z.uuid(),
   host: z.string(),
   folder: z.string(),
@@ -58,14 +58,14 @@ async function writeId(aside: string, kept: Omit<KeptPlace, 'mark'>): Promise<vo
 async function find(file: string): Promise<{ readonly id: string | undefined; readonly isThere: boolean }> {
   const text = await readSmall(file);
   if (text === undefined) return { id: undefined, isThere: false };
-  const kept = placeOf(text);
+  const kept = keptOf(text);
   const found = { host: hostname(), folder: path.dirname(file), mark: await markOf(file) };
   return { id: kept !== undefined && isSamePlace(kept, found) ? kept.id : undefined, isThere: true };
 }
 
-function placeOf(text: string): KeptPlace | undefined {
+function keptOf(text: string): KeptPlace | undefined {
   try {
-    return placeSchema.parse(JSON.parse(text));
+    return keptSchema.parse(JSON.parse(text));
   } catch {
     return undefined;
   }

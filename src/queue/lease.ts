@@ -2,8 +2,8 @@
  * Gives an item to one worker at a time, even if the queue gave it to two: a key in Redis that expires, renewed during the
  * work. A worker that lost BullMQ's own lock does not check it (docs/queue.md section 4).
  *
- *   free -> held --(renewed in time)--> held
- *                --(expires by our own clock, or the key is another's)--> lost, and it stays lost
+ *   free -> owned --(renewed in time)--> owned
+ *                 --(expires by our own clock, or the key is another's)--> lost, and it stays lost
  *
  * Our clock starts before the request that sets the key, so this process counts the lease as lost before Redis does.
  */

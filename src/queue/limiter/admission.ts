@@ -47,7 +47,7 @@ export type AdmissionAnswer =
       /** For `far`: the milliseconds until a time may be had. */
       readonly delayMs: number;
     }
-  | { readonly kind: 'held'; readonly hold: ServiceHold }
+  | { readonly kind: 'paused'; readonly hold: ServiceHold }
   | { readonly kind: 'open'; readonly outage: ServiceOutage };
 
 /** A reservation further ahead is refused, so that callers who give up have reserved little. */
@@ -217,9 +217,9 @@ function answerOf(
   wanted: readonly Wanted[],
   tokens: readonly string[],
 ): AdmissionAnswer {
-  if (kind === answers.held) {
+  if (kind === answers.paused) {
     const met = holdOf(detail as HoldFields, value as number);
-    if (met !== undefined) return { kind: 'held', hold: met };
+    if (met !== undefined) return { kind: 'paused', hold: met };
   }
   if (kind === answers.open) {
     const outage = outageOf(detail as CircuitFields, value as number);

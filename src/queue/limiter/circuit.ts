@@ -61,7 +61,7 @@ local pause
 if circuit[1] then
   if circuit[2] then pause = math.min(ARGV[2], 2 * circuit[1]) end
 else
-  for place = 3, #ARGV do redis.call('SADD', KEYS[2], ARGV[place]) end
+  for index = 3, #ARGV do redis.call('SADD', KEYS[2], ARGV[index]) end
   redis.call('PEXPIRE', KEYS[2], ${inARowMs})
   if redis.call('SCARD', KEYS[2]) >= ${differentFailures} then
     pause = ${firstPauseMs}

@@ -164,7 +164,7 @@ export class WaitQueue {
   }
 
   async #waitAfter(answer: AdmissionAnswer): Promise<void> {
-    if (answer.kind === 'held') {
+    if (answer.kind === 'paused') {
       this.#events.onHold(answer.hold);
       return this.#waitOut(Math.min(answer.hold.leftMs + 1, pollMs.hold));
     }
