@@ -7,11 +7,11 @@ import type { ChunkQueueName } from '../core/run/job-description.ts';
 import type { QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from './port.ts';
 import { connectRedis } from './redis/connection.ts';
 import type { RedisHandle } from './redis/options.ts';
-import { keyPrefix, type RedisPlace } from './redis/settings.ts';
+import { keyPrefix, type RedisLocation } from './redis/settings.ts';
 import { deleteIfEqual, redisScript, runScript } from './redis/script.ts';
 
 /** Address of the queues of a service. */
-export interface QueueAddress extends RedisPlace {
+export interface QueueAddress extends RedisLocation {
   /** Key of the service (src/core/base/service-key.ts). */
   readonly service: string;
 }

@@ -3,7 +3,14 @@ import { Cluster, type Redis } from 'ioredis';
 import { UnreachableError } from '../../core/base/errors.ts';
 import { connectRedis, unreachable } from './connection.ts';
 import { createNodeClient, type RedisHandle } from './options.ts';
-import { keyPrefix, type RedisNode, type RedisPlace, type RedisSettings, shownAddress, shownNode } from './settings.ts';
+import {
+  keyPrefix,
+  type RedisNode,
+  type RedisLocation,
+  type RedisSettings,
+  shownAddress,
+  shownNode,
+} from './settings.ts';
 import { redisScript, runScript } from './script.ts';
 
 /** Required by BullMQ 6. */
@@ -20,7 +27,7 @@ interface RedisRemark {
  * Checks all of it. `now`: milliseconds since 1970 by the clock of this host. Returns the properties of Redis, or throws
  * UnreachableError('redis') with the remedy.
  */
-export async function checkRedis(address: RedisPlace, now: () => number = Date.now) {
+export async function checkRedis(address: RedisLocation, now: () => number = Date.now) {
   const { redis: settings } = address;
   const refuse = (error: unknown): never => {
     throw unreachable(settings, error);

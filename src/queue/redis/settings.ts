@@ -43,7 +43,7 @@ interface ClusterRedis extends RedisUser {
 export type RedisSettings = (SingleRedis | SentinelRedis | ClusterRedis) & { readonly tls?: RedisTls | undefined };
 
 /** Where the keys of an installation are. */
-export interface RedisPlace {
+export interface RedisLocation {
   readonly redis: RedisSettings;
   /** Distinguishes installations on one Redis. */
   readonly prefix: string;
@@ -53,7 +53,7 @@ export interface RedisPlace {
  * What the keys of an installation begin with. On a cluster the braces of a hash tag keep them on one primary: scripts and
  * transactions reach only one.
  */
-export function keyPrefix({ redis, prefix }: RedisPlace): string {
+export function keyPrefix({ redis, prefix }: RedisLocation): string {
   return 'cluster' in redis ? `{${prefix}}` : prefix;
 }
 
