@@ -19,7 +19,7 @@ const keptSchema = z.object({
 });
 
 /** Undefined where it has none of its own yet. `database`: path of the DuckDB file, which exists. */
-export async function readPlaceId(database: string): Promise<string | undefined> {
+export async function readLocationId(database: string): Promise<string | undefined> {
   const file = await fileBeside(database);
   return onDisk(file, async () => (await find(file)).id);
 }
