@@ -25,7 +25,7 @@ export async function readLocationId(database: string): Promise<string | undefin
 }
 
 /** The id, made where there is none. Of processes that make it at once, the first one's stays. */
-export async function keepPlaceId(database: string): Promise<string> {
+export async function keepLocationId(database: string): Promise<string> {
   const file = await fileBeside(database);
   return onDisk(file, async () => {
     const { id, isThere } = await find(file);

@@ -13,7 +13,7 @@ import {
   relationTo,
 } from '../../core/inbox/owner.ts';
 import { linkedFolders, placeOwner, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
-import { keepPlaceId, readLocationId } from '../../files/place-id.ts';
+import { keepLocationId, readLocationId } from '../../files/place-id.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
 import { serviceIdentityOf } from '../service/service-settings.ts';
@@ -56,7 +56,7 @@ export async function ownerToBe(app: App, { own }: OwnInstallation): Promise<Inb
   const { warehouseId } = own;
   if (warehouseId === undefined) throw new UsageError('there is no warehouse yet, whose id an inbox could keep');
   const database = databaseFileOf(app.config.warehouse.url);
-  const placeId = database === undefined ? null : await keepPlaceId(database);
+  const placeId = database === undefined ? null : await keepLocationId(database);
   return { ...own, warehouseId, placeId, sinceMs: Date.now() };
 }
 
