@@ -54,7 +54,7 @@ export function createAlertStore(redis: RedisHandle, address: QueueAddress): Ale
       if (lease === undefined) return;
       for (;;) {
         const [text] = await redis.lrange(outbox, 0, 0);
-        if (text === undefined || !lease.isHeld()) return;
+        if (text === undefined || !lease.isOwned()) return;
         if (!(await send(messageOf(text)))) return;
         await redis.lrem(outbox, 1, text);
       }

@@ -71,28 +71,28 @@ function keptLease(
     lost.abort(new AbortedError('another worker may have the item by now'));
   }
 
-  function isHeld(): boolean {
+  function isOwned(): boolean {
     if (performance.now() >= endsAtMs) lose();
     return !lost.signal.aborted;
   }
 
   async function renewInTime(): Promise<void> {
     const askedAtMs = performance.now();
-    if (!isHeld() || askedAtMs < renewAtMs) return;
+    if (!isOwned() || askedAtMs < renewAtMs) return;
     renewAtMs = askedAtMs + renewEveryMs;
     // During an outage Redis answers late or never: then the lease expires.
     const renewed = await runScript(redis, renewScript, [key], [token, keepMs]).catch(() => undefined);
     if (renewed === 0) lose();
-    else if (renewed !== undefined && isHeld()) endsAtMs = askedAtMs + keepMs;
+    else if (renewed !== undefined && isOwned()) endsAtMs = askedAtMs + keepMs;
   }
 
   return {
     signal: lost.signal,
-    isHeld,
+    isOwned,
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       // If this does not reach Redis, the key expires by itself.
-      if (isHeld()) await runScript(redis, deleteIfEqual, [key], [token]).catch(() => undefined);
+      if (isOwned()) await runScript(redis, deleteIfEqual, [key], [token]).catch(() => undefined);
     },
   };
 }

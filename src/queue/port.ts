@@ -135,7 +135,7 @@ export type QueuedChunk =
 /** The exclusive right to work an item, for as long as this process can be sure of it. */
 export interface ItemLease extends AsyncDisposable {
   /** By the clock of this process, even while its event loop is blocked. */
-  isHeld(): boolean;
+  isOwned(): boolean;
   /** Aborts, with an AbortedError, when the lease is lost. */
   readonly signal: AbortSignal;
 }

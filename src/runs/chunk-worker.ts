@@ -60,7 +60,7 @@ export class ChunkWorker {
       params: run.params,
       signal: stop.signal,
       isLastAttempt: tries.count >= this.#context.retry.maxAttempts,
-      isHeld: () => lease?.isHeld() ?? true,
+      isHeld: () => lease?.isOwned() ?? true,
       read: (reading: UnitReading) => readings.record(reading),
     };
     const left = await workItem(item, units, {
