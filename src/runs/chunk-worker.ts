@@ -54,14 +54,13 @@ export class ChunkWorker {
     const workerSignal = lease === undefined ? signal : AbortSignal.any([signal, lease.signal]);
     using stop = watchForStop(item.runId, { ...this.#context, workerSignal });
     const tries = await this.#triesOf(item, units, attempt);
-    const readings = new ReadingReport((entries) => queue.progress.recordReadings(item.runId, entries));
     const chunk = {
       runId: item.runId,
       params: run.params,
       signal: stop.signal,
       isLastAttempt: tries.count >= this.#context.retry.maxAttempts,
       isHeld: () => lease?.isOwned() ?? true,
-      read: (reading: UnitReading) => readings.record(reading),
+      read: readingReport((readings) => queue.progress.recordReadings(item.runId, readings)),
     };
     const left = await workItem(item, units, {
       starts: queue.starts,
@@ -183,35 +182,32 @@ function firstWithEach(left: readonly UnsettledUnit[]): readonly UnsettledUnit[]
 /** Displays look twice a second. */
 const writeEveryMs = 250;
 
-export class ReadingReport {
-  readonly #write: (readings: readonly UnitReading[]) => Promise<void>;
+/** The returned function writes at once, or with all others that come until a while after an earlier write. */
+export function readingReport(
+  write: (readings: readonly UnitReading[]) => Promise<void>,
+): (reading: UnitReading) => void {
   /** The newest reading of each unit that was not written yet. */
-  #waiting = new Map<number, UnitReading>();
-  #isWriting = false;
+  let waiting = new Map<number, UnitReading>();
+  let isWriting = false;
 
-  constructor(write: (readings: readonly UnitReading[]) => Promise<void>) {
-    this.#write = write;
-  }
-
-  /** Writes at once, or with all others that come until a while after an earlier write. */
-  record(reading: UnitReading): void {
-    this.#waiting.set(reading.unit, reading);
-    if (!this.#isWriting) void this.#writeAll();
-  }
-
-  async #writeAll(): Promise<void> {
-    this.#isWriting = true;
+  async function writeAll(): Promise<void> {
+    isWriting = true;
     try {
-      while (this.#waiting.size > 0) {
-        const readings = [...this.#waiting.values()];
-        this.#waiting = new Map();
-        await this.#write(readings);
+      while (waiting.size > 0) {
+        const readings = [...waiting.values()];
+        waiting = new Map();
+        await write(readings);
         await sleep(writeEveryMs, { ref: false });
       }
     } catch {
       // A display that stands still for a while is no fault of the work, which reports an outage of Redis itself.
     } finally {
-      this.#isWriting = false;
+      isWriting = false;
     }
   }
+
+  return (reading) => {
+    waiting.set(reading.unit, reading);
+    if (!isWriting) void writeAll();
+  };
 }

@@ -112,8 +112,7 @@ function draw() {
   }
   const palette = colours();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, width, height);
+  fill(palette.surface, 0, 0, width, height);
   const font = getComputedStyle(map).fontFamily;
   context.font = `12px ${font}`;
   context.textBaseline = 'middle';
@@ -133,8 +132,7 @@ function draw() {
         context.strokeRect(left, top + 1, monthWidth - 1, rowHeight - 2);
       }
     }
-    context.fillStyle = palette.surface;
-    context.fillRect(0, top, labelWidth, rowHeight);
+    fill(palette.surface, 0, top, labelWidth, rowHeight);
     context.fillStyle = row === cursor.well ? palette.ink : palette.muted;
     context.fillText(fitting(well?.uwi ?? '…', labelWidth - 16), 8, top + rowHeight / 2);
   }
@@ -164,18 +162,22 @@ function drawMonth(days, left, top, palette) {
     if (count === 0) continue;
     const part = Math.max(count === whole ? height : 3, (count / whole) * height);
     const from = Math.max(top + 2, bottom - part);
-    context.fillStyle = colour;
-    context.fillRect(left, from, width, bottom - from);
+    fill(colour, left, from, width, bottom - from);
     if (colour === palette.quarantined) mark(left, from, width, bottom - from, palette.surface);
     bottom = from;
   }
   // What stands at the top may have been pushed out by the least heights.
   if (days[2] > 0) {
     const missing = Math.max(3, (days[2] / whole) * height);
-    context.fillStyle = palette.missing;
-    context.fillRect(left, top + 2, width, missing);
+    fill(palette.missing, left, top + 2, width, missing);
     hatch(left, top + 2, width, missing, palette.ink);
   }
+}
+
+/** @param {string} colour @param {number} left @param {number} top @param {number} width @param {number} height */
+function fill(colour, left, top, width, height) {
+  context.fillStyle = colour;
+  context.fillRect(left, top, width, height);
 }
 
 /** A diagonal, as in the legend: colour alone must not tell. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
@@ -199,8 +201,7 @@ function hatch(left, top, width, height, colour) {
 /** A dot. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
 function mark(left, top, width, height, colour) {
   if (height < 6) return;
-  context.fillStyle = colour;
-  context.fillRect(left + width / 2 - 1.5, top + height / 2 - 1.5, 3, 3);
+  fill(colour, left + width / 2 - 1.5, top + height / 2 - 1.5, 3, 3);
 }
 
 /**
@@ -208,8 +209,7 @@ function mark(left, top, width, height, colour) {
  * @param {ReturnType<typeof colours>} palette
  */
 function drawHead({ firstMonth, lastMonth, scrollLeft, width }, palette) {
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, width, headHeight);
+  fill(palette.surface, 0, 0, width, headHeight);
   context.fillStyle = palette.muted;
   for (let month = firstMonth; month < lastMonth; month += 1) {
     const name = months[month] ?? '';
@@ -219,10 +219,8 @@ function drawHead({ firstMonth, lastMonth, scrollLeft, width }, palette) {
       if (left > labelWidth - 4) context.fillText(name.slice(0, 4), left + 4, headHeight / 2);
     } else if (month === firstMonth && months.length < 12) context.fillText(name, left, headHeight / 2);
   }
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, labelWidth, headHeight);
-  context.fillStyle = palette.rule;
-  context.fillRect(0, headHeight - 1, width, 1);
+  fill(palette.surface, 0, 0, labelWidth, headHeight);
+  fill(palette.rule, 0, headHeight - 1, width, 1);
 }
 
 /** @param {string} text @param {number} width */
