@@ -14,7 +14,6 @@ import { secretFilesOf } from './secret-files.ts';
 import { misspeltVariables, settingMessage, settingNear } from './setting-names.ts';
 import { isTree, type Tree, treeOfYaml } from './yaml-tree.ts';
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

@@ -4,7 +4,6 @@ import { UsageError } from '../src/core/base/errors.ts';
 import { readSmallFile } from './config-file.ts';
 import { text, tlsFiles } from './parts.ts';
 
-/** The ways to name a Redis. */
 export const redisWays = ['url', 'sentinel', 'cluster'] as const;
 
 const defaultRedisUrl = 'redis://127.0.0.1:6379';

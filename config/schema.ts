@@ -19,8 +19,6 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>);
 }
 
-// The settings of alerts (docs/design.md section 11).
-
 /** May hold a capability in its path or query: it is kept out of logs (G10). */
 const webhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
 
@@ -82,7 +80,6 @@ const storeUrl = text.regex(
   'must be an absolute path, file:///PATH or s3://BUCKET/PREFIX',
 );
 
-/** A folder, or an S3-compatible store. */
 const store = {
   url: storeUrl.optional(),
   endpoint: httpUrl('https://minio.example.com:9000').optional(),

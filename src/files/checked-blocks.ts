@@ -52,7 +52,6 @@ export class ContentCheck {
     this.#content = content;
   }
 
-  /** Bytes so far. */
   get bytes(): number {
     return this.#bytes;
   }

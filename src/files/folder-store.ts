@@ -232,7 +232,6 @@ async function mkdirInside(root: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
 }
 
-/** Makes a rename durable, where the file system can. */
 async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, 'r');
   await handle.sync().catch(() => undefined);

@@ -29,13 +29,11 @@ interface InboxReport extends Readonly<Record<string, unknown>> {
   readonly state: EndFolder;
 }
 
-/** The folders that wellsync makes in an inbox. */
 export const ownFolders: ReadonlySet<string> = new Set([working, 'done', 'failed']);
 
 /** A folder in `working` without a file is of a claim that was lost, or that is being made. */
 const emptyClaimMs = 60_000;
 
-/** A file that was dropped. */
 export interface Arrival {
   readonly name: Buffer;
   /** Its name as text, in which nothing controls a terminal. */
@@ -54,7 +52,6 @@ interface Ignored {
 /** A file that was taken, with what was noted of it. */
 export interface Claim extends ClaimRecord {
   readonly id: string;
-  /** Absolute path of its own folder. */
   readonly folder: string;
   /** Absolute path of the file, under a plain name. */
   readonly file: string;
@@ -155,7 +152,6 @@ export class InboxFolder {
     });
   }
 
-  /** Keeps the id of the run of a file, before that run is made. */
   async record({ folder, name, settled }: Claim, runId: string): Promise<void> {
     await this.#change(folder, () => replace(path.join(folder, claimName), claimText({ name, settled, runId })));
   }
@@ -166,7 +162,6 @@ export class InboxFolder {
     await this.#change(folder, () => replace(path.join(folder, reportName), text));
   }
 
-  /** Writes a file beside the one that was taken. */
   async writeBeside({ folder }: Claim, name: string, blocks: AsyncIterable<Buffer>): Promise<void> {
     await this.#change(folder, () => replace(path.join(folder, name), blocks));
   }
@@ -250,7 +245,6 @@ function endOf(report: string | undefined): EndFolder | undefined {
 
 /** What is kept beside a file of an inbox that was taken, as JSON. */
 interface ClaimRecord {
-  /** The name under which the file came. */
   readonly name: Buffer;
   /** How the file looked when it had stopped changing. */
   readonly settled: Sighting | undefined;
@@ -290,7 +284,6 @@ function parsed(text: string): unknown {
 
 // Files of an inbox that are done, and were kept long enough (docs/operating.md). Those that failed wait for a person.
 
-/** The name that a claim gives its folder. */
 const claimPattern = /^\d{17}-[\da-f]{8}$/;
 
 /** Folders in `done/` of the inbox `root` whose report was written before this time, in milliseconds since 1970. */

@@ -6,7 +6,6 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { UnreachableError, WellsyncError } from '../core/base/errors.ts';
 import type { StoreSetting } from './port.ts';
 
-/** Where the store is, for messages. */
 export interface S3Location {
   readonly bucket: string;
   /** The address of the store; undefined for AWS itself. */
@@ -179,20 +178,17 @@ export interface S3Settings {
   readonly bucket: string;
   /** Of every name in the bucket, without a slash at its ends; empty for the whole bucket. */
   readonly prefix: string;
-  /** Undefined for AWS itself. */
   readonly endpoint: string | undefined;
   /** Undefined: that of the environment or the profile; `us-east-1` at an endpoint. */
   readonly region: string | undefined;
   /** Whether the bucket stands in the path of an address and not in its host name. */
   readonly pathStyle: boolean;
-  /** For messages. */
   readonly setting: StoreSetting;
 }
 
 export interface S3Connection {
   readonly client: S3Client;
   readonly region: string | undefined;
-  /** Ends all requests. */
   readonly closing: AbortController;
   /** Whether the store has answered as one. */
   isKnown: boolean;

@@ -45,7 +45,6 @@ const mostFruitlessReads = 3;
 
 interface Reading {
   readonly content: FileContent;
-  /** Called with each block, in order. */
   readonly take: (block: Buffer) => Promise<void>;
 }
 
@@ -57,7 +56,6 @@ export class S3Store implements FileStore {
   readonly #location: S3Location;
   readonly #onCredentials: OnCredentials;
   readonly #signal: AbortSignal;
-  /** Of every request. */
   readonly #how: { readonly abortSignal: AbortSignal };
 
   constructor(

@@ -18,15 +18,12 @@ interface SharedFilesOptions {
   /** Opens the store of `files.url`, at its first use. */
   readonly open: () => Promise<FileStore>;
   readonly warehouseId: () => Promise<string>;
-  /** The places that unfinished runs of the warehouse name. */
   readonly unfinishedPlaces: () => Promise<readonly SharedPlace[]>;
-  /** Folder of this host for copies that a worker reads. */
   readonly copiesFolder: string;
 }
 
 /** What unfinished runs need, for {@link SharedFiles.removable}. */
 export interface NeededFiles {
-  /** SHA-256 of contents. */
   readonly contents: ReadonlySet<string>;
   readonly runs: ReadonlySet<string>;
 }

@@ -72,7 +72,6 @@ redis.call('HSET', KEYS[1], 'movedAtMs', now)
 if redis.call('HGET', KEYS[1], 'chunksEnded') == redis.call('HGET', KEYS[1], 'chunks') then return 1 end
 return 0`);
 
-/** KEYS: hash. */
 const movedScript = redisScript(`
 ${redisNow}
 return redis.call('HSET', KEYS[1], 'movedAtMs', now)`);

@@ -51,7 +51,6 @@ const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'fil
 
 const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
 
-/** The largest number that BullMQ takes. */
 const lowestPriority = 2_097_151;
 
 /** How long the end of a process waits for Redis. */
@@ -279,7 +278,6 @@ class BullRunQueue implements RunQueue {
     endAtOnce(this.#redis);
   }
 
-  /** Without Redis there is nothing to say good-bye to. */
   async close(): Promise<void> {
     if (this.#isGivenUp) return;
     const queues = [...this.#named().flatMap(([, lanes]) => lanes), this.#ticks];

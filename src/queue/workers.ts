@@ -85,11 +85,9 @@ class QueueWorkers implements RunningWorkers {
   readonly #redis: RedisHandle;
   readonly #options: WorkersOptions;
   readonly #workers: readonly Worker[];
-  /** For pausing a queue. */
   readonly #queues: readonly Queue[];
   readonly #watch: RedisWatch;
   readonly #lines = new RepeatedLines();
-  /** The work of items under way. */
   readonly #underWay = new Set<Promise<unknown>>();
   #isStopping = false;
 
@@ -170,7 +168,6 @@ class QueueWorkers implements RunningWorkers {
     return !this.#watch.isDown && (await isOver(this.#redis.ping(), answerMs).catch(() => false));
   }
 
-  /** Notes the work as one under way until it ends. */
   async #during<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work);
     try {
@@ -308,7 +305,6 @@ function commonOptions(connection: WorkerOptions['connection'], prefix: string):
   };
 }
 
-/** Whether the work ends within the time. */
 async function isOver(work: Promise<unknown>, withinMs: number): Promise<boolean> {
   const clock = new AbortController();
   const late = sleep(withinMs, { signal: clock.signal }).catch(() => undefined);

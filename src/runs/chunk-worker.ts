@@ -23,11 +23,9 @@ import { watchForStop } from './stop-watch.ts';
 /** The parts of our own that work needs besides Redis, without which it does not begin. */
 const neededParts = ['warehouse', 'disk', 'files'] as const;
 
-/** An item that is worked. */
 interface ChunkWork {
   readonly item: ChunkItem;
   readonly job: AnyJob;
-  /** Names run, job and chunk in each line. */
   readonly log: Logger;
 }
 

@@ -204,7 +204,6 @@ export class Coordinator {
     return { kind: 'finished' };
   }
 
-  /** Names run and job in each line. */
   #logOfRun({ runId, job }: Pick<RunRecord, 'runId' | 'job'>): Logger {
     return this.#context.log.child({ runId, job });
   }

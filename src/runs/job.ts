@@ -26,7 +26,6 @@ export interface EngineContext extends JobContext {
   readonly version: string;
 }
 
-/** A unit that did not settle, with its error. */
 export interface UnsettledUnit {
   readonly unit: PlannedUnit;
   readonly error: unknown;
@@ -38,7 +37,6 @@ export type Advance = Omit<UnitProgress, 'attempt'>;
 export interface ChunkOfWork<Params> {
   readonly runId: string;
   readonly params: Params;
-  /** The open units of the chunk. */
   readonly units: readonly PlannedUnit[];
   readonly signal: AbortSignal;
   /** Units that do not settle now will fail: the item is not retried. */
@@ -93,7 +91,6 @@ export interface Job<Params> extends JobDescription {
     readonly kind: ReadKind;
     readonly params: (releaseOf: string, nowMs: number) => Params;
   };
-  /** Throws UsageError if the failed units of a run must not be retried. */
   checkRetry?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
   /** Where the rejected rows of a run lie, whether or not there are any; only for a job that rejects rows. */
   readonly rejectsPlace?: (params: Params, runId: string) => RejectsPlace;

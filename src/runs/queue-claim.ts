@@ -20,7 +20,6 @@ const runsQueue: typeof runsQueueName = 'runs';
 export interface ClaimContext {
   readonly ledger: Pick<Ledger, 'ownership'>;
   readonly queue: Pick<RunQueue, 'identity' | 'workers' | 'isEnded'>;
-  /** Address of the warehouse, for messages. */
   readonly location: string;
   readonly times: BeatTimes;
 }
@@ -142,7 +141,6 @@ export class QueueClaim implements AsyncDisposable {
     return this.#takenOver.signal;
   }
 
-  /** Whether the last beat was written. */
   get isBeating(): boolean {
     return this.#trouble === undefined && !this.signal.aborted;
   }
@@ -165,7 +163,6 @@ export class QueueClaim implements AsyncDisposable {
     void this.#keepIdentity();
   }
 
-  /** Logs a trouble once, not at every beat. */
   #warn(reason: string): void {
     if (this.#trouble === reason) return;
     this.#trouble = reason;

@@ -29,7 +29,6 @@ interface RunServiceContext extends ClaimContext {
   readonly version: string;
 }
 
-/** Who requests a run, and its targets if its job takes them. */
 interface RunDetails {
   readonly actor: string;
   /** An id of {@link newRunId} that the caller keeps, so that it finds the run after a crash; by default a new one. */
@@ -273,7 +272,6 @@ function steadyOf(params: unknown, varying: readonly string[]): readonly (readon
 
 // The release of rows that a run holds: which job does it, and why it is refused (G4).
 
-/** The job that releases what a run holds: its own. */
 type ReleasingJob = AnyJob & Required<Pick<AnyJob, 'release'>>;
 
 /** Throws UsageError for a job that holds no rows, and ReleaseConflictError for a run that has not ended. */
@@ -290,7 +288,6 @@ export function releasingJobOf(
   throw new ReleaseConflictError('run-not-ended', message);
 }
 
-/** The run holds another number of rows than a person was shown, or none. */
 export function otherRowsHeld(runId: string, rows: number, shown: number): ReleaseConflictError {
   const action = { kind: 'list-held' } as const;
   if (rows === 0) return new ReleaseConflictError('nothing-held', `run ${runId} holds no rows`, { action });

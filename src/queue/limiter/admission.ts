@@ -11,9 +11,7 @@ import type { LimiterKeys } from './limiter-keys.ts';
 import { hold, type HoldFields, holdOf } from './retry-after.ts';
 
 export interface Limits {
-  /** Requests under way at one time. */
   readonly concurrency: number;
-  /** Undefined for no limit. */
   readonly requestsPerSecond: number | undefined;
   /** How long the place of a dead worker stays taken. */
   readonly leaseMs: number;
@@ -27,9 +25,7 @@ interface Wanted {
 
 export interface Grant {
   readonly runId: string;
-  /** Names the lease. */
   readonly token: string;
-  /** Milliseconds until the request may be sent. */
   readonly waitMs: number;
 }
 
@@ -66,11 +62,8 @@ export class Admission {
   readonly #lag: number;
   readonly #process = randomUUID();
   #tokens = 0;
-  /** A connection that waits for its turn. */
   #blocking: RedisHandle | undefined;
-  /** Runs of which no request waits any more. */
   readonly #givenUp = new Set<string>();
-  /** Leases to be given back. */
   #spent: string[] = [];
   /** Whether the service has answered since Redis was last told. */
   #isAnswered = false;
@@ -156,7 +149,6 @@ export class Admission {
     return tokens.filter((token) => token.startsWith(`${this.#process}.`) && !isKnown(token));
   }
 
-  /** Records a Retry-After. Returns the hold that all workers are under now. */
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
     const keys = [this.#keys.hold, this.#keys.series];
     const [nowMs, fields] = (await this.#run(hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];

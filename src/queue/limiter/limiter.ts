@@ -41,19 +41,14 @@ export interface LimiterSettings extends QueueAddress {
   readonly maxWaitMs?: number;
   /** Ends the waits for the end of a hold or an outage, with AbortedError: work that stops has no use for it. */
   readonly stopping?: AbortSignal;
-  /** Called for a hold that is worth telling. */
   readonly onHold?: (hold: ServiceHold) => void;
-  /** Hears of the outages of the service. */
   readonly outages?: OutageRecord;
 }
 
-/** A request that failed in a way that may pass. */
 export interface FailedRequest {
   /** Differs for different requests, and is the same when one is repeated. */
   readonly name: string;
-  /** What it met, fit for messages. */
   readonly fault: string;
-  /** Whether the service was not even reached. */
   readonly hasNoConnection: boolean;
 }
 

@@ -48,7 +48,6 @@ interface WaitQueueEvents {
 export class WaitQueue {
   readonly #admission: Admission;
   readonly #events: WaitQueueEvents;
-  /** Those who wait, by run, in their order. */
   readonly #callers = new Map<string, Caller[]>();
   #isServing = false;
   /** Ends the present pause; undefined while there is none. */
@@ -200,7 +199,6 @@ export class WaitQueue {
     this.#isListening = false;
   }
 
-  /** Ends early when it is worth to ask again. */
   #pause(delayMs: number): Promise<void> {
     if (this.#isWoken) return Promise.resolve();
     return new Promise((resolve) => {

@@ -16,7 +16,6 @@ import { redisScript, runScript } from './script.ts';
 /** Required by BullMQ 6. */
 const oldestVersion = [6, 2, 0] as const;
 
-/** Of something that works, and may not do so later. */
 interface RedisRemark {
   readonly kind: 'clock' | 'policy' | 'replicas';
   readonly message: string;
@@ -212,9 +211,7 @@ interface NodeState {
 }
 
 interface Nodes {
-  /** Of the nodes that answer. */
   readonly states: readonly NodeState[];
-  /** The others. */
   readonly silent: readonly RedisNode[];
 }
 

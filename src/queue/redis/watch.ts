@@ -20,7 +20,6 @@ const longestPauseMs = 30_000;
 interface RedisWatchContext {
   /** Copied: its own calls may wait for ever. */
   readonly redis: RedisHandle;
-  /** What the keys of the installation begin with. */
   readonly prefix: string;
   readonly outages: OutageRecord;
   readonly onDown: () => void;

@@ -27,7 +27,6 @@ export interface ReceivedPipe {
   readonly sourceId: string;
   /** JSON text of the item as it arrived; the last one wins. */
   readonly raw: string;
-  /** Times that the pipe was stored. */
   readonly writes: number;
 }
 
@@ -35,14 +34,12 @@ export interface DeletionTarget {
   readonly kind: 'time-series' | 'micro-string' | 'wellbore';
   /** Source equipment id or source well id. */
   readonly ownerId: string;
-  /** Source id of a time series record. */
   readonly sourceId?: string;
 }
 
 export interface ReceivedDeletion extends DeletionTarget {
   /** Deletions that took effect or found nothing, including those without an answer. */
   readonly requests: number;
-  /** Total of the records removed. */
   readonly removed: number;
 }
 
@@ -86,7 +83,6 @@ function versionOf(date: unknown): unknown {
   return Number.isNaN(instantMs) ? (date ?? null) : instantMs;
 }
 
-/** Whether the service refuses a pipe. */
 export type PipeRefusal = (item: Pipe) => boolean;
 
 type RejectionOptions = Pick<TestingServerOptions, 'rejectSourceIds' | 'rejectStatus' | 'bulkRejection' | 'pipeKey'>;
@@ -127,7 +123,6 @@ export type Outcome = number | 'reset' | 'truncated';
 
 interface LoggedRequest {
   readonly method: string;
-  /** Path and query as sent. */
   readonly url: string;
   readonly outcome: Outcome;
 }

@@ -103,7 +103,6 @@ export type DailyChange =
 export interface ChangeCounts {
   readonly upserted: number;
   readonly removed: number;
-  /** Removals of rows that did not exist. */
   readonly unknown: number;
 }
 
@@ -130,7 +129,6 @@ export class DailyStore {
     return [...new Set([...this.#known, ...this.#changed.keys()])];
   }
 
-  /** Rows of a well; undefined for an unknown well. */
   rows(uwi: string): WellRows | undefined {
     return this.#changed.get(uwi) ?? (this.#known.has(uwi) ? this.#source.rows(uwi) : undefined);
   }
@@ -158,7 +156,6 @@ export class DailyStore {
     return counts;
   }
 
-  /** Discards every change. */
   reset(): void {
     this.#changed.clear();
   }

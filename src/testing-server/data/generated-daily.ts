@@ -53,9 +53,7 @@ function createKept(maxBytes: number): (key: string, make: (key: string) => Well
 
 // One day of a generated well: decline, water, gas, pressures, and the fields of its lift.
 
-/** Conditions of a day, apart from the properties of the well. */
 interface DayConditions extends CourseDay {
-  /** Years since the well started. */
   readonly years: number;
 }
 
@@ -186,7 +184,6 @@ const DAYS_A_YEAR = 365.25;
 
 const day = z.iso.date();
 
-/** Of a field where no days are given. */
 const firstDay = '2021-01-01';
 const lastDay = '2024-01-01';
 
