@@ -3,7 +3,6 @@ import { UsageError } from '../src/core/base/errors.ts';
 import { fileReason } from '../src/core/base/file-fault.ts';
 import { figure } from '../src/core/base/text.ts';
 
-/** Environment variable of worker.memoryMb. */
 export const memoryVariable = 'WELLSYNC_WORKER_MEMORY_MB';
 
 /** Where the configuration file is named, for those who need no more of the configuration. */

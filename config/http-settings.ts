@@ -10,7 +10,6 @@ const count = (fallback: number) => z.number().int().positive().default(fallback
 /** The name of a token stands in runs, plans and the audit. */
 const clientName = z.string().regex(/^[\w.@-]{1,80}$/, 'may hold up to 80 letters, digits, ., @, - and _');
 
-/** Whether a token may have this name. */
 export function isClientName(text: string): boolean {
   return clientName.safeParse(text).success;
 }

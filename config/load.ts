@@ -14,7 +14,6 @@ import { secretFilesOf } from './secret-files.ts';
 import { misspeltVariables, settingMessage, settingNear } from './setting-names.ts';
 import { isTree, type Tree, treeOfYaml } from './yaml-tree.ts';
 
-/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -27,26 +26,26 @@ export function loadConfig(options: {
   readonly file?: string;
 }): Config {
   const { environment, flags = {} } = options;
-  const named = options.file ?? environment[configFileVariable];
-  const file = named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
+  const standard = existsSync(defaultConfigFile) ? defaultConfigFile : undefined;
+  const file = options.file ?? environment[configFileVariable] ?? standard;
   const above = [treeOf(environment), flags];
   const own = file === undefined ? undefined : { file, settings: readTree(file) };
   const layers = [own?.settings ?? {}, ...above];
   // A token of one kind from a higher layer replaces a token of another kind, and so does an address of Redis.
-  const merged = layers.reduce<Tree>((below, layer) => merge(dropOtherWays(below, layer), layer), {});
+  const merged = layers.reduce<Tree>((below, layer) => {
+    const withoutTokens = dropOthers(below, layer, 'service', tokenWays);
+    return merge(dropOthers(withoutTokens, layer, 'redis', redisWays), layer);
+  }, {});
   const result = configSchema.safeParse(merged, { error: settingMessage });
-  const misspelt = misspeltVariables(environment).map(
-    ({ given, meant }) => `${given} is no variable of wellsync: did you mean ${meant}?`,
-  );
+  const misspelt = misspeltVariables(environment);
   if (result.success && misspelt.length === 0) {
     const config = { ...result.data, redis: redisAccess(result.data.redis) };
     const { dataDir, warehouse } = config;
-    const places = placesOf({ dataDir, warehouseUrl: warehouse.url }, { file, above });
+    const { warehouseUrl, ...paths } = pathsOf({ dataDir, warehouseUrl: warehouse.url }, { file, above });
     return Object.freeze({
       ...config,
-      dataDir: places.dataDir,
-      warehouse: { ...warehouse, url: places.warehouseUrl },
-      isWarehousePlaced: places.isWarehousePlaced,
+      ...paths,
+      warehouse: { ...warehouse, url: warehouseUrl },
       folder: resolve(dirname(file ?? '.')),
       secretFiles: secretFilesOf(merged, own),
     });
@@ -92,11 +91,6 @@ function merge(below: Tree, above: Tree): Tree {
   return merged;
 }
 
-function dropOtherWays(below: Tree, above: Tree): Tree {
-  const withoutTokens = dropOthers(below, above, 'service', tokenWays);
-  return dropOthers(withoutTokens, above, 'redis', redisWays);
-}
-
 function dropOthers(below: Tree, above: Tree, part: string, ways: readonly string[]): Tree {
   const [under, over] = [below[part], above[part]];
   if (!isTree(under) || !isTree(over)) return below;
@@ -106,16 +100,14 @@ function dropOthers(below: Tree, above: Tree, part: string, ways: readonly strin
   return { ...below, [part]: Object.fromEntries(kept) };
 }
 
-function describe(
-  issue: z.core.$ZodIssue,
-  environment: Readonly<Record<string, string | undefined>>,
-  file: string | undefined,
-): readonly string[] {
+function describe(issue: z.core.$ZodIssue, environment: Environment, file: string | undefined): readonly string[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => unknownSetting([...issue.path, key], environment, file));
   }
   const path = issue.path.map(String);
-  return [`${path.join('.')}${sourceOf(path, environment, file)}: ${lowerFirst(issue.message)}`];
+  return [
+    `${path.join('.')}${sourceOf(path, environment, file)}: ${issue.message.charAt(0).toLowerCase()}${issue.message.slice(1)}`,
+  ];
 }
 
 const longestNameShown = 80;
@@ -142,18 +134,10 @@ function firstOfEach(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodI
   );
 }
 
-function sourceOf(
-  path: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-  file: string | undefined,
-): string {
+function sourceOf(path: readonly string[], environment: Environment, file: string | undefined): string {
   const variable = Object.entries(environmentSettings).find(([, setting]) => setting.join('.') === path.join('.'))?.[0];
   if (variable !== undefined && environment[variable]) return ` (${variable})`;
   return file === undefined ? '' : ` (${file})`;
-}
-
-function lowerFirst(message: string): string {
-  return message.charAt(0).toLowerCase() + message.slice(1);
 }
 
 /**
@@ -161,7 +145,7 @@ function lowerFirst(message: string): string {
  * at the installation: the folder of the file, or the one that holds `config/wellsync.yaml`. One of the environment or
  * of a flag starts at the working folder, which is another one under cron.
  */
-interface Places {
+interface Paths {
   readonly dataDir: string;
   readonly warehouseUrl: string;
   /** Whether the path of the warehouse is the same in every working folder. */
@@ -169,10 +153,10 @@ interface Places {
 }
 
 /** `file`: the configuration file, if one is used. `above`: environment and flags. `set`: the merged settings. */
-export function placesOf(
+export function pathsOf(
   set: { readonly dataDir: string; readonly warehouseUrl: string | undefined },
   { file, above }: { readonly file: string | undefined; readonly above: readonly Tree[] },
-): Places {
+): Paths {
   const installation = file === undefined ? undefined : installationOf(file);
   const baseOf = (isAbove: boolean): string | undefined => (isAbove ? undefined : installation);
   const dataBase = baseOf(above.some((layer) => layer['dataDir'] !== undefined));

@@ -4,7 +4,6 @@ import { UsageError } from '../src/core/base/errors.ts';
 import { readSmallFile } from './config-file.ts';
 import { text, tlsFiles } from './parts.ts';
 
-/** The ways to name a Redis. */
 export const redisWays = ['url', 'sentinel', 'cluster'] as const;
 
 const defaultRedisUrl = 'redis://127.0.0.1:6379';
@@ -89,42 +88,11 @@ export const redisSchema = z
 
 type RedisSchema = Readonly<z.output<typeof redisSchema>>;
 
-/** Where Redis is, with the secrets and certificates that its settings name by files: read when wellsync starts. */
-interface User {
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
-}
-
-interface Node {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** One way to a Redis. `tls`: content of the PEM files. */
-export type RedisAccess = (
-  | { readonly url: string }
-  | (User & {
-      readonly sentinel: User & { readonly nodes: readonly Node[]; readonly name: string };
-      readonly database: number | undefined;
-    })
-  | (User & { readonly cluster: { readonly nodes: readonly Node[] } })
-) & { readonly tls: Tls | undefined };
-
-interface Tls {
-  readonly ca: string | undefined;
-  readonly cert: string | undefined;
-  readonly key: string | undefined;
-  readonly passphrase: string | undefined;
-}
+/** Where Redis is, with the content of the files that its settings name. */
+export type RedisAccess = ReturnType<typeof redisAccess>;
 
 /** Throws UsageError for a file that cannot be read or is empty. */
-export function redisAccess({
-  url = defaultRedisUrl,
-  sentinel,
-  cluster,
-  database,
-  ...settings
-}: RedisSchema): RedisAccess {
+export function redisAccess({ url = defaultRedisUrl, sentinel, cluster, database, ...settings }: RedisSchema) {
   const tls = tlsOf(settings.tls);
   const { username } = settings;
   const password = passwordOf('redis.passwordFile', settings.passwordFile);
@@ -135,14 +103,17 @@ export function redisAccess({
   return { sentinel: ofSentinels, username, password, database, tls };
 }
 
-function withUser(url: string, { username, password }: User): string {
+function withUser(
+  url: string,
+  { username, password }: Readonly<Partial<Record<'username' | 'password', string | undefined>>>,
+): string {
   const address = new URL(url);
   if (username !== undefined) address.username = encodeURIComponent(username);
   if (password !== undefined) address.password = encodeURIComponent(password);
   return username === undefined && password === undefined ? url : address.href;
 }
 
-function tlsOf(tls: RedisSchema['tls']): Tls | undefined {
+function tlsOf(tls: RedisSchema['tls']) {
   if (tls === undefined) return undefined;
   const cert = pemOf('redis.tls.certFile', tls.certFile);
   return {

@@ -15,6 +15,11 @@ import { type RedisAccess, redisSchema } from './redis-settings.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 import type { SecretFile } from './secret-files.ts';
 
+/** Settings by name, each of which has a default or may be left out. */
+function section<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>);
+}
+
 /** The configured targets of each list of records, and the CSV file of them. */
 function listSettings() {
   type Setting = KnownList['targets']['setting'];
@@ -24,23 +29,19 @@ function listSettings() {
     Record<`${Setting}File`, (typeof files)[number][1]>;
 }
 
-// The settings of alerts (docs/design.md section 11).
-
 /** May hold a capability in its path or query: it is kept out of logs (G10). */
 const webhookUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' });
 
-const alertSettings = z
-  .strictObject({
-    url: webhookUrl.optional(),
-    form: z.enum(['json', 'slack']).default('json'),
-    secretFile: text.optional(),
-    timeoutMs: z.number().int().positive().max(60_000).default(10_000),
-    maxStaleWells: z.number().int().nonnegative().default(20),
-    maxHoldMs: z.number().int().positive().max(86_400_000).default(900_000),
-    heartbeatUrl: webhookUrl.optional(),
-    heartbeatJobs: z.array(text).default(['export daily-production']),
-  })
-  .prefault({});
+const alertSettings = section({
+  url: webhookUrl.optional(),
+  form: z.enum(['json', 'slack']).default('json'),
+  secretFile: text.optional(),
+  timeoutMs: z.number().int().positive().max(60_000).default(10_000),
+  maxStaleWells: z.number().int().nonnegative().default(20),
+  maxHoldMs: z.number().int().positive().max(86_400_000).default(900_000),
+  heartbeatUrl: webhookUrl.optional(),
+  heartbeatJobs: z.array(text).default(['export daily-production']),
+});
 
 /** Far above every useful time, and far below the longest timer of Node (24.8 days). */
 const longestMs = 7 * 86_400_000;
@@ -89,7 +90,6 @@ const storeUrl = text.regex(
   'must be an absolute path, file:///PATH or s3://BUCKET/PREFIX',
 );
 
-/** A folder, or an S3-compatible store. */
 const store = {
   url: storeUrl.optional(),
   endpoint: httpUrl('https://minio.example.com:9000').optional(),
@@ -97,15 +97,8 @@ const store = {
   pathStyle: z.boolean().optional(),
 };
 
-interface StoreSettings {
-  readonly url?: string | undefined;
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
-  readonly pathStyle?: boolean | undefined;
-}
-
-function isStore({ url, endpoint, region, pathStyle }: StoreSettings): boolean {
-  return url?.startsWith('s3://') === true || [endpoint, region, pathStyle].every((each) => each === undefined);
+function isStore({ url, endpoint, region, pathStyle }: Partial<Record<keyof typeof store, unknown>>): boolean {
+  return String(url).startsWith('s3://') || [endpoint, region, pathStyle].every((each) => each === undefined);
 }
 
 const notOfS3 = {
@@ -132,11 +125,8 @@ const lookbackTiers = z.union(
     error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
   },
 );
-const numberLimit = z.strictObject({
-  min: z.number().exactOptional(),
-  max: z.number().exactOptional(),
-  above: z.number().exactOptional(),
-});
+const limit = z.number().exactOptional();
+const numberLimit = z.strictObject({ min: limit, max: limit, above: limit });
 
 const percent = z.number().min(0).max(100);
 /** Fewer would take away what the night before left to do. */
@@ -181,47 +171,34 @@ export const configSchema = z
         pageLimit: z.number().int().min(5).default(1_000),
         pageLimitGranted: z.boolean().default(false),
         maxBodyBytes: z.number().int().positive().optional(),
-        retry: z
-          .strictObject({
-            attempts: count(4),
-            baseDelayMs: ms(500),
-            maxDelayMs: ms(15_000),
-            deadlineMs: ms(120_000),
-          })
-          .prefault({}),
+        retry: section({ attempts: count(4), baseDelayMs: ms(500), maxDelayMs: ms(15_000), deadlineMs: ms(120_000) }),
       })
       .refine((service) => tokenWays.filter((way) => service[way] !== undefined).length <= 1, {
         error: `${tokenWays.join(', ')} exclude each other: a token is had by one of them`,
       })
       .prefault({}),
     redis: redisSchema.prefault({}),
-    queue: z
-      .strictObject({
-        prefix: text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _').default('wellsync'),
-        attempts: count(6),
-        baseDelayMs: ms(15_000),
-        maxDelayMs: ms(600_000),
-        maxHoldMs: ms(3_600_000),
-      })
-      .prefault({}),
-    worker: z
-      .strictObject({
-        chunkConcurrency: count(2),
-        graceMs: ms(20_000),
-        memoryMb: z.number().int().min(leastMemoryMb).default(defaultMemoryMb),
-      })
-      .prefault({}),
+    queue: section({
+      prefix: text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _').default('wellsync'),
+      attempts: count(6),
+      baseDelayMs: ms(15_000),
+      maxDelayMs: ms(600_000),
+      maxHoldMs: ms(3_600_000),
+    }),
+    worker: section({
+      chunkConcurrency: count(2),
+      graceMs: ms(20_000),
+      memoryMb: z.number().int().min(leastMemoryMb).default(defaultMemoryMb),
+    }),
     dataDir: text.default('wellsync-data'),
-    warehouse: z
-      .strictObject({
-        url: text.optional(),
-        password: text.optional(),
-        passwordFile: text.optional(),
-        memoryLimitMb: z.number().int().positive().optional(),
-        threads: count(1),
-        lockWaitMs: ms(60_000),
-      })
-      .prefault({}),
+    warehouse: section({
+      url: text.optional(),
+      password: text.optional(),
+      passwordFile: text.optional(),
+      memoryLimitMb: z.number().int().positive().optional(),
+      threads: count(1),
+      lockWaitMs: ms(60_000),
+    }),
     files: z.strictObject(store).refine(isStore, notOfS3).prefault({}),
     feed: z
       .strictObject({
@@ -233,87 +210,73 @@ export const configSchema = z
       })
       .refine(isStore, notOfS3)
       .prefault({}),
-    inbox: z
-      .strictObject({
-        folder: text.optional(),
-        kinds: z
-          .array(z.enum(inboxKinds))
-          .min(1)
-          .default([...inboxKinds]),
-        settleMs: ms(5_000),
-      })
-      .prefault({}),
+    inbox: section({
+      folder: text.optional(),
+      kinds: z
+        .array(z.enum(inboxKinds))
+        .min(1)
+        .default([...inboxKinds]),
+      settleMs: ms(5_000),
+    }),
     timeZone: timeZone.default('UTC'),
-    export: z
-      .strictObject({
-        wells: z.array(text).default([]),
-        wellsFile: text.optional(),
-        sourceWells: z.array(text).default([]),
-        sourceWellsFile: text.optional(),
-        ...listSettings(),
-        historyFrom: day.default('1900-01-01'),
-        lookback: lookbackTiers.default([{ days: 7 }]),
-        lookbackByWell: z.record(text, lookbackTiers).default({}),
-        holeDays: z.number().int().nonnegative().max(3_650).default(92),
-        shrink: z
-          .strictObject({
-            maxSharePercent: percent.default(20),
-            maxRows: z.number().int().nonnegative().default(3),
-            maxRowsPerRun: z.number().int().nonnegative().default(100),
-          })
-          .prefault({}),
-        chunkWells: count(100),
-        chunkRows: count(100_000),
-        batchRows: z.number().int().positive().optional(),
-        rowsInMemory: z.number().int().positive().optional(),
-      })
-      .prefault({}),
-    freshness: z.strictObject({ warnAfterDays: count(14) }).prefault({}),
-    wells: z
-      .strictObject({
-        timeZoneField: fieldPath.optional(),
-        uwiField: fieldPath.optional(),
-        plugged: z.array(text).default([]),
-        pluggedField: fieldPath.optional(),
-        pluggedValues: z.array(text).min(1).default(['plugged', 'true']),
-      })
-      .prefault({}),
-    push: z
-      .strictObject({
-        chunkItems: count(500),
-        pipeIdentity: z.enum(pipeIdentities).default('unknown'),
-        chunkBytes: z.number().int().min(1_024).default(1_000_000),
-        concurrency: count(8),
-        checkpointMs: ms(2_000),
-        rememberDays: keptDays.default(3_650),
-        delimiter: z
-          .string()
-          .regex(/^[^"\r\n]$/, 'must be one character, such as ";", and no quote')
-          .default(','),
-        aliases: z.record(text, z.enum(pipeFields)).default({}),
-        limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
-      })
-      .prefault({}),
-    run: z.strictObject({ stuckAfterMs: ms(1_800_000) }).prefault({}),
-    cleanup: z
-      .strictObject({
-        maxTargets: count(1_000),
-        maxShareOfWellsPercent: percent.default(10),
-        planMaxAgeHours: z.number().positive().default(24),
-        refuseIfProducedWithinDays: z.number().int().positive().max(36_500).default(30),
-        chunkTargets: count(500),
-        selections: z.record(selectionName, savedSelection).default({}),
-      })
-      .prefault({}),
-    retention: z
-      .strictObject({
-        unitDays: keptDays.default(30),
-        runDays: keptDays.default(400),
-        rejectsDays: keptDays.default(90),
-        inboxDays: keptDays.default(90),
-        historyDays: keptDays.optional(),
-      })
-      .prefault({}),
+    export: section({
+      wells: z.array(text).default([]),
+      wellsFile: text.optional(),
+      sourceWells: z.array(text).default([]),
+      sourceWellsFile: text.optional(),
+      ...listSettings(),
+      historyFrom: day.default('1900-01-01'),
+      lookback: lookbackTiers.default([{ days: 7 }]),
+      lookbackByWell: z.record(text, lookbackTiers).default({}),
+      holeDays: z.number().int().nonnegative().max(3_650).default(92),
+      shrink: section({
+        maxSharePercent: percent.default(20),
+        maxRows: z.number().int().nonnegative().default(3),
+        maxRowsPerRun: z.number().int().nonnegative().default(100),
+      }),
+      chunkWells: count(100),
+      chunkRows: count(100_000),
+      batchRows: z.number().int().positive().optional(),
+      rowsInMemory: z.number().int().positive().optional(),
+    }),
+    freshness: section({ warnAfterDays: count(14) }),
+    wells: section({
+      timeZoneField: fieldPath.optional(),
+      uwiField: fieldPath.optional(),
+      plugged: z.array(text).default([]),
+      pluggedField: fieldPath.optional(),
+      pluggedValues: z.array(text).min(1).default(['plugged', 'true']),
+    }),
+    push: section({
+      chunkItems: count(500),
+      pipeIdentity: z.enum(pipeIdentities).default('unknown'),
+      chunkBytes: z.number().int().min(1_024).default(1_000_000),
+      concurrency: count(8),
+      checkpointMs: ms(2_000),
+      rememberDays: keptDays.default(3_650),
+      delimiter: z
+        .string()
+        .regex(/^[^"\r\n]$/, 'must be one character, such as ";", and no quote')
+        .default(','),
+      aliases: z.record(text, z.enum(pipeFields)).default({}),
+      limits: z.partialRecord(z.enum(listFields), numberLimit).default(defaultPipeLimits),
+    }),
+    run: section({ stuckAfterMs: ms(1_800_000) }),
+    cleanup: section({
+      maxTargets: count(1_000),
+      maxShareOfWellsPercent: percent.default(10),
+      planMaxAgeHours: z.number().positive().default(24),
+      refuseIfProducedWithinDays: z.number().int().positive().max(36_500).default(30),
+      chunkTargets: count(500),
+      selections: z.record(selectionName, savedSelection).default({}),
+    }),
+    retention: section({
+      unitDays: keptDays.default(30),
+      runDays: keptDays.default(400),
+      rejectsDays: keptDays.default(90),
+      inboxDays: keptDays.default(90),
+      historyDays: keptDays.optional(),
+    }),
     http: httpSettings,
     alerts: alertSettings,
     schedules: schedulesSchema,
@@ -331,15 +294,8 @@ export const configSchema = z
     return {
       ...config,
       service: { ...config.service, maxBodyBytes: config.service.maxBodyBytes ?? bodyBytes },
-      warehouse: {
-        ...config.warehouse,
-        memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb,
-      },
-      export: {
-        ...config.export,
-        rowsInMemory,
-        batchRows: config.export.batchRows ?? batchRowsOf(rowsInMemory),
-      },
+      warehouse: { ...config.warehouse, memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb },
+      export: { ...config.export, rowsInMemory, batchRows: config.export.batchRows ?? batchRowsOf(rowsInMemory) },
     };
   });
 

@@ -42,7 +42,6 @@ function isSecret(path: readonly string[], text: string): boolean {
 interface Text {
   readonly path: readonly string[];
   readonly text: string;
-  /** The settings beside it. */
   readonly beside: Tree;
 }
 

@@ -35,15 +35,13 @@ function shapeOf(schema: unknown): Readonly<Record<string, unknown>> {
 /** A slip of the hand. Names that differ more may belong to others: Kubernetes sets WELLSYNC_SERVICE_HOST. */
 const mostLettersOff = 2;
 
-/** Variables that are not known and nearly have the name of one that is, with that one. */
-export function misspeltVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-): ReadonlyArray<{ readonly given: string; readonly meant: string }> {
+/** A fault for each variable that is not known and nearly has the name of one that is. */
+export function misspeltVariables(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('WELLSYN') && environment[name] !== '' && !knownVariables.includes(name))
     .flatMap((given) => {
       const meant = nearestName(given, knownVariables, mostLettersOff);
-      return meant === undefined ? [] : [{ given, meant }];
+      return meant === undefined ? [] : [`${given} is no variable of wellsync: did you mean ${meant}?`];
     });
 }
 
@@ -66,7 +64,7 @@ export function settingMessage(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.join(', ')}`;
     case 'too_small':
-      return leastWords(issue.origin, Number(issue.minimum), issue.inclusive !== false);
+      return leastText(issue.origin, Number(issue.minimum), issue.inclusive !== false);
     case 'too_big':
       return `must be ${issue.inclusive === false ? `below ${issue.maximum}` : `${issue.maximum} or less`}`;
     case 'invalid_format':
@@ -84,7 +82,7 @@ export function settingMessage(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-function leastWords(origin: string, least: number, isInclusive: boolean): string {
+function leastText(origin: string, least: number, isInclusive: boolean): string {
   if (origin !== 'number' && origin !== 'int') return least === 1 ? 'must not be empty' : `must have ${least} or more`;
   return isInclusive ? `must be ${least} or more` : `must be above ${least}`;
 }

@@ -30,8 +30,8 @@ function valueOf(source: string, file: string): unknown {
   if (fault?.code === 'RESOURCE_EXHAUSTION' || /call stack/.test(fault?.message ?? '')) throw tooMuch(file, fault);
   if (fault !== undefined) {
     const [start] = fault.linePos ?? [];
-    const place = start === undefined ? file : `${file}, line ${start.line}, column ${start.col}`;
-    const issues = [`${place}: ${sentenceOf(fault.message)}`];
+    const where = start === undefined ? file : `${file}, line ${start.line}, column ${start.col}`;
+    const issues = [`${where}: ${sentenceOf(fault.message)}`];
     throw new UsageError(`the configuration file ${file} is not YAML`, { issues });
   }
   try {

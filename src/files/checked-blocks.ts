@@ -33,9 +33,8 @@ export async function* checkedBlocks(
     stream.destroy();
   }
   if (check.isSame()) return;
-  throw new UsageError(`${path} changed while it was copied`, {
-    hint: 'Push it when it is complete; a rename makes that sure.',
-  });
+  const hint = 'Push it when it is complete; a rename makes that sure.';
+  throw new UsageError(`${path} changed while it was copied`, { hint });
 }
 
 function sourceFault(error: unknown, path: string): unknown {
@@ -53,7 +52,6 @@ export class ContentCheck {
     this.#content = content;
   }
 
-  /** Bytes so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -73,25 +71,21 @@ export class ContentCheck {
 const damaged = 'file-damaged';
 
 /** The store answers, and its file is not the one that was put there. `how`: what differs. */
-export function damagedFile(place: string, how: string): TransientError {
-  return new TransientError(damaged, `${place} is not the file that was put there: ${how}`, {
+export function damagedFile(file: string, how: string): TransientError {
+  return new TransientError(damaged, `${file} is not the file that was put there: ${how}`, {
     hint: 'The store of files.url has lost or changed a part of it. Check the store, and push the file again: that replaces it.',
   });
 }
 
-export function isDamage(error: unknown): boolean {
-  return error instanceof TransientError && error.code === damaged;
-}
-
 /** For a file whose content counts as none if it is not the one that was put there. */
 export function noneIfDamaged(error: unknown): undefined {
-  if (!isDamage(error)) throw error;
+  if (!(error instanceof TransientError && error.code === damaged)) throw error;
 }
 
 /** The store has kept another size than it was sent: nothing is queued then. */
-export function lostPart(place: string, sentBytes: number, keptBytes: number | undefined): UnreachableError {
+export function lostPart(file: string, sentBytes: number, keptBytes: number | undefined): UnreachableError {
   const kept = keptBytes === undefined ? 'keeps no such file' : `keeps ${keptBytes} bytes`;
-  return new UnreachableError('files', `the store was sent ${sentBytes} bytes for ${place} and ${kept}`, {
+  return new UnreachableError('files', `the store was sent ${sentBytes} bytes for ${file} and ${kept}`, {
     hint: 'The store of files.url has lost a part of it: check the store before anything is pushed through it.',
   });
 }

@@ -20,8 +20,8 @@ const readFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 export async function readSmall(file: string): Promise<string | undefined> {
   const handle = await open(file, readFlags).catch(unlessCode('ENOENT', 'ENOTDIR'));
   if (handle === undefined) return undefined;
-  await using held = handle;
-  const { bytesRead, buffer } = await held.read(Buffer.alloc(mostSmallBytes), 0, mostSmallBytes, 0);
+  await using opened = handle;
+  const { bytesRead, buffer } = await opened.read(Buffer.alloc(mostSmallBytes), 0, mostSmallBytes, 0);
   return buffer.toString('utf8', 0, bytesRead);
 }
 
@@ -35,30 +35,41 @@ export async function writeDurably(file: string, content: Content, flags: string
   await handle.sync();
 }
 
-/** Of processes that write it at once, the first one's stays. */
-export async function placeFirst(file: string, text: string): Promise<void> {
-  const aside = asideOf(file);
-  await writeDurably(aside, text, 'wx');
+/** Calls `publish` with a name aside, under which `write` has written the content; the name is gone afterwards. */
+export async function withAside(
+  file: string,
+  write: (aside: string) => Promise<void>,
+  publish: (aside: string) => Promise<void>,
+): Promise<void> {
+  const aside = path.join(path.dirname(file), `.${randomUUID()}.part`);
   try {
-    await link(aside, file).catch(unlessCode('EEXIST', ...noLinkCodes));
-    // A file system without second names: a process at the same moment may replace it once more.
-    if ((await readSmall(file)) === undefined) await rename(aside, file);
+    await write(aside);
+    await publish(aside);
   } finally {
     await rm(aside, { force: true });
   }
 }
 
+function writing(content: Content): (aside: string) => Promise<void> {
+  return (aside) => writeDurably(aside, content, 'wx');
+}
+
+/** Of processes that write it at once, the first one's stays. */
+export async function placeFirst(file: string, text: string): Promise<void> {
+  await withAside(file, writing(text), async (aside) => {
+    await link(aside, file).catch(unlessCode('EEXIST', ...noLinkCodes));
+    // A file system without second names: a process at the same moment may replace it once more.
+    if ((await readSmall(file)) === undefined) await rename(aside, file);
+  });
+}
+
 /** Places the file unless one is there; of processes at once, one does. `linked` gives a file its second name. */
 export async function placeExclusively(file: string, text: string, linked = link): Promise<void> {
-  const aside = asideOf(file);
-  try {
-    await writeDurably(aside, text, 'wx');
-    await linked(aside, file).catch((error: NodeJS.ErrnoException) =>
+  await withAside(file, writing(text), (aside) =>
+    linked(aside, file).catch((error: NodeJS.ErrnoException) =>
       noLinkCodes.includes(error.code ?? '') ? takeName(aside, file) : unlessCode('EEXIST')(error),
-    );
-  } finally {
-    await rm(aside, { force: true });
-  }
+    ),
+  );
   await syncFolder(path.dirname(file));
 }
 
@@ -73,22 +84,11 @@ async function takeName(aside: string, file: string): Promise<void> {
 }
 
 /** What file systems without second names answer, as FAT and some of networks. */
-const noLinkCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
-
-function asideOf(file: string): string {
-  return path.join(path.dirname(file), `.${randomUUID()}.part`);
-}
+export const noLinkCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 /** Writes the file aside and renames it: a reader sees the old one or the new one, whole. */
 export async function replace(file: string, content: Content): Promise<void> {
-  const aside = asideOf(file);
-  try {
-    await writeDurably(aside, content, 'wx');
-    await rename(aside, file);
-  } catch (error) {
-    await rm(aside, { force: true });
-    throw error;
-  }
+  await withAside(file, writing(content), (aside) => rename(aside, file));
   await syncFolder(path.dirname(file));
 }
 
@@ -96,6 +96,6 @@ export async function replace(file: string, content: Content): Promise<void> {
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(unlessCode('ENOENT', 'EACCES', 'EISDIR', 'EPERM'));
   if (handle === undefined) return;
-  await using held = handle;
-  await held.sync().catch(unlessCode('EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM'));
+  await using opened = handle;
+  await opened.sync().catch(unlessCode('EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM'));
 }

@@ -12,14 +12,12 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
 import { writeReason } from '../core/base/file-fault.ts';
-import { checkedBlocks, ContentCheck, damagedFile, isDamage, lostPart, noneIfDamaged } from './checked-blocks.ts';
+import { checkedBlocks, ContentCheck, damagedFile, lostPart, noneIfDamaged } from './checked-blocks.ts';
+import { noLinkCodes } from './durable-file.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile, StoreSetting } from './port.ts';
 
 /** Holds what is being written. No name begins with a dot. */
 const incoming = '.incoming';
-
-/** A file system of the network may know no second name for a file. */
-const noLinkCodes = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
 export class FolderStore implements FileStore {
   readonly address: string;
@@ -84,7 +82,7 @@ export class FolderStore implements FileStore {
   }
 
   /** Where the file lies: it is read in its place. */
-  async fetch(name: string, content: FileContent, _folder: string): Promise<LocalFile | undefined> {
+  async fetch(name: string, content: FileContent): Promise<LocalFile | undefined> {
     const file = this.#pathOf(name);
     return this.#use(() =>
       this.#unlessMissing(async () => {
@@ -95,18 +93,7 @@ export class FolderStore implements FileStore {
   }
 
   async holds(name: string, content: FileContent): Promise<boolean> {
-    return this.#use(async () => {
-      try {
-        const found = await this.#unlessMissing(async () => {
-          await checkContent(this.#pathOf(name), content, this.#signal);
-          return true;
-        });
-        return found === true;
-      } catch (error) {
-        if (isDamage(error)) return false;
-        throw error;
-      }
-    });
+    return (await this.fetch(name, content).catch(noneIfDamaged)) !== undefined;
   }
 
   async stat(name: string): Promise<StoredFile | undefined> {
@@ -220,18 +207,12 @@ export class FolderStore implements FileStore {
 
   async #faultOf(error: unknown): Promise<unknown> {
     if (error instanceof WellsyncError || !(error instanceof Error)) return error;
-    const isThere = await isFolder(this.#root);
-    if (!isThere) return missingFolder(this.#root, this.#setting);
+    if (!(await isFolder(this.#root))) return missingFolder(this.#root, this.#setting);
     const reason = writeReason(error);
     if (reason === undefined) return error;
-    return new UnreachableError(
-      'files',
-      `the folder of ${this.#setting}.url, ${this.#root}, cannot be used: ${reason}`,
-      {
-        hint: 'Let this user read and write there, and make room on its disk: the work goes on then.',
-        cause: error,
-      },
-    );
+    const message = `the folder of ${this.#setting}.url, ${this.#root}, cannot be used: ${reason}`;
+    const hint = 'Let this user read and write there, and make room on its disk: the work goes on then.';
+    return new UnreachableError('files', message, { hint, cause: error });
   }
 }
 
@@ -241,12 +222,8 @@ function missingFolder(root: string, setting: StoreSetting): UnreachableError {
   });
 }
 
-async function isFolder(place: string): Promise<boolean> {
-  try {
-    return (await stat(place)).isDirectory();
-  } catch {
-    return false;
-  }
+async function isFolder(folder: string): Promise<boolean> {
+  return (await stat(folder).catch(() => undefined))?.isDirectory() ?? false;
 }
 
 /** Makes folders below the root, and never the root. */
@@ -255,7 +232,6 @@ async function mkdirInside(root: string, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
 }
 
-/** Makes a rename durable, where the file system can. */
 async function syncFolder(folder: string): Promise<void> {
   await using handle = await open(folder, 'r');
   await handle.sync().catch(() => undefined);

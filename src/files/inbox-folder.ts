@@ -29,13 +29,11 @@ interface InboxReport extends Readonly<Record<string, unknown>> {
   readonly state: EndFolder;
 }
 
-/** The folders that wellsync makes in an inbox. */
 export const ownFolders: ReadonlySet<string> = new Set([working, 'done', 'failed']);
 
 /** A folder in `working` without a file is of a claim that was lost, or that is being made. */
 const emptyClaimMs = 60_000;
 
-/** A file that was dropped. */
 export interface Arrival {
   readonly name: Buffer;
   /** Its name as text, in which nothing controls a terminal. */
@@ -54,7 +52,6 @@ interface Ignored {
 /** A file that was taken, with what was noted of it. */
 export interface Claim extends ClaimRecord {
   readonly id: string;
-  /** Absolute path of its own folder. */
   readonly folder: string;
   /** Absolute path of the file, under a plain name. */
   readonly file: string;
@@ -78,8 +75,7 @@ export class InboxFolder {
 
   /** Makes the folders that are missing, and the id of the inbox, which is the same on every host that mounts it. */
   async open(): Promise<string> {
-    await this.#guard();
-    return onDisk(this.#root, async () => {
+    return this.#change(this.#root, async () => {
       for (const name of ownFolders) await mkdir(path.join(this.#root, name), { recursive: true });
       const file = path.join(this.#root, '.wellsync-inbox');
       if ((await readSmall(file)) === undefined) await placeFirst(file, randomUUID());
@@ -113,8 +109,7 @@ export class InboxFolder {
 
   /** Takes a file; undefined if another process has it, or it is gone. */
   async claim({ name, sighting }: Pick<Arrival, 'name' | 'sighting'>, atMs: number): Promise<Claim | undefined> {
-    await this.#guard();
-    return onDisk(this.#root, async () => {
+    return this.#change(this.#root, async () => {
       const id = `${new Date(atMs).toISOString().replaceAll(/[^\d]/g, '').slice(0, 17)}-${randomUUID().slice(0, 8)}`;
       const folder = path.join(this.#root, working, id);
       await mkdir(folder);
@@ -132,8 +127,7 @@ export class InboxFolder {
 
   /** Every file that was taken and has not ended, in the order of its taking. */
   async claims(nowMs: number): Promise<readonly Claim[]> {
-    await this.#guard();
-    return onDisk(this.#root, async () => {
+    return this.#change(this.#root, async () => {
       const claims: Claim[] = [];
       for (const id of (await readdir(path.join(this.#root, working))).toSorted()) {
         const claim = await this.#read(id);
@@ -146,55 +140,53 @@ export class InboxFolder {
 
   /** How many files were taken and have not ended; changes nothing. */
   async countClaims(): Promise<number> {
-    return onDisk(this.#root, async () => {
-      const ids = (await readdir(path.join(this.#root, working)).catch(unlessCode('ENOENT'))) ?? [];
-      const claims = await Promise.all(ids.map((id) => this.#read(id)));
-      return claims.filter((claim) => claim !== undefined).length;
-    });
+    return onDisk(this.#root, async () => (await this.#all()).length);
   }
 
   /** Drops the ids of runs that were noted, for files whose runs are those of another warehouse. */
   async forgetRuns(): Promise<void> {
-    await this.#guard();
-    await onDisk(this.#root, async () => {
-      const ids = (await readdir(path.join(this.#root, working)).catch(unlessCode('ENOENT'))) ?? [];
-      for (const id of ids) {
-        const claim = await this.#read(id);
-        if (claim?.runId !== undefined)
-          await replace(path.join(claim.folder, claimName), claimText({ name: claim.name, settled: claim.settled }));
+    await this.#change(this.#root, async () => {
+      for (const { folder, name, settled, runId } of await this.#all()) {
+        if (runId !== undefined) await replace(path.join(folder, claimName), claimText({ name, settled }));
       }
     });
   }
 
-  /** Keeps the id of the run of a file, before that run is made. */
   async record({ folder, name, settled }: Claim, runId: string): Promise<void> {
-    await this.#guard();
-    await onDisk(folder, () => replace(path.join(folder, claimName), claimText({ name, settled, runId })));
+    await this.#change(folder, () => replace(path.join(folder, claimName), claimText({ name, settled, runId })));
   }
 
   /** Writes the report, which decides where the file ends, whatever dies from now on. */
   async writeReport({ folder }: Claim, report: InboxReport): Promise<void> {
-    await this.#guard();
-    await onDisk(folder, () => replace(path.join(folder, reportName), `${JSON.stringify(report, null, 2)}\n`));
+    const text = `${JSON.stringify(report, null, 2)}\n`;
+    await this.#change(folder, () => replace(path.join(folder, reportName), text));
   }
 
-  /** Writes a file beside the one that was taken. */
   async writeBeside({ folder }: Claim, name: string, blocks: AsyncIterable<Buffer>): Promise<void> {
-    await this.#guard();
-    await onDisk(folder, () => replace(path.join(folder, name), blocks));
+    await this.#change(folder, () => replace(path.join(folder, name), blocks));
   }
 
   /** Gives the file its name again and moves it, with all that lies beside it. Another process may have done so. */
   async end({ id, folder, file, name }: Claim, end: EndFolder): Promise<void> {
-    await this.#guard();
     const target = path.join(this.#root, end, id);
-    await onDisk(target, async () => {
+    await this.#change(target, async () => {
       await rename(file, Buffer.concat([Buffer.from(`${folder}${path.sep}`), name])).catch(unlessCode('ENOENT'));
       await rm(path.join(folder, claimName), { force: true });
       await mkdir(path.dirname(target), { recursive: true });
       await rename(folder, target).catch(unlessCode('ENOENT'));
       await syncFolder(path.dirname(target));
     });
+  }
+
+  async #change<T>(where: string, work: () => Promise<T>): Promise<T> {
+    await this.#guard();
+    return onDisk(where, work);
+  }
+
+  async #all(): Promise<readonly Claim[]> {
+    const ids = (await readdir(path.join(this.#root, working)).catch(unlessCode('ENOENT'))) ?? [];
+    const claims = await Promise.all(ids.map((id) => this.#read(id)));
+    return claims.filter((claim) => claim !== undefined);
   }
 
   async #read(id: string): Promise<Claim | undefined> {
@@ -210,19 +202,13 @@ export class InboxFolder {
     return { ...record, id, folder, file, shownName, sighting, end };
   }
 
-  async #sight(
-    file: string | Buffer,
-  ): Promise<
-    | { readonly kind: 'file'; readonly sighting: Sighting; readonly changedAtNs: bigint }
-    | { readonly kind: 'other'; readonly reason: string }
-    | undefined
-  > {
+  async #sight(file: string | Buffer) {
     const found = await lstat(file, { bigint: true }).catch(unlessCode('ENOENT', 'ENOTDIR'));
     if (found === undefined) return undefined;
-    if (!found.isFile()) return { kind: 'other', reason: reasonOf(found) };
+    if (!found.isFile()) return { kind: 'other', reason: reasonOf(found) } as const;
     const { ino, size, mtimeNs, ctimeNs } = found;
     const sighting = { inode: String(ino), bytes: Number(size), changedAtNs: String(mtimeNs) };
-    return { kind: 'file', sighting, changedAtNs: ctimeNs };
+    return { kind: 'file', sighting, changedAtNs: ctimeNs } as const;
   }
 
   async #dropOld(folder: string, nowMs: number): Promise<void> {
@@ -259,7 +245,6 @@ function endOf(report: string | undefined): EndFolder | undefined {
 
 /** What is kept beside a file of an inbox that was taken, as JSON. */
 interface ClaimRecord {
-  /** The name under which the file came. */
   readonly name: Buffer;
   /** How the file looked when it had stopped changing. */
   readonly settled: Sighting | undefined;
@@ -299,7 +284,6 @@ function parsed(text: string): unknown {
 
 // Files of an inbox that are done, and were kept long enough (docs/operating.md). Those that failed wait for a person.
 
-/** The name that a claim gives its folder. */
 const claimPattern = /^\d{17}-[\da-f]{8}$/;
 
 /** Folders in `done/` of the inbox `root` whose report was written before this time, in milliseconds since 1970. */

@@ -68,17 +68,22 @@ function textOf({ sinceMs, warehouseId, placeId, service, warehouse, host }: Inb
 
 /** Makes the folder, and names the owner unless one is named: of processes at once, one does. */
 export async function placeOwner(root: string, owner: InboxOwner): Promise<void> {
-  await onDisk(root, async () => {
-    await mkdir(root, { recursive: true });
-    await placeExclusively(path.join(root, ownerName), textOf(owner));
-  });
+  await writeOwner(root, owner, placeExclusively);
 }
 
 /** Names the owner, whoever was named. */
 export async function replaceOwner(root: string, owner: InboxOwner): Promise<void> {
+  await writeOwner(root, owner, replace);
+}
+
+async function writeOwner(
+  root: string,
+  owner: InboxOwner,
+  write: (file: string, text: string) => Promise<void>,
+): Promise<void> {
   await onDisk(root, async () => {
     await mkdir(root, { recursive: true });
-    await replace(path.join(root, ownerName), textOf(owner));
+    await write(path.join(root, ownerName), textOf(owner));
   });
 }
 

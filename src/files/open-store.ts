@@ -53,8 +53,6 @@ export async function checkStore(store: FileStore): Promise<string> {
   throw new PermanentError(
     'files-check',
     `${store.address} does not give back what was written, or does not remove it`,
-    {
-      hint: 'wellsync needs a store in which a read sees the last write at once.',
-    },
+    { hint: 'wellsync needs a store in which a read sees the last write at once.' },
   );
 }

@@ -3,15 +3,15 @@
  * its tables; what is copied along with it here is told from what was written here (core/inbox/owner.ts).
  */
 import { randomUUID } from 'node:crypto';
-import { link, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { link, open, realpath, rename, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { onDisk } from '../core/base/file-fault.ts';
 import { isSamePlace, type KeptPlace } from '../core/inbox/owner.ts';
-import { readSmall, unlessCode } from './durable-file.ts';
+import { readSmall, unlessCode, withAside } from './durable-file.ts';
 
-const placeSchema = z.object({
+const keptSchema = z.object({
   id: z.uuid(),
   host: z.string(),
   folder: z.string(),
@@ -19,26 +19,27 @@ const placeSchema = z.object({
 });
 
 /** Undefined where it has none of its own yet. `database`: path of the DuckDB file, which exists. */
-export async function readPlaceId(database: string): Promise<string | undefined> {
+export async function readLocationId(database: string): Promise<string | undefined> {
   const file = await fileBeside(database);
   return onDisk(file, async () => (await find(file)).id);
 }
 
 /** The id, made where there is none. Of processes that make it at once, the first one's stays. */
-export async function keepPlaceId(database: string): Promise<string> {
+export async function keepLocationId(database: string): Promise<string> {
   const file = await fileBeside(database);
   return onDisk(file, async () => {
     const { id, isThere } = await find(file);
     if (id !== undefined) return id;
-    const aside = path.join(path.dirname(file), `.${randomUUID()}.part`);
     const made = randomUUID();
-    try {
-      await writePlace(aside, { id: made, host: hostname(), folder: path.dirname(file) });
-      if (isThere) await rename(aside, file);
-      else await link(aside, file).catch((error: unknown) => renamedUnlessThere(error, aside, file));
-    } finally {
-      await rm(aside, { force: true });
-    }
+    const kept = { id: made, host: hostname(), folder: path.dirname(file) };
+    await withAside(
+      file,
+      (aside) => writeId(aside, kept),
+      (aside) =>
+        isThere
+          ? rename(aside, file)
+          : link(aside, file).catch((error: unknown) => renamedUnlessThere(error, aside, file)),
+    );
     return (await find(file)).id ?? made;
   });
 }
@@ -48,23 +49,23 @@ async function renamedUnlessThere(error: unknown, aside: string, file: string): 
   if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rename(aside, file);
 }
 
-async function writePlace(aside: string, place: Omit<KeptPlace, 'mark'>): Promise<void> {
+async function writeId(aside: string, kept: Omit<KeptPlace, 'mark'>): Promise<void> {
   await using handle = await open(aside, 'wx');
-  await handle.writeFile(`${JSON.stringify({ ...place, mark: await markOf(aside) }, null, 2)}\n`);
+  await handle.writeFile(`${JSON.stringify({ ...kept, mark: await markOf(aside) }, null, 2)}\n`);
   await handle.sync();
 }
 
 async function find(file: string): Promise<{ readonly id: string | undefined; readonly isThere: boolean }> {
   const text = await readSmall(file);
   if (text === undefined) return { id: undefined, isThere: false };
-  const kept = placeOf(text);
+  const kept = keptOf(text);
   const found = { host: hostname(), folder: path.dirname(file), mark: await markOf(file) };
   return { id: kept !== undefined && isSamePlace(kept, found) ? kept.id : undefined, isThere: true };
 }
 
-function placeOf(text: string): KeptPlace | undefined {
+function keptOf(text: string): KeptPlace | undefined {
   try {
-    return placeSchema.parse(JSON.parse(text));
+    return keptSchema.parse(JSON.parse(text));
   } catch {
     return undefined;
   }

@@ -27,7 +27,6 @@ export type StoreSetting = 'files' | 'feed';
 
 /** Names are segments of letters, digits, `-`, `_`, `=` and `.`, joined by `/`; no segment begins with a dot. */
 export interface FileStore {
-  /** The address of the configuration. */
   readonly address: string;
   /** The same store, whose calls end with AbortedError on the signal. */
   under(signal: AbortSignal): FileStore;
@@ -62,14 +61,12 @@ export interface FileStore {
    * Whether a file of that name holds `content`, by its size and its digest: it is read, and not copied.
    */
   holds(name: string, content: FileContent): Promise<boolean>;
-  /** Undefined if there is no such file. */
   stat(name: string): Promise<StoredFile | undefined>;
   /**
    * Every whole file below a prefix that ends with `/`, in the order of the names. A listing that does not end is
    * UnreachableError as well.
    */
   list(prefix: string): AsyncIterable<StoredFile>;
-  /** Nothing happens if there is no such file. */
   remove(name: string): Promise<void>;
   /** Ends the uploads that began before this time and were never completed; returns their number. */
   endCutUploads(beforeMs: number): Promise<number>;

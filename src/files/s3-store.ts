@@ -16,15 +16,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import { AbortedError, UnreachableError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
-import {
-  checkedBlocks,
-  ContentCheck,
-  copyPrefix,
-  damagedFile,
-  isDamage,
-  lostPart,
-  noneIfDamaged,
-} from './checked-blocks.ts';
+import { checkedBlocks, ContentCheck, copyPrefix, damagedFile, lostPart, noneIfDamaged } from './checked-blocks.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile } from './port.ts';
 import {
   connectionTo,
@@ -34,7 +26,7 @@ import {
   noStore,
   type S3Connection,
   s3Fault,
-  type S3Place,
+  type S3Location,
   type S3Settings,
 } from './s3-client.ts';
 
@@ -53,7 +45,6 @@ const mostFruitlessReads = 3;
 
 interface Reading {
   readonly content: FileContent;
-  /** Called with each block, in order. */
   readonly take: (block: Buffer) => Promise<void>;
 }
 
@@ -62,10 +53,9 @@ export class S3Store implements FileStore {
   readonly #settings: S3Settings;
   readonly #connection: S3Connection;
   readonly #client: S3Client;
-  readonly #place: S3Place;
+  readonly #location: S3Location;
   readonly #onCredentials: OnCredentials;
   readonly #signal: AbortSignal;
-  /** Of every request. */
   readonly #how: { readonly abortSignal: AbortSignal };
 
   constructor(
@@ -79,7 +69,7 @@ export class S3Store implements FileStore {
     this.#settings = settings;
     this.#connection = connection;
     this.#client = connection.client;
-    this.#place = { bucket, endpoint, region: connection.region, setting: settings.setting };
+    this.#location = { bucket, endpoint, region: connection.region, setting: settings.setting };
     this.#onCredentials = onCredentials;
     this.#signal = signal;
     this.#how = { abortSignal: signal };
@@ -144,7 +134,7 @@ export class S3Store implements FileStore {
       let bytes = 0;
       for await (const block of (Body ?? []) as AsyncIterable<Buffer>) {
         bytes += block.length;
-        if (bytes > mostBytes) throw damagedFile(this.#placeOf(name), `it has more than ${mostBytes} bytes`);
+        if (bytes > mostBytes) throw damagedFile(this.#pathOf(name), `it has more than ${mostBytes} bytes`);
         blocks.push(block);
       }
       return { bytes: Buffer.concat(blocks), etag };
@@ -166,7 +156,7 @@ export class S3Store implements FileStore {
       const kept = await this.#stat(name);
       if (kept?.bytes === content.bytes) return;
       await this.#client.send(new DeleteObjectCommand(this.#object(name)), this.#how);
-      throw lostPart(this.#placeOf(name), content.bytes, kept?.bytes);
+      throw lostPart(this.#pathOf(name), content.bytes, kept?.bytes);
     });
   }
 
@@ -201,8 +191,7 @@ export class S3Store implements FileStore {
       await this.#readWhole(name, { content, take: async () => {} });
       return true;
     } catch (error) {
-      if (isDamage(error)) return false;
-      throw error;
+      return noneIfDamaged(error) ?? false;
     }
   }
 
@@ -268,7 +257,7 @@ export class S3Store implements FileStore {
   }
 
   #checkListing(fault: string | undefined): void {
-    if (fault !== undefined) throw noStore(this.#place, fault);
+    if (fault !== undefined) throw noStore(this.#location, fault);
   }
 
   #object(name: string): { readonly Bucket: string; readonly Key: string } {
@@ -280,7 +269,7 @@ export class S3Store implements FileStore {
     return key.slice(this.#object('').Key.length);
   }
 
-  #placeOf(name: string): string {
+  #pathOf(name: string): string {
     return `${this.address}/${name}`;
   }
 
@@ -295,7 +284,7 @@ export class S3Store implements FileStore {
     const kept = await this.stat(name);
     if (kept === undefined) return false;
     if (kept.bytes === content.bytes) return true;
-    throw damagedFile(this.#placeOf(name), `it has ${kept.bytes} bytes, and had ${content.bytes}`);
+    throw damagedFile(this.#pathOf(name), `it has ${kept.bytes} bytes, and had ${content.bytes}`);
   }
 
   /** Throws TransientError (`file-damaged`) behind the last block when the content is another one. */
@@ -312,7 +301,7 @@ export class S3Store implements FileStore {
       });
       fruitless = check.bytes > from ? 0 : fruitless + 1;
     }
-    if (!check.isSame()) throw damagedFile(this.#placeOf(name), 'its digest is another one');
+    if (!check.isSame()) throw damagedFile(this.#pathOf(name), 'its digest is another one');
   }
 
   async #readFrom(
@@ -325,7 +314,7 @@ export class S3Store implements FileStore {
     for await (const block of Body as Readable) {
       if (this.#signal.aborted) throw new AbortedError();
       if (check.bytes + (block as Buffer).length > content.bytes)
-        throw damagedFile(this.#placeOf(name), `it has more than the ${content.bytes} bytes that it had`);
+        throw damagedFile(this.#pathOf(name), `it has more than the ${content.bytes} bytes that it had`);
       await take(block as Buffer);
       check.add(block as Buffer);
     }
@@ -338,7 +327,7 @@ export class S3Store implements FileStore {
       return await work();
     } catch (error) {
       if (this.#signal.aborted) throw new AbortedError();
-      throw s3Fault(error, this.#place);
+      throw s3Fault(error, this.#location);
     }
   }
 
@@ -353,7 +342,7 @@ export class S3Store implements FileStore {
       this.#how,
     );
     // Any web server answers 200; every store says whether there is more.
-    if (IsTruncated === undefined) throw noStore(this.#place, 'its listing is none');
+    if (IsTruncated === undefined) throw noStore(this.#location, 'its listing is none');
     this.#connection.isKnown = true;
   }
 }

@@ -18,21 +18,18 @@ interface SharedFilesOptions {
   /** Opens the store of `files.url`, at its first use. */
   readonly open: () => Promise<FileStore>;
   readonly warehouseId: () => Promise<string>;
-  /** The places that unfinished runs of the warehouse name. */
   readonly unfinishedPlaces: () => Promise<readonly SharedPlace[]>;
-  /** Folder of this host for copies that a worker reads. */
   readonly copiesFolder: string;
 }
 
 /** What unfinished runs need, for {@link SharedFiles.removable}. */
 export interface NeededFiles {
-  /** SHA-256 of contents. */
   readonly contents: ReadonlySet<string>;
   readonly runs: ReadonlySet<string>;
 }
 
-const placeName = 'wellsync-place.json';
-const mostPlaceBytes = 4 * 1024;
+const idFile = 'wellsync-place.json';
+const mostIdBytes = 4 * 1024;
 const pollAgainMs = 15_000;
 /** A file that was just requested may belong to a run that is only being made. */
 const keptAnywayMs = DAY_MS;
@@ -51,42 +48,45 @@ export class SharedFiles {
    */
   async put(path: string, content: FileContent, signal?: AbortSignal): Promise<SharedPlace> {
     const store = await this.#open(signal);
-    const place = { id: await this.#placeId(store), address: store.address, folder: await this.#options.warehouseId() };
+    const location = { id: await this.#idOf(store), address: store.address, folder: await this.#options.warehouseId() };
     // First, so that from now on nobody removes a content that is there.
-    await store.write(requestedName(place, content), Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`));
-    const name = contentName(place, content);
+    await store.write(
+      `${location.folder}/requested/${content.sha256}`,
+      Buffer.from(`${JSON.stringify({ bytes: content.bytes })}\n`),
+    );
+    const name = contentName(location, content);
     if (!(await store.holds(name, content))) await store.upload(name, path, content);
-    return place;
+    return location;
   }
 
   /**
    * Throws BlockedError where this process has another place than the run: a worker that has it works the run.
    * PermanentError (`source-missing`) when the file is in the place no more.
    */
-  async requireFile(place: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<void> {
-    const store = await this.#openAt(place, signal);
-    if ((await store.stat(contentName(place, content))) === undefined) throw missing(place, content);
+  async requireFile(location: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<void> {
+    const store = await this.#openAt(location, signal);
+    if ((await store.stat(contentName(location, content))) === undefined) throw missing(location, content);
   }
 
   /** The file, for reading; its disposal removes what was copied. Throws as {@link FileStore.fetch} does, and as {@link requireFile}. */
-  async fetch(place: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<LocalFile> {
-    const store = await this.#openAt(place, signal);
+  async fetch(location: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<LocalFile> {
+    const store = await this.#openAt(location, signal);
     const { copiesFolder } = this.#options;
     await removeLeftCopies(copiesFolder, Date.now());
-    const file = await store.fetch(contentName(place, content), content, copiesFolder);
-    if (file === undefined) throw missing(place, content);
+    const file = await store.fetch(contentName(location, content), content, copiesFolder);
+    if (file === undefined) throw missing(location, content);
     return file;
   }
 
   /** The rejected rows of a run. Throws BlockedError where this process has another place. */
-  async rejects(place: SharedPlace, runId: string, signal?: AbortSignal): Promise<PartLog> {
-    return new PartLog(await this.#openAt(place, signal), `${place.folder}/rejects/${runId}`);
+  async rejects(location: SharedPlace, runId: string, signal?: AbortSignal): Promise<PartLog> {
+    return new PartLog(await this.#openAt(location, signal), `${location.folder}/rejects/${runId}`);
   }
 
   /** Checks the id of the place, if it has one; writes, reads and removes a file. Returns the address of the store. */
   async check(): Promise<string> {
     const store = await this.#open();
-    if ((await store.stat(placeName)) !== undefined && (await readPlaceId(store)) === undefined) throw damagedId(store);
+    if ((await store.stat(idFile)) !== undefined && (await readId(store)) === undefined) throw damagedId(store);
     return checkStore(store);
   }
 
@@ -107,9 +107,9 @@ export class SharedFiles {
     const rejects = await filesIn(store, `${folder}/rejects/`);
     const { contents: kept, runs } = await needed();
     const isOld = ({ changedAtMs }: StoredFile): boolean => changedAtMs < nowMs - keptAnywayMs;
-    const requestedLately = new Set(requested.filter((file) => !isOld(file)).map(lastOf));
+    const requestedLately = new Set(requested.filter((file) => !isOld(file)).map(digestOf));
     const oldContents = [...contents, ...requested].filter(
-      (file) => isOld(file) && !kept.has(lastOf(file)) && !requestedLately.has(lastOf(file)),
+      (file) => isOld(file) && !kept.has(digestOf(file)) && !requestedLately.has(digestOf(file)),
     );
     const youngRuns = new Set(rejects.filter(({ changedAtMs }) => changedAtMs >= rejectsBeforeMs).map(runOf));
     const oldRejects = rejects.filter((file) => !youngRuns.has(runOf(file)) && !runs.has(runOf(file)));
@@ -121,9 +121,8 @@ export class SharedFiles {
     const store = await this.#open(signal);
     let removed = 0;
     for (const name of names) {
-      const request = name.includes('/rejects/')
-        ? undefined
-        : await store.stat(name.replace('/content/', '/requested/'));
+      const isReject = name.includes('/rejects/');
+      const request = isReject ? undefined : await store.stat(name.replace('/content/', '/requested/'));
       if ((request?.changedAtMs ?? 0) >= nowMs - keptAnywayMs) continue;
       await store.remove(name);
       removed += 1;
@@ -137,13 +136,13 @@ export class SharedFiles {
   }
 
   /** A place without an id gets one, unless it has lost its own: a new one would part it from the runs that have it. */
-  async #placeId(store: FileStore): Promise<string> {
-    if ((await store.stat(placeName)) === undefined) {
-      const places = await this.#options.unfinishedPlaces();
-      const named = places.find(({ address }) => address === store.address);
+  async #idOf(store: FileStore): Promise<string> {
+    if ((await store.stat(idFile)) === undefined) {
+      const locations = await this.#options.unfinishedPlaces();
+      const named = locations.find(({ address }) => address === store.address);
       if (named !== undefined) throw lostId(store, named);
     }
-    return placeId(store);
+    return makeId(store);
   }
 
   async #open(signal?: AbortSignal): Promise<FileStore> {
@@ -154,7 +153,7 @@ export class SharedFiles {
 
   async #openAt({ id, address }: SharedPlace, signal: AbortSignal | undefined): Promise<FileStore> {
     const store = await this.#open(signal);
-    const found = await readPlaceId(store);
+    const found = await readId(store);
     if (found === id) return store;
     if (found === undefined || address === store.address) throw otherId(store, { id, address }, found);
     throw new BlockedError(
@@ -165,29 +164,25 @@ export class SharedFiles {
   }
 }
 
-async function placeId(store: FileStore): Promise<string> {
+async function makeId(store: FileStore): Promise<string> {
   const id = randomUUID();
-  if (await store.writeNew(placeName, Buffer.from(`${JSON.stringify({ id })}\n`))) return id;
-  const known = await readPlaceId(store);
+  if (await store.writeNew(idFile, Buffer.from(`${JSON.stringify({ id })}\n`))) return id;
+  const known = await readId(store);
   if (known !== undefined) return known;
   throw damagedId(store);
 }
 
 /** A new id would part the place from its runs: they keep the old one. */
 function damagedId(store: FileStore): PermanentError {
-  return new PermanentError('files-check', `${store.address}/${placeName} does not hold the id of a place`, {
+  return new PermanentError('files-check', `${store.address}/${idFile} does not hold the id of a place`, {
     hint: 'Write its line again from a backup, or as a worker that waits for a file of this place names it. Remove it only where no push is unfinished: the next one gives the place a new id.',
   });
 }
 
 function lostId(store: FileStore, { id }: SharedPlace): PermanentError {
-  return new PermanentError(
-    'files-check',
-    `${store.address} has no ${placeName}, and unfinished runs have an id of it`,
-    {
-      hint: `Is its disk mounted, is it the same bucket? If so, write the line ${JSON.stringify({ id })} as ${placeName} there. If it is a new place, end those runs first.`,
-    },
-  );
+  const message = `${store.address} has no ${idFile}, and unfinished runs have an id of it`;
+  const hint = `Is its disk mounted, is it the same bucket? If so, write the line ${JSON.stringify({ id })} as ${idFile} there. If it is a new place, end those runs first.`;
+  return new PermanentError('files-check', message, { hint });
 }
 
 /** The place of the run that has lost its id, or another one. `found`: the id there. */
@@ -198,21 +193,17 @@ function otherId(
 ): BlockedError {
   const has = found === undefined ? 'no id' : 'another id than the place of the run';
   const line = JSON.stringify({ id });
-  const words = `the file of the run lies in ${address}, and files.url of this host, ${store.address}, has ${has}. If it is the place of the run, write the line ${line} as ${placeName} there: the work goes on then. If it is another one, a worker of another may have it`;
-  return new BlockedError('files-elsewhere', words, pollAgainMs);
+  const message = `the file of the run lies in ${address}, and files.url of this host, ${store.address}, has ${has}. If it is the place of the run, write the line ${line} as ${idFile} there: the work goes on then. If it is another one, a worker of another may have it`;
+  return new BlockedError('files-elsewhere', message, pollAgainMs);
 }
 
-async function readPlaceId(store: FileStore): Promise<string | undefined> {
-  const text = String((await store.read(placeName, mostPlaceBytes).catch(noneIfDamaged)) ?? '');
+async function readId(store: FileStore): Promise<string | undefined> {
+  const text = String((await store.read(idFile, mostIdBytes).catch(noneIfDamaged)) ?? '');
   return /^\{"id":"([\w-]+)"\}\n$/.exec(text)?.[1];
 }
 
 function contentName({ folder }: SharedPlace, { sha256 }: FileContent): string {
   return `${folder}/content/${sha256}`;
-}
-
-function requestedName({ folder }: SharedPlace, { sha256 }: FileContent): string {
-  return `${folder}/requested/${sha256}`;
 }
 
 async function filesIn(store: FileStore, prefix: string): Promise<readonly StoredFile[]> {
@@ -221,7 +212,7 @@ async function filesIn(store: FileStore, prefix: string): Promise<readonly Store
   return files;
 }
 
-function lastOf({ name }: StoredFile): string {
+function digestOf({ name }: StoredFile): string {
   return name.split('/').at(-1) ?? '';
 }
 
@@ -229,10 +220,14 @@ function runOf({ name }: StoredFile): string {
   return name.split('/').at(-2) ?? '';
 }
 
-function missing(place: SharedPlace, content: FileContent): PermanentError {
-  return new PermanentError('source-missing', `${place.address}/${contentName(place, content)} is there no more`, {
-    hint: 'Push the file again: files of runs that have not ended are kept, but by hand or by a rule of the store it was removed.',
-  });
+function missing(location: SharedPlace, content: FileContent): PermanentError {
+  return new PermanentError(
+    'source-missing',
+    `${location.address}/${contentName(location, content)} is there no more`,
+    {
+      hint: 'Push the file again: files of runs that have not ended are kept, but by hand or by a rule of the store it was removed.',
+    },
+  );
 }
 
 // A file that grows in a store of files, where nothing can be appended: each append is a file of its own, named by the

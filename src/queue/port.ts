@@ -9,7 +9,6 @@ import type { ServiceHold, ServiceOutage } from '../core/run/service-hold.ts';
 /** The queue with one item a run, for its coordinator. */
 export const runsQueueName = 'runs';
 
-/** The queue of ticks of schedules. */
 export const ticksQueueName = 'ticks';
 
 /** When a schedule is due; its ticks are those of {@link NextTick}. */
@@ -47,7 +46,6 @@ export interface RunProgress {
   readonly settledUnits: number;
   /** Totals over settled and running units. */
   readonly counts: Counts;
-  /** Progress of long-running units. */
   readonly underWay: readonly UnitProgress[];
   /** Units that are being read, or wait for their merge. Their rows are not in `counts`. */
   readonly reading: readonly UnitReading[];
@@ -59,13 +57,11 @@ export interface RunProgress {
   readonly unmovedMs: number;
 }
 
-/** Progress of a unit that is not settled yet. */
 export interface UnitProgress {
   readonly unit: number;
   /** Grows with the work; out of `whole`, where that is known. */
   readonly done: number;
   readonly whole?: number;
-  /** Counts so far, from the unit's beginning. */
   readonly counts: Counts;
   /** The attempt of the queue item that made this progress. */
   readonly attempt: number;
@@ -77,11 +73,8 @@ export interface UnitProgress {
  */
 export interface UnitReading {
   readonly unit: number;
-  /** Rows so far. */
   readonly rows: number;
-  /** Estimate of all its rows, where there is one. */
   readonly expectedRows?: number;
-  /** Whether it was read to its end. */
   readonly isRead: boolean;
 }
 
@@ -105,7 +98,6 @@ export interface RunProgressStore {
   advance(runId: string, progress: UnitProgress): Promise<void>;
   /** Records what was read of units. Ignores readings with fewer rows than the recorded ones, and of settled units. */
   recordReadings(runId: string, readings: readonly UnitReading[]): Promise<void>;
-  /** Returns whether every chunk of the run has ended. */
   endChunk(runId: string, chunk: number): Promise<boolean>;
   /** Keeps the first stop request. A run without a progress gets one, so that the coordinator finds the request. */
   requestStop(runId: string, stopRequest: StopRequest): Promise<void>;
@@ -135,7 +127,7 @@ export type QueuedChunk =
 /** The exclusive right to work an item, for as long as this process can be sure of it. */
 export interface ItemLease extends AsyncDisposable {
   /** By the clock of this process, even while its event loop is blocked. */
-  isHeld(): boolean;
+  isOwned(): boolean;
   /** Aborts, with an AbortedError, when the lease is lost. */
   readonly signal: AbortSignal;
 }
@@ -166,7 +158,6 @@ export interface QueueIdentityStore {
 
 /** What holds all requests to the service back: a Retry-After (G9), or that it is down. */
 export interface ServiceHoldStore {
-  /** Undefined if requests may be sent. */
   read(): Promise<ServiceHold | undefined>;
   /** The outage for which the circuit holds requests back; undefined while it is closed. */
   readOutage(): Promise<ServiceOutage | undefined>;
@@ -178,7 +169,6 @@ export interface ServiceHoldStore {
 export interface MetricStore {
   /** Takes the totals of a source so far: each increment counts once, however often its total is reported. */
   raise(source: string, totals: ReadonlyMap<string, number>): Promise<void>;
-  /** Replaces the values of gauges. */
   set(values: ReadonlyMap<string, number>): Promise<void>;
   read(): Promise<{ readonly sums: ReadonlyMap<string, number>; readonly gauges: ReadonlyMap<string, number> }>;
 }
@@ -186,7 +176,6 @@ export interface MetricStore {
 /** The last lines of the log about each run, as JSON text. */
 export interface RunLogStore {
   append(runId: string, lines: readonly string[]): Promise<void>;
-  /** The latest last. */
   read(runId: string): Promise<readonly string[]>;
 }
 
@@ -244,7 +233,6 @@ export interface RunQueue {
   enqueueNext(runId: string, limit: number): Promise<number>;
   /** The chunks that were added and have not ended, with their status in the queue. */
   chunkStatuses(runId: string): Promise<readonly QueuedChunk[]>;
-  /** Adds chunks of a run again whose items are gone. */
   requeue(runId: string, items: readonly ChunkItem[]): Promise<void>;
   /**
    * Waits until no other worker has the item, then holds it until disposed. A worker that died, or cannot reach Redis,
@@ -261,12 +249,11 @@ export interface RunQueue {
    * Changes only what differs, so that a tick that is due stays. Redis may lose them: it is to be called again and again.
    */
   keepTicks(schedules: readonly TickSchedule[], nextTick: NextTick, others?: readonly string[]): Promise<void>;
-  /** Number of workers of each queue, over all hosts. */
   workers(): Promise<readonly WorkerCount[]>;
   /** Items of each queue that have not ended, and failed ones that are kept. */
   itemCounts(): Promise<readonly ItemCount[]>;
   /**
-   * Records that a part is down for the chunks of a queue, or that they moved on; shared by all workers. `noteDown`
+   * Records that a part is down for the chunks of a queue, or that they moved on; shared by all workers. `recordDown`
    * returns the milliseconds since the part went down.
    */
   recordDown(queue: ChunkQueueName, part: OutagePart): Promise<number>;

@@ -7,11 +7,11 @@ import type { ChunkQueueName } from '../core/run/job-description.ts';
 import type { QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from './port.ts';
 import { connectRedis } from './redis/connection.ts';
 import type { RedisHandle } from './redis/options.ts';
-import { keyPrefix, type RedisPlace } from './redis/settings.ts';
-import { redisScript, runScript } from './redis/script.ts';
+import { keyPrefix, type RedisLocation } from './redis/settings.ts';
+import { deleteIfEqual, redisScript, runScript } from './redis/script.ts';
 
 /** Address of the queues of a service. */
-export interface QueueAddress extends RedisPlace {
+export interface QueueAddress extends RedisLocation {
   /** Key of the service (src/core/base/service-key.ts). */
   readonly service: string;
 }
@@ -71,11 +71,6 @@ local bound = redis.call('GET', KEYS[2])
 if not bound or bound == ARGV[2] then redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3]) end
 return { redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2]) }`);
 
-/** KEYS: warehouse. ARGV: warehouse. */
-const releaseScript = redisScript(`
-if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
-return 0`);
-
 export function createQueueIdentity(redis: RedisHandle, address: QueueAddress): QueueIdentityStore {
   const [prefix, hash] = [keyPrefix(address), serviceHash(address.service)];
   const keys = [`${prefix}:queue-id:${hash}`, `${prefix}:queue-warehouse:${hash}`] as const;
@@ -83,7 +78,7 @@ export function createQueueIdentity(redis: RedisHandle, address: QueueAddress): 
     read: async () => identityOf(await redis.mget(...keys)),
     keep: async (queueId, warehouseId, keepMs) =>
       identityOf((await runScript(redis, keepScript, keys, [queueId, warehouseId, keepMs])) as (string | null)[]),
-    release: async (warehouseId) => void (await runScript(redis, releaseScript, [keys[1]], [warehouseId])),
+    release: async (warehouseId) => void (await runScript(redis, deleteIfEqual, [keys[1]], [warehouseId])),
   };
 }
 

@@ -20,7 +20,7 @@ import type {
   UnitReading,
 } from './port.ts';
 import type { RedisHandle } from './redis/options.ts';
-import { redisNow, redisScript, runScript } from './redis/script.ts';
+import { redisNow, type RedisScript, redisScript, runScript } from './redis/script.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */
 const keepFinishedSeconds = 24 * 3_600;
@@ -72,7 +72,6 @@ redis.call('HSET', KEYS[1], 'movedAtMs', now)
 if redis.call('HGET', KEYS[1], 'chunksEnded') == redis.call('HGET', KEYS[1], 'chunks') then return 1 end
 return 0`);
 
-/** KEYS: hash. */
 const movedScript = redisScript(`
 ${redisNow}
 return redis.call('HSET', KEYS[1], 'movedAtMs', now)`);
@@ -98,17 +97,21 @@ export class RedisRunProgress implements RunProgressStore {
   }
 
   async read(runId: string): Promise<RunProgress | undefined> {
-    const [pairs, unmovedMs] = (await runScript(this.#redis, readScript, [this.#hashOf(runId)])) as [string[], number];
+    const [pairs, unmovedMs] = (await runScript(this.#redis, readScript, [this.#keysOf(runId).hash])) as [
+      string[],
+      number,
+    ];
     return pairs.length === 0 ? undefined : stateOf(fieldsOf(pairs), unmovedMs);
   }
 
   async open(runId: string, start: Parameters<RunProgressStore['open']>[1]): Promise<void> {
-    const stopRequest = await this.#redis.hget(this.#hashOf(runId), 'stopRequest');
+    const { hash, chunks, ofProgress } = this.#keysOf(runId);
+    const stopRequest = await this.#redis.hget(hash, 'stopRequest');
     const counts = Object.entries(start.counts).map(([name, value]) => [`count:${name}`, value] as const);
     const transaction = this.#redis
       .multi()
-      .del(...this.#keysOf(runId))
-      .hset(this.#hashOf(runId), {
+      .del(...ofProgress)
+      .hset(hash, {
         state: 'running',
         round: start.generation,
         queue: start.queue,
@@ -120,46 +123,45 @@ export class RedisRunProgress implements RunProgressStore {
         ...Object.fromEntries(counts),
         ...(stopRequest === null ? {} : { stopRequest }),
       });
-    if (start.chunks.length > 0) transaction.rpush(this.#chunksOf(runId), ...start.chunks);
+    if (start.chunks.length > 0) transaction.rpush(chunks, ...start.chunks);
     await transaction.exec();
-    await runScript(this.#redis, movedScript, [this.#hashOf(runId)]);
+    await runScript(this.#redis, movedScript, [hash]);
   }
 
   async settle(runId: string, outcomes: Parameters<RunProgressStore['settle']>[1]): Promise<void> {
     if (outcomes.length === 0) return;
     const json = JSON.stringify(outcomes.map(({ unit, counts }) => ({ unit, counts })));
-    await runScript(this.#redis, settleScript, [this.#hashOf(runId), this.#settledOf(runId)], [json]);
+    await this.#onUnits(runId, settleScript, [json]);
   }
 
   async advance(runId: string, progress: UnitProgress): Promise<void> {
     const json = JSON.stringify(progress);
-    await runScript(this.#redis, progressScript, [this.#hashOf(runId), this.#settledOf(runId)], [progress.unit, json]);
+    await this.#onUnits(runId, progressScript, [progress.unit, json]);
   }
 
   async recordReadings(runId: string, readings: readonly UnitReading[]): Promise<void> {
     const json = JSON.stringify(readings);
-    await runScript(this.#redis, readingsScript, [this.#hashOf(runId), this.#settledOf(runId)], [json]);
+    await this.#onUnits(runId, readingsScript, [json]);
   }
 
   async endChunk(runId: string, chunk: number): Promise<boolean> {
-    return (await runScript(this.#redis, endChunkScript, [this.#hashOf(runId), this.#endedOf(runId)], [chunk])) === 1;
+    const { hash, ended } = this.#keysOf(runId);
+    return (await runScript(this.#redis, endChunkScript, [hash, ended], [chunk])) === 1;
   }
 
   async requestStop(runId: string, stopRequest: StopRequest): Promise<void> {
-    await this.#redis.hsetnx(this.#hashOf(runId), 'stopRequest', JSON.stringify(stopRequest));
+    await this.#redis.hsetnx(this.#keysOf(runId).hash, 'stopRequest', JSON.stringify(stopRequest));
   }
 
   async finish(runId: string, state: RunState): Promise<void> {
-    const hash = this.#hashOf(runId);
+    const { hash, ofProgress } = this.#keysOf(runId);
     await this.#redis.hset(hash, { state });
     await runScript(this.#redis, movedScript, [hash]);
-    for (const key of this.#keysOf(runId)) {
-      await this.#redis.expire(key, keepFinishedSeconds);
-    }
+    for (const key of ofProgress) await this.#redis.expire(key, keepFinishedSeconds);
   }
 
   async forget(runId: string): Promise<void> {
-    await this.#redis.del(...this.#keysOf(runId));
+    await this.#redis.del(...this.#keysOf(runId).ofProgress);
   }
 
   /** The next chunks that were not added, at most `limit`, and the number of added chunks including them. */
@@ -167,50 +169,58 @@ export class RedisRunProgress implements RunProgressStore {
     runId: string,
     limit: number,
   ): Promise<{ readonly chunks: readonly number[]; readonly cursor: number }> {
-    const added = Number((await this.#redis.hget(this.#hashOf(runId), 'chunksAdded')) ?? 0);
-    const chunks = await this.#redis.lrange(this.#chunksOf(runId), added, added + limit - 1);
+    const added = await this.#chunksAdded(runId);
+    const chunks = await this.#redis.lrange(this.#keysOf(runId).chunks, added, added + limit - 1);
     return { chunks: chunks.map(Number), cursor: added + chunks.length };
   }
 
   async recordAdded(runId: string, cursor: number): Promise<void> {
-    await runScript(this.#redis, addedScript, [this.#hashOf(runId)], [cursor]);
+    await runScript(this.#redis, addedScript, [this.#keysOf(runId).hash], [cursor]);
   }
 
   /** The chunks that were added and have not ended. */
   async chunksInFlight(runId: string): Promise<readonly number[]> {
-    const added = Number((await this.#redis.hget(this.#hashOf(runId), 'chunksAdded')) ?? 0);
+    const keys = this.#keysOf(runId);
+    const added = await this.#chunksAdded(runId);
     if (added === 0) return [];
-    const chunks = await this.#redis.lrange(this.#chunksOf(runId), 0, added - 1);
-    const ended = await this.#redis.getBuffer(this.#endedOf(runId));
+    const chunks = await this.#redis.lrange(keys.chunks, 0, added - 1);
+    const ended = await this.#redis.getBuffer(keys.ended);
     return chunks.map(Number).filter((chunk) => !hasBit(ended, chunk));
   }
 
-  #hashOf(runId: string): string {
-    return `${this.#prefix}:run:${runId}`;
+  async #chunksAdded(runId: string): Promise<number> {
+    return Number((await this.#redis.hget(this.#keysOf(runId).hash, 'chunksAdded')) ?? 0);
   }
 
-  #settledOf(runId: string): string {
-    return `${this.#hashOf(runId)}:settled`;
+  async #onUnits(runId: string, script: RedisScript, values: ReadonlyArray<string | number>): Promise<void> {
+    const { hash, settled } = this.#keysOf(runId);
+    await runScript(this.#redis, script, [hash, settled], values);
   }
 
-  #endedOf(runId: string): string {
-    return `${this.#hashOf(runId)}:ended`;
+  #keysOf(runId: string) {
+    return runKeys(this.#prefix, runId);
   }
+}
 
-  #chunksOf(runId: string): string {
-    return `${this.#hashOf(runId)}:chunks`;
-  }
-
-  #keysOf(runId: string): readonly string[] {
-    const starts = startsKey(this.#prefix, runId);
-    return [this.#hashOf(runId), this.#settledOf(runId), this.#endedOf(runId), this.#chunksOf(runId), starts];
-  }
+/** The keys of a run; those of its progress are deleted together. */
+function runKeys(prefix: string, runId: string) {
+  const hash = `${prefix}:run:${runId}`;
+  const [settled, ended, chunks, starts] = [`${hash}:settled`, `${hash}:ended`, `${hash}:chunks`, `${hash}:starts`];
+  return {
+    hash,
+    settled,
+    ended,
+    chunks,
+    starts,
+    ofProgress: [hash, settled, ended, chunks, starts],
+    log: `${hash}:log`,
+  };
 }
 
 /** Alternating names and values, as HGETALL returns them to a script. */
 function fieldsOf(pairs: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {};
-  for (let place = 0; place < pairs.length; place += 2) fields[pairs[place] as string] = pairs[place + 1] as string;
+  for (let index = 0; index < pairs.length; index += 2) fields[pairs[index] as string] = pairs[index + 1] as string;
   return fields;
 }
 
@@ -258,7 +268,7 @@ const mostLines = 200;
 const keepSeconds = 7 * 24 * 3_600;
 
 export function createRunLogStore(redis: RedisHandle, prefix: string): RunLogStore {
-  const keyOf = (runId: string): string => `${prefix}:run:${runId}:log`;
+  const keyOf = (runId: string): string => runKeys(prefix, runId).log;
   return {
     async append(runId, lines) {
       if (lines.length === 0) return;
@@ -277,36 +287,23 @@ export function createRunLogStore(redis: RedisHandle, prefix: string): RunLogSto
 /** As long as a finished progress is kept, in case the run ended meanwhile. */
 const keepStartsSeconds = 24 * 3_600;
 
-/** Deleted together with the progress of the run. */
-function startsKey(prefix: string, runId: string): string {
-  return `${prefix}:run:${runId}:starts`;
-}
-
-export class RedisItemStarts implements ItemStartStore {
-  readonly #redis: RedisHandle;
-  readonly #prefix: string;
-
-  constructor(redis: RedisHandle, prefix: string) {
-    this.#redis = redis;
-    this.#prefix = prefix;
-  }
-
-  async begin(runId: string, work: StartedWork): Promise<number> {
-    const key = startsKey(this.#prefix, runId);
-    const starts = await this.#redis.hincrby(key, fieldOf(work), 1);
-    await this.#redis.expire(key, keepStartsSeconds);
-    return starts - 1;
-  }
-
-  async end(runId: string, work: StartedWork): Promise<void> {
-    await this.#redis.hdel(startsKey(this.#prefix, runId), fieldOf(work));
-  }
-
-  async ofUnits(runId: string): Promise<ReadonlyMap<number, number>> {
-    const fields = await this.#redis.hgetall(startsKey(this.#prefix, runId));
-    const units = Object.entries(fields).filter(([field]) => field.startsWith('unit:'));
-    return new Map(units.map(([field, starts]) => [Number(field.slice('unit:'.length)), Number(starts)]));
-  }
+export function createItemStarts(redis: RedisHandle, prefix: string): ItemStartStore {
+  const keyOf = (runId: string): string => runKeys(prefix, runId).starts;
+  return {
+    async begin(runId, work) {
+      const starts = await redis.hincrby(keyOf(runId), fieldOf(work), 1);
+      await redis.expire(keyOf(runId), keepStartsSeconds);
+      return starts - 1;
+    },
+    async end(runId, work) {
+      await redis.hdel(keyOf(runId), fieldOf(work));
+    },
+    async ofUnits(runId) {
+      const fields = Object.entries(await redis.hgetall(keyOf(runId)));
+      const units = fields.filter(([field]) => field.startsWith('unit:'));
+      return new Map(units.map(([field, starts]) => [Number(field.slice('unit:'.length)), Number(starts)]));
+    },
+  };
 }
 
 function fieldOf(work: StartedWork): string {

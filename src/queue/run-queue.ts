@@ -3,10 +3,11 @@ import { type JobsOptions, Queue } from 'bullmq';
 import type { OutagePart } from '../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../core/run/job-description.ts';
 import { sleep } from '../timers/sleep.ts';
+import { createAlertStore } from './alert-store.ts';
 import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
 import { leaseItem, tryLease } from './lease.ts';
-import { createServiceHoldStore } from './limiter/admission.ts';
-import { createAlertStore, createMetricStore } from './metric-store.ts';
+import { createServiceHoldStore } from './limiter/retry-after.ts';
+import { createMetricStore } from './metric-store.ts';
 import {
   type ChunkItem,
   type ItemLease,
@@ -24,7 +25,7 @@ import { withOutages } from './redis/fault.ts';
 import type { RedisHandle } from './redis/options.ts';
 import { redisNow, redisScript, runScript } from './redis/script.ts';
 import { keyPrefix } from './redis/settings.ts';
-import { createRunLogStore, RedisItemStarts, RedisRunProgress } from './run-progress.ts';
+import { createItemStarts, createRunLogStore, RedisRunProgress } from './run-progress.ts';
 import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
 
 /**
@@ -50,7 +51,6 @@ const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'fil
 
 const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
 
-/** The largest number that BullMQ takes. */
 const lowestPriority = 2_097_151;
 
 /** How long the end of a process waits for Redis. */
@@ -93,7 +93,7 @@ class BullRunQueue implements RunQueue {
     this.#prefix = prefix;
     this.#service = service;
     this.progress = withOutages(new RedisRunProgress(redis, prefix));
-    this.starts = withOutages(new RedisItemStarts(redis, prefix));
+    this.starts = withOutages(createItemStarts(redis, prefix));
     this.identity = withOutages(createQueueIdentity(redis, address));
     this.serviceHold = withOutages(createServiceHoldStore(redis, address));
     this.metrics = withOutages(createMetricStore(redis, address));
@@ -195,17 +195,17 @@ class BullRunQueue implements RunQueue {
   }
 
   /**
-   * `place` of the first item in its run: runs of one lane take turns, item by item (docs/decisions/0022-runs-share-the-requests.md). All items have a
+   * `first`: position of the first item in its run. Runs of one lane take turns, item by item (docs/decisions/0022-runs-share-the-requests.md). All items have a
    * priority, since those without one go before all others.
    */
-  async #add(lane: Queue, items: readonly ChunkItem[], place: number): Promise<void> {
+  async #add(lane: Queue, items: readonly ChunkItem[], first: number): Promise<void> {
     if (items.length === 0) return;
     const jobs = items.map((item, position) => ({
       name: 'chunk',
       data: dataOf(item),
       opts: {
         jobId: chunkItemId(item),
-        priority: Math.min(lowestPriority, 1 + place + position),
+        priority: Math.min(lowestPriority, 1 + first + position),
         attempts: moreAttemptsThanAnyPolicy,
         backoff: { type: 'verdict' },
         removeOnComplete: keepEnded,
@@ -278,14 +278,10 @@ class BullRunQueue implements RunQueue {
     endAtOnce(this.#redis);
   }
 
-  /** Without Redis there is nothing to say good-bye to. */
   async close(): Promise<void> {
     if (this.#isGivenUp) return;
-    const closing = Promise.all(
-      [this.#runs, ...Object.values(this.#chunks).flatMap((lanes) => Object.values(lanes)), this.#ticks].map(
-        async (queue) => queue?.close(),
-      ),
-    );
+    const queues = [...this.#named().flatMap(([, lanes]) => lanes), this.#ticks];
+    const closing = Promise.all(queues.map(async (queue) => queue?.close()));
     await Promise.race([closing.catch(() => undefined), sleep(closeMs, { ref: false })]);
     this.#redis.disconnect();
   }

@@ -83,28 +83,19 @@ export async function startWorkers(options: WorkersOptions): Promise<RunningWork
 class QueueWorkers implements RunningWorkers {
   /** Of the queues, which share it; each worker copies it. */
   readonly #redis: RedisHandle;
-  readonly #settings: WorkerSettings;
-  readonly #handlers: QueueHandlers;
-  readonly #log: Logger;
+  readonly #options: WorkersOptions;
   readonly #workers: readonly Worker[];
-  /** For pausing a queue. */
   readonly #queues: readonly Queue[];
-  readonly #outages: OutageRecord;
   readonly #watch: RedisWatch;
   readonly #lines = new RepeatedLines();
-  readonly #onGivenUp: () => void;
-  /** The work of items under way. */
   readonly #underWay = new Set<Promise<unknown>>();
   #isStopping = false;
 
-  constructor(redis: RedisHandle, { address, settings, handlers, log, outages, onGivenUp = () => {} }: WorkersOptions) {
+  constructor(redis: RedisHandle, options: WorkersOptions) {
+    const { address, settings, handlers, outages } = options;
     const [prefix, { service }] = [keyPrefix(address), address];
     this.#redis = redis;
-    this.#settings = settings;
-    this.#handlers = handlers;
-    this.#log = log;
-    this.#outages = outages;
-    this.#onGivenUp = onGivenUp;
+    this.#options = options;
     this.#watch = new RedisWatch({
       redis,
       prefix,
@@ -125,11 +116,7 @@ class QueueWorkers implements RunningWorkers {
       new ItemWorker<{ runId: string }>(
         queueName(runsQueueName, service),
         (job, token, signal) => this.#coordinate(job, token, signal),
-        {
-          ...common,
-          ...coordinatorDeaths,
-          concurrency: coordinatorConcurrency,
-        },
+        { ...common, ...coordinatorDeaths, concurrency: coordinatorConcurrency },
       ),
       ...ticksWorkers(handlers, queueName(ticksQueueName, service), common),
       ...chunkQueues.map(
@@ -137,11 +124,7 @@ class QueueWorkers implements RunningWorkers {
           new ItemWorker<ChunkItemData>(
             queue.name,
             (job, token, signal) => this.#workChunk(queue, job, token, signal),
-            {
-              ...common,
-              ...chunkDeaths,
-              concurrency,
-            },
+            { ...common, ...chunkDeaths, concurrency },
           ),
       ),
     ];
@@ -152,7 +135,7 @@ class QueueWorkers implements RunningWorkers {
     await Promise.all(this.#workers.map((worker) => worker.waitUntilReady()));
   }
 
-  async stop(graceMs = this.#settings.graceMs): Promise<void> {
+  async stop(graceMs = this.#options.settings.graceMs): Promise<void> {
     this.#isStopping = true;
     try {
       await this.#end(graceMs);
@@ -170,12 +153,12 @@ class QueueWorkers implements RunningWorkers {
     // Without Redis nothing can be handed back: handlers only get the time to hear of it.
     if (await isOver(closing, (await this.#answers()) ? handBackMs : heardMs)) return;
     // Redis is unreachable, or a handler ignores its signal: the items return when their locks expire.
-    this.#log.warn('the work in flight could not be handed back: it starts again when its lock has run out');
+    this.#options.log.warn('the work in flight could not be handed back: it starts again when its lock has run out');
     closing.catch(() => undefined);
     // What ends with the connections is no outage of Redis.
     this.#watch.close();
     this.#disconnect().catch(() => undefined);
-    this.#onGivenUp();
+    this.#options.onGivenUp?.();
     // What they need is closed after them.
     await isOver(Promise.allSettled(this.#underWay), endMs);
   }
@@ -185,7 +168,6 @@ class QueueWorkers implements RunningWorkers {
     return !this.#watch.isDown && (await isOver(this.#redis.ping(), answerMs).catch(() => false));
   }
 
-  /** Notes the work as one under way until it ends. */
   async #during<T>(work: Promise<T>): Promise<T> {
     this.#underWay.add(work);
     try {
@@ -217,7 +199,9 @@ class QueueWorkers implements RunningWorkers {
     for (const queue of this.#queues) queue.on('error', onError);
     for (const worker of this.#workers) {
       worker.on('error', onError);
-      worker.on('stalled', (id) => this.#log.warn({ item: shownId(id) }, 'an item lost its worker and starts again'));
+      worker.on('stalled', (id) =>
+        this.#options.log.warn({ item: shownId(id) }, 'an item lost its worker and starts again'),
+      );
       worker.on('failed', (job, error) => {
         if (error instanceof TryAgainError || redisOutage(error) !== undefined) return;
         this.#logGivenUp(job, error);
@@ -226,7 +210,7 @@ class QueueWorkers implements RunningWorkers {
   }
 
   #logGivenUp(job: QueueJob | undefined, error: Error): void {
-    const log = this.#log.child({ item: shownId(job?.id), ...workOf(job?.data) });
+    const log = this.#options.log.child({ item: shownId(job?.id), ...workOf(job?.data) });
     if (error instanceof ForeignItemError) log.error({ because: error.message }, 'an item was given up');
     else log.error({ err: error }, 'an item was given up');
   }
@@ -237,15 +221,15 @@ class QueueWorkers implements RunningWorkers {
     const because = lockFaultOf(error);
     if (because === undefined) {
       this.#lines.log(error.message, (leftOut) => {
-        const fields = leftOut === 0 ? {} : { leftOut };
-        this.#log.warn({ because: error.message, ...fields }, 'the queue reports a fault');
+        const fields = { because: error.message, ...(leftOut > 0 && { leftOut }) };
+        this.#options.log.warn(fields, 'the queue reports a fault');
       });
-    } else this.#log.debug({ because }, 'an item lost its lock: it may be worked twice, which changes nothing');
+    } else this.#options.log.debug({ because }, 'an item lost its lock: it may be worked twice, which changes nothing');
   }
 
   async #coordinate(job: QueueJob<{ runId: string }>, token?: string, signal = neverAborted()): Promise<void> {
     const { runId } = checkedData(job, runItemSchema);
-    const step = await this.#during(this.#handlers.coordinate(runId, signal)).catch((error: unknown) => {
+    const step = await this.#during(this.#options.handlers.coordinate(runId, signal)).catch((error: unknown) => {
       if (isOfStop(error, signal)) return { kind: 'hand-back' } as const;
       throw error;
     });
@@ -263,7 +247,7 @@ class QueueWorkers implements RunningWorkers {
   async #workChunk(queue: Queue, job: QueueJob<ChunkItemData>, token?: string, signal = neverAborted()): Promise<void> {
     const item = itemOf(checkedData(job, chunkItemSchema));
     const attempt = job.attemptsMade + 1;
-    const verdict = await this.#during(this.#handlers.work(item, attempt, signal)).catch((error: unknown) =>
+    const verdict = await this.#during(this.#options.handlers.work(item, attempt, signal)).catch((error: unknown) =>
       isOfStop(error, signal) ? ({ kind: 'hand-back' } as const) : this.#verdictOnTrouble(error),
     );
     await this.#throughOutages(signal, () => translate(verdict, queue, job, token));
@@ -290,12 +274,12 @@ class QueueWorkers implements RunningWorkers {
     const part = outagePartOf(error);
     if (part === 'redis') this.#watch.record(error);
     if (part !== undefined) {
-      return { kind: 'hold', delayMs: holdDelayMs(this.#outages.down(part, faultOf(error).message)) };
+      return { kind: 'hold', delayMs: holdDelayMs(this.#options.outages.down(part, faultOf(error).message)) };
     }
     if (!(error instanceof TransientError)) {
       throw new UnrecoverableError(error instanceof Error ? (error.stack ?? error.message) : String(error));
     }
-    this.#log.warn({ because: error.message }, 'the queue waits');
+    this.#options.log.warn({ because: error.message }, 'the queue waits');
     return { kind: 'hold', delayMs: troubledMs };
   }
 }
@@ -321,16 +305,11 @@ function commonOptions(connection: WorkerOptions['connection'], prefix: string):
   };
 }
 
-/** Whether the work ends within the time. */
 async function isOver(work: Promise<unknown>, withinMs: number): Promise<boolean> {
   const clock = new AbortController();
-  const over = work.then(() => true);
-  const late = sleep(withinMs, { signal: clock.signal }).then(
-    () => false,
-    () => false,
-  );
+  const late = sleep(withinMs, { signal: clock.signal }).catch(() => undefined);
   try {
-    return await Promise.race([over, late]);
+    return await Promise.race([work.then(() => true), late.then(() => false)]);
   } finally {
     clock.abort();
   }

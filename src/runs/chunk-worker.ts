@@ -4,8 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { BlockedError, faultOf } from '../core/base/errors.ts';
-import { outageOfUnits, type OutageRecord } from '../core/base/outage.ts';
-import type { ChunkQueueName } from '../core/run/job-description.ts';
+import { outageOfUnits } from '../core/base/outage.ts';
 import {
   type ChunkDecision,
   type ChunkRetryPolicy,
@@ -14,80 +13,55 @@ import {
   type UnitDecision,
 } from '../core/run/retry-decision.ts';
 import { isFinished, type PlannedUnit, type UnitOutcome } from '../core/run/run.ts';
-import type { ChunkItem, RunQueue, UnitReading } from '../queue/port.ts';
+import type { ChunkItem, UnitReading } from '../queue/port.ts';
 import { sleep } from '../timers/sleep.ts';
 import { deadLetterUnits, targetField } from './dead-letters.ts';
 import { WorkGate, workItem } from './item-work.ts';
-import type { Advance, AnyJob, JobContext, UnsettledUnit } from './job.ts';
+import type { Advance, AnyJob, EngineContext, UnsettledUnit } from './job.ts';
 import { watchForStop } from './stop-watch.ts';
 
 /** The parts of our own that work needs besides Redis, without which it does not begin. */
 const neededParts = ['warehouse', 'disk', 'files'] as const;
 
-/** An item that is worked. */
 interface ChunkWork {
   readonly item: ChunkItem;
   readonly job: AnyJob;
-  /** Names run, job and chunk in each line. */
   readonly log: Logger;
 }
 
 export class ChunkWorker {
-  readonly #context: JobContext;
-  readonly #ledger: JobContext['ledger'];
-  readonly #queue: RunQueue;
-  readonly #jobs: readonly AnyJob[];
-  readonly #retry: ChunkRetryPolicy;
-  readonly #random: () => number;
-  readonly #log: Logger;
-  readonly #outages: OutageRecord;
+  readonly #context: EngineContext & { readonly retry: ChunkRetryPolicy; readonly random: () => number };
   readonly #gate = new WorkGate();
 
-  constructor(
-    context: JobContext & {
-      readonly outages: OutageRecord;
-      readonly queue: RunQueue;
-      readonly jobs: readonly AnyJob[];
-      readonly retry: ChunkRetryPolicy;
-      readonly random: () => number;
-      readonly log: Logger;
-    },
-  ) {
+  constructor(context: EngineContext & { readonly retry: ChunkRetryPolicy; readonly random: () => number }) {
     this.#context = context;
-    this.#ledger = context.ledger;
-    this.#queue = context.queue;
-    this.#jobs = context.jobs;
-    this.#retry = context.retry;
-    this.#random = context.random;
-    this.#log = context.log;
-    this.#outages = context.outages;
   }
 
   async work(item: ChunkItem, attempt: number, signal: AbortSignal): Promise<ChunkDecision> {
-    const run = await this.#ledger.runs.readHead(item.runId);
+    const { ledger, queue, outages } = this.#context;
+    const run = await ledger.runs.readHead(item.runId);
     if (run === undefined) return { kind: 'settled' };
     if (isFinished(run.state)) return this.#endChunk(item);
     const job = this.#jobOf(run.job);
-    const log = this.#log.child({ ...item, job: run.job });
+    const log = this.#context.log.child({ ...item, job: run.job });
     if (await this.#isStopRequested(item.runId)) return this.#endChunk(item);
-    await using lease = job.isExclusive === true ? await this.#queue.lease(item, signal) : undefined;
-    const units = await this.#ledger.runs.openUnits(item.runId, item.chunk);
+    await using lease = job.isExclusive === true ? await queue.lease(item, signal) : undefined;
+    const units = await ledger.runs.openUnits(item.runId, item.chunk);
     if (units.length === 0) return await this.#endChunk(item);
 
     const workerSignal = lease === undefined ? signal : AbortSignal.any([signal, lease.signal]);
-    using stop = watchForStop(item.runId, { queue: this.#queue, workerSignal });
+    using stop = watchForStop(item.runId, { ...this.#context, workerSignal });
     const tries = await this.#triesOf(item, units, attempt);
-    const readings = new ReadingReport((entries) => this.#queue.progress.recordReadings(item.runId, entries));
     const chunk = {
       runId: item.runId,
       params: run.params,
       signal: stop.signal,
-      isLastAttempt: tries.count >= this.#retry.maxAttempts,
-      isHeld: () => lease?.isHeld() ?? true,
-      read: (reading: UnitReading) => readings.record(reading),
+      isLastAttempt: tries.count >= this.#context.retry.maxAttempts,
+      isHeld: () => lease?.isOwned() ?? true,
+      read: readingReport((readings) => queue.progress.recordReadings(item.runId, readings)),
     };
     const left = await workItem(item, units, {
-      starts: this.#queue.starts,
+      starts: queue.starts,
       gate: this.#gate,
       onSingly: (deaths) => log.warn({ deaths, units: units.length }, 'units are worked one by one'),
       work: async (some, recordProgress) => {
@@ -95,7 +69,7 @@ export class ChunkWorker {
           await Promise.all([tries.advanced(advance), recordProgress()]);
         };
         const settled = async (outcomes: readonly UnitOutcome[]): Promise<void> => {
-          await Promise.all([this.#queue.progress.settle(item.runId, outcomes), recordProgress()]);
+          await Promise.all([queue.progress.settle(item.runId, outcomes), recordProgress()]);
         };
         const service = this.#context.service.forRun(item.runId, log);
         return job
@@ -103,12 +77,15 @@ export class ChunkWorker {
           .catch((error: unknown) => some.map((unit) => ({ unit, error })));
       },
     });
-    if (left.length < units.length || tries.count === 0) await this.#recordUp(job.queue);
+    if (left.length < units.length || tries.count === 0) {
+      for (const part of neededParts) outages.up(part);
+      await queue.recordUp(job.queue);
+    }
     return await this.#decide({ item, job, log }, Math.max(1, tries.count), left);
   }
 
   #jobOf(name: string): AnyJob {
-    const job = this.#jobs.find((candidate) => candidate.name === name);
+    const job = this.#context.jobs.find((candidate) => candidate.name === name);
     if (job === undefined) throw new Error(`no job named ${name}: is this worker older than the one that planned it?`);
     return job;
   }
@@ -118,13 +95,13 @@ export class ChunkWorker {
    * 0 once this attempt itself has advanced.
    */
   async #triesOf(item: ChunkItem, units: readonly PlannedUnit[], attempt: number) {
-    const progress = await this.#queue.progress.read(item.runId);
+    const progress = await this.#context.queue.progress.read(item.runId);
     const own = progress?.underWay.filter((entry) => units.some(({ unit }) => unit === entry.unit)) ?? [];
     const tries = {
       count: attempt + 1 - Math.max(1, ...own.map((entry) => entry.attempt)),
       advanced: async (advance: Advance): Promise<void> => {
         tries.count = 0;
-        await this.#queue.progress.advance(item.runId, { ...advance, attempt });
+        await this.#context.queue.progress.advance(item.runId, { ...advance, attempt });
       },
     };
     return tries;
@@ -137,14 +114,17 @@ export class ChunkWorker {
     const stopping = leftWith('stop-run');
     const [stop] = stopping;
     if (stop !== undefined)
-      await this.#queue.progress.requestStop(item.runId, { kind: 'stop', fault: faultOf(stop.error) });
+      await this.#context.queue.progress.requestStop(item.runId, { kind: 'stop', fault: faultOf(stop.error) });
     // The others of the chunk were not tried: they end with the rest of the run.
     await this.#deadLetter(work, firstWithEach(stopping));
     await this.#deadLetter(work, leftWith('dead-letter'));
     if (await this.#isStopRequested(item.runId)) return this.#endChunk(item);
     if (leftWith('hand-back').length > 0) return { kind: 'hand-back' };
     const blocked = left.map(({ error }) => error).find((error) => error instanceof BlockedError);
-    if (blocked !== undefined) return this.#wait(work, blocked);
+    if (blocked !== undefined) {
+      work.log.info({ delayMs: blocked.delayMs, because: blocked.message }, 'the chunk waits');
+      return { kind: 'wait', delayMs: blocked.delayMs };
+    }
 
     return this.#decideRest(work, attempt, left);
   }
@@ -157,9 +137,10 @@ export class ChunkWorker {
     const part = outageOfUnits(left.map(({ error }) => error));
     const [first] = errors;
     const message = faultOf(first).message;
-    if (part !== undefined) this.#outages.down(part, message);
-    const downForMs = part === undefined ? undefined : await this.#queue.recordDown(job.queue, part);
-    const verdict = decideChunk({ errors, attempt, downForMs, policy: this.#retry, jitter: this.#random() });
+    if (part !== undefined) this.#context.outages.down(part, message);
+    const downForMs = part === undefined ? undefined : await this.#context.queue.recordDown(job.queue, part);
+    const { retry: policy, random } = this.#context;
+    const verdict = decideChunk({ errors, attempt, downForMs, policy, jitter: random() });
     if (verdict === undefined) {
       await this.#deadLetter(work, again);
       return this.#endChunk(item);
@@ -172,28 +153,18 @@ export class ChunkWorker {
     return verdict;
   }
 
-  async #recordUp(queueName: ChunkQueueName): Promise<void> {
-    for (const part of neededParts) this.#outages.up(part);
-    await this.#queue.recordUp(queueName);
-  }
-
-  #wait({ log }: ChunkWork, { message, delayMs }: BlockedError): ChunkDecision {
-    log.info({ delayMs, because: message }, 'the chunk waits');
-    return { kind: 'wait', delayMs };
-  }
-
   async #deadLetter({ item, job, log }: ChunkWork, entries: readonly UnsettledUnit[]): Promise<void> {
-    await deadLetterUnits(item, entries, { job, ledger: this.#ledger, queue: this.#queue, log });
+    await deadLetterUnits(item, entries, { ...this.#context, job, log });
   }
 
   async #endChunk(item: ChunkItem): Promise<ChunkDecision> {
-    const isLast = await this.#queue.progress.endChunk(item.runId, item.chunk);
-    if (isLast) await this.#queue.hasten(item.runId, item.generation);
+    const isLast = await this.#context.queue.progress.endChunk(item.runId, item.chunk);
+    if (isLast) await this.#context.queue.hasten(item.runId, item.generation);
     return { kind: 'settled' };
   }
 
   async #isStopRequested(runId: string): Promise<boolean> {
-    const progress = await this.#queue.progress.read(runId);
+    const progress = await this.#context.queue.progress.read(runId);
     return progress?.stopRequest !== undefined;
   }
 }
@@ -209,35 +180,32 @@ function firstWithEach(left: readonly UnsettledUnit[]): readonly UnsettledUnit[]
 /** Displays look twice a second. */
 const writeEveryMs = 250;
 
-export class ReadingReport {
-  readonly #write: (readings: readonly UnitReading[]) => Promise<void>;
+/** The returned function writes at once, or with all others that come until a while after an earlier write. */
+export function readingReport(
+  write: (readings: readonly UnitReading[]) => Promise<void>,
+): (reading: UnitReading) => void {
   /** The newest reading of each unit that was not written yet. */
-  #waiting = new Map<number, UnitReading>();
-  #isWriting = false;
+  let waiting = new Map<number, UnitReading>();
+  let isWriting = false;
 
-  constructor(write: (readings: readonly UnitReading[]) => Promise<void>) {
-    this.#write = write;
-  }
-
-  /** Writes at once, or with all others that come until a while after an earlier write. */
-  record(reading: UnitReading): void {
-    this.#waiting.set(reading.unit, reading);
-    if (!this.#isWriting) void this.#writeAll();
-  }
-
-  async #writeAll(): Promise<void> {
-    this.#isWriting = true;
+  async function writeAll(): Promise<void> {
+    isWriting = true;
     try {
-      while (this.#waiting.size > 0) {
-        const readings = [...this.#waiting.values()];
-        this.#waiting = new Map();
-        await this.#write(readings);
+      while (waiting.size > 0) {
+        const readings = [...waiting.values()];
+        waiting = new Map();
+        await write(readings);
         await sleep(writeEveryMs, { ref: false });
       }
     } catch {
       // A display that stands still for a while is no fault of the work, which reports an outage of Redis itself.
     } finally {
-      this.#isWriting = false;
+      isWriting = false;
     }
   }
+
+  return (reading) => {
+    waiting.set(reading.unit, reading);
+    if (!isWriting) void writeAll();
+  };
 }

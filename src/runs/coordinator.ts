@@ -9,12 +9,12 @@
  */
 import type { Logger } from 'pino';
 import { AbortedError, type Fault, faultOf, TransientError, WellsyncError } from '../core/base/errors.ts';
-import { holdDelayMs, outagePartOf, type OutageRecord } from '../core/base/outage.ts';
+import { holdDelayMs, outagePartOf } from '../core/base/outage.ts';
 import { decideUnit } from '../core/run/retry-decision.ts';
 import { isFinished, type PlannedUnit, type RunRecord } from '../core/run/run.ts';
-import type { ChunkItem, QueueHandlers, RunProgress, RunQueue, StopRequest } from '../queue/port.ts';
+import type { QueueHandlers, RunProgress, StopRequest } from '../queue/port.ts';
 import { deadLetterChunk } from './dead-letters.ts';
-import type { AnyJob, JobContext } from './job.ts';
+import type { AnyJob, EngineContext } from './job.ts';
 import { finishRun, jobOf } from './finish-run.ts';
 import { orStopped, watchForStop } from './stop-watch.ts';
 
@@ -36,37 +36,13 @@ const pollAgainMs = 500;
 type Step = Awaited<ReturnType<QueueHandlers['coordinate']>>;
 
 export class Coordinator {
-  readonly #context: JobContext;
-  readonly #ledger: JobContext['ledger'];
-  readonly #queue: RunQueue;
-  readonly #jobs: readonly AnyJob[];
-  readonly #now: () => number;
-  readonly #log: Logger;
-  readonly #outages: OutageRecord;
-  readonly #version: string;
+  readonly #context: EngineContext;
   readonly #options: CoordinatorOptions;
   /** Since when the looks at a run do not succeed, by a clock that never goes back. */
-  readonly #heldSinceMs = new Map<string, number>();
+  readonly #failingSinceMs = new Map<string, number>();
 
-  constructor(
-    context: JobContext & {
-      readonly queue: RunQueue;
-      readonly jobs: readonly AnyJob[];
-      readonly log: Logger;
-      readonly outages: OutageRecord;
-      /** Of this program, for reports. */
-      readonly version: string;
-    },
-    options: CoordinatorOptions,
-  ) {
+  constructor(context: EngineContext, options: CoordinatorOptions) {
     this.#context = context;
-    this.#ledger = context.ledger;
-    this.#queue = context.queue;
-    this.#jobs = context.jobs;
-    this.#now = context.now;
-    this.#log = context.log;
-    this.#outages = context.outages;
-    this.#version = context.version;
     this.#options = options;
   }
 
@@ -77,7 +53,7 @@ export class Coordinator {
   async coordinate(runId: string, signal: AbortSignal): Promise<Step> {
     try {
       const step = await this.#step(runId, signal);
-      this.#heldSinceMs.delete(runId);
+      this.#failingSinceMs.delete(runId);
       return step;
     } catch (error) {
       // Another process has the run now, or will.
@@ -93,14 +69,12 @@ export class Coordinator {
   /** A run that was held for too long ends as failed, once that can be written. */
   async #hold(runId: string, error: unknown): Promise<Step> {
     const now = performance.now();
-    const sinceMs = this.#heldSinceMs.get(runId) ?? now;
-    this.#heldSinceMs.set(runId, sinceMs);
+    const sinceMs = this.#failingSinceMs.get(runId) ?? now;
+    this.#failingSinceMs.set(runId, sinceMs);
     const part = outagePartOf(error);
     const fault = faultOf(error);
-    if (part === undefined) {
-      (await this.#logOf(runId)).warn({ because: fault.message }, 'a look at the run did not succeed');
-    }
-    if (part !== undefined) this.#outages.down(part, fault.message);
+    if (part !== undefined) this.#context.outages.down(part, fault.message);
+    else (await this.#logOf(runId)).warn({ because: fault.message }, 'a look at the run did not succeed');
     if (now - sinceMs >= this.#options.maxHoldMs) return this.#end(runId, fault);
     return { kind: 'again', delayMs: holdDelayMs(now - sinceMs) };
   }
@@ -111,13 +85,13 @@ export class Coordinator {
     } catch (error) {
       if (!isPassing(error)) throw error;
       const { message } = faultOf(error);
-      this.#outages.down(outagePartOf(error) ?? 'warehouse', message);
+      this.#context.outages.down(outagePartOf(error) ?? 'warehouse', message);
       return { kind: 'again', delayMs: holdDelayMs(Infinity) };
     }
   }
 
   async #step(runId: string, signal: AbortSignal): Promise<Step> {
-    const progress = await this.#queue.progress.read(runId);
+    const progress = await this.#context.queue.progress.read(runId);
     if (progress === undefined || progress.state === 'queued')
       return this.#prepare(runId, progress?.stopRequest, signal);
     if (isFinished(progress.state)) return this.#endOrStartOver(runId);
@@ -132,31 +106,32 @@ export class Coordinator {
 
   /** Progress may have ended while the ledger has reopened the run: a retry that died before it could forget the progress. */
   async #endOrStartOver(runId: string): Promise<Step> {
-    const run = await this.#ledger.runs.readHead(runId);
+    const run = await this.#context.ledger.runs.readHead(runId);
     if (run === undefined || isFinished(run.state)) return { kind: 'finished' };
-    await this.#queue.progress.forget(runId);
+    await this.#context.queue.progress.forget(runId);
     return again();
   }
 
   async #prepare(runId: string, stopRequest: StopRequest | undefined, signal: AbortSignal): Promise<Step> {
-    const run = await this.#ledger.runs.read(runId);
+    const { ledger, queue, jobs, now, log } = this.#context;
+    const run = await ledger.runs.read(runId);
     if (run === undefined) {
-      this.#log.error({ runId }, 'the warehouse does not know this run: its queue item is dropped');
+      log.error({ runId }, 'the warehouse does not know this run: its queue item is dropped');
       return { kind: 'finished' };
     }
     if (isFinished(run.state)) return { kind: 'finished' };
-    const job = jobOf(run, this.#jobs);
+    const job = jobOf(run, jobs);
     if (stopRequest !== undefined) return this.#finish(runId, stopRequest);
     if (run.unitCount === undefined) {
       const units = await this.#plan(run, job, signal);
       if (units === undefined) return again();
-      await this.#ledger.runs.savePlan(runId, units, this.#now());
+      await ledger.runs.savePlan(runId, units, now());
       this.#logOfRun(run).info({ units: units.length }, 'planned');
     } else {
-      await this.#ledger.runs.resume(runId);
+      await ledger.runs.resume(runId);
     }
-    const [open, totals] = [await this.#ledger.runs.openChunks(runId), await this.#ledger.runs.totals(runId)];
-    await this.#queue.progress.open(runId, {
+    const [open, totals] = [await ledger.runs.openChunks(runId), await ledger.runs.totals(runId)];
+    await queue.progress.open(runId, {
       queue: job.queue,
       generation: run.generation,
       units: totals.units.total,
@@ -165,14 +140,14 @@ export class Coordinator {
       chunks: open.map((entry) => entry.chunk),
     });
     if (open.length === 0) return this.#finish(runId, undefined);
-    await this.#queue.enqueueNext(runId, this.#options.chunksInFlight);
+    await queue.enqueueNext(runId, this.#options.chunksInFlight);
     return again();
   }
 
   /** Leaves a plan whose run or worker is to stop: a plan writes nothing. Undefined when the run is to stop. */
   async #plan(run: RunRecord, job: AnyJob, workerSignal: AbortSignal): Promise<readonly PlannedUnit[] | undefined> {
     const { runId, params } = run;
-    using stop = watchForStop(runId, { queue: this.#queue, workerSignal });
+    using stop = watchForStop(runId, { ...this.#context, workerSignal });
     try {
       const service = this.#context.service.forRun(runId, this.#logOfRun(run));
       const context = { ...this.#context, service };
@@ -186,7 +161,7 @@ export class Coordinator {
   async #advance(runId: string, progress: RunProgress): Promise<void> {
     const room = this.#options.chunksInFlight - (progress.chunksAdded - progress.chunksEnded);
     if (progress.chunksAdded < progress.chunks && room > 0) {
-      await this.#queue.enqueueNext(runId, room);
+      await this.#context.queue.enqueueNext(runId, room);
     } else if (progress.unmovedMs > this.#options.stuckAfterMs) {
       await this.#stepAfter(runId, progress);
     }
@@ -197,58 +172,50 @@ export class Coordinator {
    * the queue gave up (its worker died repeatedly) becomes a dead letter. Returns the number of chunks in work.
    */
   async #stepAfter(runId: string, progress: RunProgress): Promise<number> {
-    const chunkStatuses = await this.#queue.chunkStatuses(runId);
+    const chunkStatuses = await this.#context.queue.chunkStatuses(runId);
     const gone = chunkStatuses.filter((entry) => entry.status === 'gone').map((entry) => entry.item);
     if (gone.length > 0 && progress.stopRequest === undefined) {
       const chunks = gone.map((item) => item.chunk);
       (await this.#logOf(runId)).warn({ chunks }, 'queue items were missing in Redis: added again');
-      await this.#queue.requeue(runId, gone);
+      await this.#context.queue.requeue(runId, gone);
     }
-    for (const entry of chunkStatuses) {
-      if (entry.status === 'failed') await this.#deadLetter(entry.item, entry.reason);
+    for (const { item, ...found } of chunkStatuses) {
+      if (found.status !== 'failed') continue;
+      const log = (await this.#logOf(runId)).child({ chunk: item.chunk });
+      await deadLetterChunk(item, found.reason, { ...this.#context, log });
     }
     return chunkStatuses.filter(({ status }) => status === 'active' || status === 'stalled').length;
   }
 
-  async #deadLetter(item: ChunkItem, reason: string): Promise<void> {
-    const log = (await this.#logOf(item.runId)).child({ chunk: item.chunk });
-    await deadLetterChunk(item, reason, { ledger: this.#ledger, queue: this.#queue, log });
-  }
-
   async #finish(runId: string, stopRequest: StopRequest | undefined): Promise<Step> {
     const report = await finishRun(await this.#runOf(runId), stopRequest, {
-      ledger: this.#ledger,
-      queue: this.#queue,
-      jobs: this.#jobs,
+      ...this.#context,
       location: this.#context.warehouse.location,
-      version: this.#version,
-      now: this.#now,
     });
     if (report === undefined) {
       // A chunk ended without its units: the progress was ahead of the ledger. The ledger is right, so the progress is
       // reset from it.
-      if (stopRequest === undefined) await this.#queue.progress.forget(runId);
+      if (stopRequest === undefined) await this.#context.queue.progress.forget(runId);
       return again();
     }
-    this.#outages.up('warehouse');
+    this.#context.outages.up('warehouse');
     const { state, units, counts } = report;
     this.#logOfRun(report).info({ state, units, counts }, 'finished');
     return { kind: 'finished' };
   }
 
-  /** Names run and job in each line. */
   #logOfRun({ runId, job }: Pick<RunRecord, 'runId' | 'job'>): Logger {
-    return this.#log.child({ runId, job });
+    return this.#context.log.child({ runId, job });
   }
 
   /** Without the job where the ledger cannot be read. */
   async #logOf(runId: string): Promise<Logger> {
-    const run = await this.#ledger.runs.readHead(runId).catch(() => undefined);
-    return run === undefined ? this.#log.child({ runId }) : this.#logOfRun(run);
+    const run = await this.#context.ledger.runs.readHead(runId).catch(() => undefined);
+    return run === undefined ? this.#context.log.child({ runId }) : this.#logOfRun(run);
   }
 
   async #runOf(runId: string): Promise<RunRecord> {
-    const run = await this.#ledger.runs.read(runId);
+    const run = await this.#context.ledger.runs.read(runId);
     if (run === undefined) throw new Error(`run ${runId} has progress in Redis but is not in the ledger`);
     return run;
   }

@@ -10,7 +10,6 @@ import type { UnsettledUnit } from './job.ts';
 interface DeadLetterContext {
   readonly ledger: Pick<Ledger, 'runs'>;
   readonly queue: Pick<RunQueue, 'progress'>;
-  /** Names run, job and chunk in each line. */
   readonly log: Logger;
 }
 

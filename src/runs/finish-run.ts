@@ -8,14 +8,13 @@ import type { MetricStore, RunQueue, StopRequest } from '../queue/port.ts';
 import type { RunTotals } from '../warehouse/port/runs.ts';
 import type { AnyJob, JobContext } from './job.ts';
 
-type FinishContext = Pick<JobContext, 'ledger' | 'now'> & {
-  readonly queue: RunQueue;
+interface ReportContext extends Pick<JobContext, 'ledger' | 'now'> {
   readonly jobs: readonly AnyJob[];
-  /** Address of the warehouse, for the report. */
+  /** Address of the warehouse, without secrets. */
   readonly location: string;
-  /** Of this program, for the report. */
+  /** Of this program. */
   readonly version: string;
-};
+}
 
 /**
  * Settles open units if a stop was requested, builds the report, and ends the run in the ledger and in its progress.
@@ -25,8 +24,9 @@ type FinishContext = Pick<JobContext, 'ledger' | 'now'> & {
 export async function finishRun(
   run: RunRecord,
   stopRequest: StopRequest | undefined,
-  { ledger, queue, jobs, location, version, now }: FinishContext,
+  context: ReportContext & { readonly queue: RunQueue },
 ): Promise<RunReport | undefined> {
+  const { ledger, queue, jobs, now } = context;
   const { runId } = run;
   // Another process has ended the run, while its progress still exists.
   if (isFinished(run.state)) {
@@ -41,7 +41,7 @@ export async function finishRun(
   await job.atEnd?.(runId, { ledger, now });
   // A cancel after all units were settled changed nothing.
   const isTooLate = stopRequest?.kind === 'cancel' && run.unitCount !== undefined && totals.units.cancelled === 0;
-  const report = buildReport({ run, job, totals, location, version }, isTooLate ? undefined : stopRequest, now());
+  const report = buildReport({ run, totals }, isTooLate ? undefined : stopRequest, context);
   await ledger.runs.finish(report);
   // Another process may have planned or ended it in between: the ledger has the state.
   const ended = await ledger.runs.read(runId);
@@ -106,27 +106,13 @@ export async function countRunEnd(
   if (state === 'done') await store.set(new Map([[seriesOf(lastSuccess, labels), finishedAtMs / 1000]]));
 }
 
-// Builds the report of a run from its ledger. Pure, with the same result each time.
-
 /** A run that does not balance has failed (G2), as has one with a failed unit. */
-export function buildReport(
-  {
-    run,
-    job,
-    totals,
-    location,
-    version,
-  }: {
-    readonly run: RunRecord;
-    readonly job: AnyJob;
-    readonly totals: RunTotals;
-    /** Address of the warehouse, without secrets. */
-    readonly location: string;
-    readonly version: string;
-  },
+function buildReport(
+  { run, totals }: { readonly run: RunRecord; readonly totals: RunTotals },
   stopRequest: StopRequest | undefined,
-  finishedAtMs: number,
+  { jobs, location, version, now }: ReportContext,
 ): RunReport {
+  const job = jobOf(run, jobs);
   const { open } = totals.units;
   const judgement = job.judge?.(run.params, totals.counts);
   const counts = { ...totals.counts, ...judgement?.counts };
@@ -147,7 +133,7 @@ export function buildReport(
     failures: totals.failures,
     notices: [...totals.notices, ...(judgement?.notices ?? [])],
     startedAtMs: run.startedAtMs ?? run.requestedAtMs,
-    finishedAtMs,
+    finishedAtMs: now(),
   };
 }
 
@@ -173,4 +159,27 @@ function stopFault(stopRequest: StopRequest | undefined, balanced: boolean, open
     };
   if (open > 0) return { code: 'unsettled', message: `${open} units have no outcome` };
   return undefined;
+}
+
+/**
+ * Ends the unfinished runs of a copied warehouse, which go on in the original: settles their open units as cancelled, so
+ * that a retry opens them, and sends nothing. The audit of deletions stays as it was copied. Returns their ids.
+ */
+export async function interruptRuns(context: ReportContext): Promise<readonly string[]> {
+  const { runs } = context.ledger;
+  const unfinished = (await runs.unfinished()).map(({ runId }) => runId);
+  for (const runId of unfinished) {
+    const run = await runs.read(runId);
+    if (run !== undefined) await interrupt(run, context);
+  }
+  return unfinished;
+}
+
+async function interrupt(run: RunRecord, context: ReportContext): Promise<void> {
+  const { runs } = context.ledger;
+  await runs.settleRest(run.runId, { state: 'cancelled' });
+  const totals = await runs.totals(run.runId);
+  const stop = { kind: 'cancel', requestedBy: 'the copying of the warehouse' } as const;
+  const stopped = { code: 'interrupted', message: 'this is a copy of the warehouse: the run goes on in the original' };
+  await runs.finish({ ...buildReport({ run, totals }, stop, context), state: 'interrupted', stopped });
 }

@@ -16,7 +16,6 @@ interface ItemWorkContext {
     units: readonly PlannedUnit[],
     recordProgress: () => Promise<void>,
   ) => Promise<readonly UnsettledUnit[]>;
-  /** Called before the units are worked one by one. */
   readonly onSingly: (deaths: number) => void;
 }
 

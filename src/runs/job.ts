@@ -1,9 +1,11 @@
 /** The declaration of a job by a folder in jobs/, for the engine. */
+import type { Logger } from 'pino';
 import type { z } from 'zod';
+import type { OutageRecord } from '../core/base/outage.ts';
 import type { RejectsPlace } from '../core/pipes/checkpoint.ts';
 import type { ChunkQueueName, JobDescription } from '../core/run/job-description.ts';
 import type { Counts, PlannedUnit, ReadKind, UnitOutcome } from '../core/run/run.ts';
-import type { UnitProgress, UnitReading } from '../queue/port.ts';
+import type { RunQueue, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 
@@ -14,7 +16,16 @@ export interface JobContext {
   readonly now: () => number;
 }
 
-/** A unit that did not settle, with its error. */
+/** What plans, works and ends runs. */
+export interface EngineContext extends JobContext {
+  readonly queue: RunQueue;
+  readonly jobs: readonly AnyJob[];
+  readonly log: Logger;
+  readonly outages: OutageRecord;
+  /** Of this program, for reports. */
+  readonly version: string;
+}
+
 export interface UnsettledUnit {
   readonly unit: PlannedUnit;
   readonly error: unknown;
@@ -26,7 +37,6 @@ export type Advance = Omit<UnitProgress, 'attempt'>;
 export interface ChunkOfWork<Params> {
   readonly runId: string;
   readonly params: Params;
-  /** The open units of the chunk. */
   readonly units: readonly PlannedUnit[];
   readonly signal: AbortSignal;
   /** Units that do not settle now will fail: the item is not retried. */
@@ -81,7 +91,6 @@ export interface Job<Params> extends JobDescription {
     readonly kind: ReadKind;
     readonly params: (releaseOf: string, nowMs: number) => Params;
   };
-  /** Throws UsageError if the failed units of a run must not be retried. */
   checkRetry?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
   /** Where the rejected rows of a run lie, whether or not there are any; only for a job that rejects rows. */
   readonly rejectsPlace?: (params: Params, runId: string) => RejectsPlace;

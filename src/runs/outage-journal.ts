@@ -3,13 +3,9 @@
  * one when it is over. An outage of an hour is eight lines, however many calls fail in it.
  */
 import type { Logger } from 'pino';
-import { faultOf, type OutagePart } from '../core/base/errors.ts';
-import { nextLineMs, outagePartOf, type OutageRecord } from '../core/base/outage.ts';
+import type { OutagePart } from '../core/base/errors.ts';
+import { nextLineMs, type OutageRecord } from '../core/base/outage.ts';
 import { roughDurationText } from '../core/base/text.ts';
-import { decideUnit } from '../core/run/retry-decision.ts';
-import type { RunQueue } from '../queue/port.ts';
-import { sleep } from '../timers/sleep.ts';
-import type { Ledger } from '../warehouse/port/warehouse.ts';
 
 /** A part that fails again this soon is in the same trouble: a disk with room for small commits only, for example. */
 const sameTroubleMs = 60_000;
@@ -25,24 +21,21 @@ const names: Readonly<Record<OutagePart, string>> = {
   files: 'the place of the shared files',
 };
 
-interface Trouble {
-  /** Of the trouble, over short recoveries. */
-  readonly beganAtMs: number;
-  /** Of the present outage. */
-  downSinceMs: number;
-  lastDownMs: number;
-  lineAtMs: number;
-  endedAtMs: number | undefined;
-  /** Whether its end has to be told: the last line was of its beginning. */
-  isLoggedDown: boolean;
-  reason: string;
-}
+type Trouble = ReturnType<typeof beginning>;
 
-/** An outage that lasts. */
-interface Outage {
-  readonly part: OutagePart;
-  readonly forMs: number;
-  readonly reason: string;
+function beginning(nowMs: number) {
+  return {
+    /** Of the trouble, over short recoveries. */
+    beganAtMs: nowMs,
+    /** Of the present outage. */
+    downSinceMs: nowMs,
+    lastDownMs: nowMs,
+    lineAtMs: nowMs,
+    endedAtMs: undefined as number | undefined,
+    /** Whether its end has to be told: the last line was of its beginning. */
+    isLoggedDown: false,
+    reason: '',
+  };
 }
 
 export class OutageJournal implements OutageRecord {
@@ -78,7 +71,7 @@ export class OutageJournal implements OutageRecord {
   }
 
   /** The outages that last, the longest first. */
-  lasting(): readonly Outage[] {
+  lasting() {
     const now = this.#now();
     const lasting = [...this.#troubles].flatMap(([part, { endedAtMs, downSinceMs, lastDownMs, reason }]) =>
       endedAtMs === undefined && now - lastDownMs < staleMs ? [{ part, forMs: now - downSinceMs, reason }] : [],
@@ -90,15 +83,7 @@ export class OutageJournal implements OutageRecord {
     const known = this.#troubles.get(part);
     const isSame = known !== undefined && (known.endedAtMs === undefined || now - known.endedAtMs < sameTroubleMs);
     if (isSame) return known;
-    const begun: Trouble = {
-      beganAtMs: now,
-      downSinceMs: now,
-      lastDownMs: now,
-      lineAtMs: now,
-      endedAtMs: undefined,
-      isLoggedDown: false,
-      reason: '',
-    };
+    const begun = beginning(now);
     this.#troubles.set(part, begun);
     return begun;
   }
@@ -111,52 +96,4 @@ export class OutageJournal implements OutageRecord {
     if (elapsedMs < sameTroubleMs) this.#log.warn(fields, `work waits for ${names[part]}`);
     else this.#log.warn({ ...fields, since: roughDurationText(elapsedMs) }, `work still waits for ${names[part]}`);
   }
-}
-
-/** A run that Redis has lost continues within a minute (G7). */
-const reviveEveryMs = 30_000;
-
-interface RevivalContext {
-  readonly ledger: Pick<Ledger, 'runs'>;
-  readonly queue: Pick<RunQueue, 'isSubmitted' | 'submit'>;
-}
-
-/**
- * Queues every unfinished run that the queue does not know: after Redis was lost, or after a command died halfway (G7).
- * Returns the ids of these runs.
- */
-export async function reviveRuns({ ledger, queue }: RevivalContext): Promise<readonly string[]> {
-  const revived: string[] = [];
-  for (const { runId, generation } of await ledger.runs.unfinished()) {
-    if (await queue.isSubmitted(runId, generation)) continue;
-    await queue.submit(runId, generation);
-    revived.push(runId);
-  }
-  return revived;
-}
-
-/**
- * Revives runs at once and then every half minute, until the signal aborts. Logs a failed attempt; the next may
- * succeed.
- */
-export async function keepReviving(
-  context: RevivalContext & { readonly outages: OutageRecord },
-  signal: AbortSignal,
-  log: Logger,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const revived = await reviveRuns(context);
-      if (revived.length > 0) log.warn({ runs: revived }, 'runs that Redis did not know go on');
-    } catch (error) {
-      if (!signal.aborted && decideUnit(error) !== 'hand-back') recordFault(error, context.outages, log);
-    }
-    await sleep(reviveEveryMs, { signal }).catch(() => {});
-  }
-}
-
-function recordFault(error: unknown, outages: OutageRecord, log: Logger): void {
-  const part = outagePartOf(error);
-  if (part !== undefined) outages.down(part, faultOf(error).message);
-  else log.warn({ err: error }, 'runs could not be looked after');
 }

@@ -20,7 +20,6 @@ const runsQueue: typeof runsQueueName = 'runs';
 export interface ClaimContext {
   readonly ledger: Pick<Ledger, 'ownership'>;
   readonly queue: Pick<RunQueue, 'identity' | 'workers' | 'isEnded'>;
-  /** Address of the warehouse, for messages. */
   readonly location: string;
   readonly times: BeatTimes;
 }
@@ -50,10 +49,11 @@ export async function claimQueue(context: WorkingClaimContext): Promise<QueueCla
     const { identity, queueId, decision } = await readClaim(context);
     if (decision.kind === 'wait') throw worked(context, decision.waitMs);
     const ours = await establish(context, identity, queueId);
+    const claimed = { queueId: ours, warehouseId: identity.warehouseId };
     if (decision.kind === 'owner') {
       // Ends a start whose beat cannot be written, as takeOver does.
       await context.ledger.ownership.beat(ours, identity.epoch);
-      return new QueueClaim(context, ours, identity.warehouseId, identity.epoch);
+      return new QueueClaim(context, { ...claimed, epoch: identity.epoch });
     }
     const epoch = await context.ledger.ownership.takeOver(ours, identity.epoch);
     // Another queue was first: decides again.
@@ -64,7 +64,7 @@ export async function claimQueue(context: WorkingClaimContext): Promise<QueueCla
         'took the warehouse over: its last queue has no living worker',
       );
     }
-    return new QueueClaim(context, ours, identity.warehouseId, epoch);
+    return new QueueClaim(context, { ...claimed, epoch });
   }
 }
 
@@ -109,12 +109,16 @@ export function otherWarehouse(location: string): UnreachableError {
   });
 }
 
+interface Claimed {
+  readonly queueId: string;
+  readonly warehouseId: string;
+  readonly epoch: number;
+}
+
 /** Beats until it is disposed, or until another queue has the warehouse. */
 export class QueueClaim implements AsyncDisposable {
   readonly #context: WorkingClaimContext;
-  readonly #queueId: string;
-  readonly #warehouseId: string;
-  readonly #epoch: number;
+  readonly #claimed: Claimed;
   readonly #takenOver = new AbortController();
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void>;
@@ -122,12 +126,10 @@ export class QueueClaim implements AsyncDisposable {
   /** Why the last beat could not be written. */
   #trouble: string | undefined;
 
-  constructor(context: WorkingClaimContext, queueId: string, warehouseId: string, epoch: number) {
+  constructor(context: WorkingClaimContext, claimed: Claimed) {
     this.#context = context;
-    this.#queueId = queueId;
-    this.#warehouseId = warehouseId;
-    this.#epoch = epoch;
-    context.ledger.ownership.fence(epoch, (error) => this.#lose(error));
+    this.#claimed = claimed;
+    context.ledger.ownership.fence(claimed.epoch, (error) => this.#lose(error));
     this.#beating = this.#beat();
     this.#timer = setInterval(() => {
       this.#beating = this.#beat();
@@ -139,7 +141,6 @@ export class QueueClaim implements AsyncDisposable {
     return this.#takenOver.signal;
   }
 
-  /** Whether the last beat was written. */
   get isBeating(): boolean {
     return this.#trouble === undefined && !this.signal.aborted;
   }
@@ -148,12 +149,12 @@ export class QueueClaim implements AsyncDisposable {
     if (this.signal.aborted) return;
     clearInterval(this.#timer);
     this.#takenOver.abort(error);
-    this.#context.log.error({ warehouse: this.#context.location, epoch: this.#epoch }, error.message);
+    this.#context.log.error({ warehouse: this.#context.location, epoch: this.#claimed.epoch }, error.message);
   }
 
   async #beat(): Promise<void> {
     try {
-      await this.#context.ledger.ownership.beat(this.#queueId, this.#epoch);
+      await this.#context.ledger.ownership.beat(this.#claimed.queueId, this.#claimed.epoch);
       this.#trouble = undefined;
     } catch (error) {
       if (error instanceof TakenOverError) this.#lose(error);
@@ -162,7 +163,6 @@ export class QueueClaim implements AsyncDisposable {
     void this.#keepIdentity();
   }
 
-  /** Logs a trouble once, not at every beat. */
   #warn(reason: string): void {
     if (this.#trouble === reason) return;
     this.#trouble = reason;
@@ -175,8 +175,9 @@ export class QueueClaim implements AsyncDisposable {
     this.#isKeeping = true;
     const { queue, times } = this.#context;
     try {
-      const kept = await queue.identity.keep(this.#queueId, this.#warehouseId, times.staleAfterMs);
-      if (kept.queueId !== this.#queueId || kept.warehouseId !== this.#warehouseId) this.#lose(new TakenOverError());
+      const kept = await queue.identity.keep(this.#claimed.queueId, this.#claimed.warehouseId, times.staleAfterMs);
+      if (kept.queueId !== this.#claimed.queueId || kept.warehouseId !== this.#claimed.warehouseId)
+        this.#lose(new TakenOverError());
     } catch {
       // The next beat may reach Redis.
     } finally {
@@ -191,7 +192,7 @@ export class QueueClaim implements AsyncDisposable {
     const { ledger, queue } = this.#context;
     if (this.signal.aborted) {
       // A change of the service has no new queue that replaces the beat.
-      await ledger.ownership.endBeat(this.#queueId, this.#epoch).catch(() => undefined);
+      await ledger.ownership.endBeat(this.#claimed.queueId, this.#claimed.epoch).catch(() => undefined);
       return;
     }
     // Without Redis nobody knows whether others work the queue; a beat that is left behind becomes stale.
@@ -202,8 +203,8 @@ export class QueueClaim implements AsyncDisposable {
     const late = sleep(releaseMs, { ref: false }).then(() => false);
     // Leaves the beat to other workers of the queue; a beat that is left behind becomes stale.
     if (!(await Promise.race([isLast, late]).catch(() => false))) return;
-    await ledger.ownership.endBeat(this.#queueId, this.#epoch).catch(() => undefined);
-    await Promise.race([queue.identity.release(this.#warehouseId), sleep(releaseMs, { ref: false })]).catch(
+    await ledger.ownership.endBeat(this.#claimed.queueId, this.#claimed.epoch).catch(() => undefined);
+    await Promise.race([queue.identity.release(this.#claimed.warehouseId), sleep(releaseMs, { ref: false })]).catch(
       () => undefined,
     );
   }

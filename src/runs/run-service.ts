@@ -29,7 +29,6 @@ interface RunServiceContext extends ClaimContext {
   readonly version: string;
 }
 
-/** Who requests a run, and its targets if its job takes them. */
 interface RunDetails {
   readonly actor: string;
   /** An id of {@link newRunId} that the caller keeps, so that it finds the run after a crash; by default a new one. */
@@ -41,22 +40,10 @@ interface RunDetails {
 type UnfinishedSummary = RunSummary & { readonly isOutdated: boolean };
 
 export class RunService {
-  readonly #claimContext: ClaimContext;
-  readonly #ledger: Ledger;
-  readonly #queue: RunQueue;
-  readonly #jobs: readonly AnyJob[];
-  readonly #serviceKey: () => string;
-  readonly #now: () => number;
-  readonly #version: string;
+  readonly #context: RunServiceContext;
 
   constructor(context: RunServiceContext) {
-    this.#claimContext = context;
-    this.#ledger = context.ledger;
-    this.#queue = context.queue;
-    this.#jobs = context.jobs;
-    this.#serviceKey = context.serviceKey;
-    this.#now = context.now;
-    this.#version = context.version;
+    this.#context = context;
   }
 
   /**
@@ -65,7 +52,7 @@ export class RunService {
    */
   async start(jobName: string, params: unknown, details: RunDetails): Promise<string> {
     const { request, checkedTargets } = await this.#requested(jobName, params, details);
-    await this.#ledger.runs.create(request, checkedTargets);
+    await this.#context.ledger.runs.create(request, checkedTargets);
     await this.#enqueue(request.runId, 0);
     return request.runId;
   }
@@ -80,7 +67,7 @@ export class RunService {
     { key, ...details }: RunDetails & { readonly key: IdempotencyKey },
   ): Promise<{ readonly runId: string; readonly isRepeat: boolean }> {
     const { request, checkedTargets } = await this.#requested(jobName, params, details);
-    const madeId = await this.#ledger.runs.createKeyed(request, key, checkedTargets);
+    const madeId = await this.#context.ledger.runs.createKeyed(request, key, checkedTargets);
     if (madeId === undefined) await this.#enqueue(request.runId, 0);
     return { runId: madeId ?? request.runId, isRepeat: madeId !== undefined };
   }
@@ -95,23 +82,17 @@ export class RunService {
     { key, ...details }: RunDetails & { readonly key?: IdempotencyKey | undefined },
   ): Promise<{ readonly runId: string; readonly unfinished: UnfinishedSummary | undefined }> {
     const { request, checkedTargets, job } = await this.#requested(jobName, params, details);
-    const unfinished = await this.#ledger.runs.createOnce(request, checkedTargets, key);
+    const unfinished = await this.#context.ledger.runs.createOnce(request, checkedTargets, key);
     if (unfinished === undefined) {
       await this.#enqueue(request.runId, 0);
       return { runId: request.runId, unfinished };
     }
-    const { runId, generation, state } = unfinished;
-    const isQueued = isFinished(state) || (await this.#queue.isSubmitted(runId, generation));
-    if (!isQueued) await this.#queue.submit(runId, generation);
+    const { runId, generation, state, requestedAtMs } = unfinished;
+    const isQueued = isFinished(state) || (await this.#context.queue.isSubmitted(runId, generation));
+    if (!isQueued) await this.#context.queue.submit(runId, generation);
     const readsUpToRequest = job.readsUpToRequest?.(request.params) ?? false;
-    const { requestedAtMs } = unfinished;
-    return {
-      runId,
-      unfinished: {
-        ...unfinished,
-        isOutdated: isOutdated({ requestedAtMs, readsUpToRequest }, request.requestedAtMs),
-      },
-    };
+    const outdated = isOutdated({ requestedAtMs, readsUpToRequest }, request.requestedAtMs);
+    return { runId, unfinished: { ...unfinished, isOutdated: outdated } };
   }
 
   /**
@@ -125,13 +106,13 @@ export class RunService {
     rows: number,
     { actor, key }: { readonly actor: string; readonly key?: IdempotencyKey | undefined },
   ): Promise<{ readonly runId: string; readonly job: string; readonly isRepeat: boolean }> {
-    const job = releasingJobOf(await this.#known(of), this.#jobs);
+    const job = releasingJobOf(await this.#known(of), this.#context.jobs);
     const { release } = job;
-    await checkQueue(this.#claimContext);
-    const requestedAtMs = this.#now();
+    await checkQueue(this.#context);
+    const requestedAtMs = this.#context.now();
     const request = this.#requestOf(job, release.params(of, requestedAtMs), { actor, requestedAtMs });
     const { runId } = request;
-    const released = await this.#ledger.holds.release(request, { of, kind: release.kind, rows }, key);
+    const released = await this.#context.ledger.holds.release(request, { of, kind: release.kind, rows }, key);
     switch (released.kind) {
       case 'created':
         await this.#enqueue(runId, 0);
@@ -146,51 +127,41 @@ export class RunService {
   }
 
   async #requested(jobName: string, params: unknown, { targets, ...details }: RunDetails) {
-    const job = this.#jobs.find((candidate) => candidate.name === jobName);
+    const job = this.#context.jobs.find((candidate) => candidate.name === jobName);
     if (job === undefined) throw new UsageError(`there is no job named ${jobName}`);
-    await checkQueue(this.#claimContext);
-    const requestedAtMs = this.#now();
+    await checkQueue(this.#context);
+    const requestedAtMs = this.#context.now();
     const checkedTargets = await targetsFor(job, targets);
-    return {
-      request: this.#requestOf(job, params, { ...details, requestedAtMs, checkedTargets }),
-      checkedTargets,
-      job,
-    };
+    const request = this.#requestOf(job, params, { ...details, requestedAtMs }, checkedTargets);
+    return { request, checkedTargets, job };
   }
 
   #requestOf(
     job: AnyJob,
     params: unknown,
-    {
-      actor,
-      runId,
-      requestedAtMs,
-      checkedTargets = [],
-    }: Omit<RunDetails, 'targets'> & {
-      readonly requestedAtMs: number;
-      readonly checkedTargets?: readonly string[] | undefined;
-    },
+    { actor, runId, requestedAtMs }: Omit<RunDetails, 'targets'> & { readonly requestedAtMs: number },
+    targets: readonly string[] = [],
   ) {
     const checked = job.params.parse(params);
     return {
       runId: runId ?? newRunId(requestedAtMs),
       job: job.name,
       params: checked,
-      service: this.#serviceKey(),
+      service: this.#context.serviceKey(),
       actor,
       requestedAtMs,
-      requestKey: requestKey(job, checked, checkedTargets),
+      requestKey: requestKey(job, checked, targets),
     };
   }
 
   /**
    * Queues a run of the ledger. An outage of Redis is not an error here: the run exists, and a worker queues it once
-   * Redis is back (src/runs/outage-journal.ts).
+   * Redis is back (src/runs/revival.ts).
    */
   async #enqueue(runId: string, generation: number): Promise<void> {
     try {
-      await this.#queue.progress.forget(runId);
-      await this.#queue.submit(runId, generation);
+      await this.#context.queue.progress.forget(runId);
+      await this.#context.queue.submit(runId, generation);
     } catch {
       // The run waits in the ledger.
     }
@@ -201,35 +172,30 @@ export class RunService {
    * worker that starts at the same moment does no harm: units are settled once, and a run ends once.
    */
   async cancel(runId: string, requestedBy: string): Promise<CancelOutcome> {
-    await checkQueue(this.#claimContext);
+    await checkQueue(this.#context);
+    const { ledger, queue } = this.#context;
     const run = await this.#known(runId);
     if (isFinished(run.state)) return 'had-ended';
-    await this.#queue.progress.requestStop(runId, { kind: 'cancel', requestedBy });
-    await this.#queue.submit(runId, run.generation);
+    await queue.progress.requestStop(runId, { kind: 'cancel', requestedBy });
+    await queue.submit(runId, run.generation);
     if (await this.#mayBeWorked(runId)) return 'requested';
     // The first request stays, which may be an older one.
-    const stopRequest = (await this.#queue.progress.read(runId))?.stopRequest ?? { kind: 'cancel', requestedBy };
-    const known = await this.#ledger.runs.read(runId);
-    if (known === undefined) return 'had-ended';
-    const { location } = this.#claimContext;
-    const context = {
-      ledger: this.#ledger,
-      queue: this.#queue,
-      jobs: this.#jobs,
-      location,
-      version: this.#version,
-      now: this.#now,
+    const stopRequest = (await queue.progress.read(runId))?.stopRequest ?? {
+      kind: 'cancel',
+      requestedBy,
     };
-    return (await finishRun(known, stopRequest, context)) === undefined ? 'requested' : 'ended';
+    const known = await ledger.runs.read(runId);
+    if (known === undefined) return 'had-ended';
+    return (await finishRun(known, stopRequest, this.#context)) === undefined ? 'requested' : 'ended';
   }
 
   /**
    * Every process that works a queue coordinates the runs of all queues. One that has just died may still hold a chunk.
    */
   async #mayBeWorked(runId: string): Promise<boolean> {
-    const listeners = await this.#queue.workers();
-    if (listeners.some(({ workers }) => workers > 0)) return true;
-    return (await this.#queue.chunkStatuses(runId)).some(({ status }) => status === 'active');
+    const { queue } = this.#context;
+    if ((await queue.workers()).some(({ workers }) => workers > 0)) return true;
+    return (await queue.chunkStatuses(runId)).some(({ status }) => status === 'active');
   }
 
   /**
@@ -237,11 +203,11 @@ export class RunService {
    * start} does.
    */
   async retry(runId: string, requestedBy: string): Promise<number> {
-    await checkQueue(this.#claimContext);
+    await checkQueue(this.#context);
     const { job: jobName } = await this.#known(runId);
-    const job = this.#jobs.find((candidate) => candidate.name === jobName);
-    await job?.checkRetry?.(runId, { ledger: this.#ledger, now: this.#now });
-    const opened = await this.#ledger.runs.reopen(runId, requestedBy);
+    const job = this.#context.jobs.find((candidate) => candidate.name === jobName);
+    await job?.checkRetry?.(runId, this.#context);
+    const opened = await this.#context.ledger.runs.reopen(runId, requestedBy);
     if (opened === 0) return 0;
     const run = await this.#known(runId);
     await this.#enqueue(runId, run.generation);
@@ -249,7 +215,7 @@ export class RunService {
   }
 
   async #known(runId: string): Promise<RunHead> {
-    const run = await this.#ledger.runs.readHead(runId);
+    const run = await this.#context.ledger.runs.readHead(runId);
     if (run === undefined) {
       throw new UsageError(`there is no run ${runId}`, { action: { kind: 'list-runs' } });
     }
@@ -306,7 +272,6 @@ function steadyOf(params: unknown, varying: readonly string[]): readonly (readon
 
 // The release of rows that a run holds: which job does it, and why it is refused (G4).
 
-/** The job that releases what a run holds: its own. */
 type ReleasingJob = AnyJob & Required<Pick<AnyJob, 'release'>>;
 
 /** Throws UsageError for a job that holds no rows, and ReleaseConflictError for a run that has not ended. */
@@ -323,7 +288,6 @@ export function releasingJobOf(
   throw new ReleaseConflictError('run-not-ended', message);
 }
 
-/** The run holds another number of rows than a person was shown, or none. */
 export function otherRowsHeld(runId: string, rows: number, shown: number): ReleaseConflictError {
   const action = { kind: 'list-held' } as const;
   if (rows === 0) return new ReleaseConflictError('nothing-held', `run ${runId} holds no rows`, { action });

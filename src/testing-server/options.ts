@@ -2,6 +2,9 @@
 import { z } from 'zod';
 
 const rate = z.number().min(0).max(1).default(0);
+const sourceIds = z.array(z.string()).default([]);
+const token = z.string().min(1).nullable().default(null);
+const atLeastOne = z.int().min(1);
 
 /** Share of /api requests for each fault, 0 to 1. There is one draw per request, so the sum is at most 1. */
 const faultRatesSchema = z
@@ -43,8 +46,8 @@ export const testingServerOptionsSchema = z
       .default('bad-request')
       .describe('answer to a page below the first'),
     pastEnd: z.enum(['empty', 'not-found', 'last-page']).default('empty').describe('answer to a page past the last'),
-    defaultLimit: z.int().min(1).default(100).describe('rows on a page when no limit is sent'),
-    maxLimit: z.int().min(1).default(1000).describe('largest limit that is granted'),
+    defaultLimit: atLeastOne.default(100).describe('rows on a page when no limit is sent'),
+    maxLimit: atLeastOne.default(1000).describe('largest limit that is granted'),
     overLimit: z.enum(['clamp', 'bad-request']).default('clamp').describe('answer to a limit above the largest'),
     paging: regard
       .default('honoured')
@@ -60,7 +63,7 @@ export const testingServerOptionsSchema = z
       .enum(['ascending', 'descending', 'shuffled'])
       .default('ascending')
       .describe('order of the rows by date; shuffled is the same for every request'),
-    duplicateRate: z.number().min(0).max(1).default(0).describe('share of rows that come again on the next page'),
+    duplicateRate: rate.describe('share of rows that come again on the next page'),
     dateOffset: z
       .string()
       .regex(/^[+-]\d{2}(:?\d{2})?$/)
@@ -75,32 +78,21 @@ export const testingServerOptionsSchema = z
       .default('not-found')
       .describe('answer to a deletion that finds nothing: 404, or 200 with 0'),
 
-    forbiddenDeletions: z
-      .array(z.string())
-      .default([])
-      .describe('equipment and wells by source id whose deletions are answered 403'),
-    idleDeletions: z
-      .array(z.string())
-      .default([])
-      .describe('equipment and wells by source id whose deletions are answered 200 and remove nothing'),
+    forbiddenDeletions: sourceIds.describe('equipment and wells by source id whose deletions are answered 403'),
+    idleDeletions: sourceIds.describe(
+      'equipment and wells by source id whose deletions are answered 200 and remove nothing',
+    ),
 
     compression: z
       .enum(['none', 'accepted', 'always'])
       .default('none')
       .describe('gzip of the answers; accepted: where the request accepts it; always: whatever the request says'),
 
-    requiredToken: z
-      .string()
-      .min(1)
-      .nullable()
-      .default(null)
-      .describe('bearer token that every /api request must carry'),
-    maxBodyBytes: z
-      .int()
-      .min(1)
+    requiredToken: token.describe('bearer token that every /api request must carry'),
+    maxBodyBytes: atLeastOne
       .default(16 * 1024 * 1024)
       .describe('largest bulk request in bytes; a larger one is answered 413'),
-    rejectSourceIds: z.array(z.string()).default([]).describe('pipes by source id for which a bulk request is refused'),
+    rejectSourceIds: sourceIds.describe('pipes by source id for which a bulk request is refused'),
     rejectStatus: z
       .union([z.literal(400), z.literal(422)])
       .default(422)

@@ -18,16 +18,6 @@ import {
 import { createRandom, type Random } from './data/random.ts';
 import { changedOptions, shownOptions, type TestingServerOptions } from './options.ts';
 
-export interface StateDescription {
-  readonly wells: readonly string[];
-  readonly equipment: readonly string[];
-  /** Source well ids. */
-  readonly sourceWells: readonly string[];
-  readonly counts: Readonly<Record<'wells' | 'equipment' | 'dailyRows' | 'pipes' | 'deletions' | 'requests', number>>;
-  /** Options, with the token only as set or not. */
-  readonly options: TestingServerOptions;
-}
-
 export class TestingState {
   readonly daily: DailyStore;
   readonly assets: AssetStore;
@@ -55,7 +45,8 @@ export class TestingState {
     return this.#faultRandom;
   }
 
-  describe(): StateDescription {
+  /** The options name the token only as set or not. */
+  describe() {
     const wells = this.daily.uwis();
     const { equipmentIds, wellIds } = this.assets.source;
     return {
@@ -101,15 +92,12 @@ export class TestingState {
    * `{"uwi":…,"remove":xid}` removes. Throws RequestError with the number of a wrong line, and then changes nothing.
    */
   changeDaily(ndjson: string): ChangeCounts {
-    const changes: DailyChange[] = [];
-    for (const [index, line] of ndjson.split('\n').entries()) {
-      if (line.trim() !== '') changes.push(changeOnLine(line, index + 1));
-    }
-    return this.daily.change(changes);
+    const lines = [...ndjson.split('\n').entries()].filter(([, line]) => line.trim() !== '');
+    return this.daily.change(lines.map(([index, line]) => changeOnLine(line, index + 1)));
   }
 
   /** Restores the initial options and data, and clears received data and counts. */
-  reset(): StateDescription {
+  reset() {
     this.daily.reset();
     this.assets.reset();
     this.received.reset();

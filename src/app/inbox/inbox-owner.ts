@@ -13,7 +13,7 @@ import {
   relationTo,
 } from '../../core/inbox/owner.ts';
 import { linkedFolders, placeOwner, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
-import { keepPlaceId, readPlaceId } from '../../files/place-id.ts';
+import { keepLocationId, readLocationId } from '../../files/place-id.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
 import { serviceIdentityOf } from '../service/service-settings.ts';
@@ -45,7 +45,7 @@ export async function installationOf(
   const identity = config.service.url === undefined ? undefined : serviceIdentityOf(config);
   const database = databaseFileOf(config.warehouse.url);
   const isMade = warehouseId !== undefined;
-  const placeId = database === undefined ? null : isMade ? await readPlaceId(database) : undefined;
+  const placeId = database === undefined ? null : isMade ? await readLocationId(database) : undefined;
   const service = known.service ?? serviceIdentityOf(config).key;
   const own = { warehouseId, placeId, service, warehouse: warehouse.location, host: hostname() };
   return { own, names: [...names, ...(identity === undefined ? [] : [identity.key, identity.address])] };
@@ -56,7 +56,7 @@ export async function ownerToBe(app: App, { own }: OwnInstallation): Promise<Inb
   const { warehouseId } = own;
   if (warehouseId === undefined) throw new UsageError('there is no warehouse yet, whose id an inbox could keep');
   const database = databaseFileOf(app.config.warehouse.url);
-  const placeId = database === undefined ? null : await keepPlaceId(database);
+  const placeId = database === undefined ? null : await keepLocationId(database);
   return { ...own, warehouseId, placeId, sinceMs: Date.now() };
 }
 

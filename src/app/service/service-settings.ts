@@ -4,7 +4,7 @@ import { UsageError } from '../../core/base/errors.ts';
 import { Secrets } from '../../core/base/secrets.ts';
 import { serviceIdentity, type ServiceIdentity } from '../../core/base/service-key.ts';
 import type { QueueAddress } from '../../queue/queue-names.ts';
-import type { RedisPlace } from '../../queue/redis/settings.ts';
+import type { RedisLocation } from '../../queue/redis/settings.ts';
 import type { SecretSettings, TlsSettings, TokenSettings } from '../../service/settings.ts';
 
 export function tokenOf({ service: { token, tokenFile, oauth } }: Config): TokenSettings {
@@ -38,7 +38,7 @@ export function serviceIdentityOf(config: Config): ServiceIdentity {
 }
 
 /** Where the keys of this installation are. */
-export function redisPlaceOf({ redis, queue: { prefix } }: Config): RedisPlace {
+export function redisPlaceOf({ redis, queue: { prefix } }: Config): RedisLocation {
   return { redis, prefix };
 }
 

@@ -6,7 +6,7 @@ import type { Config } from '../../../config/schema.ts';
 import { OutageError, UsageError } from '../../core/base/errors.ts';
 import { fileOutage, writeReason } from '../../core/base/file-fault.ts';
 import type { AuditHead } from '../../core/cleanup/audit-chain.ts';
-import { interruptRuns } from '../../runs/stop-watch.ts';
+import { interruptRuns } from '../../runs/finish-run.ts';
 import type { CopiedRows, CopyWatch } from '../../warehouse/copy-tables.ts';
 import { type CopyEnds, copyWarehouse } from '../../warehouse/copy-warehouse.ts';
 import { createWarehouse } from '../../warehouse/create-warehouse.ts';

@@ -2,22 +2,11 @@
 // @ts-check
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
-const dayAndClock = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  hour12: false,
-});
-const dated = new Intl.DateTimeFormat(undefined, {
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hour12: false,
-});
+const clockParts = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', hour12: false });
+const dayParts = /** @type {const} */ ({ day: 'numeric', month: 'short', ...clockParts });
+const clock = new Intl.DateTimeFormat(undefined, clockParts);
+const dayAndClock = new Intl.DateTimeFormat(undefined, dayParts);
+const dated = new Intl.DateTimeFormat(undefined, { year: 'numeric', ...dayParts });
 
 /** @param {Date} instant */
 function shortText(instant) {
@@ -158,8 +147,8 @@ function plain(text) {
  * @param {{ file: string, counts: Record<string, number>, balance: { balanced: boolean }, notices: string[] }} look
  */
 function showLook({ file, counts, balance, notices }) {
-  const place = document.querySelector('#look');
-  if (place === null) return;
+  const remark = document.querySelector('#look');
+  if (remark === null) return;
   /** @param {string} name @param {string} text @param {Element[]} children */
   const make = (name, text = '', ...children) => {
     const element = document.createElement(name);
@@ -173,8 +162,8 @@ function showLook({ file, counts, balance, notices }) {
   const figures = make('dl');
   figures.className = 'figures';
   for (const [name, count] of Object.entries(counts)) {
-    const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-    const pair = make('div', '', make('dt', words), make('dd', count.toLocaleString('en-US')));
+    const spaced = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    const pair = make('div', '', make('dt', spaced), make('dd', count.toLocaleString('en-US')));
     pair.className = 'figure';
     figures.append(pair);
   }
@@ -183,8 +172,8 @@ function showLook({ file, counts, balance, notices }) {
   const title = make('h3', '');
   const name = make('bdi', plain(file));
   title.append(name, ' was checked, and nothing was sent.');
-  place.replaceChildren(title, make('p', found), figures, list);
-  place.className = `note ${rejectedByUs === 0 && balance.balanced ? 'good' : 'warn'}`;
+  remark.replaceChildren(title, make('p', found), figures, list);
+  remark.className = `note ${rejectedByUs === 0 && balance.balanced ? 'good' : 'warn'}`;
 }
 
 /** What happened, and what to do next, of a problem document. @param {string} text @param {number} status */

@@ -37,35 +37,36 @@ function monthsBetween(first, last) {
   return names;
 }
 
+const colourNames = /** @type {const} */ ([
+  'present',
+  'quarantined',
+  'missing',
+  'never-read',
+  'ink',
+  'muted',
+  'rule',
+  'surface',
+]);
+
 /** The colours of the legend, which follow the scheme of the page. */
 function colours() {
-  const of = (/** @type {string} */ name) => {
-    const probe = document.createElement('span');
-    probe.className = `probe probe-${name}`;
-    map.append(probe);
-    const { color } = getComputedStyle(probe);
-    probe.remove();
-    return color;
-  };
-  return {
-    present: of('present'),
-    quarantined: of('quarantined'),
-    missing: of('missing'),
-    neverRead: of('never-read'),
-    ink: of('ink'),
-    muted: of('muted'),
-    rule: of('rule'),
-    surface: of('surface'),
-  };
+  const probe = document.createElement('span');
+  map.append(probe);
+  const found = colourNames.map((name) => {
+    probe.style.color = `var(--${name})`;
+    return [name, getComputedStyle(probe).color];
+  });
+  probe.remove();
+  return /** @type {Record<typeof colourNames[number], string>} */ (Object.fromEntries(found));
 }
 
-/** @param {number} place @returns {Well | undefined} */
-function wellAt(place) {
-  if (place < 0 || place >= wells) return undefined;
-  const number = Math.floor(place / blockWells);
+/** @param {number} index @returns {Well | undefined} */
+function wellAt(index) {
+  if (index < 0 || index >= wells) return undefined;
+  const number = Math.floor(index / blockWells);
   const block = blocks.get(number);
   if (block === undefined) void load(number);
-  return Array.isArray(block) ? block[place % blockWells] : undefined;
+  return Array.isArray(block) ? block[index % blockWells] : undefined;
 }
 
 /** @param {number} number */
@@ -111,8 +112,7 @@ function draw() {
   }
   const palette = colours();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, width, height);
+  fill(palette.surface, 0, 0, width, height);
   const font = getComputedStyle(map).fontFamily;
   context.font = `12px ${font}`;
   context.textBaseline = 'middle';
@@ -132,8 +132,7 @@ function draw() {
         context.strokeRect(left, top + 1, monthWidth - 1, rowHeight - 2);
       }
     }
-    context.fillStyle = palette.surface;
-    context.fillRect(0, top, labelWidth, rowHeight);
+    fill(palette.surface, 0, top, labelWidth, rowHeight);
     context.fillStyle = row === cursor.well ? palette.ink : palette.muted;
     context.fillText(fitting(well?.uwi ?? '…', labelWidth - 16), 8, top + rowHeight / 2);
   }
@@ -154,7 +153,7 @@ function drawMonth(days, left, top, palette) {
   // From below: what is there, then what needs a look. A single bad day must be seen among thirty good ones.
   const parts = /** @type {const} */ ([
     [days[0], palette.present],
-    [days[3], palette.neverRead],
+    [days[3], palette['never-read']],
     [days[1], palette.quarantined],
     [days[2], palette.missing],
   ]);
@@ -163,18 +162,22 @@ function drawMonth(days, left, top, palette) {
     if (count === 0) continue;
     const part = Math.max(count === whole ? height : 3, (count / whole) * height);
     const from = Math.max(top + 2, bottom - part);
-    context.fillStyle = colour;
-    context.fillRect(left, from, width, bottom - from);
+    fill(colour, left, from, width, bottom - from);
     if (colour === palette.quarantined) mark(left, from, width, bottom - from, palette.surface);
     bottom = from;
   }
   // What stands at the top may have been pushed out by the least heights.
   if (days[2] > 0) {
     const missing = Math.max(3, (days[2] / whole) * height);
-    context.fillStyle = palette.missing;
-    context.fillRect(left, top + 2, width, missing);
+    fill(palette.missing, left, top + 2, width, missing);
     hatch(left, top + 2, width, missing, palette.ink);
   }
+}
+
+/** @param {string} colour @param {number} left @param {number} top @param {number} width @param {number} height */
+function fill(colour, left, top, width, height) {
+  context.fillStyle = colour;
+  context.fillRect(left, top, width, height);
 }
 
 /** A diagonal, as in the legend: colour alone must not tell. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
@@ -198,8 +201,7 @@ function hatch(left, top, width, height, colour) {
 /** A dot. @param {number} left @param {number} top @param {number} width @param {number} height @param {string} colour */
 function mark(left, top, width, height, colour) {
   if (height < 6) return;
-  context.fillStyle = colour;
-  context.fillRect(left + width / 2 - 1.5, top + height / 2 - 1.5, 3, 3);
+  fill(colour, left + width / 2 - 1.5, top + height / 2 - 1.5, 3, 3);
 }
 
 /**
@@ -207,8 +209,7 @@ function mark(left, top, width, height, colour) {
  * @param {ReturnType<typeof colours>} palette
  */
 function drawHead({ firstMonth, lastMonth, scrollLeft, width }, palette) {
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, width, headHeight);
+  fill(palette.surface, 0, 0, width, headHeight);
   context.fillStyle = palette.muted;
   for (let month = firstMonth; month < lastMonth; month += 1) {
     const name = months[month] ?? '';
@@ -218,10 +219,8 @@ function drawHead({ firstMonth, lastMonth, scrollLeft, width }, palette) {
       if (left > labelWidth - 4) context.fillText(name.slice(0, 4), left + 4, headHeight / 2);
     } else if (month === firstMonth && months.length < 12) context.fillText(name, left, headHeight / 2);
   }
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, labelWidth, headHeight);
-  context.fillStyle = palette.rule;
-  context.fillRect(0, headHeight - 1, width, 1);
+  fill(palette.surface, 0, 0, labelWidth, headHeight);
+  fill(palette.rule, 0, headHeight - 1, width, 1);
 }
 
 /** @param {string} text @param {number} width */
@@ -233,7 +232,7 @@ function fitting(text, width) {
 }
 
 /** @param {MouseEvent} event */
-function placeOf(event) {
+function cellAt(event) {
   const box = map.getBoundingClientRect();
   const x = event.clientX - box.left + map.scrollLeft - labelWidth;
   const y = event.clientY - box.top + map.scrollTop - headHeight;
@@ -249,14 +248,13 @@ function tell() {
     return;
   }
   const days = well.months[month];
-  const words = days === undefined ? 'not asked for' : describe(days);
-  cellText.textContent = `${well.uwi}, ${month}: ${words}`;
+  cellText.textContent = `${well.uwi}, ${month}: ${days === undefined ? 'not asked for' : describe(days)}`;
 }
 
 /** @param {[number, number, number, number]} days */
 function describe(days) {
   const names = ['present', 'quarantined', 'missing in a read', 'never read'];
-  return names.flatMap((name, index) => ((days[index] ?? 0) > 0 ? [`${days[index]} ${name}`] : [])).join(', ');
+  return names.flatMap((name, index) => (days[index] ? [`${days[index]} ${name}`] : [])).join(', ');
 }
 
 function open() {
@@ -269,12 +267,12 @@ function open() {
 
 map.addEventListener('scroll', drawSoon, { passive: true });
 map.addEventListener('mousemove', (event) => {
-  cursor = placeOf(event);
+  cursor = cellAt(event);
   tell();
   drawSoon();
 });
 map.addEventListener('click', (event) => {
-  cursor = placeOf(event);
+  cursor = cellAt(event);
   open();
 });
 map.addEventListener('keydown', (event) => {

@@ -32,15 +32,12 @@ async function show(part) {
   }
   /** @type {Column[]} */
   const columns = JSON.parse(part.dataset['columns'] ?? '[]');
-  const plots = [...part.querySelectorAll('.plot')].flatMap((place) => {
-    const shown = columns.filter(
-      ({ column, group }) => group === place.getAttribute('data-group') && series.values[column],
-    );
-    if (shown.length === 0) {
-      place.remove();
-      return [];
-    }
-    return [plotIn(/** @type {HTMLElement} */ (place), shown, series)];
+  const plots = [...part.querySelectorAll('.plot')].flatMap((plot) => {
+    const group = plot.getAttribute('data-group');
+    const shown = columns.filter((each) => each.group === group && series.values[each.column]);
+    if (shown.length > 0) return [plotIn(/** @type {HTMLElement} */ (plot), shown, series)];
+    plot.remove();
+    return [];
   });
   const restated = series.restated.length;
   state.textContent =
@@ -60,31 +57,28 @@ function withBreaks(series) {
   /** @type {number[]} */
   const days = [];
   /** @type {(number | undefined)[]} */
-  const places = [];
-  for (const [place, day] of series.days.entries()) {
-    const last = series.days[place - 1];
+  const sources = [];
+  for (const [index, day] of series.days.entries()) {
+    const last = series.days[index - 1];
     if (last !== undefined && day > last + 1) {
       days.push(last + 1);
-      places.push(undefined);
+      sources.push(undefined);
     }
     days.push(day);
-    places.push(place);
+    sources.push(index);
   }
   const values = Object.fromEntries(
     Object.entries(series.values).map(([column, all]) => [
       column,
-      places.map((place) => (place === undefined ? null : (all[place] ?? null))),
+      sources.map((index) => (index === undefined ? null : (all[index] ?? null))),
     ]),
   );
   return { ...series, days, values };
 }
 
-/** @param {HTMLElement} place @param {Column[]} columns @param {Series} series */
-function plotIn(place, columns, series) {
-  const style = getComputedStyle(place);
-  const muted = colourOf(place, 'probe-muted');
-  const rule = colourOf(place, 'probe-rule');
-  const ink = colourOf(place, 'probe-ink');
+/** @param {HTMLElement} part @param {Column[]} columns @param {Series} series */
+function plotIn(part, columns, series) {
+  const [muted, rule, ink] = ['muted', 'rule', 'ink'].map((name) => colourOf(part, name));
   const days = series.days.map((day) => day * daySeconds);
   const restatedOf = new Map(
     columns.map(({ column }) => [
@@ -93,33 +87,19 @@ function plotIn(place, columns, series) {
     ]),
   );
   const isDowntime = columns[0]?.group === 'downtime';
-  const axis = {
-    stroke: muted,
-    grid: { stroke: rule, width: 1 },
-    ticks: { stroke: rule, width: 1 },
-    font: `12px ${style.fontFamily}`,
-  };
+  const line = { stroke: rule, width: 1 };
+  const axis = { stroke: muted, grid: line, ticks: line, font: `12px ${getComputedStyle(part).fontFamily}` };
   // Gas is a thousand times oil: each of very different size gets a scale of its own.
   const scales = scalesOf(columns, series);
   const options = {
-    width: place.clientWidth,
+    width: part.clientWidth,
     height: isDowntime ? 150 : 260,
     tzDate: (/** @type {number} */ seconds) => uPlot.tzDate(new Date(seconds * 1e3), 'Etc/UTC'),
     cursor: { sync: { key: 'well' }, drag: { x: true, y: false }, focus: { prox: 24 } },
     scales: {
       x: { time: true },
       // From zero, so that the zeros of all scales are one line.
-      ...Object.fromEntries(
-        scales.map((scale) => [
-          scale,
-          {
-            range: (/** @type {any} */ _plot, /** @type {number} */ least, /** @type {number} */ most) => [
-              Math.min(0, least ?? 0),
-              (most ?? 1) * 1.05 || 1,
-            ],
-          },
-        ]),
-      ),
+      ...Object.fromEntries(scales.map((scale) => [scale, { range: fromZero }])),
     },
     axes: [
       axis,
@@ -182,7 +162,12 @@ function plotIn(place, columns, series) {
       ],
     },
   };
-  return new uPlot(options, [days, ...columns.map(({ column }) => series.values[column])], place);
+  return new uPlot(options, [days, ...columns.map(({ column }) => series.values[column])], part);
+}
+
+/** @param {any} _plot @param {number} least @param {number} most */
+function fromZero(_plot, least, most) {
+  return [Math.min(0, least ?? 0), (most ?? 1) * 1.05 || 1];
 }
 
 /** A scale for each column: those of a like size share one. @param {Column[]} columns @param {Series} series */
@@ -199,11 +184,11 @@ function scalesOf(columns, series) {
   });
 }
 
-/** @param {HTMLElement} place @param {string} name */
-function colourOf(place, name) {
+/** @param {HTMLElement} part @param {string} name */
+function colourOf(part, name) {
   const probe = document.createElement('span');
-  probe.className = name;
-  place.append(probe);
+  probe.style.color = `var(--${name})`;
+  part.append(probe);
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;

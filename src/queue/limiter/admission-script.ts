@@ -22,7 +22,7 @@ const keepReservation = `
 redis.call('SET', rateKey, string.format('%.0f', next + interval), 'PX', math.ceil((wait + interval) / 1000) + 1000)`;
 
 /** Answers of {@link admit}. */
-export const answers = { admitted: 0, held: 1, open: 2 } as const;
+export const answers = { admitted: 0, paused: 1, open: 2 } as const;
 
 /** Why {@link admit} did not give every lease that was asked for. */
 export const reasons = { none: 0, full: 1, turn: 2, far: 3 } as const;
@@ -44,22 +44,22 @@ const mostFlows = 500;
  *
  * Returns {admitted, {position of the flow from 1, microseconds until the request may be sent, …}, reason, ms, 1}, with the
  * tokens used in their order, the reason why not all got a lease, the milliseconds until a reservation may be had if that
- * is `far`, and 1 if the circuit is open and the one request tries; {held, now in ms, {until, asked, tooLong}}; or {open,
+ * is `far`, and 1 if the circuit is open and the one request tries; {paused, now in ms, {until, asked, tooLong}}; or {open,
  * now in ms, {since, tryAt, fault}}.
  */
 export const admit = redisScript(`${clock}
 local holdKey, leasesKey, rateKey, waitingKey, sharesKey, circuitKey, failingKey, turnKey = unpack(KEYS)
 local process, interval, lag = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[6])
 local tokens, flows = tonumber(ARGV[8]), {}
-local place = 9 + tokens
-for number = 1, tonumber(ARGV[place]) do
-  local run = ARGV[place + 2 * number - 1]
-  flows[number] = {run = run, name = run .. '|' .. process, left = tonumber(ARGV[place + 2 * number])}
+local at = 9 + tokens
+for number = 1, tonumber(ARGV[at]) do
+  local run = ARGV[at + 2 * number - 1]
+  flows[number] = {run = run, name = run .. '|' .. process, left = tonumber(ARGV[at + 2 * number])}
 end
-for spent = place + 2 * #flows + 1, #ARGV do redis.call('ZREM', leasesKey, ARGV[spent]) end
+for spent = at + 2 * #flows + 1, #ARGV do redis.call('ZREM', leasesKey, ARGV[spent]) end
 if ARGV[7] == '1' then redis.call('DEL', circuitKey, failingKey) end
 if tokens > 0 and redis.call('EXISTS', holdKey) == 1 then
-  return {${answers.held}, now, redis.call('HMGET', holdKey, 'until', 'asked', 'tooLong')}
+  return {${answers.paused}, now, redis.call('HMGET', holdKey, 'until', 'asked', 'tooLong')}
 end
 
 local circuit = redis.call('HMGET', circuitKey, 'since', 'tryAt', 'fault', 'trial')
@@ -183,9 +183,9 @@ return wait`);
  */
 export const renew = redisScript(`${clock}
 local sure = tonumber(ARGV[2])
-for place = 3, #ARGV do
-  if place < 3 + sure then redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[place])
-  else redis.call('ZADD', KEYS[1], 'XX', now + ARGV[1], ARGV[place]) end
+for index = 3, #ARGV do
+  if index < 3 + sure then redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[index])
+  else redis.call('ZADD', KEYS[1], 'XX', now + ARGV[1], ARGV[index]) end
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1`);

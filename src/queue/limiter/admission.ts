@@ -2,28 +2,16 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
-import type { ServiceHoldStore } from '../port.ts';
-import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import { blockingCopy } from '../redis/connection.ts';
 import type { RedisHandle } from '../redis/options.ts';
 import { type RedisScript, runScript } from '../redis/script.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
-import {
-  type CircuitFields,
-  hold,
-  liftHold,
-  type LimiterKeys,
-  limiterKeys,
-  recordFailure,
-  outageOf,
-  readCircuit,
-  readHold,
-} from './limiter-keys.ts';
+import { type CircuitFields, outageOf, recordFailure } from './circuit.ts';
+import type { LimiterKeys } from './limiter-keys.ts';
+import { hold, type HoldFields, holdOf } from './retry-after.ts';
 
 export interface Limits {
-  /** Requests under way at one time. */
   readonly concurrency: number;
-  /** Undefined for no limit. */
   readonly requestsPerSecond: number | undefined;
   /** How long the place of a dead worker stays taken. */
   readonly leaseMs: number;
@@ -37,9 +25,7 @@ interface Wanted {
 
 export interface Grant {
   readonly runId: string;
-  /** Names the lease. */
   readonly token: string;
-  /** Milliseconds until the request may be sent. */
   readonly waitMs: number;
 }
 
@@ -57,7 +43,7 @@ export type AdmissionAnswer =
       /** For `far`: the milliseconds until a time may be had. */
       readonly delayMs: number;
     }
-  | { readonly kind: 'held'; readonly hold: ServiceHold }
+  | { readonly kind: 'paused'; readonly hold: ServiceHold }
   | { readonly kind: 'open'; readonly outage: ServiceOutage };
 
 /** A reservation further ahead is refused, so that callers who give up have reserved little. */
@@ -76,11 +62,8 @@ export class Admission {
   readonly #lag: number;
   readonly #process = randomUUID();
   #tokens = 0;
-  /** A connection that waits for its turn. */
   #blocking: RedisHandle | undefined;
-  /** Runs of which no request waits any more. */
   readonly #givenUp = new Set<string>();
-  /** Leases to be given back. */
   #spent: string[] = [];
   /** Whether the service has answered since Redis was last told. */
   #isAnswered = false;
@@ -146,8 +129,8 @@ export class Admission {
 
   /** Whether the request of a lease may be sent when its time has come: nothing holds it back, and the lease is there. */
   async mayStillGo(token: string): Promise<boolean> {
-    const { hold: held, circuit, leases } = this.#keys;
-    return (await this.#run(mayStillGo, [held, circuit, leases], [token])) === 1;
+    const { hold: holdKey, circuit, leases } = this.#keys;
+    return (await this.#run(mayStillGo, [holdKey, circuit, leases], [token])) === 1;
   }
 
   /** Extends leases: `sure` ones, which cannot have expired, are added again where Redis has lost them. */
@@ -166,13 +149,12 @@ export class Admission {
     return tokens.filter((token) => token.startsWith(`${this.#process}.`) && !isKnown(token));
   }
 
-  /** Records a Retry-After. Returns the hold that all workers are under now. */
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
     const keys = [this.#keys.hold, this.#keys.series];
-    const [nowMs, fields] = (await runScript(this.#redis, hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
-    const held = holdOf(fields, nowMs);
-    if (held === undefined) throw new Error('a hold that was just recorded is gone');
-    return held;
+    const [nowMs, fields] = (await this.#run(hold, keys, [askedMs, maxHoldMs])) as [number, HoldFields];
+    const recorded = holdOf(fields, nowMs);
+    if (recorded === undefined) throw new Error('a hold that was just recorded is gone');
+    return recorded;
   }
 
   /**
@@ -190,14 +172,13 @@ export class Admission {
       this.flush();
     }
     const keys = [this.#keys.circuit, this.#keys.failing];
-    const values = [fault, longestPauseMs, ...failed];
-    const answer = await runScript(this.#redis, recordFailure, keys, values);
+    const answer = await this.#run(recordFailure, keys, [fault, longestPauseMs, ...failed]);
     const [nowMs, fields, hasTried] = answer as [number, CircuitFields, number];
     return { outage: outageOf(fields, nowMs), hasTried: hasTried === 1 };
   }
 
   #admit(tokens: readonly string[], wanted: readonly Wanted[]): Promise<unknown> {
-    const { hold: held, leases, rate, waiting, shares, circuit, failing, turn } = this.#keys;
+    const { hold: holdKey, leases, rate, waiting, shares, circuit, failing, turn } = this.#keys;
     const { concurrency, leaseMs } = this.#limits;
     const limits = [concurrency, leaseMs, this.#process, this.#interval, longestWaitMs * 1_000, this.#lag];
     const isAnswered = this.#isAnswered ? 1 : 0;
@@ -207,7 +188,7 @@ export class Admission {
     this.#givenUp.clear();
     const named = [flows.length, ...flows.flatMap(({ runId, requests }) => [runId, requests])];
     const values = [...limits, isAnswered, tokens.length, ...tokens, ...named, ...this.#spent.splice(0)];
-    return this.#run(admit, [held, leases, rate, waiting, shares, circuit, failing, turn], values);
+    return this.#run(admit, [holdKey, leases, rate, waiting, shares, circuit, failing, turn], values);
   }
 
   #newToken(): string {
@@ -228,9 +209,9 @@ function answerOf(
   wanted: readonly Wanted[],
   tokens: readonly string[],
 ): AdmissionAnswer {
-  if (kind === answers.held) {
-    const held = holdOf(detail as HoldFields, value as number);
-    if (held !== undefined) return { kind: 'held', hold: held };
+  if (kind === answers.paused) {
+    const met = holdOf(detail as HoldFields, value as number);
+    if (met !== undefined) return { kind: 'paused', hold: met };
   }
   if (kind === answers.open) {
     const outage = outageOf(detail as CircuitFields, value as number);
@@ -246,47 +227,9 @@ function answerOf(
 /** `pairs`: position of the flow from 1, and microseconds, for each token in turn. */
 function grantsOf(pairs: readonly number[], wanted: readonly Wanted[], tokens: readonly string[]): readonly Grant[] {
   const grants: Grant[] = [];
-  for (let place = 0; place < pairs.length; place += 2) {
-    const runId = wanted[(pairs[place] ?? 0) - 1]?.runId ?? '';
-    grants.push({ runId, token: tokens[place / 2] ?? '', waitMs: (pairs[place + 1] ?? 0) / 1_000 });
+  for (let index = 0; index < pairs.length; index += 2) {
+    const runId = wanted[(pairs[index] ?? 0) - 1]?.runId ?? '';
+    grants.push({ runId, token: tokens[index / 2] ?? '', waitMs: (pairs[index + 1] ?? 0) / 1_000 });
   }
   return grants;
-}
-
-// What holds all requests to a service back, for those who show it or lift it: a Retry-After, or that it is down.
-
-/** Fields of the hash, as Redis returns them. */
-type HoldFields = readonly (string | null)[];
-
-/** `nowMs`: the time of Redis. Undefined if there is no hold. */
-function holdOf([until, asked, tooLong]: HoldFields, nowMs: number): ServiceHold | undefined {
-  if (until === null || until === undefined) return undefined;
-  const untilMs = Number(until);
-  return {
-    untilMs,
-    leftMs: Math.max(0, untilMs - nowMs),
-    askedUntilMs: Number(asked ?? until),
-    isTooLong: tooLong === '1',
-  };
-}
-
-/** For the service of the limiter with the same address. */
-export function createServiceHoldStore(redis: RedisHandle, address: QueueAddress): ServiceHoldStore {
-  const keys = limiterKeys(limitsKey(address));
-  const run = async (script: RedisScript, used: readonly string[]): Promise<readonly [number, HoldFields]> =>
-    (await runScript(redis, script, used, [])) as [number, HoldFields];
-  return {
-    read: async () => {
-      const [nowMs, fields] = await run(readHold, [keys.hold]);
-      return holdOf(fields, nowMs);
-    },
-    readOutage: async () => {
-      const [nowMs, fields] = await run(readCircuit, [keys.circuit]);
-      return outageOf(fields, nowMs);
-    },
-    lift: async () => {
-      const [nowMs, fields] = await run(liftHold, [keys.hold, keys.series, keys.circuit, keys.failing]);
-      return holdOf(fields, nowMs);
-    },
-  };
 }

@@ -13,7 +13,8 @@ import { connectRedis } from '../redis/connection.ts';
 import type { RedisHandle } from '../redis/options.ts';
 import { withOutages } from '../redis/fault.ts';
 import { Admission } from './admission.ts';
-import { failuresWithoutConnection, limiterKeys, type LimiterKeys, longestPauseMs } from './limiter-keys.ts';
+import { failuresWithoutConnection, longestPauseMs } from './circuit.ts';
+import { limiterKeys, type LimiterKeys } from './limiter-keys.ts';
 import { type Leave, orAbort, pause, WaitQueue } from './wait-queue.ts';
 
 /** Short, so that a killed worker does not delay the others (G7). */
@@ -40,19 +41,14 @@ export interface LimiterSettings extends QueueAddress {
   readonly maxWaitMs?: number;
   /** Ends the waits for the end of a hold or an outage, with AbortedError: work that stops has no use for it. */
   readonly stopping?: AbortSignal;
-  /** Called for a hold that is worth telling. */
   readonly onHold?: (hold: ServiceHold) => void;
-  /** Hears of the outages of the service. */
   readonly outages?: OutageRecord;
 }
 
-/** A request that failed in a way that may pass. */
 export interface FailedRequest {
   /** Differs for different requests, and is the same when one is repeated. */
   readonly name: string;
-  /** What it met, fit for messages. */
   readonly fault: string;
-  /** Whether the service was not even reached. */
   readonly hasNoConnection: boolean;
 }
 
@@ -95,10 +91,10 @@ export class SharedLimiter {
       onUp: () => this.#up(),
       stopping,
     });
-    this.#renewal = setInterval(() => this.#reconcile(), leaseMs / 3);
+    this.#renewal = setInterval(() => void this.#reconcile(), leaseMs / 3);
     this.#renewal.unref();
     // A failover of Redis may have lost the leases of requests that are under way, and that others were given back.
-    redis.on('ready', () => this.#reconcile());
+    redis.on('ready', () => void this.#reconcile());
   }
 
   /**
@@ -210,36 +206,21 @@ export class SharedLimiter {
   }
 
   /** Makes the leases in Redis those of this process's requests. What does not reach Redis is done the next time. */
-  #reconcile(): void {
-    this.#renew();
+  async #reconcile(): Promise<void> {
+    void this.#renew().catch(() => undefined);
     if (this.#leases.size === 0 && !this.#waitQueue.isWaiting) return;
-    this.#admission
-      .unknownLeases((token) => this.#leases.has(token))
-      .then(
-        (tokens) => {
-          for (const token of tokens) this.#waitQueue.release(token);
-        },
-        () => undefined,
-      );
+    const tokens = await this.#admission.unknownLeases((token) => this.#leases.has(token)).catch(() => []);
+    for (const token of tokens) this.#waitQueue.release(token);
   }
 
-  #renew(): void {
+  /** Where this does not reach Redis, the next one may; a lease that expired meanwhile is lost to another request. */
+  async #renew(): Promise<void> {
     if (this.#leases.size === 0) return;
     const nowMs = performance.now();
-    const tokens = [...this.#leases.keys()];
-    const isSure = (token: string): boolean => (this.#leases.get(token) ?? 0) > nowMs;
-    const sure = tokens.filter(isSure);
-    // If this does not reach Redis, the next renewal may; a lease that expired meanwhile is lost to another request.
-    this.#admission
-      .renew(
-        sure,
-        tokens.filter((token) => !isSure(token)),
-      )
-      .then(
-        () => {
-          for (const token of sure) if (this.#leases.has(token)) this.#leases.set(token, nowMs + this.#leaseMs);
-        },
-        () => undefined,
-      );
+    const sure: string[] = [];
+    const others: string[] = [];
+    for (const [token, untilMs] of this.#leases) (untilMs > nowMs ? sure : others).push(token);
+    await this.#admission.renew(sure, others);
+    for (const token of sure) if (this.#leases.has(token)) this.#leases.set(token, nowMs + this.#leaseMs);
   }
 }

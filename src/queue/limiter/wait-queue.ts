@@ -48,7 +48,6 @@ interface WaitQueueEvents {
 export class WaitQueue {
   readonly #admission: Admission;
   readonly #events: WaitQueueEvents;
-  /** Those who wait, by run, in their order. */
   readonly #callers = new Map<string, Caller[]>();
   #isServing = false;
   /** Ends the present pause; undefined while there is none. */
@@ -77,16 +76,13 @@ export class WaitQueue {
         this.#drop(runId, caller);
         reject(givenUp(signal.reason));
       };
-      const caller: Caller = {
-        resolve: (granted) => {
+      const ending =
+        <T>(end: (result: T) => void) =>
+        (result: T): void => {
           signal.removeEventListener('abort', leave);
-          resolve(granted);
-        },
-        reject: (error) => {
-          signal.removeEventListener('abort', leave);
-          reject(error);
-        },
-      };
+          end(result);
+        };
+      const caller: Caller = { resolve: ending(resolve), reject: ending(reject) };
       signal.addEventListener('abort', leave, { once: true });
       this.#add(runId, caller);
     });
@@ -120,8 +116,8 @@ export class WaitQueue {
 
   #drop(runId: string, caller: Caller): void {
     const line = this.#callers.get(runId) ?? [];
-    const place = line.indexOf(caller);
-    if (place >= 0) line.splice(place, 1);
+    const position = line.indexOf(caller);
+    if (position >= 0) line.splice(position, 1);
     if (line.length > 0) return;
     this.#callers.delete(runId);
     this.#admission.giveUp(runId);
@@ -167,7 +163,7 @@ export class WaitQueue {
   }
 
   async #waitAfter(answer: AdmissionAnswer): Promise<void> {
-    if (answer.kind === 'held') {
+    if (answer.kind === 'paused') {
       this.#events.onHold(answer.hold);
       return this.#waitOut(Math.min(answer.hold.leftMs + 1, pollMs.hold));
     }
@@ -203,7 +199,6 @@ export class WaitQueue {
     this.#isListening = false;
   }
 
-  /** Ends early when it is worth to ask again. */
   #pause(delayMs: number): Promise<void> {
     if (this.#isWoken) return Promise.resolve();
     return new Promise((resolve) => {

@@ -3,49 +3,41 @@ import { Cluster, type Redis } from 'ioredis';
 import { UnreachableError } from '../../core/base/errors.ts';
 import { connectRedis, unreachable } from './connection.ts';
 import { createNodeClient, type RedisHandle } from './options.ts';
-import { keyPrefix, type RedisNode, type RedisPlace, type RedisSettings, shownAddress, shownNode } from './settings.ts';
+import {
+  keyPrefix,
+  type RedisNode,
+  type RedisLocation,
+  type RedisSettings,
+  shownAddress,
+  shownNode,
+} from './settings.ts';
 import { redisScript, runScript } from './script.ts';
 
 /** Required by BullMQ 6. */
 const oldestVersion = [6, 2, 0] as const;
 
-/** Of something that works, and may not do so later. */
 interface RedisRemark {
   readonly kind: 'clock' | 'policy' | 'replicas';
   readonly message: string;
   readonly hint: string;
 }
 
-interface RedisInfo {
-  /** `Redis 7.0.15`, `Valkey 9.1.2`. */
-  readonly product: string;
-  /** `noeviction`, or `unknown` where it cannot be read: a managed Redis. */
-  readonly evictionPolicy: string;
-  /** Nodes that were asked, with replicas. */
-  readonly nodes: number;
-  /** Of the fullest primary. */
-  readonly usedMemoryBytes: number;
-  /** 0: no limit, or one that cannot be read. */
-  readonly maxMemoryBytes: number;
-  readonly remarks: readonly RedisRemark[];
-}
-
 /**
  * Checks all of it. `now`: milliseconds since 1970 by the clock of this host. Returns the properties of Redis, or throws
  * UnreachableError('redis') with the remedy.
  */
-export async function checkRedis(place: RedisPlace, now: () => number = Date.now): Promise<RedisInfo> {
-  const { redis: settings } = place;
+export async function checkRedis(address: RedisLocation, now: () => number = Date.now) {
+  const { redis: settings } = address;
+  const refuse = (error: unknown): never => {
+    throw unreachable(settings, error);
+  };
   const redis = await connectRedis(settings, 'prompt');
   try {
-    const { states, silent } = await readNodeStates(settings, redis).catch((error: unknown) => {
-      throw unreachable(settings, error);
-    });
+    const { states, silent } = await readNodeStates(settings, redis).catch(refuse);
     for (const state of states) refuseUnfit(settings, state);
-    await refuseUnwritable(place, redis);
-    const clockAheadMs = await measureClock(redis, now).catch((error: unknown) => {
-      throw unreachable(settings, error);
-    });
+    // A replica, or one without memory, answers and takes no writes.
+    await tryWrite(redis, keyPrefix(address)).catch(refuse);
+    const clockAheadMs = await measureClock(redis, now).catch(refuse);
     refuseClock(settings, clockAheadMs);
     return { ...summaryOf(settings, states), remarks: remarksOf(settings, { states, silent, clockAheadMs }) };
   } finally {
@@ -53,7 +45,7 @@ export async function checkRedis(place: RedisPlace, now: () => number = Date.now
   }
 }
 
-function summaryOf(settings: RedisSettings, states: readonly NodeState[]): Omit<RedisInfo, 'remarks'> {
+function summaryOf(settings: RedisSettings, states: readonly NodeState[]) {
   const fullness = (state: NodeState): number =>
     state.maxMemoryBytes === 0 ? 0 : state.usedMemoryBytes / state.maxMemoryBytes;
   const [fullest] = states
@@ -63,9 +55,13 @@ function summaryOf(settings: RedisSettings, states: readonly NodeState[]): Omit<
   const { product, version, usedMemoryBytes, maxMemoryBytes } = fullest;
   const policies = states.map(({ evictionPolicy }) => evictionPolicy);
   return {
+    /** `Redis 7.0.15`, `Valkey 9.1.2`. */
     product: `${product} ${version}`,
+    /** `unknown` where it cannot be read: a managed Redis. */
     evictionPolicy: policies.includes('unknown') ? 'unknown' : 'noeviction',
+    /** That were asked, with replicas. */
     nodes: states.length,
+    /** Of the fullest primary; no limit, or one that cannot be read, is 0. */
     usedMemoryBytes,
     maxMemoryBytes,
   };
@@ -74,8 +70,8 @@ function summaryOf(settings: RedisSettings, states: readonly NodeState[]): Omit<
 /** Refuses a Redis that would silently lose queue items (docs/design.md section 5), or that is spoken to in a wrong way. */
 function refuseUnfit(settings: RedisSettings, state: NodeState): void {
   const at = state.node === undefined ? shownAddress(settings) : shownNode(state.node);
-  const refuse = (words: string, hint: string): never => {
-    throw new UnreachableError('redis', `Redis at ${at} ${words}`, { hint });
+  const refuse = (why: string, hint: string): never => {
+    throw new UnreachableError('redis', `Redis at ${at} ${why}`, { hint });
   };
   if (state.mode === 'sentinel') {
     refuse('is a Sentinel: it holds no queues', 'Name the sentinels by redis.sentinel (docs/redis.md).');
@@ -106,39 +102,25 @@ function isOlder(version: string): boolean {
   return false;
 }
 
-/** Refuses a Redis that answers, but takes no writes: a replica, or one without memory. */
-async function refuseUnwritable(place: RedisPlace, redis: RedisHandle): Promise<void> {
-  try {
-    await tryWrite(redis, keyPrefix(place));
-  } catch (error) {
-    throw unreachable(place.redis, error);
-  }
-}
-
 /** Delays of the queue are due by the clocks of the workers' hosts. */
 function refuseClock(settings: RedisSettings, aheadMs: number): void {
   if (Math.abs(aheadMs) <= clockFaultMs) return;
   throw new UnreachableError(
     'redis',
-    `the clock of this host is ${clockWords(aheadMs)} that of Redis at ${shownAddress(settings)}: delays would end at wrong times`,
+    `the clock of this host is ${clockText(aheadMs)} that of Redis at ${shownAddress(settings)}: delays would end at wrong times`,
     { hint: 'Set both by NTP (timedatectl shows whether a host does), then try again.' },
   );
 }
 
 function remarksOf(
   settings: RedisSettings,
-  found: {
-    readonly states: readonly NodeState[];
-    readonly silent: readonly { readonly host: string; readonly port: number }[];
-    readonly clockAheadMs: number;
-  },
+  { states, silent, clockAheadMs }: Nodes & { readonly clockAheadMs: number },
 ): readonly RedisRemark[] {
-  const { states, silent, clockAheadMs } = found;
   const remarks: RedisRemark[] = [];
   if (Math.abs(clockAheadMs) > clockRemarkMs) {
     remarks.push({
       kind: 'clock',
-      message: `the clock of this host is ${clockWords(clockAheadMs)} that of Redis`,
+      message: `the clock of this host is ${clockText(clockAheadMs)} that of Redis`,
       hint: 'Set both by NTP: past 5 s wellsync refuses to start.',
     });
   }
@@ -191,7 +173,7 @@ async function measureClock(redis: RedisHandle, now: () => number): Promise<numb
 }
 
 /** `7 s ahead of`, `1.4 s behind`. */
-function clockWords(aheadMs: number): string {
+function clockText(aheadMs: number): string {
   const seconds = Math.abs(aheadMs) / 1_000;
   return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s ${aheadMs > 0 ? 'ahead of' : 'behind'}`;
 }
@@ -228,11 +210,13 @@ interface NodeState {
   readonly wantsReplicas: boolean;
 }
 
-/** The states of the nodes that answer; `silent`: those that do not. Throws the fault of the primary. */
-async function readNodeStates(
-  settings: RedisSettings,
-  handle: RedisHandle,
-): Promise<{ readonly states: readonly NodeState[]; readonly silent: readonly RedisNode[] }> {
+interface Nodes {
+  readonly states: readonly NodeState[];
+  readonly silent: readonly RedisNode[];
+}
+
+/** Throws the fault of the primary. */
+async function readNodeStates(settings: RedisSettings, handle: RedisHandle): Promise<Nodes> {
   if (handle instanceof Cluster) return gathered(handle.nodes('all').map((each) => [nodeOf(each), each]));
   const primary = await readState(handle, undefined);
   const clients = primary.replicas.map((node) => [node, createNodeClient(settings, node)] as const);
@@ -241,11 +225,11 @@ async function readNodeStates(
   return { states: [primary, ...states], silent };
 }
 
-async function gathered(clients: ReadonlyArray<readonly [RedisNode, Redis]>) {
+async function gathered(clients: ReadonlyArray<readonly [RedisNode, Redis]>): Promise<Nodes> {
   const answers = await Promise.allSettled(clients.map(([node, client]) => readState(client, node)));
   return {
     states: answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : [])),
-    silent: clients.flatMap(([node], place) => (answers[place]?.status === 'rejected' ? [node] : [])),
+    silent: clients.flatMap(([node], index) => (answers[index]?.status === 'rejected' ? [node] : [])),
   };
 }
 

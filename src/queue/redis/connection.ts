@@ -53,8 +53,8 @@ async function connectPrompt(settings: RedisSettings): Promise<RedisHandle> {
 
 /** `Redis at ADDRESS cannot be used: REASON`, with what to do. */
 export function unreachable(settings: RedisSettings, cause: unknown): UnreachableError {
-  const { reason, hint } = connectionFault(cause);
-  return new UnreachableError('redis', `Redis at ${shownAddress(settings)} cannot be used: ${reason}`, { hint, cause });
+  const { state, hint } = connectionFault(cause);
+  return new UnreachableError('redis', `Redis at ${shownAddress(settings)} cannot be used: ${state}`, { hint, cause });
 }
 
 /**
@@ -62,15 +62,11 @@ export function unreachable(settings: RedisSettings, cause: unknown): Unreachabl
  * `commandTimeoutMs`.
  */
 export function impatientCopy(handle: RedisHandle, commandTimeoutMs: number): RedisHandle {
-  const copy =
-    'nodes' in handle
-      ? handle.duplicate([], {
-          enableOfflineQueue: false,
-          maxRedirections: 1,
-          redisOptions: { commandTimeout: commandTimeoutMs },
-        })
-      : handle.duplicate({ enableOfflineQueue: false, commandTimeout: commandTimeoutMs });
-  return copy;
+  const enableOfflineQueue = false;
+  const redisOptions = { commandTimeout: commandTimeoutMs };
+  return 'nodes' in handle
+    ? handle.duplicate([], { enableOfflineQueue, maxRedirections: 1, redisOptions })
+    : handle.duplicate({ enableOfflineQueue, ...redisOptions });
 }
 
 /** A lasting client of the same Redis, for a command that blocks: it keeps all others of its connection waiting. */
@@ -81,10 +77,8 @@ export function blockingCopy(handle: RedisHandle): RedisHandle {
   return copy;
 }
 
-/** What ioredis has and its types keep private. */
-interface WithCalls {
-  flushQueue(error: Error): void;
-}
+/** Of ioredis, whose types keep it private. */
+type Private = { flushQueue(error: Error): void };
 
 /**
  * Ends a client whose Redis may be away: what waits for an answer or for a connection fails now, and so does what is asked
@@ -94,5 +88,5 @@ export function endAtOnce(handle: RedisHandle): void {
   const clients: readonly RedisHandle[] = 'nodes' in handle ? [handle, ...handle.nodes()] : [handle];
   for (const client of clients) client.options.enableOfflineQueue = false;
   handle.disconnect();
-  for (const client of clients) (client as unknown as WithCalls).flushQueue(new Error('Connection is closed.'));
+  for (const client of clients) (client as unknown as Private).flushQueue(new Error('Connection is closed.'));
 }

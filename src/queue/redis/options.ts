@@ -12,7 +12,6 @@ import {
 } from 'ioredis';
 import type { RedisSettings, RedisTls } from './settings.ts';
 
-/** One kind of client, whatever the topology. */
 export type RedisHandle = Redis | Cluster;
 
 /**
@@ -139,7 +138,6 @@ function tlsOption(tls: RedisTls | undefined): { tls?: object } {
   return tls === undefined ? {} : { tls: { ...tls } };
 }
 
-/** Leaves out what is undefined. */
 function named<T extends object>(values: T): { [Name in keyof T]?: Exclude<T[Name], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as ReturnType<
     typeof named<T>

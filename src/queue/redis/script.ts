@@ -36,3 +36,8 @@ export async function runScript(
   if (command === undefined) throw new Error(`ioredis made no command of the script ${name}`);
   return command.call(redis, keys.length, ...keys, ...values);
 }
+
+/** KEYS: key. ARGV: value. Deletes a key that has the value. */
+export const deleteIfEqual = redisScript(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0`);

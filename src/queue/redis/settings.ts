@@ -5,11 +5,9 @@ export interface RedisNode {
   readonly port: number;
 }
 
-/** PEM. */
 export interface RedisTls {
   /** Authorities that are trusted; by default the well-known ones. */
   readonly ca?: string | undefined;
-  /** Certificate of the client. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
   readonly passphrase?: string | undefined;
@@ -42,8 +40,7 @@ interface ClusterRedis extends RedisUser {
 /** `tls`: every node is spoken to by TLS; for one server its address decides. */
 export type RedisSettings = (SingleRedis | SentinelRedis | ClusterRedis) & { readonly tls?: RedisTls | undefined };
 
-/** Where the keys of an installation are. */
-export interface RedisPlace {
+export interface RedisLocation {
   readonly redis: RedisSettings;
   /** Distinguishes installations on one Redis. */
   readonly prefix: string;
@@ -53,7 +50,7 @@ export interface RedisPlace {
  * What the keys of an installation begin with. On a cluster the braces of a hash tag keep them on one primary: scripts and
  * transactions reach only one.
  */
-export function keyPrefix({ redis, prefix }: RedisPlace): string {
+export function keyPrefix({ redis, prefix }: RedisLocation): string {
   return 'cluster' in redis ? `{${prefix}}` : prefix;
 }
 

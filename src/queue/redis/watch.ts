@@ -20,7 +20,6 @@ const longestPauseMs = 30_000;
 interface RedisWatchContext {
   /** Copied: its own calls may wait for ever. */
   readonly redis: RedisHandle;
-  /** What the keys of the installation begin with. */
   readonly prefix: string;
   readonly outages: OutageRecord;
   readonly onDown: () => void;
@@ -44,12 +43,12 @@ export class RedisWatch {
 
   /** Takes note of an error of a call; returns whether it is of a state of Redis that passes. */
   record(error: unknown): boolean {
-    return this.#recordOutage(redisOutage(error));
+    return this.#record(redisOutage(error));
   }
 
   /** Takes note of an error of a worker's own call, to which every refusal by Redis is a reason to pause. */
   recordOfWorker(error: Error): boolean {
-    return this.#recordOutage(refusalByRedis(error));
+    return this.#record(refusalByRedis(error));
   }
 
   /** Resolves when Redis takes writes again, or the signal aborts; at once where no trouble is known. */
@@ -65,16 +64,15 @@ export class RedisWatch {
     this.#closed.abort();
   }
 
-  #recordOutage(outage: OutageError | undefined): boolean {
+  #record(outage: OutageError | undefined): boolean {
     if (outage === undefined) return false;
-    this.#begin(outage.message);
+    if (this.#closed.signal.aborted) return true;
+    this.#context.outages.down('redis', outage.message);
+    if (this.#over === undefined) this.#begin();
     return true;
   }
 
-  #begin(reason: string): void {
-    if (this.#closed.signal.aborted) return;
-    this.#context.outages.down('redis', reason);
-    if (this.#over !== undefined) return;
+  #begin(): void {
     const isSameTrouble = performance.now() - this.#upAtMs < sameTroubleMs;
     this.#pauseMs = isSameTrouble ? Math.min(2 * this.#pauseMs, longestPauseMs) : tryEveryMs;
     this.#context.onDown();

@@ -64,36 +64,28 @@ function pageSize(requested: number | undefined, options: TestingServerOptions):
 /**
  * Index of the page, from 0; undefined for an empty page. The first page of an empty range is empty, not past the end.
  */
-function pageIndex(
-  requested: number | undefined,
-  pageCount: number,
-  options: TestingServerOptions,
-): number | undefined {
+function pageIndex(requested: number | undefined, pageCount: number, options: TestingServerOptions) {
   const index = (requested ?? options.pageBase) - options.pageBase;
   if (options.paging === 'ignored' || index === 0) return 0;
-  if (index < 0) return pageBelowFirst(options);
-  return index < pageCount ? index : pagePastLast(pageCount, options);
+  if (index < 0) return pageBeyond(options.belowBase, pageCount, options);
+  return index < pageCount ? index : pageBeyond(options.pastEnd, pageCount, options);
 }
 
-function pageBelowFirst(options: TestingServerOptions): number | undefined {
-  switch (options.belowBase) {
+/** The page that is served for one below the first or past the last. */
+function pageBeyond(
+  answer: TestingServerOptions['belowBase'] | TestingServerOptions['pastEnd'],
+  pageCount: number,
+  { pageBase }: TestingServerOptions,
+): number | undefined {
+  switch (answer) {
     case 'bad-request':
-      throw new RequestError(400, `pages are numbered from ${options.pageBase}`);
+      throw new RequestError(400, `pages are numbered from ${pageBase}`);
     case 'not-found':
       throw new RequestError(404, 'there is no such page');
     case 'empty':
       return undefined;
     case 'first-page':
       return 0;
-  }
-}
-
-function pagePastLast(pageCount: number, options: TestingServerOptions): number | undefined {
-  switch (options.pastEnd) {
-    case 'empty':
-      return undefined;
-    case 'not-found':
-      throw new RequestError(404, 'there is no such page');
     case 'last-page':
       return Math.max(0, pageCount - 1);
   }

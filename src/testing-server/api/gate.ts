@@ -32,7 +32,6 @@ declare module 'fastify' {
 export interface ArrivedRequest {
   /** `unknown` for a path or method outside the interface. */
   readonly endpoint: Endpoint | 'unknown';
-  /** Path parameters, decoded. */
   readonly parameters: readonly string[];
   readonly query: URLSearchParams;
   readonly method: string;
@@ -46,7 +45,6 @@ export type RequestHook = (request: ArrivedRequest) => FaultKind | undefined | P
 interface Gate {
   readonly state: TestingState;
   readonly onRequest: RequestHook | undefined;
-  /** Aborts when the server closes. */
   readonly closing: AbortSignal;
 }
 

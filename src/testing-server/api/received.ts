@@ -27,7 +27,6 @@ export interface ReceivedPipe {
   readonly sourceId: string;
   /** JSON text of the item as it arrived; the last one wins. */
   readonly raw: string;
-  /** Times that the pipe was stored. */
   readonly writes: number;
 }
 
@@ -35,14 +34,12 @@ export interface DeletionTarget {
   readonly kind: 'time-series' | 'micro-string' | 'wellbore';
   /** Source equipment id or source well id. */
   readonly ownerId: string;
-  /** Source id of a time series record. */
   readonly sourceId?: string;
 }
 
 export interface ReceivedDeletion extends DeletionTarget {
   /** Deletions that took effect or found nothing, including those without an answer. */
   readonly requests: number;
-  /** Total of the records removed. */
   readonly removed: number;
 }
 
@@ -86,7 +83,6 @@ function versionOf(date: unknown): unknown {
   return Number.isNaN(instantMs) ? (date ?? null) : instantMs;
 }
 
-/** Whether the service refuses a pipe. */
 export type PipeRefusal = (item: Pipe) => boolean;
 
 type RejectionOptions = Pick<TestingServerOptions, 'rejectSourceIds' | 'rejectStatus' | 'bulkRejection' | 'pipeKey'>;
@@ -127,7 +123,6 @@ export type Outcome = number | 'reset' | 'truncated';
 
 interface LoggedRequest {
   readonly method: string;
-  /** Path and query as sent. */
   readonly url: string;
   readonly outcome: Outcome;
 }
@@ -148,13 +143,8 @@ const SECOND_MS = 1000;
 
 export class RequestLog {
   readonly #nowMs: () => number;
-  #byEndpoint: Record<string, Record<string, number>> = {};
-  #recent: LoggedRequest[] = [];
-  #arrivalsMs: number[] = [];
-  #total = 0;
+  #seen = nothingSeen();
   #atOneTime = 0;
-  #mostAtOneTime = 0;
-  #peakPerSecond = 0;
 
   /** `nowMs`: a monotonic clock. */
   constructor(nowMs: () => number) {
@@ -163,9 +153,9 @@ export class RequestLog {
 
   /** Records the arrival of a request. Call the returned function at its end. */
   arrive(): () => void {
-    this.#total += 1;
+    this.#seen.total += 1;
     this.#atOneTime += 1;
-    this.#mostAtOneTime = Math.max(this.#mostAtOneTime, this.#atOneTime);
+    this.#seen.mostAtOneTime = Math.max(this.#seen.mostAtOneTime, this.#atOneTime);
     this.#recordArrival(this.#nowMs());
     return () => {
       this.#atOneTime -= 1;
@@ -173,36 +163,38 @@ export class RequestLog {
   }
 
   record(endpoint: string, request: LoggedRequest): void {
-    const outcomes = (this.#byEndpoint[endpoint] ??= {});
+    const outcomes = (this.#seen.byEndpoint[endpoint] ??= {});
     outcomes[request.outcome] = (outcomes[request.outcome] ?? 0) + 1;
-    this.#recent.push(request);
-    if (this.#recent.length >= 2 * MAX_RECENT) this.#recent = this.#recent.slice(-MAX_RECENT);
+    this.#seen.recent.push(request);
+    if (this.#seen.recent.length >= 2 * MAX_RECENT) this.#seen.recent.splice(0, MAX_RECENT);
   }
 
   counts(): RequestCounts {
-    return {
-      total: this.#total,
-      byEndpoint: structuredClone(this.#byEndpoint),
-      mostAtOneTime: this.#mostAtOneTime,
-      peakPerSecond: this.#peakPerSecond,
-      recent: this.#recent.slice(-MAX_RECENT),
-    };
+    const { arrivalsMs: _, byEndpoint, recent, ...counts } = this.#seen;
+    return { ...counts, byEndpoint: structuredClone(byEndpoint), recent: recent.slice(-MAX_RECENT) };
   }
 
   /** Requests in flight still count towards `mostAtOneTime`. */
   reset(): void {
-    this.#byEndpoint = {};
-    this.#recent = [];
-    this.#arrivalsMs = [];
-    this.#total = 0;
-    this.#mostAtOneTime = this.#atOneTime;
-    this.#peakPerSecond = 0;
+    this.#seen = { ...nothingSeen(), mostAtOneTime: this.#atOneTime };
   }
 
   #recordArrival(atMs: number): void {
-    this.#arrivalsMs.push(atMs);
-    const firstWithin = this.#arrivalsMs.findIndex((arrivalMs) => arrivalMs > atMs - SECOND_MS);
-    if (firstWithin > 0) this.#arrivalsMs.splice(0, firstWithin);
-    this.#peakPerSecond = Math.max(this.#peakPerSecond, this.#arrivalsMs.length);
+    const { arrivalsMs } = this.#seen;
+    arrivalsMs.push(atMs);
+    const firstWithin = arrivalsMs.findIndex((arrivalMs) => arrivalMs > atMs - SECOND_MS);
+    if (firstWithin > 0) arrivalsMs.splice(0, firstWithin);
+    this.#seen.peakPerSecond = Math.max(this.#seen.peakPerSecond, arrivalsMs.length);
   }
+}
+
+function nothingSeen() {
+  return {
+    total: 0,
+    byEndpoint: {} as Record<string, Record<string, number>>,
+    mostAtOneTime: 0,
+    peakPerSecond: 0,
+    recent: [] as LoggedRequest[],
+    arrivalsMs: [] as number[],
+  };
 }

@@ -8,7 +8,6 @@ export interface ServedTimeSeries {
 }
 
 export interface WellAssets {
-  /** Answer to the retrieval of the well. */
   readonly body: unknown;
   readonly microStrings: number;
   readonly wellbores: number;
@@ -111,12 +110,10 @@ export class AssetStore {
       ?.filter(({ sourceId }) => !this.#deleted.has(JSON.stringify([equipmentId, sourceId])));
   }
 
-  /** Body of a well; undefined for an unknown well. */
   wellBody(wellId: string): unknown {
     return this.source.well(wellId)?.body;
   }
 
-  /** Returns the number of records removed. */
   deleteTimeSeries(equipmentId: string, sourceId: string): number {
     const found = this.timeSeries(equipmentId)?.filter((record) => record.sourceId === sourceId) ?? [];
     this.#deleted.add(JSON.stringify([equipmentId, sourceId]));
@@ -132,7 +129,6 @@ export class AssetStore {
     return well[kind];
   }
 
-  /** Restores all deleted records. */
   reset(): void {
     this.#deleted.clear();
   }

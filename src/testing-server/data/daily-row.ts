@@ -90,16 +90,13 @@ function dateAt(instantMs: number, offset: string): string {
  */
 interface JsonMember {
   readonly name: string;
-  /** Text of the value. */
   readonly raw: string;
 }
 
-/** Texts of the elements of a JSON array. */
 export function arrayItems(text: string): string[] {
   return childrenOf(parseTree(text)).map((item) => slice(text, item));
 }
 
-/** Members of a JSON object, in order. */
 export function objectMembers(text: string): JsonMember[] {
   return childrenOf(parseTree(text)).map((member) => {
     const [name, value] = childrenOf(member);

@@ -20,10 +20,8 @@ export interface DailySource {
  * uwi.
  */
 export function givenDaily(records: Iterable<GivenRecord>, uwis: Iterable<string> = []): DailySource {
-  return sourceOf(
-    Array.from(records, (record) => rowFromText(JSON.stringify(record))),
-    uwis,
-  );
+  const rows = Array.from(records, (record) => rowFromText(JSON.stringify(record)));
+  return sourceOf(rows, uwis);
 }
 
 function sourceOf(rows: Iterable<WellRow>, uwis: Iterable<string> = []): DailySource {
@@ -76,18 +74,18 @@ async function* linesOf(path: string): AsyncGenerator<string> {
   }
 }
 
-function checkedRow(line: string, place: string): WellRow {
-  const given = givenRow(line, place);
+function checkedRow(line: string, where: string): WellRow {
+  const given = givenRow(line, where);
   const checked = dailyProductionSchema.safeParse(JSON.parse(given.row.text));
-  if (!checked.success) throw new DailyFileError(`${place}: ${z.prettifyError(checked.error).replaceAll(/\s+/g, ' ')}`);
+  if (!checked.success) throw new DailyFileError(`${where}: ${z.prettifyError(checked.error).replaceAll(/\s+/g, ' ')}`);
   return given;
 }
 
-function givenRow(line: string, place: string): WellRow {
+function givenRow(line: string, where: string): WellRow {
   try {
     return rowFromText(line);
   } catch (error) {
-    throw new DailyFileError(`${place}: ${reasonOf(error)}`, { cause: error });
+    throw new DailyFileError(`${where}: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -105,7 +103,6 @@ export type DailyChange =
 export interface ChangeCounts {
   readonly upserted: number;
   readonly removed: number;
-  /** Removals of rows that did not exist. */
   readonly unknown: number;
 }
 
@@ -132,7 +129,6 @@ export class DailyStore {
     return [...new Set([...this.#known, ...this.#changed.keys()])];
   }
 
-  /** Rows of a well; undefined for an unknown well. */
   rows(uwi: string): WellRows | undefined {
     return this.#changed.get(uwi) ?? (this.#known.has(uwi) ? this.#source.rows(uwi) : undefined);
   }
@@ -160,7 +156,6 @@ export class DailyStore {
     return counts;
   }
 
-  /** Discards every change. */
   reset(): void {
     this.#changed.clear();
   }

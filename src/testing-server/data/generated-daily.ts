@@ -53,15 +53,8 @@ function createKept(maxBytes: number): (key: string, make: (key: string) => Well
 
 // One day of a generated well: decline, water, gas, pressures, and the fields of its lift.
 
-/** Conditions of a day, apart from the properties of the well. */
-interface DayConditions {
-  /** Years since the well started. */
+interface DayConditions extends CourseDay {
   readonly years: number;
-  /** 24 for a shut-in. */
-  readonly downtimeHours: number;
-  readonly downtimeCode: string | null;
-  /** Factor around 1: daily variation, and gains of a workover. */
-  readonly productivity: number;
 }
 
 type Measures = Omit<DailyProduction, 'xid' | 'date'>;
@@ -191,7 +184,6 @@ const DAYS_A_YEAR = 365.25;
 
 const day = z.iso.date();
 
-/** Of a field where no days are given. */
 const firstDay = '2021-01-01';
 const lastDay = '2024-01-01';
 
@@ -209,16 +201,8 @@ export const generatedFieldSchema = z
 
 export type GeneratedFieldOptions = z.input<typeof generatedFieldSchema>;
 
-interface GeneratedField {
-  readonly wells: readonly GeneratedWell[];
-  /** Number of rows, without generating them: one for every day from the start of the well to the end of the field. */
-  rowCount(well: GeneratedWell): number;
-  /** Rows in order of date, generated at each call. */
-  rows(well: GeneratedWell): DailyProduction[];
-}
-
 /** Throws ZodError for wrong options. */
-export function generateField(options: GeneratedFieldOptions = {}): GeneratedField {
+export function generateField(options: GeneratedFieldOptions = {}) {
   const { seed, wells, fromDay, toDay } = generatedFieldSchema.parse(options);
   const fromMs = Date.parse(fromDay);
   const dayCount = (Date.parse(toDay) - fromMs) / DAY_MS;
@@ -226,8 +210,10 @@ export function generateField(options: GeneratedFieldOptions = {}): GeneratedFie
     wells: Array.from({ length: wells }, (_, ordinal) =>
       drawWell(createRandom(`${seed} well ${ordinal}`), ordinal, dayCount),
     ),
-    rowCount: (well) => dayCount - well.startsAfterDays,
-    rows: (well) => [...daysOf(well, createRandom(`${seed} days ${well.uwi}`), fromMs, dayCount)],
+    /** Without generating them: one for every day from the start of the well to the end of the field. */
+    rowCount: (well: GeneratedWell) => dayCount - well.startsAfterDays,
+    /** In order of date, generated at each call. */
+    rows: (well: GeneratedWell) => [...daysOf(well, createRandom(`${seed} days ${well.uwi}`), fromMs, dayCount)],
   };
 }
 
@@ -241,10 +227,15 @@ function* daysOf(well: GeneratedWell, random: Random, fromMs: number, dayCount: 
   }
 }
 
-interface CourseDay {
+interface CourseDay extends Downtime {
+  /** Factor around 1: daily variation, and gains of a workover. */
+  readonly productivity: number;
+}
+
+interface Downtime {
+  /** 24 for a shut-in. */
   readonly downtimeHours: number;
   readonly downtimeCode: string | null;
-  readonly productivity: number;
 }
 
 /** Conditions of a well day by day: variation over a few days, shut-ins of some days, workovers that restore rate. */
@@ -274,7 +265,7 @@ function drawShutIn(random: Random): { daysLeft: number; code: string } {
 }
 
 /** Hours of downtime: a few on one day in sixteen, short stops more often than long ones. */
-function drawDowntime(random: Random): { readonly downtimeHours: number; readonly downtimeCode: string | null } {
+function drawDowntime(random: Random): Downtime {
   if (random() >= 1 / 16) return { downtimeHours: 0, downtimeCode: null };
   return { downtimeHours: 0.25 + 20 * random() ** 3, downtimeCode: pick(random, ['POWER', 'TEST', 'WEATHER', 'TRIP']) };
 }

@@ -17,62 +17,40 @@ const liftMix: readonly Lift[] = [
   'srp',
 ];
 
-export interface GeneratedWell {
-  readonly uwi: string;
-  readonly lift: Lift;
-  /** Days from the field's first day to the start of the well. */
-  readonly startsAfterDays: number;
-  /** Arps' decline of oil: initial rate (Sm3 a day), nominal decline a year, exponent. */
-  readonly oilRate: number;
-  readonly declinePerYear: number;
-  readonly declineExponent: number;
-  /** Initial gas-oil ratio (Sm3/Sm3), and its growth a year. */
-  readonly gasOilRatio: number;
-  readonly gasOilRatioGrowth: number;
-  /** Water cut: initial and final value, and the year of the middle between them. */
-  readonly waterCut: { readonly initial: number; readonly final: number; readonly middleYears: number };
-  /** Initial pressures, bar; tubing pressure is line pressure plus drawdown. */
-  readonly linePressure: number;
-  readonly drawdown: number;
-  readonly casingPressure: number;
-  readonly reservoirPressure: number;
-  readonly injectionRate: number;
-  readonly hasGauge: boolean;
-  /** Fields that the well's operators omit, or write as null. */
-  readonly omits: {
-    readonly choke: boolean;
-    readonly linePressure: boolean;
-    readonly downtimeCode: boolean;
-    readonly flags: boolean;
-  };
-}
+export type GeneratedWell = Readonly<ReturnType<typeof drawWell>>;
 
 /**
  * Draws a well. `ordinal` counts from 0 within the field and makes the name unique; `dayCount` is the length of the
  * field in days.
  */
-export function drawWell(random: Random, ordinal: number, dayCount: number): GeneratedWell {
+export function drawWell(random: Random, ordinal: number, dayCount: number) {
   const lift = liftMix[ordinal % liftMix.length] ?? 'natural-flow';
   return {
     uwi: drawUwi(random, ordinal),
     lift,
+    // From the field's first day to the start of the well.
     startsAfterDays: random() < 0.75 ? 0 : Math.floor(between(random, 0, dayCount / 3)),
+    // Arps' decline of oil: initial rate (Sm3 a day), nominal decline a year, exponent.
     oilRate: lift === 'water-injector' ? 0 : between(random, ...oilRateOf[lift]),
     declinePerYear: between(random, 0.18, 0.6),
     declineExponent: between(random, 0.2, 0.9),
+    // Initial gas-oil ratio (Sm3/Sm3), and its growth a year.
     gasOilRatio: between(random, 60, 220),
     gasOilRatioGrowth: between(random, 0.03, 0.15),
     waterCut: {
       initial: between(random, 0.01, 0.2),
       final: between(random, 0.6, 0.93),
+      // The year of the middle between them.
       middleYears: between(random, 1.5, 5),
     },
+    // Initial pressures, bar; tubing pressure is line pressure plus drawdown.
     linePressure: between(random, 8, 25),
     drawdown: between(random, 15, 90),
     casingPressure: lift === 'gas-lift' ? between(random, 80, 130) : between(random, 4, 40),
     reservoirPressure: between(random, 180, 340),
     injectionRate: between(random, 800, 4500),
     hasGauge: random() < 0.6,
+    // Fields that the well's operators omit, or write as null.
     omits: {
       choke: random() < 0.3,
       linePressure: random() < 0.25,

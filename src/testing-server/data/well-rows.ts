@@ -10,7 +10,6 @@ const XID_END = 44;
 
 export class WellRows {
   readonly count: number;
-  /** Indices of all rows, in order of date. */
   readonly ascending: Uint32Array;
   /** The rows, joined by commas: neighbouring rows are served as one slice. */
   readonly #bytes: Buffer;
@@ -83,7 +82,6 @@ export class WellRows {
     return Buffer.concat([...slices, CLOSE]);
   }
 
-  /** Rows [from, to) with commas between them. */
   #slice(from: number, to: number): Buffer {
     return this.#bytes.subarray(this.#starts[from], (this.#starts[to] ?? 0) - 1);
   }

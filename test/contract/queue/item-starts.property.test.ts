@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlannedUnit } from '../../../src/core/run/run.ts';
-import { RedisItemStarts, RedisRunProgress } from '../../../src/queue/run-progress.ts';
+import type { ItemStartStore } from '../../../src/queue/port.ts';
+import { createItemStarts, RedisRunProgress } from '../../../src/queue/run-progress.ts';
 import { WorkGate, workItem } from '../../../src/runs/item-work.ts';
 import type { UnsettledUnit } from '../../../src/runs/job.ts';
 import { deferred } from '../../support/deferred.ts';
@@ -13,14 +14,14 @@ import { sharedRedisUrl } from '../../support/redis.ts';
 
 describe('starts of work', () => {
   let redis: Redis;
-  let starts: RedisItemStarts;
+  let starts: ItemStartStore;
   const prefix = `test-${randomUUID()}`;
   let runs = 0;
   const newRun = (): string => `run-${(runs += 1)}`;
 
   beforeAll(() => {
     redis = new Redis(sharedRedisUrl());
-    starts = new RedisItemStarts(redis, prefix);
+    starts = createItemStarts(redis, prefix);
   });
   afterAll(() => redis.disconnect());
 

@@ -30,7 +30,7 @@ describe('the lease of an item', () => {
       await held[Symbol.asyncDispose]();
     });
     await new Promise((resolve) => setTimeout(resolve, 1.2 * longTimes.keepMs));
-    expect(first.isHeld()).toBe(true);
+    expect(first.isOwned()).toBe(true);
     order.push('first');
     await first[Symbol.asyncDispose]();
     await second;
@@ -40,7 +40,7 @@ describe('the lease of an item', () => {
   test('G7: the lease of a dead worker passes to the next within its time', async () => {
     await redis.set(key, 'somebody dead', 'PX', times.keepMs);
     await using held = await lease();
-    expect(held.isHeld()).toBe(true);
+    expect(held.isOwned()).toBe(true);
   });
 
   test('G5: a lease taken from its holder is lost, and its signal aborts', async () => {
@@ -48,7 +48,7 @@ describe('the lease of an item', () => {
     await redis.set(key, 'another');
     await once(held.signal, 'abort');
     expect(held.signal.reason).toBeInstanceOf(AbortedError);
-    expect(held.isHeld()).toBe(false);
+    expect(held.isOwned()).toBe(false);
     await held[Symbol.asyncDispose]();
     expect(await redis.get(key)).toBe('another');
   });
@@ -57,7 +57,7 @@ describe('the lease of an item', () => {
     const held = await lease();
     const untilMs = performance.now() + times.keepMs + 50;
     while (performance.now() < untilMs);
-    expect(held.isHeld()).toBe(false);
+    expect(held.isOwned()).toBe(false);
     expect(held.signal.aborted).toBe(true);
   });
 
@@ -65,12 +65,12 @@ describe('the lease of an item', () => {
     const held = await lease();
     redis.disconnect();
     await once(held.signal, 'abort');
-    expect(held.isHeld()).toBe(false);
+    expect(held.isOwned()).toBe(false);
   });
 
   test('that is waited for can be given up', async () => {
     await using held = await lease(never, longTimes);
     await expect(lease(AbortSignal.timeout(50), longTimes)).rejects.toBeInstanceOf(AbortedError);
-    expect(held.isHeld()).toBe(true);
+    expect(held.isOwned()).toBe(true);
   });
 });

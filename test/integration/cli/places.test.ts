@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { placesOf } from '../../../config/load.ts';
+import { pathsOf } from '../../../config/load.ts';
 import { cliHome } from '../../support/cli.ts';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
 
@@ -16,24 +16,24 @@ test.each([
   ['of config/wellsync.yaml at the folder above', '/srv/wells/config/wellsync.yaml', '/srv/wells/wellsync-data'],
   ['of config/wellsync.yaml in the working folder at that', 'config/wellsync.yaml', `${here}/wellsync-data`],
 ])('a relative path %s', (_, file, dataDir) => {
-  const places = placesOf(set, { file, above: [] });
-  expect(places).toEqual({ dataDir, warehouseUrl: `duckdb:${dataDir}/warehouse.duckdb`, isWarehousePlaced: true });
+  const paths = pathsOf(set, { file, above: [] });
+  expect(paths).toEqual({ dataDir, warehouseUrl: `duckdb:${dataDir}/warehouse.duckdb`, isWarehousePlaced: true });
 });
 
 test('a relative path of the environment or of a flag starts at the working folder, with a file too', () => {
   const file = '/etc/wellsync/nightly.yaml';
-  const ofData = placesOf({ ...set, dataDir: 'data' }, { file, above: [{ dataDir: 'data' }] });
+  const ofData = pathsOf({ ...set, dataDir: 'data' }, { file, above: [{ dataDir: 'data' }] });
   expect(ofData).toMatchObject({ dataDir: `${here}/data`, isWarehousePlaced: false });
   const given = { ...set, warehouseUrl: 'duckdb:w.duckdb' };
-  const ofWarehouse = placesOf(given, { file, above: [{ warehouse: { url: 'duckdb:w.duckdb' } }] });
+  const ofWarehouse = pathsOf(given, { file, above: [{ warehouse: { url: 'duckdb:w.duckdb' } }] });
   expect(ofWarehouse).toMatchObject({ warehouseUrl: `duckdb:${here}/w.duckdb`, isWarehousePlaced: false });
-  expect(placesOf(given, { file, above: [] }).warehouseUrl).toBe('duckdb:/etc/wellsync/w.duckdb');
+  expect(pathsOf(given, { file, above: [] }).warehouseUrl).toBe('duckdb:/etc/wellsync/w.duckdb');
 });
 
 test.each(['duckdb:md:secret', 'duckdb://host/w', 'duckdb:', 'postgres://user:word@host/db'])(
   'what is no path of a file stays as it is: %s',
   (warehouseUrl) => {
-    expect(placesOf({ ...set, warehouseUrl }, { file: undefined, above: [] }).warehouseUrl).toBe(warehouseUrl);
+    expect(pathsOf({ ...set, warehouseUrl }, { file: undefined, above: [] }).warehouseUrl).toBe(warehouseUrl);
   },
 );
 

@@ -57,9 +57,9 @@ describe.skipIf(lack !== undefined)(`on a cluster${lack === undefined ? '' : ` (
     expect(await queue.isSubmitted(runId, 0)).toBe(true);
     {
       await using lease = await queue.lease(item, never);
-      expect(lease.isHeld()).toBe(true);
+      expect(lease.isOwned()).toBe(true);
     }
-    expect((await queue.tryLease('work'))?.isHeld()).toBe(true);
+    expect((await queue.tryLease('work'))?.isOwned()).toBe(true);
     expect(await queue.tryLease('work')).toBeUndefined();
     expect(await queue.recordDown('export', 'warehouse')).toBeGreaterThanOrEqual(0);
     await queue.recordUp('export');

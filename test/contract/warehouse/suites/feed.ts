@@ -55,7 +55,7 @@ function placeOf(folder: string, before: () => Promise<void>): FeedPlace {
     write: behind((...args: Parameters<FeedPlace['write']>) => store.write(...args)),
     replace: behind((...args: Parameters<FeedPlace['replace']>) => store.replace(...args)),
     upload: behind((...args: Parameters<FeedPlace['upload']>) => store.upload(...args)),
-    fetch: (...args) => store.fetch(...args),
+    fetch: (name, content) => store.fetch(name, content),
     list: (prefix) => store.list(prefix),
     remove: behind((name: string) => store.remove(name)),
   };
