@@ -105,6 +105,33 @@ export interface SqlDatabase {
   transactOnce<T>(work: (session: SqlSession) => Promise<T>): Promise<T>;
 }
 
+/** A method of a store as the work of a transaction, whose session comes before the arguments. */
+export type InSession<Method> = Method extends (...given: infer Given) => Promise<infer Result>
+  ? (session: SqlSession, ...given: Given) => Promise<Result>
+  : never;
+
+type Work = (session: SqlSession, ...given: readonly unknown[]) => Promise<unknown>;
+
+/** A store of which each method is a transaction. */
+export function transacted<Store extends object>(
+  database: SqlDatabase,
+  works: { readonly [Name in keyof Store]: InSession<Store[Name]> },
+): Store {
+  const methods = Object.entries(works as Readonly<Record<string, Work>>).map(
+    ([name, work]) => [name, (...given: unknown[]) => database.transact((session) => work(session, ...given))] as const,
+  );
+  return Object.fromEntries(methods) as Store;
+}
+
+/** A row with the members of a record: null where the record has undefined. */
+export type RowOf<Of> = {
+  readonly [Name in keyof Of]-?: undefined extends Of[Name] ? Exclude<Of[Name], undefined> | null : Of[Name];
+};
+
+export function recordOf<Of extends object>(row: RowOf<Of>): Of {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Of;
+}
+
 /** Locks rows, unless the engine has no need of it. `select` reads them from one table, in the order of locking. */
 export async function lockRows(
   session: SqlSession,

@@ -15,9 +15,7 @@ import type { Counts, UnitState } from '../../../core/run/run.ts';
 import type { AuditVerdict } from '../../port/cleanup.ts';
 import { type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
-function sha256(text: string): string {
-  return hashWith('sha256', text);
-}
+const sha256 = (text: string): string => hashWith('sha256', text);
 
 /** Appends entries to the chain. Writers of the audit take turns, which keeps the chain in order. */
 export async function appendEntries(session: SqlSession, entries: readonly AuditEntry[]): Promise<void> {
@@ -26,7 +24,12 @@ export async function appendEntries(session: SqlSession, entries: readonly Audit
   const head = await readHead(session);
   const linked = chain(head, entries, sha256);
   await session.append('deletion_audit', auditColumns, linked);
-  await writeHead(session, head, linked.at(-1));
+  const write =
+    head.rows === 0
+      ? 'INSERT INTO deletion_audit_head VALUES ($1, $2)'
+      : 'UPDATE deletion_audit_head SET rows = $1, hash = $2';
+  const last = linked.at(-1);
+  if (last !== undefined) await session.run(write, [last.seq, last.hash]);
 }
 
 const auditColumns: SqlColumns<ChainedEntry> = {
@@ -62,15 +65,6 @@ async function readHeads(session: SqlSession): Promise<readonly AuditHead[]> {
   return heads.length === 0 ? [emptyHead] : heads;
 }
 
-async function writeHead(session: SqlSession, before: AuditHead, last: ChainedEntry | undefined): Promise<void> {
-  if (last === undefined) return;
-  const statement =
-    before.rows === 0
-      ? 'INSERT INTO deletion_audit_head VALUES ($1, $2)'
-      : 'UPDATE deletion_audit_head SET rows = $1, hash = $2';
-  await session.run(statement, [last.seq, last.hash]);
-}
-
 /** Streams the rows: a long audit need not fit into memory. Nobody appends meanwhile. */
 export async function verifyAudit(database: SqlDatabase, keptHash?: string): Promise<AuditVerdict> {
   let check = new ChainCheck(sha256, keptHash);
@@ -82,9 +76,9 @@ export async function verifyAudit(database: SqlDatabase, keptHash?: string): Pro
     });
     return { broken, head: check.head, retries: check.retries };
   } catch (error) {
-    const words = database.tableFault(error);
-    if (words === undefined) throw error;
-    const reason = `cannot be read: a table was changed (${words})`;
+    const fault = database.tableFault(error);
+    if (fault === undefined) throw error;
+    const reason = `cannot be read: a table was changed (${fault})`;
     return { broken: { seq: check.head.rows + 1, reason }, head: check.head, retries: check.retries };
   }
 }
