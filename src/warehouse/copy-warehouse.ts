@@ -3,8 +3,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { UnreachableError, UsageError } from '../core/base/errors.ts';
 import { beatTimes } from '../core/run/queue-claim.ts';
 import { duckdbPath, postgresSettings, type WarehouseSettings } from './create-warehouse.ts';
-import { databaseOf, shareDatabaseFile } from './duckdb/file/database-file.ts';
-import { sessionOf } from './duckdb/file/session.ts';
+import { shareDatabaseFile } from './duckdb/file/database-file.ts';
 import { readKnownVersion as readFileVersion } from './duckdb/schema.ts';
 import { BeatFile } from './duckdb/beat-file.ts';
 import { isPostgresAddress } from './postgres/server/postgres-address.ts';
@@ -59,10 +58,10 @@ function fileToCopy(from: string, settings: WarehouseSettings): OpenSource {
   const file = shareDatabaseFile({ ...settings, path: duckdbPath(from) });
   return {
     engine: 'duckdb',
-    read: (work) => file.read((connection) => work(sessionOf(connection))),
+    read: (work) => file.read(work),
     requireIdle: async () => {
       file.requireStored();
-      const version = await file.read((connection) => readFileVersion(connection, file.location));
+      const version = await file.read((session) => readFileVersion(session, file.location));
       requireWarehouse(version, file.location);
       refuseWorked(file.location, await new BeatFile(file.path, settings.now).ageMs());
       // Once, and not with each opening.
@@ -119,7 +118,7 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
   const file = shareDatabaseFile({ ...settings, path: half });
   return {
     engine: 'duckdb',
-    database: databaseOf(file),
+    database: file,
     finish: async () => {
       await file.foldLog();
       await file.release();

@@ -15,7 +15,7 @@ export function createFeedTables(file: DatabaseFile): FeedTables {
     `internal.daily_production t WHERE t.production_day >= DATE '${from}' AND t.production_day < DATE '${to}'`;
   return {
     writeFile: (rows, target) =>
-      file.transact((connection) => copyTo(connection, feedSelect(rows, dailyRows), rows.table, target)),
+      file.transact(({ connection }) => copyTo(connection, feedSelect(rows, dailyRows), rows.table, target)),
   };
 }
 

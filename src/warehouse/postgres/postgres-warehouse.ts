@@ -1,22 +1,10 @@
 /** A warehouse in PostgreSQL, for many hosts and many readers (docs/design.md section 7). */
 import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { StorageOrder } from '../port/daily-production.ts';
-import type { Ledger, Warehouse, WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
-import { createCleanupPlans } from '../sql/ledger/cleanup-plans.ts';
-import { createDeletionLedger } from '../sql/ledger/deletion-ledger.ts';
-import { createCoverageStore } from '../sql/daily/coverage-survey.ts';
-import { createTimeSeriesStore, createWellStore } from '../sql/daily/time-series-store.ts';
-import { createFeedLedger } from '../sql/ledger/feed-ledger.ts';
-import { createOwnership } from '../sql/ledger/ownership-store.ts';
-import { createPushStore } from '../sql/ledger/push-store.ts';
-import { createReadOrder } from '../sql/daily/read-order.ts';
-import { createRetention } from '../sql/ledger/retention-store.ts';
-import { createHolds } from '../sql/ledger/holds.ts';
-import { createProfileStore } from '../sql/ledger/profile-store.ts';
-import { createRunLedger } from '../sql/ledger/run-ledger.ts';
-import { createScheduleStore } from '../sql/ledger/schedule-store.ts';
+import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
+import { createLedger, createStores } from '../sql/stores.ts';
 import { epochMs, type SqlSession } from '../sql/session.ts';
-import { createDailyProductionStore } from './daily/daily-production-store.ts';
+import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createFeedTables } from './feed-copy.ts';
 import { BeatRow } from './beat-row.ts';
 import { copyQuery, runQuery } from './query.ts';
@@ -36,42 +24,30 @@ export function createPostgresWarehouse(settings: PostgresWarehouseSettings): Wa
     await migrate(session, location);
   };
   const database = new PostgresDatabase({ ...settings, prepare });
-  const requireStored = (): void => {
-    isRequired = true;
-  };
-  return { ...warehouseOf(database), requireStored, ledger: ledgerOf(database), close: () => database.close() };
-}
-
-function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored'> {
-  const { location } = database.address;
+  const order = createStorageOrder(database);
   return {
+    ...createStores(database, dailyEngineOf(database)),
+    ledger: createLedger(database, { beat: new BeatRow(database), order, marks: 'internal.feed_touch' }),
     location,
-    readOrder: createReadOrder(database),
-    dailyProduction: createDailyProductionStore(database),
-    coverage: createCoverageStore(database),
-    timeSeries: createTimeSeriesStore(database),
-    wells: createWellStore(database),
     feedTables: createFeedTables(database),
     describe: () =>
       database.read(async (session) => {
         await refuseHalfCopy(session, location);
         return describeWarehouse(session, location);
       }),
-    copyTo: () => Promise.reject(noFile('is copied by PostgreSQL itself', `Run pg_dump on ${location}.`)),
+    copyTo: () =>
+      Promise.reject(
+        new UsageError('a warehouse in PostgreSQL is copied by PostgreSQL itself', {
+          hint: `Run pg_dump on ${location}.`,
+        }),
+      ),
     foldLog: () => Promise.resolve(),
     isAt: () => false,
+    requireStored: () => {
+      isRequired = true;
+    },
     isStored: () => database.read(async (session) => (await readKnownVersion(session, location)) > 0),
-    check: () =>
-      database.transact(async (session) => {
-        const [row] = await session.rows<{ version: string; rows: number }>(
-          `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM internal.daily_production) AS rows`,
-        );
-        return {
-          engine: `PostgreSQL ${row?.version ?? ''}`,
-          schemaVersion: currentVersion,
-          dailyProductionRows: row?.rows ?? 0,
-        };
-      }),
+    check: () => database.transact(check),
     tryMaking: () => database.onTrial((session) => makeOnTrial(session, location)),
     tryWriting: () => database.onTrial(writeOnTrial),
     query: (sql, use, signal) =>
@@ -84,16 +60,21 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
         await requireWarehouse(session, location);
         return copyQuery(database, session, { sql, signal }, target);
       }),
+    close: () => database.close(),
   };
+}
+
+async function check(session: SqlSession): ReturnType<WarehouseHandle['check']> {
+  const [row] = await session.rows<{ version: string; rows: number }>(
+    `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM internal.daily_production) AS rows`,
+  );
+  const { version = '', rows = 0 } = row ?? {};
+  return { engine: `PostgreSQL ${version}`, schemaVersion: currentVersion, dailyProductionRows: rows };
 }
 
 async function requireWarehouse(session: PostgresSession, location: string): Promise<void> {
   await refuseHalfCopy(session, location);
   if ((await readKnownVersion(session, location)) === 0) throw noWarehouse(location);
-}
-
-function noFile(what: string, hint: string): UsageError {
-  return new UsageError(`a warehouse in PostgreSQL ${what}`, { hint });
 }
 
 /** Every merge makes such tables, which takes a right of its own. */
@@ -108,22 +89,6 @@ async function makeOnTrial(session: PostgresSession, location: string): Promise<
 async function writeOnTrial(session: PostgresSession): Promise<void> {
   await session.run(`INSERT INTO run_target VALUES ('written on trial', 0, 'none')`);
   await session.run(temporaryTable);
-}
-
-function ledgerOf(database: PostgresDatabase): Ledger {
-  return {
-    ownership: createOwnership(database, new BeatRow(database)),
-    runs: createRunLedger(database),
-    pushes: createPushStore(database),
-    cleanupPlans: createCleanupPlans(database),
-    deletions: createDeletionLedger(database),
-    profiles: createProfileStore(database),
-    schedules: createScheduleStore(database),
-    retention: createRetention(database),
-    order: createStorageOrder(database),
-    feed: createFeedLedger(database, 'internal.feed_touch'),
-    holds: createHolds(database),
-  };
 }
 
 /** Rows are found by indexes, whatever their place: nothing is to be put in order. */

@@ -1,11 +1,10 @@
 /** Appends the rows of windows to tables of DuckDB, by copies of slices of their columns (docs/design.md section 7). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { xidBytes } from '../../../core/daily/row.ts';
 import type { Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { wellFormed } from '../../sql/session.ts';
-import { type AppendedTable, withAppender } from '../file/session.ts';
+import { type AppendedTable, type DuckdbSession, withAppender } from '../file/session.ts';
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
 import { rowColumns } from '../schema.ts';
 
@@ -56,11 +55,11 @@ const chunksPerTurn = 8;
 
 /** Appends the rows of windows to a table of the transaction, in their order. */
 export async function appendWindows<Window extends WindowBatch>(
-  connection: DuckDBConnection,
+  session: DuckdbSession,
   table: RowTable<Window>,
   windows: readonly NumberedWindow<Window>[],
 ): Promise<void> {
-  await withAppender(connection, table, async (appender) => {
+  await withAppender(session, table, async (appender) => {
     const types = Array.from({ length: appender.columnCount }, (_, index) => appender.columnType(index));
     const chunk = new RowChunk(new ColumnChunk(types), table);
     let [filled, chunks] = [0, 0];
@@ -192,12 +191,12 @@ export function isInOrder({ rows }: WellWindow): boolean {
 
 /** Inserts the rows of windows that {@link partWindows} calls direct, in their order. */
 export async function insertDirect(
-  connection: DuckDBConnection,
+  session: DuckdbSession,
   windows: readonly NumberedWindow<WellWindow>[],
   noticed: Noticed,
 ): Promise<void> {
   if (windows.some(({ window }) => window.rows.length > 0))
-    await appendWindows(connection, productionTable(noticed), windows);
+    await appendWindows(session, productionTable(noticed), windows);
 }
 
 /** `internal.daily_production`: the key of the well, the row, and which run inserted and changed it when. */

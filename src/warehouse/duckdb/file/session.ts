@@ -38,8 +38,14 @@ function pathOf(names: readonly string[]): string {
   return `$.${names.map((name) => `"${name}"`).join('.')}`.replaceAll("'", "''");
 }
 
-export function sessionOf(connection: DuckDBConnection): SqlSession {
+/** A session, with its connection for what is no statement: chunks of rows, and statements of operators. */
+export interface DuckdbSession extends SqlSession {
+  readonly connection: DuckDBConnection;
+}
+
+export function sessionOf(connection: DuckDBConnection): DuckdbSession {
   return {
+    connection,
     dialect,
     rows: (sql, values) => readRows(connection, sql, bound(values)),
     stream: (sql, values) => streamRows(connection, sql, bound(values)),
@@ -94,10 +100,9 @@ async function appendRows<T>(
   table: string,
   records: Iterable<T>,
   columns: ReadonlyArray<ColumnValue<T>>,
-  catalog?: 'temp',
 ): Promise<void> {
   const [name = table, schema = null] = table.split('.').toReversed();
-  await withAppender(connection, { name, schema, catalog: catalog ?? null }, async (appender) => {
+  await withAppender({ connection }, { name, schema, catalog: null }, async (appender) => {
     const types = columns.map((_, index) => appender.columnType(index));
     // One chunk for all parts: its memory is only freed when it is collected, and the collector does not see its size.
     const chunk = DuckDBDataChunk.create(types);
@@ -152,7 +157,7 @@ export interface AppendedTable {
  * writes them, fails again, and that error would hide what happened (no memory, a full disk).
  */
 export async function withAppender(
-  connection: DuckDBConnection,
+  { connection }: Pick<DuckdbSession, 'connection'>,
   { name, schema, catalog }: AppendedTable,
   append: (appender: DuckDBAppender) => Promise<void>,
 ): Promise<void> {

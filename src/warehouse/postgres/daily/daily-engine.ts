@@ -2,93 +2,46 @@
  * Daily production in PostgreSQL. A commit locks the rows of its wells in `well_key` first, in order, and looks at
  * anything after that: commits of different wells do not wait for each other, and those of one well follow each other.
  */
-import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { CleanDays } from '../../../core/daily/due-window.ts';
-import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { type BatchKeys, readProductionRows, readWatermarks } from '../../sql/daily/batch-wells.ts';
-import { commitBatch, nothingCommitted } from '../../sql/daily/daily-commit.ts';
+import type { DailyEngine } from '../../sql/daily/daily-production-store.ts';
 import type { DailyTables } from '../../sql/daily/daily-tables.ts';
-import { readHeldMonths } from '../../sql/daily/held-months.ts';
-import { readRestatements } from '../../sql/daily/restatements.ts';
-import { settleUnknown, type TargetRows } from '../../sql/ledger/run-units.ts';
 import { jsonText } from '../../sql/session.ts';
 import type { PostgresDatabase } from '../server/postgres-database.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { compareWindows } from './comparison.ts';
 import { countRows, replaceWindows } from './replacement.ts';
 
-const wellRows: TargetRows = {
-  kind: 'uwi',
-  withRows: (named) => `SELECT k.uwi FROM well_key k JOIN ${named} n ON n.target = k.uwi
-    WHERE EXISTS (SELECT 1 FROM internal.daily_production d WHERE d.well_id = k.well_id)`,
-};
-
-export function createDailyProductionStore(database: PostgresDatabase): DailyProductionStore {
+export function dailyEngineOf(database: PostgresDatabase): DailyEngine {
   return {
-    watermarks: async (uwis) =>
-      uwis.length === 0 ? new Map() : database.transact((session) => readWatermarks(session, uwis)),
-    cleanDays: async (uwis, days) =>
-      uwis.length === 0 ? new Map() : database.transact((session) => readCleanDays(session, uwis, days)),
-    heldMonths: async (uwis) =>
-      uwis.length === 0 ? new Map() : database.transact((session) => readHeldMonths(session, uwis)),
-    uwis: () =>
-      database.transact(async (session) => {
-        const rows = await session.rows<{ uwi: string }>(
-          'SELECT uwi FROM watermark UNION SELECT uwi FROM coverage ORDER BY uwi',
-        );
-        return rows.map(({ uwi }) => uwi);
-      }),
-    settleUnknown: (unknown) => database.transact((session) => settleUnknown(session, wellRows, unknown)),
-    commit: async (batch) =>
-      batch.windows.length === 0
-        ? nothingCommitted
-        : database.transact((session) => commitBatch(tablesOf(session), batch)),
-    rows: (question) => database.transact((session) => readProductionRows(session, question)),
-    restatements: (question, use) => database.transactOnce((session) => use(readRestatements(session, question))),
+    commit: (work) => database.transact((session) => work(tablesOf(session))),
+    withRows: (named) => `SELECT k.uwi FROM well_key k JOIN ${named} n ON n.target = k.uwi
+      WHERE EXISTS (SELECT 1 FROM internal.daily_production d WHERE d.well_id = k.well_id)`,
+    readCleanDays,
   };
 }
 
 function tablesOf(session: PostgresSession): DailyTables {
   return {
     session,
+    keys,
     byteLength: (text) => `octet_length(${text})`,
     lastChange: '(SELECT max(noticed_at) FROM daily_production_history)',
     recordChange: () => Promise.resolve(),
-    takeKeys: (uwis) => takeKeys(session, uwis),
     compare: (windows) => compareWindows(session, windows),
     replace: (windows, noticed) => replaceWindows(session, windows, noticed),
     countRows: (windows) => countRows(session, windows),
-    lastDays: (wellIds) => readLastDays(session, wellIds),
+    lastDays: (wellIds) => session.rows(lastDays, [jsonText(wellIds)]),
   };
 }
 
-const knownKeys = `SELECT uwi, well_id AS "wellId" FROM well_key
-  WHERE uwi IN (SELECT json_array_elements_text($1)) ORDER BY well_id FOR UPDATE`;
-
-/** Waits for a commit that gives a key to the same well, and gives none then. */
-const newKeys = `INSERT INTO well_key (uwi)
-    SELECT uwi FROM json_array_elements_text($1) AS named (uwi) ORDER BY uwi COLLATE "C" ON CONFLICT DO NOTHING
-  RETURNING uwi, well_id AS "wellId"`;
-
-interface KeyRow {
-  readonly uwi: string;
-  readonly wellId: number;
-}
-
-function byUwi(rows: readonly KeyRow[]): ReadonlyMap<string, number> {
-  return new Map(rows.map(({ uwi, wellId }) => [uwi, wellId]));
-}
-
-async function takeKeys(session: PostgresSession, uwis: readonly string[]): Promise<BatchKeys> {
-  const found = byUwi(await session.rows<KeyRow>(knownKeys, [jsonText(uwis)]));
-  const missing = uwis.filter((uwi) => !found.has(uwi));
-  if (missing.length === 0) return { known: found, given: new Map() };
-  const given = byUwi(await session.rows<KeyRow>(newKeys, [jsonText(missing)]));
-  const taken = missing.filter((uwi) => !given.has(uwi));
-  if (taken.length === 0) return { known: found, given };
-  const others = byUwi(await session.rows<KeyRow>(knownKeys, [jsonText(taken)]));
-  return { known: new Map([...found, ...others]), given };
-}
+/** One that adds waits for a commit that gives a key to the same well, and gives none then. */
+const keys = {
+  known: `SELECT uwi, well_id AS "wellId" FROM well_key
+    WHERE uwi IN (SELECT json_array_elements_text($1)) ORDER BY well_id FOR UPDATE`,
+  added: `INSERT INTO well_key (uwi)
+      SELECT uwi FROM json_array_elements_text($1) AS named (uwi) ORDER BY uwi COLLATE "C" ON CONFLICT DO NOTHING
+    RETURNING uwi, well_id AS "wellId"`,
+};
 
 /** A day lies within a day and a half of its instant in every zone, so that few rows of the well are looked at. */
 const lastDays = `
@@ -97,14 +50,6 @@ const lastDays = `
     WHERE d.well_id = named.well_id AND d.date >= (
       SELECT max(date) FROM internal.daily_production l WHERE l.well_id = named.well_id) - INTERVAL '3 days') AS day
   FROM (SELECT json_array_elements_text($1)::integer AS well_id) named`;
-
-async function readLastDays(
-  session: PostgresSession,
-  wellIds: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
-  const rows = await session.rows<{ wellId: number; day: number | null }>(lastDays, [jsonText(wellIds)]);
-  return new Map(rows.flatMap(({ wellId, day }) => (day === null ? [] : [[wellId, day] as const])));
-}
 
 /**
  * A quarantined record without a day stands for the row with its xid. Rows are found by their instant, which the index has,
@@ -133,17 +78,10 @@ const cleanStretches = `
   JOIN asked a ON a.well_id = i.well_id GROUP BY a.uwi, island ORDER BY a.uwi, island`;
 
 /** Those of the days with a row and without a quarantined record, by uwi, as intervals in order. */
-async function readCleanDays(
-  session: PostgresSession,
-  uwis: readonly string[],
-  { fromDay, toDay }: DayInterval,
-): Promise<ReadonlyMap<string, readonly CleanDays[]>> {
-  const rows = await session.rows<CleanDays & { readonly uwi: string }>(cleanStretches, [
-    jsonText(uwis),
-    fromDay,
-    toDay,
-  ]);
+const readCleanDays: DailyEngine['readCleanDays'] = async (session, uwis, { fromDay, toDay }) => {
+  const values = [jsonText(uwis), fromDay, toDay];
+  const rows = await session.rows<CleanDays & { readonly uwi: string }>(cleanStretches, values);
   const stretches = new Map<string, CleanDays[]>();
   for (const { uwi, ...stretch } of rows) stretches.set(uwi, [...(stretches.get(uwi) ?? []), stretch]);
   return stretches;
-}
+};

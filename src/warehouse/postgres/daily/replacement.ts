@@ -1,7 +1,7 @@
 /** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
-import { type CountedWindow, monthsOf, type Noticed, sumOf } from '../../sql/daily/daily-tables.ts';
+import { type CountedWindow, type DailyTables, monthsOf, type Noticed, sumOf } from '../../sql/daily/daily-tables.ts';
 import { named } from '../../sql/daily/row-fields.ts';
-import { jsonText } from '../../sql/session.ts';
+import { jsonText, type SqlSession } from '../../sql/session.ts';
 import { serviceColumns, valueColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { copyNewRows, instant } from './staging.ts';
@@ -90,18 +90,16 @@ const rowsNow = `
     WHERE d.well_id = w.well_id AND d.date >= ${instant('w.from_ms')} AND d.date < ${instant('w.to_ms')}) AS rows
   FROM json_to_recordset($1) AS w (window_no INTEGER, well_id INTEGER, from_ms BIGINT, to_ms BIGINT)`;
 
-/** The rows that the table now has in each window, in the order of the windows; after {@link replaceWindows}. */
-export async function countRows(
-  session: PostgresSession,
+/** After {@link replaceWindows}. */
+export function countRows(
+  session: SqlSession,
   windows: readonly CountedWindow[],
-): Promise<readonly number[]> {
+): ReturnType<DailyTables['countRows']> {
   const asked = windows.map(({ wellId, window }, index) => ({
     window_no: index,
     well_id: wellId,
     from_ms: window.fromMs,
     to_ms: window.toMs,
   }));
-  const counted = await session.rows<{ windowNo: number; rows: number }>(rowsNow, [jsonText(asked)]);
-  const byWindow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));
-  return windows.map((_, index) => byWindow.get(index) ?? 0);
+  return session.rows(rowsNow, [jsonText(asked)]);
 }

@@ -1,8 +1,9 @@
 /** What the warehouse knows of wells before their next window: keys, watermarks and last days. */
 import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { ProductionRow, RowsQuestion, Watermark } from '../../port/daily-production.ts';
-import { jsonText, type SqlSession } from '../session.ts';
+import type { DailyProductionStore, Watermark } from '../../port/daily-production.ts';
+import { type InSession, jsonText, type SqlSession } from '../session.ts';
+import type { DailyTables } from './daily-tables.ts';
 
 /** A well of a batch, with its key. */
 export interface BatchWell {
@@ -36,22 +37,36 @@ function watermarkOf({ watermark, lastDay, verifiedAt }: WatermarkRow): Watermar
   };
 }
 
-export async function readWatermarks(
-  session: SqlSession,
-  uwis: readonly string[],
-): Promise<ReadonlyMap<string, Watermark>> {
+export const readWatermarks: InSession<DailyProductionStore['watermarks']> = async (session, uwis) => {
   const rows = await session.rows<WatermarkRow>(
     `SELECT uwi, ${watermarkColumns} FROM watermark WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
     [jsonText(uwis)],
   );
   return new Map(rows.map((row) => [row.uwi, watermarkOf(row)]));
-}
+};
 
 /** The keys of the wells of a batch, by uwi. */
 export interface BatchKeys {
   readonly known: ReadonlyMap<string, number>;
   /** Given out just now. */
   readonly given: ReadonlyMap<string, number>;
+}
+
+/** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
+export async function takeKeys(
+  { session, keys }: Pick<DailyTables, 'session' | 'keys'>,
+  uwis: readonly string[],
+): Promise<BatchKeys> {
+  const read = async (sql: string, names: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+    if (names.length === 0) return new Map();
+    const rows = await session.rows<{ uwi: string; wellId: number }>(sql, [jsonText(names)]);
+    return new Map(rows.map(({ uwi, wellId }) => [uwi, wellId]));
+  };
+  const before = await read(keys.known, uwis);
+  const without = uwis.filter((uwi) => !before.has(uwi));
+  const given = await read(keys.added, without);
+  const meanwhile = without.filter((uwi) => !given.has(uwi));
+  return { known: new Map([...before, ...(await read(keys.known, meanwhile))]), given };
 }
 
 interface WellRow extends Omit<WatermarkRow, 'watermark'> {
@@ -104,25 +119,16 @@ const statement = `SELECT xid, date, production_day, extras, ${measureFields.map
   ORDER BY date, xid LIMIT $6`;
 
 /** Undefined for a well without a key: it has never had a row. */
-export async function readProductionRows(
-  session: SqlSession,
-  { uwi, from, to, after, limit }: RowsQuestion,
-): Promise<readonly ProductionRow[] | undefined> {
+export const readProductionRows: InSession<DailyProductionStore['rows']> = async (session, question) => {
+  const { uwi, from = null, to = null, after, limit } = question;
   const [well] = await session.rows<{ id: number }>('SELECT well_id AS id FROM well_key WHERE uwi = $1', [uwi]);
   if (well === undefined) return undefined;
-  const rows = await session.rows<StoredRow>(statement, [
-    well.id,
-    from ?? null,
-    to ?? null,
-    after?.date ?? null,
-    after?.xid ?? null,
-    limit,
-  ]);
-  return rows.map((row) => ({
+  const values = [well.id, from, to, after?.date ?? null, after?.xid ?? null, limit];
+  return (await session.rows<StoredRow>(statement, values)).map((row) => ({
     xid: row.xid,
     date: row.date,
     day: row.production_day,
     measures: Object.fromEntries(measureFields.map(({ column }) => [column, row[column] ?? null])),
     extras: row.extras,
   }));
-}
+};

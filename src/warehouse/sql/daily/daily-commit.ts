@@ -27,7 +27,7 @@ import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, placeInOrder } from './read-order.ts';
 import { forgetUnknown, openAmong, settleOpen } from '../ledger/run-units.ts';
 import type { SqlSession } from '../session.ts';
-import { type BatchWell, readBatchWells } from './batch-wells.ts';
+import { type BatchWell, readBatchWells, takeKeys } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 import type { CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 import { daysWithoutHold, type Holds, keepHolds, noHolds, readHolds } from './held-months.ts';
@@ -41,7 +41,7 @@ interface MergedWindow extends CountedWindow, ComparedCounts {
 }
 
 /** What a commit did, with the rows that it inserted. */
-interface DailyCommit extends CommittedBatch {
+export interface DailyCommit extends CommittedBatch {
   readonly rowsInserted: number;
 }
 
@@ -53,7 +53,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const open = await openWindows(session, batch);
   if (open.length === 0) return nothingCommitted;
   const uwis = [...new Set(open.map(({ uwi }) => uwi))];
-  const keys = await tables.takeKeys(uwis);
+  const keys = await takeKeys(tables, uwis);
   const { runId, readNo, committedAtMs } = batch;
   const place = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
   const wells = await readBatchWells(session, keys);
@@ -174,11 +174,12 @@ async function store(
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
   if (unknown.length > 0) await forgetUnknown(session, 'uwi', unknown);
   if (merged.length > 0) await keepWatermarks(tables, units.flatMap(verifiedParts), noticed.atMs);
-  const rowsNow = merged.length === 0 ? [] : await tables.countRows(merged);
+  const counted = merged.length === 0 ? [] : await tables.countRows(merged);
+  const rowsNow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));
   const outcomes = new Map(
     merged.map((part, index) => [
       part,
-      withStock(part.outcome, { rowsBefore: part.rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
+      withStock(part.outcome, { rowsBefore: part.rowsBefore, rowsAfter: rowsNow.get(index) ?? 0 }),
     ]),
   );
   const committed = committedUnits(units, outcomes);

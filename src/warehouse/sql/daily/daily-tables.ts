@@ -2,7 +2,7 @@
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { SqlSession } from '../session.ts';
-import type { BatchKeys, BatchWell } from './batch-wells.ts';
+import type { BatchWell } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 
 /** A window of a batch with its well. */
@@ -33,8 +33,13 @@ export interface DailyTables {
   readonly lastChange: string;
   /** Notes the instant of a change, in an engine that does not find it in the history. */
   recordChange(atMs: number): Promise<void>;
-  /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
-  takeKeys(uwis: readonly string[]): Promise<BatchKeys>;
+  /** Statements of the wells whose names are bound at `$1`; they give the uwi and the key of each. */
+  readonly keys: {
+    /** Of wells with a key; keeps other commits of these wells waiting until the transaction ends. */
+    readonly known: string;
+    /** Gives a key to wells without one, but for those that another commit gives one meanwhile. */
+    readonly added: string;
+  };
   /**
    * What replacing each window would do, in their order. `windows` as core's settleBatch returns them, by their keys, so
    * that rows are inserted in that order, by the way that each takes. The windows of known wells and their rows stand in
@@ -43,10 +48,12 @@ export interface DailyTables {
   compare(windows: readonly WellWindow[]): Promise<readonly ComparedCounts[]>;
   /** Writes what {@link compare} found, but for the rows that were marked as kept since. */
   replace(windows: readonly CountedWindow[], noticed: Noticed): Promise<void>;
-  /** The rows that the table now has in each window, in the order of the windows. */
-  countRows(windows: readonly CountedWindow[]): Promise<readonly number[]>;
-  /** The last day with a row, as a day number, by the key of the well; a well without rows is absent. */
-  lastDays(wellIds: readonly number[]): Promise<ReadonlyMap<number, number>>;
+  /** The rows that the table now has, by the index of the window; a window without any may be absent. */
+  countRows(windows: readonly CountedWindow[]): Promise<readonly Record<'windowNo' | 'rows', number>[]>;
+  /** The last day with a row, as a day number, by the key of the well; a well without rows may be absent. */
+  lastDays(
+    wellIds: readonly number[],
+  ): Promise<ReadonlyArray<{ readonly wellId: number; readonly day: number | null }>>;
 }
 
 // Sums over the windows of a batch.

@@ -14,7 +14,8 @@ import {
   type MonthSeen,
   rowsOf,
 } from '../../../core/daily/held-month.ts';
-import { dayOfNumber, jsonText, numberOfDay, type SqlSession } from '../session.ts';
+import type { DailyProductionStore } from '../../port/daily-production.ts';
+import { dayOfNumber, type InSession, jsonText, numberOfDay, type SqlSession } from '../session.ts';
 import type { Noticed, WellWindow } from './daily-tables.ts';
 
 /** By month, as the day number of its first day. */
@@ -51,13 +52,10 @@ export async function readHolds(session: SqlSession, uwis: readonly string[]): P
 }
 
 /** As {@link readHolds}, in order of time. */
-export async function readHeldMonths(
-  session: SqlSession,
-  uwis: readonly string[],
-): Promise<ReadonlyMap<string, readonly HeldMonth[]>> {
+export const readHeldMonths: InSession<DailyProductionStore['heldMonths']> = async (session, uwis) => {
   const holds = await readHolds(session, uwis);
   return new Map([...holds].map(([uwi, ofWell]) => [uwi, [...ofWell.values()]]));
-}
+};
 
 function releaseOf({
   releaseRunId: runId,

@@ -82,7 +82,8 @@ async function lastDaysAfter(
   }
   for (const [uwi, day] of lastDays) if (day === -Infinity) lastDays.set(uwi, undefined);
   if (unsure.size === 0) return lastDays;
-  const stored = await tables.lastDays([...unsure.keys()]);
+  const rows = await tables.lastDays([...unsure.keys()]);
+  const stored = new Map(rows.map(({ wellId, day }) => [wellId, day ?? undefined]));
   for (const [wellId, uwi] of unsure) lastDays.set(uwi, stored.get(wellId));
   return lastDays;
 }
