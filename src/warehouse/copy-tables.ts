@@ -1,8 +1,8 @@
 /**
- * Copies the tables of a warehouse to a new one, by steps that each commit rows with the place up to which they were
- * copied: a copy that was killed goes on there. The tables are compared whole before the copy counts as one.
+ * Copies the tables of a warehouse to a new one, by steps that each commit rows with how far the table is copied by
+ * them: a copy that was killed goes on there. The tables are compared whole before the copy counts as one.
  *
- *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
+ *   empty -> copying (internal.copied_table has how far) -> all tables equal -> identity written, a warehouse
  */
 import { createHash } from 'node:crypto';
 import { AbortedError, UsageError } from '../core/base/errors.ts';
@@ -11,8 +11,8 @@ import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlV
 
 type Engine = 'duckdb' | 'postgres';
 
-/** The places up to which the tables of an unfinished copy are copied. */
-const placesTable = 'internal.copied_table';
+/** How far the tables of an unfinished copy are copied. */
+const progressTable = 'internal.copied_table';
 
 /** Nobody writes to it meanwhile. */
 export interface CopySource {
@@ -49,16 +49,16 @@ export async function copyTables(
 ): Promise<readonly CopiedRows[]> {
   const isOld = (await source.read(readVersion)) === copiedVersion;
   const here = await source.read(columnsByTable);
-  if (here.has(placesTable)) {
+  if (here.has(progressTable)) {
     throw new UsageError('the warehouse to copy is an unfinished copy itself', {
       hint: 'Finish that copy first, by its command.',
     });
   }
   requireAllCopied(here);
-  const sourceId = await source.read(readId);
+  const { id } = await source.read(readIdentity);
   await database.transact(async (session) => {
     await waitForOtherCopy(session);
-    await begin(session, sourceId, engine);
+    await begin(session, id, engine);
   });
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
@@ -96,30 +96,27 @@ async function waitForOtherCopy(session: SqlSession): Promise<void> {
 }
 
 interface Identity {
-  readonly warehouse_id: string;
+  readonly id: string;
   readonly service: string | null;
   readonly epoch: number;
-  readonly created_at: string;
-  readonly pruned_at: string | null;
-  readonly history_horizon: string | null;
+  readonly createdAt: string;
+  readonly prunedAt: string | null;
+  readonly historyHorizon: string | null;
 }
 
 async function readIdentity(session: SqlSession): Promise<Identity> {
   const [row] = await session.rows<Identity>(
-    'SELECT warehouse_id, service, epoch, created_at, pruned_at, history_horizon FROM warehouse',
+    `SELECT warehouse_id AS id, service, epoch, created_at AS "createdAt", pruned_at AS "prunedAt",
+       history_horizon AS "historyHorizon" FROM warehouse`,
   );
   if (row === undefined) throw new Error('the table warehouse has no row');
   return row;
 }
 
-async function readId(session: SqlSession): Promise<string> {
-  return (await readIdentity(session)).warehouse_id;
-}
-
 /** Throws UsageError if the target holds rows that are not of this copy. */
 async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<void> {
   const tables = await columnsByTable(session);
-  if (tables.has(placesTable)) {
+  if (tables.has(progressTable)) {
     const others = await session.rows('SELECT 1 FROM internal.copied_table WHERE source_id <> $1', [sourceId]);
     if (others.length > 0) throw notEmpty('a copy of another warehouse was begun there');
     return;
@@ -155,8 +152,8 @@ interface TableCopy {
 type Row = Readonly<Record<string, SqlValue>>;
 
 /**
- * How a table is read piece by piece: from the place 0 up to the end, in steps of some MB. A place is a row in DuckDB, and
- * a block of 8 KB in PostgreSQL.
+ * How a table is read piece by piece: from 0 up to the end, in steps of some MB; by rows in DuckDB, and by blocks of 8 KB in
+ * PostgreSQL.
  */
 const pieces: Readonly<
   Record<Engine, Readonly<Record<'end' | 'isWithin', string> & Record<'step' | 'wideStep', number>>>
@@ -183,26 +180,28 @@ async function copyTable(
 ): Promise<void> {
   const { from, to } = table;
   if (table.read.length === 0) return;
-  const { end: endOf, isWithin, step, wideStep } = pieces[engine];
+  const { isWithin, step, wideStep } = pieces[engine];
   const readers: SqlColumns<Row> = Object.fromEntries(
     table.columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
-  const [{ end, rows: total } = { end: 0, rows: 0 }] = await read((session) =>
-    session.rows<{ end: number | null; rows: number }>(`SELECT ${endOf} AS "end", count(*) AS "rows" FROM ${from}`),
+  const [size] = await read((session) =>
+    session.rows<{ end: number | null; rows: number }>(
+      `SELECT ${pieces[engine].end} AS "end", count(*) AS "rows" FROM ${from}`,
+    ),
   );
-  await copying(target, (session) => recordTable(session, to));
-  const last = end ?? 0;
-  for (let place = await copying(target, (session) => placeOf(session, to)); place < last;) {
-    const [first, next] = [place, Math.min(last, place + (table.isWide ? wideStep : step))];
+  const [end, total] = [size?.end ?? 0, size?.rows ?? 0];
+  const begun = await copying(target, (session) => beginTable(session, to));
+  for (let [first, next] = [begun, 0]; first < end; first = next) {
+    next = Math.min(end, first + (table.isWide ? wideStep : step));
+    const bounds = [first, next] as const;
     const rows = await read((session) =>
-      session.rows<Row>(`SELECT ${quoted(table.read)} FROM ${from} WHERE ${isWithin}`, [first, next]),
+      session.rows<Row>(`SELECT ${quoted(table.read)} FROM ${from} WHERE ${isWithin}`, bounds),
     );
     await copying(target, async (session) => {
-      await takeStep(session, to, first, next);
+      await takeStep(session, to, bounds);
       await session.append(to, readers, rows);
     });
-    place = next;
-    reportStep(watch, from, 'copied', Math.round((total * place) / last), total);
+    reportStep(watch, from, 'copied', Math.round((total * next) / end), total);
   }
 }
 
@@ -210,22 +209,21 @@ function quoted(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }
 
-async function recordTable(session: SqlSession, name: string): Promise<void> {
+/** Returns how far the table is copied. */
+async function beginTable(session: SqlSession, name: string): Promise<number> {
   await session.run(
     `INSERT INTO internal.copied_table SELECT $1, 0, source_id FROM internal.copied_table WHERE name = ''
      ON CONFLICT (name) DO NOTHING`,
     [name],
   );
+  const reached = 'SELECT place AS reached FROM internal.copied_table WHERE name = $1';
+  return (await session.rows<{ reached: number }>(reached, [name]))[0]?.reached ?? 0;
 }
 
-/** Before the rows are written: of two copies at once, the second finds another place. */
-async function takeStep(session: SqlSession, name: string, place: number, next: number): Promise<void> {
-  const taken = await session.run('UPDATE internal.copied_table SET place = $3 WHERE name = $1 AND place = $2', [
-    name,
-    place,
-    next,
-  ]);
-  if (taken === 1) return;
+/** Before the rows are written: of two copies at once, the second finds that the first has gone on. */
+async function takeStep(session: SqlSession, name: string, bounds: readonly [number, number]): Promise<void> {
+  const step = 'UPDATE internal.copied_table SET place = $3 WHERE name = $1 AND place = $2';
+  if ((await session.run(step, [name, ...bounds])) === 1) return;
   throw new UsageError('another copy to the same database is under way: this one has ended', {
     hint: 'Let the other one end. Where it was killed, run the same command again.',
   });
@@ -235,13 +233,6 @@ function reportStep({ onStep, signal }: CopyWatch, ...step: Parameters<CopyWatch
   onStep(...step);
   if (signal?.aborted !== true) return;
   throw new AbortedError('the copy was stopped: the same command goes on where it was');
-}
-
-async function placeOf(session: SqlSession, name: string): Promise<number> {
-  const [row] = await session.rows<{ place: number }>('SELECT place FROM internal.copied_table WHERE name = $1', [
-    name,
-  ]);
-  return row?.place ?? 0;
 }
 
 async function compareTable(
@@ -283,11 +274,11 @@ const derived: Readonly<Record<Engine, string>> = {
 
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
 async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
-  const { warehouse_id: id, service, epoch, created_at: createdAt, pruned_at: prunedAt } = identity;
+  const { id, service, epoch, createdAt, prunedAt, historyHorizon } = identity;
   if (isOld) await session.run(withoutOverlaps(session.dialect.rowId));
   await session.run(
     `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6`,
-    [id, service, epoch + 1, createdAt, prunedAt, identity.history_horizon],
+    [id, service, epoch + 1, createdAt, prunedAt, historyHorizon],
   );
   await session.rows(derived[engine]);
   await session.run('DROP TABLE internal.copied_table');

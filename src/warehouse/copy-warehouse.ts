@@ -5,11 +5,11 @@ import { beatTimes } from '../core/run/queue-claim.ts';
 import { duckdbPath, postgresSettings, type WarehouseSettings } from './create-warehouse.ts';
 import { shareDatabaseFile } from './duckdb/file/database-file.ts';
 import { readKnownVersion as readFileVersion } from './duckdb/schema.ts';
-import { BeatFile } from './duckdb/beat-file.ts';
+import { createBeatFile } from './duckdb/beat-file.ts';
+import { readBeatAgeMs } from './postgres/beat-row.ts';
 import { isPostgresAddress } from './postgres/server/postgres-address.ts';
 import { PostgresDatabase } from './postgres/server/postgres-database.ts';
 import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
-import { epochMs } from './sql/session.ts';
 import { type CopiedRows, type CopySource, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
 
 /** Addresses as `createWarehouse` takes them. */
@@ -63,7 +63,7 @@ function fileToCopy(from: string, settings: WarehouseSettings): OpenSource {
       file.requireStored();
       const version = await file.read((session) => readFileVersion(session, file.location));
       requireWarehouse(version, file.location);
-      refuseWorked(file.location, await new BeatFile(file.path, settings.now).ageMs());
+      refuseWorked(file.location, await createBeatFile(file.path, settings.now).ageMs());
       // Once, and not with each opening.
       await file.foldLog();
     },
@@ -78,13 +78,11 @@ function databaseToCopy(from: string, settings: WarehouseSettings): OpenSource {
     engine: 'postgres',
     read: (work) => database.read(work),
     requireIdle: async () => {
-      const [beat] = await database.read(async (session) => {
+      const beatAgeMs = await database.read(async (session) => {
         requireWarehouse(await readDatabaseVersion(session, address.location), address.location);
-        return session.rows<{ ageMs: number | null }>(
-          `SELECT ${epochMs('(clock_timestamp() - beat_at)')} AS "ageMs" FROM queue_beat`,
-        );
+        return readBeatAgeMs(session);
       });
-      refuseWorked(address.location, beat?.ageMs ?? undefined);
+      refuseWorked(address.location, beatAgeMs);
     },
     [Symbol.asyncDispose]: () => database.close(),
   };

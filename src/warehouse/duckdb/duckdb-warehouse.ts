@@ -9,7 +9,7 @@ import { createFeedTables } from './feed-copy.ts';
 import { type DatabaseFile, type HandleSettings, shareDatabaseFile } from './file/database-file.ts';
 import { version } from './file/engine.ts';
 import { copyFiles, type FileSettings, isSameFile } from './file/open-file.ts';
-import { BeatFile } from './beat-file.ts';
+import { createBeatFile } from './beat-file.ts';
 import { copyQuery } from './query/copy.ts';
 import { runQuery } from './query/query.ts';
 import { readKnownVersion, schemaVersion } from './schema.ts';
@@ -23,7 +23,7 @@ export type DuckdbSettings = FileSettings & HandleSettings;
 export function createDuckdbWarehouse(settings: DuckdbSettings): WarehouseHandle {
   const file = shareDatabaseFile(settings);
   const { location, path } = file;
-  const beat = new BeatFile(path, settings.now);
+  const beat = createBeatFile(path, settings.now);
   return {
     ...createStores(file, dailyEngineOf(file)),
     ledger: createLedger(file, { beat, order: createStorageOrder(file), marks: 'feed_month' }),

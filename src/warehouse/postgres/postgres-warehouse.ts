@@ -6,7 +6,7 @@ import { createLedger, createStores } from '../sql/stores.ts';
 import { epochMs, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createFeedTables } from './feed-copy.ts';
-import { BeatRow } from './beat-row.ts';
+import { createBeatRow } from './beat-row.ts';
 import { copyQuery, runQuery } from './query.ts';
 import { schemaVersion as currentVersion, migrate, readKnownVersion } from './schema.ts';
 import { PostgresDatabase, type PostgresSettings } from './server/postgres-database.ts';
@@ -27,7 +27,7 @@ export function createPostgresWarehouse(settings: PostgresWarehouseSettings): Wa
   const order = createStorageOrder(database);
   return {
     ...createStores(database, dailyEngineOf(database)),
-    ledger: createLedger(database, { beat: new BeatRow(database), order, marks: 'internal.feed_touch' }),
+    ledger: createLedger(database, { beat: createBeatRow(database), order, marks: 'internal.feed_touch' }),
     location,
     feedTables: createFeedTables(database),
     describe: () =>

@@ -205,8 +205,7 @@ export const readCleanDays: DailyEngine['readCleanDays'] = async (session, uwis,
   const clean = new Map(wells.map((well) => [well.uwi, stretchesOf(well.days, days.fromDay)]));
   const unusual = wells.flatMap(({ uwi, isUnusual }) => (isUnusual ? [uwi] : []));
   if (unusual.length === 0) return clean;
-  const named = [jsonText(unusual)];
-  const rows = await session.rows<CleanDays & { readonly uwi: string }>(stretches(isAsked, days), named);
+  const rows = await session.rows<CleanDays & { readonly uwi: string }>(stretches(isAsked, days), [jsonText(unusual)]);
   for (const uwi of unusual) clean.set(uwi, []);
   for (const { uwi, ...stretch } of rows) clean.set(uwi, [...(clean.get(uwi) ?? []), stretch]);
   return clean;

@@ -17,7 +17,7 @@ import { type Fence, requireEpoch } from '../../sql/ledger/ownership-store.ts';
 import type { SqlDatabase } from '../../sql/session.ts';
 import { migrate, schemaVersion } from '../schema.ts';
 import { classified, messageOf } from './engine.ts';
-import { fileAt, type FileSettings, isWaitedFor, openFile, type OpenFile } from './open-file.ts';
+import { type AccessMode, fileAt, type FileSettings, isWaitedFor, openFile, type OpenFile } from './open-file.ts';
 import type { DuckdbSession } from './session.ts';
 import { inTransaction } from './sql.ts';
 
@@ -58,7 +58,7 @@ export interface DatabaseFile extends SqlDatabase {
    * yet.
    */
   read<T>(work: Work<T>): Promise<T>;
-  /** Brings the log into the file, without a migration. */
+  /** Brings the log into the file, without a migration. Throws OutageError if the disk is full or fails. */
   foldLog(): Promise<void>;
   /** Releases the handle. The last holder cancels waits for the lock, lets the running work end and closes the file. */
   release(): Promise<void>;
@@ -177,20 +177,32 @@ class Sessions {
     return this.#inTurn(async () => {
       await this.#close();
       requireFile(this.#settings.path);
-      const file = await openFile(this.#settings, 'READ_ONLY', this.#abort.signal);
-      try {
-        return await file.connected(work);
-      } finally {
-        file.close();
-      }
+      return this.#openOnce('READ_ONLY', (file) => file.connected(work));
     });
   }
 
+  /** Afterwards the file holds all that was committed, and may go without its log. The log stays where this fails. */
   async foldLog(): Promise<void> {
+    const { path } = this.#settings;
     return this.#inTurn(async () => {
       await this.#close();
-      await foldLog(this.#settings, this.#abort.signal);
+      await this.#openOnce('READ_WRITE', bringIn).catch((error: unknown) => {
+        throw classified(error, path);
+      });
+      const bytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (bytes === 0) return;
+      const message = `the warehouse ${path} cannot be used: its log stays beside it`;
+      throw new OutageError('warehouse', 'warehouse-io', message);
     });
+  }
+
+  async #openOnce<T>(mode: AccessMode, work: (file: OpenFile) => Promise<T>): Promise<T> {
+    const file = await openFile(this.#settings, mode, this.#abort.signal);
+    try {
+      return await work(file);
+    } finally {
+      file.close();
+    }
   }
 
   async end(): Promise<void> {
@@ -221,7 +233,9 @@ class Sessions {
     const file = await openFile(this.#settings, 'READ_WRITE', signal, () => this.#requireSameFile());
     try {
       const found = await file.connected((session) => migrate(session, `duckdb:${path}`, now()));
-      if (found !== schemaVersion) log?.info({ path, from: found, to: schemaVersion }, schemaText(found));
+      const done = found === 0 ? 'created' : 'migrated';
+      if (found !== schemaVersion)
+        log?.info({ path, from: found, to: schemaVersion }, `the warehouse schema was ${done}`);
       if (found !== schemaVersion && found !== 0) {
         onMigrated?.(
           `The warehouse ${path} was migrated from schema version ${found} to ${schemaVersion}: an earlier wellsync can no longer open it.`,
@@ -237,9 +251,9 @@ class Sessions {
 
   async #releaseInTime(): Promise<void> {
     if (this.#open === undefined) return;
-    const heldMs = performance.now() - this.#open.sinceMs;
-    const isWanted = heldMs >= leastHoldMs && isWaitedFor(this.#settings.path);
-    if (!isWanted && heldMs < maxHoldMs) {
+    const openMs = performance.now() - this.#open.sinceMs;
+    const isWanted = openMs >= leastHoldMs && isWaitedFor(this.#settings.path);
+    if (!isWanted && openMs < maxHoldMs) {
       this.#idleTimer = after(idleMs, () => void this.#inTurn(() => this.#close()));
       return;
     }
@@ -279,34 +293,6 @@ interface UsedFile extends OpenFile {
 
 async function bringIn(file: OpenFile): Promise<void> {
   await file.connected((session) => session.run('CHECKPOINT'));
-}
-
-/** What opening the file did to its schema; `found` is 0 for a new file. */
-function schemaText(found: number): string {
-  return found === 0 ? 'the warehouse schema was created' : 'the warehouse schema was migrated';
-}
-
-// Brings the write-ahead log of a DuckDB file into the file.
-
-/**
- * Afterwards the file holds all that was committed, and may go without its log. Migrates nothing. Throws OutageError if
- * the disk is full or fails: the log stays then. To be called while no handle of this process is open.
- */
-async function foldLog(settings: FileSettings, signal: AbortSignal): Promise<void> {
-  const { path } = settings;
-  try {
-    const file = await openFile(settings, 'READ_WRITE', signal);
-    try {
-      await bringIn(file);
-    } finally {
-      file.close();
-    }
-  } catch (error) {
-    throw classified(error, path);
-  }
-  const bytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes === 0) return;
-  throw new OutageError('warehouse', 'warehouse-io', `the warehouse ${path} cannot be used: its log stays beside it`);
 }
 
 // When the log of a DuckDB file is brought into it while the file is open: before a commit as large as the last one

@@ -48,7 +48,7 @@ const pollAgainMs = { min: 10, spread: 40 } as const;
 const shortWaitMs = 2_500;
 
 /** Several processes may hold a file READ_ONLY; READ_WRITE excludes all others, readers too. */
-type AccessMode = 'READ_WRITE' | 'READ_ONLY';
+export type AccessMode = 'READ_WRITE' | 'READ_ONLY';
 
 /**
  * Throws OutageError if another process holds the file longer than the configured wait (`warehouse-busy`), or if its

@@ -142,8 +142,7 @@ async function statusOf(
     );
     isBroken = false;
     const [{ status, now } = { status: null, now: '' }] = rows;
-    if (now !== before) throw outcomeUnknown(undefined);
-    if (status === 'committed' || status === 'aborted' || status === 'in progress') return status;
+    if (now === before && (status === 'committed' || status === 'aborted' || status === 'in progress')) return status;
     throw outcomeUnknown(undefined);
   } finally {
     client.release(isBroken);
@@ -151,12 +150,7 @@ async function statusOf(
 }
 
 function outcomeUnknown(cause: unknown): UnreachableError {
-  return new UnreachableError(
-    'warehouse',
-    'the connection to the warehouse was lost while it committed, and whether it did is not known',
-    {
-      hint: 'Nothing is lost: the work is done again, and what was committed counts once.',
-      cause,
-    },
-  );
+  const message = 'the connection to the warehouse was lost while it committed, and whether it did is not known';
+  const hint = 'Nothing is lost: the work is done again, and what was committed counts once.';
+  return new UnreachableError('warehouse', message, { hint, cause });
 }

@@ -3,7 +3,6 @@ import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { DailyProductionStore, Watermark } from '../../port/daily-production.ts';
 import { type InSession, jsonText, type SqlSession } from '../session.ts';
-import type { DailyTables } from './daily-tables.ts';
 
 /** A well of a batch, with its key. */
 export interface BatchWell {
@@ -52,11 +51,16 @@ export interface BatchKeys {
   readonly given: ReadonlyMap<string, number>;
 }
 
+/** Statements of the wells whose names are bound at `$1`; they give the uwi and the key of each. */
+export interface KeyStatements {
+  /** Of wells with a key; keeps other commits of these wells waiting until the transaction ends. */
+  readonly known: string;
+  /** Gives a key to wells without one, but for those that another commit gives one meanwhile. */
+  readonly added: string;
+}
+
 /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
-export async function takeKeys(
-  { session, keys }: Pick<DailyTables, 'session' | 'keys'>,
-  uwis: readonly string[],
-): Promise<BatchKeys> {
+export async function takeKeys(session: SqlSession, keys: KeyStatements, uwis: readonly string[]): Promise<BatchKeys> {
   const read = async (sql: string, names: readonly string[]): Promise<ReadonlyMap<string, number>> => {
     if (names.length === 0) return new Map();
     const rows = await session.rows<{ uwi: string; wellId: number }>(sql, [jsonText(names)]);

@@ -53,7 +53,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const open = await openWindows(session, batch);
   if (open.length === 0) return nothingCommitted;
   const uwis = [...new Set(open.map(({ uwi }) => uwi))];
-  const keys = await takeKeys(tables, uwis);
+  const keys = await takeKeys(session, tables.keys, uwis);
   const { runId, readNo, committedAtMs } = batch;
   const place = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
   const wells = await readBatchWells(session, keys);

@@ -2,7 +2,7 @@
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { SqlSession } from '../session.ts';
-import type { BatchWell } from './batch-wells.ts';
+import type { BatchWell, KeyStatements } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 
 /** A window of a batch with its well. */
@@ -33,13 +33,7 @@ export interface DailyTables {
   readonly lastChange: string;
   /** Notes the instant of a change, in an engine that does not find it in the history. */
   recordChange(atMs: number): Promise<void>;
-  /** Statements of the wells whose names are bound at `$1`; they give the uwi and the key of each. */
-  readonly keys: {
-    /** Of wells with a key; keeps other commits of these wells waiting until the transaction ends. */
-    readonly known: string;
-    /** Gives a key to wells without one, but for those that another commit gives one meanwhile. */
-    readonly added: string;
-  };
+  readonly keys: KeyStatements;
   /**
    * What replacing each window would do, in their order. `windows` as core's settleBatch returns them, by their keys, so
    * that rows are inserted in that order, by the way that each takes. The windows of known wells and their rows stand in
