@@ -7,7 +7,15 @@
 import { createHash } from 'node:crypto';
 import { AbortedError, UsageError } from '../core/base/errors.ts';
 import { copiedVersion, readVersion } from './sql/schema.ts';
-import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from './sql/session.ts';
+import {
+  lockRows,
+  membersOf,
+  rowOf,
+  type SqlColumns,
+  type SqlDatabase,
+  type SqlSession,
+  type SqlValue,
+} from './sql/session.ts';
 
 type Engine = 'duckdb' | 'postgres';
 
@@ -55,10 +63,10 @@ export async function copyTables(
     });
   }
   requireAllCopied(here);
-  const { id } = await source.read(readIdentity);
+  const { warehouseId } = await source.read(readIdentity);
   await database.transact(async (session) => {
     await waitForOtherCopy(session);
-    await begin(session, id, engine);
+    await begin(session, warehouseId, engine);
   });
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
@@ -96,7 +104,7 @@ async function waitForOtherCopy(session: SqlSession): Promise<void> {
 }
 
 interface Identity {
-  readonly id: string;
+  readonly warehouseId: string;
   readonly service: string | null;
   readonly epoch: number;
   readonly createdAt: string;
@@ -104,13 +112,9 @@ interface Identity {
   readonly historyHorizon: string | null;
 }
 
-async function readIdentity(session: SqlSession): Promise<Identity> {
-  const [row] = await session.rows<Identity>(
-    `SELECT warehouse_id AS id, service, epoch, created_at AS "createdAt", pruned_at AS "prunedAt",
-       history_horizon AS "historyHorizon" FROM warehouse`,
-  );
-  if (row === undefined) throw new Error('the table warehouse has no row');
-  return row;
+function readIdentity(session: SqlSession): Promise<Identity> {
+  const members = membersOf('warehouseId', 'service', 'epoch', 'createdAt', 'prunedAt', 'historyHorizon');
+  return rowOf(session, `SELECT ${members} FROM warehouse`);
 }
 
 /** Throws UsageError if the target holds rows that are not of this copy. */
@@ -159,7 +163,7 @@ const pieces: Readonly<
   Record<Engine, Readonly<Record<'end' | 'isWithin', string> & Record<'step' | 'wideStep', number>>>
 > = {
   duckdb: {
-    end: 'coalesce(max(rowid) + 1, 0)',
+    end: 'max(rowid) + 1',
     isWithin: 'rowid >= $1 AND rowid < $2',
     step: 10_000,
     wideStep: 200,
@@ -184,12 +188,8 @@ async function copyTable(
   const readers: SqlColumns<Row> = Object.fromEntries(
     table.columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
-  const [size] = await read((session) =>
-    session.rows<{ end: number | null; rows: number }>(
-      `SELECT ${pieces[engine].end} AS "end", count(*) AS "rows" FROM ${from}`,
-    ),
-  );
-  const [end, total] = [size?.end ?? 0, size?.rows ?? 0];
+  const size = `SELECT coalesce(${pieces[engine].end}, 0) AS "end", count(*) AS "total" FROM ${from}`;
+  const { end, total } = await read((session) => rowOf<Record<'end' | 'total', number>>(session, size));
   const begun = await copying(target, (session) => beginTable(session, to));
   for (let [first, next] = [begun, 0]; first < end; first = next) {
     next = Math.min(end, first + (table.isWide ? wideStep : step));
@@ -274,11 +274,11 @@ const derived: Readonly<Record<Engine, string>> = {
 
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
 async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
-  const { id, service, epoch, createdAt, prunedAt, historyHorizon } = identity;
+  const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon } = identity;
   if (isOld) await session.run(withoutOverlaps(session.dialect.rowId));
   await session.run(
     `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6`,
-    [id, service, epoch + 1, createdAt, prunedAt, historyHorizon],
+    [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon],
   );
   await session.rows(derived[engine]);
   await session.run('DROP TABLE internal.copied_table');

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { WarehouseHandle } from '../port/warehouse.ts';
-import type { SqlSession } from '../sql/session.ts';
+import { countOf, type SqlSession } from '../sql/session.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createStorageOrder } from './daily/table-order.ts';
@@ -56,8 +56,8 @@ export function createDuckdbWarehouse(settings: DuckdbSettings): WarehouseHandle
 }
 
 async function check(session: SqlSession): ReturnType<WarehouseHandle['check']> {
-  const [row] = await session.rows<{ rows: number }>('SELECT count(*) AS rows FROM daily_production');
-  return { engine: `DuckDB ${version()}`, schemaVersion, dailyProductionRows: row?.rows ?? 0 };
+  const dailyProductionRows = await countOf(session, 'daily_production');
+  return { engine: `DuckDB ${version()}`, schemaVersion, dailyProductionRows };
 }
 
 /** The error rolls the transaction back. */

@@ -3,12 +3,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { AbortedError } from '../../core/base/errors.ts';
 import { onDisk } from '../../core/base/file-fault.ts';
 import type { FeedRows } from '../port/feed.ts';
 import { fileNameOf, type ManifestFile } from './manifest.ts';
 import type { PublisherParts } from './publisher.ts';
 
 interface Making {
+  readonly signal: AbortSignal;
   /** The file of these rows that the manifest names. */
   readonly known?: ManifestFile | undefined;
   readonly stamp?: string;
@@ -16,12 +18,13 @@ interface Making {
   readonly isKeptEmpty?: boolean;
 }
 
-/** Returns `known` if it holds these very rows already, undefined where there are none. */
+/** Returns `known` if it has these very rows already, undefined where there are none. Throws AbortedError on the signal. */
 export async function makeFile(
   { place, tables, readFile, settings }: PublisherParts,
   rows: FeedRows,
-  { known, stamp, isKeptEmpty = false }: Making,
+  { signal, known, stamp, isKeptEmpty = false }: Making,
 ): Promise<ManifestFile | undefined> {
+  if (signal.aborted) throw new AbortedError();
   const { format, folder } = settings;
   const unique = randomBytes(4).toString('hex');
   const file = path.join(folder, `${settings.filePrefix}feed-${process.pid}-${unique}.${format}`);

@@ -3,7 +3,7 @@ import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
-import { epochMs, type SqlSession } from '../sql/session.ts';
+import { countOf, epochMs, rowOf, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createFeedTables } from './feed-copy.ts';
 import { createBeatRow } from './beat-row.ts';
@@ -65,11 +65,10 @@ export function createPostgresWarehouse(settings: PostgresWarehouseSettings): Wa
 }
 
 async function check(session: SqlSession): ReturnType<WarehouseHandle['check']> {
-  const [row] = await session.rows<{ version: string; rows: number }>(
-    `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM internal.daily_production) AS rows`,
-  );
-  const { version = '', rows = 0 } = row ?? {};
-  return { engine: `PostgreSQL ${version}`, schemaVersion: currentVersion, dailyProductionRows: rows };
+  const version = `SELECT current_setting('server_version') AS version`;
+  const engine = `PostgreSQL ${(await rowOf<{ version: string }>(session, version)).version}`;
+  const dailyProductionRows = await countOf(session, 'internal.daily_production');
+  return { engine, schemaVersion: currentVersion, dailyProductionRows };
 }
 
 async function requireWarehouse(session: PostgresSession, location: string): Promise<void> {
@@ -98,10 +97,8 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
     tail: () => Promise.resolve(noTail),
     measure: () =>
       database.transact(async (session) => {
-        const [row] = await session.rows<{ rows: number; wells: number }>(
-          'SELECT count(*) AS rows, count(DISTINCT well_id) AS wells FROM internal.daily_production',
-        );
-        return { rows: 0, wells: 0, ...row, looseRows: 0, ...noTail };
+        const counts = 'SELECT count(*) AS rows, count(DISTINCT well_id) AS wells FROM internal.daily_production';
+        return { ...(await rowOf<{ rows: number; wells: number }>(session, counts)), looseRows: 0, ...noTail };
       }),
     step: () => Promise.resolve(undefined),
   };
@@ -130,14 +127,14 @@ async function refuseHalfCopy(session: SqlSession, location: string): Promise<vo
 async function describeWarehouse(session: SqlSession, location: string): Promise<WarehouseDescription> {
   const schemaVersion = await readKnownVersion(session, location);
   if (schemaVersion === 0) throw noWarehouse(location);
-  const [row] = await session.rows<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
+  const row = await rowOf<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
+    session,
     `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
        warehouse_id AS "warehouseId", service, ${epochMs('history_horizon')} AS "historyHorizonMs",
        (SELECT min(production_day) FROM internal.daily_production) AS "oldestDay",
        (SELECT max(production_day) FROM internal.daily_production) AS "newestDay"
      FROM warehouse`,
   );
-  if (row === undefined) throw new Error('the table warehouse has no row');
   const isCurrent = schemaVersion === currentVersion;
   return { ...row, location, isCurrent, order: null, tables: await readTables(session) };
 }
@@ -156,11 +153,6 @@ async function readTables(session: SqlSession): Promise<WarehouseDescription['ta
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name COLLATE "C"`,
   );
   const tables: Array<{ readonly name: string; readonly rows: number }> = [];
-  for (const { name } of names) {
-    const [counted] = await session.rows<{ rows: number }>(
-      `SELECT count(*) AS rows FROM "${name.replaceAll('"', '""')}"`,
-    );
-    tables.push({ name, rows: counted?.rows ?? 0 });
-  }
+  for (const { name } of names) tables.push({ name, rows: await countOf(session, `"${name.replaceAll('"', '""')}"`) });
   return tables;
 }

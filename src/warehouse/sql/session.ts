@@ -123,6 +123,50 @@ export function transacted<Store extends object>(
   return Object.fromEntries(methods) as Store;
 }
 
+/** The column of a member: that of `runId` is `run_id`. */
+function columnOf(member: string): string {
+  return member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** SQL of a SELECT list: members of a record, out of their columns. */
+export function membersOf(...members: readonly string[]): string {
+  return members.map((member) => `${columnOf(member)} AS "${member}"`).join(', ');
+}
+
+/** Members of a record, for their columns. */
+export function columnsOf<Name extends string>(
+  ...members: readonly Name[]
+): SqlColumns<Readonly<Record<Name, SqlValue>>> {
+  const read = (member: Name) => (record: Readonly<Record<Name, SqlValue>>) => record[member];
+  return Object.fromEntries(members.map((member) => [columnOf(member), read(member)]));
+}
+
+/** The only row of a statement, or its first one. Throws Error without a row. */
+export async function rowOf<Row extends object>(
+  session: SqlSession,
+  sql: string,
+  values?: readonly SqlValue[],
+): Promise<Row> {
+  const [row] = await session.rows<Row>(sql, values);
+  if (row === undefined) throw new Error(`a row is missing: ${sql}`);
+  return row;
+}
+
+/** The number of rows of a table, or of what else may stand behind FROM. */
+export async function countOf(session: SqlSession, from: string, values?: readonly SqlValue[]): Promise<number> {
+  return (await rowOf<{ rows: number }>(session, `SELECT count(*) AS rows FROM ${from}`, values)).rows;
+}
+
+/** Runs a statement over a JSON list, bound at `$1`, unless it is empty. */
+export async function runOver(
+  session: SqlSession,
+  list: readonly unknown[],
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<void> {
+  if (list.length > 0) await session.run(sql, [jsonText(list), ...values]);
+}
+
 /** A row with the members of a record: null where the record has undefined. */
 export type RowOf<Of> = {
   readonly [Name in keyof Of]-?: undefined extends Of[Name] ? Exclude<Of[Name], undefined> | null : Of[Name];

@@ -14,7 +14,7 @@ import {
   type WellWindow,
 } from '../../sql/daily/daily-tables.ts';
 import { named } from '../../sql/daily/row-fields.ts';
-import { dayOfNumber, jsonText, type SqlSession } from '../../sql/session.ts';
+import { dayOfNumber, jsonText, rowOf, type SqlSession } from '../../sql/session.ts';
 import type { DuckdbSession } from '../file/session.ts';
 import { isAmongKeys, isBetweenInstants } from '../file/sql.ts';
 import { rowColumns, valueColumns } from '../schema.ts';
@@ -103,9 +103,8 @@ export async function replaceWindows(
  * groups without such a row: those of the wells go back over years.
  */
 async function changedBounds(session: SqlSession, windows: readonly WellWindow[]): Promise<string> {
-  const [range] = await session.rows<Record<'firstMs' | 'lastMs', number>>(changedRange);
-  if (range === undefined) throw new Error('a query of two aggregates returned no row');
-  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', range.firstMs, range.lastMs + 1)}`;
+  const { firstMs, lastMs } = await rowOf<Record<'firstMs' | 'lastMs', number>>(session, changedRange);
+  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', firstMs, lastMs + 1)}`;
 }
 
 /**

@@ -4,7 +4,7 @@
  * piece of each well; a step takes wells of several pieces out, and adds them again in order.
  */
 import type { StorageOrder, StorageTail, TableOrder } from '../../port/daily-production.ts';
-import { type SqlDatabase, type SqlSession, transacted } from '../../sql/session.ts';
+import { rowOf, type SqlDatabase, type SqlSession, transacted } from '../../sql/session.ts';
 
 /** Rows that one step rewrites, unless a single well has more: a row group of them exceeds 64 MB of engine memory. */
 const rowsInStep = 40_000;
@@ -34,12 +34,9 @@ const tailNights = `coalesce(sum(pieces - 1) / count(*), 0)::DOUBLE AS "tailNigh
 const isUnderWay = `(SELECT order_place IS NOT NULL FROM warehouse) AS "isUnderWay"`;
 
 async function measureTail(session: SqlSession): Promise<StorageTail> {
-  const [keys] = await session.rows<{ last: number }>('SELECT coalesce(max(well_id), 0) AS last FROM well_key');
-  const [row] = await session.rows<StorageTail>(
-    `SELECT ${tailNights}, ${isUnderWay} FROM (${sampleOf(keys?.last ?? 0)})`,
-  );
-  if (row === undefined) throw new Error('a sum without a row');
-  return row;
+  const lastKey = 'SELECT coalesce(max(well_id), 0) AS last FROM well_key';
+  const { last } = await rowOf<{ last: number }>(session, lastKey);
+  return rowOf(session, `SELECT ${tailNights}, ${isUnderWay} FROM (${sampleOf(last)})`);
 }
 
 /**
@@ -56,12 +53,13 @@ function sampleOf(last: number): string {
 }
 
 /** Reads well and date of every row. */
-export async function measureOrder(session: SqlSession): Promise<TableOrder> {
-  const [row] = await session.rows<TableOrder>(`SELECT coalesce(sum(rows), 0)::BIGINT AS rows, count(*) AS wells,
+export function measureOrder(session: SqlSession): Promise<TableOrder> {
+  return rowOf(
+    session,
+    `SELECT coalesce(sum(rows), 0)::BIGINT AS rows, count(*) AS wells,
        coalesce(sum(rows) FILTER (NOT is_whole), 0)::BIGINT AS "looseRows", ${tailNights}, ${isUnderWay}
-     FROM (${wellsOf('true')})`);
-  if (row === undefined) throw new Error('a sum without a row');
-  return row;
+     FROM (${wellsOf('true')})`,
+  );
 }
 
 interface LooseWell {
@@ -70,23 +68,21 @@ interface LooseWell {
 }
 
 async function takeStep(session: SqlSession): Promise<number | undefined> {
-  const [row] = await session.rows<{
-    from: number;
-    last: number;
-    rowsOfWell: number;
-  }>(`SELECT coalesce(order_place, 0) AS "from", (SELECT coalesce(max(well_id), 0) FROM well_key) AS last,
+  const { from, last, rowsOfWell } = await rowOf<Record<'from' | 'last' | 'rowsOfWell', number>>(
+    session,
+    `SELECT coalesce(order_place, 0) AS "from", (SELECT coalesce(max(well_id), 0) FROM well_key) AS last,
        (SELECT count(*) FROM internal.daily_production) / greatest((SELECT count(*) FROM well_key), 1) AS "rowsOfWell"
-     FROM warehouse`);
-  if (row === undefined) throw new Error('a warehouse without an identity');
-  const { from, last, rowsOfWell } = row;
+     FROM warehouse`,
+  );
   if (from >= last) {
     await keepLast(session, null);
     return undefined;
   }
   const lookedAt = Math.min(last, from + Math.max(1, Math.floor(rowsInSearch / Math.max(rowsOfWell, 1))));
-  const loose =
-    await session.rows<LooseWell>(`SELECT well_id AS "wellId", rows FROM (${wellsOf(`well_id > ${from} AND well_id <= ${lookedAt}`)})
-     WHERE NOT is_whole ORDER BY well_id`);
+  const wells = wellsOf(`well_id > ${from} AND well_id <= ${lookedAt}`);
+  const loose = await session.rows<LooseWell>(
+    `SELECT well_id AS "wellId", rows FROM (${wells}) WHERE NOT is_whole ORDER BY well_id`,
+  );
   const chosen = fitting(loose);
   await keepLast(session, chosen.length < loose.length ? (chosen.at(-1)?.wellId ?? lookedAt) : lookedAt);
   return rewrite(session, chosen);

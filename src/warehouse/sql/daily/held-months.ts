@@ -15,7 +15,7 @@ import {
   rowsOf,
 } from '../../../core/daily/held-month.ts';
 import type { DailyProductionStore } from '../../port/daily-production.ts';
-import { dayOfNumber, type InSession, jsonText, numberOfDay, type SqlSession } from '../session.ts';
+import { dayOfNumber, type InSession, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 import type { Noticed, WellWindow } from './daily-tables.ts';
 
 /** By month, as the day number of its first day. */
@@ -148,32 +148,33 @@ async function writeHolds(
   const renewed = changed.filter(({ uwi, month }) => stood(uwi, month) !== undefined);
   const held = `FROM ${dialect.relation('$1', heldFields)} n`;
   const atNow = new Date(atMs);
-  if (begun.length > 0) {
-    await session.run(
-      `INSERT INTO held_month (uwi, month, rows_missing, first_day, last_day, since, run_id)
-         SELECT n.uwi, ${dayOfNumber('n.month')}, n.rows_missing, ${dayOfNumber('n.first_day')},
-           ${dayOfNumber('n.last_day')}, CAST($2 AS TIMESTAMPTZ), CAST($3 AS VARCHAR) ${held}`,
-      [jsonText(begun), atNow, runId],
-    );
-  }
-  if (renewed.length > 0) {
-    const ifNew = (column: string, value: string): string =>
-      `${column} = CASE WHEN n.is_new = 1 THEN ${value} ELSE h.${column} END`;
-    await session.run(
-      `UPDATE held_month AS h SET rows_missing = n.rows_missing, first_day = ${dayOfNumber('n.first_day')},
-         last_day = ${dayOfNumber('n.last_day')}, ${ifNew('since', 'CAST($2 AS TIMESTAMPTZ)')},
-         ${ifNew('run_id', 'CAST($3 AS VARCHAR)')}, ${ifNew('release_run_id', 'NULL')}
-       ${held} WHERE h.uwi = n.uwi AND h.month = ${dayOfNumber('n.month')}`,
-      [jsonText(renewed), atNow, runId],
-    );
-  }
-  if (ended.length > 0) {
-    await session.run(
-      `DELETE FROM held_month AS h USING ${dialect.relation('$1', { uwi: 'VARCHAR', month: 'INTEGER' })} e
-       WHERE h.uwi = e.uwi AND h.month = ${dayOfNumber('e.month')}`,
-      [jsonText(ended)],
-    );
-  }
+  await runOver(
+    session,
+    begun,
+    `INSERT INTO held_month (uwi, month, rows_missing, first_day, last_day, since, run_id)
+       SELECT n.uwi, ${dayOfNumber('n.month')}, n.rows_missing, ${dayOfNumber('n.first_day')},
+         ${dayOfNumber('n.last_day')}, CAST($2 AS TIMESTAMPTZ), CAST($3 AS VARCHAR) ${held}`,
+    atNow,
+    runId,
+  );
+  const ifNew = (column: string, value: string): string =>
+    `${column} = CASE WHEN n.is_new = 1 THEN ${value} ELSE h.${column} END`;
+  await runOver(
+    session,
+    renewed,
+    `UPDATE held_month AS h SET rows_missing = n.rows_missing, first_day = ${dayOfNumber('n.first_day')},
+       last_day = ${dayOfNumber('n.last_day')}, ${ifNew('since', 'CAST($2 AS TIMESTAMPTZ)')},
+       ${ifNew('run_id', 'CAST($3 AS VARCHAR)')}, ${ifNew('release_run_id', 'NULL')}
+     ${held} WHERE h.uwi = n.uwi AND h.month = ${dayOfNumber('n.month')}`,
+    atNow,
+    runId,
+  );
+  await runOver(
+    session,
+    ended,
+    `DELETE FROM held_month AS h USING ${dialect.relation('$1', { uwi: 'VARCHAR', month: 'INTEGER' })} e
+     WHERE h.uwi = e.uwi AND h.month = ${dayOfNumber('e.month')}`,
+  );
 }
 
 function isSame(before: HeldMonth | undefined, { rows, firstDay, lastDay, isNew }: HoldAfter): boolean {

@@ -7,7 +7,7 @@ import { always, type LaterRead } from '../../../core/daily/read-order.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import type { Window } from '../../../core/time/window.ts';
 import type { ReadOrder } from '../../port/runs.ts';
-import { epochMs, jsonText, type SqlDatabase, type SqlSession } from '../session.ts';
+import { epochMs, jsonText, rowOf, type SqlDatabase, type SqlSession } from '../session.ts';
 
 export function createReadOrder(database: SqlDatabase): ReadOrder {
   return { begin: (read) => database.transact((session) => beginRead(session, read)) };
@@ -26,13 +26,13 @@ async function beginRead(
     `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`,
     [jsonText(ended)],
   );
-  const [row] = await session.rows<{ number: number }>(
+  const { number } = await rowOf<{ number: number }>(
+    session,
     `INSERT INTO internal.read_begun (number, kind, run_id, begun_at)
        VALUES (nextval('internal.read_number'), $1, $2, ${clock}) RETURNING number`,
     [kind, runId],
   );
-  if (row === undefined) throw new Error('a read was given no number');
-  return row.number;
+  return number;
 }
 
 /** The run has ended: none of its reads commits any more. */

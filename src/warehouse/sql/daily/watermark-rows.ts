@@ -1,6 +1,6 @@
 /** The row of a well in `watermark`: how far it was read, up to when it is verified, and its last day with a row. */
 import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
-import { dayOfNumber, jsonText } from '../session.ts';
+import { dayOfNumber, runOver } from '../session.ts';
 import type { CountedWindow, DailyTables } from './daily-tables.ts';
 
 /** Instants are text. */
@@ -35,22 +35,14 @@ export async function keepWatermarks(
       { uwi, reached: textOf(atNowMs), verified: verifiedNowMs === undefined ? undefined : textOf(verifiedNowMs), day },
     ];
   });
-  const [added, changed] = [
-    rows.filter(({ uwi }) => !currentMs.has(uwi)),
-    rows.filter(({ uwi }) => currentMs.has(uwi)),
-  ];
   const { session } = tables;
   const values = watermarkValues(session.dialect.relation('$1', watermarkFields));
-  if (added.length > 0) {
-    await session.run(`INSERT INTO watermark (uwi, watermark, last_day, verified_at) ${values}`, [jsonText(added)]);
-  }
-  if (changed.length > 0) {
-    await session.run(
-      `UPDATE watermark SET watermark = v.watermark, last_day = v.last_day, verified_at = v.verified_at
-       FROM (${values}) v WHERE watermark.uwi = v.uwi`,
-      [jsonText(changed)],
-    );
-  }
+  await runOver(
+    session,
+    rows,
+    `INSERT INTO watermark (uwi, watermark, last_day, verified_at) ${values} ON CONFLICT (uwi) DO UPDATE
+       SET watermark = excluded.watermark, last_day = excluded.last_day, verified_at = excluded.verified_at`,
+  );
 }
 
 function textOf(instantMs: number): string {

@@ -15,10 +15,13 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import type { CleanupPlans, PlanPlace } from '../../port/cleanup.ts';
 import { claimForService } from './service-claim.ts';
 import {
+  columnsOf,
+  countOf,
   dayOfNumber,
   epochMs,
   type InSession,
   jsonText,
+  membersOf,
   type SqlColumns,
   type SqlDatabase,
   type SqlDialect,
@@ -34,7 +37,7 @@ const keepDraftsMs = DAY_MS;
 export function createCleanupPlans(database: SqlDatabase): CleanupPlans {
   return {
     ...transacted<Omit<CleanupPlans, 'recentProduction'>>(database, {
-      knownWells: countWells,
+      knownWells: (session) => countOf(session, knownWells),
       draft: (session, draftId, targets) => session.append('cleanup_target', targetColumns(draftId), targets),
       keep: async (session, draftId, plan) => {
         await claimForService(session, database);
@@ -43,7 +46,7 @@ export function createCleanupPlans(database: SqlDatabase): CleanupPlans {
       read: readPlan,
       list: (session, limit, after) => readPlans(session, ...newestPlans(limit, after)),
       targets: readTargets,
-      targetCount: countTargets,
+      targetCount: (session, planId) => countOf(session, 'cleanup_target WHERE plan_id = $1', [planId]),
       ids: readIds,
       warnedTargets: readWarned,
       claim: claimPlan,
@@ -62,25 +65,17 @@ function newestPlans(limit: number, after: PlanPlace | undefined): [string, read
   return [`${isBehind} ${order}`, [limit, new Date(after.createdAtMs), after.planId]];
 }
 
-async function countWells(session: SqlSession): Promise<number> {
-  const [row] = await session.rows<{ wells: number }>(
-    'SELECT count(*) AS wells FROM (SELECT uwi FROM watermark UNION SELECT DISTINCT uwi FROM daily_production) known',
-  );
-  return row?.wells ?? 0;
-}
+/** Of wells that were read, or have rows. */
+const knownWells = '(SELECT uwi FROM watermark UNION SELECT DISTINCT uwi FROM daily_production) known';
 
 function targetColumns(planId: string): SqlColumns<PlannedTarget> {
   return {
     plan_id: () => planId,
-    ordinal: ({ ordinal }) => ordinal,
-    kind: ({ kind }) => kind,
-    owner_id: ({ ownerId }) => ownerId,
-    source_id: ({ sourceId }) => sourceId,
+    ...columnsOf('ordinal', 'kind', 'ownerId', 'sourceId'),
     sighting: ({ snapshot }) => snapshot.state,
     content_type: ({ snapshot }) => snapshot.contentType,
     body: ({ snapshot }) => snapshot.body,
-    produced_on: ({ producedOn }) => producedOn,
-    doubt: ({ doubt }) => doubt,
+    ...columnsOf('producedOn', 'doubt'),
   };
 }
 
@@ -127,9 +122,9 @@ async function readPlans(
   values: readonly SqlValue[],
 ): Promise<readonly CleanupPlan[]> {
   const rows = await session.rows<PlanRow>(
-    `SELECT plan_id AS "planId", digest, service_url AS "serviceUrl", selection, selection_sha256 AS "selectionSha256",
-       coalesce(includes_producing, false) AS "includesProducing", created_by AS "createdBy",
-       ${epochMs('created_at')} AS "createdAtMs", counts, run_id AS "runId", applied_by AS "appliedBy",
+    `SELECT ${membersOf('planId', 'digest', 'serviceUrl', 'selection', 'selectionSha256')},
+       coalesce(includes_producing, false) AS "includesProducing", ${membersOf('createdBy')},
+       ${epochMs('created_at')} AS "createdAtMs", ${membersOf('counts', 'runId', 'appliedBy')},
        ${epochMs('applied_at')} AS "appliedAtMs",
        (SELECT state FROM run WHERE run.run_id = cleanup_plan.run_id AND unit_count IS NULL) AS unplanned
      FROM cleanup_plan WHERE ${condition}`,
@@ -154,7 +149,7 @@ export type PlanOfAudit = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedB
 /** The plan that the run has claimed. */
 export async function planOfAudit(session: SqlSession, runId: string): Promise<PlanOfAudit | undefined> {
   const [plan] = await session.rows<PlanOfAudit>(
-    `SELECT plan_id AS "planId", service_url AS "serviceUrl", coalesce(applied_by, '') AS "requestedBy",
+    `SELECT ${membersOf('planId', 'serviceUrl')}, coalesce(applied_by, '') AS "requestedBy",
        (SELECT reopened_by FROM run WHERE run.run_id = cleanup_plan.run_id) AS "retriedBy",
        ${epochMs('created_at')} AS "createdAtMs" FROM cleanup_plan WHERE run_id = $1`,
     [runId],
@@ -164,9 +159,8 @@ export async function planOfAudit(session: SqlSession, runId: string): Promise<P
 
 type TargetRow = Omit<PlannedTarget, 'snapshot'> & TargetSnapshot;
 
-const selectTargets = `SELECT ordinal, kind, owner_id AS "ownerId", source_id AS "sourceId", sighting AS state,
-    content_type AS "contentType", body, produced_on AS "producedOn", doubt
-  FROM cleanup_target WHERE plan_id = $1`;
+const selectTargets = `SELECT ${membersOf('ordinal', 'kind', 'ownerId', 'sourceId')}, sighting AS state,
+    ${membersOf('contentType', 'body', 'producedOn', 'doubt')} FROM cleanup_target WHERE plan_id = $1`;
 
 async function targetsOf(session: SqlSession, rest: string, values: SqlValue[]): Promise<readonly PlannedTarget[]> {
   const rows = await session.rows<TargetRow>(`${selectTargets} AND ${rest}`, values);
@@ -183,16 +177,10 @@ const isWarned = `(sighting <> 'present' OR produced_on IS NOT NULL OR doubt IS 
 const readWarned: InSession<CleanupPlans['warnedTargets']> = (session, planId, limit) =>
   targetsOf(session, `${isWarned} ORDER BY ordinal LIMIT $2`, [planId, limit]);
 
-const countTargets: InSession<CleanupPlans['targetCount']> = async (session, planId) => {
-  const count = 'SELECT count(*) AS targets FROM cleanup_target WHERE plan_id = $1';
-  const [row] = await session.rows<{ targets: number }>(count, [planId]);
-  return row?.targets ?? 0;
-};
-
 const readIds: InSession<CleanupPlans['ids']> = async (session, planId) => {
   const targets: DeletionTarget[] = [];
-  const select = `SELECT kind, owner_id AS "ownerId", source_id AS "sourceId" FROM cleanup_target
-    WHERE plan_id = $1 ORDER BY ordinal`;
+  const members = membersOf('kind', 'ownerId', 'sourceId');
+  const select = `SELECT ${members} FROM cleanup_target WHERE plan_id = $1 ORDER BY ordinal`;
   for await (const target of session.stream<DeletionTarget>(select, [planId])) targets.push(target);
   return targets;
 };

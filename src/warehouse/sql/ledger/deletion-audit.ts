@@ -13,7 +13,7 @@ import { type DeletionOutcome, isOutcomeOf } from '../../../core/cleanup/outcome
 import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts';
 import type { Counts, UnitState } from '../../../core/run/run.ts';
 import type { AuditVerdict } from '../../port/cleanup.ts';
-import { type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { columnsOf, membersOf, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 const sha256 = (text: string): string => hashWith('sha256', text);
 
@@ -32,26 +32,17 @@ export async function appendEntries(session: SqlSession, entries: readonly Audit
   if (last !== undefined) await session.run(write, [last.seq, last.hash]);
 }
 
+/** Members of an entry in columns of their names; its time is beside them. */
+const members = [
+  ...(['seq', 'event', 'runId', 'planId', 'unit', 'requestedBy', 'serviceUrl', 'kind', 'ownerId', 'sourceId'] as const),
+  ...(['outcome', 'answer', 'words', 'verification', 'previousHash', 'hash', 'retriedBy', 'digestVersion'] as const),
+];
+
+/** Of the table, in its order. */
 const auditColumns: SqlColumns<ChainedEntry> = {
   seq: ({ seq }) => seq,
   noted_at: ({ atMs }) => new Date(atMs),
-  event: ({ event }) => event,
-  run_id: ({ runId }) => runId,
-  plan_id: ({ planId }) => planId,
-  unit: ({ unit }) => unit,
-  requested_by: ({ requestedBy }) => requestedBy,
-  service_url: ({ serviceUrl }) => serviceUrl,
-  kind: ({ kind }) => kind,
-  owner_id: ({ ownerId }) => ownerId,
-  source_id: ({ sourceId }) => sourceId,
-  outcome: ({ outcome }) => outcome,
-  answer: ({ answer }) => answer,
-  words: ({ words }) => words,
-  verification: ({ verification }) => verification,
-  previous_hash: ({ previousHash }) => previousHash,
-  hash: ({ hash }) => hash,
-  retried_by: ({ retriedBy }) => retriedBy,
-  digest_version: ({ digestVersion }) => digestVersion,
+  ...columnsOf(...members.slice(1)),
 };
 
 export async function readHead(session: SqlSession): Promise<AuditHead> {
@@ -158,7 +149,6 @@ function brokenBy(unit: SettledUnit, { runId, planId }: CleanupRun, rows: number
 }
 
 /** A time changed by less than a millisecond yields a fraction here, and so another hash. */
-const selectEntries = `SELECT seq, CAST(CAST(extract(epoch FROM noted_at) * 1000000 AS BIGINT) / 1000.0 AS FLOAT8) AS "atMs", event, run_id AS "runId", plan_id AS "planId", unit,
-    requested_by AS "requestedBy", service_url AS "serviceUrl", kind, owner_id AS "ownerId", source_id AS "sourceId", outcome,
-    answer, words, verification, previous_hash AS "previousHash", hash, retried_by AS "retriedBy", digest_version AS "digestVersion"
+const selectEntries = `SELECT ${membersOf(...members)},
+    CAST(CAST(extract(epoch FROM noted_at) * 1000000 AS BIGINT) / 1000.0 AS FLOAT8) AS "atMs"
   FROM deletion_audit`;

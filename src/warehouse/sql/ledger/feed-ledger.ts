@@ -2,9 +2,11 @@
 import { feedTables } from '../../feed/tables.ts';
 import type { DueMonths, FeedLedger, FeedRows } from '../../port/feed.ts';
 import {
+  countOf,
   epochMs,
   type InSession,
   jsonText,
+  rowOf,
   type SqlDatabase,
   type SqlSession,
   takeTurn,
@@ -92,8 +94,8 @@ async function readDue(session: SqlSession, marks: string, limit: number): Promi
     `SELECT production_month AS month, array_agg(CAST(mark AS VARCHAR)) AS marks FROM ${marks}
      GROUP BY production_month ORDER BY production_month DESC LIMIT ${limit}`,
   );
-  const [row] = await session.rows<{ total: number }>(`SELECT count(DISTINCT production_month) AS total FROM ${marks}`);
-  return { months: months.map((each) => ({ ...each, month: each.month.slice(0, 7) })), total: row?.total ?? 0 };
+  const total = await countOf(session, `(SELECT DISTINCT production_month FROM ${marks}) due`);
+  return { months: months.map((each) => ({ ...each, month: each.month.slice(0, 7) })), total };
 }
 
 const numberRestatements: InSession<FeedLedger['numberRestatements']> = async (session, limit) => {
@@ -112,16 +114,16 @@ const numberRestatements: InSession<FeedLedger['numberRestatements']> = async (s
 };
 
 /** Sums of what every change of a row changes: a time could be earlier than that of an earlier commit of another host. */
-const readStamps: InSession<FeedLedger['stamps']> = async (session) => {
+const readStamps: InSession<FeedLedger['stamps']> = (session) => {
   const changed = `CAST(coalesce(sum(${epochMs('changed_at')}), 0) AS VARCHAR)`;
   const versions = (table: string): string =>
     `(SELECT count(*) || ' ' || ${changed} FROM ${table}) || ' ' || (SELECT count(*) FROM ${table}_history)`;
   const days = (day: string): string => `CAST(coalesce(sum(CAST(${day} - DATE '1970-01-01' AS BIGINT)), 0) AS VARCHAR)`;
-  const [row] = await session.rows<Awaited<ReturnType<FeedLedger['stamps']>>>(
+  return rowOf(
+    session,
     `SELECT ${versions('well')} AS well, ${versions('time_series')} AS time_series,
        (SELECT count(*) || ' ' || ${days('from_day')} || ' ' || ${days('to_day')} FROM coverage) AS coverage`,
   );
-  return { well: '', time_series: '', coverage: '', ...row };
 };
 
 async function countMonths(session: SqlSession): Promise<ReadonlyMap<string, number>> {

@@ -5,8 +5,10 @@ import {
   epochMs,
   type InSession,
   lockRows,
+  membersOf,
   recordOf,
   type RowOf,
+  rowOf,
   type SqlDatabase,
   type SqlSession,
   transacted,
@@ -69,10 +71,8 @@ async function refuseTakenOver(database: SqlDatabase, epoch: number): Promise<vo
 }
 
 async function readIdentity(session: SqlSession): Promise<WarehouseIdentity> {
-  const [row] = await session.rows<RowOf<WarehouseIdentity>>(
-    'SELECT warehouse_id AS "warehouseId", service, queue_id AS "queueId", epoch FROM warehouse',
-  );
-  if (row === undefined) throw new Error('the table warehouse has no row');
+  const members = membersOf('warehouseId', 'service', 'queueId', 'epoch');
+  const row = await rowOf<RowOf<WarehouseIdentity>>(session, `SELECT ${members} FROM warehouse`);
   return { ...recordOf<WarehouseIdentity>(row), service: row.service ?? (await onlyNamedService(session)) };
 }
 
@@ -92,12 +92,12 @@ async function takeOver(session: SqlSession, queueId: string, seenEpoch: number)
 }
 
 async function renew(session: SqlSession): Promise<string> {
-  const [row] = await session.rows<{ id: string }>(
+  const { id } = await rowOf<{ id: string }>(
+    session,
     `UPDATE warehouse SET warehouse_id = gen_random_uuid()::VARCHAR, queue_id = NULL, taken_at = NULL, epoch = epoch + 1
      RETURNING warehouse_id AS id`,
   );
-  if (row === undefined) throw new Error('the table warehouse has no row');
-  return row.id;
+  return id;
 }
 
 const adopt: InSession<Ownership['adopt']> = async (session, service, change) => {
@@ -161,15 +161,15 @@ async function nameService(
   );
 }
 
-async function countRecords(session: SqlSession, address: string): Promise<ServiceRecords> {
-  const [row] = await session.rows<ServiceRecords>(
+function countRecords(session: SqlSession, address: string): Promise<ServiceRecords> {
+  return rowOf(
+    session,
     `SELECT (SELECT count(*) FROM service_profile WHERE base_url = $1) AS profiles,
        (SELECT count(*) FROM run WHERE service = $1) AS runs,
        (SELECT count(*) FROM push WHERE service_url = $1) AS pushes,
        (SELECT count(*) FROM cleanup_plan WHERE service_url = $1) AS plans`,
     [address],
   );
-  return row ?? { profiles: 0, runs: 0, pushes: 0, plans: 0 };
 }
 
 /** The sign of life of the queue that works a warehouse: the last one alone is kept. */

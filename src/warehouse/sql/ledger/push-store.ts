@@ -12,11 +12,13 @@ import type { DroppedDates, KnownPush, PushedChunk, PushStart, PushStore } from 
 import { namesOfService } from './service-claim.ts';
 import { keepCounts, recordCounts, settleOpen } from './run-units.ts';
 import {
+  columnsOf,
   epochMs,
   type InSession,
   JsonText,
   recordOf,
   type RowOf,
+  rowOf,
   type SqlColumns,
   type SqlDatabase,
   type SqlSession,
@@ -50,13 +52,13 @@ const begin: InSession<PushStore['begin']> = async (session, push) => {
   if (other?.kind === 'pushed') return { ...other, ...(await sentBefore(session, push)) };
   if (other !== undefined) return other;
   const { runId, unit, fileSha256, serviceUrl, form, begunAtMs } = push;
-  const [row] = await session.rows<{ fence: number; checkpoint: string | null }>(
+  const row = await rowOf<{ fence: number; checkpoint: string | null }>(
+    session,
     `INSERT INTO push (run_id, unit, file_sha256, fence, begun_at, service_url, form, service)
      VALUES ($1, $2, $3, 1, $4, $5, $6, $7)
      ON CONFLICT (run_id, unit) DO UPDATE SET fence = push.fence + 1 RETURNING fence, checkpoint`,
     [runId, unit, fileSha256, new Date(begunAtMs), serviceUrl, form, service],
   );
-  if (row === undefined) throw new Error(`the push of run ${runId} could not be taken over`);
   await keepCounts(session, runId, unit);
   const checkpoint = row.checkpoint === null ? startOfPush : decodeCheckpoint(row.checkpoint);
   return { kind: 'begun', fence: row.fence, checkpoint };
@@ -107,13 +109,9 @@ async function moveCheckpoint(session: SqlSession, step: Step): Promise<string> 
 function chunkColumns({ runId, savedAtMs }: Step, fileSha256: string): SqlColumns<PushedChunk> {
   return {
     run_id: () => runId,
-    chunk: ({ chunk }) => chunk,
+    ...columnsOf('chunk'),
     file_sha256: () => fileSha256,
-    first_line: ({ firstLine }) => firstLine,
-    last_line: ({ lastLine }) => lastLine,
-    items: ({ items }) => items,
-    status: ({ status }) => status,
-    attempts: ({ attempts }) => attempts,
+    ...columnsOf('firstLine', 'lastLine', 'items', 'status', 'attempts'),
     settled_at: () => new Date(savedAtMs),
   };
 }

@@ -1,6 +1,6 @@
 /** Removes old rows, a part at a time: workers write in between, and a kill loses nothing. */
 import type { Pruned, Retention, RetentionBounds } from '../../port/runs.ts';
-import { epochMs, instantAt, type SqlDatabase, type SqlSession, takeTurn, transacted } from '../session.ts';
+import { countOf, epochMs, instantAt, type SqlDatabase, type SqlSession, takeTurn, transacted } from '../session.ts';
 
 /** Rows that one transaction removes from one table: some 50 ms. */
 const rowsInStep = 20_000;
@@ -22,9 +22,7 @@ async function countAll(session: SqlSession, bounds: RetentionBounds): Promise<P
   let pruned = nothingPruned;
   for (const kind of prunableKinds) {
     const rows = kind.rows(bounds, session.dialect.rowId);
-    if (rows === undefined) continue;
-    const [row] = await session.rows<{ rows: number }>(`SELECT count(*) AS rows FROM (${rows}) old`);
-    pruned = added(pruned, kind, row?.rows ?? 0);
+    if (rows !== undefined) pruned = added(pruned, kind, await countOf(session, `(${rows}) old`));
   }
   return pruned;
 }

@@ -8,6 +8,8 @@ import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService, takeRequestTurn } from './service-claim.ts';
 import { endReads } from '../daily/read-order.ts';
 import {
+  columnsOf,
+  countOf,
   type InSession,
   jsonText,
   lockRows,
@@ -93,9 +95,7 @@ async function lockRun(session: SqlSession, runId: string): Promise<void> {
 function unitColumns(runId: string): SqlColumns<PlannedUnit> {
   return {
     run_id: () => runId,
-    unit: ({ unit }) => unit,
-    chunk: ({ chunk }) => chunk,
-    target: ({ target }) => target,
+    ...columnsOf('unit', 'chunk', 'target'),
     spec: ({ spec }) => jsonText(spec ?? null),
     state: () => 'open',
     counts: () => null,
@@ -131,14 +131,8 @@ const readOpenUnits: InSession<RunLedger['openUnits']> = async (session, runId, 
   return rows.map((row) => ({ ...row, spec: JSON.parse(row.spec) as unknown }));
 };
 
-async function countUnits(session: SqlSession, runId: string, which: string): Promise<number> {
-  const count = `SELECT count(*) AS units FROM run_unit WHERE run_id = $1 AND ${which}`;
-  const [row] = await session.rows<{ units: number }>(count, [runId]);
-  return row?.units ?? 0;
-}
-
 const countUnsettled: InSession<RunLedger['unsettledUnits']> = (session, runId) =>
-  countUnits(session, runId, `state NOT IN ('done', 'held')`);
+  countOf(session, `run_unit WHERE run_id = $1 AND state NOT IN ('done', 'held')`, [runId]);
 
 const readOpenChunks: InSession<RunLedger['openChunks']> = (session, runId) =>
   session.rows(
@@ -218,7 +212,7 @@ async function keptTargets(session: SqlSession, runId: string): Promise<number> 
 }
 
 async function refusePruned(session: SqlSession, { runId, unitCount = 0 }: RunHead): Promise<void> {
-  if ((await countUnits(session, runId, 'true')) === unitCount) return;
+  if ((await countOf(session, 'run_unit WHERE run_id = $1', [runId])) === unitCount) return;
   throw new UsageError(`run ${runId} finished long ago, and its units are no longer kept (retention.unitDays)`, {
     hint: 'Start a new run for the wells in question.',
   });
