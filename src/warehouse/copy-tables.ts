@@ -71,7 +71,12 @@ export async function copyTables(
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
     const [from, to] = [nameIn(source.engine, table), nameIn(engine, table)];
-    return { from, to, isWide: table.isWide === true, ...copiedColumns(table, here.get(from), there.get(to), isOld) };
+    return {
+      from,
+      to,
+      isWide: wideTables.includes(table),
+      ...copiedColumns(table, here.get(from), there.get(to), isOld),
+    };
   });
   for (const each of tables) await copyTable(source, database, each, watch);
   const copied: CopiedRows[] = [];
@@ -145,7 +150,6 @@ function notEmpty(what: string): UsageError {
 interface TableCopy {
   readonly from: string;
   readonly to: string;
-  /** Rows hold bodies and reports, of which thousands do not fit into memory (G8). */
   readonly isWide: boolean;
   /** All columns of the target, in its order. */
   readonly columns: readonly string[];
@@ -318,46 +322,39 @@ function comparable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
 }
 
-/** A table that a copy takes along. */
-interface CopiedTable {
-  readonly name: string;
-  /** Its name in PostgreSQL, where that differs. */
-  readonly postgres?: string;
-  readonly isWide?: boolean;
-}
+/** Tables whose rows have bodies and reports, of which thousands do not fit into memory (G8). */
+const wideTables = ['run', 'quarantine', 'cleanup_target', 'well', 'well_history'];
 
-/** Wells with their keys before the rows that have them. */
-const copiedTables: readonly CopiedTable[] = [
-  { name: 'well_key' },
-  { name: 'internal.daily_production' },
-  ...[
-    'daily_production_history',
-    'watermark',
-    'coverage',
-    'held_month',
-    'held_definition',
-    'run_unit',
-    'run_target',
-    'idempotency_key',
-    'unknown_target',
-    'push',
-    'push_claim',
-    'push_ledger',
-    'push_body_limit',
-    'cleanup_plan',
-    'deletion_audit',
-    'deletion_audit_head',
-    'time_series',
-    'time_series_history',
-    'service_alias',
-    'service_profile',
-    'profile_probe',
-    'feed',
-    'schedule',
-    'schedule_revision',
-  ].map((name) => ({ name })),
-  ...['run', 'quarantine', 'cleanup_target', 'well', 'well_history'].map((name) => ({ name, isWide: true })),
-  { name: 'feed_month', postgres: 'internal.feed_touch' },
+/** What a copy takes along: wells with their keys before the rows that have them. */
+const copiedTables = [
+  'well_key',
+  'internal.daily_production',
+  'daily_production_history',
+  'watermark',
+  'coverage',
+  'held_month',
+  'held_definition',
+  'run_unit',
+  'run_target',
+  'idempotency_key',
+  'unknown_target',
+  'push',
+  'push_claim',
+  'push_ledger',
+  'push_body_limit',
+  'cleanup_plan',
+  'deletion_audit',
+  'deletion_audit_head',
+  'time_series',
+  'time_series_history',
+  'service_alias',
+  'service_profile',
+  'profile_probe',
+  'feed',
+  'schedule',
+  'schedule_revision',
+  ...wideTables,
+  'feed_month',
 ];
 
 /** What every warehouse has of its own: one row each; and the order of reads under way, none of which outlives a copy. */
@@ -370,8 +367,11 @@ const ownTables = [
   'internal.kept_read',
 ];
 
-function nameIn(engine: Engine, { name, postgres }: CopiedTable): string {
-  return engine === 'postgres' ? (postgres ?? name) : name;
+/** In PostgreSQL a view has the name of this one. */
+const monthsInPostgres = 'internal.feed_touch';
+
+function nameIn(engine: Engine, table: string): string {
+  return engine === 'postgres' && table === 'feed_month' ? monthsInPostgres : table;
 }
 
 /** The columns of each table, in order, by its name; `internal.` stands before those of that schema. */
@@ -391,7 +391,7 @@ const leftOut = 'internal.daily_production.uwi';
 
 /** Throws Error if the two do not have the same columns; an old source may lack some. */
 function copiedColumns(
-  { name }: CopiedTable,
+  name: string,
   source: readonly string[] = [],
   columns: readonly string[] = [],
   isOld: boolean,
@@ -405,7 +405,7 @@ function copiedColumns(
 
 /** Throws Error if the source has a table that no copy would take. */
 function requireAllCopied(source: ReadonlyMap<string, readonly string[]>): void {
-  const known = new Set([...copiedTables.flatMap(({ name, postgres = name }) => [name, postgres]), ...ownTables]);
+  const known = new Set([...copiedTables, monthsInPostgres, ...ownTables]);
   const left = [...source.keys()].filter((name) => !known.has(name));
   if (left.length > 0) throw new Error(`the tables ${left.join(', ')} would be left out of a copy`);
 }

@@ -160,7 +160,7 @@ async function nextRestatements(parts: PublisherParts, pass: Pass): Promise<read
   ];
   const written: ManifestFile[] = [];
   for (const { after, last } of ranges) {
-    const file = await makeFile(parts, { table: 'restatements', after, last }, pass);
+    const file = await makeFile(parts, { table: 'restatements', after, last }, { signal: pass.signal });
     // Undefined where retention.historyDays has removed all of them.
     if (file !== undefined) written.push(file);
   }

@@ -13,6 +13,7 @@ import {
   sumOf,
   type WellWindow,
 } from '../../sql/daily/daily-tables.ts';
+import { changedAt, changedDays, ended } from '../../sql/daily/comparison.ts';
 import { named } from '../../sql/daily/row-fields.ts';
 import { dayOfNumber, jsonText, rowOf, type SqlSession } from '../../sql/session.ts';
 import type { DuckdbSession } from '../file/session.ts';
@@ -24,14 +25,9 @@ import { insertDirect, isInOrder, partWindows } from './row-chunks.ts';
 /** The integer keys of wells, by which the engine prunes. */
 export const namedUwis = `SELECT unnest(from_json($1::JSON, '["VARCHAR"]')) AS uwi`;
 
-const ended = `('updated', 'replaced', 'removed')`;
-
 const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",
     epoch_ms(max(stored_at))::DOUBLE AS "lastMs"
   FROM compared WHERE change IN ${ended}`;
-
-/** After the instant from which the version was known that ends, whatever the clock says. */
-const changedAt = `greatest($2::TIMESTAMPTZ, d.changed_at + INTERVAL '1 microsecond')`;
 
 const history = (isAmongChanged: string): string => `
   INSERT INTO daily_production_history
@@ -58,10 +54,6 @@ const insertion = (which: string, order: string): string => `
     FROM staged_row s JOIN merge_window w USING (window_no) ${which} ${order}`;
 
 const isFresh = `WHERE w.is_new OR s.rowid IN (SELECT reading_id FROM compared WHERE change = 'fresh')`;
-
-const newDays = `SELECT ${dayOfNumber('unnest(from_json($2::JSON, \'["INTEGER"]\'))')} AS day`;
-const changedDays = `SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
-  UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
 
 const touchedMonths = (days: string): string => `
   INSERT INTO feed_month (production_month, touched_at, mark)
@@ -93,9 +85,8 @@ export async function replaceWindows(
   const others = staged.map(({ window }) => window);
   if (sumOf(others, 'inserted') > 0) await session.run(insertionOf(others, known.length > 0), noticed);
   if (updated + removed + inserted === 0) return;
-  const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;
   const months = monthsOf(windows.filter(({ isNew }) => isNew));
-  await session.run(touchedMonths(days), [new Date(atMs), jsonText(months)]);
+  await session.run(touchedMonths(changedDays(session, known.length > 0)), [new Date(atMs), jsonText(months)]);
 }
 
 /**
@@ -147,13 +138,10 @@ async function conditionOf(session: SqlSession, uwis: readonly string[]): Promis
   const { low = null, high = null, count = 0 } = range ?? {};
   if (low === null || high === null) return undefined;
   if (high - low < count * (mostOthers + 1)) return `well_id BETWEEN ${low} AND ${high}`;
-  const keys = await session.rows<{ key: number }>(`SELECT well_id AS key FROM well_key WHERE ${isNamed}`, [
-    jsonText(uwis),
-  ]);
-  return isAmongKeys(
-    'well_id',
-    keys.map(({ key }) => key),
-  );
+  const select = `SELECT well_id AS key FROM well_key WHERE ${isNamed}`;
+  const rows = await session.rows<{ key: number }>(select, [jsonText(uwis)]);
+  const keys = rows.map(({ key }) => key);
+  return isAmongKeys('well_id', keys);
 }
 
 const ofDays = ({ fromDay, toDay }: DayInterval): string =>

@@ -1,17 +1,13 @@
 /** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
 import { type CountedWindow, type DailyTables, monthsOf, type Noticed, sumOf } from '../../sql/daily/daily-tables.ts';
+import { changedAt, changedDays, ended } from '../../sql/daily/comparison.ts';
 import { named } from '../../sql/daily/row-fields.ts';
 import { jsonText, type SqlSession } from '../../sql/session.ts';
 import { serviceColumns, valueColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { copyNewRows, instant } from './staging.ts';
 
-const ended = `('updated', 'replaced', 'removed')`;
-
 const isStoredRow = 'd.well_id = c.well_id AND d.xid = c.stored_xid';
-
-/** After the instant from which the version was known that ends, whatever the clock says. */
-const changedAt = `greatest($2::TIMESTAMPTZ, d.changed_at + INTERVAL '1 microsecond')`;
 
 const history = `
   INSERT INTO daily_production_history (uwi, ${named(serviceColumns)}, change, run_id, noticed_at, known_from, known_run_id,
@@ -38,11 +34,6 @@ const insertion = (from: string): string => `
 const insertionOfFresh = insertion(`compared c JOIN staged_row r ON r.row_no = c.reading_id WHERE c.change = 'fresh'`);
 const insertionOfUnstored = insertion(`staged_row r JOIN merge_window w ON w.window_no = r.window_no AND NOT w.is_stored
   WHERE NOT EXISTS (SELECT 1 FROM compared c WHERE c.reading_id = r.row_no)`);
-
-const monthsOfRows = `SELECT DATE '1970-01-01' + json_array_elements_text($2)::integer AS day`;
-const monthsOfChanges = `
-  SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
-  UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
 
 /** Takes the place of the marks that nobody else is about to replace: no commit waits for another one's. */
 const touchedMonths = (days: string): string => `
@@ -81,8 +72,7 @@ async function touchMonths(
 ): Promise<void> {
   // Of a window of which nothing was stored all rows are inserted, or moved into it.
   const months = monthsOf(windows.filter(({ rows, inserted, updated }) => inserted + updated === rows.length));
-  const days = isCompared ? `${monthsOfRows} UNION ALL ${monthsOfChanges}` : monthsOfRows;
-  await session.run(touchedMonths(days), [new Date(atMs), jsonText(months)]);
+  await session.run(touchedMonths(changedDays(session, isCompared)), [new Date(atMs), jsonText(months)]);
 }
 
 const rowsNow = `

@@ -101,25 +101,15 @@ export class PostgresDatabase implements SqlDatabase {
 
   /** Runs the work without a migration and without the fence, and takes back what it did. */
   async onTrial(work: Work<void>): Promise<void> {
-    const takenBack = new Error('done, and taken back');
-    const trial = this.#again(() =>
-      this.#inTransaction(async (client) => {
-        await work(await sessionOf(client, this.address));
-        throw takenBack;
-      }),
-    );
-    await this.#classified(() =>
-      trial.catch((error: unknown) => {
-        if (error !== takenBack) throw error;
-      }),
-    );
+    return this.#classified(() => this.#again(() => this.#unfenced(work, { isTakenBack: true })));
   }
 
   #reading<T>(work: Work<T>, isTakenBack = false): Promise<T> {
-    return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), {
-      mode: 'READ ONLY',
-      isTakenBack,
-    });
+    return this.#unfenced(work, { mode: 'READ ONLY', isTakenBack });
+  }
+
+  #unfenced<T>(work: Work<T>, options?: Pick<TransactionOptions, 'mode' | 'isTakenBack'>): Promise<T> {
+    return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), options);
   }
 
   async #inTransaction<T>(
@@ -152,9 +142,7 @@ export class PostgresDatabase implements SqlDatabase {
 
   /** Once a process; again after it failed. */
   async #prepare(): Promise<void> {
-    this.#prepared ??= this.#again(() =>
-      this.#inTransaction(async (client) => this.#settings.prepare(await sessionOf(client, this.address))),
-    );
+    this.#prepared ??= this.#again(() => this.#unfenced(this.#settings.prepare));
     try {
       await this.#prepared;
     } catch (error) {

@@ -25,8 +25,7 @@ import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, placeInOrder } from './read-order.ts';
-import { forgetUnknown, openAmong, settleOpen } from '../ledger/run-units.ts';
-import type { SqlSession } from '../session.ts';
+import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
 import { type BatchWell, readBatchWells, takeKeys } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 import type { CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
@@ -50,17 +49,16 @@ export const nothingCommitted: DailyCommit = { outcomes: [], unfinished: [], row
 /** Commits a batch as DailyProductionStore.commit describes it. */
 export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promise<DailyCommit> {
   const { session, lastChange } = tables;
-  const open = await openWindows(session, batch);
+  // A settled unit was merged before, and a repeat must change nothing (G1).
+  const open = await onlyOpen(session, batch.runId, batch.windows);
   if (open.length === 0) return nothingCommitted;
   const uwis = [...new Set(open.map(({ uwi }) => uwi))];
   const keys = await takeKeys(session, tables.keys, uwis);
   const { runId, readNo, committedAtMs } = batch;
   const order = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
   const wells = await readBatchWells(session, keys);
-  const holds = await readHolds(
-    session,
-    uwis.filter((uwi) => wells.get(uwi)?.isHeld === true),
-  );
+  const withHold = uwis.filter((uwi) => wells.get(uwi)?.isHeld === true);
+  const holds = await readHolds(session, withHold);
   const releases = (uwi: string): boolean =>
     [...(holds.get(uwi)?.values() ?? [])].some(({ release }) => release?.runId === runId);
   const parts = open.flatMap((window) => {
@@ -155,10 +153,8 @@ async function store(
 ): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
   if (merged.length > 0) await storeRows(tables, noticed, merged);
-  await recordRead(
-    session,
-    units.flatMap((unit) => readDaysOf(unit, holds)),
-  );
+  const readDays = units.flatMap((unit) => readDaysOf(unit, holds));
+  await recordRead(session, readDays);
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
   if (unknown.length > 0) await forgetUnknown(session, 'uwi', unknown);
   if (merged.length > 0) await keepWatermarks(tables, units.flatMap(verifiedParts), noticed.atMs);
@@ -194,13 +190,6 @@ function readDaysOf({ batch, parts, left }: MergedUnit, holds: ReadonlyMap<strin
   if (readDays === undefined || !isVerified || left.length > 0) return [];
   const isKnown = parts.some(({ isNew }) => !isNew);
   return daysWithoutHold(readDays, holds.get(uwi)).map((days) => ({ uwi, days, isKnown }));
-}
-
-/** The windows whose units are still open. A settled unit was merged before, and a repeat must change nothing (G1). */
-async function openWindows(session: SqlSession, { runId, windows }: DailyBatch): Promise<readonly WindowBatch[]> {
-  const units = windows.map(({ unit }) => unit);
-  const open = await openAmong(session, runId, units);
-  return windows.filter(({ unit }) => open.has(unit));
 }
 
 // Units of a batch whose windows were cut where later reads stand (core/daily/read-order.ts).

@@ -244,18 +244,12 @@ const statementOf = (dialect: SqlDialect): string => `
     LEFT JOIN unread ON unread.uwi = asked.uwi
   WHERE asked.uwi IN (SELECT uwi FROM known)`;
 
-async function readRecentProduction(
-  session: SqlSession,
-  uwis: readonly string[],
-  { sinceMs, nowMs }: RecentDays,
-): Promise<ReadonlyMap<string, RecentProduction>> {
-  const rows = await session.rows<RecentProduction & { readonly uwi: string }>(statementOf(session.dialect), [
-    jsonText(uwis),
-    new Date(sinceMs),
-    jsonText(dueDays({ sinceMs, nowMs })),
-  ]);
+const readRecentProduction: InSession<CleanupPlans['recentProduction']> = async (session, uwis, days) => {
+  const values = [jsonText(uwis), new Date(days.sinceMs), jsonText(dueDays(days))];
+  const statement = statementOf(session.dialect);
+  const rows = await session.rows<RecentProduction & { readonly uwi: string }>(statement, values);
   return new Map(rows.map(({ uwi, ...known }) => [uwi, known]));
-}
+};
 
 /** Numbers of the days, in UTC, that must have been read. */
 function dueDays({ sinceMs, nowMs }: RecentDays): readonly number[] {

@@ -40,10 +40,8 @@ const begin: InSession<DeletionLedger['begin']> = async (session, { runId, units
   const open = await readOpenTargets(session, runId, plan.planId, units);
   const before = await readBefore(session, runId, plan, units);
   const entryOf = entriesOf(plan, runId, atMs);
-  await appendEntries(
-    session,
-    open.map((target) => entryOf('intent', target)),
-  );
+  const intents = open.map((target) => entryOf('intent', target));
+  await appendEntries(session, intents);
   return open.map((target) => ({
     ...target,
     isRepeat: before.begun.has(target.unit),
@@ -183,10 +181,8 @@ const closeFailed: InSession<DeletionLedger['closeFailed']> = async (session, ru
     [runId, plan.planId],
   );
   const entryOf = entriesOf(plan, runId, atMs);
-  await appendEntries(
-    session,
-    rows.map((row) => entryOf('outcome', row, { outcome: 'failed', words: row.words })),
-  );
+  const outcomes = rows.map((row) => entryOf('outcome', row, { outcome: 'failed', words: row.words }));
+  await appendEntries(session, outcomes);
 };
 
 type Result = Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;

@@ -110,11 +110,8 @@ const savePlan: InSession<RunLedger['savePlan']> = async (session, runId, units,
   const run = await knownHead(session, runId);
   if (run.unitCount !== undefined || isFinished(run.state)) return;
   await session.append<PlannedUnit>('run_unit', unitColumns(runId), units);
-  await session.run(`UPDATE run SET unit_count = $2, state = 'running', started_at = $3 WHERE run_id = $1`, [
-    runId,
-    units.length,
-    new Date(startedAtMs),
-  ]);
+  const planned = `UPDATE run SET unit_count = $2, state = 'running', started_at = $3 WHERE run_id = $1`;
+  await session.run(planned, [runId, units.length, new Date(startedAtMs)]);
   await session.run('DELETE FROM run_target WHERE run_id = $1', [runId]);
 };
 
@@ -152,13 +149,9 @@ const finish: InSession<RunLedger['finish']> = async (session, report) => {
   const run = await knownHead(session, runId);
   if (isFinished(run.state) || (await hasOpenUnits(session, runId))) return;
   await endReads(session, runId);
-  await session.run(`UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1`, [
-    runId,
-    state,
-    jsonText(report),
-    jsonText({ units, counts }),
-    new Date(finishedAtMs),
-  ]);
+  const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
+  const settled = jsonText({ units, counts });
+  await session.run(finished, [runId, state, jsonText(report), settled, new Date(finishedAtMs)]);
 };
 
 async function hasOpenUnits(session: SqlSession, runId: string): Promise<boolean> {
