@@ -1,11 +1,10 @@
 /** The schema of the DuckDB warehouse: the tables that both engines have, and those behind the view of daily production. */
 import { UnreachableError } from '../../core/base/errors.ts';
-import { type Column, declared, named } from '../sql/daily/row-fields.ts';
+import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
-  serviceColumnsOf,
   sharedStatements,
   stepsFrom,
   versionOf,

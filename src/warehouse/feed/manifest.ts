@@ -100,9 +100,9 @@ export function fileNameOf(
 
 /** By table, then by month or number: the order of a manifest. */
 export function inOrder(files: readonly ManifestFile[]): readonly ManifestFile[] {
-  const place = (file: ManifestFile): string =>
+  const keyOf = (file: ManifestFile): string =>
     `${file.table} ${file.month ?? ''} ${String(file.first ?? 0).padStart(16, '0')}`;
-  return files.toSorted((left, right) => (place(left) < place(right) ? -1 : 1));
+  return files.toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
 }
 
 /**

@@ -95,7 +95,7 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
   const months = stored?.manifest.files.flatMap(({ month }) => month ?? []) ?? [];
   const highest = await ledger.begin(stored && { ...stored.manifest, months }, all);
   const { total: due } = await ledger.due(1);
-  let total: Published = { ...nothing, version: stored?.manifest.version ?? 0, removed };
+  let total: Published | undefined;
   for (let pass = 1; pass <= Math.max(1, Math.ceil(due / settings.maxMonths)); pass += 1) {
     if (how.signal.aborted) throw new AbortedError();
     const done = await publishPass(parts, {
@@ -109,7 +109,7 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
     });
     if (done === undefined) return undefined;
     stored = done.stored;
-    total = added(total, done.published);
+    total = added(total, { ...done.published, removed });
     if (stored !== undefined) await describe(place, stored.manifest);
     how.onPass?.(total.months, due);
   }
@@ -124,21 +124,10 @@ function requireOwner({ place, owner }: PublisherParts, { warehouse, service }: 
   });
 }
 
-const nothing: Published = {
-  version: 0,
-  isNew: false,
-  months: 0,
-  files: 0,
-  rows: 0,
-  restatements: 0,
-  removed: 0,
-  monthsDue: 0,
-};
-
-function added(total: Published, pass: Omit<Published, 'removed'>): Published {
+function added(total: Published | undefined, pass: Published): Published {
+  if (total === undefined) return pass;
   return {
     ...pass,
-    removed: total.removed,
     isNew: total.isNew || pass.isNew,
     months: total.months + pass.months,
     files: total.files + pass.files,

@@ -39,8 +39,12 @@ export async function verifyFeed(parts: VerifierParts, how: VerifyHow): Promise<
     if (fault !== undefined) faults.push({ what: file.path, fault });
     how.onFile?.(index + 1, manifest.files.length);
   }
-  const others = [...(await ownerFaults(parts, manifest)), ...(await descriptionFaults(parts, manifest))];
-  return { address: place.address, manifest, faults: [...faults, ...others, ...(await rowFaults(parts, manifest))] };
+  const { warehouse } = manifest;
+  if (warehouse !== parts.owner.warehouse) {
+    faults.push({ what: 'manifest.json', fault: `it is of another warehouse, ${warehouse}` });
+  }
+  faults.push(...(await descriptionFaults(parts, manifest)), ...(await rowFaults(parts, manifest)));
+  return { address: place.address, manifest, faults };
 }
 
 async function faultOf({ place, readFile, folder }: VerifierParts, file: ManifestFile): Promise<string | undefined> {
@@ -57,11 +61,6 @@ async function faultOf({ place, readFile, folder }: VerifierParts, file: Manifes
       return error.message.replace(/^.* is not the file that was put there: /, '');
     throw error;
   }
-}
-
-async function ownerFaults({ owner }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {
-  if (manifest.warehouse === owner.warehouse) return [];
-  return [{ what: 'manifest.json', fault: `it is of another warehouse, ${manifest.warehouse}` }];
 }
 
 async function descriptionFaults({ place }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {

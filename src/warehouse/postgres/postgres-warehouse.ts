@@ -106,12 +106,12 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
 
 // A database that a copy has not filled to its end: it looks like a warehouse, and lacks rows (G1, G11).
 
-/** Has the places of a copy (../copy-tables.ts), and is dropped when all tables are equal. */
-const copiedTable = 'copied_table';
-
-/** By the catalog, which a role without rights on the schema `internal` reads as well. */
+/**
+ * The table with how far a copy came (../copy-tables.ts), which is dropped when all tables are equal; by the catalog, which a
+ * role without rights on the schema `internal` reads as well.
+ */
 const isThere = `SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname = 'internal' AND c.relname = '${copiedTable}'`;
+  WHERE n.nspname = 'internal' AND c.relname = 'copied_table'`;
 
 /** Throws UnreachableError while a copy into the database is unfinished. */
 async function refuseHalfCopy(session: SqlSession, location: string): Promise<void> {

@@ -2,12 +2,11 @@
  * The schema of the PostgreSQL warehouse: the tables that both engines have, with keys, and with indexes for what is looked
  * up in tables that grow; and what differs inside, since several transactions write at a time.
  */
-import { type Column, declared, named } from '../sql/daily/row-fields.ts';
+import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
-  serviceColumnsOf,
   sharedStatements,
   stepsFrom,
   versionOf,

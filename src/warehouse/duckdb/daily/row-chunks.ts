@@ -8,23 +8,23 @@ import { type AppendedTable, type DuckdbSession, withAppender } from '../file/se
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
 import { rowColumns } from '../schema.ts';
 
-/** Words of an instant in the form of the engine. */
-const wordsPerInstant = 2;
-const wordRange = 2 ** 32;
+/** Slots of 32 bits of an instant in the form of the engine. */
+const slotsPerInstant = 2;
+const slotRange = 2 ** 32;
 
-/** Whole microseconds as two words, the low one first: most lie beyond what a double holds. */
+/** Whole microseconds in two slots, the low one first: most lie beyond what a double holds. */
 function microseconds(
   instantsMs: Float64Array,
-  words = new Uint32Array(instantsMs.length * wordsPerInstant),
+  slots = new Uint32Array(instantsMs.length * slotsPerInstant),
 ): Uint32Array {
   for (const [index, instantMs] of instantsMs.entries()) {
-    const highMs = Math.floor(instantMs / wordRange);
-    const low = (instantMs - highMs * wordRange) * 1_000;
-    const carried = Math.floor(low / wordRange);
-    words[index * wordsPerInstant] = low - carried * wordRange;
-    words[index * wordsPerInstant + 1] = highMs * 1_000 + carried;
+    const highMs = Math.floor(instantMs / slotRange);
+    const low = (instantMs - highMs * slotRange) * 1_000;
+    const carried = Math.floor(low / slotRange);
+    slots[index * slotsPerInstant] = low - carried * slotRange;
+    slots[index * slotsPerInstant + 1] = highMs * 1_000 + carried;
   }
-  return words;
+  return slots;
 }
 
 /** A table that takes the rows of windows. */
@@ -95,7 +95,7 @@ class RowChunk<Window extends WindowBatch> {
   readonly rows: ColumnChunk;
   readonly #table: RowTable<Window>;
   readonly #uuids = new Uint8Array(rowsPerChunk * xidBytes);
-  readonly #microseconds = new Uint32Array(rowsPerChunk * wordsPerInstant);
+  readonly #microseconds = new Uint32Array(rowsPerChunk * slotsPerInstant);
   readonly #texts = new TextSlice();
 
   constructor(rows: ColumnChunk, table: RowTable<Window>) {
@@ -115,7 +115,7 @@ class RowChunk<Window extends WindowBatch> {
       0,
       count,
       row,
-      wordsPerInstant,
+      slotsPerInstant,
     );
     days?.copy(rows.days, from, count, row);
     const { measures } = rows;
@@ -215,7 +215,7 @@ function productionTable({ runId, atMs }: Noticed): RowTable<WellWindow> {
       const [insertedRun, changedRun, changedAt] = columns.slice(1 + rowColumns.length);
       insertedRun?.repeatText(runId, count, row);
       changedRun?.repeatText(runId, count, row);
-      changedAt?.copy(instants, 0, count, row, wordsPerInstant);
+      changedAt?.copy(instants, 0, count, row, slotsPerInstant);
     },
   };
 }

@@ -108,8 +108,8 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     fence: (epoch, onTakenOver) => {
       fence = { epoch, onTakenOver };
     },
-    transact: (work) => transact(work),
-    transactOnce: (work) => transact(work),
+    transact,
+    transactOnce: transact,
     addRows: transact,
     tableFault,
     requireStored: () => requireFile(path),

@@ -6,16 +6,13 @@ import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { type Fence, requireEpoch } from '../../sql/ledger/ownership-store.ts';
 import type { SqlDatabase } from '../../sql/session.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ConnectionSettings } from './connections.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { PostgresSession } from './postgres-session.ts';
 import { classified, isConflict, isLostConnection, sqlStateOf } from './server-fault.ts';
 import { inTransaction, type TransactionOptions } from './transaction.ts';
 
-export interface PostgresSettings {
-  readonly address: PostgresAddress;
-  /** Called before each connection. */
-  readonly password: () => Promise<string | undefined>;
+export interface PostgresSettings extends ConnectionSettings {
   readonly service?: ServiceIdentity | undefined;
   /**
    * Longest time for which a server that does not answer is waited for, and work is done again after lost connections: a

@@ -2,6 +2,7 @@
  * The rows of `held_month`: the holds of daily production, read and written in the transaction of a merge
  * (core/daily/held-month.ts). A batch of wells without a hold, of which none begins, costs no statement.
  */
+import { grouped } from '../../../core/base/lists.ts';
 import { type DayInterval, subtractDays } from '../../../core/daily/coverage.ts';
 import {
   daysOfMonth,
@@ -42,13 +43,8 @@ export async function readHolds(session: SqlSession, uwis: readonly string[]): P
      FROM held_month WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')}) ORDER BY uwi, month`,
     [jsonText(uwis)],
   );
-  const holds = new Map<string, Map<number, HeldMonth>>();
-  for (const { uwi, month, rows: missing, firstDay, lastDay, ...row } of rows) {
-    const ofWell = holds.get(uwi) ?? new Map<number, HeldMonth>();
-    ofWell.set(month, { month, rows: missing, firstDay, lastDay, release: releaseOf(row) });
-    holds.set(uwi, ofWell);
-  }
-  return holds;
+  const ofWells = grouped(rows, ({ uwi }) => uwi);
+  return new Map([...ofWells].map(([uwi, holds]) => [uwi, new Map(holds.map((row) => [row.month, holdOf(row)]))]));
 }
 
 /** As {@link readHolds}, in order of time. */
@@ -57,14 +53,13 @@ export const readHeldMonths: InSession<DailyProductionStore['heldMonths']> = asy
   return new Map([...holds].map(([uwi, ofWell]) => [uwi, [...ofWell.values()]]));
 };
 
-function releaseOf({
-  releaseRunId: runId,
-  releaseRows: rows,
-  releaseFirstDay: firstDay,
-  releaseLastDay: lastDay,
-}: Pick<HoldRow, 'releaseRunId' | 'releaseRows' | 'releaseFirstDay' | 'releaseLastDay'>): HeldMonth['release'] {
-  if (runId === null || rows === null || firstDay === null || lastDay === null) return undefined;
-  return { runId, rows, firstDay, lastDay };
+function holdOf({ month, rows, firstDay, lastDay, ...row }: HoldRow): HeldMonth {
+  const { releaseRunId: runId, releaseRows, releaseFirstDay, releaseLastDay } = row;
+  const isReleased = runId !== null && releaseRows !== null && releaseFirstDay !== null && releaseLastDay !== null;
+  const release = isReleased
+    ? { runId, rows: releaseRows, firstDay: releaseFirstDay, lastDay: releaseLastDay }
+    : undefined;
+  return { month, rows, firstDay, lastDay, release };
 }
 
 /** What a merge did to the rows that a window lacks. */

@@ -93,18 +93,12 @@ function isWithin(column: string, units: readonly number[]): string {
   return units.length === 0 ? 'false' : `${column} BETWEEN ${ordered[0]} AND ${ordered.at(-1)}`;
 }
 
-interface Before {
-  /** Units of which an earlier request of the run may have taken effect. */
-  readonly begun: ReadonlySet<number>;
-  /** Units whose targets another run deleted, or found deleted, since their plan was made. */
-  readonly deleted: ReadonlySet<number>;
-}
-
 /** The clocks of hosts differ by far less. */
 const clockSpreadMs = DAY_MS;
 
 /**
- * What the audit holds of units, and of others near them. What other runs did before the plan was made, the plan has seen:
+ * What the audit has of units, and of others near them: `begun` are units of which an earlier request of the run may have
+ * taken effect, `deleted` those whose targets another run deleted, or found deleted, since their plan was made. What other runs did before the plan was made, the plan has seen:
  * an audit of years costs no more than one of the last days.
  */
 async function readBefore(
@@ -112,7 +106,7 @@ async function readBefore(
   runId: string,
   { planId, createdAtMs }: PlanOfAudit,
   units: readonly number[],
-): Promise<Before> {
+): Promise<Readonly<Record<'begun' | 'deleted', ReadonlySet<number>>>> {
   const isSincePlan = `noted_at >= ${instantAt(createdAtMs - clockSpreadMs)}`;
   // An outcome `failed` does not show the effect of a request: the event before it counts.
   const events = await session.rows<{ unit: number; event: AuditEvent }>(
