@@ -163,9 +163,7 @@ type Row = Readonly<Record<string, SqlValue>>;
  * How a table is read piece by piece: from 0 up to the end, in steps of some MB; by rows in DuckDB, and by blocks of 8 KB in
  * PostgreSQL.
  */
-const pieces: Readonly<
-  Record<Engine, Readonly<Record<'end' | 'isWithin', string> & Record<'step' | 'wideStep', number>>>
-> = {
+const pieces = {
   duckdb: {
     end: 'max(rowid) + 1',
     isWithin: 'rowid >= $1 AND rowid < $2',
@@ -178,7 +176,7 @@ const pieces: Readonly<
     step: 128,
     wideStep: 4,
   },
-};
+} as const;
 
 async function copyTable(
   { engine, read }: CopySource,

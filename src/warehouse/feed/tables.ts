@@ -2,7 +2,7 @@
  * The tables of a feed: columns, order, and what says which run wrote a row. The one place that both engines, the schema in
  * datapackage.json and the checksums go by.
  */
-import { measureFields, type FieldKind } from '../../core/daily/row.ts';
+import { measureFields } from '../../core/daily/row.ts';
 import type { FeedTable } from '../port/feed.ts';
 
 /** `day`: a calendar day; `instant`: microseconds in UTC. An xid and JSON are text, which every reader has. */
@@ -27,16 +27,11 @@ function text(...names: readonly string[]): readonly FeedColumn[] {
   return names.map((name) => ({ name, kind: 'string' }));
 }
 
-const measures: readonly FeedColumn[] = measureFields.map(({ column, kind }: { column: string; kind: FieldKind }) => ({
-  name: column,
-  kind,
-}));
-
 const dailyValues: readonly FeedColumn[] = [
   ...text('uwi', 'xid'),
   { name: 'date', kind: 'instant' },
   { name: 'production_day', kind: 'day' },
-  ...measures,
+  ...measureFields.map(({ column, kind }) => ({ name: column, kind })),
   ...text('extras'),
 ];
 
@@ -44,8 +39,12 @@ const writing: readonly FeedColumn[] = [
   ...text('inserted_run_id', 'changed_run_id'),
   { name: 'changed_at', kind: 'instant' },
 ];
-const written = { run: 'changed_run_id', at: 'changed_at' } as const;
-const unsummed = writing.map(({ name }) => name);
+
+/** A table whose rows say which run wrote them. */
+function writtenTable(values: readonly FeedColumn[], ...order: readonly string[]): FeedTableShape {
+  const written = { run: 'changed_run_id', at: 'changed_at' };
+  return { columns: [...values, ...writing], order, written, unsummed: writing.map(({ name }) => name) };
+}
 
 const ended: readonly FeedColumn[] = [
   ...text('change', 'run_id'),
@@ -55,24 +54,14 @@ const ended: readonly FeedColumn[] = [
 ];
 
 export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
-  daily_production: {
-    columns: [...dailyValues, ...writing],
-    order: ['uwi', 'production_day', 'date', 'xid'],
-    written,
-    unsummed,
-  },
-  well: {
-    columns: [...text('source_id', 'content_type', 'body'), ...writing],
-    order: ['source_id'],
-    written,
-    unsummed,
-  },
-  time_series: {
-    columns: [...text('equipment', 'xid', 'equipment_xid', 'source_id', 'measurement', 'unit'), ...writing],
-    order: ['equipment', 'source_id', 'xid'],
-    written,
-    unsummed,
-  },
+  daily_production: writtenTable(dailyValues, 'uwi', 'production_day', 'date', 'xid'),
+  well: writtenTable(text('source_id', 'content_type', 'body'), 'source_id'),
+  time_series: writtenTable(
+    text('equipment', 'xid', 'equipment_xid', 'source_id', 'measurement', 'unit'),
+    'equipment',
+    'source_id',
+    'xid',
+  ),
   // Half-open intervals of days that verified reads accounted for (docs/decisions/0005-coverage-is-kept-by-well-not-by-day.md).
   coverage: {
     columns: [...text('uwi'), { name: 'from_day', kind: 'day' }, { name: 'to_day', kind: 'day' }],

@@ -95,13 +95,13 @@ export async function readBatchWells(
     [jsonText(uwis)],
   );
   return new Map(
-    rows.map(({ uwi, watermark, isQuarantined, isUnknown, isHeld, ...others }): [string, BatchWell] => {
+    rows.map(({ uwi, watermark, lastDay, verifiedAt, ...flags }): [string, BatchWell] => {
       const newKey = given.get(uwi);
-      if (newKey !== undefined) return [uwi, { wellId: newKey, ...fresh, isUnknown, isHeld }];
+      if (newKey !== undefined) return [uwi, { ...flags, wellId: newKey, ...fresh }];
       const wellId = known.get(uwi);
       if (wellId === undefined) throw new Error(`well ${uwi} was given no key`);
-      const before = watermark === null ? undefined : watermarkOf({ uwi, watermark, ...others });
-      return [uwi, { wellId, isNew: false, watermark: before, isQuarantined, isUnknown, isHeld }];
+      const before = watermark === null ? undefined : watermarkOf({ uwi, watermark, lastDay, verifiedAt });
+      return [uwi, { ...flags, wellId, isNew: false, watermark: before }];
     }),
   );
 }

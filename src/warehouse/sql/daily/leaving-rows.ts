@@ -104,11 +104,10 @@ export async function holdLeaving(
     return cases.map(({ window, leaving }) => ({ window, leaving, verdict: nothingLeaves }));
   }
   const asked = guard.allow ? [] : cases.filter((each) => !isWindowHeld(each, each.holds, guard));
-  const before = await monthsBefore(
-    session,
-    asked.flatMap((each) => each.leaving.flatMap(({ month }) => (each.holds.has(month) ? [] : [{ ...each, month }]))),
-    atMs,
-  );
+  const months = asked.flatMap((each) => {
+    return each.leaving.flatMap(({ month }) => (each.holds.has(month) ? [] : [{ ...each, month }]));
+  });
+  const before = await monthsBefore(session, months, atMs);
   const leavingOf = rowsByMonth(cases);
   const settled = cases.map((each) => {
     const verdict = decideLeaving(
@@ -126,12 +125,6 @@ export async function holdLeaving(
   });
   await keepRows(session, settled);
   return settled;
-}
-
-interface MonthAsked {
-  readonly wellId: number;
-  readonly uwi: string;
-  readonly month: number;
 }
 
 function monthKey(uwi: string, month: number): string {
@@ -157,7 +150,7 @@ const zoneDays = 2;
 
 async function monthsBefore(
   session: SqlSession,
-  asked: readonly MonthAsked[],
+  asked: ReadonlyArray<Pick<WellWindow, 'wellId' | 'uwi'> & Pick<LeavingMonth, 'month'>>,
   atMs: number,
 ): Promise<ReadonlyMap<string, MonthBefore>> {
   if (asked.length === 0) return new Map();

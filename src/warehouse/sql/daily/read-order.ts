@@ -74,11 +74,9 @@ export interface PlaceInOrder {
   readonly atMs: number;
 }
 
-interface PlaceRow {
+interface OrderRow extends Pick<PlaceInOrder, 'isAwaited' | 'atMs'> {
   readonly number: number;
   readonly isBegun: boolean;
-  readonly isAwaited: boolean;
-  readonly atMs: number;
   readonly target: string | null;
   readonly isBegunLater: boolean | null;
   readonly fromMs: number | null;
@@ -94,7 +92,7 @@ export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atM
   const { kind, runId, readNo, targets, lastChange } = batch;
   const { dialect } = session;
   const instant = atMs === undefined ? dialect.clock : `CAST($5 AS TIMESTAMPTZ)`;
-  const rows = await session.rows<PlaceRow>(
+  const rows = await session.rows<OrderRow>(
     `WITH own AS MATERIALIZED (SELECT ${readNo === undefined ? `coalesce(CAST($1 AS BIGINT), nextval('internal.read_number'))` : 'CAST($1 AS BIGINT)'} AS number)
      SELECT own.number, EXISTS (SELECT 1 FROM internal.read_begun b WHERE b.number = own.number) AS "isBegun",
        EXISTS (SELECT 1 FROM internal.read_begun b WHERE b.kind = $2 AND b.run_id <> $3) AS "isAwaited",
@@ -114,8 +112,8 @@ export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atM
     if (target === null) continue;
     keep(target, { fromMs: fromMs ?? always.fromMs, toMs: toMs ?? always.toMs, isBegunLater: isBegunLater === true });
   }
-  if (readNo !== undefined && !first.isBegun)
-    for (const target of targets) keep(target, { ...always, isBegunLater: true });
+  const isForgotten = readNo !== undefined && !first.isBegun;
+  for (const target of isForgotten ? targets : []) keep(target, { ...always, isBegunLater: true });
   return { readNo: first.number, later, isAwaited: first.isAwaited, atMs: first.atMs };
 }
 

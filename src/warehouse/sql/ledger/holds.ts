@@ -37,21 +37,8 @@ export function createHolds(database: SqlDatabase): Holds {
   };
 }
 
-/** A kind of holds, of the table as `h`. */
-interface HoldSql {
-  readonly table: string;
-  readonly target: string;
-  /** Names a hold among those of its kind. */
-  readonly key: string;
-  /** The condition that a hold is of the kind. */
-  readonly where: string;
-  /** Sets the days that a release shows. */
-  readonly shown: string;
-  /** The columns of {@link HeldPart} that not every kind has. */
-  readonly days: Readonly<Record<'month' | 'firstDay' | 'lastDay', string>>;
-}
-
-const heldMonths: HoldSql = {
+/** SQL of a kind of holds, of the table as `h`: `key` names one among its kind, `shown` sets the days that a release shows. */
+const heldMonths = {
   table: 'held_month',
   target: 'h.uwi',
   key: `(h.uwi || ' ' || CAST(h.month AS VARCHAR))`,
@@ -60,7 +47,7 @@ const heldMonths: HoldSql = {
   days: { month: 'substr(CAST(month AS VARCHAR), 1, 7)', firstDay: 'first_day', lastDay: 'last_day' },
 };
 
-function sqlOf(kind: ReadKind): HoldSql {
+function sqlOf(kind: ReadKind): typeof heldMonths {
   if (kind === 'uwi') return heldMonths;
   const days = { month: 'NULL', firstDay: 'NULL', lastDay: 'NULL' };
   return {

@@ -33,9 +33,13 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
       takeOver: async (session, queueId, seenEpoch) => {
         // A queue works for one service: what it is given belongs to that one.
         await claimForService(session, database);
-        const epoch = await takeOver(session, queueId, seenEpoch);
-        if (epoch !== undefined) await beat.replace(queueId, epoch, session);
-        return epoch;
+        const [taken] = await session.rows<{ epoch: number }>(
+          `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
+           RETURNING epoch`,
+          [queueId, seenEpoch],
+        );
+        if (taken !== undefined) await beat.replace(queueId, taken.epoch, session);
+        return taken?.epoch;
       },
     }),
     adopt: async (service, change) => {
@@ -52,7 +56,8 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
     beatAgeMs: () => beat.ageMs(),
     beat: async (queueId, epoch) => {
       // Only the warehouse knows who has it: a missing or damaged beat must not end its queue.
-      if (!(await beat.isOf(queueId, epoch))) await refuseTakenOver(database, epoch);
+      const isOwn = (await beat.isOf(queueId, epoch)) || (await database.transact(readIdentity)).epoch === epoch;
+      if (!isOwn) throw new TakenOverError();
       await beat.replace(queueId, epoch);
     },
     endBeat: (queueId, epoch) => beat.remove({ queueId, epoch }),
@@ -63,11 +68,6 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
 async function endAnyBeat(beat: Beat): Promise<void> {
   // The change is made; a beat that stays becomes old.
   await beat.remove().catch(() => undefined);
-}
-
-async function refuseTakenOver(database: SqlDatabase, epoch: number): Promise<void> {
-  const identity = await database.transact(readIdentity);
-  if (identity.epoch !== epoch) throw new TakenOverError();
 }
 
 async function readIdentity(session: SqlSession): Promise<WarehouseIdentity> {
@@ -81,15 +81,6 @@ const readAliases: InSession<Ownership['aliases']> = (session) =>
     `SELECT address, ${epochMs('moved_at')} AS "movedAtMs", coalesce(moved_by, '') AS "movedBy" FROM service_alias
      ORDER BY moved_at DESC, address`,
   );
-
-async function takeOver(session: SqlSession, queueId: string, seenEpoch: number): Promise<number | undefined> {
-  const [row] = await session.rows<{ epoch: number }>(
-    `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
-     RETURNING epoch`,
-    [queueId, seenEpoch],
-  );
-  return row?.epoch;
-}
 
 async function renew(session: SqlSession): Promise<string> {
   const { id } = await rowOf<{ id: string }>(

@@ -47,11 +47,13 @@ export function createPushStore(database: SqlDatabase): PushStore {
 }
 
 const begin: InSession<PushStore['begin']> = async (session, push) => {
-  const service = await serviceOfRun(session, push);
+  const { runId, unit, fileSha256, serviceUrl, form, begunAtMs } = push;
+  const [run] = await session.rows<{ service: string | null }>('SELECT service FROM run WHERE run_id = $1', [runId]);
+  // Key of the service that the run was requested for (G11); the address if the run has none.
+  const service = run?.service ?? serviceUrl;
   const other = await claimContent(session, { ...push, service });
   if (other?.kind === 'pushed') return { ...other, ...(await sentBefore(session, push)) };
   if (other !== undefined) return other;
-  const { runId, unit, fileSha256, serviceUrl, form, begunAtMs } = push;
   const row = await rowOf<{ fence: number; checkpoint: string | null }>(
     session,
     `INSERT INTO push (run_id, unit, file_sha256, fence, begun_at, service_url, form, service)
@@ -75,12 +77,6 @@ async function sentBefore(
   );
   if (row === undefined) return {};
   return { sent: row.checkpoint === null ? {} : countsOfCheckpoint(row.checkpoint) };
-}
-
-/** Key of the service that the run was requested for (G11); the address if the run has none. */
-async function serviceOfRun(session: SqlSession, { runId, serviceUrl }: Begin): Promise<string> {
-  const [row] = await session.rows<{ service: string | null }>('SELECT service FROM run WHERE run_id = $1', [runId]);
-  return row?.service ?? serviceUrl;
 }
 
 const save: InSession<PushStore['save']> = async (session, step) => {
