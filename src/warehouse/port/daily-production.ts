@@ -8,6 +8,9 @@ import type { HeldRows } from '../../core/run/held-rows.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './definitions.ts';
 
+/** By the name of a well. */
+export type ByUwi<Value> = ReadonlyMap<string, Value>;
+
 /** Restatements noticed within [sinceMs, untilMs), milliseconds since 1970; of all wells if none is named. */
 export interface RestatementQuestion {
   readonly sinceMs: number;
@@ -83,14 +86,14 @@ export interface Watermark {
 
 export interface DailyProductionStore {
   /** What incremental runs have reached of each well, by uwi; a well that none has read is absent. */
-  watermarks(uwis: readonly string[]): Promise<ReadonlyMap<string, Watermark>>;
+  watermarks(uwis: readonly string[]): Promise<ByUwi<Watermark>>;
   /**
    * By uwi, those of `days` (day numbers) that have a row and no quarantined record, as intervals in order; a well without
    * a row in them is absent.
    */
-  cleanDays(uwis: readonly string[], days: DayInterval): Promise<ReadonlyMap<string, readonly CleanDays[]>>;
+  cleanDays(uwis: readonly string[], days: DayInterval): Promise<ByUwi<readonly CleanDays[]>>;
   /** The holds that stand, by uwi and in order of time; a well without one is absent. */
-  heldMonths(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly HeldMonth[]>>;
+  heldMonths(uwis: readonly string[]): Promise<ByUwi<readonly HeldMonth[]>>;
   /** The wells that were read, in order. */
   uwis(): Promise<readonly string[]>;
   /**
@@ -226,7 +229,7 @@ export interface CoverageStore {
   /** By uwi, one for each of these wells. */
   traces(uwis: readonly string[]): Promise<readonly WellTrace[]>;
   /** By well, the intervals of days with a row or a quarantined record, in order; a well without any is absent. */
-  knownDays(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly DayInterval[]>>;
+  knownDays(uwis: readonly string[]): Promise<ByUwi<readonly DayInterval[]>>;
 }
 
 // The port to holds for operators: which rows stay although the service no longer has them, and their release (G4).

@@ -46,18 +46,15 @@ export const isInWindow = 'd.well_id = w.well_id AND d.date >= w.from_at AND d.d
 
 /** SQL of a condition on `internal.daily_production d` that holds for all rows inside the windows. */
 export function isInWindows(windows: readonly WellWindow[]): string {
-  const ids = windows.map(({ wellId }) => wellId);
   const fromMs = windows.reduce((least, { window }) => Math.min(least, window.fromMs), Infinity);
   const toMs = windows.reduce((most, { window }) => Math.max(most, window.toMs), -Infinity);
-  return `${isAmongKeys('d.well_id', ids)} AND ${isBetweenInstants('d.date', fromMs, toMs)}`;
+  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', fromMs, toMs)}`;
 }
 
 /** SQL of a condition on `internal.daily_production d` that holds for all rows of the windows' wells. */
 export function isOfWells(windows: readonly WellWindow[]): string {
-  return isAmongKeys(
-    'd.well_id',
-    windows.map(({ wellId }) => wellId),
-  );
+  const ids = windows.map(({ wellId }) => wellId);
+  return isAmongKeys('d.well_id', ids);
 }
 
 const differs = valueColumns.map(({ name }) => `r.${name} IS DISTINCT FROM s.${name}`).join(' OR ');

@@ -168,16 +168,13 @@ function copyExtras(
 export function partWindows<Window extends WellWindow>(
   windows: readonly Window[],
 ): Readonly<Record<'direct' | 'staged', readonly NumberedWindow<Window>[]>> {
+  const isPlain = (window: Window): boolean => window.isNew && window.rows.extras.size === 0 && isInOrder(window);
   const others = new Set(windows.filter((window) => !isPlain(window)).map(({ wellId }) => wellId));
   const numbered = windows.map((window, windowNo) => ({ windowNo, window }));
   return {
     direct: numbered.filter(({ window }) => !others.has(window.wellId)),
     staged: numbered.filter(({ window }) => others.has(window.wellId)),
   };
-}
-
-function isPlain(window: WellWindow): boolean {
-  return window.isNew && window.rows.extras.size === 0 && isInOrder(window);
 }
 
 /** Whether the rows come in the order of time. */

@@ -61,18 +61,10 @@ export async function replaceWindows(
   }
   const added = windows.filter(({ isNew, rows }) => isNew && rows.length > 0);
   if (added.length > 0) await copyNewRows(session, added, { runId, atMs });
-  if (updated + removed + inserted + added.length > 0) await touchMonths(session, windows, known.length > 0, atMs);
-}
-
-async function touchMonths(
-  session: PostgresSession,
-  windows: readonly CountedWindow[],
-  isCompared: boolean,
-  atMs: number,
-): Promise<void> {
+  if (updated + removed + inserted + added.length === 0) return;
   // Of a window of which nothing was stored all rows are inserted, or moved into it.
-  const months = monthsOf(windows.filter(({ rows, inserted, updated }) => inserted + updated === rows.length));
-  await session.run(touchedMonths(changedDays(session, isCompared)), [new Date(atMs), jsonText(months)]);
+  const months = monthsOf(windows.filter((window) => window.inserted + window.updated === window.rows.length));
+  await session.run(touchedMonths(changedDays(session, known.length > 0)), [new Date(atMs), jsonText(months)]);
 }
 
 const rowsNow = `

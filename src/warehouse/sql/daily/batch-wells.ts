@@ -1,7 +1,7 @@
 /** What the warehouse knows of wells before their next window: keys, watermarks and last days. */
 import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { DailyProductionStore, Watermark } from '../../port/daily-production.ts';
+import type { ByUwi, DailyProductionStore, Watermark } from '../../port/daily-production.ts';
 import { type InSession, jsonText, type SqlSession } from '../session.ts';
 
 /** A well of a batch, with its key. */
@@ -44,11 +44,11 @@ export const readWatermarks: InSession<DailyProductionStore['watermarks']> = asy
   return new Map(rows.map((row) => [row.uwi, watermarkOf(row)]));
 };
 
-/** The keys of the wells of a batch, by uwi. */
+/** The keys of the wells of a batch. */
 export interface BatchKeys {
-  readonly known: ReadonlyMap<string, number>;
+  readonly known: ByUwi<number>;
   /** Given out just now. */
-  readonly given: ReadonlyMap<string, number>;
+  readonly given: ByUwi<number>;
 }
 
 /** Statements of the wells whose names are bound at `$1`; they give the uwi and the key of each. */
@@ -61,7 +61,7 @@ export interface KeyStatements {
 
 /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
 export async function takeKeys(session: SqlSession, keys: KeyStatements, uwis: readonly string[]): Promise<BatchKeys> {
-  const read = async (sql: string, names: readonly string[]): Promise<ReadonlyMap<string, number>> => {
+  const read = async (sql: string, names: readonly string[]): Promise<ByUwi<number>> => {
     if (names.length === 0) return new Map();
     const rows = await session.rows<{ uwi: string; wellId: number }>(sql, [jsonText(names)]);
     return new Map(rows.map(({ uwi, wellId }) => [uwi, wellId]));
@@ -80,11 +80,7 @@ interface WellRow extends Omit<WatermarkRow, 'watermark'> {
   readonly isHeld: boolean;
 }
 
-/** By uwi. */
-export async function readBatchWells(
-  session: SqlSession,
-  { known, given }: BatchKeys,
-): Promise<ReadonlyMap<string, BatchWell>> {
+export async function readBatchWells(session: SqlSession, { known, given }: BatchKeys): Promise<ByUwi<BatchWell>> {
   const fresh = { isNew: true, watermark: undefined, isQuarantined: false };
   const uwis = [...known.keys(), ...given.keys()];
   const rows = await session.rows<WellRow>(

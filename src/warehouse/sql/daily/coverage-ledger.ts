@@ -4,7 +4,8 @@
  */
 import { grouped } from '../../../core/base/lists.ts';
 import { type DayInterval, mergeDays } from '../../../core/daily/coverage.ts';
-import { dayOfNumber, jsonText, runOver, type SqlSession } from '../session.ts';
+import type { ByUwi } from '../../port/daily-production.ts';
+import { dayOfNumber, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 
 /** Whole days that were read of a well. */
 export interface ReadDays {
@@ -29,7 +30,7 @@ interface LedgerChanges {
 /** Adds the days to those of their wells, in the transaction of the merge. */
 export async function recordRead(session: SqlSession, read: readonly ReadDays[]): Promise<void> {
   const known = new Set(read.flatMap(({ uwi, isKnown }) => (isKnown ? [uwi] : [])));
-  const stored = known.size === 0 ? new Map<string, StoredInterval[]>() : await readStored(session, known);
+  const stored = await readStored(session, [...known]);
   const changes: LedgerChanges = { inserted: [], changed: [], removed: [] };
   for (const [uwi, sameWell] of grouped(read, (each) => each.uwi)) {
     const days = sameWell.map((each) => each.days);
@@ -38,14 +39,12 @@ export async function recordRead(session: SqlSession, read: readonly ReadDays[])
   await writeChanges(session, changes);
 }
 
-async function readStored(
-  session: SqlSession,
-  uwis: ReadonlySet<string>,
-): Promise<ReadonlyMap<string, readonly StoredInterval[]>> {
+async function readStored(session: SqlSession, uwis: readonly string[]): Promise<ByUwi<readonly StoredInterval[]>> {
+  if (uwis.length === 0) return new Map();
   const rows = await session.rows<StoredInterval & { readonly uwi: string }>(
-    `SELECT ${session.dialect.rowId} AS "rowId", uwi, from_day - DATE '1970-01-01' AS "fromDay", to_day - DATE '1970-01-01' AS "toDay"
+    `SELECT ${session.dialect.rowId} AS "rowId", uwi, ${numberOfDay('from_day')} AS "fromDay", ${numberOfDay('to_day')} AS "toDay"
      FROM coverage WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
-    [jsonText([...uwis])],
+    [jsonText(uwis)],
   );
   return grouped(rows, ({ uwi }) => uwi);
 }

@@ -22,7 +22,7 @@ import {
   unfinishedUnit,
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
-import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
+import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, placeInOrder } from './read-order.ts';
 import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
@@ -101,7 +101,7 @@ async function compare(
   tables: DailyTables,
   rules: Omit<LeavingRules, 'atMs'>,
   open: readonly OrderedWindow[],
-  wells: ReadonlyMap<string, BatchWell>,
+  wells: ByUwi<BatchWell>,
   before: ReadonlySet<number> = new Set(),
 ): Promise<ComparedParts> {
   if (open.length === 0) return { compared: [], leaving: [], unread: before };
@@ -142,7 +142,7 @@ interface MergedBatch {
   readonly merged: readonly MergedWindow[];
   readonly units: readonly MergedUnit[];
   /** The holds that stand after it, by uwi. */
-  readonly holds: ReadonlyMap<string, Holds>;
+  readonly holds: ByUwi<Holds>;
 }
 
 /** Writes what {@link compare} found, in the same transaction. */
@@ -185,7 +185,7 @@ function verifiedParts({ batch, parts, left }: MergedUnit): readonly MergedWindo
 }
 
 /** Days of a month with a hold are not noted: what a suspicious read lacks of them is not known to be missing. */
-function readDaysOf({ batch, parts, left }: MergedUnit, holds: ReadonlyMap<string, Holds>): readonly ReadDays[] {
+function readDaysOf({ batch, parts, left }: MergedUnit, holds: ByUwi<Holds>): readonly ReadDays[] {
   const { uwi, readDays, isVerified } = batch;
   if (readDays === undefined || !isVerified || left.length > 0) return [];
   const isKnown = parts.some(({ isNew }) => !isNew);

@@ -15,7 +15,7 @@ import {
   type MonthSeen,
   rowsOf,
 } from '../../../core/daily/held-month.ts';
-import type { DailyProductionStore } from '../../port/daily-production.ts';
+import type { ByUwi, DailyProductionStore } from '../../port/daily-production.ts';
 import { dayOfNumber, type InSession, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 import type { Noticed, WellWindow } from './daily-tables.ts';
 
@@ -34,7 +34,7 @@ interface HoldRow extends MonthRows {
 }
 
 /** The holds that stand, by uwi; a well without one is absent. */
-export async function readHolds(session: SqlSession, uwis: readonly string[]): Promise<ReadonlyMap<string, Holds>> {
+export async function readHolds(session: SqlSession, uwis: readonly string[]): Promise<ByUwi<Holds>> {
   if (uwis.length === 0) return new Map();
   const rows = await session.rows<HoldRow>(
     `SELECT uwi, ${numberOfDay('month')} AS month, rows_missing AS rows, ${numberOfDay('first_day')} AS "firstDay",
@@ -73,9 +73,9 @@ export interface SettledLeaving {
 export async function keepHolds(
   session: SqlSession,
   settled: readonly SettledLeaving[],
-  before: ReadonlyMap<string, Holds>,
+  before: ByUwi<Holds>,
   { runId, atMs }: Noticed,
-): Promise<ReadonlyMap<string, Holds>> {
+): Promise<ByUwi<Holds>> {
   const touched = settled.filter(({ window, verdict }) => before.has(window.uwi) || verdict.held.length > 0);
   if (touched.length === 0) return before;
   const after = new Map<string, Map<number, HoldAfter>>();
@@ -127,8 +127,8 @@ const heldFields = {
 
 async function writeHolds(
   session: SqlSession,
-  before: ReadonlyMap<string, Holds>,
-  after: ReadonlyMap<string, ReadonlyMap<number, HoldAfter>>,
+  before: ByUwi<Holds>,
+  after: ByUwi<ReadonlyMap<number, HoldAfter>>,
   { runId, atMs }: Noticed,
 ): Promise<void> {
   const { dialect } = session;

@@ -2,6 +2,7 @@
  * The stored rows that the readings of a batch lack, between the comparison and the writing of a merge: counted by month,
  * and kept where a hold stands or begins (core/daily/held-month.ts). Where no row is missing, it costs no statement.
  */
+import { grouped } from '../../../core/base/lists.ts';
 import {
   daysOfMonth,
   decideLeaving,
@@ -15,6 +16,7 @@ import {
   type ShrinkGuard,
 } from '../../../core/daily/held-month.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
+import type { ByUwi } from '../../port/daily-production.ts';
 import { instantAt, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 import type { ComparedCounts } from './comparison.ts';
 import type { WellWindow } from './daily-tables.ts';
@@ -25,7 +27,7 @@ export interface LeavingRules {
   readonly runId: string;
   readonly guard: ShrinkGuard;
   readonly atMs: number;
-  readonly holds: HoldsOfWells;
+  readonly holds: ByUwi<Holds>;
 }
 
 /** A window with what its merge would do. */
@@ -36,9 +38,6 @@ export interface ComparedWindow<Window extends WellWindow = WellWindow> {
 
 /** What each window lacks, in the order of the windows. */
 export type Leaving = ReadonlyArray<readonly LeavingMonth[]>;
-
-/** The holds of the wells, by uwi. */
-type HoldsOfWells = ReadonlyMap<string, Holds>;
 
 /** The production day of a stored row; that of UTC where the zone of the row was not known. */
 const storedDay = `coalesce(c.stored_day, CAST(c.stored_at AT TIME ZONE 'UTC' AS DATE))`;
@@ -132,17 +131,12 @@ function monthKey(uwi: string, month: number): string {
 }
 
 /** Rows that leave a month of a well, over all windows. */
-function rowsByMonth(
-  cases: ReadonlyArray<{ readonly uwi: string; readonly leaving: readonly LeavingMonth[] }>,
-): ReadonlyMap<string, number> {
-  const rows = new Map<string, number>();
-  for (const { uwi, leaving } of cases) {
-    for (const each of leaving) {
-      const key = monthKey(uwi, each.month);
-      rows.set(key, (rows.get(key) ?? 0) + rowsOf([each]));
-    }
-  }
-  return rows;
+function rowsByMonth(cases: readonly Pick<SettledLeaving, 'window' | 'leaving'>[]): ReadonlyMap<string, number> {
+  const keyed = cases.flatMap(({ window, leaving }) =>
+    leaving.map((each) => ({ each, key: monthKey(window.uwi, each.month) })),
+  );
+  const byMonth = grouped(keyed, ({ key }) => key);
+  return new Map([...byMonth].map(([key, months]) => [key, rowsOf(months.map(({ each }) => each))]));
 }
 
 /** In some zones a production day begins a day before that of UTC, or after it. */

@@ -7,25 +7,19 @@ import { always, type LaterRead } from '../../../core/daily/read-order.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import type { Window } from '../../../core/time/window.ts';
 import type { ReadOrder } from '../../port/runs.ts';
-import { epochMs, jsonText, rowOf, type SqlDatabase, type SqlSession } from '../session.ts';
+import { epochMs, type InSession, jsonText, rowOf, type SqlDatabase, type SqlSession, transacted } from '../session.ts';
 
 export function createReadOrder(database: SqlDatabase): ReadOrder {
-  return { begin: (read) => database.transact((session) => beginRead(session, read)) };
+  return transacted<ReadOrder>(database, { begin: beginRead });
 }
 
 /** Of a worker that died; its run may never end. A read that takes longer is read again. */
 const forgottenAfter = `INTERVAL '1 day'`;
 
-async function beginRead(
-  session: SqlSession,
-  { kind, runId, ended }: Parameters<ReadOrder['begin']>[0],
-): Promise<number> {
+const beginRead: InSession<ReadOrder['begin']> = async (session, { kind, runId, ended }) => {
   const { clock } = session.dialect;
-  await forget(
-    session,
-    `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`,
-    [jsonText(ended)],
-  );
+  const isOver = `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`;
+  await forget(session, isOver, [jsonText(ended)]);
   const { number } = await rowOf<{ number: number }>(
     session,
     `INSERT INTO internal.read_begun (number, kind, run_id, begun_at)
@@ -33,7 +27,7 @@ async function beginRead(
     [kind, runId],
   );
   return number;
-}
+};
 
 /** The run has ended: none of its reads commits any more. */
 export async function endReads(session: SqlSession, runId: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** The row of a well in `watermark`: how far it was read, up to when it is verified, and its last day with a row. */
 import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
+import type { ByUwi } from '../../port/daily-production.ts';
 import { dayOfNumber, runOver } from '../session.ts';
 import type { CountedWindow, DailyTables } from './daily-tables.ts';
 
@@ -61,7 +62,7 @@ function later(beforeMs: number | undefined, nowMs: number | undefined): number 
 async function lastDaysAfter(
   tables: DailyTables,
   windows: readonly CountedWindow[],
-): Promise<ReadonlyMap<string, number | undefined>> {
+): Promise<ByUwi<number | undefined>> {
   const lastDays = new Map<string, number | undefined>();
   const unsure = new Map<number, string>();
   for (const window of windows) {

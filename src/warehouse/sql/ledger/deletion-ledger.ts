@@ -23,7 +23,7 @@ export function createDeletionLedger(database: SqlDatabase): DeletionLedger {
       head: readHead,
     }),
     begin: async (batch) => (batch.units.length === 0 ? [] : database.transact((session) => begin(session, batch))),
-    list: (filter, use) => database.transactOnce((session) => list(session, filter, use)),
+    list: (filter, use) => database.transactOnce((session) => use(deletionsOf(session, filter))),
     verify: (keptHash) => verifyAudit(database, keptHash),
   };
 }
@@ -215,15 +215,11 @@ const selectDeletions = `
     AND ($3::VARCHAR IS NULL OR run_id = $3::VARCHAR)
   ORDER BY seq DESC`;
 
-async function list<T>(
-  session: SqlSession,
-  { sinceMs, target, runId }: DeletionFilter,
-  use: (result: QueryResult) => Promise<T>,
-): Promise<T> {
+function deletionsOf(session: SqlSession, { sinceMs, target, runId }: DeletionFilter): QueryResult {
   const values = [sinceMs === undefined ? null : new Date(sinceMs), target ?? null, runId ?? null];
   async function* rows(): QueryResult['rows'] {
     const deletions = session.stream<Record<string, unknown>>(selectDeletions, values);
     for await (const row of deletions) yield listedColumns.map(({ name }) => row[name]);
   }
-  return use({ columns: listedColumns, rows: rows() });
+  return { columns: listedColumns, rows: rows() };
 }
