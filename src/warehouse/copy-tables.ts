@@ -243,7 +243,7 @@ async function compareTable(
   { from, to, read: columns }: TableCopy,
   watch: CopyWatch,
 ): Promise<CopiedRows> {
-  if (columns.length === 0) return { table: from, ...nothing };
+  if (columns.length === 0) return { table: from, rows: 0, checksum: '0'.repeat(2 * bytes) };
   const here = await read((session) => checksumOf(session, from, columns));
   const there = await target.transact((session) => checksumOf(session, to, columns));
   reportStep(watch, from, 'compared', there.rows, here.rows);
@@ -294,8 +294,6 @@ interface TableChecksum {
   /** 32 hexadecimal digits. */
   readonly checksum: string;
 }
-
-const nothing: TableChecksum = { rows: 0, checksum: '0'.repeat(32) };
 
 const bytes = 16;
 const modulus = 2n ** 128n;

@@ -10,6 +10,7 @@ import { readBeatAgeMs } from './postgres/beat-row.ts';
 import { isPostgresAddress } from './postgres/server/postgres-address.ts';
 import { PostgresDatabase } from './postgres/server/postgres-database.ts';
 import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
+import type { SqlSession } from './sql/session.ts';
 import { type CopiedRows, type CopySource, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
 
 /** Addresses as `createWarehouse` takes them. */
@@ -129,11 +130,8 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
 
 function newDatabase(to: string, settings: WarehouseSettings): OpenTarget {
   const { address, ...connection } = postgresSettings(to, settings);
-  const database = new PostgresDatabase({
-    ...connection,
-    address,
-    prepare: (session) => migrate(session, address.location),
-  });
+  const prepare = (session: SqlSession): Promise<void> => migrate(session, address.location);
+  const database = new PostgresDatabase({ ...connection, address, prepare });
   return {
     engine: 'postgres',
     database,

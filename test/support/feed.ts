@@ -104,7 +104,7 @@ export async function openFeed(warehouse: WarehouseHandle): Promise<FeedUnderTes
     const from = options.warehouse ?? warehouse;
     const { warehouseId } = { ...(await from.ledger.ownership.read()), ...options };
     return {
-      place: options.place ?? new FolderStore(folder, 'feed'),
+      store: options.place ?? new FolderStore(folder, 'feed'),
       ledger: from.ledger.feed,
       tables: from.feedTables,
       readFile: readFeedFile,

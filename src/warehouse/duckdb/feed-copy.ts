@@ -5,7 +5,7 @@ import { OutageError, UsageError } from '../../core/base/errors.ts';
 import { type FeedKind, feedTables } from '../feed/tables.ts';
 import type { FeedFile, FeedFileContent, FeedTable, FeedTables, ReadFeedFile } from '../port/feed.ts';
 import { rowOf, type SqlSession } from '../sql/session.ts';
-import { feedSelect } from '../sql/ledger/feed-ledger.ts';
+import { feedSelect, type MonthDays } from '../sql/ledger/feed-ledger.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from './file/engine.ts';
 import { sessionOf } from './file/session.ts';
@@ -13,7 +13,7 @@ import { literal } from './file/sql.ts';
 import { engineText } from './query/engine-text.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
-  const dailyRows = ({ from, to }: { readonly from: string; readonly to: string }): string =>
+  const dailyRows = ({ from, to }: MonthDays): string =>
     `internal.daily_production t WHERE t.production_day >= DATE '${from}' AND t.production_day < DATE '${to}'`;
   return {
     writeFile: (rows, target) =>

@@ -20,7 +20,7 @@ interface Making {
 
 /** Returns `known` if it has these very rows already, undefined where there are none. Throws AbortedError on the signal. */
 export async function makeFile(
-  { place, tables, readFile, settings }: PublisherParts,
+  { store, tables, readFile, settings }: PublisherParts,
   rows: FeedRows,
   { signal, known, stamp, isKeptEmpty = false }: Making,
 ): Promise<ManifestFile | undefined> {
@@ -40,7 +40,7 @@ export async function makeFile(
     const made = { ...about, ...digest, ...content, ...(stamp === undefined ? {} : { stamp }) };
     if (known?.sha256 === digest.sha256) return stamp === known.stamp ? known : { ...known, ...made };
     const name = fileNameOf(made, unique, format);
-    await place.upload(name, file, digest);
+    await store.upload(name, file, digest);
     return { path: name, ...made };
   } finally {
     await rm(file, { force: true });

@@ -58,12 +58,12 @@ export interface StoredManifest {
 }
 
 /** Undefined for a place without a feed. Throws PermanentError (`feed-manifest`) for what is no manifest. */
-export async function readManifest(place: FeedPlace): Promise<StoredManifest | undefined> {
-  const bytes = await place.read(manifestName, mostBytes);
+export async function readManifest(store: FeedPlace): Promise<StoredManifest | undefined> {
+  const bytes = await store.read(manifestName, mostBytes);
   if (bytes === undefined) return undefined;
   const parsed = manifestSchema.safeParse(jsonIn(bytes));
   if (parsed.success) return { manifest: parsed.data, bytes };
-  throw new PermanentError('feed-manifest', `${place.address}/${manifestName} is no manifest of a feed`, {
+  throw new PermanentError('feed-manifest', `${store.address}/${manifestName} is no manifest of a feed`, {
     hint: 'If it was damaged, move it away: the next publication writes the feed again. If it is of a later wellsync, use that one.',
     cause: parsed.error,
   });
@@ -153,7 +153,7 @@ export function datapackageBytes(manifest: FeedManifest): Buffer {
   return Buffer.from(`${JSON.stringify(described, undefined, 2)}\n`);
 }
 
-/** Names are paths with `/`. src/files has places of this kind, and says how they fail. */
+/** The folder or the bucket of a feed. Names are paths with `/`. src/files has stores of this kind, and says how they fail. */
 export interface FeedPlace {
   /** Without secrets. */
   readonly address: string;
@@ -176,7 +176,6 @@ export interface FeedPlace {
   remove(name: string): Promise<void>;
 }
 
-/** What a feed needs of the folder or the bucket that it lies in. */
 export interface StoredContent {
   readonly bytes: number;
   readonly sha256: string;

@@ -127,14 +127,14 @@ function nextManifest(
 
 /** Reads it back: a store that answers and keeps nothing must not clear what is due. */
 async function replaceManifest(
-  { place }: PublisherParts,
+  { store }: PublisherParts,
   before: StoredManifest | undefined,
   next: StoredManifest,
 ): Promise<void> {
-  if (!(await place.replace(manifestName, next.bytes, before?.bytes))) throw moved(place.address);
-  const found = await readManifest(place);
+  if (!(await store.replace(manifestName, next.bytes, before?.bytes))) throw moved(store.address);
+  const found = await readManifest(store);
   if (found?.bytes.equals(next.bytes) !== true) {
-    throw new UnreachableError('files', `${place.address}/${manifestName} does not read back as it was written`, {
+    throw new UnreachableError('files', `${store.address}/${manifestName} does not read back as it was written`, {
       hint: 'A feed needs a place in which a read sees the last write at once. What is due stays due.',
     });
   }
@@ -189,12 +189,12 @@ function newRanges(from: number, last: number): readonly NumberRange[] {
   return ranges;
 }
 
-async function lostRanges({ place, settings }: PublisherParts, { stored }: Pass): Promise<readonly NumberRange[]> {
+async function lostRanges({ store, settings }: PublisherParts, { stored }: Pass): Promise<readonly NumberRange[]> {
   const lost: NumberRange[] = [];
   for (const { table, path, bytes, sha256, first = 0, last = 0 } of stored?.manifest.files ?? []) {
     if (table !== 'restatements') continue;
     try {
-      await using file = await place.fetch(path, { bytes, sha256 }, settings.folder);
+      await using file = await store.fetch(path, { bytes, sha256 }, settings.folder);
       if (file !== undefined) continue;
     } catch (error) {
       if (!(error instanceof TransientError && error.code === 'file-damaged')) throw error;

@@ -85,12 +85,12 @@ function busy(): OutageError {
 }
 
 async function publishPasses(parts: PublisherParts, holder: string, how: PublishHow): Promise<Published | undefined> {
-  const { ledger, settings, place, now } = parts;
-  let stored = await readManifest(place);
+  const { ledger, settings, store, now } = parts;
+  let stored = await readManifest(store);
   if (stored !== undefined) requireOwner(parts, stored.manifest);
   const nowMs = now();
   const keeping = { keepHours: settings.keepHours, nowMs, signal: how.signal };
-  const removed = stored === undefined ? 0 : await removeOldFiles(place, stored.manifest, keeping);
+  const removed = stored === undefined ? 0 : await removeOldFiles(store, stored.manifest, keeping);
   const all = how.all || (stored !== undefined && stored.manifest.format !== settings.format);
   const months = stored?.manifest.files.flatMap(({ month }) => month ?? []) ?? [];
   const highest = await ledger.begin(stored && { ...stored.manifest, months }, all);
@@ -110,16 +110,16 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
     if (done === undefined) return undefined;
     stored = done.stored;
     total = added(total, { ...done.published, removed });
-    if (stored !== undefined) await describe(place, stored.manifest);
+    if (stored !== undefined) await describe(store, stored.manifest);
     how.onPass?.(total.months, due);
   }
   return total;
 }
 
-function requireOwner({ place, owner }: PublisherParts, { warehouse, service }: FeedManifest): void {
+function requireOwner({ store, owner }: PublisherParts, { warehouse, service }: FeedManifest): void {
   if (warehouse === owner.warehouse) return;
   const whose = service === null ? warehouse : `${warehouse} of the service ${service}`;
-  throw new PermanentError('feed-owner', `${place.address} holds the feed of another warehouse, ${whose}`, {
+  throw new PermanentError('feed-owner', `${store.address} holds the feed of another warehouse, ${whose}`, {
     hint: 'Set feed.url to a place of its own. If this warehouse takes the place of the other one, move manifest.json away: the feed is then written again.',
   });
 }
@@ -137,10 +137,10 @@ function added(total: Published | undefined, pass: Published): Published {
 }
 
 /** Written behind the manifest, and again where that was cut by a kill. */
-async function describe(place: FeedPlace, manifest: FeedManifest): Promise<void> {
+async function describe(store: FeedPlace, manifest: FeedManifest): Promise<void> {
   const described = datapackageBytes(manifest);
-  const found = await place.read(datapackageName, described.length).catch(() => undefined);
-  if (found?.equals(described) !== true) await place.write(datapackageName, described);
+  const found = await store.read(datapackageName, described.length).catch(() => undefined);
+  if (found?.equals(described) !== true) await store.write(datapackageName, described);
 }
 
 /** A publication that is killed leaves files that no version ever named: nobody reads them. */
@@ -154,14 +154,14 @@ const ownFile =
  * To be called under the lease, with the manifest that is in place. The next version forgets the retired ones that are
  * over. Returns the number of files.
  */
-async function removeOldFiles(place: FeedPlace, manifest: FeedManifest, keeping: Keeping): Promise<number> {
+async function removeOldFiles(store: FeedPlace, manifest: FeedManifest, keeping: Keeping): Promise<number> {
   const { files, retired } = manifest;
   const over = retired.filter(({ since }) => isOver(since, keeping)).map(({ path }) => path);
   const known = new Set([...files, ...retired].map(({ path }) => path));
   const there = new Set<string>();
   const unnamed: string[] = [];
   for (const folder of ['daily_production/', 'well/', 'time_series/', 'coverage/', 'restatements/']) {
-    for await (const { name, changedAtMs } of place.list(folder)) {
+    for await (const { name, changedAtMs } of store.list(folder)) {
       there.add(name);
       const isOld = keeping.nowMs - changedAtMs >= Math.max(unnamedHours, keeping.keepHours) * hourMs;
       if (isOld && !known.has(name) && ownFile.test(name)) unnamed.push(name);
@@ -170,7 +170,7 @@ async function removeOldFiles(place: FeedPlace, manifest: FeedManifest, keeping:
   const removed = [...over.filter((path) => there.has(path)), ...unnamed];
   for (const path of removed) {
     if (keeping.signal.aborted) break;
-    await place.remove(path);
+    await store.remove(path);
   }
   return removed.length;
 }

@@ -3,7 +3,7 @@ import type { FeedFormat, FeedLedger, FeedTables, ReadFeedFile } from '../port/f
 import type { FeedPlace, StoredManifest } from './manifest.ts';
 
 export interface PublisherParts {
-  readonly place: FeedPlace;
+  readonly store: FeedPlace;
   readonly ledger: FeedLedger;
   readonly tables: FeedTables;
   readonly readFile: ReadFeedFile;

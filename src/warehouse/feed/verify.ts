@@ -3,7 +3,7 @@ import { AbortedError, TransientError, UsageError } from '../../core/base/errors
 import { datapackageBytes, datapackageName, type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
 import type { PublisherParts } from './publisher.ts';
 
-type VerifierParts = Pick<PublisherParts, 'place' | 'ledger' | 'readFile' | 'owner'> & {
+type VerifierParts = Pick<PublisherParts, 'store' | 'ledger' | 'readFile' | 'owner'> & {
   /** Folder of this host for copies of files. */
   readonly folder: string;
 };
@@ -29,9 +29,9 @@ export interface VerifyHow {
 
 /** Throws as the place and the warehouse do, and PermanentError for a manifest that cannot be read. */
 export async function verifyFeed(parts: VerifierParts, how: VerifyHow): Promise<VerifiedFeed> {
-  const { place } = parts;
-  const manifest = (await readManifest(place))?.manifest;
-  if (manifest === undefined) return { address: place.address, manifest, faults: [] };
+  const { store } = parts;
+  const manifest = (await readManifest(store))?.manifest;
+  if (manifest === undefined) return { address: store.address, manifest, faults: [] };
   const faults: FeedFault[] = [];
   for (const [index, file] of manifest.files.entries()) {
     if (how.signal.aborted) throw new AbortedError();
@@ -44,12 +44,12 @@ export async function verifyFeed(parts: VerifierParts, how: VerifyHow): Promise<
     faults.push({ what: 'manifest.json', fault: `it is of another warehouse, ${warehouse}` });
   }
   faults.push(...(await descriptionFaults(parts, manifest)), ...(await rowFaults(parts, manifest)));
-  return { address: place.address, manifest, faults };
+  return { address: store.address, manifest, faults };
 }
 
-async function faultOf({ place, readFile, folder }: VerifierParts, file: ManifestFile): Promise<string | undefined> {
+async function faultOf({ store, readFile, folder }: VerifierParts, file: ManifestFile): Promise<string | undefined> {
   try {
-    await using local = await place.fetch(file.path, file, folder);
+    await using local = await store.fetch(file.path, file, folder);
     if (local === undefined) return 'it is missing';
     const format = file.path.endsWith('.csv') ? 'csv' : 'parquet';
     const { rows, checksum } = await readFile(file.table, { path: local.path, format });
@@ -63,9 +63,9 @@ async function faultOf({ place, readFile, folder }: VerifierParts, file: Manifes
   }
 }
 
-async function descriptionFaults({ place }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {
+async function descriptionFaults({ store }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {
   const described = datapackageBytes(manifest);
-  const found = await place.read(datapackageName, described.length + 1_024).catch(damagedIsOther);
+  const found = await store.read(datapackageName, described.length + 1_024).catch(damagedIsOther);
   if (found?.equals(described) === true) return [];
   return [{ what: datapackageName, fault: found === undefined ? 'it is missing' : 'it is of another version' }];
 }
@@ -77,7 +77,7 @@ function damagedIsOther(error: unknown): Buffer {
 
 /** A month has the rows that the warehouse has, unless it is due (G2). */
 async function rowFaults(
-  { ledger, place, owner }: VerifierParts,
+  { ledger, store, owner }: VerifierParts,
   manifest: FeedManifest,
 ): Promise<readonly FeedFault[]> {
   if (manifest.warehouse !== owner.warehouse) return [];
@@ -85,7 +85,7 @@ async function rowFaults(
   // After the rows: a commit in between makes its months due.
   const due = new Set((await ledger.due(allMonths)).months.map(({ month }) => month));
   // A publication meanwhile would have made months right that were due.
-  if ((await readManifest(place))?.manifest.version !== manifest.version) return [];
+  if ((await readManifest(store))?.manifest.version !== manifest.version) return [];
   const published = new Map(
     manifest.files.flatMap((file) => (file.month === undefined ? [] : [[file.month, file.rows] as const])),
   );

@@ -85,17 +85,11 @@ export function classified(error: unknown, location: string): unknown {
   if (error instanceof WellsyncError) return error;
   const message = messageOf(error);
   if (outOfMemory.test(message)) {
-    return new PermanentError('warehouse-memory', `${location}: ${message}`, {
-      hint: 'Raise worker.memoryMb, or warehouse.memoryLimitMb where it is set.',
-      cause: error,
-    });
+    const hint = 'Raise worker.memoryMb, or warehouse.memoryLimitMb where it is set.';
+    return new PermanentError('warehouse-memory', `${location}: ${message}`, { hint, cause: error });
   }
   if (isDiskTrouble(error)) return diskOutage(error, location);
-  if (message.startsWith('FATAL Error')) {
-    return new TransientError('warehouse-io', `${location}: ${message}`, {
-      hint: 'See whether its disk is full or has gone.',
-      cause: error,
-    });
-  }
-  return error;
+  if (!message.startsWith('FATAL Error')) return error;
+  const hint = 'See whether its disk is full or has gone.';
+  return new TransientError('warehouse-io', `${location}: ${message}`, { hint, cause: error });
 }

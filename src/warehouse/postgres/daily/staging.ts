@@ -5,16 +5,12 @@
  *   merge_window   the windows of known wells, by number; `is_stored`: rows are stored in a window of its well
  *   staged_row     their rows, numbered
  */
-import type { WindowBatch } from '../../../core/daily/merge.ts';
-import type { BatchWell } from '../../sql/daily/batch-wells.ts';
+import type { Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/session.ts';
 import { declared, named } from '../../sql/daily/row-fields.ts';
 import { serviceColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { type CopiedWindow, copiedRows } from './row-copy.ts';
-
-/** A window of a batch with its well. */
-export interface WellWindow extends WindowBatch, Pick<BatchWell, 'wellId' | 'isNew'> {}
 
 /** A batch is compared again without the windows that have to be read again. */
 const dropped = 'DROP TABLE IF EXISTS pg_temp.merge_window, pg_temp.staged_row, pg_temp.compared';
@@ -81,7 +77,7 @@ function* stagedWindows(batch: readonly WellWindow[]): Generator<CopiedWindow> {
 export async function copyNewRows(
   session: PostgresSession,
   batch: readonly WellWindow[],
-  { runId, atMs }: { readonly runId: string; readonly atMs: number },
+  { runId, atMs }: Noticed,
 ): Promise<void> {
   const after = [{ text: runId }, { text: runId }, { timestamptzMs: atMs }];
   const rowsOf = batch.flatMap(({ wellId, isNew, rows }): readonly CopiedWindow[] =>

@@ -9,13 +9,9 @@ import type { ComparedCounts } from './comparison.ts';
 export interface WellWindow extends WindowBatch, BatchWell {}
 
 /** A window with the counts of its merge. */
-export interface CountedWindow extends WellWindow {
-  readonly inserted: number;
-  readonly updated: number;
+export interface CountedWindow extends WellWindow, Pick<ComparedCounts, 'inserted' | 'updated' | 'lastChangedDay'> {
   /** Without the rows that are held. */
   readonly removed: number;
-  /** As in {@link ComparedCounts}. */
-  readonly lastChangedDay: number;
 }
 
 /** The run that notices a change, and when. */

@@ -148,10 +148,7 @@ export function feedSelect(rows: FeedRows, dailyRows: (days: MonthDays) => strin
 }
 
 /** Days, YYYY-MM-DD: those from `from` to before `to`. */
-export interface MonthDays {
-  readonly from: string;
-  readonly to: string;
-}
+export type MonthDays = Readonly<Record<'from' | 'to', string>>;
 
 function sourceOf(rows: FeedRows, dailyRows: (days: MonthDays) => string): string {
   if (rows.table === 'daily_production') return dailyRows(daysOf(rows.month));
