@@ -17,7 +17,7 @@ export interface TargetSlice {
 }
 
 /** The place of a plan in a list. */
-export type PlanPlace = Pick<CleanupPlan, 'createdAtMs' | 'planId'>;
+export type PlanPosition = Pick<CleanupPlan, 'createdAtMs' | 'planId'>;
 
 export interface CleanupPlans {
   /** Number of wells in the warehouse. */
@@ -31,7 +31,7 @@ export interface CleanupPlans {
   keep(draftId: string, plan: CleanupPlan): Promise<void>;
   read(planId: string): Promise<CleanupPlan | undefined>;
   /** The newest plans first; those behind `after`, if it is given. */
-  list(limit: number, after?: PlanPlace): Promise<readonly CleanupPlan[]>;
+  list(limit: number, after?: PlanPosition): Promise<readonly CleanupPlan[]>;
   targets(planId: string, slice: TargetSlice): Promise<readonly PlannedTarget[]>;
   /** Number of rows with targets of the plan, in any numbering. */
   targetCount(planId: string): Promise<number>;

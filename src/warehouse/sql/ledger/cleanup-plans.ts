@@ -12,7 +12,7 @@ import { type RecentDays, type RecentProduction, unreadDays } from '../../../cor
 import type { DeletionTarget } from '../../../core/cleanup/target.ts';
 import type { RunState } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { CleanupPlans, PlanPlace } from '../../port/cleanup.ts';
+import type { CleanupPlans, PlanPosition } from '../../port/cleanup.ts';
 import { claimForService } from './service-claim.ts';
 import {
   columnsOf,
@@ -58,7 +58,7 @@ export function createCleanupPlans(database: SqlDatabase): CleanupPlans {
 }
 
 /** A condition with its values. */
-function newestPlans(limit: number, after: PlanPlace | undefined): [string, readonly SqlValue[]] {
+function newestPlans(limit: number, after: PlanPosition | undefined): [string, readonly SqlValue[]] {
   const order = 'ORDER BY created_at DESC, plan_id LIMIT $1';
   if (after === undefined) return [`true ${order}`, [limit]];
   const isBehind = '(created_at < $2::TIMESTAMPTZ OR (created_at = $2::TIMESTAMPTZ AND plan_id > $3))';
