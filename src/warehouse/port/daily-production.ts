@@ -17,13 +17,13 @@ export interface RestatementQuestion {
   readonly untilMs: number;
   readonly uwis?: readonly string[];
   /** Only versions behind this one, in their order. */
-  readonly after?: RestatementPlace;
+  readonly after?: RestatementPosition;
   /** At most so many versions. */
   readonly limit?: number;
 }
 
 /** The place of a version in the order of restatements: ISO 8601, uwi, YYYY-MM-DD, xid. */
-export interface RestatementPlace {
+export interface RestatementPosition {
   readonly noticedAt: string;
   readonly uwi: string;
   readonly day: string;
