@@ -58,7 +58,7 @@ export interface StoredManifest {
 }
 
 /** Undefined for a place without a feed. Throws PermanentError (`feed-manifest`) for what is no manifest. */
-export async function readManifest(store: FeedPlace): Promise<StoredManifest | undefined> {
+export async function readManifest(store: FeedStore): Promise<StoredManifest | undefined> {
   const bytes = await store.read(manifestName, mostBytes);
   if (bytes === undefined) return undefined;
   const parsed = manifestSchema.safeParse(jsonIn(bytes));
@@ -154,7 +154,7 @@ export function datapackageBytes(manifest: FeedManifest): Buffer {
 }
 
 /** The folder or the bucket of a feed. Names are paths with `/`. src/files has stores of this kind, and says how they fail. */
-export interface FeedPlace {
+export interface FeedStore {
   /** Without secrets. */
   readonly address: string;
   read(name: string, mostBytes: number): Promise<Buffer | undefined>;

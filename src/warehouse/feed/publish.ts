@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { datapackageBytes, datapackageName, type FeedManifest, type FeedPlace, readManifest } from './manifest.ts';
+import { datapackageBytes, datapackageName, type FeedManifest, type FeedStore, readManifest } from './manifest.ts';
 import { hourMs, isOver, type Keeping, publishPass } from './pass.ts';
 import type { Published, PublisherParts } from './publisher.ts';
 
@@ -137,7 +137,7 @@ function added(total: Published | undefined, pass: Published): Published {
 }
 
 /** Written behind the manifest, and again where that was cut by a kill. */
-async function describe(store: FeedPlace, manifest: FeedManifest): Promise<void> {
+async function describe(store: FeedStore, manifest: FeedManifest): Promise<void> {
   const described = datapackageBytes(manifest);
   const found = await store.read(datapackageName, described.length).catch(() => undefined);
   if (found?.equals(described) !== true) await store.write(datapackageName, described);
@@ -154,7 +154,7 @@ const ownFile =
  * To be called under the lease, with the manifest that is in place. The next version forgets the retired ones that are
  * over. Returns the number of files.
  */
-async function removeOldFiles(store: FeedPlace, manifest: FeedManifest, keeping: Keeping): Promise<number> {
+async function removeOldFiles(store: FeedStore, manifest: FeedManifest, keeping: Keeping): Promise<number> {
   const { files, retired } = manifest;
   const over = retired.filter(({ since }) => isOver(since, keeping)).map(({ path }) => path);
   const known = new Set([...files, ...retired].map(({ path }) => path));
