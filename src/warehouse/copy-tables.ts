@@ -291,7 +291,6 @@ async function finish(session: SqlSession, engine: Engine, identity: Identity, i
  */
 interface TableChecksum {
   readonly rows: number;
-  /** 32 hexadecimal digits. */
   readonly checksum: string;
 }
 

@@ -51,7 +51,7 @@ interface OpenSource extends CopySource, AsyncDisposable {
 }
 
 interface OpenTarget extends CopyTarget, AsyncDisposable {
-  /** Gives the copy its place, once it is whole. */
+  /** Gives the copy its name, once it is whole. */
   finish(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Makes one file of a feed: written here, read back, and copied into the place under a name that is never used again. */
+/** Makes one file of a feed: written here, read back, and copied into the store under a name that is never used again. */
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';

@@ -12,7 +12,7 @@ const mostBytes = 32 * 1024 * 1024;
 const count = z.int().nonnegative();
 const month = z.string().regex(/^\d{4}-\d{2}$/);
 const sha256 = z.string().regex(/^[\da-f]{64}$/);
-/** No `..`, and nothing absolute: a reader, and whoever removes old files, stays within the place. */
+/** No `..`, and nothing absolute: a reader, and whoever removes old files, stays within the store. */
 const fileName = z.string().regex(/^[a-z_]+\/(?:production_month=\d{4}-\d{2}\/)?part-[\w-]+\.(?:parquet|csv)$/);
 
 const fileSchema = z.object({
@@ -57,7 +57,7 @@ export interface StoredManifest {
   readonly bytes: Buffer;
 }
 
-/** Undefined for a place without a feed. Throws PermanentError (`feed-manifest`) for what is no manifest. */
+/** Undefined for a store without a feed. Throws PermanentError (`feed-manifest`) for what is no manifest. */
 export async function readManifest(store: FeedStore): Promise<StoredManifest | undefined> {
   const bytes = await store.read(manifestName, mostBytes);
   if (bytes === undefined) return undefined;
@@ -164,7 +164,7 @@ export interface FeedStore {
    * folder, and a store without conditional writes, may let two that write at the same time both pass.
    */
   replace(name: string, bytes: Uint8Array, before: Uint8Array | undefined): Promise<boolean>;
-  /** Throws if the place has kept another size. */
+  /** Throws if the store has kept another size. */
   upload(name: string, path: string, content: StoredContent): Promise<void>;
   /** The file, readable by path once its size and digest were compared; undefined if there is none. */
   fetch(

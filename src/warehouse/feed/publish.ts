@@ -25,8 +25,8 @@ interface PublishHow {
 
 /**
  * Throws AbortedError on the signal, with every pass before it in place; OutageError (`feed-busy`) while another process
- * publishes for longer than `waitMs`; PermanentError if the place holds the feed of another warehouse, or no manifest that
- * can be read; and as the place and the warehouse do.
+ * publishes for longer than `waitMs`; PermanentError if the store has the feed of another warehouse, or no manifest that
+ * can be read; and as the store and the warehouse do.
  */
 export async function publishFeed(parts: PublisherParts, how: PublishHow): Promise<Published> {
   const untilMs = performance.now() + parts.settings.waitMs;

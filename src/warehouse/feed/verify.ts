@@ -9,7 +9,7 @@ type VerifierParts = Pick<PublisherParts, 'store' | 'ledger' | 'readFile' | 'own
 };
 
 export interface FeedFault {
-  /** A file of the place, or a month. */
+  /** A file of the store, or a month. */
   readonly what: string;
   readonly fault: string;
 }
@@ -27,7 +27,7 @@ export interface VerifyHow {
   readonly onFile?: (files: number, of: number) => void;
 }
 
-/** Throws as the place and the warehouse do, and PermanentError for a manifest that cannot be read. */
+/** Throws as the store and the warehouse do, and PermanentError for a manifest that cannot be read. */
 export async function verifyFeed(parts: VerifierParts, how: VerifyHow): Promise<VerifiedFeed> {
   const { store } = parts;
   const manifest = (await readManifest(store))?.manifest;

@@ -22,7 +22,7 @@ export interface RestatementQuestion {
   readonly limit?: number;
 }
 
-/** The place of a version in the order of restatements: ISO 8601, uwi, YYYY-MM-DD, xid. */
+/** Of a version in the order of restatements: ISO 8601, uwi, YYYY-MM-DD, xid. */
 export interface RestatementPosition {
   readonly noticedAt: string;
   readonly uwi: string;
@@ -283,9 +283,9 @@ export interface StorageOrder {
   /** Reads well and date of every row. Writes nothing. */
   measure(): Promise<TableOrder>;
   /**
-   * Rewrites some of the wells that do not lie in one piece, in one short transaction with its place; returns the number
+   * Rewrites some of the wells that do not lie in one piece, in one short transaction; returns the number
    * of their rows, which may be 0, and undefined once the last well was looked at. May be stopped between two steps, and
-   * goes on at its place; commits may come in between, and several processes may take steps.
+   * goes on there; commits may come in between, and several processes may take steps.
    */
   step(): Promise<number | undefined>;
 }

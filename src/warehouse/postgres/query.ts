@@ -120,8 +120,6 @@ async function cancelling(
   };
 }
 
-// Writes the rows of a query into a file.
-
 /** Returns the number of rows. Throws as a query does, and PermanentError('output') if the file cannot be written. */
 export async function copyQuery(
   database: PostgresDatabase,

@@ -187,7 +187,6 @@ export async function lockRows(
   if (lock !== '') await session.rows(`${select} ${lock}`, values);
 }
 
-/** SQL of the milliseconds since 1970 of an instant. */
 export function epochMs(instant: string): string {
   return `CAST(extract(epoch FROM ${instant}) * 1000 AS BIGINT)`;
 }
@@ -218,7 +217,6 @@ export class JsonText {
   }
 }
 
-/** The JSON text of any value. */
 export function jsonText(value: unknown): JsonText {
   return new JsonText(JSON.stringify(value));
 }

@@ -263,8 +263,6 @@ export function isSameFile(path: string, other: string): boolean {
   return file !== undefined && file === fileAt(other);
 }
 
-// Copies a DuckDB file with its write-ahead log.
-
 /**
  * To be called while this process holds the file: nobody writes then. The database goes last: as its copy is closed, the
  * lock of this process ends, which the system ties to any of its handles on a file.

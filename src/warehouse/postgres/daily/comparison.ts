@@ -108,7 +108,6 @@ function countsOf(
   return counts;
 }
 
-/** Whether each of these stands for a row of the reading. */
 function isRead(change: Change): boolean {
   return change === 'fresh' || change === 'updated' || change === 'successor';
 }

@@ -57,7 +57,6 @@ export async function* copiedRows(windows: Iterable<CopiedWindow>): AsyncGenerat
   yield writer.take();
 }
 
-/** xid, date, production_day and extras. */
 const fixedFields = 4;
 
 function writeConstant(writer: FieldWriter, constant: Constant, number: number): void {

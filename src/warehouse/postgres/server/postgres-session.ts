@@ -77,7 +77,6 @@ export class PostgresSession implements SqlSession {
 /** Records on their way into a table by COPY, as text (PostgreSQL's manual, COPY, "Text Format"). */
 const chunkChars = 128 * 1024;
 
-/** Chunks of lines, one line a record. */
 function* linesOf<T>(columns: ReadonlyArray<(record: T) => SqlValue>, records: Iterable<T>): Generator<string, void> {
   let chunk = '';
   for (const record of records) {

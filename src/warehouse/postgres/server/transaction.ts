@@ -29,7 +29,6 @@ const begin = (mode: string): string => `
 const timeline = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
 const own = `SELECT pg_current_xact_id_if_assigned()::text AS xid, pg_backend_pid() AS pid, ${timeline} AS timeline`;
 
-/** A transaction at the server. */
 interface Transaction {
   readonly xid: string;
   readonly pid: number;

@@ -4,17 +4,14 @@ import { DAY_MS } from '../../../core/time/window.ts';
 import type { ByUwi, DailyProductionStore, Watermark } from '../../port/daily-production.ts';
 import { type InSession, jsonText, type SqlSession } from '../session.ts';
 
-/** A well of a batch, with its key. */
 export interface BatchWell {
   readonly wellId: number;
   /** Whether the key was given out just now: no row, no watermark, no coverage and no quarantined record is of the well. */
   readonly isNew: boolean;
   readonly watermark: Watermark | undefined;
-  /** Whether it has records in quarantine. */
   readonly isQuarantined: boolean;
   /** Whether the service did not know it before. */
   readonly isUnknown: boolean;
-  /** Whether a hold of it stands. */
   readonly isHeld: boolean;
 }
 
@@ -44,7 +41,6 @@ export const readWatermarks: InSession<DailyProductionStore['watermarks']> = asy
   return new Map(rows.map((row) => [row.uwi, watermarkOf(row)]));
 };
 
-/** The keys of the wells of a batch. */
 export interface BatchKeys {
   readonly known: ByUwi<number>;
   /** Given out just now. */

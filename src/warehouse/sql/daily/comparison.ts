@@ -56,7 +56,6 @@ const successors = `
   UPDATE compared SET change = 'successor'
   WHERE change = 'fresh' AND reading_id IN (SELECT reading_id FROM compared WHERE change = 'replaced')`;
 
-/** The rows of `compared` by what becomes of them. */
 export function tallyOf(session: SqlSession): Promise<readonly Tally[]> {
   return session.rows<Tally>(tally);
 }
@@ -95,7 +94,6 @@ function quarantinedOf(windows: ReadonlyArray<Pick<WindowBatch, 'quarantined'>>)
   );
 }
 
-/** What becomes of a row. */
 export type Change = 'fresh' | 'same' | 'updated' | 'removed' | 'kept' | 'replaced' | 'successor';
 
 export interface Tally {
@@ -133,7 +131,6 @@ export function addTallies(counts: readonly MutableCounts[], tallies: readonly T
   }
 }
 
-/** What ends the stored version of a row. */
 const ends: ReadonlySet<Change> = new Set<Change>(['updated', 'replaced', 'removed']);
 
 const countedAs: Readonly<Partial<Record<Change, keyof WindowCounts>>> = {

@@ -7,7 +7,6 @@ import { type DayInterval, mergeDays } from '../../../core/daily/coverage.ts';
 import type { ByUwi } from '../../port/daily-production.ts';
 import { dayOfNumber, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 
-/** Whole days that were read of a well. */
 export interface ReadDays {
   readonly uwi: string;
   readonly days: DayInterval;
@@ -20,7 +19,6 @@ interface StoredInterval extends DayInterval {
   readonly rowId: number | string;
 }
 
-/** What intervals in the ledger become. */
 interface LedgerChanges {
   readonly inserted: Array<DayInterval & { readonly uwi: string }>;
   readonly changed: StoredInterval[];

@@ -35,7 +35,6 @@ function bitsOf(from: string, to: string): string {
   return `((1::BIGINT << ${bit(to)}) - (1::BIGINT << ${bit(from)}))`;
 }
 
-/** SQL of the bit of a day in its month. */
 function bitOf(day: string): string {
   return `CAST(1 << (CAST(extract(day FROM ${day}) AS INTEGER) - 1) AS INTEGER)`;
 }

@@ -34,19 +34,16 @@ import { type ComparedWindow, holdLeaving, type Leaving, type LeavingRules, read
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
-/** A part of a window with what its merge does. */
 interface MergedWindow extends CountedWindow, ComparedCounts {
   readonly outcome: UnitOutcome;
 }
 
-/** What a commit did, with the rows that it inserted. */
 export interface DailyCommit extends CommittedBatch {
   readonly rowsInserted: number;
 }
 
 export const nothingCommitted: DailyCommit = { outcomes: [], unfinished: [], rowsInserted: 0 };
 
-/** Commits a batch as DailyProductionStore.commit describes it. */
 export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promise<DailyCommit> {
   const { session, lastChange } = tables;
   // A settled unit was merged before, and a repeat must change nothing (G1).
@@ -197,11 +194,9 @@ function readDaysOf({ batch, parts, left }: MergedUnit, holds: ByUwi<Holds>): re
 /** A unit of which something is merged or has to be read again. */
 interface MergedUnit {
   readonly batch: WindowBatch;
-  /** Those that are merged. */
   readonly parts: readonly MergedWindow[];
   /** Those in which a later read stands. */
   readonly left: readonly OrderedWindow[];
-  /** Whether its window was cut. */
   readonly isCut: boolean;
 }
 

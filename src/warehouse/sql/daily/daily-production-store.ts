@@ -9,7 +9,6 @@ import { readHeldMonths } from './held-months.ts';
 import { readRestatements } from './restatements.ts';
 
 export interface DailyEngine {
-  /** Runs a commit in a transaction. */
   readonly commit: (work: (tables: DailyTables) => Promise<DailyCommit>) => Promise<DailyCommit>;
   /** SQL of those of a relation of `target`s that have rows. */
   readonly withRows: (named: string) => string;

@@ -5,16 +5,13 @@ import type { SqlSession } from '../session.ts';
 import type { BatchWell, KeyStatements } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 
-/** A window of a batch with its well. */
 export interface WellWindow extends WindowBatch, BatchWell {}
 
-/** A window with the counts of its merge. */
 export interface CountedWindow extends WellWindow, Pick<ComparedCounts, 'inserted' | 'updated' | 'lastChangedDay'> {
   /** Without the rows that are held. */
   readonly removed: number;
 }
 
-/** The run that notices a change, and when. */
 export interface Noticed {
   readonly runId: string;
   readonly atMs: number;
@@ -23,7 +20,6 @@ export interface Noticed {
 /** The tables of rows in an engine, in the transaction of one commit. */
 export interface DailyTables {
   readonly session: SqlSession;
-  /** SQL of the length of a text in bytes. */
   readonly byteLength: (text: string) => string;
   /** SQL of the instant of the last change; null without one. */
   readonly lastChange: string;
@@ -45,8 +41,6 @@ export interface DailyTables {
     wellIds: readonly number[],
   ): Promise<ReadonlyArray<{ readonly wellId: number; readonly day: number | null }>>;
 }
-
-// Sums over the windows of a batch.
 
 /** The first days of the months of all rows, as day numbers. */
 export function monthsOf(windows: readonly WellWindow[]): readonly number[] {

@@ -62,7 +62,6 @@ function holdOf({ month, rows, firstDay, lastDay, ...row }: HoldRow): HeldMonth 
   return { month, rows, firstDay, lastDay, release };
 }
 
-/** What a merge did to the rows that a window lacks. */
 export interface SettledLeaving {
   readonly window: WellWindow;
   readonly leaving: readonly LeavingMonth[];

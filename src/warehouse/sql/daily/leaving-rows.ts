@@ -22,7 +22,6 @@ import type { ComparedCounts } from './comparison.ts';
 import type { WellWindow } from './daily-tables.ts';
 import { type Holds, noHolds, type SettledLeaving } from './held-months.ts';
 
-/** What the guard of a batch goes by. */
 export interface LeavingRules {
   readonly runId: string;
   readonly guard: ShrinkGuard;
@@ -30,7 +29,6 @@ export interface LeavingRules {
   readonly holds: ByUwi<Holds>;
 }
 
-/** A window with what its merge would do. */
 export interface ComparedWindow<Window extends WellWindow = WellWindow> {
   readonly window: Window;
   readonly counts: ComparedCounts;

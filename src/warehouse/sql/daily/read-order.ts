@@ -44,7 +44,6 @@ async function forget(session: SqlSession, which: string, values: Parameters<Sql
   );
 }
 
-/** A batch of one read, of one run. */
 export interface OrderedBatch {
   readonly kind: ReadKind;
   readonly runId: string;

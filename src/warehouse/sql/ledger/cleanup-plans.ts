@@ -57,7 +57,6 @@ export function createCleanupPlans(database: SqlDatabase): CleanupPlans {
   };
 }
 
-/** A condition with its values. */
 function newestPlans(limit: number, after: PlanPosition | undefined): [string, readonly SqlValue[]] {
   const order = 'ORDER BY created_at DESC, plan_id LIMIT $1';
   if (after === undefined) return [`true ${order}`, [limit]];
@@ -65,7 +64,6 @@ function newestPlans(limit: number, after: PlanPosition | undefined): [string, r
   return [`${isBehind} ${order}`, [limit, new Date(after.createdAtMs), after.planId]];
 }
 
-/** Of wells that were read, or have rows. */
 const knownWells = '(SELECT uwi FROM watermark UNION SELECT DISTINCT uwi FROM daily_production) known';
 
 function targetColumns(planId: string): SqlColumns<PlannedTarget> {

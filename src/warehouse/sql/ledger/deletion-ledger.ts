@@ -181,7 +181,6 @@ const closeFailed: InSession<DeletionLedger['closeFailed']> = async (session, ru
 
 type Result = Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
 
-/** Makes the entries of one transaction. */
 function entriesOf(plan: PlanOfAudit, runId: string, atMs: number) {
   const { planId, serviceUrl, requestedBy, retriedBy } = plan;
   const noted = { planId, serviceUrl, requestedBy, retriedBy, runId, atMs };

@@ -170,7 +170,6 @@ export interface Beat {
    * counts as written now, and is dated so.
    */
   ageMs(): Promise<number | undefined>;
-  /** Returns whether the last beat is of this queue and epoch. */
   isOf(queueId: string, epoch: number): Promise<boolean>;
   /**
    * Writes a beat; in this transaction, where the warehouse itself holds it. Throws UnreachableError('warehouse') if it

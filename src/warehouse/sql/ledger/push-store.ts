@@ -123,7 +123,6 @@ const readBodyLimit: InSession<PushStore['bodyLimit']> = async (session, service
 
 /** Claims on pushed contents, including pushes of versions that made no claims (docs/design.md section 4.3). */
 type Claim = Begin & {
-  /** Key of the service. */
   readonly service: string;
 };
 type Obstacle = Exclude<PushStart, { readonly kind: 'begun' }>;

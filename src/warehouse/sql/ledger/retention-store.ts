@@ -99,7 +99,6 @@ function oldPlans(bounds: RetentionBounds): string {
     AND (run_id IS NULL OR run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)}))`;
 }
 
-/** Rows of a table, selected by a condition. */
 function rowsOf(table: string, which: (bounds: RetentionBounds) => string, name?: keyof Pruned): PrunableKind {
   return { name, table, rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM ${table} WHERE ${which(bounds)}` };
 }

@@ -72,7 +72,6 @@ function parsed(json: string | null): unknown {
 
 // Targets of runs without a plan, as rows.
 
-/** Rows in memory before they are appended. */
 const appendedAtOnce = 10_000;
 /** Each query costs some milliseconds, as do those that a plan asks of each slice. */
 const readAtOnce = 5_000;
@@ -118,9 +117,7 @@ async function* slicesOf(targets: Targets, size: number): AsyncGenerator<readonl
 
 // Totals over a run's units, computed by the engine: for any number of units, only the totals leave it.
 
-/** Number of targets that a notice names. */
 const namedTargets = 5;
-/** Number of failures in a report. */
 const reportedFailures = 100;
 
 export const readTotals: InSession<RunLedger['totals']> = async (session, runId) => ({

@@ -67,8 +67,6 @@ export async function recordCounts(session: SqlSession, runId: string, unit: num
   await session.run(`UPDATE run_unit SET counts = $3 WHERE ${which}`, [runId, unit, jsonText(counts)]);
 }
 
-// Targets of exports that the service does not know.
-
 /** A relation with the `target`s that are bound at `$1`, without an alias. */
 function namedTargets({ dialect }: SqlSession): string {
   return `(SELECT DISTINCT ${dialect.each('$1', 'VARCHAR')} AS target)`;
