@@ -71,12 +71,8 @@ export async function copyTables(
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
     const [from, to] = [nameIn(source.engine, table), nameIn(engine, table)];
-    return {
-      from,
-      to,
-      isWide: wideTables.includes(table),
-      ...copiedColumns(table, here.get(from), there.get(to), isOld),
-    };
+    const columns = copiedColumns(table, here.get(from), there.get(to), isOld);
+    return { from, to, isWide: wideTables.includes(table), ...columns };
   });
   for (const each of tables) await copyTable(source, database, each, watch);
   const copied: CopiedRows[] = [];

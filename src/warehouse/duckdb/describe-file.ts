@@ -39,10 +39,10 @@ function readDays(session: SqlSession): Promise<typeof noDays> {
 
 /** The tables that readers see, a view among them, with the number of their rows. */
 async function readTables(session: SqlSession): Promise<WarehouseDescription['tables']> {
-  const names = await session.rows<{
-    name: string;
-  }>(`SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal
-     UNION SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal ORDER BY name`);
+  const names = await session.rows<{ name: string }>(
+    `SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal
+     UNION SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal ORDER BY name`,
+  );
   const tables: { name: string; rows: number }[] = [];
   for (const { name } of names) tables.push({ name, rows: await countOf(session, `"${name}"`) });
   return tables;
