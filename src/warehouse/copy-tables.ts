@@ -10,7 +10,7 @@ import { copiedVersion, readVersion } from './sql/schema.ts';
 import {
   lockRows,
   membersOf,
-  rowOf,
+  oneRow,
   type SqlColumns,
   type SqlDatabase,
   type SqlSession,
@@ -115,7 +115,7 @@ interface Identity {
 
 function readIdentity(session: SqlSession): Promise<Identity> {
   const members = membersOf('warehouseId', 'service', 'epoch', 'createdAt', 'prunedAt', 'historyHorizon');
-  return rowOf(session, `SELECT ${members} FROM warehouse`);
+  return oneRow(session, `SELECT ${members} FROM warehouse`);
 }
 
 /** Throws UsageError if the target holds rows that are not of this copy. */
@@ -187,7 +187,7 @@ async function copyTable(
     table.columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
   const size = `SELECT coalesce(${pieces[engine].end}, 0) AS "end", count(*) AS "total" FROM ${from}`;
-  const { end, total } = await read((session) => rowOf<Record<'end' | 'total', number>>(session, size));
+  const { end, total } = await read((session) => oneRow<Record<'end' | 'total', number>>(session, size));
   const begun = await copying(target, (session) => beginTable(session, to));
   for (let [first, next] = [begun, 0]; first < end; first = next) {
     next = Math.min(end, first + (table.isWide ? wideStep : step));

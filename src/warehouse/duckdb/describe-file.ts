@@ -1,6 +1,6 @@
 import type { WarehouseDescription } from '../port/warehouse.ts';
 import { measureOrder } from './daily/table-order.ts';
-import { countOf, rowOf, type SqlSession } from '../sql/session.ts';
+import { countOf, oneRow, type SqlSession } from '../sql/session.ts';
 import { schemaVersion as currentVersion, readKnownVersion } from './schema.ts';
 
 /** What a DuckDB file holds, of this schema version or the one that a copy takes over: read only. */
@@ -29,12 +29,12 @@ const noIdentity: Described<'warehouseId' | 'service' | 'historyHorizonMs'> = {
 
 function readIdentity(session: SqlSession): Promise<typeof noIdentity> {
   const horizon = 'epoch_ms(history_horizon) AS "historyHorizonMs"';
-  return rowOf(session, `SELECT warehouse_id AS "warehouseId", service, ${horizon} FROM warehouse`);
+  return oneRow(session, `SELECT warehouse_id AS "warehouseId", service, ${horizon} FROM warehouse`);
 }
 
 function readDays(session: SqlSession): Promise<typeof noDays> {
   const days = 'min(production_day)::VARCHAR AS "oldestDay", max(production_day)::VARCHAR AS "newestDay"';
-  return rowOf(session, `SELECT ${days} FROM daily_production`);
+  return oneRow(session, `SELECT ${days} FROM daily_production`);
 }
 
 /** The tables that readers see, a view among them, with the number of their rows. */

@@ -4,7 +4,7 @@ import type { DuckDBTypeId as TypeId } from '@duckdb/node-api';
 import { OutageError, UsageError } from '../../core/base/errors.ts';
 import { type FeedKind, feedTables } from '../feed/tables.ts';
 import type { FeedFile, FeedFileContent, FeedTable, FeedTables, ReadFeedFile } from '../port/feed.ts';
-import { rowOf, type SqlSession } from '../sql/session.ts';
+import { oneRow, type SqlSession } from '../sql/session.ts';
 import { feedSelect, type MonthDays } from '../sql/ledger/feed-ledger.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from './file/engine.ts';
@@ -137,7 +137,7 @@ async function contentOf(session: SqlSession, table: FeedTable, rows: string): P
   // Signs that no value has: a null is no empty text, and no value runs into the next one.
   const values = summed.map(({ name }) => `coalesce(CAST(${name} AS VARCHAR), chr(30))`);
   const run = written === undefined ? 'NULL' : `arg_max(${written.run}, ${written.at})`;
-  const content = await rowOf<{ rows: number; sum: string; run: string | null }>(
+  const content = await oneRow<{ rows: number; sum: string; run: string | null }>(
     session,
     `SELECT count(*) AS rows, CAST(coalesce(sum(md5_number_lower(concat_ws(chr(31), ${values.join(', ')}))), 0) AS VARCHAR) AS sum,
        CAST(${run} AS VARCHAR) AS run FROM ${rows}`,

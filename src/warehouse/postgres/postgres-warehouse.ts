@@ -3,7 +3,7 @@ import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { StorageOrder } from '../port/daily-production.ts';
 import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
-import { countOf, epochMs, rowOf, type SqlSession } from '../sql/session.ts';
+import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createFeedTables } from './feed-copy.ts';
 import { createBeatRow } from './beat-row.ts';
@@ -66,7 +66,7 @@ export function createPostgresWarehouse(settings: PostgresWarehouseSettings): Wa
 
 async function check(session: SqlSession): ReturnType<WarehouseHandle['check']> {
   const version = `SELECT current_setting('server_version') AS version`;
-  const engine = `PostgreSQL ${(await rowOf<{ version: string }>(session, version)).version}`;
+  const engine = `PostgreSQL ${(await oneRow<{ version: string }>(session, version)).version}`;
   const dailyProductionRows = await countOf(session, 'internal.daily_production');
   return { engine, schemaVersion: currentVersion, dailyProductionRows };
 }
@@ -98,7 +98,7 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
     measure: () =>
       database.transact(async (session) => {
         const counts = 'SELECT count(*) AS rows, count(DISTINCT well_id) AS wells FROM internal.daily_production';
-        return { ...(await rowOf<{ rows: number; wells: number }>(session, counts)), looseRows: 0, ...noTail };
+        return { ...(await oneRow<{ rows: number; wells: number }>(session, counts)), looseRows: 0, ...noTail };
       }),
     step: () => Promise.resolve(undefined),
   };
@@ -127,7 +127,7 @@ async function refuseHalfCopy(session: SqlSession, location: string): Promise<vo
 async function describeWarehouse(session: SqlSession, location: string): Promise<WarehouseDescription> {
   const schemaVersion = await readKnownVersion(session, location);
   if (schemaVersion === 0) throw noWarehouse(location);
-  const row = await rowOf<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
+  const row = await oneRow<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
     session,
     `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
        warehouse_id AS "warehouseId", service, ${epochMs('history_horizon')} AS "historyHorizonMs",

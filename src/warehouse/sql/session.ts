@@ -142,7 +142,7 @@ export function columnsOf<Name extends string>(
 }
 
 /** The only row of a statement, or its first one. Throws Error without a row. */
-export async function rowOf<Row extends object>(
+export async function oneRow<Row extends object>(
   session: SqlSession,
   sql: string,
   values?: readonly SqlValue[],
@@ -154,7 +154,7 @@ export async function rowOf<Row extends object>(
 
 /** The number of rows of a table, or of what else may stand behind FROM. */
 export async function countOf(session: SqlSession, from: string, values?: readonly SqlValue[]): Promise<number> {
-  return (await rowOf<{ rows: number }>(session, `SELECT count(*) AS rows FROM ${from}`, values)).rows;
+  return (await oneRow<{ rows: number }>(session, `SELECT count(*) AS rows FROM ${from}`, values)).rows;
 }
 
 /** Runs a statement over a JSON list, bound at `$1`, unless it is empty. */

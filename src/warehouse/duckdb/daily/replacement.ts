@@ -15,7 +15,7 @@ import {
 } from '../../sql/daily/daily-tables.ts';
 import { changedAt, changedDays, ended } from '../../sql/daily/comparison.ts';
 import { named } from '../../sql/daily/row-fields.ts';
-import { dayOfNumber, jsonText, rowOf, type SqlSession } from '../../sql/session.ts';
+import { dayOfNumber, jsonText, oneRow, type SqlSession } from '../../sql/session.ts';
 import type { DuckdbSession } from '../file/session.ts';
 import { isAmongKeys, isBetweenInstants } from '../file/sql.ts';
 import { rowColumns, valueColumns } from '../schema.ts';
@@ -94,7 +94,7 @@ export async function replaceWindows(
  * groups without such a row: those of the wells go back over years.
  */
 async function changedBounds(session: SqlSession, windows: readonly WellWindow[]): Promise<string> {
-  const { firstMs, lastMs } = await rowOf<Record<'firstMs' | 'lastMs', number>>(session, changedRange);
+  const { firstMs, lastMs } = await oneRow<Record<'firstMs' | 'lastMs', number>>(session, changedRange);
   return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', firstMs, lastMs + 1)}`;
 }
 

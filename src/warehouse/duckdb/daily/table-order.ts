@@ -4,7 +4,7 @@
  * piece of each well; a step takes wells of several pieces out, and adds them again in order.
  */
 import type { StorageOrder, StorageTail, TableOrder } from '../../port/daily-production.ts';
-import { rowOf, type SqlDatabase, type SqlSession, transacted } from '../../sql/session.ts';
+import { oneRow, type SqlDatabase, type SqlSession, transacted } from '../../sql/session.ts';
 
 /** Rows that one step rewrites, unless a single well has more: a row group of them exceeds 64 MB of engine memory. */
 const rowsInStep = 40_000;
@@ -35,8 +35,8 @@ const isUnderWay = `(SELECT order_place IS NOT NULL FROM warehouse) AS "isUnderW
 
 async function measureTail(session: SqlSession): Promise<StorageTail> {
   const lastKey = 'SELECT coalesce(max(well_id), 0) AS last FROM well_key';
-  const { last } = await rowOf<{ last: number }>(session, lastKey);
-  return rowOf(session, `SELECT ${tailNights}, ${isUnderWay} FROM (${sampleOf(last)})`);
+  const { last } = await oneRow<{ last: number }>(session, lastKey);
+  return oneRow(session, `SELECT ${tailNights}, ${isUnderWay} FROM (${sampleOf(last)})`);
 }
 
 /**
@@ -54,7 +54,7 @@ function sampleOf(last: number): string {
 
 /** Reads well and date of every row. */
 export function measureOrder(session: SqlSession): Promise<TableOrder> {
-  return rowOf(
+  return oneRow(
     session,
     `SELECT coalesce(sum(rows), 0)::BIGINT AS rows, count(*) AS wells,
        coalesce(sum(rows) FILTER (NOT is_whole), 0)::BIGINT AS "looseRows", ${tailNights}, ${isUnderWay}
@@ -68,7 +68,7 @@ interface LooseWell {
 }
 
 async function takeStep(session: SqlSession): Promise<number | undefined> {
-  const { from, last, rowsOfWell } = await rowOf<Record<'from' | 'last' | 'rowsOfWell', number>>(
+  const { from, last, rowsOfWell } = await oneRow<Record<'from' | 'last' | 'rowsOfWell', number>>(
     session,
     `SELECT coalesce(order_place, 0) AS "from", (SELECT coalesce(max(well_id), 0) FROM well_key) AS last,
        (SELECT count(*) FROM internal.daily_production) / greatest((SELECT count(*) FROM well_key), 1) AS "rowsOfWell"

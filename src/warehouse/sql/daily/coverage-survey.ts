@@ -19,7 +19,7 @@ import {
   dayOfNumber,
   type InSession,
   jsonText,
-  rowOf,
+  oneRow,
   type SqlDatabase,
   type SqlDialect,
   type SqlSession,
@@ -195,7 +195,7 @@ const cellsByName = (dialect: SqlDialect, days: AskedDays): string => {
 
 function surveyOf(session: SqlSession, days: AskedDays): CoverageSurvey {
   return {
-    totals: () => rowOf(session, totals),
+    totals: () => oneRow(session, totals),
     worstWells: (limit) => session.rows<WellCoverage>(`${selectWells} ORDER BY ${worstFirst} LIMIT $1`, [limit]),
     wells: () => session.stream<WellCoverage>(`${selectWells} ORDER BY uwi`),
     months: () => session.rows(months),
@@ -278,7 +278,7 @@ const readReachedWatermarks: InSession<CoverageStore['reachedWatermarks']> = asy
     (share, index) =>
       `(extract(epoch FROM percentile_disc(${share}) WITHIN GROUP (ORDER BY watermark DESC)) * 1000)::DOUBLE PRECISION AS "of${index}"`,
   );
-  const row = await rowOf<Record<string, number | null>>(session, `SELECT ${reached.join(', ')} FROM watermark`);
+  const row = await oneRow<Record<string, number | null>>(session, `SELECT ${reached.join(', ')} FROM watermark`);
   const watermarks = shares.flatMap((_, index) => row[`of${index}`] ?? []);
   return watermarks.length === shares.length ? watermarks : undefined;
 };

@@ -7,7 +7,15 @@ import { always, type LaterRead } from '../../../core/daily/read-order.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import type { Window } from '../../../core/time/window.ts';
 import type { ReadOrder } from '../../port/runs.ts';
-import { epochMs, type InSession, jsonText, rowOf, type SqlDatabase, type SqlSession, transacted } from '../session.ts';
+import {
+  epochMs,
+  type InSession,
+  jsonText,
+  oneRow,
+  type SqlDatabase,
+  type SqlSession,
+  transacted,
+} from '../session.ts';
 
 export function createReadOrder(database: SqlDatabase): ReadOrder {
   return transacted<ReadOrder>(database, { begin: beginRead });
@@ -20,7 +28,7 @@ const beginRead: InSession<ReadOrder['begin']> = async (session, { kind, runId, 
   const { clock } = session.dialect;
   const isOver = `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`;
   await forget(session, isOver, [jsonText(ended)]);
-  const { number } = await rowOf<{ number: number }>(
+  const { number } = await oneRow<{ number: number }>(
     session,
     `INSERT INTO internal.read_begun (number, kind, run_id, begun_at)
        VALUES (nextval('internal.read_number'), $1, $2, ${clock}) RETURNING number`,

@@ -32,9 +32,9 @@ export async function appendEntries(session: SqlSession, entries: readonly Audit
   if (last !== undefined) await session.run(write, [last.seq, last.hash]);
 }
 
-/** Members of an entry in columns of their names; its time is beside them. */
+/** Members of an entry in columns of their names, behind its number and its time. */
 const members = [
-  ...(['seq', 'event', 'runId', 'planId', 'unit', 'requestedBy', 'serviceUrl', 'kind', 'ownerId', 'sourceId'] as const),
+  ...(['event', 'runId', 'planId', 'unit', 'requestedBy', 'serviceUrl', 'kind', 'ownerId', 'sourceId'] as const),
   ...(['outcome', 'answer', 'words', 'verification', 'previousHash', 'hash', 'retriedBy', 'digestVersion'] as const),
 ];
 
@@ -42,7 +42,7 @@ const members = [
 const auditColumns: SqlColumns<ChainedEntry> = {
   seq: ({ seq }) => seq,
   noted_at: ({ atMs }) => new Date(atMs),
-  ...columnsOf(...members.slice(1)),
+  ...columnsOf(...members),
 };
 
 export async function readHead(session: SqlSession): Promise<AuditHead> {
@@ -149,6 +149,6 @@ function brokenBy(unit: SettledUnit, { runId, planId }: CleanupRun, rows: number
 }
 
 /** A time changed by less than a millisecond yields a fraction here, and so another hash. */
-const selectEntries = `SELECT ${membersOf(...members)},
+const selectEntries = `SELECT ${membersOf('seq', ...members)},
     CAST(CAST(extract(epoch FROM noted_at) * 1000000 AS BIGINT) / 1000.0 AS FLOAT8) AS "atMs"
   FROM deletion_audit`;

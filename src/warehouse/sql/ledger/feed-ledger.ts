@@ -6,7 +6,7 @@ import {
   epochMs,
   type InSession,
   jsonText,
-  rowOf,
+  oneRow,
   type SqlDatabase,
   type SqlSession,
   takeTurn,
@@ -119,7 +119,7 @@ const readStamps: InSession<FeedLedger['stamps']> = (session) => {
   const versions = (table: string): string =>
     `(SELECT count(*) || ' ' || ${changed} FROM ${table}) || ' ' || (SELECT count(*) FROM ${table}_history)`;
   const days = (day: string): string => `CAST(coalesce(sum(CAST(${day} - DATE '1970-01-01' AS BIGINT)), 0) AS VARCHAR)`;
-  return rowOf(
+  return oneRow(
     session,
     `SELECT ${versions('well')} AS well, ${versions('time_series')} AS time_series,
        (SELECT count(*) || ' ' || ${days('from_day')} || ' ' || ${days('to_day')} FROM coverage) AS coverage`,

@@ -8,7 +8,7 @@ import {
   membersOf,
   recordOf,
   type RowOf,
-  rowOf,
+  oneRow,
   type SqlDatabase,
   type SqlSession,
   transacted,
@@ -72,7 +72,7 @@ async function endAnyBeat(beat: Beat): Promise<void> {
 
 async function readIdentity(session: SqlSession): Promise<WarehouseIdentity> {
   const members = membersOf('warehouseId', 'service', 'queueId', 'epoch');
-  const row = await rowOf<RowOf<WarehouseIdentity>>(session, `SELECT ${members} FROM warehouse`);
+  const row = await oneRow<RowOf<WarehouseIdentity>>(session, `SELECT ${members} FROM warehouse`);
   return { ...recordOf<WarehouseIdentity>(row), service: row.service ?? (await onlyNamedService(session)) };
 }
 
@@ -83,7 +83,7 @@ const readAliases: InSession<Ownership['aliases']> = (session) =>
   );
 
 async function renew(session: SqlSession): Promise<string> {
-  const { id } = await rowOf<{ id: string }>(
+  const { id } = await oneRow<{ id: string }>(
     session,
     `UPDATE warehouse SET warehouse_id = gen_random_uuid()::VARCHAR, queue_id = NULL, taken_at = NULL, epoch = epoch + 1
      RETURNING warehouse_id AS id`,
@@ -153,7 +153,7 @@ async function nameService(
 }
 
 function countRecords(session: SqlSession, address: string): Promise<ServiceRecords> {
-  return rowOf(
+  return oneRow(
     session,
     `SELECT (SELECT count(*) FROM service_profile WHERE base_url = $1) AS profiles,
        (SELECT count(*) FROM run WHERE service = $1) AS runs,

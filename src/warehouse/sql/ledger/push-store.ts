@@ -18,7 +18,7 @@ import {
   JsonText,
   recordOf,
   type RowOf,
-  rowOf,
+  oneRow,
   type SqlColumns,
   type SqlDatabase,
   type SqlSession,
@@ -54,7 +54,7 @@ const begin: InSession<PushStore['begin']> = async (session, push) => {
   const other = await claimContent(session, { ...push, service });
   if (other?.kind === 'pushed') return { ...other, ...(await sentBefore(session, push)) };
   if (other !== undefined) return other;
-  const row = await rowOf<{ fence: number; checkpoint: string | null }>(
+  const row = await oneRow<{ fence: number; checkpoint: string | null }>(
     session,
     `INSERT INTO push (run_id, unit, file_sha256, fence, begun_at, service_url, form, service)
      VALUES ($1, $2, $3, 1, $4, $5, $6, $7)

@@ -4,7 +4,7 @@
 import { UsageError } from '../../../core/base/errors.ts';
 import { normalAddress, type ServiceIdentity, shownService } from '../../../core/base/service-key.ts';
 import { instantText } from '../../../core/base/text.ts';
-import { epochMs, lockRows, rowOf, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { epochMs, lockRows, oneRow, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 /**
  * Assigns a warehouse without a service to that of its handle, if that has one; does nothing if it belongs to it. Throws
@@ -80,7 +80,7 @@ export async function onlyNamedService(session: SqlSession): Promise<string | un
 async function hasRecords(session: SqlSession): Promise<boolean> {
   const found = `SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM daily_production)
     OR EXISTS (SELECT 1 FROM well) OR EXISTS (SELECT 1 FROM time_series) AS found`;
-  return (await rowOf<{ found: boolean }>(session, found)).found;
+  return (await oneRow<{ found: boolean }>(session, found)).found;
 }
 
 async function otherService(session: SqlSession, owner: string, service: ServiceIdentity): Promise<UsageError> {
