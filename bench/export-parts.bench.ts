@@ -17,6 +17,7 @@ import { RecordCounter } from '../src/service/record-counter.ts';
 import { recordPage, type RecordPage } from '../src/service/record-page.ts';
 import type { NumberedWindow } from '../src/warehouse/duckdb/daily/row-chunks.ts';
 import { stageRows } from '../src/warehouse/duckdb/daily/comparison.ts';
+import { sessionOf } from '../src/warehouse/duckdb/file/session.ts';
 import { createDuckdbWarehouse } from '../src/warehouse/duckdb/duckdb-warehouse.ts';
 import type { Sample } from './report/measurement.ts';
 import { firstDay, uwiOf, type DailyOrder } from './support/daily-service.ts';
@@ -137,7 +138,7 @@ async function stage(windows: readonly WindowBatch[]): Promise<Sample> {
   const connection = await instance.connect();
   await connection.run(`SET TimeZone = 'UTC'`);
   const sample = await measureWork(rowCount, async (counted) => {
-    for (const batch of batchesOf(windows)) await counted(() => stageRows(connection, numbered(batch)));
+    for (const batch of batchesOf(windows)) await counted(() => stageRows(sessionOf(connection), numbered(batch)));
   });
   connection.closeSync();
   instance.closeSync();

@@ -1,19 +1,27 @@
 /**
- * Copies the tables of a warehouse to a new one, by steps that each commit rows with the place up to which they were
- * copied: a copy that was killed goes on there. The tables are compared whole before the copy counts as one.
+ * Copies the tables of a warehouse to a new one, by steps that each commit rows with how far the table is copied by
+ * them: a copy that was killed goes on there. The tables are compared whole before the copy counts as one.
  *
- *   empty -> copying (internal.copied_table has the places) -> all tables equal -> identity written, a warehouse
+ *   empty -> copying (internal.copied_table has how far) -> all tables equal -> identity written, a warehouse
  */
 import { createHash } from 'node:crypto';
 import { AbortedError, UsageError } from '../core/base/errors.ts';
 import { recordLists } from '../core/definitions/record-list.ts';
 import { copiedVersion, readVersion } from './sql/schema.ts';
-import { lockRows, type SqlColumns, type SqlDatabase, type SqlSession, type SqlValue } from './sql/session.ts';
+import {
+  lockRows,
+  membersOf,
+  oneRow,
+  type SqlColumns,
+  type SqlDatabase,
+  type SqlSession,
+  type SqlValue,
+} from './sql/session.ts';
 
 type Engine = 'duckdb' | 'postgres';
 
-/** The places up to which the tables of an unfinished copy are copied. */
-const placesTable = 'internal.copied_table';
+/** How far the tables of an unfinished copy are copied. */
+const progressTable = 'internal.copied_table';
 
 /** Nobody writes to it meanwhile. */
 export interface CopySource {
@@ -50,21 +58,22 @@ export async function copyTables(
 ): Promise<readonly CopiedRows[]> {
   const isOld = (await source.read(readVersion)) === copiedVersion;
   const here = await source.read(columnsByTable);
-  if (here.has(placesTable)) {
+  if (here.has(progressTable)) {
     throw new UsageError('the warehouse to copy is an unfinished copy itself', {
       hint: 'Finish that copy first, by its command.',
     });
   }
   requireAllCopied(here);
-  const sourceId = await source.read(readId);
+  const { warehouseId } = await source.read(readIdentity);
   await database.transact(async (session) => {
     await waitForOtherCopy(session);
-    await begin(session, sourceId, engine);
+    await begin(session, warehouseId, engine);
   });
   const there = await database.transact(columnsByTable);
   const tables = copiedTables.map((table) => {
     const [from, to] = [nameIn(source.engine, table), nameIn(engine, table)];
-    return { from, to, isWide: table.isWide === true, ...copiedColumns(table, here.get(from), there.get(to), isOld) };
+    const columns = copiedColumns(table, here.get(from), there.get(to), isOld);
+    return { from, to, isWide: wideTables.includes(table), ...columns };
   });
   for (const each of tables) await copyTable(source, database, each, watch);
   const copied: CopiedRows[] = [];
@@ -97,30 +106,23 @@ async function waitForOtherCopy(session: SqlSession): Promise<void> {
 }
 
 interface Identity {
-  readonly warehouse_id: string;
+  readonly warehouseId: string;
   readonly service: string | null;
   readonly epoch: number;
-  readonly created_at: string;
-  readonly pruned_at: string | null;
-  readonly history_horizon: string | null;
+  readonly createdAt: string;
+  readonly prunedAt: string | null;
+  readonly historyHorizon: string | null;
 }
 
-async function readIdentity(session: SqlSession): Promise<Identity> {
-  const [row] = await session.rows<Identity>(
-    'SELECT warehouse_id, service, epoch, created_at, pruned_at, history_horizon FROM warehouse',
-  );
-  if (row === undefined) throw new Error('the table warehouse has no row');
-  return row;
-}
-
-async function readId(session: SqlSession): Promise<string> {
-  return (await readIdentity(session)).warehouse_id;
+function readIdentity(session: SqlSession): Promise<Identity> {
+  const members = membersOf('warehouseId', 'service', 'epoch', 'createdAt', 'prunedAt', 'historyHorizon');
+  return oneRow(session, `SELECT ${members} FROM warehouse`);
 }
 
 /** Throws UsageError if the target holds rows that are not of this copy. */
 async function begin(session: SqlSession, sourceId: string, engine: Engine): Promise<void> {
   const tables = await columnsByTable(session);
-  if (tables.has(placesTable)) {
+  if (tables.has(progressTable)) {
     const others = await session.rows('SELECT 1 FROM internal.copied_table WHERE source_id <> $1', [sourceId]);
     if (others.length > 0) throw notEmpty('a copy of another warehouse was begun there');
     return;
@@ -145,7 +147,6 @@ function notEmpty(what: string): UsageError {
 interface TableCopy {
   readonly from: string;
   readonly to: string;
-  /** Rows hold bodies and reports, of which thousands do not fit into memory (G8). */
   readonly isWide: boolean;
   /** All columns of the target, in its order. */
   readonly columns: readonly string[];
@@ -156,14 +157,12 @@ interface TableCopy {
 type Row = Readonly<Record<string, SqlValue>>;
 
 /**
- * How a table is read piece by piece: from the place 0 up to the end, in steps of some MB. A place is a row in DuckDB, and
- * a block of 8 KB in PostgreSQL.
+ * How a table is read piece by piece: from 0 up to the end, in steps of some MB; by rows in DuckDB, and by blocks of 8 KB in
+ * PostgreSQL.
  */
-const pieces: Readonly<
-  Record<Engine, Readonly<Record<'end' | 'isWithin', string> & Record<'step' | 'wideStep', number>>>
-> = {
+const pieces = {
   duckdb: {
-    end: 'coalesce(max(rowid) + 1, 0)',
+    end: 'max(rowid) + 1',
     isWithin: 'rowid >= $1 AND rowid < $2',
     step: 10_000,
     wideStep: 200,
@@ -174,7 +173,7 @@ const pieces: Readonly<
     step: 128,
     wideStep: 4,
   },
-};
+} as const;
 
 async function copyTable(
   { engine, read }: CopySource,
@@ -184,26 +183,24 @@ async function copyTable(
 ): Promise<void> {
   const { from, to } = table;
   if (table.read.length === 0) return;
-  const { end: endOf, isWithin, step, wideStep } = pieces[engine];
+  const { isWithin, step, wideStep } = pieces[engine];
   const readers: SqlColumns<Row> = Object.fromEntries(
     table.columns.map((column) => [`"${column}"`, (row: Row) => row[column] ?? null]),
   );
-  const [{ end, rows: total } = { end: 0, rows: 0 }] = await read((session) =>
-    session.rows<{ end: number | null; rows: number }>(`SELECT ${endOf} AS "end", count(*) AS "rows" FROM ${from}`),
-  );
-  await copying(target, (session) => recordTable(session, to));
-  const last = end ?? 0;
-  for (let place = await copying(target, (session) => placeOf(session, to)); place < last;) {
-    const [first, next] = [place, Math.min(last, place + (table.isWide ? wideStep : step))];
+  const size = `SELECT coalesce(${pieces[engine].end}, 0) AS "end", count(*) AS "total" FROM ${from}`;
+  const { end, total } = await read((session) => oneRow<Record<'end' | 'total', number>>(session, size));
+  const begun = await copying(target, (session) => beginTable(session, to));
+  for (let [first, next] = [begun, 0]; first < end; first = next) {
+    next = Math.min(end, first + (table.isWide ? wideStep : step));
+    const bounds = [first, next] as const;
     const rows = await read((session) =>
-      session.rows<Row>(`SELECT ${quoted(table.read)} FROM ${from} WHERE ${isWithin}`, [first, next]),
+      session.rows<Row>(`SELECT ${quoted(table.read)} FROM ${from} WHERE ${isWithin}`, bounds),
     );
     await copying(target, async (session) => {
-      await takeStep(session, to, first, next);
+      await takeStep(session, to, bounds);
       await session.append(to, readers, rows);
     });
-    place = next;
-    reportStep(watch, from, 'copied', Math.round((total * place) / last), total);
+    reportStep(watch, from, 'copied', Math.round((total * next) / end), total);
   }
 }
 
@@ -211,22 +208,21 @@ function quoted(columns: readonly string[]): string {
   return columns.map((column) => `"${column}"`).join(', ');
 }
 
-async function recordTable(session: SqlSession, name: string): Promise<void> {
+/** Returns how far the table is copied. */
+async function beginTable(session: SqlSession, name: string): Promise<number> {
   await session.run(
     `INSERT INTO internal.copied_table SELECT $1, 0, source_id FROM internal.copied_table WHERE name = ''
      ON CONFLICT (name) DO NOTHING`,
     [name],
   );
+  const reached = 'SELECT place AS reached FROM internal.copied_table WHERE name = $1';
+  return (await session.rows<{ reached: number }>(reached, [name]))[0]?.reached ?? 0;
 }
 
-/** Before the rows are written: of two copies at once, the second finds another place. */
-async function takeStep(session: SqlSession, name: string, place: number, next: number): Promise<void> {
-  const taken = await session.run('UPDATE internal.copied_table SET place = $3 WHERE name = $1 AND place = $2', [
-    name,
-    place,
-    next,
-  ]);
-  if (taken === 1) return;
+/** Before the rows are written: of two copies at once, the second finds that the first has gone on. */
+async function takeStep(session: SqlSession, name: string, bounds: readonly [number, number]): Promise<void> {
+  const step = 'UPDATE internal.copied_table SET place = $3 WHERE name = $1 AND place = $2';
+  if ((await session.run(step, [name, ...bounds])) === 1) return;
   throw new UsageError('another copy to the same database is under way: this one has ended', {
     hint: 'Let the other one end. Where it was killed, run the same command again.',
   });
@@ -238,20 +234,13 @@ function reportStep({ onStep, signal }: CopyWatch, ...step: Parameters<CopyWatch
   throw new AbortedError('the copy was stopped: the same command goes on where it was');
 }
 
-async function placeOf(session: SqlSession, name: string): Promise<number> {
-  const [row] = await session.rows<{ place: number }>('SELECT place FROM internal.copied_table WHERE name = $1', [
-    name,
-  ]);
-  return row?.place ?? 0;
-}
-
 async function compareTable(
   { read }: CopySource,
   target: SqlDatabase,
   { from, to, read: columns }: TableCopy,
   watch: CopyWatch,
 ): Promise<CopiedRows> {
-  if (columns.length === 0) return { table: from, ...nothing };
+  if (columns.length === 0) return { table: from, rows: 0, checksum: '0'.repeat(2 * bytes) };
   const here = await read((session) => checksumOf(session, from, columns));
   const there = await target.transact((session) => checksumOf(session, to, columns));
   reportStep(watch, from, 'compared', there.rows, here.rows);
@@ -284,11 +273,11 @@ const derived: Readonly<Record<Engine, string>> = {
 
 /** From here on it is the warehouse: of the same id, with the next epoch, and of no queue yet. */
 async function finish(session: SqlSession, engine: Engine, identity: Identity, isOld: boolean): Promise<void> {
-  const { warehouse_id: id, service, epoch, created_at: createdAt, pruned_at: prunedAt } = identity;
+  const { warehouseId, service, epoch, createdAt, prunedAt, historyHorizon } = identity;
   if (isOld) await session.run(withoutOverlaps(session.dialect.rowId));
   await session.run(
     `UPDATE warehouse SET warehouse_id = $1, service = $2, epoch = $3, created_at = $4, pruned_at = $5, history_horizon = $6`,
-    [id, service, epoch + 1, createdAt, prunedAt, identity.history_horizon],
+    [warehouseId, service, epoch + 1, createdAt, prunedAt, historyHorizon],
   );
   await session.rows(derived[engine]);
   await session.run('DROP TABLE internal.copied_table');
@@ -299,11 +288,8 @@ async function finish(session: SqlSession, engine: Engine, identity: Identity, i
  */
 interface TableChecksum {
   readonly rows: number;
-  /** 32 hexadecimal digits. */
   readonly checksum: string;
 }
-
-const nothing: TableChecksum = { rows: 0, checksum: '0'.repeat(32) };
 
 const bytes = 16;
 const modulus = 2n ** 128n;
@@ -328,45 +314,38 @@ function comparable(value: unknown): unknown {
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
 }
 
-/** A table that a copy takes along. */
-interface CopiedTable {
-  readonly name: string;
-  /** Its name in PostgreSQL, where that differs. */
-  readonly postgres?: string;
-  readonly isWide?: boolean;
-}
+/** Tables whose rows have bodies and reports, of which thousands do not fit into memory (G8). */
+const wideTables = ['run', 'quarantine', 'cleanup_target', 'well', 'well_history'];
 
-/** Wells with their keys before the rows that have them. */
-const copiedTables: readonly CopiedTable[] = [
-  { name: 'well_key' },
-  { name: 'internal.daily_production' },
-  ...[
-    'daily_production_history',
-    'watermark',
-    'coverage',
-    'held_month',
-    'held_definition',
-    'run_unit',
-    'run_target',
-    'idempotency_key',
-    'unknown_target',
-    'push',
-    'push_claim',
-    'push_ledger',
-    'push_body_limit',
-    'cleanup_plan',
-    'deletion_audit',
-    'deletion_audit_head',
-    ...recordLists.flatMap(({ table }) => [table, `${table}_history`]),
-    'service_alias',
-    'service_profile',
-    'profile_probe',
-    'feed',
-    'schedule',
-    'schedule_revision',
-  ].map((name) => ({ name })),
-  ...['run', 'quarantine', 'cleanup_target', 'well', 'well_history'].map((name) => ({ name, isWide: true })),
-  { name: 'feed_month', postgres: 'internal.feed_touch' },
+/** What a copy takes along: wells with their keys before the rows that have them. */
+const copiedTables = [
+  'well_key',
+  'internal.daily_production',
+  'daily_production_history',
+  'watermark',
+  'coverage',
+  'held_month',
+  'held_definition',
+  'run_unit',
+  'run_target',
+  'idempotency_key',
+  'unknown_target',
+  'push',
+  'push_claim',
+  'push_ledger',
+  'push_body_limit',
+  'cleanup_plan',
+  'deletion_audit',
+  'deletion_audit_head',
+  ...recordLists.flatMap(({ table }) => [table, `${table}_history`]),
+  'service_alias',
+  'service_profile',
+  'profile_probe',
+  'feed',
+  'schedule',
+  'schedule_revision',
+  ...wideTables,
+  'feed_month',
 ];
 
 /** What every warehouse has of its own: one row each; and the order of reads under way, none of which outlives a copy. */
@@ -379,8 +358,11 @@ const ownTables = [
   'internal.kept_read',
 ];
 
-function nameIn(engine: Engine, { name, postgres }: CopiedTable): string {
-  return engine === 'postgres' ? (postgres ?? name) : name;
+/** In PostgreSQL a view has the name of this one. */
+const monthsInPostgres = 'internal.feed_touch';
+
+function nameIn(engine: Engine, table: string): string {
+  return engine === 'postgres' && table === 'feed_month' ? monthsInPostgres : table;
 }
 
 /** The columns of each table, in order, by its name; `internal.` stands before those of that schema. */
@@ -400,7 +382,7 @@ const leftOut = 'internal.daily_production.uwi';
 
 /** Throws Error if the two do not have the same columns; an old source may lack some. */
 function copiedColumns(
-  { name }: CopiedTable,
+  name: string,
   source: readonly string[] = [],
   columns: readonly string[] = [],
   isOld: boolean,
@@ -414,7 +396,7 @@ function copiedColumns(
 
 /** Throws Error if the source has a table that no copy would take. */
 function requireAllCopied(source: ReadonlyMap<string, readonly string[]>): void {
-  const known = new Set([...copiedTables.flatMap(({ name, postgres = name }) => [name, postgres]), ...ownTables]);
+  const known = new Set([...copiedTables, monthsInPostgres, ...ownTables]);
   const left = [...source.keys()].filter((name) => !known.has(name));
   if (left.length > 0) throw new Error(`the tables ${left.join(', ')} would be left out of a copy`);
 }

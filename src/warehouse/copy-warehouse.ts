@@ -3,14 +3,14 @@ import { existsSync, renameSync } from 'node:fs';
 import { UnreachableError, UsageError } from '../core/base/errors.ts';
 import { beatTimes } from '../core/run/queue-claim.ts';
 import { duckdbPath, postgresSettings, type WarehouseSettings } from './create-warehouse.ts';
-import { databaseOf, shareDatabaseFile } from './duckdb/file/database-file.ts';
-import { sessionOf } from './duckdb/file/session.ts';
+import { shareDatabaseFile } from './duckdb/file/database-file.ts';
 import { readKnownVersion as readFileVersion } from './duckdb/schema.ts';
-import { BeatFile } from './duckdb/beat-file.ts';
+import { createBeatFile } from './duckdb/beat-file.ts';
+import { readBeatAgeMs } from './postgres/beat-row.ts';
 import { isPostgresAddress } from './postgres/server/postgres-address.ts';
 import { PostgresDatabase } from './postgres/server/postgres-database.ts';
 import { migrate, readKnownVersion as readDatabaseVersion } from './postgres/schema.ts';
-import { epochMs } from './sql/session.ts';
+import type { SqlSession } from './sql/session.ts';
 import { type CopiedRows, type CopySource, copyTables, type CopyTarget, type CopyWatch } from './copy-tables.ts';
 
 /** Addresses as `createWarehouse` takes them. */
@@ -51,7 +51,7 @@ interface OpenSource extends CopySource, AsyncDisposable {
 }
 
 interface OpenTarget extends CopyTarget, AsyncDisposable {
-  /** Gives the copy its place, once it is whole. */
+  /** Gives the copy its name, once it is whole. */
   finish(): Promise<void>;
 }
 
@@ -59,12 +59,12 @@ function fileToCopy(from: string, settings: WarehouseSettings): OpenSource {
   const file = shareDatabaseFile({ ...settings, path: duckdbPath(from) });
   return {
     engine: 'duckdb',
-    read: (work) => file.read((connection) => work(sessionOf(connection))),
+    read: (work) => file.read(work),
     requireIdle: async () => {
       file.requireStored();
-      const version = await file.read((connection) => readFileVersion(connection, file.location));
+      const version = await file.read((session) => readFileVersion(session, file.location));
       requireWarehouse(version, file.location);
-      refuseWorked(file.location, await new BeatFile(file.path, settings.now).ageMs());
+      refuseWorked(file.location, await createBeatFile(file.path, settings.now).ageMs());
       // Once, and not with each opening.
       await file.foldLog();
     },
@@ -79,13 +79,11 @@ function databaseToCopy(from: string, settings: WarehouseSettings): OpenSource {
     engine: 'postgres',
     read: (work) => database.read(work),
     requireIdle: async () => {
-      const [beat] = await database.read(async (session) => {
+      const beatAgeMs = await database.read(async (session) => {
         requireWarehouse(await readDatabaseVersion(session, address.location), address.location);
-        return session.rows<{ ageMs: number | null }>(
-          `SELECT ${epochMs('(clock_timestamp() - beat_at)')} AS "ageMs" FROM queue_beat`,
-        );
+        return readBeatAgeMs(session);
       });
-      refuseWorked(address.location, beat?.ageMs ?? undefined);
+      refuseWorked(address.location, beatAgeMs);
     },
     [Symbol.asyncDispose]: () => database.close(),
   };
@@ -119,7 +117,7 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
   const file = shareDatabaseFile({ ...settings, path: half });
   return {
     engine: 'duckdb',
-    database: databaseOf(file),
+    database: file,
     finish: async () => {
       await file.foldLog();
       await file.release();
@@ -132,11 +130,8 @@ function newFile(to: string, settings: WarehouseSettings): OpenTarget {
 
 function newDatabase(to: string, settings: WarehouseSettings): OpenTarget {
   const { address, ...connection } = postgresSettings(to, settings);
-  const database = new PostgresDatabase({
-    ...connection,
-    address,
-    prepare: (session) => migrate(session, address.location),
-  });
+  const prepare = (session: SqlSession): Promise<void> => migrate(session, address.location);
+  const database = new PostgresDatabase({ ...connection, address, prepare });
   return {
     engine: 'postgres',
     database,

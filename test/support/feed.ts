@@ -8,7 +8,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { FolderStore } from '../../src/files/folder-store.ts';
 import { readFeedFile } from '../../src/warehouse/duckdb/feed-copy.ts';
-import type { FeedManifest, FeedPlace, ManifestFile } from '../../src/warehouse/feed/manifest.ts';
+import type { FeedManifest, FeedStore, ManifestFile } from '../../src/warehouse/feed/manifest.ts';
 import { publishFeed } from '../../src/warehouse/feed/publish.ts';
 import type { Published, PublisherParts } from '../../src/warehouse/feed/publisher.ts';
 import { type VerifiedFeed, verifyFeed } from '../../src/warehouse/feed/verify.ts';
@@ -92,7 +92,7 @@ export interface PublishOptions {
   readonly settings?: Partial<PublisherParts['settings']>;
   /** Of another warehouse: the files of tests are copies of one, and have its id. */
   readonly warehouseId?: string;
-  readonly place?: FeedPlace;
+  readonly place?: FeedStore;
   readonly signal?: AbortSignal;
 }
 
@@ -104,7 +104,7 @@ export async function openFeed(warehouse: WarehouseHandle): Promise<FeedUnderTes
     const from = options.warehouse ?? warehouse;
     const { warehouseId } = { ...(await from.ledger.ownership.read()), ...options };
     return {
-      place: options.place ?? new FolderStore(folder, 'feed'),
+      store: options.place ?? new FolderStore(folder, 'feed'),
       ledger: from.ledger.feed,
       tables: from.feedTables,
       readFile: readFeedFile,

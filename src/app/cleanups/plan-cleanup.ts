@@ -7,7 +7,7 @@ import { instantText, nearestName, quotedUnlessPlain } from '../../core/base/tex
 import type { CleanupPlan } from '../../core/cleanup/plan.ts';
 import type { DeletionTarget } from '../../core/cleanup/target.ts';
 import type { JobContext } from '../../runs/job.ts';
-import type { CleanupPlans, PlanPlace } from '../../warehouse/port/cleanup.ts';
+import type { CleanupPlans, PlanPosition } from '../../warehouse/port/cleanup.ts';
 import { producingOf } from '../job-settings.ts';
 import type { App } from '../app.ts';
 import { planDocument, refusalOf, type ShownPlan, targetDocument } from './plan-document.ts';
@@ -136,11 +136,11 @@ export async function listPlans(
   return { plans: shown, cursor: found.length > limit && last !== undefined ? cursorOf(last) : undefined };
 }
 
-function cursorOf({ createdAtMs, planId }: PlanPlace): string {
+function cursorOf({ createdAtMs, planId }: PlanPosition): string {
   return Buffer.from(JSON.stringify([createdAtMs, planId])).toString('base64url');
 }
 
-function placeOf(cursor: string): PlanPlace {
+function placeOf(cursor: string): PlanPosition {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (Array.isArray(place) && Number.isSafeInteger(place[0]) && typeof place[1] === 'string') {

@@ -32,7 +32,7 @@ export async function publish(app: App, how: PublishFlags): Promise<Published & 
   // It may not be the warehouse that was meant (G11).
   if (app.config.service.url !== undefined) await app.checkService();
   return withParts(app, how.signal, async (parts) => ({
-    address: parts.place.address,
+    address: parts.store.address,
     ...(await publishFeed(parts, how)),
   }));
 }
@@ -59,7 +59,7 @@ async function withParts<T>(
     await removeLeftCopies(folder, Date.now());
     const { warehouseId, service } = await ledger.ownership.read();
     return await work({
-      place: store.under(signal),
+      store: store.under(signal),
       ledger: ledger.feed,
       tables: warehouse.feedTables,
       readFile: readFeedFile,

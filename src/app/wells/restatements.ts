@@ -5,7 +5,7 @@ import { instantText } from '../../core/base/text.ts';
 import { type RestatedVersion, type Restatement, restatementsOf } from '../../core/daily/restatement.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
 import { DAY_MS } from '../../core/time/window.ts';
-import type { RestatementPlace, RestatementQuestion } from '../../warehouse/port/daily-production.ts';
+import type { RestatementPosition, RestatementQuestion } from '../../warehouse/port/daily-production.ts';
 import type { App } from '../app.ts';
 import { type InputNames, namesFor } from '../exports/target-input.ts';
 
@@ -115,7 +115,7 @@ function cursorOf({ noticedAt, uwi, old }: RestatedVersion): string {
 
 const cursorSchema = z.tuple([z.iso.datetime(), z.string(), z.iso.date(), z.guid()]);
 
-function placeOf(cursor: string): RestatementPlace {
+function placeOf(cursor: string): RestatementPosition {
   try {
     const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     const [noticedAt, uwi, day, xid] = cursorSchema.parse(place);

@@ -1,21 +1,23 @@
 /** Files of a feed, written by the engine: out of its own tables, or out of text that another one wrote. */
 import { rm, stat } from 'node:fs/promises';
-import type { DuckDBConnection, DuckDBTypeId as TypeId } from '@duckdb/node-api';
+import type { DuckDBTypeId as TypeId } from '@duckdb/node-api';
 import { OutageError, UsageError } from '../../core/base/errors.ts';
 import { type FeedKind, feedTables } from '../feed/tables.ts';
 import type { FeedFile, FeedFileContent, FeedTable, FeedTables, ReadFeedFile } from '../port/feed.ts';
-import { feedSelect } from '../sql/ledger/feed-ledger.ts';
+import { oneRow, type SqlSession } from '../sql/session.ts';
+import { feedSelect, type MonthDays } from '../sql/ledger/feed-ledger.ts';
 import type { DatabaseFile } from './file/database-file.ts';
 import { DuckDBInstance, DuckDBTypeId, isDiskTrouble, messageOf } from './file/engine.ts';
-import { literal, readRows } from './file/sql.ts';
+import { sessionOf } from './file/session.ts';
+import { literal } from './file/sql.ts';
 import { engineText } from './query/engine-text.ts';
 
 export function createFeedTables(file: DatabaseFile): FeedTables {
-  const dailyRows = ({ from, to }: { readonly from: string; readonly to: string }): string =>
+  const dailyRows = ({ from, to }: MonthDays): string =>
     `internal.daily_production t WHERE t.production_day >= DATE '${from}' AND t.production_day < DATE '${to}'`;
   return {
     writeFile: (rows, target) =>
-      file.transact((connection) => copyTo(connection, feedSelect(rows, dailyRows), rows.table, target)),
+      file.transact((session) => copyTo(session, feedSelect(rows, dailyRows), rows.table, target)),
   };
 }
 
@@ -34,7 +36,7 @@ const rowsInGroup = (table: FeedTable): number => (table === 'well' ? 2_048 : 30
 
 /** Writes the rows of a statement with the columns of the table. Throws OutageError if the disk of the file is full. */
 async function copyTo(
-  connection: DuckDBConnection,
+  session: SqlSession,
   select: string,
   table: FeedTable,
   { path, format }: FeedFile,
@@ -43,7 +45,7 @@ async function copyTo(
     format === 'csv' ? 'FORMAT csv, HEADER' : `FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${rowsInGroup(table)}`;
   const shown = format === 'csv' ? `SELECT ${csvColumns(table)} FROM (${select})` : select;
   try {
-    await connection.run(`COPY (${shown}) TO ${literal(path)} (${options}, USE_TMP_FILE false)`);
+    await session.run(`COPY (${shown}) TO ${literal(path)} (${options}, USE_TMP_FILE false)`);
   } catch (error) {
     throw isDiskTrouble(error) ? diskOutage(error, path) : error;
   }
@@ -86,7 +88,7 @@ function csvRows(
 const memoryLimitMb = 64;
 
 /** `spilled`: a folder for what does not fit; empty where the work must fit. */
-async function inEngine<T>(spilled: string, work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+async function inEngine<T>(spilled: string, work: (session: SqlSession) => Promise<T>): Promise<T> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: `${memoryLimitMb}MB`,
     threads: '1',
@@ -97,7 +99,7 @@ async function inEngine<T>(spilled: string, work: (connection: DuckDBConnection)
   try {
     const connection = await instance.connect();
     await connection.run("SET GLOBAL TimeZone = 'UTC'");
-    const result = await work(connection);
+    const result = await work(sessionOf(connection));
     connection.closeSync();
     return result;
   } finally {
@@ -111,9 +113,9 @@ const usualLine = 2_000_000;
 const mostLine = 32_000_000;
 
 export const readFeedFile: ReadFeedFile = (table, file) =>
-  inEngine('', async (connection) => {
+  inEngine('', async (session) => {
     try {
-      return await contentOf(connection, table, await rowsIn(table, file));
+      return await contentOf(session, table, await rowsIn(table, file));
     } catch (error) {
       throw new UsageError(`it cannot be read: ${messageOf(error)}`, { cause: error });
     }
@@ -129,21 +131,21 @@ async function rowsIn(table: FeedTable, { path, format }: FeedFile): Promise<str
 const bytes = 16;
 
 /** The sum of half of the MD5 of each row's values as text. */
-async function contentOf(connection: DuckDBConnection, table: FeedTable, rows: string): Promise<FeedFileContent> {
+async function contentOf(session: SqlSession, table: FeedTable, rows: string): Promise<FeedFileContent> {
   const { columns, written, unsummed } = feedTables[table];
   const summed = columns.filter(({ name }) => !unsummed.includes(name));
   // Signs that no value has: a null is no empty text, and no value runs into the next one.
   const values = summed.map(({ name }) => `coalesce(CAST(${name} AS VARCHAR), chr(30))`);
   const run = written === undefined ? 'NULL' : `arg_max(${written.run}, ${written.at})`;
-  const [row] = await readRows<{ rows: number; sum: string; run: string | null }>(
-    connection,
+  const content = await oneRow<{ rows: number; sum: string; run: string | null }>(
+    session,
     `SELECT count(*) AS rows, CAST(coalesce(sum(md5_number_lower(concat_ws(chr(31), ${values.join(', ')}))), 0) AS VARCHAR) AS sum,
        CAST(${run} AS VARCHAR) AS run FROM ${rows}`,
   );
-  const checksum = BigInt(row?.sum ?? 0)
+  const checksum = BigInt(content.sum)
     .toString(16)
     .padStart(2 * bytes, '0');
-  return { rows: row?.rows ?? 0, checksum, run: row?.run ?? null };
+  return { rows: content.rows, checksum, run: content.run };
 }
 
 /** Makes a file of a feed out of text with its rows, in their order: CSV without a header. */
@@ -154,5 +156,5 @@ export async function convertCsv(
 ): Promise<void> {
   const longestLine = Math.max(usualLine, csv.longestLine);
   const select = `SELECT * FROM ${csvRows(table, csv.path, { hasHeader: false, longestLine })}`;
-  await inEngine(`${target.path}.tmp`, (connection) => copyTo(connection, select, table, target));
+  await inEngine(`${target.path}.tmp`, (session) => copyTo(session, select, table, target));
 }

@@ -1,19 +1,18 @@
 /** The schema of the DuckDB warehouse: the tables that both engines have, and those behind the view of daily production. */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { UnreachableError } from '../../core/base/errors.ts';
-import { type Column, declared, named } from '../sql/daily/row-fields.ts';
+import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
-  serviceColumnsOf,
   sharedStatements,
   stepsFrom,
   versionOf,
 } from '../sql/schema.ts';
 import { diskOutage, isDiskTrouble, messageOf } from './file/engine.ts';
-import { sessionOf } from './file/session.ts';
-import { inTransaction, instant } from './file/sql.ts';
+import type { SqlSession } from '../sql/session.ts';
+import type { DuckdbSession } from './file/session.ts';
+import { inTransaction } from './file/sql.ts';
 
 const types = { text: 'VARCHAR', double: 'DOUBLE' };
 
@@ -66,8 +65,8 @@ const schemaSteps: SchemaSteps = [[...sharedStatements(types), ...dailyProductio
 export const schemaVersion = versionOf(schemaSteps);
 
 /** As {@link requireKnown}, for a file that is only read. */
-export function readKnownVersion(connection: DuckDBConnection, location: string): Promise<number> {
-  return requireKnown(sessionOf(connection), location, schemaVersion);
+export function readKnownVersion(session: SqlSession, location: string): Promise<number> {
+  return requireKnown(session, location, schemaVersion);
 }
 
 /**
@@ -77,18 +76,17 @@ export function readKnownVersion(connection: DuckDBConnection, location: string)
  * OutageError if its disk is full or fails.
  */
 export async function migrate(
-  connection: DuckDBConnection,
+  session: DuckdbSession,
   location: string,
   nowMs: number,
   steps = schemaSteps,
 ): Promise<number> {
-  const session = sessionOf(connection);
   const found = await requireKnown(session, location, versionOf(steps));
   for (const [version, statements] of stepsFrom(steps, found, location)) {
     try {
-      await inTransaction(connection, async () => {
-        for (const statement of [schemaVersionTable, ...statements]) await connection.run(statement);
-        await connection.run(`INSERT INTO schema_version VALUES ($1, ${instant('$2')})`, [version, BigInt(nowMs)]);
+      await inTransaction(session.connection, async () => {
+        for (const statement of [schemaVersionTable, ...statements]) await session.run(statement);
+        await session.run('INSERT INTO schema_version VALUES ($1, $2)', [version, new Date(nowMs)]);
       });
     } catch (error) {
       if (isDiskTrouble(error)) throw diskOutage(error, location);

@@ -1,14 +1,16 @@
-/** Makes one file of a feed: written here, read back, and copied into the place under a name that is never used again. */
+/** Makes one file of a feed: written here, read back, and copied into the store under a name that is never used again. */
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { AbortedError } from '../../core/base/errors.ts';
 import { onDisk } from '../../core/base/file-fault.ts';
 import type { FeedRows } from '../port/feed.ts';
 import { fileNameOf, type ManifestFile } from './manifest.ts';
 import type { PublisherParts } from './publisher.ts';
 
 interface Making {
+  readonly signal: AbortSignal;
   /** The file of these rows that the manifest names. */
   readonly known?: ManifestFile | undefined;
   readonly stamp?: string;
@@ -16,12 +18,13 @@ interface Making {
   readonly isKeptEmpty?: boolean;
 }
 
-/** Returns `known` if it holds these very rows already, undefined where there are none. */
+/** Returns `known` if it has these very rows already, undefined where there are none. Throws AbortedError on the signal. */
 export async function makeFile(
-  { place, tables, readFile, settings }: PublisherParts,
+  { store, tables, readFile, settings }: PublisherParts,
   rows: FeedRows,
-  { known, stamp, isKeptEmpty = false }: Making,
+  { signal, known, stamp, isKeptEmpty = false }: Making,
 ): Promise<ManifestFile | undefined> {
+  if (signal.aborted) throw new AbortedError();
   const { format, folder } = settings;
   const unique = randomBytes(4).toString('hex');
   const file = path.join(folder, `${settings.filePrefix}feed-${process.pid}-${unique}.${format}`);
@@ -37,7 +40,7 @@ export async function makeFile(
     const made = { ...about, ...digest, ...content, ...(stamp === undefined ? {} : { stamp }) };
     if (known?.sha256 === digest.sha256) return stamp === known.stamp ? known : { ...known, ...made };
     const name = fileNameOf(made, unique, format);
-    await place.upload(name, file, digest);
+    await store.upload(name, file, digest);
     return { path: name, ...made };
   } finally {
     await rm(file, { force: true });

@@ -12,7 +12,7 @@ const mostBytes = 32 * 1024 * 1024;
 const count = z.int().nonnegative();
 const month = z.string().regex(/^\d{4}-\d{2}$/);
 const sha256 = z.string().regex(/^[\da-f]{64}$/);
-/** No `..`, and nothing absolute: a reader, and whoever removes old files, stays within the place. */
+/** No `..`, and nothing absolute: a reader, and whoever removes old files, stays within the store. */
 const fileName = z.string().regex(/^[a-z_]+\/(?:production_month=\d{4}-\d{2}\/)?part-[\w-]+\.(?:parquet|csv)$/);
 
 const fileSchema = z.object({
@@ -57,13 +57,13 @@ export interface StoredManifest {
   readonly bytes: Buffer;
 }
 
-/** Undefined for a place without a feed. Throws PermanentError (`feed-manifest`) for what is no manifest. */
-export async function readManifest(place: FeedPlace): Promise<StoredManifest | undefined> {
-  const bytes = await place.read(manifestName, mostBytes);
+/** Undefined for a store without a feed. Throws PermanentError (`feed-manifest`) for what is no manifest. */
+export async function readManifest(store: FeedStore): Promise<StoredManifest | undefined> {
+  const bytes = await store.read(manifestName, mostBytes);
   if (bytes === undefined) return undefined;
   const parsed = manifestSchema.safeParse(jsonIn(bytes));
   if (parsed.success) return { manifest: parsed.data, bytes };
-  throw new PermanentError('feed-manifest', `${place.address}/${manifestName} is no manifest of a feed`, {
+  throw new PermanentError('feed-manifest', `${store.address}/${manifestName} is no manifest of a feed`, {
     hint: 'If it was damaged, move it away: the next publication writes the feed again. If it is of a later wellsync, use that one.',
     cause: parsed.error,
   });
@@ -100,9 +100,9 @@ export function fileNameOf(
 
 /** By table, then by month or number: the order of a manifest. */
 export function inOrder(files: readonly ManifestFile[]): readonly ManifestFile[] {
-  const place = (file: ManifestFile): string =>
+  const keyOf = (file: ManifestFile): string =>
     `${file.table} ${file.month ?? ''} ${String(file.first ?? 0).padStart(16, '0')}`;
-  return files.toSorted((left, right) => (place(left) < place(right) ? -1 : 1));
+  return files.toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
 }
 
 /**
@@ -153,8 +153,8 @@ export function datapackageBytes(manifest: FeedManifest): Buffer {
   return Buffer.from(`${JSON.stringify(described, undefined, 2)}\n`);
 }
 
-/** Names are paths with `/`. src/files has places of this kind, and says how they fail. */
-export interface FeedPlace {
+/** The folder or the bucket of a feed. Names are paths with `/`. src/files has stores of this kind, and says how they fail. */
+export interface FeedStore {
   /** Without secrets. */
   readonly address: string;
   read(name: string, mostBytes: number): Promise<Buffer | undefined>;
@@ -164,7 +164,7 @@ export interface FeedPlace {
    * folder, and a store without conditional writes, may let two that write at the same time both pass.
    */
   replace(name: string, bytes: Uint8Array, before: Uint8Array | undefined): Promise<boolean>;
-  /** Throws if the place has kept another size. */
+  /** Throws if the store has kept another size. */
   upload(name: string, path: string, content: StoredContent): Promise<void>;
   /** The file, readable by path once its size and digest were compared; undefined if there is none. */
   fetch(
@@ -176,7 +176,6 @@ export interface FeedPlace {
   remove(name: string): Promise<void>;
 }
 
-/** What a feed needs of the folder or the bucket that it lies in. */
 export interface StoredContent {
   readonly bytes: number;
   readonly sha256: string;

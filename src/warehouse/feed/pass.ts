@@ -1,7 +1,7 @@
 /** One pass of a publication: files of what is due, and a version of the manifest that names them. */
 import { randomUUID } from 'node:crypto';
 import { AbortedError, PermanentError, TransientError, UnreachableError } from '../../core/base/errors.ts';
-import type { DueMonths, FeedRows } from '../port/feed.ts';
+import type { DueMonths } from '../port/feed.ts';
 import { makeFile } from './make-file.ts';
 import {
   inOrder,
@@ -68,9 +68,9 @@ async function writeMonths(
 ): Promise<readonly ManifestFile[]> {
   const written: ManifestFile[] = [];
   for (const { month } of due.months) {
-    if (signal.aborted) throw new AbortedError();
     const known = [...files.values()].find((file) => file.month === month);
-    const file = await makeFile(parts, { table: 'daily_production', month }, { known: allMonths ? undefined : known });
+    const making = { signal, known: allMonths ? undefined : known };
+    const file = await makeFile(parts, { table: 'daily_production', month }, making);
     if (file !== undefined && file !== known) written.push(file);
     if (file === undefined && known !== undefined) files.delete(keyOf(known));
   }
@@ -85,13 +85,12 @@ async function writeTables(
   const stamps = await parts.ledger.stamps();
   const written: ManifestFile[] = [];
   for (const table of wholeTables) {
-    if (signal.aborted) throw new AbortedError();
     const known = [...files.values()].find((file) => file.table === table);
     // Of before the rows were read: what changes meanwhile is published again.
     const stamp = stamps[table];
     if (known?.stamp === stamp && !all) continue;
-    const rows: FeedRows = { table };
-    const file = await makeFile(parts, rows, { known: all ? undefined : known, stamp, isKeptEmpty: true });
+    const making = { signal, known: all ? undefined : known, stamp, isKeptEmpty: true };
+    const file = await makeFile(parts, { table }, making);
     if (file !== undefined) written.push(file);
   }
   return written;
@@ -128,14 +127,14 @@ function nextManifest(
 
 /** Reads it back: a store that answers and keeps nothing must not clear what is due. */
 async function replaceManifest(
-  { place }: PublisherParts,
+  { store }: PublisherParts,
   before: StoredManifest | undefined,
   next: StoredManifest,
 ): Promise<void> {
-  if (!(await place.replace(manifestName, next.bytes, before?.bytes))) throw moved(place.address);
-  const found = await readManifest(place);
+  if (!(await store.replace(manifestName, next.bytes, before?.bytes))) throw moved(store.address);
+  const found = await readManifest(store);
   if (found?.bytes.equals(next.bytes) !== true) {
-    throw new UnreachableError('files', `${place.address}/${manifestName} does not read back as it was written`, {
+    throw new UnreachableError('files', `${store.address}/${manifestName} does not read back as it was written`, {
       hint: 'A feed needs a place in which a read sees the last write at once. What is due stays due.',
     });
   }
@@ -161,8 +160,7 @@ async function nextRestatements(parts: PublisherParts, pass: Pass): Promise<read
   ];
   const written: ManifestFile[] = [];
   for (const { after, last } of ranges) {
-    if (pass.signal.aborted) throw new AbortedError();
-    const file = await makeFile(parts, { table: 'restatements', after, last }, {});
+    const file = await makeFile(parts, { table: 'restatements', after, last }, { signal: pass.signal });
     // Undefined where retention.historyDays has removed all of them.
     if (file !== undefined) written.push(file);
   }
@@ -185,17 +183,18 @@ async function numberAll({ ledger }: PublisherParts, { signal }: Pass): Promise<
 
 function newRanges(from: number, last: number): readonly NumberRange[] {
   const ranges: NumberRange[] = [];
-  for (let after = from; after < last; after += rowsInFile)
+  for (let after = from; after < last; after += rowsInFile) {
     ranges.push({ after, last: Math.min(after + rowsInFile, last) });
+  }
   return ranges;
 }
 
-async function lostRanges({ place, settings }: PublisherParts, { stored }: Pass): Promise<readonly NumberRange[]> {
+async function lostRanges({ store, settings }: PublisherParts, { stored }: Pass): Promise<readonly NumberRange[]> {
   const lost: NumberRange[] = [];
   for (const { table, path, bytes, sha256, first = 0, last = 0 } of stored?.manifest.files ?? []) {
     if (table !== 'restatements') continue;
     try {
-      await using file = await place.fetch(path, { bytes, sha256 }, settings.folder);
+      await using file = await store.fetch(path, { bytes, sha256 }, settings.folder);
       if (file !== undefined) continue;
     } catch (error) {
       if (!(error instanceof TransientError && error.code === 'file-damaged')) throw error;

@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
-import { datapackageBytes, datapackageName, type FeedManifest, type FeedPlace, readManifest } from './manifest.ts';
+import { datapackageBytes, datapackageName, type FeedManifest, type FeedStore, readManifest } from './manifest.ts';
 import { hourMs, isOver, type Keeping, publishPass } from './pass.ts';
 import type { Published, PublisherParts } from './publisher.ts';
 import { feedTableNames } from './tables.ts';
@@ -26,8 +26,8 @@ interface PublishHow {
 
 /**
  * Throws AbortedError on the signal, with every pass before it in place; OutageError (`feed-busy`) while another process
- * publishes for longer than `waitMs`; PermanentError if the place holds the feed of another warehouse, or no manifest that
- * can be read; and as the place and the warehouse do.
+ * publishes for longer than `waitMs`; PermanentError if the store has the feed of another warehouse, or no manifest that
+ * can be read; and as the store and the warehouse do.
  */
 export async function publishFeed(parts: PublisherParts, how: PublishHow): Promise<Published> {
   const untilMs = performance.now() + parts.settings.waitMs;
@@ -86,17 +86,17 @@ function busy(): OutageError {
 }
 
 async function publishPasses(parts: PublisherParts, holder: string, how: PublishHow): Promise<Published | undefined> {
-  const { ledger, settings, place, now } = parts;
-  let stored = await readManifest(place);
+  const { ledger, settings, store, now } = parts;
+  let stored = await readManifest(store);
   if (stored !== undefined) requireOwner(parts, stored.manifest);
   const nowMs = now();
   const keeping = { keepHours: settings.keepHours, nowMs, signal: how.signal };
-  const removed = stored === undefined ? 0 : await removeOldFiles(place, stored.manifest, keeping);
+  const removed = stored === undefined ? 0 : await removeOldFiles(store, stored.manifest, keeping);
   const all = how.all || (stored !== undefined && stored.manifest.format !== settings.format);
   const months = stored?.manifest.files.flatMap(({ month }) => month ?? []) ?? [];
   const highest = await ledger.begin(stored && { ...stored.manifest, months }, all);
   const { total: due } = await ledger.due(1);
-  let total: Published = { ...nothing, version: stored?.manifest.version ?? 0, removed };
+  let total: Published | undefined;
   for (let pass = 1; pass <= Math.max(1, Math.ceil(due / settings.maxMonths)); pass += 1) {
     if (how.signal.aborted) throw new AbortedError();
     const done = await publishPass(parts, {
@@ -110,36 +110,25 @@ async function publishPasses(parts: PublisherParts, holder: string, how: Publish
     });
     if (done === undefined) return undefined;
     stored = done.stored;
-    total = added(total, done.published);
-    if (stored !== undefined) await describe(place, stored.manifest);
+    total = added(total, { ...done.published, removed });
+    if (stored !== undefined) await describe(store, stored.manifest);
     how.onPass?.(total.months, due);
   }
   return total;
 }
 
-function requireOwner({ place, owner }: PublisherParts, { warehouse, service }: FeedManifest): void {
+function requireOwner({ store, owner }: PublisherParts, { warehouse, service }: FeedManifest): void {
   if (warehouse === owner.warehouse) return;
   const whose = service === null ? warehouse : `${warehouse} of the service ${service}`;
-  throw new PermanentError('feed-owner', `${place.address} holds the feed of another warehouse, ${whose}`, {
+  throw new PermanentError('feed-owner', `${store.address} holds the feed of another warehouse, ${whose}`, {
     hint: 'Set feed.url to a place of its own. If this warehouse takes the place of the other one, move manifest.json away: the feed is then written again.',
   });
 }
 
-const nothing: Published = {
-  version: 0,
-  isNew: false,
-  months: 0,
-  files: 0,
-  rows: 0,
-  restatements: 0,
-  removed: 0,
-  monthsDue: 0,
-};
-
-function added(total: Published, pass: Omit<Published, 'removed'>): Published {
+function added(total: Published | undefined, pass: Published): Published {
+  if (total === undefined) return pass;
   return {
     ...pass,
-    removed: total.removed,
     isNew: total.isNew || pass.isNew,
     months: total.months + pass.months,
     files: total.files + pass.files,
@@ -149,10 +138,10 @@ function added(total: Published, pass: Omit<Published, 'removed'>): Published {
 }
 
 /** Written behind the manifest, and again where that was cut by a kill. */
-async function describe(place: FeedPlace, manifest: FeedManifest): Promise<void> {
+async function describe(store: FeedStore, manifest: FeedManifest): Promise<void> {
   const described = datapackageBytes(manifest);
-  const found = await place.read(datapackageName, described.length).catch(() => undefined);
-  if (found?.equals(described) !== true) await place.write(datapackageName, described);
+  const found = await store.read(datapackageName, described.length).catch(() => undefined);
+  if (found?.equals(described) !== true) await store.write(datapackageName, described);
 }
 
 /** A publication that is killed leaves files that no version ever named: nobody reads them. */
@@ -167,14 +156,14 @@ const ownFile = new RegExp(
  * To be called under the lease, with the manifest that is in place. The next version forgets the retired ones that are
  * over. Returns the number of files.
  */
-async function removeOldFiles(place: FeedPlace, manifest: FeedManifest, keeping: Keeping): Promise<number> {
+async function removeOldFiles(store: FeedStore, manifest: FeedManifest, keeping: Keeping): Promise<number> {
   const { files, retired } = manifest;
   const over = retired.filter(({ since }) => isOver(since, keeping)).map(({ path }) => path);
   const known = new Set([...files, ...retired].map(({ path }) => path));
   const there = new Set<string>();
   const unnamed: string[] = [];
   for (const table of feedTableNames) {
-    for await (const { name, changedAtMs } of place.list(`${table}/`)) {
+    for await (const { name, changedAtMs } of store.list(`${table}/`)) {
       there.add(name);
       const isOld = keeping.nowMs - changedAtMs >= Math.max(unnamedHours, keeping.keepHours) * hourMs;
       if (isOld && !known.has(name) && ownFile.test(name)) unnamed.push(name);
@@ -183,7 +172,7 @@ async function removeOldFiles(place: FeedPlace, manifest: FeedManifest, keeping:
   const removed = [...over.filter((path) => there.has(path)), ...unnamed];
   for (const path of removed) {
     if (keeping.signal.aborted) break;
-    await place.remove(path);
+    await store.remove(path);
   }
   return removed.length;
 }

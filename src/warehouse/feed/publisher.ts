@@ -1,9 +1,9 @@
 /** What a publication stands on, what it is told, and what it tells. */
 import type { FeedFormat, FeedLedger, FeedTables, ReadFeedFile } from '../port/feed.ts';
-import type { FeedPlace, StoredManifest } from './manifest.ts';
+import type { FeedStore, StoredManifest } from './manifest.ts';
 
 export interface PublisherParts {
-  readonly place: FeedPlace;
+  readonly store: FeedStore;
   readonly ledger: FeedLedger;
   readonly tables: FeedTables;
   readonly readFile: ReadFeedFile;

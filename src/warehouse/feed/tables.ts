@@ -3,7 +3,7 @@
  * datapackage.json and the checksums go by.
  */
 import { columnOfField, columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
-import { measureFields, type FieldKind } from '../../core/daily/row.ts';
+import { measureFields } from '../../core/daily/row.ts';
 import type { FeedTable } from '../port/feed.ts';
 
 /** `day`: a calendar day; `instant`: microseconds in UTC. An xid and JSON are text, which every reader has. */
@@ -28,16 +28,11 @@ function text(...names: readonly string[]): readonly FeedColumn[] {
   return names.map((name) => ({ name, kind: 'string' }));
 }
 
-const measures: readonly FeedColumn[] = measureFields.map(({ column, kind }: { column: string; kind: FieldKind }) => ({
-  name: column,
-  kind,
-}));
-
 const dailyValues: readonly FeedColumn[] = [
   ...text('uwi', 'xid'),
   { name: 'date', kind: 'instant' },
   { name: 'production_day', kind: 'day' },
-  ...measures,
+  ...measureFields.map(({ column, kind }) => ({ name: column, kind })),
   ...text('extras'),
 ];
 
@@ -45,8 +40,12 @@ const writing: readonly FeedColumn[] = [
   ...text('inserted_run_id', 'changed_run_id'),
   { name: 'changed_at', kind: 'instant' },
 ];
-const written = { run: 'changed_run_id', at: 'changed_at' } as const;
-const unsummed = writing.map(({ name }) => name);
+
+/** A table whose rows say which run wrote them. */
+function writtenTable(values: readonly FeedColumn[], ...order: readonly string[]): FeedTableShape {
+  const written = { run: 'changed_run_id', at: 'changed_at' };
+  return { columns: [...values, ...writing], order, written, unsummed: writing.map(({ name }) => name) };
+}
 
 const ended: readonly FeedColumn[] = [
   ...text('change', 'run_id'),
@@ -56,27 +55,13 @@ const ended: readonly FeedColumn[] = [
 ];
 
 function recordShape(list: KnownList): FeedTableShape {
-  return {
-    columns: [...text(...columnsOfList(list).map(([name]) => name)), ...writing],
-    order: [list.targets.column, columnOfField(list.alias), columnOfField(list.key)],
-    written,
-    unsummed,
-  };
+  const columns = text(...columnsOfList(list).map(([name]) => name));
+  return writtenTable(columns, list.targets.column, columnOfField(list.alias), columnOfField(list.key));
 }
 
 export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {
-  daily_production: {
-    columns: [...dailyValues, ...writing],
-    order: ['uwi', 'production_day', 'date', 'xid'],
-    written,
-    unsummed,
-  },
-  well: {
-    columns: [...text('source_id', 'content_type', 'body'), ...writing],
-    order: ['source_id'],
-    written,
-    unsummed,
-  },
+  daily_production: writtenTable(dailyValues, 'uwi', 'production_day', 'date', 'xid'),
+  well: writtenTable(text('source_id', 'content_type', 'body'), 'source_id'),
   ...(Object.fromEntries(recordLists.map((list) => [list.table, recordShape(list)])) as Readonly<
     Record<KnownList['table'], FeedTableShape>
   >),

@@ -3,13 +3,13 @@ import { AbortedError, TransientError, UsageError } from '../../core/base/errors
 import { datapackageBytes, datapackageName, type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
 import type { PublisherParts } from './publisher.ts';
 
-type VerifierParts = Pick<PublisherParts, 'place' | 'ledger' | 'readFile' | 'owner'> & {
+type VerifierParts = Pick<PublisherParts, 'store' | 'ledger' | 'readFile' | 'owner'> & {
   /** Folder of this host for copies of files. */
   readonly folder: string;
 };
 
 export interface FeedFault {
-  /** A file of the place, or a month. */
+  /** A file of the store, or a month. */
   readonly what: string;
   readonly fault: string;
 }
@@ -27,11 +27,11 @@ export interface VerifyHow {
   readonly onFile?: (files: number, of: number) => void;
 }
 
-/** Throws as the place and the warehouse do, and PermanentError for a manifest that cannot be read. */
+/** Throws as the store and the warehouse do, and PermanentError for a manifest that cannot be read. */
 export async function verifyFeed(parts: VerifierParts, how: VerifyHow): Promise<VerifiedFeed> {
-  const { place } = parts;
-  const manifest = (await readManifest(place))?.manifest;
-  if (manifest === undefined) return { address: place.address, manifest, faults: [] };
+  const { store } = parts;
+  const manifest = (await readManifest(store))?.manifest;
+  if (manifest === undefined) return { address: store.address, manifest, faults: [] };
   const faults: FeedFault[] = [];
   for (const [index, file] of manifest.files.entries()) {
     if (how.signal.aborted) throw new AbortedError();
@@ -39,13 +39,17 @@ export async function verifyFeed(parts: VerifierParts, how: VerifyHow): Promise<
     if (fault !== undefined) faults.push({ what: file.path, fault });
     how.onFile?.(index + 1, manifest.files.length);
   }
-  const others = [...(await ownerFaults(parts, manifest)), ...(await descriptionFaults(parts, manifest))];
-  return { address: place.address, manifest, faults: [...faults, ...others, ...(await rowFaults(parts, manifest))] };
+  const { warehouse } = manifest;
+  if (warehouse !== parts.owner.warehouse) {
+    faults.push({ what: 'manifest.json', fault: `it is of another warehouse, ${warehouse}` });
+  }
+  faults.push(...(await descriptionFaults(parts, manifest)), ...(await rowFaults(parts, manifest)));
+  return { address: store.address, manifest, faults };
 }
 
-async function faultOf({ place, readFile, folder }: VerifierParts, file: ManifestFile): Promise<string | undefined> {
+async function faultOf({ store, readFile, folder }: VerifierParts, file: ManifestFile): Promise<string | undefined> {
   try {
-    await using local = await place.fetch(file.path, file, folder);
+    await using local = await store.fetch(file.path, file, folder);
     if (local === undefined) return 'it is missing';
     const format = file.path.endsWith('.csv') ? 'csv' : 'parquet';
     const { rows, checksum } = await readFile(file.table, { path: local.path, format });
@@ -59,14 +63,9 @@ async function faultOf({ place, readFile, folder }: VerifierParts, file: Manifes
   }
 }
 
-async function ownerFaults({ owner }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {
-  if (manifest.warehouse === owner.warehouse) return [];
-  return [{ what: 'manifest.json', fault: `it is of another warehouse, ${manifest.warehouse}` }];
-}
-
-async function descriptionFaults({ place }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {
+async function descriptionFaults({ store }: VerifierParts, manifest: FeedManifest): Promise<readonly FeedFault[]> {
   const described = datapackageBytes(manifest);
-  const found = await place.read(datapackageName, described.length + 1_024).catch(damagedIsOther);
+  const found = await store.read(datapackageName, described.length + 1_024).catch(damagedIsOther);
   if (found?.equals(described) === true) return [];
   return [{ what: datapackageName, fault: found === undefined ? 'it is missing' : 'it is of another version' }];
 }
@@ -78,7 +77,7 @@ function damagedIsOther(error: unknown): Buffer {
 
 /** A month has the rows that the warehouse has, unless it is due (G2). */
 async function rowFaults(
-  { ledger, place, owner }: VerifierParts,
+  { ledger, store, owner }: VerifierParts,
   manifest: FeedManifest,
 ): Promise<readonly FeedFault[]> {
   if (manifest.warehouse !== owner.warehouse) return [];
@@ -86,7 +85,7 @@ async function rowFaults(
   // After the rows: a commit in between makes its months due.
   const due = new Set((await ledger.due(allMonths)).months.map(({ month }) => month));
   // A publication meanwhile would have made months right that were due.
-  if ((await readManifest(place))?.manifest.version !== manifest.version) return [];
+  if ((await readManifest(store))?.manifest.version !== manifest.version) return [];
   const published = new Map(
     manifest.files.flatMap((file) => (file.month === undefined ? [] : [[file.month, file.rows] as const])),
   );

@@ -16,11 +16,9 @@ export interface TargetSlice {
   readonly limit: number;
 }
 
-/** The place of a plan in a list. */
-export type PlanPlace = Pick<CleanupPlan, 'createdAtMs' | 'planId'>;
+export type PlanPosition = Pick<CleanupPlan, 'createdAtMs' | 'planId'>;
 
 export interface CleanupPlans {
-  /** Number of wells in the warehouse. */
   knownWells(): Promise<number>;
   /** By uwi, what is known of its production of those days; a uwi that was never read is absent. */
   recentProduction(uwis: readonly string[], days: RecentDays): Promise<ReadonlyMap<string, RecentProduction>>;
@@ -31,7 +29,7 @@ export interface CleanupPlans {
   keep(draftId: string, plan: CleanupPlan): Promise<void>;
   read(planId: string): Promise<CleanupPlan | undefined>;
   /** The newest plans first; those behind `after`, if it is given. */
-  list(limit: number, after?: PlanPlace): Promise<readonly CleanupPlan[]>;
+  list(limit: number, after?: PlanPosition): Promise<readonly CleanupPlan[]>;
   targets(planId: string, slice: TargetSlice): Promise<readonly PlannedTarget[]>;
   /** Number of rows with targets of the plan, in any numbering. */
   targetCount(planId: string): Promise<number>;
@@ -57,7 +55,6 @@ export interface BegunDeletion extends DeletionTarget {
   readonly wasDeleted: boolean;
 }
 
-/** Filter for a list of deletions. */
 export interface DeletionFilter {
   readonly sinceMs?: number;
   /** Id of equipment, of a well, or of a record. */

@@ -8,19 +8,22 @@ import type { HeldRows } from '../../core/run/held-rows.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './definitions.ts';
 
+/** By the name of a well. */
+export type ByUwi<Value> = ReadonlyMap<string, Value>;
+
 /** Restatements noticed within [sinceMs, untilMs), milliseconds since 1970; of all wells if none is named. */
 export interface RestatementQuestion {
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly uwis?: readonly string[];
   /** Only versions behind this one, in their order. */
-  readonly after?: RestatementPlace;
+  readonly after?: RestatementPosition;
   /** At most so many versions. */
   readonly limit?: number;
 }
 
-/** The place of a version in the order of restatements: ISO 8601, uwi, YYYY-MM-DD, xid. */
-export interface RestatementPlace {
+/** Of a version in the order of restatements: ISO 8601, uwi, YYYY-MM-DD, xid. */
+export interface RestatementPosition {
   readonly noticedAt: string;
   readonly uwi: string;
   readonly day: string;
@@ -83,14 +86,14 @@ export interface Watermark {
 
 export interface DailyProductionStore {
   /** What incremental runs have reached of each well, by uwi; a well that none has read is absent. */
-  watermarks(uwis: readonly string[]): Promise<ReadonlyMap<string, Watermark>>;
+  watermarks(uwis: readonly string[]): Promise<ByUwi<Watermark>>;
   /**
    * By uwi, those of `days` (day numbers) that have a row and no quarantined record, as intervals in order; a well without
    * a row in them is absent.
    */
-  cleanDays(uwis: readonly string[], days: DayInterval): Promise<ReadonlyMap<string, readonly CleanDays[]>>;
+  cleanDays(uwis: readonly string[], days: DayInterval): Promise<ByUwi<readonly CleanDays[]>>;
   /** The holds that stand, by uwi and in order of time; a well without one is absent. */
-  heldMonths(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly HeldMonth[]>>;
+  heldMonths(uwis: readonly string[]): Promise<ByUwi<readonly HeldMonth[]>>;
   /** The wells that were read, in order. */
   uwis(): Promise<readonly string[]>;
   /**
@@ -226,7 +229,7 @@ export interface CoverageStore {
   /** By uwi, one for each of these wells. */
   traces(uwis: readonly string[]): Promise<readonly WellTrace[]>;
   /** By well, the intervals of days with a row or a quarantined record, in order; a well without any is absent. */
-  knownDays(uwis: readonly string[]): Promise<ReadonlyMap<string, readonly DayInterval[]>>;
+  knownDays(uwis: readonly string[]): Promise<ByUwi<readonly DayInterval[]>>;
 }
 
 // The port to holds for operators: which rows stay although the service no longer has them, and their release (G4).
@@ -280,9 +283,9 @@ export interface StorageOrder {
   /** Reads well and date of every row. Writes nothing. */
   measure(): Promise<TableOrder>;
   /**
-   * Rewrites some of the wells that do not lie in one piece, in one short transaction with its place; returns the number
+   * Rewrites some of the wells that do not lie in one piece, in one short transaction; returns the number
    * of their rows, which may be 0, and undefined once the last well was looked at. May be stopped between two steps, and
-   * goes on at its place; commits may come in between, and several processes may take steps.
+   * goes on there; commits may come in between, and several processes may take steps.
    */
   step(): Promise<number | undefined>;
 }

@@ -29,11 +29,9 @@ export interface DueMonths {
   readonly total: number;
 }
 
-/** A version of a manifest that is about to be written. */
 export interface FeedVersion {
   readonly feedId: string;
   readonly version: number;
-  /** The marks that this version answers. */
   readonly marks: readonly string[];
 }
 
@@ -46,7 +44,7 @@ export interface FeedLedger {
   hold(holder: string, keepMs: number): Promise<boolean>;
   release(holder: string): Promise<void>;
   /**
-   * To be called before the first publication: a place with no feed, or with another one than this warehouse published
+   * To be called before the first publication: a store with no feed, or with another one than this warehouse published
    * last, is due as a whole, and so is everything where `all` is set. Returns the highest version that was ever published.
    */
   begin(known: KnownFeed | undefined, all: boolean): Promise<number>;

@@ -28,12 +28,7 @@ export interface ServiceChange {
 }
 
 /** Number of records that use a name of the service. */
-export interface ServiceRecords {
-  readonly profiles: number;
-  readonly runs: number;
-  readonly pushes: number;
-  readonly plans: number;
-}
+export type ServiceRecords = Readonly<Record<'profiles' | 'runs' | 'pushes' | 'plans', number>>;
 
 export interface Ownership {
   read(): Promise<WarehouseIdentity>;

@@ -3,7 +3,6 @@ import type { PushForm } from '../../core/pipes/pipe-version.ts';
 import type { SettledChunk } from '../../core/pipes/push-counts.ts';
 import type { Counts, UnitOutcome } from '../../core/run/run.ts';
 
-/** A chunk of a pushed file in the ledger. */
 export interface PushedChunk extends SettledChunk {
   /** From 0, in the order of their first lines. */
   readonly chunk: number;
@@ -17,7 +16,6 @@ export interface DroppedDates {
   readonly file: string | undefined;
   readonly fileSha256: string;
   readonly form: PushForm | undefined;
-  /** Rows that were left out. */
   readonly rows: number;
   readonly completedAtMs: number;
 }
@@ -67,7 +65,6 @@ export interface PushStore {
     readonly unit: number;
     readonly fence: number;
     readonly checkpoint: PushCheckpoint;
-    /** The chunks that the checkpoint passes with this step. */
     readonly chunks: readonly PushedChunk[];
     readonly settled?: UnitOutcome;
     readonly savedAtMs: number;

@@ -168,12 +168,6 @@ export interface StoredSchedule extends DeclaredSchedule {
   readonly lastRunId: string | undefined;
 }
 
-interface StoredSchedules {
-  /** Undefined before the first application. */
-  readonly revision: number | undefined;
-  readonly schedules: readonly StoredSchedule[];
-}
-
 /**
  * `applied`: the ledger has the set now. `same`: it had it already. `older`: it has a higher revision, and nothing was
  * changed. `differs`: it has other schedules of the same revision, and nothing was changed.
@@ -186,8 +180,8 @@ export type ScheduleApplication = {
 
 /** Schedules and their ticks, which Redis may lose (docs/design.md section 11). */
 export interface ScheduleStore {
-  /** By name. */
-  read(): Promise<StoredSchedules>;
+  /** The schedules by name; the revision is undefined before the first application. */
+  read(): Promise<{ readonly revision: number | undefined; readonly schedules: readonly StoredSchedule[] }>;
   /**
    * Replaces the schedules, in one transaction: of two processes the higher revision stays. A schedule that keeps its name
    * keeps pause and last tick; one that changes counts its ticks from `atMs`. The first one makes the warehouse that of its
@@ -220,13 +214,7 @@ export interface RetentionBounds {
 }
 
 /** Numbers of rows that were, or would be, removed. */
-export interface Pruned {
-  readonly units: number;
-  readonly plans: number;
-  readonly runs: number;
-  readonly pushes: number;
-  readonly history: number;
-}
+export type Pruned = Readonly<Record<'units' | 'plans' | 'runs' | 'pushes' | 'history', number>>;
 
 /**
  * Never removes the audit, the plans and runs that it names, unfinished runs, the quarantine, and one row for each file

@@ -1,25 +1,12 @@
 /** A warehouse in PostgreSQL, for many hosts and many readers (docs/design.md section 7). */
 import { UnreachableError, UsageError } from '../../core/base/errors.ts';
 import type { StorageOrder } from '../port/daily-production.ts';
-import type { Ledger, Warehouse, WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
-import { createCleanupPlans } from '../sql/ledger/cleanup-plans.ts';
-import { createDeletionLedger } from '../sql/ledger/deletion-ledger.ts';
-import { createCoverageStore } from '../sql/daily/coverage-survey.ts';
-import { createRecordStore } from '../sql/daily/record-store.ts';
-import { createWellStore } from '../sql/daily/well-store.ts';
-import { createFeedLedger } from '../sql/ledger/feed-ledger.ts';
-import { createOwnership } from '../sql/ledger/ownership-store.ts';
-import { createPushStore } from '../sql/ledger/push-store.ts';
-import { createReadOrder } from '../sql/daily/read-order.ts';
-import { createRetention } from '../sql/ledger/retention-store.ts';
-import { createHolds } from '../sql/ledger/holds.ts';
-import { createProfileStore } from '../sql/ledger/profile-store.ts';
-import { createRunLedger } from '../sql/ledger/run-ledger.ts';
-import { createScheduleStore } from '../sql/ledger/schedule-store.ts';
-import { epochMs, type SqlSession } from '../sql/session.ts';
-import { createDailyProductionStore } from './daily/daily-production-store.ts';
+import type { WarehouseDescription, WarehouseHandle } from '../port/warehouse.ts';
+import { createLedger, createStores } from '../sql/stores.ts';
+import { countOf, epochMs, oneRow, type SqlSession } from '../sql/session.ts';
+import { dailyEngineOf } from './daily/daily-engine.ts';
 import { createFeedTables } from './feed-copy.ts';
-import { BeatRow } from './beat-row.ts';
+import { createBeatRow } from './beat-row.ts';
 import { copyQuery, runQuery } from './query.ts';
 import { schemaVersion as currentVersion, migrate, readKnownVersion } from './schema.ts';
 import { PostgresDatabase, type PostgresSettings } from './server/postgres-database.ts';
@@ -37,42 +24,30 @@ export function createPostgresWarehouse(settings: PostgresWarehouseSettings): Wa
     await migrate(session, location);
   };
   const database = new PostgresDatabase({ ...settings, prepare });
-  const requireStored = (): void => {
-    isRequired = true;
-  };
-  return { ...warehouseOf(database), requireStored, ledger: ledgerOf(database), close: () => database.close() };
-}
-
-function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored'> {
-  const { location } = database.address;
+  const order = createStorageOrder(database);
   return {
+    ...createStores(database, dailyEngineOf(database)),
+    ledger: createLedger(database, { beat: createBeatRow(database), order, marks: 'internal.feed_touch' }),
     location,
-    readOrder: createReadOrder(database),
-    dailyProduction: createDailyProductionStore(database),
-    coverage: createCoverageStore(database),
-    records: (list) => createRecordStore(database, list),
-    wells: createWellStore(database),
     feedTables: createFeedTables(database),
     describe: () =>
       database.read(async (session) => {
         await refuseHalfCopy(session, location);
         return describeWarehouse(session, location);
       }),
-    copyTo: () => Promise.reject(noFile('is copied by PostgreSQL itself', `Run pg_dump on ${location}.`)),
+    copyTo: () =>
+      Promise.reject(
+        new UsageError('a warehouse in PostgreSQL is copied by PostgreSQL itself', {
+          hint: `Run pg_dump on ${location}.`,
+        }),
+      ),
     foldLog: () => Promise.resolve(),
     isAt: () => false,
+    requireStored: () => {
+      isRequired = true;
+    },
     isStored: () => database.read(async (session) => (await readKnownVersion(session, location)) > 0),
-    check: () =>
-      database.transact(async (session) => {
-        const [row] = await session.rows<{ version: string; rows: number }>(
-          `SELECT current_setting('server_version') AS version, (SELECT count(*) FROM internal.daily_production) AS rows`,
-        );
-        return {
-          engine: `PostgreSQL ${row?.version ?? ''}`,
-          schemaVersion: currentVersion,
-          dailyProductionRows: row?.rows ?? 0,
-        };
-      }),
+    check: () => database.transact(check),
     tryMaking: () => database.onTrial((session) => makeOnTrial(session, location)),
     tryWriting: () => database.onTrial(writeOnTrial),
     query: (sql, use, signal) =>
@@ -85,16 +60,20 @@ function warehouseOf(database: PostgresDatabase): Omit<Warehouse, 'requireStored
         await requireWarehouse(session, location);
         return copyQuery(database, session, { sql, signal }, target);
       }),
+    close: () => database.close(),
   };
+}
+
+async function check(session: SqlSession): ReturnType<WarehouseHandle['check']> {
+  const version = `SELECT current_setting('server_version') AS version`;
+  const engine = `PostgreSQL ${(await oneRow<{ version: string }>(session, version)).version}`;
+  const dailyProductionRows = await countOf(session, 'internal.daily_production');
+  return { engine, schemaVersion: currentVersion, dailyProductionRows };
 }
 
 async function requireWarehouse(session: PostgresSession, location: string): Promise<void> {
   await refuseHalfCopy(session, location);
   if ((await readKnownVersion(session, location)) === 0) throw noWarehouse(location);
-}
-
-function noFile(what: string, hint: string): UsageError {
-  return new UsageError(`a warehouse in PostgreSQL ${what}`, { hint });
 }
 
 /** Every merge makes such tables, which takes a right of its own. */
@@ -111,22 +90,6 @@ async function writeOnTrial(session: PostgresSession): Promise<void> {
   await session.run(temporaryTable);
 }
 
-function ledgerOf(database: PostgresDatabase): Ledger {
-  return {
-    ownership: createOwnership(database, new BeatRow(database)),
-    runs: createRunLedger(database),
-    pushes: createPushStore(database),
-    cleanupPlans: createCleanupPlans(database),
-    deletions: createDeletionLedger(database),
-    profiles: createProfileStore(database),
-    schedules: createScheduleStore(database),
-    retention: createRetention(database),
-    order: createStorageOrder(database),
-    feed: createFeedLedger(database, 'internal.feed_touch'),
-    holds: createHolds(database),
-  };
-}
-
 /** Rows are found by indexes, whatever their place: nothing is to be put in order. */
 function createStorageOrder(database: PostgresDatabase): StorageOrder {
   const noTail = { tailNights: 0, isUnderWay: false };
@@ -134,10 +97,8 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
     tail: () => Promise.resolve(noTail),
     measure: () =>
       database.transact(async (session) => {
-        const [row] = await session.rows<{ rows: number; wells: number }>(
-          'SELECT count(*) AS rows, count(DISTINCT well_id) AS wells FROM internal.daily_production',
-        );
-        return { rows: 0, wells: 0, ...row, looseRows: 0, ...noTail };
+        const counts = 'SELECT count(*) AS rows, count(DISTINCT well_id) AS wells FROM internal.daily_production';
+        return { ...(await oneRow<{ rows: number; wells: number }>(session, counts)), looseRows: 0, ...noTail };
       }),
     step: () => Promise.resolve(undefined),
   };
@@ -145,12 +106,12 @@ function createStorageOrder(database: PostgresDatabase): StorageOrder {
 
 // A database that a copy has not filled to its end: it looks like a warehouse, and lacks rows (G1, G11).
 
-/** Has the places of a copy (../copy-tables.ts), and is dropped when all tables are equal. */
-const copiedTable = 'copied_table';
-
-/** By the catalog, which a role without rights on the schema `internal` reads as well. */
+/**
+ * The table with how far a copy came (../copy-tables.ts), which is dropped when all tables are equal; by the catalog, which a
+ * role without rights on the schema `internal` reads as well.
+ */
 const isThere = `SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname = 'internal' AND c.relname = '${copiedTable}'`;
+  WHERE n.nspname = 'internal' AND c.relname = 'copied_table'`;
 
 /** Throws UnreachableError while a copy into the database is unfinished. */
 async function refuseHalfCopy(session: SqlSession, location: string): Promise<void> {
@@ -166,14 +127,14 @@ async function refuseHalfCopy(session: SqlSession, location: string): Promise<vo
 async function describeWarehouse(session: SqlSession, location: string): Promise<WarehouseDescription> {
   const schemaVersion = await readKnownVersion(session, location);
   if (schemaVersion === 0) throw noWarehouse(location);
-  const [row] = await session.rows<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
+  const row = await oneRow<Omit<WarehouseDescription, 'location' | 'isCurrent' | 'order' | 'tables'>>(
+    session,
     `SELECT pg_database_size(current_database()) AS bytes, ${schemaVersion} AS "schemaVersion",
        warehouse_id AS "warehouseId", service, ${epochMs('history_horizon')} AS "historyHorizonMs",
        (SELECT min(production_day) FROM internal.daily_production) AS "oldestDay",
        (SELECT max(production_day) FROM internal.daily_production) AS "newestDay"
      FROM warehouse`,
   );
-  if (row === undefined) throw new Error('the table warehouse has no row');
   const isCurrent = schemaVersion === currentVersion;
   return { ...row, location, isCurrent, order: null, tables: await readTables(session) };
 }
@@ -192,11 +153,6 @@ async function readTables(session: SqlSession): Promise<WarehouseDescription['ta
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY table_name COLLATE "C"`,
   );
   const tables: Array<{ readonly name: string; readonly rows: number }> = [];
-  for (const { name } of names) {
-    const [counted] = await session.rows<{ rows: number }>(
-      `SELECT count(*) AS rows FROM "${name.replaceAll('"', '""')}"`,
-    );
-    tables.push({ name, rows: counted?.rows ?? 0 });
-  }
+  for (const { name } of names) tables.push({ name, rows: await countOf(session, `"${name.replaceAll('"', '""')}"`) });
   return tables;
 }

@@ -28,23 +28,19 @@ export async function runQuery<T>(
   { sql, signal }: AskedQuery,
   use: (result: QueryResult) => Promise<T>,
 ): Promise<T> {
-  const cancellation = await cancelling(database, session, signal);
+  await using _ = await cancelling(database, session, signal);
   try {
     const statement = readingOf(sql);
     await asUsage(() => session.declare(cursor, statement));
     // Of no row, but with the columns.
     const { fields } = await asUsage(() => session.fetch(cursor, 0));
-    const types = await typeNames(
-      session,
-      fields.map(({ dataTypeID }) => dataTypeID),
-    );
-    const columns = fields.map(({ name }, place) => ({ name, type: types[place] ?? '' }));
+    const ids = fields.map(({ dataTypeID }) => dataTypeID);
+    const types = await typeNames(session, ids);
+    const columns = fields.map(({ name, dataTypeID }) => ({ name, type: types.get(dataTypeID) ?? '' }));
     return await use({ columns, rows: rowsOf(session) });
   } catch (error) {
     if (signal?.aborted) throw new AbortedError('interrupted before the end of the query', { cause: error });
     throw error;
-  } finally {
-    await cancellation.end();
   }
 }
 
@@ -69,12 +65,11 @@ function readingOf(sql: string): string {
   return statement;
 }
 
-async function typeNames(session: PostgresSession, ids: readonly number[]): Promise<readonly string[]> {
+async function typeNames(session: PostgresSession, ids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const rows = await session.rows<{ id: number; name: string }>(
     `SELECT oid::BIGINT AS id, upper(format_type(oid, NULL)) AS name FROM pg_type WHERE oid IN (${[0, ...ids].join(', ')})`,
   );
-  const names = new Map(rows.map(({ id, name }) => [id, name]));
-  return ids.map((id) => names.get(id) ?? '');
+  return new Map(rows.map(({ id, name }) => [id, name]));
 }
 
 /** Errors of the server about a statement are usage errors of its author: a wrong name, or a cast that fails at some row. */
@@ -107,8 +102,8 @@ async function cancelling(
   database: PostgresDatabase,
   session: PostgresSession,
   signal: AbortSignal | undefined,
-): Promise<{ end(): Promise<void> }> {
-  if (signal === undefined) return { end: () => Promise.resolve() };
+): Promise<AsyncDisposable | undefined> {
+  if (signal === undefined) return undefined;
   const [backend] = await session.rows<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   let cancelled: Promise<void> | undefined;
   const cancel = (): void => {
@@ -117,15 +112,13 @@ async function cancelling(
   if (signal.aborted) cancel();
   signal.addEventListener('abort', cancel);
   return {
-    async end() {
+    async [Symbol.asyncDispose]() {
       signal.removeEventListener('abort', cancel);
       // A cancellation that is still on its way would meet a later statement of the connection.
       await cancelled;
     },
   };
 }
-
-// Writes the rows of a query into a file.
 
 /** Returns the number of rows. Throws as a query does, and PermanentError('output') if the file cannot be written. */
 export async function copyQuery(

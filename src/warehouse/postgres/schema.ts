@@ -3,12 +3,11 @@
  * up in tables that grow; and what differs inside, since several transactions write at a time.
  */
 import { recordLists } from '../../core/definitions/record-list.ts';
-import { type Column, declared, named } from '../sql/daily/row-fields.ts';
+import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
-  serviceColumnsOf,
   sharedStatements,
   stepsFrom,
   versionOf,

@@ -7,7 +7,7 @@
  */
 import { UnreachableError } from '../../core/base/errors.ts';
 import { columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
-import { type Column, declared, measureColumnsOf, valueColumnsOf } from './daily/row-fields.ts';
+import { type ColumnTypes, declared, serviceColumnsOf } from './daily/row-fields.ts';
 import type { SqlSession } from './session.ts';
 
 /** The version that the first step makes. The versions below it were never released. */
@@ -68,18 +68,6 @@ export function stepsFrom(
 function unusable(location: string, found: number, hint: string): UnreachableError {
   const message = `${location} is of schema version ${found}, from before the first release, and cannot be worked on`;
   return new UnreachableError('warehouse', message, { hint: `${hint} It stays as it is.` });
-}
-
-/** What an engine calls the types of columns; the others have one name in both. */
-export interface ColumnTypes {
-  readonly text: string;
-  readonly double: string;
-}
-
-/** Columns of daily production, without the well: what the service sends of a day. */
-export function serviceColumnsOf({ text, double }: ColumnTypes): readonly Column[] {
-  const measures = measureColumnsOf({ double, int32: 'INTEGER', string: text, boolean: 'BOOLEAN' });
-  return [{ name: 'xid', type: 'UUID' }, ...valueColumnsOf(measures)];
 }
 
 export const schemaVersionTable = 'CREATE TABLE IF NOT EXISTS schema_version (version INTEGER, applied_at TIMESTAMPTZ)';

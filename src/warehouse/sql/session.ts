@@ -105,6 +105,77 @@ export interface SqlDatabase {
   transactOnce<T>(work: (session: SqlSession) => Promise<T>): Promise<T>;
 }
 
+/** A method of a store as the work of a transaction, whose session comes before the arguments. */
+export type InSession<Method> = Method extends (...given: infer Given) => Promise<infer Result>
+  ? (session: SqlSession, ...given: Given) => Promise<Result>
+  : never;
+
+type Work = (session: SqlSession, ...given: readonly unknown[]) => Promise<unknown>;
+
+/** A store of which each method is a transaction. */
+export function transacted<Store extends object>(
+  database: SqlDatabase,
+  works: { readonly [Name in keyof Store]: InSession<Store[Name]> },
+): Store {
+  const methods = Object.entries(works as Readonly<Record<string, Work>>).map(
+    ([name, work]) => [name, (...given: unknown[]) => database.transact((session) => work(session, ...given))] as const,
+  );
+  return Object.fromEntries(methods) as Store;
+}
+
+/** The column of a member: that of `runId` is `run_id`. */
+function columnOf(member: string): string {
+  return member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** SQL of a SELECT list: members of a record, out of their columns. */
+export function membersOf(...members: readonly string[]): string {
+  return members.map((member) => `${columnOf(member)} AS "${member}"`).join(', ');
+}
+
+/** Members of a record, for their columns. */
+export function columnsOf<Name extends string>(
+  ...members: readonly Name[]
+): SqlColumns<Readonly<Record<Name, SqlValue>>> {
+  const read = (member: Name) => (record: Readonly<Record<Name, SqlValue>>) => record[member];
+  return Object.fromEntries(members.map((member) => [columnOf(member), read(member)]));
+}
+
+/** The only row of a statement, or its first one. Throws Error without a row. */
+export async function oneRow<Row extends object>(
+  session: SqlSession,
+  sql: string,
+  values?: readonly SqlValue[],
+): Promise<Row> {
+  const [row] = await session.rows<Row>(sql, values);
+  if (row === undefined) throw new Error(`a row is missing: ${sql}`);
+  return row;
+}
+
+/** The number of rows of a table, or of what else may stand behind FROM. */
+export async function countOf(session: SqlSession, from: string, values?: readonly SqlValue[]): Promise<number> {
+  return (await oneRow<{ rows: number }>(session, `SELECT count(*) AS rows FROM ${from}`, values)).rows;
+}
+
+/** Runs a statement over a JSON list, bound at `$1`, unless it is empty. */
+export async function runOver(
+  session: SqlSession,
+  list: readonly unknown[],
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<void> {
+  if (list.length > 0) await session.run(sql, [jsonText(list), ...values]);
+}
+
+/** A row with the members of a record: null where the record has undefined. */
+export type RowOf<Of> = {
+  readonly [Name in keyof Of]-?: undefined extends Of[Name] ? Exclude<Of[Name], undefined> | null : Of[Name];
+};
+
+export function recordOf<Of extends object>(row: RowOf<Of>): Of {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? undefined])) as Of;
+}
+
 /** Locks rows, unless the engine has no need of it. `select` reads them from one table, in the order of locking. */
 export async function lockRows(
   session: SqlSession,
@@ -116,7 +187,6 @@ export async function lockRows(
   if (lock !== '') await session.rows(`${select} ${lock}`, values);
 }
 
-/** SQL of the milliseconds since 1970 of an instant. */
 export function epochMs(instant: string): string {
   return `CAST(extract(epoch FROM ${instant}) * 1000 AS BIGINT)`;
 }
@@ -147,7 +217,6 @@ export class JsonText {
   }
 }
 
-/** The JSON text of any value. */
 export function jsonText(value: unknown): JsonText {
   return new JsonText(JSON.stringify(value));
 }

@@ -8,6 +8,7 @@ import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts
 import { copyWarehouse } from '../../../src/warehouse/copy-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { readExpected, contentOf, copyOfOld, unpackOldWarehouse } from '../../support/old-warehouse.ts';
+import { sessionOf } from '../../../src/warehouse/duckdb/file/session.ts';
 import { migrate, readKnownVersion, schemaVersion } from '../../../src/warehouse/duckdb/schema.ts';
 import { allOf, ask } from '../../support/warehouse-batches.ts';
 import { openNewDuckdb, settings } from '../../support/warehouse-duckdb.ts';
@@ -184,19 +185,19 @@ test('G2: a further step is applied once, also to a log that is read back after 
   const killed = `${file}.killed`;
   const instance = await DuckDBInstance.create(file, { checkpoint_threshold: '1GB' });
   const connection = await instance.connect();
-  expect(await migrate(connection, file, Date.now())).toBe(0);
+  expect(await migrate(sessionOf(connection), file, Date.now())).toBe(0);
   for (const found of [schemaVersion, schemaVersion + 1]) {
-    expect(await migrate(connection, file, Date.now(), laterSteps)).toBe(found);
+    expect(await migrate(sessionOf(connection), file, Date.now(), laterSteps)).toBe(found);
   }
   for (const suffix of ['', '.wal']) await copyFile(`${file}${suffix}`, `${killed}${suffix}`);
   connection.closeSync();
   instance.closeSync();
   const again = await DuckDBInstance.create(killed);
   const reader = await again.connect();
-  expect(await migrate(reader, killed, Date.now(), laterSteps)).toBe(schemaVersion + 1);
+  expect(await migrate(sessionOf(reader), killed, Date.now(), laterSteps)).toBe(schemaVersion + 1);
   expect((await reader.runAndReadAll('SELECT n FROM later')).getRows()).toEqual([[1]]);
-  await expect(readKnownVersion(reader, killed)).rejects.toThrow(`knows up to ${schemaVersion}`);
-  await expect(migrate(reader, killed, Date.now())).rejects.toThrow(`knows up to ${schemaVersion}`);
+  await expect(readKnownVersion(sessionOf(reader), killed)).rejects.toThrow(`knows up to ${schemaVersion}`);
+  await expect(migrate(sessionOf(reader), killed, Date.now())).rejects.toThrow(`knows up to ${schemaVersion}`);
   reader.closeSync();
   again.closeSync();
   await dispose();

@@ -9,7 +9,6 @@
  *                  by well and xid, with what becomes of it (../../sql/daily/comparison.ts); without it nothing is stored
  *                  of any well of the batch
  */
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import {
   addTallies,
@@ -17,13 +16,13 @@ import {
   followChanges,
   type MutableCounts,
   noCounts,
-  type Tally,
 } from '../../sql/daily/comparison.ts';
 import type { WellWindow } from '../../sql/daily/daily-tables.ts';
 import { declared } from '../../sql/daily/row-fields.ts';
 import { rowsPerChunk } from '../file/column-chunk.ts';
-import { sessionOf } from '../file/session.ts';
-import { instant, isAmongKeys, isBetweenInstants, jsonText, relationOf, runStatement } from '../file/sql.ts';
+import { jsonText } from '../../sql/session.ts';
+import type { DuckdbSession } from '../file/session.ts';
+import { instant, isAmongKeys, isBetweenInstants, relationOf } from '../file/sql.ts';
 import { measureColumns, valueColumns } from '../schema.ts';
 import { appendWindows, type NumberedWindow, partWindows, type RowTable } from './row-chunks.ts';
 
@@ -47,18 +46,15 @@ export const isInWindow = 'd.well_id = w.well_id AND d.date >= w.from_at AND d.d
 
 /** SQL of a condition on `internal.daily_production d` that holds for all rows inside the windows. */
 export function isInWindows(windows: readonly WellWindow[]): string {
-  const ids = windows.map(({ wellId }) => wellId);
   const fromMs = windows.reduce((least, { window }) => Math.min(least, window.fromMs), Infinity);
   const toMs = windows.reduce((most, { window }) => Math.max(most, window.toMs), -Infinity);
-  return `${isAmongKeys('d.well_id', ids)} AND ${isBetweenInstants('d.date', fromMs, toMs)}`;
+  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', fromMs, toMs)}`;
 }
 
 /** SQL of a condition on `internal.daily_production d` that holds for all rows of the windows' wells. */
 export function isOfWells(windows: readonly WellWindow[]): string {
-  return isAmongKeys(
-    'd.well_id',
-    windows.map(({ wellId }) => wellId),
-  );
+  const ids = windows.map(({ wellId }) => wellId);
+  return isAmongKeys('d.well_id', ids);
 }
 
 const differs = valueColumns.map(({ name }) => `r.${name} IS DISTINCT FROM s.${name}`).join(' OR ');
@@ -87,37 +83,25 @@ const moved = (windows: readonly WellWindow[]): string => `
  * returns them, by their keys, so that rows go into the table in that order: first those that go there straight.
  */
 export async function compareWindows(
-  connection: DuckDBConnection,
+  session: DuckdbSession,
   windows: readonly WellWindow[],
 ): Promise<readonly ComparedCounts[]> {
-  await runStatement(connection, mergeWindow, [jsonText(windows.map(windowRow))]);
+  await session.run(mergeWindow, [jsonText(windows.map(windowRow))]);
   const { staged } = partWindows(windows);
-  if (staged.length > 0) await stageRows(connection, staged);
+  if (staged.length > 0) await stageRows(session, staged);
+  const counts = windows.map(({ isNew, rows }): MutableCounts => {
+    return { ...noCounts(), inserted: isNew ? rows.length : 0 };
+  });
   const known = windows.filter(({ isNew }) => !isNew);
-  const tallies = known.length === 0 ? [] : await compareKnown(connection, known, windows);
-  return countsOf(windows, tallies);
+  if (known.length === 0) return counts;
+  await session.run(compared(known));
+  addTallies(counts, await followChanges(session, windows, () => session.run(moved(known))));
+  return counts;
 }
 
 function windowRow({ wellId, uwi, window, isNew, isVerified }: WellWindow, index: number): object {
   const bounds = { from_ms: window.fromMs, to_ms: window.toMs };
   return { window_no: index, well_id: wellId, uwi, ...bounds, is_new: isNew, is_verified: isVerified };
-}
-
-async function compareKnown(
-  connection: DuckDBConnection,
-  known: readonly WellWindow[],
-  windows: readonly WellWindow[],
-): Promise<readonly Tally[]> {
-  await connection.run(compared(known));
-  return followChanges(sessionOf(connection), windows, () => connection.run(moved(known)));
-}
-
-function countsOf(windows: readonly WellWindow[], tallies: readonly Tally[]): readonly ComparedCounts[] {
-  const counts = windows.map(({ isNew, rows }): MutableCounts => {
-    return { ...noCounts(), inserted: isNew ? rows.length : 0 };
-  });
-  addTallies(counts, tallies);
-  return counts;
 }
 
 // Loads rows into a temporary table, out of which they are compared with the stored ones and inserted.
@@ -127,9 +111,9 @@ const stagedTable = `CREATE OR REPLACE TEMP TABLE staged_row
   (window_no INTEGER, xid UUID, date TIMESTAMPTZ, production_day DATE, ${declared(measureColumns)}, extras VARCHAR)`;
 
 /** Creates and fills the temporary table `staged_row`. */
-export async function stageRows(connection: DuckDBConnection, windows: readonly NumberedWindow[]): Promise<void> {
-  await connection.run(stagedTable);
-  await appendWindows(connection, stagedRows(), windows);
+export async function stageRows(session: DuckdbSession, windows: readonly NumberedWindow[]): Promise<void> {
+  await session.run(stagedTable);
+  await appendWindows(session, stagedRows(), windows);
 }
 
 function stagedRows(): RowTable<WindowBatch> {

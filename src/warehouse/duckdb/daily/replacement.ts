@@ -2,14 +2,22 @@
  * Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change;
  * the rows of wells of which nothing is stored go another way where they can (row-chunks.ts).
  */
-import type { DuckDBConnection } from '@duckdb/node-api';
-import { grouped } from '../../../core/base/lists.ts';
 import type { DayInterval } from '../../../core/daily/coverage.ts';
 import type { CleanDays } from '../../../core/daily/due-window.ts';
-import { type CountedWindow, monthsOf, type Noticed, sumOf, type WellWindow } from '../../sql/daily/daily-tables.ts';
+import type { DailyEngine } from '../../sql/daily/daily-production-store.ts';
+import {
+  type CountedWindow,
+  type DailyTables,
+  monthsOf,
+  type Noticed,
+  sumOf,
+  type WellWindow,
+} from '../../sql/daily/daily-tables.ts';
+import { changedAt, changedDays, ended } from '../../sql/daily/comparison.ts';
 import { named } from '../../sql/daily/row-fields.ts';
-import { dayOfNumber } from '../../sql/session.ts';
-import { instant, isAmongKeys, isBetweenInstants, jsonText, readRows, runStatement } from '../file/sql.ts';
+import { dayOfNumber, jsonText, oneRow, type SqlSession } from '../../sql/session.ts';
+import type { DuckdbSession } from '../file/session.ts';
+import { isAmongKeys, isBetweenInstants } from '../file/sql.ts';
 import { rowColumns, valueColumns } from '../schema.ts';
 import { isInWindow, isInWindows, isOfWells } from './comparison.ts';
 import { insertDirect, isInOrder, partWindows } from './row-chunks.ts';
@@ -17,14 +25,9 @@ import { insertDirect, isInOrder, partWindows } from './row-chunks.ts';
 /** The integer keys of wells, by which the engine prunes. */
 export const namedUwis = `SELECT unnest(from_json($1::JSON, '["VARCHAR"]')) AS uwi`;
 
-const ended = `('updated', 'replaced', 'removed')`;
-
 const changedRange = `SELECT epoch_ms(min(stored_at))::DOUBLE AS "firstMs",
     epoch_ms(max(stored_at))::DOUBLE AS "lastMs"
   FROM compared WHERE change IN ${ended}`;
-
-/** After the instant from which the version was known that ends, whatever the clock says. */
-const changedAt = `greatest(${instant('$2')}, d.changed_at + INTERVAL '1 microsecond')`;
 
 const history = (isAmongChanged: string): string => `
   INSERT INTO daily_production_history
@@ -47,28 +50,24 @@ const update = (isAmongChanged: string): string => `
 
 const insertion = (which: string, order: string): string => `
   INSERT INTO internal.daily_production
-    SELECT w.well_id, w.uwi, s.xid, ${named(valueColumns, 's')}, $1, $1, ${instant('$2')}
+    SELECT w.well_id, w.uwi, s.xid, ${named(valueColumns, 's')}, $1, $1, $2::TIMESTAMPTZ
     FROM staged_row s JOIN merge_window w USING (window_no) ${which} ${order}`;
 
 const isFresh = `WHERE w.is_new OR s.rowid IN (SELECT reading_id FROM compared WHERE change = 'fresh')`;
 
-const newDays = `SELECT ${dayOfNumber('unnest(from_json($2::JSON, \'["INTEGER"]\'))')} AS day`;
-const changedDays = `SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
-  UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
-
 const touchedMonths = (days: string): string => `
   INSERT INTO feed_month (production_month, touched_at, mark)
-    SELECT month, ${instant('$1')}, gen_random_uuid()
+    SELECT month, $1::TIMESTAMPTZ, gen_random_uuid()
     FROM (SELECT DISTINCT date_trunc('month', day)::DATE AS month FROM (${days}))
   ON CONFLICT DO UPDATE SET touched_at = excluded.touched_at, mark = excluded.mark`;
 
 /** Old values first, then removals, updates, rows that go straight in, other new rows. */
 export async function replaceWindows(
-  connection: DuckDBConnection,
+  session: DuckdbSession,
   windows: readonly CountedWindow[],
   { runId, atMs }: Noticed,
 ): Promise<void> {
-  const noticed = [runId, BigInt(atMs)];
+  const noticed = [runId, new Date(atMs)];
   const known = windows.filter(({ isNew }) => !isNew);
   const [updated, removed, inserted] = [
     sumOf(windows, 'updated'),
@@ -76,29 +75,27 @@ export async function replaceWindows(
     sumOf(windows, 'inserted'),
   ];
   if (updated + removed > 0) {
-    const isAmongChanged = await changedBounds(connection, known);
-    await runStatement(connection, history(isAmongChanged), noticed);
-    if (removed > 0) await connection.run(removal(known));
-    if (updated > 0) await runStatement(connection, update(isAmongChanged), noticed);
+    const isAmongChanged = await changedBounds(session, known);
+    await session.run(history(isAmongChanged), noticed);
+    if (removed > 0) await session.run(removal(known));
+    if (updated > 0) await session.run(update(isAmongChanged), noticed);
   }
   const { direct, staged } = partWindows(windows);
-  await insertDirect(connection, direct, { runId, atMs });
+  await insertDirect(session, direct, { runId, atMs });
   const others = staged.map(({ window }) => window);
-  if (sumOf(others, 'inserted') > 0) await runStatement(connection, insertionOf(others, known.length > 0), noticed);
+  if (sumOf(others, 'inserted') > 0) await session.run(insertionOf(others, known.length > 0), noticed);
   if (updated + removed + inserted === 0) return;
-  const days = known.length === 0 ? newDays : `${newDays} UNION ALL ${changedDays}`;
   const months = monthsOf(windows.filter(({ isNew }) => isNew));
-  await runStatement(connection, touchedMonths(days), [BigInt(atMs), jsonText(months)]);
+  await session.run(touchedMonths(changedDays(session, known.length > 0)), [new Date(atMs), jsonText(months)]);
 }
 
 /**
  * SQL of a condition on `internal.daily_production d` that holds for all stored rows that change. The engine skips the row
  * groups without such a row: those of the wells go back over years.
  */
-async function changedBounds(connection: DuckDBConnection, windows: readonly WellWindow[]): Promise<string> {
-  const [range] = await readRows<Record<'firstMs' | 'lastMs', number>>(connection, changedRange);
-  if (range === undefined) throw new Error('a query of two aggregates returned no row');
-  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', range.firstMs, range.lastMs + 1)}`;
+async function changedBounds(session: SqlSession, windows: readonly WellWindow[]): Promise<string> {
+  const { firstMs, lastMs } = await oneRow<Record<'firstMs' | 'lastMs', number>>(session, changedRange);
+  return `${isOfWells(windows)} AND ${isBetweenInstants('d.date', firstMs, lastMs + 1)}`;
 }
 
 /**
@@ -116,14 +113,9 @@ const rowsNow = (windows: readonly WellWindow[]): string => `
     ON ${isInWindow}
   WHERE ${isInWindows(windows)} GROUP BY ALL`;
 
-/** The rows that the table now has in each window, in the order of the windows; after {@link replaceWindows}. */
-export async function countRows(
-  connection: DuckDBConnection,
-  windows: readonly WellWindow[],
-): Promise<readonly number[]> {
-  const counted = await readRows<{ windowNo: number; rows: number }>(connection, rowsNow(windows));
-  const byWindow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));
-  return windows.map((_, index) => byWindow.get(index) ?? 0);
+/** After {@link replaceWindows}. */
+export function countRows(session: SqlSession, windows: readonly WellWindow[]): ReturnType<DailyTables['countRows']> {
+  return session.rows(rowsNow(windows));
 }
 
 /** The days of wells that have a row and no quarantined record, for the windows that a plan gives them. */
@@ -141,18 +133,15 @@ const askedKeys = `SELECT min(well_id) AS low, max(well_id) AS high, count(*)::I
 const mostOthers = 3;
 
 /** SQL of a condition for the engine to prune with; undefined if the wells have no keys. Wells of a plan mostly adjoin. */
-async function conditionOf(connection: DuckDBConnection, uwis: readonly string[]): Promise<string | undefined> {
-  const [range] = await readRows<AskedKeys>(connection, askedKeys, [jsonText(uwis)]);
+async function conditionOf(session: SqlSession, uwis: readonly string[]): Promise<string | undefined> {
+  const [range] = await session.rows<AskedKeys>(askedKeys, [jsonText(uwis)]);
   const { low = null, high = null, count = 0 } = range ?? {};
   if (low === null || high === null) return undefined;
   if (high - low < count * (mostOthers + 1)) return `well_id BETWEEN ${low} AND ${high}`;
-  const keys = await readRows<{ key: number }>(connection, `SELECT well_id AS key FROM well_key WHERE ${isNamed}`, [
-    jsonText(uwis),
-  ]);
-  return isAmongKeys(
-    'well_id',
-    keys.map(({ key }) => key),
-  );
+  const select = `SELECT well_id AS key FROM well_key WHERE ${isNamed}`;
+  const rows = await session.rows<{ key: number }>(select, [jsonText(uwis)]);
+  const keys = rows.map(({ key }) => key);
+  return isAmongKeys('well_id', keys);
 }
 
 const ofDays = ({ fromDay, toDay }: DayInterval): string =>
@@ -196,30 +185,18 @@ interface WellBits {
 }
 
 /** Those of `days` with a row and without a quarantined record, by uwi, as intervals in order. */
-export async function readCleanDays(
-  connection: DuckDBConnection,
-  uwis: readonly string[],
-  days: DayInterval,
-): Promise<ReadonlyMap<string, readonly CleanDays[]>> {
-  const isAsked = await conditionOf(connection, uwis);
+export const readCleanDays: DailyEngine['readCleanDays'] = async (session, uwis, days) => {
+  const isAsked = await conditionOf(session, uwis);
   if (isAsked === undefined) return new Map();
-  const wells = await readRows<WellBits>(connection, daysAsBits(isAsked, days), [jsonText(uwis)]);
+  const wells = await session.rows<WellBits>(daysAsBits(isAsked, days), [jsonText(uwis)]);
   const clean = new Map(wells.map((well) => [well.uwi, stretchesOf(well.days, days.fromDay)]));
   const unusual = wells.flatMap(({ uwi, isUnusual }) => (isUnusual ? [uwi] : []));
   if (unusual.length === 0) return clean;
-  const rows = await readRows<CleanDays & { readonly uwi: string }>(connection, stretches(isAsked, days), [
-    jsonText(unusual),
-  ]);
-  const exact = grouped(rows, ({ uwi }) => uwi);
-  for (const uwi of unusual) {
-    const stretch = exact.get(uwi) ?? [];
-    clean.set(
-      uwi,
-      stretch.map(({ fromDay, toDay, rows: count }) => ({ fromDay, toDay, rows: count })),
-    );
-  }
+  const rows = await session.rows<CleanDays & { readonly uwi: string }>(stretches(isAsked, days), [jsonText(unusual)]);
+  for (const uwi of unusual) clean.set(uwi, []);
+  for (const { uwi, ...stretch } of rows) clean.set(uwi, [...(clean.get(uwi) ?? []), stretch]);
   return clean;
-}
+};
 
 /** The stretches of ones, each with a row a day. */
 function stretchesOf(bits: string, fromDay: number): readonly CleanDays[] {

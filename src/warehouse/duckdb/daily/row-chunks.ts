@@ -1,31 +1,30 @@
 /** Appends the rows of windows to tables of DuckDB, by copies of slices of their columns (docs/design.md section 7). */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { xidBytes } from '../../../core/daily/row.ts';
 import type { Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { wellFormed } from '../../sql/session.ts';
-import { type AppendedTable, withAppender } from '../file/session.ts';
+import { type AppendedTable, type DuckdbSession, withAppender } from '../file/session.ts';
 import { type ChunkColumn, ColumnChunk, rowsPerChunk, TextSlice } from '../file/column-chunk.ts';
 import { rowColumns } from '../schema.ts';
 
-/** Words of an instant in the form of the engine. */
-const wordsPerInstant = 2;
-const wordRange = 2 ** 32;
+/** Slots of 32 bits of an instant in the form of the engine. */
+const slotsPerInstant = 2;
+const slotRange = 2 ** 32;
 
-/** Whole microseconds as two words, the low one first: most lie beyond what a double holds. */
+/** Whole microseconds in two slots, the low one first: most lie beyond what a double holds. */
 function microseconds(
   instantsMs: Float64Array,
-  words = new Uint32Array(instantsMs.length * wordsPerInstant),
+  slots = new Uint32Array(instantsMs.length * slotsPerInstant),
 ): Uint32Array {
   for (const [index, instantMs] of instantsMs.entries()) {
-    const highMs = Math.floor(instantMs / wordRange);
-    const low = (instantMs - highMs * wordRange) * 1_000;
-    const carried = Math.floor(low / wordRange);
-    words[index * wordsPerInstant] = low - carried * wordRange;
-    words[index * wordsPerInstant + 1] = highMs * 1_000 + carried;
+    const highMs = Math.floor(instantMs / slotRange);
+    const low = (instantMs - highMs * slotRange) * 1_000;
+    const carried = Math.floor(low / slotRange);
+    slots[index * slotsPerInstant] = low - carried * slotRange;
+    slots[index * slotsPerInstant + 1] = highMs * 1_000 + carried;
   }
-  return words;
+  return slots;
 }
 
 /** A table that takes the rows of windows. */
@@ -56,11 +55,11 @@ const chunksPerTurn = 8;
 
 /** Appends the rows of windows to a table of the transaction, in their order. */
 export async function appendWindows<Window extends WindowBatch>(
-  connection: DuckDBConnection,
+  session: DuckdbSession,
   table: RowTable<Window>,
   windows: readonly NumberedWindow<Window>[],
 ): Promise<void> {
-  await withAppender(connection, table, async (appender) => {
+  await withAppender(session, table, async (appender) => {
     const types = Array.from({ length: appender.columnCount }, (_, index) => appender.columnType(index));
     const chunk = new RowChunk(new ColumnChunk(types), table);
     let [filled, chunks] = [0, 0];
@@ -96,7 +95,7 @@ class RowChunk<Window extends WindowBatch> {
   readonly rows: ColumnChunk;
   readonly #table: RowTable<Window>;
   readonly #uuids = new Uint8Array(rowsPerChunk * xidBytes);
-  readonly #microseconds = new Uint32Array(rowsPerChunk * wordsPerInstant);
+  readonly #microseconds = new Uint32Array(rowsPerChunk * slotsPerInstant);
   readonly #texts = new TextSlice();
 
   constructor(rows: ColumnChunk, table: RowTable<Window>) {
@@ -116,7 +115,7 @@ class RowChunk<Window extends WindowBatch> {
       0,
       count,
       row,
-      wordsPerInstant,
+      slotsPerInstant,
     );
     days?.copy(rows.days, from, count, row);
     const { measures } = rows;
@@ -169,16 +168,13 @@ function copyExtras(
 export function partWindows<Window extends WellWindow>(
   windows: readonly Window[],
 ): Readonly<Record<'direct' | 'staged', readonly NumberedWindow<Window>[]>> {
+  const isPlain = (window: Window): boolean => window.isNew && window.rows.extras.size === 0 && isInOrder(window);
   const others = new Set(windows.filter((window) => !isPlain(window)).map(({ wellId }) => wellId));
   const numbered = windows.map((window, windowNo) => ({ windowNo, window }));
   return {
     direct: numbered.filter(({ window }) => !others.has(window.wellId)),
     staged: numbered.filter(({ window }) => others.has(window.wellId)),
   };
-}
-
-function isPlain(window: WellWindow): boolean {
-  return window.isNew && window.rows.extras.size === 0 && isInOrder(window);
 }
 
 /** Whether the rows come in the order of time. */
@@ -192,12 +188,12 @@ export function isInOrder({ rows }: WellWindow): boolean {
 
 /** Inserts the rows of windows that {@link partWindows} calls direct, in their order. */
 export async function insertDirect(
-  connection: DuckDBConnection,
+  session: DuckdbSession,
   windows: readonly NumberedWindow<WellWindow>[],
   noticed: Noticed,
 ): Promise<void> {
   if (windows.some(({ window }) => window.rows.length > 0))
-    await appendWindows(connection, productionTable(noticed), windows);
+    await appendWindows(session, productionTable(noticed), windows);
 }
 
 /** `internal.daily_production`: the key of the well, the row, and which run inserted and changed it when. */
@@ -216,7 +212,7 @@ function productionTable({ runId, atMs }: Noticed): RowTable<WellWindow> {
       const [insertedRun, changedRun, changedAt] = columns.slice(1 + rowColumns.length);
       insertedRun?.repeatText(runId, count, row);
       changedRun?.repeatText(runId, count, row);
-      changedAt?.copy(instants, 0, count, row, wordsPerInstant);
+      changedAt?.copy(instants, 0, count, row, slotsPerInstant);
     },
   };
 }

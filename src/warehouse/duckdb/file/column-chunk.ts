@@ -11,7 +11,7 @@ export const rowsPerChunk = 2_048;
 type Vector = ReturnType<typeof bindings.data_chunk_get_vector>;
 type TypedArray = Float64Array | Int32Array | Uint32Array | Uint8Array;
 
-const bitsPerWord = 32;
+const bitsPerSlot = 32;
 const allValid = 0xffff_ffff;
 /** The engine's form of a text: its length in 4 bytes, then its bytes where they are no more than 12. */
 const textBytes = 16;
@@ -22,7 +22,7 @@ const longestInlineText = textBytes - lengthBytes;
 export class ChunkColumn {
   readonly #vector: Vector;
   /** One bit a row, 1 for a value; low bits first, as the engine has it. */
-  readonly #validity = new Uint32Array(rowsPerChunk / bitsPerWord).fill(allValid);
+  readonly #validity = new Uint32Array(rowsPerChunk / bitsPerSlot).fill(allValid);
   #hasNulls = false;
 
   constructor(vector: Vector) {
@@ -44,8 +44,8 @@ export class ChunkColumn {
   }
 
   setNull(row: number): void {
-    const word = Math.floor(row / bitsPerWord);
-    this.#validity[word] = (this.#validity[word] ?? allValid) & ~(1 << (row % bitsPerWord));
+    const slot = Math.floor(row / bitsPerSlot);
+    this.#validity[slot] = (this.#validity[slot] ?? allValid) & ~(1 << (row % bitsPerSlot));
     this.#hasNulls = true;
   }
 
@@ -96,13 +96,13 @@ export class TextSlice {
   #writeInline(index: number, text: string): boolean {
     if (text.length > longestInlineText) return false;
     const begin = index * textBytes;
-    for (let place = 0; place < text.length; place += 1) {
-      const code = text.charCodeAt(place);
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
       if (code > 0x7f) {
         this.#bytes.fill(0, begin, begin + textBytes);
         return false;
       }
-      this.#bytes[begin + lengthBytes + place] = code;
+      this.#bytes[begin + lengthBytes + at] = code;
     }
     this.#bytes[begin] = text.length;
     return true;

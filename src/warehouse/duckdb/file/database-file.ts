@@ -10,7 +10,6 @@
  */
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { DuckDBConnection } from '@duckdb/node-api';
 import { AbortedError, OutageError, UnreachableError, WarehouseGoneError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { after, sleep, type Timer } from '../../../timers/sleep.ts';
@@ -18,8 +17,8 @@ import { type Fence, requireEpoch } from '../../sql/ledger/ownership-store.ts';
 import type { SqlDatabase } from '../../sql/session.ts';
 import { migrate, schemaVersion } from '../schema.ts';
 import { classified, messageOf } from './engine.ts';
-import { fileAt, type FileSettings, isWaitedFor, openFile, type OpenFile } from './open-file.ts';
-import { sessionOf } from './session.ts';
+import { type AccessMode, fileAt, type FileSettings, isWaitedFor, openFile, type OpenFile } from './open-file.ts';
+import type { DuckdbSession } from './session.ts';
 import { inTransaction } from './sql.ts';
 
 const idleMs = 500;
@@ -34,27 +33,24 @@ export interface HandleSettings {
   readonly service?: ServiceIdentity | undefined;
 }
 
-type Work<T> = (connection: DuckDBConnection) => Promise<T>;
+type Work<T> = (session: DuckdbSession) => Promise<T>;
 
-export interface DatabaseFile {
+/** The file as the stores know it. Nothing that a transaction does in a file is in the way of another one. */
+export interface DatabaseFile extends SqlDatabase {
   /** `duckdb:PATH`. */
   readonly location: string;
   readonly path: string;
-  /** The service that this handle works for; undefined for a read-only handle. */
-  readonly service: ServiceIdentity | undefined;
   /**
-   * Runs the work in one transaction on a file of this version's schema. Makes the file at the first call; throws
-   * WarehouseGoneError if it is removed or replaced later, also for a transaction that went into the removed file. Long
-   * work lets short work, the default, go first.
+   * Makes the file at the first call; throws WarehouseGoneError if it is removed or replaced later, also for a transaction
+   * that went into the removed file; that error is passed to `onTakenOver` of a fence as well.
    */
-  transact<T>(work: Work<T>, length?: WorkLength): Promise<T>;
-  /** The same for long work that inserts daily production; `rowsOf` its result gives the number of rows. */
+  transact<T>(work: Work<T>): Promise<T>;
+  transactOnce<T>(work: Work<T>): Promise<T>;
+  /**
+   * As {@link transact}, for long work that inserts daily production and lets short work go first; `rowsOf` its result gives
+   * the number of rows.
+   */
   addRows<T>(work: Work<T>, rowsOf: (result: T) => number): Promise<T>;
-  /**
-   * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
-   * to another service (G11); such an error is passed to `onTakenOver`, and so is a WarehouseGoneError.
-   */
-  fence(epoch: number, onTakenOver: (error: Error) => void): void;
   /** Throws UnreachableError if the file does not exist yet. */
   requireStored(): void;
   /**
@@ -62,7 +58,7 @@ export interface DatabaseFile {
    * yet.
    */
   read<T>(work: Work<T>): Promise<T>;
-  /** Brings the log into the file, without a migration. */
+  /** Brings the log into the file, without a migration. Throws OutageError if the disk is full or fails. */
   foldLog(): Promise<void>;
   /** Releases the handle. The last holder cancels waits for the lock, lets the running work end and closes the file. */
   release(): Promise<void>;
@@ -92,13 +88,13 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     return shared.sessions;
   }
 
-  const transact = async <T>(work: Work<T>, length: WorkLength, rowsOf?: (result: T) => number): Promise<T> => {
-    const fenced: typeof work = async (connection) => {
-      if (fence !== undefined) await requireEpoch(sessionOf(connection), fence, service);
-      return work(connection);
+  const transact = async <T>(work: Work<T>, rowsOf?: (result: T) => number): Promise<T> => {
+    const fenced: typeof work = async (session) => {
+      if (fence !== undefined) await requireEpoch(session, fence, service);
+      return work(session);
     };
     try {
-      return await sessions().transact(fenced, length, rowsOf);
+      return await sessions().transact(fenced, rowsOf);
     } catch (error) {
       if (error instanceof WarehouseGoneError) fence?.onTakenOver(error);
       throw error;
@@ -112,8 +108,10 @@ export function shareDatabaseFile({ service, ...settings }: FileSettings & Handl
     fence: (epoch, onTakenOver) => {
       fence = { epoch, onTakenOver };
     },
-    transact: async (work, length = 'short') => transact(work, length),
-    addRows: async (work, rowsOf) => transact(work, 'long', rowsOf),
+    transact,
+    transactOnce: transact,
+    addRows: transact,
+    tableFault,
     requireStored: () => requireFile(path),
     read: async (work) => sessions().read(work),
     foldLog: async () => sessions().foldLog(),
@@ -153,42 +151,58 @@ class Sessions {
     this.#settings = settings;
   }
 
-  async transact<T>(work: Work<T>, length: WorkLength, rowsOf?: (result: T) => number): Promise<T> {
-    return this.#inTurn(async () => {
-      try {
-        this.#requireSameFile();
-        const file = (this.#open ??= await this.#openForWriting());
-        const result = await file.connected((connection) => inTransaction(connection, () => work(connection)));
-        this.#requireSameFile();
-        if (rowsOf !== undefined && file.logged.takeIn(rowsOf(result))) await this.#bringIn(file);
-        return result;
-      } catch (error) {
-        await this.#close();
-        throw classified(error, this.#settings.path);
-      } finally {
-        await this.#releaseInTime();
-      }
-    }, length);
+  /** Work that adds rows is long. */
+  async transact<T>(work: Work<T>, rowsOf?: (result: T) => number): Promise<T> {
+    return this.#inTurn(
+      async () => {
+        try {
+          this.#requireSameFile();
+          const file = (this.#open ??= await this.#openForWriting());
+          const result = await file.connected((session) => inTransaction(session.connection, () => work(session)));
+          this.#requireSameFile();
+          if (rowsOf !== undefined && file.logged.takeIn(rowsOf(result))) await this.#bringIn(file);
+          return result;
+        } catch (error) {
+          await this.#close();
+          throw classified(error, this.#settings.path);
+        } finally {
+          await this.#releaseInTime();
+        }
+      },
+      rowsOf === undefined ? 'short' : 'long',
+    );
   }
 
   async read<T>(work: Work<T>): Promise<T> {
     return this.#inTurn(async () => {
       await this.#close();
       requireFile(this.#settings.path);
-      const file = await openFile(this.#settings, 'READ_ONLY', this.#abort.signal);
-      try {
-        return await file.connected(work);
-      } finally {
-        file.close();
-      }
+      return this.#openOnce('READ_ONLY', (file) => file.connected(work));
     });
   }
 
+  /** Afterwards the file holds all that was committed, and may go without its log. The log stays where this fails. */
   async foldLog(): Promise<void> {
+    const { path } = this.#settings;
     return this.#inTurn(async () => {
       await this.#close();
-      await foldLog(this.#settings, this.#abort.signal);
+      await this.#openOnce('READ_WRITE', bringIn).catch((error: unknown) => {
+        throw classified(error, path);
+      });
+      const bytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
+      if (bytes === 0) return;
+      const message = `the warehouse ${path} cannot be used: its log stays beside it`;
+      throw new OutageError('warehouse', 'warehouse-io', message);
     });
+  }
+
+  async #openOnce<T>(mode: AccessMode, work: (file: OpenFile) => Promise<T>): Promise<T> {
+    const file = await openFile(this.#settings, mode, this.#abort.signal);
+    try {
+      return await work(file);
+    } finally {
+      file.close();
+    }
   }
 
   async end(): Promise<void> {
@@ -218,8 +232,10 @@ class Sessions {
     const { path, now, log, onMigrated } = this.#settings;
     const file = await openFile(this.#settings, 'READ_WRITE', signal, () => this.#requireSameFile());
     try {
-      const found = await file.connected((connection) => migrate(connection, `duckdb:${path}`, now()));
-      if (found !== schemaVersion) log?.info({ path, from: found, to: schemaVersion }, schemaText(found));
+      const found = await file.connected((session) => migrate(session, `duckdb:${path}`, now()));
+      const done = found === 0 ? 'created' : 'migrated';
+      if (found !== schemaVersion)
+        log?.info({ path, from: found, to: schemaVersion }, `the warehouse schema was ${done}`);
       if (found !== schemaVersion && found !== 0) {
         onMigrated?.(
           `The warehouse ${path} was migrated from schema version ${found} to ${schemaVersion}: an earlier wellsync can no longer open it.`,
@@ -235,9 +251,9 @@ class Sessions {
 
   async #releaseInTime(): Promise<void> {
     if (this.#open === undefined) return;
-    const heldMs = performance.now() - this.#open.sinceMs;
-    const isWanted = heldMs >= leastHoldMs && isWaitedFor(this.#settings.path);
-    if (!isWanted && heldMs < maxHoldMs) {
+    const openMs = performance.now() - this.#open.sinceMs;
+    const isWanted = openMs >= leastHoldMs && isWaitedFor(this.#settings.path);
+    if (!isWanted && openMs < maxHoldMs) {
       this.#idleTimer = after(idleMs, () => void this.#inTurn(() => this.#close()));
       return;
     }
@@ -276,35 +292,7 @@ interface UsedFile extends OpenFile {
 }
 
 async function bringIn(file: OpenFile): Promise<void> {
-  await file.connected((connection) => connection.run('CHECKPOINT'));
-}
-
-/** What opening the file did to its schema; `found` is 0 for a new file. */
-function schemaText(found: number): string {
-  return found === 0 ? 'the warehouse schema was created' : 'the warehouse schema was migrated';
-}
-
-// Brings the write-ahead log of a DuckDB file into the file.
-
-/**
- * Afterwards the file holds all that was committed, and may go without its log. Migrates nothing. Throws OutageError if
- * the disk is full or fails: the log stays then. To be called while no handle of this process is open.
- */
-async function foldLog(settings: FileSettings, signal: AbortSignal): Promise<void> {
-  const { path } = settings;
-  try {
-    const file = await openFile(settings, 'READ_WRITE', signal);
-    try {
-      await file.connected((connection) => connection.run('CHECKPOINT'));
-    } finally {
-      file.close();
-    }
-  } catch (error) {
-    throw classified(error, path);
-  }
-  const bytes = statSync(`${path}.wal`, { throwIfNoEntry: false })?.size ?? 0;
-  if (bytes === 0) return;
-  throw new OutageError('warehouse', 'warehouse-io', `the warehouse ${path} cannot be used: its log stays beside it`);
+  await file.connected((session) => session.run('CHECKPOINT'));
 }
 
 // When the log of a DuckDB file is brought into it while the file is open: before a commit as large as the last one
@@ -369,18 +357,6 @@ export class WorkLine {
     const goesFirst = this.#waiting.findIndex(({ length, sinceMs }) => length === 'short' || sinceMs <= overdueMs);
     return this.#waiting.splice(Math.max(0, goesFirst), 1)[0];
   }
-}
-
-/** The file as the stores know it. Nothing that a transaction does in a file is in the way of another one. */
-export function databaseOf(file: DatabaseFile): SqlDatabase {
-  const transact: SqlDatabase['transact'] = (work) => file.transact((connection) => work(sessionOf(connection)));
-  return {
-    service: file.service,
-    transact,
-    transactOnce: transact,
-    fence: (...fence) => file.fence(...fence),
-    tableFault,
-  };
 }
 
 function tableFault(error: unknown): string | undefined {

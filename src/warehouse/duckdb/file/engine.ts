@@ -43,8 +43,8 @@ export interface LockHolder {
 export function lockHolder(error: unknown): LockHolder | undefined {
   const message = messageOf(error);
   if (!/could not set lock on file/i.test(message)) return undefined;
-  const held = /held in (?<program>.+?) \(PID (?<pid>\d+)\)/.exec(message)?.groups;
-  return { pid: held?.['pid'] === undefined ? undefined : Number(held['pid']), program: held?.['program'] };
+  const holder = /held in (?<program>.+?) \(PID (?<pid>\d+)\)/.exec(message)?.groups;
+  return { pid: holder?.['pid'] === undefined ? undefined : Number(holder['pid']), program: holder?.['program'] };
 }
 
 /** A commit, a checkpoint or an appender that lacks memory fails with an error of its own, which names it in its text alone. */
@@ -63,14 +63,14 @@ export function isDiskTrouble(error: unknown): boolean {
 /** The disk of the warehouse is full, read-only or gone: the work is held. */
 export function diskOutage(error: unknown, location: string): OutageError {
   const message = messageOf(error);
-  const state = diskStates.find(([words]) => words.test(message))?.[1] ?? message;
+  const state = diskStates.find(([pattern]) => pattern.test(message))?.[1] ?? message;
   return new OutageError('warehouse', 'warehouse-io', `the warehouse ${location} cannot be used: ${state}`, {
     hint: 'Make room on its disk, or repair it: the work goes on then.',
     cause: error,
   });
 }
 
-const diskStates: ReadonlyArray<readonly [words: RegExp, state: string]> = [
+const diskStates: ReadonlyArray<readonly [pattern: RegExp, state: string]> = [
   [/No space left on device/i, 'its disk is full'],
   [/Disk quota exceeded/i, 'its disk quota is used up'],
   [/Read-only file system/i, 'its file system is read-only'],
@@ -85,17 +85,11 @@ export function classified(error: unknown, location: string): unknown {
   if (error instanceof WellsyncError) return error;
   const message = messageOf(error);
   if (outOfMemory.test(message)) {
-    return new PermanentError('warehouse-memory', `${location}: ${message}`, {
-      hint: 'Raise worker.memoryMb, or warehouse.memoryLimitMb where it is set.',
-      cause: error,
-    });
+    const hint = 'Raise worker.memoryMb, or warehouse.memoryLimitMb where it is set.';
+    return new PermanentError('warehouse-memory', `${location}: ${message}`, { hint, cause: error });
   }
   if (isDiskTrouble(error)) return diskOutage(error, location);
-  if (message.startsWith('FATAL Error')) {
-    return new TransientError('warehouse-io', `${location}: ${message}`, {
-      hint: 'See whether its disk is full or has gone.',
-      cause: error,
-    });
-  }
-  return error;
+  if (!message.startsWith('FATAL Error')) return error;
+  const hint = 'See whether its disk is full or has gone.';
+  return new TransientError('warehouse-io', `${location}: ${message}`, { hint, cause: error });
 }

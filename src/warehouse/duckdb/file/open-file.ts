@@ -2,11 +2,12 @@
 import { constants, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { copyFile, mkdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { DuckDBConnection, DuckDBInstance as Instance } from '@duckdb/node-api';
+import type { DuckDBInstance as Instance } from '@duckdb/node-api';
 import type { Logger } from 'pino';
 import { AbortedError, OutageError, UnreachableError, type WellsyncError } from '../../../core/base/errors.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { diskOutage, DuckDBInstance, isDiskTrouble, lockHolder, type LockHolder, messageOf } from './engine.ts';
+import { type DuckdbSession, sessionOf } from './session.ts';
 import { readRows } from './sql.ts';
 
 export interface FileSettings {
@@ -30,7 +31,7 @@ export interface FileSettings {
 
 export interface OpenFile {
   /** Runs the work on a connection of its own, so that its temporary tables and variables end with it. */
-  connected<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T>;
+  connected<T>(work: (session: DuckdbSession) => Promise<T>): Promise<T>;
   close(): void;
 }
 
@@ -47,7 +48,7 @@ const pollAgainMs = { min: 10, spread: 40 } as const;
 const shortWaitMs = 2_500;
 
 /** Several processes may hold a file READ_ONLY; READ_WRITE excludes all others, readers too. */
-type AccessMode = 'READ_WRITE' | 'READ_ONLY';
+export type AccessMode = 'READ_WRITE' | 'READ_ONLY';
 
 /**
  * Throws OutageError if another process holds the file longer than the configured wait (`warehouse-busy`), or if its
@@ -116,7 +117,7 @@ async function connect({ path, memoryLimitMb = 128, threads = 1 }: FileSettings,
     async connected(work) {
       const connection = await instance.connect();
       try {
-        return await work(connection);
+        return await work(sessionOf(connection));
       } finally {
         connection.closeSync();
       }
@@ -261,8 +262,6 @@ export function isSameFile(path: string, other: string): boolean {
   const file = fileAt(path);
   return file !== undefined && file === fileAt(other);
 }
-
-// Copies a DuckDB file with its write-ahead log.
 
 /**
  * To be called while this process holds the file: nobody writes then. The database goes last: as its copy is closed, the

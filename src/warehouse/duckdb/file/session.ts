@@ -38,19 +38,19 @@ function pathOf(names: readonly string[]): string {
   return `$.${names.map((name) => `"${name}"`).join('.')}`.replaceAll("'", "''");
 }
 
-export function sessionOf(connection: DuckDBConnection): SqlSession {
+/** A session, with its connection for what is no statement: chunks of rows, and statements of operators. */
+export interface DuckdbSession extends SqlSession {
+  readonly connection: DuckDBConnection;
+}
+
+export function sessionOf(connection: DuckDBConnection): DuckdbSession {
   return {
+    connection,
     dialect,
     rows: (sql, values) => readRows(connection, sql, bound(values)),
     stream: (sql, values) => streamRows(connection, sql, bound(values)),
     run: async (sql, values) => (await runStatement(connection, sql, bound(values))).rowsChanged,
-    append: (table, columns, records) =>
-      appendRows(
-        connection,
-        table,
-        records,
-        Object.values(columns).map((valueOf) => (record, type) => storedValue(valueOf(record), type)),
-      ),
+    append: (table, columns, records) => appendRows(connection, table, Object.values(columns), records),
   };
 }
 
@@ -85,47 +85,32 @@ function instantOf(value: Date): TimestampTZValue {
 
 // Appends records to a table by data chunks, without a statement or text per row.
 
-/** Reads the value of a column of the given type. */
-type ColumnValue<T> = (record: T, type: DuckDBType) => DuckDBValue;
-
-/** Appends records to a table; `columns` reads the value of each column, in the table's order. */
+/** `columns` reads the value of each column, in the table's order. */
 async function appendRows<T>(
   connection: DuckDBConnection,
   table: string,
+  columns: ReadonlyArray<(record: T) => SqlValue>,
   records: Iterable<T>,
-  columns: ReadonlyArray<ColumnValue<T>>,
-  catalog?: 'temp',
 ): Promise<void> {
   const [name = table, schema = null] = table.split('.').toReversed();
-  await withAppender(connection, { name, schema, catalog: catalog ?? null }, async (appender) => {
-    const types = columns.map((_, index) => appender.columnType(index));
+  await withAppender({ connection }, { name, schema, catalog: null }, async (appender) => {
     // One chunk for all parts: its memory is only freed when it is collected, and the collector does not see its size.
-    const chunk = DuckDBDataChunk.create(types);
+    const chunk = DuckDBDataChunk.create(columns.map((_, index) => appender.columnType(index)));
     for (const part of partsOf(records, rowsPerChunk)) {
-      fill(chunk, types, part, columns);
+      fill(chunk, columns, part);
       appender.appendDataChunk(chunk);
     }
   });
 }
 
-function fill<T>(
-  chunk: DataChunk,
-  types: readonly DuckDBType[],
-  records: readonly T[],
-  columns: ReadonlyArray<ColumnValue<T>>,
-): void {
+function fill<T>(chunk: DataChunk, columns: ReadonlyArray<(record: T) => SqlValue>, records: readonly T[]): void {
   chunk.reset();
   chunk.rowCount = records.length;
-  for (const [index, type] of types.entries()) {
-    const valueOf = columns[index] ?? nullValue;
+  for (const [index, valueOf] of columns.entries()) {
     const vector = chunk.getColumnVector(index);
-    for (const [place, record] of records.entries()) vector.setItem(place, valueOf(record, type));
+    for (const [row, record] of records.entries()) vector.setItem(row, storedValue(valueOf(record), vector.type));
     vector.flush();
   }
-}
-
-function nullValue(): null {
-  return null;
 }
 
 function* partsOf<T>(records: Iterable<T>, size: number): Iterable<readonly T[]> {
@@ -152,7 +137,7 @@ export interface AppendedTable {
  * writes them, fails again, and that error would hide what happened (no memory, a full disk).
  */
 export async function withAppender(
-  connection: DuckDBConnection,
+  { connection }: Pick<DuckdbSession, 'connection'>,
   { name, schema, catalog }: AppendedTable,
   append: (appender: DuckDBAppender) => Promise<void>,
 ): Promise<void> {

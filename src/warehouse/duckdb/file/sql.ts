@@ -1,6 +1,5 @@
 /** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBMaterializedResult, DuckDBValue, Json } from '@duckdb/node-api';
-import { jsonText as jsonOf } from '../../sql/session.ts';
 import { jsonValue } from '../query/engine-text.ts';
 
 /** Commits all changes of `work`, or none. */
@@ -66,24 +65,19 @@ export async function* streamRows<T extends object>(
 /** The rows of a chunk as objects. The library makes an array of each row first, and a pair of each value. */
 function rowsOf(chunk: DuckDBDataChunk, names: readonly string[]): readonly object[] {
   const columns = names.map((name, index) => ({ name, vector: chunk.getColumnVector(index) }));
-  return Array.from({ length: chunk.rowCount }, (_, place) => {
+  return Array.from({ length: chunk.rowCount }, (_, index) => {
     const row: Record<string, Json> = {};
-    for (const { name, vector } of columns) row[name] = jsonValue(vector.getItem(place), vector.type, jsonValue);
+    for (const { name, vector } of columns) row[name] = jsonValue(vector.getItem(index), vector.type, jsonValue);
     return row;
   });
 }
 
 /**
- * SQL of a relation over a list of objects, bound as one JSON text (see {@link jsonText}) at `parameter`; `fields` are
+ * SQL of a relation over a list of objects, bound as one JSON text at `parameter`; `fields` are
  * its columns with their types.
  */
 export function relationOf(parameter: string, fields: Readonly<Record<string, string>>): string {
   return `(SELECT unnest(from_json(${parameter}::JSON, '${JSON.stringify([fields])}'), recursive := true))`;
-}
-
-/** JSON text of any value, in a form that DuckDB accepts. */
-export function jsonText(value: unknown): string {
-  return jsonOf(value).text;
 }
 
 /** SQL of an instant bound as whole milliseconds since 1970 (as a BigInt, or inside a JSON relation as BIGINT). */

@@ -2,7 +2,7 @@
  * Writes the rows of an operator's read-only statement to a file. The engine writes it where it can: 700,000 rows of 40
  * columns take it seconds, and a conversion in JavaScript most of a minute.
  */
-import type { DuckDBConnection, DuckDBPreparedStatement, DuckDBTypeId as TypeId } from '@duckdb/node-api';
+import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { PermanentError } from '../../../core/base/errors.ts';
 import { writeReason } from '../../../core/base/file-fault.ts';
 import { distinctNames } from '../../../core/base/text.ts';
@@ -30,7 +30,7 @@ export async function copyQuery(
 ): Promise<number> {
   return interruptible(connection, signal, async () => {
     const statement = await asUsage(() => prepareReading(connection, sql, target.path));
-    const shown = shownColumns(columnsOf(statement), target.format);
+    const shown = shownColumns(statement, target.format);
     if (shown === undefined) return useRows(statement, (result) => writtenRows(result, target));
     statement.destroySync();
     const text = copyText(await withoutEnd(connection, sql), shown, target);
@@ -43,31 +43,21 @@ export async function copyQuery(
   });
 }
 
-interface Column {
-  readonly name: string;
-  readonly typeId: TypeId;
-}
-
-function columnsOf(statement: DuckDBPreparedStatement): readonly Column[] {
-  const places = Array.from({ length: statement.columnCount }, (_, place) => place);
-  const names = distinctNames(places.map((place) => statement.columnName(place)));
-  return places.map((place) => ({ name: names[place] ?? '', typeId: statement.columnTypeId(place) }));
-}
-
 /** What the engine writes for each column; undefined if it has no form for one of them. Parquet has types of its own. */
-function shownColumns(columns: readonly Column[], format: CopyTarget['format']): readonly string[] | undefined {
-  const shown: string[] = [];
-  for (const [place, { name, typeId }] of columns.entries()) {
-    const text = format === 'parquet' ? `c${place}` : engineText(`c${place}`, typeId, format);
-    if (text === undefined) return undefined;
-    shown.push(`${text} AS ${quoted(name)}`);
-  }
-  return shown;
+function shownColumns(statement: DuckDBPreparedStatement, format: CopyTarget['format']): readonly string[] | undefined {
+  const indexes = Array.from({ length: statement.columnCount }, (_, index) => index);
+  const names = distinctNames(indexes.map((index) => statement.columnName(index)));
+  const shown = names.flatMap((name, index) => {
+    const column = `c${index}`;
+    const text = format === 'parquet' ? column : engineText(column, statement.columnTypeId(index), format);
+    return text === undefined ? [] : [`${text} AS ${quoted(name)}`];
+  });
+  return shown.length === names.length ? shown : undefined;
 }
 
 /** A line end before the bracket, since the statement may end in a comment. */
 function copyText(sql: string, shown: readonly string[], { path, format, isGzip }: CopyTarget): string {
-  const given = shown.map((_, place) => `c${place}`);
+  const given = shown.map((_, index) => `c${index}`);
   const compression = isGzip && format !== 'parquet' ? ', COMPRESSION gzip' : '';
   return (
     `COPY (SELECT ${shown.join(', ')} FROM (\n${sql}\n) AS given(${given.join(', ')})) ` +

@@ -46,27 +46,17 @@ const instant: Expression = (column) =>
   `CASE WHEN isfinite(${column}) THEN ${localTime(`CAST(${column} AS TIMESTAMP)`, 'csv')} || 'Z' ELSE CAST(${column} AS VARCHAR) END`;
 
 const expressions: ReadonlyMap<TypeId, Expression> = new Map([
-  [DuckDBTypeId.BOOLEAN, asItIs],
-  [DuckDBTypeId.TINYINT, asItIs],
-  [DuckDBTypeId.SMALLINT, asItIs],
-  [DuckDBTypeId.INTEGER, asItIs],
-  [DuckDBTypeId.UTINYINT, asItIs],
-  [DuckDBTypeId.USMALLINT, asItIs],
-  [DuckDBTypeId.UINTEGER, asItIs],
-  [DuckDBTypeId.BIGINT, wholeNumber],
-  [DuckDBTypeId.UBIGINT, wholeNumber],
-  [DuckDBTypeId.HUGEINT, wholeNumber],
-  [DuckDBTypeId.UHUGEINT, wholeNumber],
-  [DuckDBTypeId.FLOAT, fraction],
-  [DuckDBTypeId.DOUBLE, fraction],
-  [DuckDBTypeId.DECIMAL, asText],
-  [DuckDBTypeId.VARCHAR, asText],
-  [DuckDBTypeId.DATE, asText],
-  [DuckDBTypeId.ENUM, asText],
-  [DuckDBTypeId.UUID, asText],
-  [DuckDBTypeId.TIMESTAMP, localTime],
-  [DuckDBTypeId.TIMESTAMP_TZ, instant],
+  ...each(asItIs, 'BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'UTINYINT', 'USMALLINT', 'UINTEGER'),
+  ...each(wholeNumber, 'BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT'),
+  ...each(fraction, 'FLOAT', 'DOUBLE'),
+  ...each(asText, 'DECIMAL', 'VARCHAR', 'DATE', 'ENUM', 'UUID'),
+  ...each(localTime, 'TIMESTAMP'),
+  ...each(instant, 'TIMESTAMP_TZ'),
 ]);
+
+function each(expression: Expression, ...types: ReadonlyArray<keyof typeof DuckDBTypeId>) {
+  return types.map((type) => [DuckDBTypeId[type], expression] as const);
+}
 
 // Lossless conversion of DuckDB's values to JSON.
 

@@ -66,10 +66,8 @@ export async function prepareReading(
 ): Promise<DuckDBPreparedStatement> {
   if (sql.trim() === '') throw new UsageError('a query is one statement; this is empty');
   const statements = await connection.extractStatements(sql);
-  if (statements.count !== 1) {
-    throw new UsageError(`a query is one statement; this holds ${statements.count}`);
-  }
-  if (!beginsAsReading(sql)) throw writes();
+  if (statements.count !== 1) throw new UsageError(`a query is one statement; this holds ${statements.count}`);
+  if (!readingStart.test(withoutLead(sql))) throw writes();
   const acting = actingFunctionIn(sql);
   if (acting !== undefined) throw writes(`${acting}() acts on the engine`);
   // Secrets lie in files of the same user, and a statement may come from somebody else.
@@ -85,8 +83,7 @@ export async function prepareReading(
   throw writes();
 }
 
-function writes(because = ''): UsageError {
-  const reason = because === '' ? 'a SELECT, or SHOW TABLES, DESCRIBE, SUMMARIZE' : because;
+function writes(reason = 'a SELECT, or SHOW TABLES, DESCRIBE, SUMMARIZE'): UsageError {
   return new UsageError(`a query can only read: ${reason}`, {
     hint: 'Only jobs write to the warehouse.',
     action: { kind: 'save-query-result' },
@@ -139,12 +136,7 @@ function opensFile(file: string, cause: unknown): UsageError {
 // What the words of a statement show before DuckDB prepares it: preparing alone may act. Pure.
 
 /** EXPORT DATABASE makes its folder when it is prepared, so the type of a prepared statement comes too late. */
-const readingWords = /^(?:SELECT|WITH|FROM|VALUES|TABLE|SHOW|DESCRIBE|DESC|SUMMARIZE|PIVOT|UNPIVOT)\b|^\(/i;
-
-/** Whether it begins as a statement that reads. */
-function beginsAsReading(sql: string): boolean {
-  return readingWords.test(withoutLead(sql));
-}
+const readingStart = /^(?:SELECT|WITH|FROM|VALUES|TABLE|SHOW|DESCRIBE|DESC|SUMMARIZE|PIVOT|UNPIVOT)\b|^\(/i;
 
 /** Without the spaces and comments before the first word, as the engine takes them: a carriage return ends a line too. */
 function withoutLead(sql: string): string {
@@ -152,7 +144,7 @@ function withoutLead(sql: string): string {
   return rest.startsWith('/*') ? withoutLead(rest.slice(endOfComment(rest))) : rest;
 }
 
-/** The place after the comment that the text begins with: comments in brackets nest. */
+/** The index after the comment that the text begins with: comments in brackets nest. */
 function endOfComment(text: string): number {
   let depth = 0;
   for (const { 0: bracket, index } of text.matchAll(/\/\*|\*\//g)) {

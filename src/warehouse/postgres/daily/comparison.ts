@@ -19,9 +19,10 @@ import {
   type Tally,
   tallyOf,
 } from '../../sql/daily/comparison.ts';
+import type { WellWindow } from '../../sql/daily/daily-tables.ts';
 import { valueColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
-import { stageWindows, type WellWindow } from './staging.ts';
+import { stageWindows } from './staging.ts';
 
 const comparedTable = `CREATE TEMP TABLE compared (window_no INTEGER, reading_id INTEGER, production_day DATE,
   read_at TIMESTAMPTZ, stored_no INTEGER, stored_xid UUID, stored_day DATE, stored_at TIMESTAMPTZ, well_id INTEGER,
@@ -107,7 +108,6 @@ function countsOf(
   return counts;
 }
 
-/** Whether each of these stands for a row of the reading. */
 function isRead(change: Change): boolean {
   return change === 'fresh' || change === 'updated' || change === 'successor';
 }

@@ -1,17 +1,13 @@
 /** Writes what the comparison of a batch found (comparison.ts), in its transaction, by a statement for each kind of change. */
-import { type CountedWindow, monthsOf, type Noticed, sumOf } from '../../sql/daily/daily-tables.ts';
+import { type CountedWindow, type DailyTables, monthsOf, type Noticed, sumOf } from '../../sql/daily/daily-tables.ts';
+import { changedAt, changedDays, ended } from '../../sql/daily/comparison.ts';
 import { named } from '../../sql/daily/row-fields.ts';
-import { jsonText } from '../../sql/session.ts';
+import { jsonText, type SqlSession } from '../../sql/session.ts';
 import { serviceColumns, valueColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { copyNewRows, instant } from './staging.ts';
 
-const ended = `('updated', 'replaced', 'removed')`;
-
 const isStoredRow = 'd.well_id = c.well_id AND d.xid = c.stored_xid';
-
-/** After the instant from which the version was known that ends, whatever the clock says. */
-const changedAt = `greatest($2::TIMESTAMPTZ, d.changed_at + INTERVAL '1 microsecond')`;
 
 const history = `
   INSERT INTO daily_production_history (uwi, ${named(serviceColumns)}, change, run_id, noticed_at, known_from, known_run_id,
@@ -39,11 +35,6 @@ const insertionOfFresh = insertion(`compared c JOIN staged_row r ON r.row_no = c
 const insertionOfUnstored = insertion(`staged_row r JOIN merge_window w ON w.window_no = r.window_no AND NOT w.is_stored
   WHERE NOT EXISTS (SELECT 1 FROM compared c WHERE c.reading_id = r.row_no)`);
 
-const monthsOfRows = `SELECT DATE '1970-01-01' + json_array_elements_text($2)::integer AS day`;
-const monthsOfChanges = `
-  SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
-  UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
-
 /** Takes the place of the marks that nobody else is about to replace: no commit waits for another one's. */
 const touchedMonths = (days: string): string => `
   WITH touched AS (SELECT DISTINCT date_trunc('month', day)::date AS month FROM (${days}) AS days (day)),
@@ -70,19 +61,10 @@ export async function replaceWindows(
   }
   const added = windows.filter(({ isNew, rows }) => isNew && rows.length > 0);
   if (added.length > 0) await copyNewRows(session, added, { runId, atMs });
-  if (updated + removed + inserted + added.length > 0) await touchMonths(session, windows, known.length > 0, atMs);
-}
-
-async function touchMonths(
-  session: PostgresSession,
-  windows: readonly CountedWindow[],
-  isCompared: boolean,
-  atMs: number,
-): Promise<void> {
+  if (updated + removed + inserted + added.length === 0) return;
   // Of a window of which nothing was stored all rows are inserted, or moved into it.
-  const months = monthsOf(windows.filter(({ rows, inserted, updated }) => inserted + updated === rows.length));
-  const days = isCompared ? `${monthsOfRows} UNION ALL ${monthsOfChanges}` : monthsOfRows;
-  await session.run(touchedMonths(days), [new Date(atMs), jsonText(months)]);
+  const months = monthsOf(windows.filter((window) => window.inserted + window.updated === window.rows.length));
+  await session.run(touchedMonths(changedDays(session, known.length > 0)), [new Date(atMs), jsonText(months)]);
 }
 
 const rowsNow = `
@@ -90,18 +72,16 @@ const rowsNow = `
     WHERE d.well_id = w.well_id AND d.date >= ${instant('w.from_ms')} AND d.date < ${instant('w.to_ms')}) AS rows
   FROM json_to_recordset($1) AS w (window_no INTEGER, well_id INTEGER, from_ms BIGINT, to_ms BIGINT)`;
 
-/** The rows that the table now has in each window, in the order of the windows; after {@link replaceWindows}. */
-export async function countRows(
-  session: PostgresSession,
+/** After {@link replaceWindows}. */
+export function countRows(
+  session: SqlSession,
   windows: readonly CountedWindow[],
-): Promise<readonly number[]> {
+): ReturnType<DailyTables['countRows']> {
   const asked = windows.map(({ wellId, window }, index) => ({
     window_no: index,
     well_id: wellId,
     from_ms: window.fromMs,
     to_ms: window.toMs,
   }));
-  const counted = await session.rows<{ windowNo: number; rows: number }>(rowsNow, [jsonText(asked)]);
-  const byWindow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));
-  return windows.map((_, index) => byWindow.get(index) ?? 0);
+  return session.rows(rowsNow, [jsonText(asked)]);
 }

@@ -15,7 +15,7 @@ const signature = Buffer.concat([Buffer.from('PGCOPY\n\u{ff}\r\n\0', 'latin1'), 
 /** 2000-01-01, from which PostgreSQL counts. */
 const epochDay = 10_957;
 const epochMs = epochDay * 86_400_000;
-const wordRange = 2 ** 32;
+const slotRange = 2 ** 32;
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const mostBytesOfUnit = 3;
 
@@ -57,7 +57,6 @@ export async function* copiedRows(windows: Iterable<CopiedWindow>): AsyncGenerat
   yield writer.take();
 }
 
-/** xid, date, production_day and extras. */
 const fixedFields = 4;
 
 function writeConstant(writer: FieldWriter, constant: Constant, number: number): void {
@@ -147,15 +146,15 @@ class FieldWriter {
     for (let byte = 0; byte < xidBytes; byte += 1) this.#buffer[at + byte] = bytes[from + byte] ?? 0;
   }
 
-  /** Whole microseconds as two words, the high one first: most lie beyond what a double holds. */
+  /** Whole microseconds in two slots of 32 bits, the high one first: most lie beyond what a double holds. */
   timestamptz(instantMs: number): void {
     const at = this.#field(8);
     const sinceMs = instantMs - epochMs;
-    const highMs = Math.floor(sinceMs / wordRange);
-    const low = (sinceMs - highMs * wordRange) * 1_000;
-    const carried = Math.floor(low / wordRange);
+    const highMs = Math.floor(sinceMs / slotRange);
+    const low = (sinceMs - highMs * slotRange) * 1_000;
+    const carried = Math.floor(low / slotRange);
     this.#view.setInt32(at, highMs * 1_000 + carried);
-    this.#view.setUint32(at + 4, low - carried * wordRange);
+    this.#view.setUint32(at + 4, low - carried * slotRange);
   }
 
   text(text: string): void {

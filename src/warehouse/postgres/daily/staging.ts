@@ -5,16 +5,12 @@
  *   merge_window   the windows of known wells, by number; `is_stored`: rows are stored in a window of its well
  *   staged_row     their rows, numbered
  */
-import type { WindowBatch } from '../../../core/daily/merge.ts';
-import type { BatchWell } from '../../sql/daily/batch-wells.ts';
+import type { Noticed, WellWindow } from '../../sql/daily/daily-tables.ts';
 import { jsonText } from '../../sql/session.ts';
 import { declared, named } from '../../sql/daily/row-fields.ts';
 import { serviceColumns } from '../schema.ts';
 import type { PostgresSession } from '../server/postgres-session.ts';
 import { type CopiedWindow, copiedRows } from './row-copy.ts';
-
-/** A window of a batch with its well. */
-export interface WellWindow extends WindowBatch, Pick<BatchWell, 'wellId' | 'isNew'> {}
 
 /** A batch is compared again without the windows that have to be read again. */
 const dropped = 'DROP TABLE IF EXISTS pg_temp.merge_window, pg_temp.staged_row, pg_temp.compared';
@@ -41,8 +37,10 @@ const windows = `
     SELECT window_no, well_id, uwi, ${instant('from_ms')}, ${instant('to_ms')}, is_verified,
       EXISTS (SELECT 1 FROM internal.daily_production d WHERE d.well_id = w.well_id
         AND d.date >= ${instant('first_ms')} AND d.date < ${instant('last_ms')})
-    FROM json_to_recordset($1) AS w (window_no INTEGER, well_id INTEGER, uwi TEXT, from_ms BIGINT, to_ms BIGINT,
-      first_ms BIGINT, last_ms BIGINT, is_verified BOOLEAN)
+    FROM (
+      SELECT *, min(from_ms) OVER (PARTITION BY well_id) AS first_ms, max(to_ms) OVER (PARTITION BY well_id) AS last_ms
+      FROM json_to_recordset($1) AS read (window_no INTEGER, well_id INTEGER, uwi TEXT, from_ms BIGINT, to_ms BIGINT,
+        is_verified BOOLEAN)) w
   RETURNING window_no AS "windowNo", is_stored AS "isStored"`;
 
 /** Its fields stand in the order of {@link stagedRow}. */
@@ -63,15 +61,9 @@ export async function stageWindows(
 }
 
 function windowRows(batch: readonly WellWindow[]): readonly object[] {
-  const bounds = new Map<number, { firstMs: number; lastMs: number }>();
-  for (const { wellId, window } of batch) {
-    const { firstMs, lastMs } = bounds.get(wellId) ?? { firstMs: Infinity, lastMs: -Infinity };
-    bounds.set(wellId, { firstMs: Math.min(firstMs, window.fromMs), lastMs: Math.max(lastMs, window.toMs) });
-  }
   return batch.flatMap(({ wellId, uwi, window, isNew, isVerified }, index) => {
-    const { firstMs, lastMs } = bounds.get(wellId) ?? { firstMs: window.fromMs, lastMs: window.toMs };
-    const own = { from_ms: window.fromMs, to_ms: window.toMs, first_ms: firstMs, last_ms: lastMs };
-    return isNew ? [] : [{ window_no: index, well_id: wellId, uwi, ...own, is_verified: isVerified }];
+    const own = { from_ms: window.fromMs, to_ms: window.toMs, is_verified: isVerified };
+    return isNew ? [] : [{ window_no: index, well_id: wellId, uwi, ...own }];
   });
 }
 
@@ -85,7 +77,7 @@ function* stagedWindows(batch: readonly WellWindow[]): Generator<CopiedWindow> {
 export async function copyNewRows(
   session: PostgresSession,
   batch: readonly WellWindow[],
-  { runId, atMs }: { readonly runId: string; readonly atMs: number },
+  { runId, atMs }: Noticed,
 ): Promise<void> {
   const after = [{ text: runId }, { text: runId }, { timestamptzMs: atMs }];
   const rowsOf = batch.flatMap(({ wellId, isNew, rows }): readonly CopiedWindow[] =>

@@ -89,12 +89,7 @@ export class Connections {
 
 async function readTls({ isVerified, caFile, certFile, keyFile }: TlsFiles): Promise<object> {
   const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readCredential));
-  return {
-    rejectUnauthorized: isVerified,
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  };
+  return { rejectUnauthorized: isVerified, ca, cert, key };
 }
 
 async function readCredential(path: string | undefined): Promise<string | undefined> {

@@ -53,7 +53,7 @@ export function parsePostgresAddress(address: string): PostgresAddress {
   if (user === '') throw unusable('it names no user');
   if (database === '' || database.includes('/')) throw unusable('it names no database, which stands behind the host');
   return {
-    location: `postgres://${url.username}@${placeOf(url, host, database)}`,
+    location: `postgres://${url.username}@${shownPath(url, host, database)}`,
     host,
     port: url.port === '' ? usualPort : Number(url.port),
     user,
@@ -81,7 +81,7 @@ function urlOf(address: string): readonly [URL, boolean] {
 }
 
 /** What stands behind the user in the address that operators read. */
-function placeOf(url: URL, host: string, database: string): string {
+function shownPath(url: URL, host: string, database: string): string {
   if (host.startsWith('/')) return `${url.host}/${database}?host=${host}`;
   const name = host.includes(':') ? `[${host}]` : host;
   return `${name}${url.port === '' ? '' : `:${url.port}`}/${database}`;
@@ -146,13 +146,10 @@ export function passwordReader(
   return async () => {
     if (own !== undefined || passwordFile === undefined) return own ?? password;
     const text = await readFile(passwordFile, 'utf8').catch((error: unknown) => {
-      throw new UnreachableError(
-        'warehouse',
-        `the password file ${passwordFile} of ${location} cannot be read: ${fileReason(error)}`,
-        {
-          hint: 'Check the path in WELLSYNC_WAREHOUSE_PASSWORD_FILE or warehouse.passwordFile, and who may read the file.',
-        },
-      );
+      const message = `the password file ${passwordFile} of ${location} cannot be read: ${fileReason(error)}`;
+      throw new UnreachableError('warehouse', message, {
+        hint: 'Check the path in WELLSYNC_WAREHOUSE_PASSWORD_FILE or warehouse.passwordFile, and who may read the file.',
+      });
     });
     secrets?.add(text);
     return text.trimEnd();

@@ -6,16 +6,13 @@ import type { ServiceIdentity } from '../../../core/base/service-key.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import { type Fence, requireEpoch } from '../../sql/ledger/ownership-store.ts';
 import type { SqlDatabase } from '../../sql/session.ts';
-import { Connections } from './connections.ts';
+import { Connections, type ConnectionSettings } from './connections.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 import { PostgresSession } from './postgres-session.ts';
 import { classified, isConflict, isLostConnection, sqlStateOf } from './server-fault.ts';
 import { inTransaction, type TransactionOptions } from './transaction.ts';
 
-export interface PostgresSettings {
-  readonly address: PostgresAddress;
-  /** Called before each connection. */
-  readonly password: () => Promise<string | undefined>;
+export interface PostgresSettings extends ConnectionSettings {
   readonly service?: ServiceIdentity | undefined;
   /**
    * Longest time for which a server that does not answer is waited for, and work is done again after lost connections: a
@@ -101,25 +98,15 @@ export class PostgresDatabase implements SqlDatabase {
 
   /** Runs the work without a migration and without the fence, and takes back what it did. */
   async onTrial(work: Work<void>): Promise<void> {
-    const takenBack = new Error('done, and taken back');
-    const trial = this.#again(() =>
-      this.#inTransaction(async (client) => {
-        await work(await sessionOf(client, this.address));
-        throw takenBack;
-      }),
-    );
-    await this.#classified(() =>
-      trial.catch((error: unknown) => {
-        if (error !== takenBack) throw error;
-      }),
-    );
+    return this.#classified(() => this.#again(() => this.#unfenced(work, { isTakenBack: true })));
   }
 
   #reading<T>(work: Work<T>, isTakenBack = false): Promise<T> {
-    return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), {
-      mode: 'READ ONLY',
-      isTakenBack,
-    });
+    return this.#unfenced(work, { mode: 'READ ONLY', isTakenBack });
+  }
+
+  #unfenced<T>(work: Work<T>, options?: Pick<TransactionOptions, 'mode' | 'isTakenBack'>): Promise<T> {
+    return this.#inTransaction(async (client) => work(await sessionOf(client, this.address)), options);
   }
 
   async #inTransaction<T>(
@@ -152,9 +139,7 @@ export class PostgresDatabase implements SqlDatabase {
 
   /** Once a process; again after it failed. */
   async #prepare(): Promise<void> {
-    this.#prepared ??= this.#again(() =>
-      this.#inTransaction(async (client) => this.#settings.prepare(await sessionOf(client, this.address))),
-    );
+    this.#prepared ??= this.#again(() => this.#unfenced(this.#settings.prepare));
     try {
       await this.#prepared;
     } catch (error) {

@@ -1,9 +1,9 @@
 /** The statements of one transaction on PostgreSQL (../../sql/session.ts). */
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { PoolClient, QueryArrayResult, QueryConfig } from 'pg';
+import type { PoolClient, QueryArrayResult } from 'pg';
 import { from, to } from 'pg-copy-streams';
-import type { SqlDialect, SqlSession, SqlType, SqlValue } from '../../sql/session.ts';
+import type { SqlColumns, SqlDialect, SqlSession, SqlType, SqlValue } from '../../sql/session.ts';
 import { parametersOf, storableText, textOf } from './wire-values.ts';
 
 /** Few rows are in memory at one time (G8). */
@@ -44,12 +44,8 @@ export class PostgresSession implements SqlSession {
   async declare(name: string, sql: string, values: readonly SqlValue[] = []): Promise<void> {
     const text = `DECLARE ${name} NO SCROLL CURSOR FOR ${sql}`;
     // The types of the library do not name this setting.
-    const query: QueryConfig & { readonly queryMode: 'extended' } = {
-      text,
-      values: parametersOf(values),
-      queryMode: 'extended',
-    };
-    await this.#client.query(query);
+    const extended = { queryMode: 'extended' };
+    await this.#client.query({ text, values: parametersOf(values), ...extended });
   }
 
   /** The next rows of a cursor, as lists; with the columns that they have. */
@@ -62,11 +58,7 @@ export class PostgresSession implements SqlSession {
     return rowCount ?? 0;
   }
 
-  async append<T>(
-    table: string,
-    columns: Readonly<Record<string, (record: T) => SqlValue>>,
-    records: Iterable<T>,
-  ): Promise<void> {
+  async append<T>(table: string, columns: SqlColumns<T>, records: Iterable<T>): Promise<void> {
     const names = Object.keys(columns);
     await this.copy(`COPY ${table} (${names.join(', ')}) FROM STDIN`, linesOf(Object.values(columns), records));
   }
@@ -85,7 +77,6 @@ export class PostgresSession implements SqlSession {
 /** Records on their way into a table by COPY, as text (PostgreSQL's manual, COPY, "Text Format"). */
 const chunkChars = 128 * 1024;
 
-/** Chunks of lines, one line a record. */
 function* linesOf<T>(columns: ReadonlyArray<(record: T) => SqlValue>, records: Iterable<T>): Generator<string, void> {
   let chunk = '';
   for (const record of records) {

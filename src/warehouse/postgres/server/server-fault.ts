@@ -46,46 +46,50 @@ const encryptionHint =
   'It may let this user in by TLS alone: set sslmode=verify-full in the address, with sslrootcert=FILE for an authority of your own. ' +
   'If it does not, let the role in from this host (pg_hba.conf).';
 
-function lackOfRight({ location, user }: PostgresAddress, cause: Error): WellsyncError {
-  return new UnreachableError('warehouse', `${location}: ${user} lacks a right: ${cause.message}`, {
-    hint: accessHint,
-    cause,
-  });
+type Text = string | ((address: PostgresAddress, error: Error) => string);
+
+/** Someone has to change something before the warehouse can be used. */
+function unreachable(message: Text, hint: Text): Fault {
+  return (address, cause) => {
+    const textOf = (text: Text): string => (typeof text === 'string' ? text : text(address, cause));
+    return new UnreachableError('warehouse', textOf(message), { hint: textOf(hint), cause });
+  };
 }
+
+/** The state passes. */
+function outage(state: string, hint: string): Fault {
+  return ({ location }, cause) => {
+    const message = `the warehouse ${location} cannot be used: ${state}`;
+    return new OutageError('warehouse', 'warehouse-outage', message, { hint, cause });
+  };
+}
+
+const lackOfRight = unreachable(
+  ({ location, user }, { message }) => `${location}: ${user} lacks a right: ${message}`,
+  accessHint,
+);
 
 /** By SQLSTATE. */
 const faults: Readonly<Record<string, Fault>> = {
-  '28P01': ({ location, user }, cause) =>
-    new UnreachableError('warehouse', `${location} does not let ${user} in with this password, or without one`, {
-      hint: passwordHint,
-      cause,
-    }),
-  '28000': ({ location, user, tls }, cause) =>
-    new UnreachableError('warehouse', `${location} does not let ${user} in: ${cause.message}`, {
-      hint: tls === undefined && noEncryption.test(cause.message) ? encryptionHint : roleHint,
-      cause,
-    }),
-  '3D000': ({ location, database }, cause) =>
-    new UnreachableError('warehouse', `${location}: the server has no database ${database}`, {
-      hint: `Create it (CREATE DATABASE), or correct WELLSYNC_WAREHOUSE. ${accessHint}`,
-      cause,
-    }),
+  '28P01': unreachable(
+    ({ location, user }) => `${location} does not let ${user} in with this password, or without one`,
+    passwordHint,
+  ),
+  '28000': unreachable(
+    ({ location, user }, { message }) => `${location} does not let ${user} in: ${message}`,
+    ({ tls }, { message }) => (tls === undefined && noEncryption.test(message) ? encryptionHint : roleHint),
+  ),
+  '3D000': unreachable(
+    ({ location, database }) => `${location}: the server has no database ${database}`,
+    `Create it (CREATE DATABASE), or correct WELLSYNC_WAREHOUSE. ${accessHint}`,
+  ),
   '42501': lackOfRight,
   // No schema in which the role may create.
   '3F000': lackOfRight,
-  '25006': ({ location }, cause) =>
-    outage(
-      location,
-      'it takes no writes now, as a standby does',
-      'See whether it fails over, or name its primary.',
-      cause,
-    ),
-  '53100': ({ location }, cause) =>
-    outage(location, 'its disk is full', 'Make room there: the work goes on then.', cause),
-  '53200': ({ location }, cause) =>
-    outage(location, 'it has no memory left', 'See its log, and work_mem and max_connections of the server.', cause),
-  '53300': ({ location }, cause) =>
-    outage(location, 'it has no connection left', 'Raise max_connections of the server, or run fewer workers.', cause),
+  '25006': outage('it takes no writes now, as a standby does', 'See whether it fails over, or name its primary.'),
+  '53100': outage('its disk is full', 'Make room there: the work goes on then.'),
+  '53200': outage('it has no memory left', 'See its log, and work_mem and max_connections of the server.'),
+  '53300': outage('it has no connection left', 'Raise max_connections of the server, or run fewer workers.'),
   '55P03': ({ location }, cause) =>
     new TransientError('warehouse-busy', `${location}: another transaction holds the same rows for long`, {
       hint: 'See pg_stat_activity for transactions that stay open.',
@@ -93,40 +97,34 @@ const faults: Readonly<Record<string, Fault>> = {
     }),
 };
 
-function outage(location: string, state: string, hint: string, cause: Error): OutageError {
-  return new OutageError('warehouse', 'warehouse-outage', `the warehouse ${location} cannot be used: ${state}`, {
-    hint,
-    cause,
-  });
-}
+const untrusted = unreachable(
+  ({ location }, { message }) => `${location}: its certificate is not trusted: ${message}`,
+  'Name its authority by sslrootcert=FILE in the address. The name in the certificate must be that of the host. ' +
+    'sslmode=require checks both here; sslmode=no-verify checks neither.',
+);
+const withoutTls = unreachable(
+  ({ location }) => `${location} takes no connection by TLS`,
+  'Turn ssl on at the server; in a network that you trust, sslmode=disable in the address goes without.',
+);
+const silent = unreachable(
+  ({ location }, error) => `the warehouse ${location} does not answer: ${reasonOf(error)}`,
+  'See whether PostgreSQL runs there, and whether this host may reach it; or correct WELLSYNC_WAREHOUSE.',
+);
 
 const certificateCode = /^(?:.*CERT.*|UNABLE_TO_.*|ERR_TLS_.*|ERR_SSL_.*|EPROTO|HOSTNAME_MISMATCH)$/;
 
 /** Converts an error to wellsync's classes; one that none of them fits comes back as it is. */
 export function classified(error: unknown, address: PostgresAddress): unknown {
   if (!(error instanceof Error) || error instanceof WellsyncError) return error;
+  return faultOf(error)?.(address, error) ?? error;
+}
+
+function faultOf(error: Error): Fault | undefined {
   const fault = faults[sqlStateOf(error) ?? ''];
-  if (fault !== undefined) return fault(address, error);
-  const { location } = address;
-  if (certificateCode.test(codeOf(error))) {
-    return new UnreachableError('warehouse', `${location}: its certificate is not trusted: ${error.message}`, {
-      hint:
-        'Name its authority by sslrootcert=FILE in the address. The name in the certificate must be that of the host. ' +
-        'sslmode=require checks both here; sslmode=no-verify checks neither.',
-      cause: error,
-    });
-  }
-  if (/does not support SSL/i.test(error.message)) {
-    return new UnreachableError('warehouse', `${location} takes no connection by TLS`, {
-      hint: 'Turn ssl on at the server; in a network that you trust, sslmode=disable in the address goes without.',
-      cause: error,
-    });
-  }
-  if (!isLostConnection(error)) return error;
-  return new UnreachableError('warehouse', `the warehouse ${location} does not answer: ${reasonOf(error)}`, {
-    hint: 'See whether PostgreSQL runs there, and whether this host may reach it; or correct WELLSYNC_WAREHOUSE.',
-    cause: error,
-  });
+  if (fault !== undefined) return fault;
+  if (certificateCode.test(codeOf(error))) return untrusted;
+  if (/does not support SSL/i.test(error.message)) return withoutTls;
+  return isLostConnection(error) ? silent : undefined;
 }
 
 function reasonOf(error: Error): string {

@@ -29,7 +29,6 @@ const begin = (mode: string): string => `
 const timeline = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
 const own = `SELECT pg_current_xact_id_if_assigned()::text AS xid, pg_backend_pid() AS pid, ${timeline} AS timeline`;
 
-/** A transaction at the server. */
 interface Transaction {
   readonly xid: string;
   readonly pid: number;
@@ -142,8 +141,7 @@ async function statusOf(
     );
     isBroken = false;
     const [{ status, now } = { status: null, now: '' }] = rows;
-    if (now !== before) throw outcomeUnknown(undefined);
-    if (status === 'committed' || status === 'aborted' || status === 'in progress') return status;
+    if (now === before && (status === 'committed' || status === 'aborted' || status === 'in progress')) return status;
     throw outcomeUnknown(undefined);
   } finally {
     client.release(isBroken);
@@ -151,12 +149,7 @@ async function statusOf(
 }
 
 function outcomeUnknown(cause: unknown): UnreachableError {
-  return new UnreachableError(
-    'warehouse',
-    'the connection to the warehouse was lost while it committed, and whether it did is not known',
-    {
-      hint: 'Nothing is lost: the work is done again, and what was committed counts once.',
-      cause,
-    },
-  );
+  const message = 'the connection to the warehouse was lost while it committed, and whether it did is not known';
+  const hint = 'Nothing is lost: the work is done again, and what was committed counts once.';
+  return new UnreachableError('warehouse', message, { hint, cause });
 }

@@ -1,20 +1,17 @@
 /** What the warehouse knows of wells before their next window: keys, watermarks and last days. */
 import { type Measure, measureFields } from '../../../core/daily/row.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { ProductionRow, RowsQuestion, Watermark } from '../../port/daily-production.ts';
-import { jsonText, type SqlSession } from '../session.ts';
+import type { ByUwi, DailyProductionStore, Watermark } from '../../port/daily-production.ts';
+import { type InSession, jsonText, type SqlSession } from '../session.ts';
 
-/** A well of a batch, with its key. */
 export interface BatchWell {
   readonly wellId: number;
   /** Whether the key was given out just now: no row, no watermark, no coverage and no quarantined record is of the well. */
   readonly isNew: boolean;
   readonly watermark: Watermark | undefined;
-  /** Whether it has records in quarantine. */
   readonly isQuarantined: boolean;
   /** Whether the service did not know it before. */
   readonly isUnknown: boolean;
-  /** Whether a hold of it stands. */
   readonly isHeld: boolean;
 }
 
@@ -36,22 +33,40 @@ function watermarkOf({ watermark, lastDay, verifiedAt }: WatermarkRow): Watermar
   };
 }
 
-export async function readWatermarks(
-  session: SqlSession,
-  uwis: readonly string[],
-): Promise<ReadonlyMap<string, Watermark>> {
+export const readWatermarks: InSession<DailyProductionStore['watermarks']> = async (session, uwis) => {
   const rows = await session.rows<WatermarkRow>(
     `SELECT uwi, ${watermarkColumns} FROM watermark WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
     [jsonText(uwis)],
   );
   return new Map(rows.map((row) => [row.uwi, watermarkOf(row)]));
+};
+
+export interface BatchKeys {
+  readonly known: ByUwi<number>;
+  /** Given out just now. */
+  readonly given: ByUwi<number>;
 }
 
-/** The keys of the wells of a batch, by uwi. */
-export interface BatchKeys {
-  readonly known: ReadonlyMap<string, number>;
-  /** Given out just now. */
-  readonly given: ReadonlyMap<string, number>;
+/** Statements of the wells whose names are bound at `$1`; they give the uwi and the key of each. */
+export interface KeyStatements {
+  /** Of wells with a key; keeps other commits of these wells waiting until the transaction ends. */
+  readonly known: string;
+  /** Gives a key to wells without one, but for those that another commit gives one meanwhile. */
+  readonly added: string;
+}
+
+/** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
+export async function takeKeys(session: SqlSession, keys: KeyStatements, uwis: readonly string[]): Promise<BatchKeys> {
+  const read = async (sql: string, names: readonly string[]): Promise<ByUwi<number>> => {
+    if (names.length === 0) return new Map();
+    const rows = await session.rows<{ uwi: string; wellId: number }>(sql, [jsonText(names)]);
+    return new Map(rows.map(({ uwi, wellId }) => [uwi, wellId]));
+  };
+  const before = await read(keys.known, uwis);
+  const without = uwis.filter((uwi) => !before.has(uwi));
+  const given = await read(keys.added, without);
+  const meanwhile = without.filter((uwi) => !given.has(uwi));
+  return { known: new Map([...before, ...(await read(keys.known, meanwhile))]), given };
 }
 
 interface WellRow extends Omit<WatermarkRow, 'watermark'> {
@@ -61,11 +76,7 @@ interface WellRow extends Omit<WatermarkRow, 'watermark'> {
   readonly isHeld: boolean;
 }
 
-/** By uwi. */
-export async function readBatchWells(
-  session: SqlSession,
-  { known, given }: BatchKeys,
-): Promise<ReadonlyMap<string, BatchWell>> {
+export async function readBatchWells(session: SqlSession, { known, given }: BatchKeys): Promise<ByUwi<BatchWell>> {
   const fresh = { isNew: true, watermark: undefined, isQuarantined: false };
   const uwis = [...known.keys(), ...given.keys()];
   const rows = await session.rows<WellRow>(
@@ -76,13 +87,13 @@ export async function readBatchWells(
     [jsonText(uwis)],
   );
   return new Map(
-    rows.map(({ uwi, watermark, isQuarantined, isUnknown, isHeld, ...others }): [string, BatchWell] => {
+    rows.map(({ uwi, watermark, lastDay, verifiedAt, ...flags }): [string, BatchWell] => {
       const newKey = given.get(uwi);
-      if (newKey !== undefined) return [uwi, { wellId: newKey, ...fresh, isUnknown, isHeld }];
+      if (newKey !== undefined) return [uwi, { ...flags, wellId: newKey, ...fresh }];
       const wellId = known.get(uwi);
       if (wellId === undefined) throw new Error(`well ${uwi} was given no key`);
-      const before = watermark === null ? undefined : watermarkOf({ uwi, watermark, ...others });
-      return [uwi, { wellId, isNew: false, watermark: before, isQuarantined, isUnknown, isHeld }];
+      const before = watermark === null ? undefined : watermarkOf({ uwi, watermark, lastDay, verifiedAt });
+      return [uwi, { ...flags, wellId, isNew: false, watermark: before }];
     }),
   );
 }
@@ -104,25 +115,16 @@ const statement = `SELECT xid, date, production_day, extras, ${measureFields.map
   ORDER BY date, xid LIMIT $6`;
 
 /** Undefined for a well without a key: it has never had a row. */
-export async function readProductionRows(
-  session: SqlSession,
-  { uwi, from, to, after, limit }: RowsQuestion,
-): Promise<readonly ProductionRow[] | undefined> {
+export const readProductionRows: InSession<DailyProductionStore['rows']> = async (session, question) => {
+  const { uwi, from = null, to = null, after, limit } = question;
   const [well] = await session.rows<{ id: number }>('SELECT well_id AS id FROM well_key WHERE uwi = $1', [uwi]);
   if (well === undefined) return undefined;
-  const rows = await session.rows<StoredRow>(statement, [
-    well.id,
-    from ?? null,
-    to ?? null,
-    after?.date ?? null,
-    after?.xid ?? null,
-    limit,
-  ]);
-  return rows.map((row) => ({
+  const values = [well.id, from, to, after?.date ?? null, after?.xid ?? null, limit];
+  return (await session.rows<StoredRow>(statement, values)).map((row) => ({
     xid: row.xid,
     date: row.date,
     day: row.production_day,
     measures: Object.fromEntries(measureFields.map(({ column }) => [column, row[column] ?? null])),
     extras: row.extras,
   }));
-}
+};

@@ -12,7 +12,7 @@
  *   successor  such a fresh row
  */
 import type { WindowBatch, WindowCounts } from '../../../core/daily/merge.ts';
-import { jsonText, type SqlSession } from '../session.ts';
+import { dayOfNumber, jsonText, type SqlSession } from '../session.ts';
 
 const tally = `
   SELECT window_no AS "windowNo", stored_no AS "storedNo", change, count(*) AS rows,
@@ -25,6 +25,20 @@ const accountedFor = (relation: string): string => `
   WHERE c.change = 'removed' AND c.stored_no = q.window_no AND CASE
     WHEN q.xid IS NOT NULL THEN lower(q.xid) = CAST(c.xid AS VARCHAR)
     ELSE coalesce(CAST(q.day AS DATE) = c.stored_day, true) END`;
+
+/** SQL of the changes that end the stored version of a row. */
+export const ended = `('updated', 'replaced', 'removed')`;
+
+/** SQL of the instant, bound at `$2`, after that from which the version of `d` was known that ends, whatever the clock says. */
+export const changedAt = `greatest($2::TIMESTAMPTZ, d.changed_at + INTERVAL '1 microsecond')`;
+
+/** SQL of the days, as `day`, of rows that change, and of the first days of months that are bound at `$2`. */
+export function changedDays({ dialect }: SqlSession, isCompared: boolean): string {
+  const months = `SELECT ${dayOfNumber('number')} AS day FROM (SELECT ${dialect.each('$2', 'INTEGER')} AS number) months`;
+  const compared = `SELECT production_day FROM compared WHERE change IN ('fresh', 'updated', 'replaced')
+    UNION ALL SELECT stored_day FROM compared WHERE change IN ${ended}`;
+  return isCompared ? `${months} UNION ALL ${compared}` : months;
+}
 
 const replaced = `
   UPDATE compared AS c SET change = 'replaced', reading_id = p.reading_id, window_no = c.stored_no,
@@ -42,7 +56,6 @@ const successors = `
   UPDATE compared SET change = 'successor'
   WHERE change = 'fresh' AND reading_id IN (SELECT reading_id FROM compared WHERE change = 'replaced')`;
 
-/** The rows of `compared` by what becomes of them. */
 export function tallyOf(session: SqlSession): Promise<readonly Tally[]> {
   return session.rows<Tally>(tally);
 }
@@ -81,7 +94,6 @@ function quarantinedOf(windows: ReadonlyArray<Pick<WindowBatch, 'quarantined'>>)
   );
 }
 
-/** What becomes of a row. */
 export type Change = 'fresh' | 'same' | 'updated' | 'removed' | 'kept' | 'replaced' | 'successor';
 
 export interface Tally {
@@ -119,17 +131,14 @@ export function addTallies(counts: readonly MutableCounts[], tallies: readonly T
   }
 }
 
-/** What ends the stored version of a row. */
 const ends: ReadonlySet<Change> = new Set<Change>(['updated', 'replaced', 'removed']);
 
-const countedAs: Readonly<Record<Change, keyof WindowCounts | undefined>> = {
+const countedAs: Readonly<Partial<Record<Change, keyof WindowCounts>>> = {
   fresh: 'inserted',
   same: 'unchanged',
   updated: 'updated',
   removed: 'leaving',
-  kept: undefined,
   replaced: 'updated',
-  successor: undefined,
 };
 
 /** What the merge of a window does, and the rows that it found of it. */

@@ -12,34 +12,29 @@
  */
 import { grouped } from '../../../core/base/lists.ts';
 import type { DayInterval, WellCoverage } from '../../../core/daily/coverage.ts';
-import type {
-  CoverageQuestion,
-  CoverageStore,
-  CoverageSurvey,
-  StaleWell,
-  StaleWellsQuestion,
-  UnknownWell,
-  WellTrace,
-} from '../../port/daily-production.ts';
+import type { CoverageQuestion, CoverageStore, CoverageSurvey } from '../../port/daily-production.ts';
 import { unknownOf } from '../ledger/run-units.ts';
 import {
+  countOf,
   dayOfNumber,
+  type InSession,
   jsonText,
+  oneRow,
   type SqlDatabase,
   type SqlDialect,
   type SqlSession,
   type SqlValue,
+  transacted,
 } from '../session.ts';
 
 const daysOfMonth = `(CAST(month + INTERVAL '1 month' AS DATE) - month)`;
 
 /** SQL of the days of [from, to) in a month, as bits: bit 1 is the first of the month. */
 function bitsOf(from: string, to: string): string {
-  const place = (day: string): string => `CAST(least(greatest(${day} - month, 0), ${daysOfMonth}) AS INTEGER)`;
-  return `((1::BIGINT << ${place(to)}) - (1::BIGINT << ${place(from)}))`;
+  const bit = (day: string): string => `CAST(least(greatest(${day} - month, 0), ${daysOfMonth}) AS INTEGER)`;
+  return `((1::BIGINT << ${bit(to)}) - (1::BIGINT << ${bit(from)}))`;
 }
 
-/** SQL of the bit of a day in its month. */
 function bitOf(day: string): string {
   return `CAST(1 << (CAST(extract(day FROM ${day}) AS INTEGER) - 1) AS INTEGER)`;
 }
@@ -167,9 +162,7 @@ async function surveyCoverage(
   const isAskedAbout = uwis === undefined ? 'true' : 'uwi IN (SELECT uwi FROM named_well)';
   const ofWells = uwis === undefined ? () => 'true' : await amongWells(session, isAskedAbout);
   for (const insertion of surveyed(isAskedAbout, ofWells, days)) await session.run(insertion);
-  const [{ wells } = { wells: 0 }] = await session.rows<{ wells: number }>(
-    'SELECT count(*) AS wells FROM coverage_well',
-  );
+  const wells = await countOf(session, 'coverage_well');
   for (let first = 1; first <= wells; first += wellsInSlice) {
     await session.run(sumStep(dialect, days, `well BETWEEN ${first} AND ${first + wellsInSlice - 1}`));
   }
@@ -202,11 +195,7 @@ const cellsByName = (dialect: SqlDialect, days: AskedDays): string => {
 
 function surveyOf(session: SqlSession, days: AskedDays): CoverageSurvey {
   return {
-    totals: async () => {
-      const [row] = await session.rows<Awaited<ReturnType<CoverageSurvey['totals']>>>(totals);
-      if (row === undefined) throw new Error('a sum without a row');
-      return row;
-    },
+    totals: () => oneRow(session, totals),
     worstWells: (limit) => session.rows<WellCoverage>(`${selectWells} ORDER BY ${worstFirst} LIMIT $1`, [limit]),
     wells: () => session.stream<WellCoverage>(`${selectWells} ORDER BY uwi`),
     months: () => session.rows(months),
@@ -228,23 +217,22 @@ const knownStretches = (dialect: SqlDialect, ofWells: OfWells): string => `
           production_day - CAST(dense_rank() OVER (PARTITION BY uwi ORDER BY production_day) AS INTEGER) AS island FROM days) islands
   GROUP BY uwi, island ORDER BY uwi, island`;
 
-async function readKnownDays(
-  session: SqlSession,
-  uwis: readonly string[],
-): Promise<ReadonlyMap<string, readonly DayInterval[]>> {
+const readKnownDays: InSession<CoverageStore['knownDays']> = async (session, uwis) => {
   const { dialect } = session;
   const named = [jsonText(uwis)];
   const ofWells = await amongWells(session, `uwi IN (SELECT ${dialect.each('$1', 'VARCHAR')})`, named);
   const rows = await session.rows<DayInterval & { readonly uwi: string }>(knownStretches(dialect, ofWells), named);
   return grouped(rows, ({ uwi }) => uwi);
-}
+};
 
 export function createCoverageStore(database: SqlDatabase): CoverageStore {
   return {
-    staleWells: (question) => database.transact((session) => readStaleWells(session, question)),
-    reachedWatermarks: (shares) => database.transact((session) => readReachedWatermarks(session, shares)),
-    unknownWells: () => database.transact(readUnknownWells),
-    traces: (uwis) => database.transact((session) => readTraces(session, uwis)),
+    ...transacted<Omit<CoverageStore, 'survey' | 'knownDays'>>(database, {
+      staleWells: readStaleWells,
+      reachedWatermarks: readReachedWatermarks,
+      unknownWells: readUnknownWells,
+      traces: readTraces,
+    }),
     survey: (question, use) => database.transactOnce(async (session) => use(await surveyCoverage(session, question))),
     knownDays: async (uwis) =>
       uwis.length === 0 ? new Map() : database.transact((session) => readKnownDays(session, uwis)),
@@ -259,11 +247,8 @@ const unknownWells = `${unknownOf('uwi')} missed`;
 /** SQL of an instant without the parts of its second. */
 const toSecond = (instant: string): string => `date_trunc('second', ${instant})`;
 
-function readStaleWells(
-  session: SqlSession,
-  { today, warnAfterDays, plugged }: StaleWellsQuestion,
-): Promise<readonly StaleWell[]> {
-  return session.rows(
+const readStaleWells: InSession<CoverageStore['staleWells']> = (session, { today, warnAfterDays, plugged }) =>
+  session.rows(
     `WITH silent AS (
        SELECT uwi, last_day, ${dayOfNumber('$1::INTEGER')} - last_day - 1 AS silent_days FROM watermark
        WHERE last_day <= ${dayOfNumber('$1::INTEGER - $2::INTEGER')} - 1 AND uwi NOT IN (SELECT ${session.dialect.each('$3', 'VARCHAR')}))
@@ -274,34 +259,26 @@ function readStaleWells(
      GROUP BY silent.uwi, last_day, silent_days ORDER BY last_day DESC, silent.uwi`,
     [today, warnAfterDays, jsonText(plugged)],
   );
-}
 
-function readUnknownWells(session: SqlSession): Promise<readonly UnknownWell[]> {
-  return session.rows(`SELECT target AS uwi, ${toSecond('missed.since')} AS since, run_id AS "runId", last_day AS "lastDay"
+const readUnknownWells: InSession<CoverageStore['unknownWells']> = (session) =>
+  session.rows(`SELECT target AS uwi, ${toSecond('missed.since')} AS since, run_id AS "runId", last_day AS "lastDay"
      FROM ${unknownWells} LEFT JOIN watermark ON uwi = target ORDER BY missed.since DESC, target`);
-}
 
-function readTraces(session: SqlSession, uwis: readonly string[]): Promise<readonly WellTrace[]> {
-  return session.rows(
+const readTraces: InSession<CoverageStore['traces']> = (session, uwis) =>
+  session.rows(
     `SELECT uwi, ${toSecond('watermark')} AS "readUpTo", ${toSecond('since')} AS "unknownSince"
      FROM (SELECT DISTINCT ${session.dialect.each('$1', 'VARCHAR')} AS uwi) named
      LEFT JOIN watermark USING (uwi) LEFT JOIN ${unknownWells} ON target = uwi ORDER BY uwi`,
     [jsonText(uwis)],
   );
-}
 
 /** Discrete percentiles, which both engines have: the watermark of a well, and none in between. */
-async function readReachedWatermarks(
-  session: SqlSession,
-  shares: readonly number[],
-): Promise<readonly number[] | undefined> {
+const readReachedWatermarks: InSession<CoverageStore['reachedWatermarks']> = async (session, shares) => {
   const reached = shares.map(
     (share, index) =>
       `(extract(epoch FROM percentile_disc(${share}) WITHIN GROUP (ORDER BY watermark DESC)) * 1000)::DOUBLE PRECISION AS "of${index}"`,
   );
-  const [row] = await session.rows<Readonly<Record<string, number | null>>>(
-    `SELECT ${reached.join(', ')} FROM watermark`,
-  );
-  const watermarks = shares.map((_, index) => row?.[`of${index}`] ?? undefined);
-  return watermarks.every((watermark) => watermark !== undefined) ? watermarks : undefined;
-}
+  const row = await oneRow<Record<string, number | null>>(session, `SELECT ${reached.join(', ')} FROM watermark`);
+  const watermarks = shares.flatMap((_, index) => row[`of${index}`] ?? []);
+  return watermarks.length === shares.length ? watermarks : undefined;
+};

@@ -22,53 +22,48 @@ import {
   unfinishedUnit,
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
-import type { CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
+import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, placeInOrder } from './read-order.ts';
-import { forgetUnknown, openAmong, settleOpen } from '../ledger/run-units.ts';
-import type { SqlSession } from '../session.ts';
-import { type BatchWell, readBatchWells } from './batch-wells.ts';
+import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
+import { type BatchWell, readBatchWells, takeKeys } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 import type { CountedWindow, DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 import { daysWithoutHold, type Holds, keepHolds, noHolds, readHolds } from './held-months.ts';
-import { holdLeaving, type Leaving, type LeavingRules, readLeaving } from './leaving-rows.ts';
+import { type ComparedWindow, holdLeaving, type Leaving, type LeavingRules, readLeaving } from './leaving-rows.ts';
 import { replaceQuarantine } from './quarantine.ts';
 import { keepWatermarks } from './watermark-rows.ts';
 
-/** A part of a window with what its merge does. */
 interface MergedWindow extends CountedWindow, ComparedCounts {
   readonly outcome: UnitOutcome;
 }
 
-/** What a commit did, with the rows that it inserted. */
-interface DailyCommit extends CommittedBatch {
+export interface DailyCommit extends CommittedBatch {
   readonly rowsInserted: number;
 }
 
 export const nothingCommitted: DailyCommit = { outcomes: [], unfinished: [], rowsInserted: 0 };
 
-/** Commits a batch as DailyProductionStore.commit describes it. */
 export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promise<DailyCommit> {
   const { session, lastChange } = tables;
-  const open = await openWindows(session, batch);
+  // A settled unit was merged before, and a repeat must change nothing (G1).
+  const open = await onlyOpen(session, batch.runId, batch.windows);
   if (open.length === 0) return nothingCommitted;
   const uwis = [...new Set(open.map(({ uwi }) => uwi))];
-  const keys = await tables.takeKeys(uwis);
+  const keys = await takeKeys(session, tables.keys, uwis);
   const { runId, readNo, committedAtMs } = batch;
-  const place = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
+  const order = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
   const wells = await readBatchWells(session, keys);
-  const holds = await readHolds(
-    session,
-    uwis.filter((uwi) => wells.get(uwi)?.isHeld === true),
-  );
+  const withHold = uwis.filter((uwi) => wells.get(uwi)?.isHeld === true);
+  const holds = await readHolds(session, withHold);
   const releases = (uwi: string): boolean =>
     [...(holds.get(uwi)?.values() ?? [])].some(({ release }) => release?.runId === runId);
   const parts = open.flatMap((window) => {
-    return orderedParts(window, place.later.get(window.uwi) ?? [], { isWhole: releases(window.uwi) });
+    return orderedParts(window, order.later.get(window.uwi) ?? [], { isWhole: releases(window.uwi) });
   });
   const rules = { runId, guard: batch.shrink, holds };
   const { compared, leaving, unread } = await compare(tables, rules, parts, wells);
-  const noticed = { runId, atMs: place.atMs };
+  const noticed = { runId, atMs: order.atMs };
   const verdicts = await holdLeaving(session, compared, leaving, { ...rules, ...noticed });
   const merged = verdicts.map(({ verdict }, index): MergedWindow => {
     const { window, counts } = compared[index] as ComparedPart;
@@ -80,14 +75,11 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   if (units.length === 0) return nothingCommitted;
   const holdsAfter = await keepHolds(session, verdicts, holds, noticed);
   const committed = await store(tables, noticed, { merged, units, holds: holdsAfter });
-  await keepReads(session, 'uwi', place, merged.flatMap(keptPart));
+  await keepReads(session, 'uwi', order, merged.flatMap(keptPart));
   return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
 }
 
-interface ComparedPart {
-  readonly window: WellWindow & OrderedWindow;
-  readonly counts: ComparedCounts;
-}
+type ComparedPart = ComparedWindow<WellWindow & OrderedWindow>;
 
 interface ComparedParts {
   readonly compared: readonly ComparedPart[];
@@ -106,7 +98,7 @@ async function compare(
   tables: DailyTables,
   rules: Omit<LeavingRules, 'atMs'>,
   open: readonly OrderedWindow[],
-  wells: ReadonlyMap<string, BatchWell>,
+  wells: ByUwi<BatchWell>,
   before: ReadonlySet<number> = new Set(),
 ): Promise<ComparedParts> {
   if (open.length === 0) return { compared: [], leaving: [], unread: before };
@@ -134,29 +126,20 @@ async function compare(
   const unread = new Set([...before, ...isUnread.map(({ window }) => window.unit)]);
   const clean = compared.filter(
     ({ window, counts }, index) =>
-      !unread.has(window.unit) && !(window.isInLater && isChange(counts, mayLeaveOf(index))),
+      !unread.has(window.unit) && !(window.isInLater && counts.inserted + counts.updated + mayLeaveOf(index) > 0),
   );
   if (clean.length === compared.length) return { compared, leaving, unread };
-  const left = new Set(clean.map(({ window }) => placeOf(window)));
-  return compare(
-    tables,
-    rules,
-    open.filter((window) => left.has(placeOf(window))),
-    wells,
-    unread,
-  );
-}
-
-function isChange({ inserted, updated }: ComparedCounts, leaving: number): boolean {
-  return inserted + updated + leaving > 0;
+  const left = new Set(clean.map(({ window }) => nameOf(window)));
+  const others = open.filter((window) => left.has(nameOf(window)));
+  return compare(tables, rules, others, wells, unread);
 }
 
 /** What a batch does: its parts in the order in which they were compared, by which the engine numbers them, and by unit. */
 interface MergedBatch {
   readonly merged: readonly MergedWindow[];
-  readonly units: readonly MergedUnit<MergedWindow>[];
+  readonly units: readonly MergedUnit[];
   /** The holds that stand after it, by uwi. */
-  readonly holds: ReadonlyMap<string, Holds>;
+  readonly holds: ByUwi<Holds>;
 }
 
 /** Writes what {@link compare} found, in the same transaction. */
@@ -167,18 +150,17 @@ async function store(
 ): Promise<Pick<CommittedBatch, 'outcomes' | 'unfinished'>> {
   const { session } = tables;
   if (merged.length > 0) await storeRows(tables, noticed, merged);
-  await recordRead(
-    session,
-    units.flatMap((unit) => readDaysOf(unit, holds)),
-  );
+  const readDays = units.flatMap((unit) => readDaysOf(unit, holds));
+  await recordRead(session, readDays);
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
   if (unknown.length > 0) await forgetUnknown(session, 'uwi', unknown);
   if (merged.length > 0) await keepWatermarks(tables, units.flatMap(verifiedParts), noticed.atMs);
-  const rowsNow = merged.length === 0 ? [] : await tables.countRows(merged);
+  const counted = merged.length === 0 ? [] : await tables.countRows(merged);
+  const rowsNow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));
   const outcomes = new Map(
     merged.map((part, index) => [
       part,
-      withStock(part.outcome, { rowsBefore: part.rowsBefore, rowsAfter: rowsNow[index] ?? 0 }),
+      withStock(part.outcome, { rowsBefore: part.rowsBefore, rowsAfter: rowsNow.get(index) ?? 0 }),
     ]),
   );
   const committed = committedUnits(units, outcomes);
@@ -194,87 +176,69 @@ async function storeRows(tables: DailyTables, noticed: Noticed, merged: readonly
 }
 
 /** A part of a unit of which another part has to be read again says nothing of how far the well is verified. */
-function verifiedParts({ batch, parts, left }: MergedUnit<MergedWindow>): readonly MergedWindow[] {
+function verifiedParts({ batch, parts, left }: MergedUnit): readonly MergedWindow[] {
   const isWhole = left.length === 0 && batch.before?.isVerified !== false;
   return isWhole ? parts : parts.map((part) => ({ ...part, isVerified: false }));
 }
 
 /** Days of a month with a hold are not noted: what a suspicious read lacks of them is not known to be missing. */
-function readDaysOf(
-  { batch, parts, left }: MergedUnit<MergedWindow>,
-  holds: ReadonlyMap<string, Holds>,
-): readonly ReadDays[] {
+function readDaysOf({ batch, parts, left }: MergedUnit, holds: ByUwi<Holds>): readonly ReadDays[] {
   const { uwi, readDays, isVerified } = batch;
   if (readDays === undefined || !isVerified || left.length > 0) return [];
   const isKnown = parts.some(({ isNew }) => !isNew);
   return daysWithoutHold(readDays, holds.get(uwi)).map((days) => ({ uwi, days, isKnown }));
 }
 
-/** The windows whose units are still open. A settled unit was merged before, and a repeat must change nothing (G1). */
-async function openWindows(session: SqlSession, { runId, windows }: DailyBatch): Promise<readonly WindowBatch[]> {
-  const open = await openAmong(
-    session,
-    runId,
-    windows.map(({ unit }) => unit),
-  );
-  return windows.filter(({ unit }) => open.has(unit));
-}
-
 // Units of a batch whose windows were cut where later reads stand (core/daily/read-order.ts).
 
 /** A unit of which something is merged or has to be read again. */
-interface MergedUnit<Part extends WindowBatch> {
+interface MergedUnit {
   readonly batch: WindowBatch;
-  /** Those that are merged. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly MergedWindow[];
   /** Those in which a later read stands. */
   readonly left: readonly OrderedWindow[];
-  /** Whether its window was cut. */
   readonly isCut: boolean;
 }
 
 /** Names a part among those of a batch. */
-function placeOf({ unit, window }: WindowBatch): string {
+function nameOf({ unit, window }: WindowBatch): string {
   return `${unit} from ${window.fromMs}`;
 }
 
 /** The units of `windows` but those that are `unread`; all others of their `cut` parts but the `merged` ones are left. */
-function unitsOf<Part extends WindowBatch>(
+function unitsOf(
   windows: readonly WindowBatch[],
   cut: readonly OrderedWindow[],
-  merged: readonly Part[],
+  merged: readonly MergedWindow[],
   unread: ReadonlySet<number>,
-): readonly MergedUnit<Part>[] {
-  const taken = new Set(merged.map(placeOf));
+): readonly MergedUnit[] {
+  const taken = new Set(merged.map(nameOf));
   const partsByUnit = grouped(merged, ({ unit }) => String(unit));
   const cutByUnit = grouped(cut, ({ unit }) => String(unit));
   return windows.flatMap((batch) => {
     if (unread.has(batch.unit)) return [];
     const own = cutByUnit.get(String(batch.unit)) ?? [];
-    const left = own.filter((part) => !taken.has(placeOf(part)));
+    const left = own.filter((part) => !taken.has(nameOf(part)));
     const isCut = own.some(({ isInLater }) => isInLater);
     return [{ batch, parts: partsByUnit.get(String(batch.unit)) ?? [], left, isCut }];
   });
 }
 
 /** The outcomes of the units that are settled, and what has to be read again of the others; `outcomes` by merged part. */
-function committedUnits<Part extends WindowBatch>(
-  units: readonly MergedUnit<Part>[],
-  outcomes: ReadonlyMap<Part, UnitOutcome>,
+function committedUnits(
+  units: readonly MergedUnit[],
+  outcomes: ReadonlyMap<MergedWindow, UnitOutcome>,
 ): CommittedBatch {
   const settled: UnitOutcome[] = [];
   const unfinished: CommittedBatch['unfinished'][number][] = [];
   for (const { batch, parts, left, isCut } of units) {
     const merged = parts.flatMap((part) => outcomes.get(part) ?? []);
-    const outcome = isCut ? outcomeOfParts(batch, merged, left) : joined([...beforeOf(batch), ...merged]);
+    const before = batch.before === undefined ? [] : [batch.before.outcome];
+    const outcome = isCut ? outcomeOfParts(batch, merged, left) : joined([...before, ...merged]);
     if (left.length > 0 && mayReadAgain(batch)) unfinished.push(unfinishedUnit(batch, left, outcome));
     else settled.push(outcome);
   }
   return { outcomes: settled, unfinished };
-}
-
-function beforeOf({ before }: WindowBatch): readonly UnitOutcome[] {
-  return before === undefined ? [] : [before.outcome];
 }
 
 /** What a merged part orders. */

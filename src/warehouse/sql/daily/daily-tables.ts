@@ -2,23 +2,16 @@
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { SqlSession } from '../session.ts';
-import type { BatchKeys, BatchWell } from './batch-wells.ts';
+import type { BatchWell, KeyStatements } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
 
-/** A window of a batch with its well. */
 export interface WellWindow extends WindowBatch, BatchWell {}
 
-/** A window with the counts of its merge. */
-export interface CountedWindow extends WellWindow {
-  readonly inserted: number;
-  readonly updated: number;
+export interface CountedWindow extends WellWindow, Pick<ComparedCounts, 'inserted' | 'updated' | 'lastChangedDay'> {
   /** Without the rows that are held. */
   readonly removed: number;
-  /** As in {@link ComparedCounts}. */
-  readonly lastChangedDay: number;
 }
 
-/** The run that notices a change, and when. */
 export interface Noticed {
   readonly runId: string;
   readonly atMs: number;
@@ -27,14 +20,12 @@ export interface Noticed {
 /** The tables of rows in an engine, in the transaction of one commit. */
 export interface DailyTables {
   readonly session: SqlSession;
-  /** SQL of the length of a text in bytes. */
   readonly byteLength: (text: string) => string;
   /** SQL of the instant of the last change; null without one. */
   readonly lastChange: string;
   /** Notes the instant of a change, in an engine that does not find it in the history. */
   recordChange(atMs: number): Promise<void>;
-  /** Gives a key to every well without one, and keeps other commits of these wells waiting until the transaction ends. */
-  takeKeys(uwis: readonly string[]): Promise<BatchKeys>;
+  readonly keys: KeyStatements;
   /**
    * What replacing each window would do, in their order. `windows` as core's settleBatch returns them, by their keys, so
    * that rows are inserted in that order, by the way that each takes. The windows of known wells and their rows stand in
@@ -43,13 +34,13 @@ export interface DailyTables {
   compare(windows: readonly WellWindow[]): Promise<readonly ComparedCounts[]>;
   /** Writes what {@link compare} found, but for the rows that were marked as kept since. */
   replace(windows: readonly CountedWindow[], noticed: Noticed): Promise<void>;
-  /** The rows that the table now has in each window, in the order of the windows. */
-  countRows(windows: readonly CountedWindow[]): Promise<readonly number[]>;
-  /** The last day with a row, as a day number, by the key of the well; a well without rows is absent. */
-  lastDays(wellIds: readonly number[]): Promise<ReadonlyMap<number, number>>;
+  /** The rows that the table now has, by the index of the window; a window without any may be absent. */
+  countRows(windows: readonly CountedWindow[]): Promise<readonly Record<'windowNo' | 'rows', number>[]>;
+  /** The last day with a row, as a day number, by the key of the well; a well without rows may be absent. */
+  lastDays(
+    wellIds: readonly number[],
+  ): Promise<ReadonlyArray<{ readonly wellId: number; readonly day: number | null }>>;
 }
-
-// Sums over the windows of a batch.
 
 /** The first days of the months of all rows, as day numbers. */
 export function monthsOf(windows: readonly WellWindow[]): readonly number[] {

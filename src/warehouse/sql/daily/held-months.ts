@@ -2,6 +2,7 @@
  * The rows of `held_month`: the holds of daily production, read and written in the transaction of a merge
  * (core/daily/held-month.ts). A batch of wells without a hold, of which none begins, costs no statement.
  */
+import { grouped } from '../../../core/base/lists.ts';
 import { type DayInterval, subtractDays } from '../../../core/daily/coverage.ts';
 import {
   daysOfMonth,
@@ -14,7 +15,8 @@ import {
   type MonthSeen,
   rowsOf,
 } from '../../../core/daily/held-month.ts';
-import { dayOfNumber, jsonText, numberOfDay, type SqlSession } from '../session.ts';
+import type { ByUwi, DailyProductionStore } from '../../port/daily-production.ts';
+import { dayOfNumber, type InSession, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 import type { Noticed, WellWindow } from './daily-tables.ts';
 
 /** By month, as the day number of its first day. */
@@ -32,7 +34,7 @@ interface HoldRow extends MonthRows {
 }
 
 /** The holds that stand, by uwi; a well without one is absent. */
-export async function readHolds(session: SqlSession, uwis: readonly string[]): Promise<ReadonlyMap<string, Holds>> {
+export async function readHolds(session: SqlSession, uwis: readonly string[]): Promise<ByUwi<Holds>> {
   if (uwis.length === 0) return new Map();
   const rows = await session.rows<HoldRow>(
     `SELECT uwi, ${numberOfDay('month')} AS month, rows_missing AS rows, ${numberOfDay('first_day')} AS "firstDay",
@@ -41,35 +43,25 @@ export async function readHolds(session: SqlSession, uwis: readonly string[]): P
      FROM held_month WHERE uwi IN (SELECT ${session.dialect.each('$1', 'VARCHAR')}) ORDER BY uwi, month`,
     [jsonText(uwis)],
   );
-  const holds = new Map<string, Map<number, HeldMonth>>();
-  for (const { uwi, month, rows: missing, firstDay, lastDay, ...row } of rows) {
-    const ofWell = holds.get(uwi) ?? new Map<number, HeldMonth>();
-    ofWell.set(month, { month, rows: missing, firstDay, lastDay, release: releaseOf(row) });
-    holds.set(uwi, ofWell);
-  }
-  return holds;
+  const ofWells = grouped(rows, ({ uwi }) => uwi);
+  return new Map([...ofWells].map(([uwi, holds]) => [uwi, new Map(holds.map((row) => [row.month, holdOf(row)]))]));
 }
 
 /** As {@link readHolds}, in order of time. */
-export async function readHeldMonths(
-  session: SqlSession,
-  uwis: readonly string[],
-): Promise<ReadonlyMap<string, readonly HeldMonth[]>> {
+export const readHeldMonths: InSession<DailyProductionStore['heldMonths']> = async (session, uwis) => {
   const holds = await readHolds(session, uwis);
   return new Map([...holds].map(([uwi, ofWell]) => [uwi, [...ofWell.values()]]));
+};
+
+function holdOf({ month, rows, firstDay, lastDay, ...row }: HoldRow): HeldMonth {
+  const { releaseRunId: runId, releaseRows, releaseFirstDay, releaseLastDay } = row;
+  const isReleased = runId !== null && releaseRows !== null && releaseFirstDay !== null && releaseLastDay !== null;
+  const release = isReleased
+    ? { runId, rows: releaseRows, firstDay: releaseFirstDay, lastDay: releaseLastDay }
+    : undefined;
+  return { month, rows, firstDay, lastDay, release };
 }
 
-function releaseOf({
-  releaseRunId: runId,
-  releaseRows: rows,
-  releaseFirstDay: firstDay,
-  releaseLastDay: lastDay,
-}: Pick<HoldRow, 'releaseRunId' | 'releaseRows' | 'releaseFirstDay' | 'releaseLastDay'>): HeldMonth['release'] {
-  if (runId === null || rows === null || firstDay === null || lastDay === null) return undefined;
-  return { runId, rows, firstDay, lastDay };
-}
-
-/** What a merge did to the rows that a window lacks. */
 export interface SettledLeaving {
   readonly window: WellWindow;
   readonly leaving: readonly LeavingMonth[];
@@ -80,9 +72,9 @@ export interface SettledLeaving {
 export async function keepHolds(
   session: SqlSession,
   settled: readonly SettledLeaving[],
-  before: ReadonlyMap<string, Holds>,
+  before: ByUwi<Holds>,
   { runId, atMs }: Noticed,
-): Promise<ReadonlyMap<string, Holds>> {
+): Promise<ByUwi<Holds>> {
   const touched = settled.filter(({ window, verdict }) => before.has(window.uwi) || verdict.held.length > 0);
   if (touched.length === 0) return before;
   const after = new Map<string, Map<number, HoldAfter>>();
@@ -134,8 +126,8 @@ const heldFields = {
 
 async function writeHolds(
   session: SqlSession,
-  before: ReadonlyMap<string, Holds>,
-  after: ReadonlyMap<string, ReadonlyMap<number, HoldAfter>>,
+  before: ByUwi<Holds>,
+  after: ByUwi<ReadonlyMap<number, HoldAfter>>,
   { runId, atMs }: Noticed,
 ): Promise<void> {
   const { dialect } = session;
@@ -150,32 +142,33 @@ async function writeHolds(
   const renewed = changed.filter(({ uwi, month }) => stood(uwi, month) !== undefined);
   const held = `FROM ${dialect.relation('$1', heldFields)} n`;
   const atNow = new Date(atMs);
-  if (begun.length > 0) {
-    await session.run(
-      `INSERT INTO held_month (uwi, month, rows_missing, first_day, last_day, since, run_id)
-         SELECT n.uwi, ${dayOfNumber('n.month')}, n.rows_missing, ${dayOfNumber('n.first_day')},
-           ${dayOfNumber('n.last_day')}, CAST($2 AS TIMESTAMPTZ), CAST($3 AS VARCHAR) ${held}`,
-      [jsonText(begun), atNow, runId],
-    );
-  }
-  if (renewed.length > 0) {
-    const ifNew = (column: string, value: string): string =>
-      `${column} = CASE WHEN n.is_new = 1 THEN ${value} ELSE h.${column} END`;
-    await session.run(
-      `UPDATE held_month AS h SET rows_missing = n.rows_missing, first_day = ${dayOfNumber('n.first_day')},
-         last_day = ${dayOfNumber('n.last_day')}, ${ifNew('since', 'CAST($2 AS TIMESTAMPTZ)')},
-         ${ifNew('run_id', 'CAST($3 AS VARCHAR)')}, ${ifNew('release_run_id', 'NULL')}
-       ${held} WHERE h.uwi = n.uwi AND h.month = ${dayOfNumber('n.month')}`,
-      [jsonText(renewed), atNow, runId],
-    );
-  }
-  if (ended.length > 0) {
-    await session.run(
-      `DELETE FROM held_month AS h USING ${dialect.relation('$1', { uwi: 'VARCHAR', month: 'INTEGER' })} e
-       WHERE h.uwi = e.uwi AND h.month = ${dayOfNumber('e.month')}`,
-      [jsonText(ended)],
-    );
-  }
+  await runOver(
+    session,
+    begun,
+    `INSERT INTO held_month (uwi, month, rows_missing, first_day, last_day, since, run_id)
+       SELECT n.uwi, ${dayOfNumber('n.month')}, n.rows_missing, ${dayOfNumber('n.first_day')},
+         ${dayOfNumber('n.last_day')}, CAST($2 AS TIMESTAMPTZ), CAST($3 AS VARCHAR) ${held}`,
+    atNow,
+    runId,
+  );
+  const ifNew = (column: string, value: string): string =>
+    `${column} = CASE WHEN n.is_new = 1 THEN ${value} ELSE h.${column} END`;
+  await runOver(
+    session,
+    renewed,
+    `UPDATE held_month AS h SET rows_missing = n.rows_missing, first_day = ${dayOfNumber('n.first_day')},
+       last_day = ${dayOfNumber('n.last_day')}, ${ifNew('since', 'CAST($2 AS TIMESTAMPTZ)')},
+       ${ifNew('run_id', 'CAST($3 AS VARCHAR)')}, ${ifNew('release_run_id', 'NULL')}
+     ${held} WHERE h.uwi = n.uwi AND h.month = ${dayOfNumber('n.month')}`,
+    atNow,
+    runId,
+  );
+  await runOver(
+    session,
+    ended,
+    `DELETE FROM held_month AS h USING ${dialect.relation('$1', { uwi: 'VARCHAR', month: 'INTEGER' })} e
+     WHERE h.uwi = e.uwi AND h.month = ${dayOfNumber('e.month')}`,
+  );
 }
 
 function isSame(before: HeldMonth | undefined, { rows, firstDay, lastDay, isNew }: HoldAfter): boolean {

@@ -2,12 +2,12 @@
  * The stored rows that the readings of a batch lack, between the comparison and the writing of a merge: counted by month,
  * and kept where a hold stands or begins (core/daily/held-month.ts). Where no row is missing, it costs no statement.
  */
+import { grouped } from '../../../core/base/lists.ts';
 import {
   daysOfMonth,
   decideLeaving,
   isWindowHeld,
   type LeavingMonth,
-  type LeavingVerdict,
   lossesCountForDays,
   type MonthBefore,
   type MonthRows,
@@ -16,41 +16,26 @@ import {
   type ShrinkGuard,
 } from '../../../core/daily/held-month.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import { instantAt, jsonText, numberOfDay, type SqlSession } from '../session.ts';
+import type { ByUwi } from '../../port/daily-production.ts';
+import { instantAt, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 import type { ComparedCounts } from './comparison.ts';
 import type { WellWindow } from './daily-tables.ts';
 import { type Holds, noHolds, type SettledLeaving } from './held-months.ts';
 
-/** What the guard of a batch goes by. */
 export interface LeavingRules {
   readonly runId: string;
   readonly guard: ShrinkGuard;
   readonly atMs: number;
-  readonly holds: HoldsOfWells;
+  readonly holds: ByUwi<Holds>;
 }
 
-/** A window with what its merge would do. */
-interface ComparedWindow {
-  readonly window: WellWindow;
+export interface ComparedWindow<Window extends WellWindow = WellWindow> {
+  readonly window: Window;
   readonly counts: ComparedCounts;
 }
 
 /** What each window lacks, in the order of the windows. */
 export type Leaving = ReadonlyArray<readonly LeavingMonth[]>;
-
-/** The holds of the wells, by uwi. */
-type HoldsOfWells = ReadonlyMap<string, Holds>;
-
-/** Counts what each window lacks by month: after the comparison. */
-export async function readLeaving(
-  session: SqlSession,
-  compared: readonly ComparedWindow[],
-  { runId, holds }: { readonly runId: string; readonly holds: HoldsOfWells },
-): Promise<Leaving> {
-  const leaves = compared.some(({ counts }) => counts.leaving > 0);
-  const windows = compared.map(({ window }) => window);
-  return leaves ? countLeaving(session, windows, holds, runId) : windows.map(() => []);
-}
 
 /** The production day of a stored row; that of UTC where the zone of the row was not known. */
 const storedDay = `coalesce(c.stored_day, CAST(c.stored_at AT TIME ZONE 'UTC' AS DATE))`;
@@ -62,14 +47,15 @@ interface LeavingRow extends MonthRows {
   readonly isReleased: boolean;
 }
 
-async function countLeaving(
+/** Counts what each window lacks by month: after the comparison. */
+export async function readLeaving(
   session: SqlSession,
-  windows: readonly WellWindow[],
-  holds: HoldsOfWells,
-  runId: string,
+  compared: readonly ComparedWindow[],
+  { runId, holds }: Pick<LeavingRules, 'runId' | 'holds'>,
 ): Promise<Leaving> {
-  const released = windows.flatMap(({ uwi }, index) =>
-    [...(holds.get(uwi) ?? noHolds).values()].flatMap(({ release }) =>
+  if (!compared.some(({ counts }) => counts.leaving > 0)) return compared.map(() => []);
+  const released = compared.flatMap(({ window }, index) =>
+    [...(holds.get(window.uwi) ?? noHolds).values()].flatMap(({ release }) =>
       release?.runId === runId ? [{ window_no: index, first_day: release.firstDay, last_day: release.lastDay }] : [],
     ),
   );
@@ -86,7 +72,7 @@ async function countLeaving(
      GROUP BY stored_no, month, "isReleased" ORDER BY stored_no, month`,
     released.length === 0 ? [] : [jsonText(released)],
   );
-  const byWindow = windows.map(() => new Map<number, LeavingMonth>());
+  const byWindow = compared.map(() => new Map<number, LeavingMonth>());
   for (const { windowNo, month, isReleased: isShown, ...monthRows } of rows) {
     const months = byWindow[windowNo];
     if (months === undefined) throw new Error(`rows leave window ${windowNo}, which is not there`);
@@ -115,11 +101,10 @@ export async function holdLeaving(
     return cases.map(({ window, leaving }) => ({ window, leaving, verdict: nothingLeaves }));
   }
   const asked = guard.allow ? [] : cases.filter((each) => !isWindowHeld(each, each.holds, guard));
-  const before = await monthsBefore(
-    session,
-    asked.flatMap((each) => each.leaving.flatMap(({ month }) => (each.holds.has(month) ? [] : [{ ...each, month }]))),
-    atMs,
-  );
+  const months = asked.flatMap((each) => {
+    return each.leaving.flatMap(({ month }) => (each.holds.has(month) ? [] : [{ ...each, month }]));
+  });
+  const before = await monthsBefore(session, months, atMs);
   const leavingOf = rowsByMonth(cases);
   const settled = cases.map((each) => {
     const verdict = decideLeaving(
@@ -135,17 +120,8 @@ export async function holdLeaving(
     );
     return { window: each.window, leaving: each.leaving, verdict };
   });
-  await keepRows(
-    session,
-    settled.map(({ verdict }) => verdict),
-  );
+  await keepRows(session, settled);
   return settled;
-}
-
-interface MonthAsked {
-  readonly wellId: number;
-  readonly uwi: string;
-  readonly month: number;
 }
 
 function monthKey(uwi: string, month: number): string {
@@ -153,17 +129,12 @@ function monthKey(uwi: string, month: number): string {
 }
 
 /** Rows that leave a month of a well, over all windows. */
-function rowsByMonth(
-  cases: ReadonlyArray<{ readonly uwi: string; readonly leaving: readonly LeavingMonth[] }>,
-): ReadonlyMap<string, number> {
-  const rows = new Map<string, number>();
-  for (const { uwi, leaving } of cases) {
-    for (const each of leaving) {
-      const key = monthKey(uwi, each.month);
-      rows.set(key, (rows.get(key) ?? 0) + rowsOf([each]));
-    }
-  }
-  return rows;
+function rowsByMonth(cases: readonly Pick<SettledLeaving, 'window' | 'leaving'>[]): ReadonlyMap<string, number> {
+  const keyed = cases.flatMap(({ window, leaving }) =>
+    leaving.map((each) => ({ each, key: monthKey(window.uwi, each.month) })),
+  );
+  const byMonth = grouped(keyed, ({ key }) => key);
+  return new Map([...byMonth].map(([key, months]) => [key, rowsOf(months.map(({ each }) => each))]));
 }
 
 /** In some zones a production day begins a day before that of UTC, or after it. */
@@ -171,7 +142,7 @@ const zoneDays = 2;
 
 async function monthsBefore(
   session: SqlSession,
-  asked: readonly MonthAsked[],
+  asked: ReadonlyArray<Pick<WellWindow, 'wellId' | 'uwi'> & Pick<LeavingMonth, 'month'>>,
   atMs: number,
 ): Promise<ReadonlyMap<string, MonthBefore>> {
   if (asked.length === 0) return new Map();
@@ -191,15 +162,11 @@ async function monthsBefore(
     jsonText([...uwiOf.values()]),
   ]);
   const before = new Map<string, MonthBefore>();
-  const at = (key: string): MonthBefore => before.get(key) ?? { stored: 0, lost: 0 };
-  for (const { wellId, month, rows } of stored) {
-    const key = monthKey(uwiOf.get(wellId) ?? '', month);
-    before.set(key, { ...at(key), stored: rows });
-  }
-  for (const { uwi, month, rows } of lost) {
-    const key = monthKey(uwi, month);
-    before.set(key, { ...at(key), lost: rows });
-  }
+  const add = (key: string, rows: Partial<MonthBefore>): void => {
+    before.set(key, { stored: 0, lost: 0, ...before.get(key), ...rows });
+  };
+  for (const { wellId, month, rows } of stored) add(monthKey(uwiOf.get(wellId) ?? '', month), { stored: rows });
+  for (const { uwi, month, rows } of lost) add(monthKey(uwi, month), { lost: rows });
   return before;
 }
 
@@ -219,16 +186,16 @@ function lostRows({ dialect }: SqlSession, keys: readonly number[], atMs: number
     GROUP BY 1, 2`;
 }
 
-async function keepRows(session: SqlSession, verdicts: readonly LeavingVerdict[]): Promise<void> {
-  const kept = verdicts.flatMap(({ heldDays }, index) =>
-    heldDays.map(({ fromDay, toDay }) => ({ window_no: index, from_day: fromDay, to_day: toDay })),
+async function keepRows(session: SqlSession, settled: readonly SettledLeaving[]): Promise<void> {
+  const kept = settled.flatMap(({ verdict }, index) =>
+    verdict.heldDays.map(({ fromDay, toDay }) => ({ window_no: index, from_day: fromDay, to_day: toDay })),
   );
-  if (kept.length === 0) return;
   const relation = session.dialect.relation('$1', { window_no: 'INTEGER', from_day: 'INTEGER', to_day: 'INTEGER' });
-  await session.run(
+  await runOver(
+    session,
+    kept,
     `UPDATE compared AS c SET change = 'kept' FROM ${relation} k
      WHERE c.change = 'removed' AND c.stored_no = k.window_no
        AND ${numberOfDay(storedDay)} >= k.from_day AND ${numberOfDay(storedDay)} < k.to_day`,
-    [jsonText(kept)],
   );
 }

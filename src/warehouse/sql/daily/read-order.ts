@@ -7,33 +7,35 @@ import { always, type LaterRead } from '../../../core/daily/read-order.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import type { Window } from '../../../core/time/window.ts';
 import type { ReadOrder } from '../../port/runs.ts';
-import { epochMs, jsonText, type SqlDatabase, type SqlSession } from '../session.ts';
+import {
+  epochMs,
+  type InSession,
+  jsonText,
+  oneRow,
+  type SqlDatabase,
+  type SqlSession,
+  transacted,
+} from '../session.ts';
 
 export function createReadOrder(database: SqlDatabase): ReadOrder {
-  return { begin: (read) => database.transact((session) => beginRead(session, read)) };
+  return transacted<ReadOrder>(database, { begin: beginRead });
 }
 
 /** Of a worker that died; its run may never end. A read that takes longer is read again. */
 const forgottenAfter = `INTERVAL '1 day'`;
 
-async function beginRead(
-  session: SqlSession,
-  { kind, runId, ended }: Parameters<ReadOrder['begin']>[0],
-): Promise<number> {
+const beginRead: InSession<ReadOrder['begin']> = async (session, { kind, runId, ended }) => {
   const { clock } = session.dialect;
-  await forget(
+  const isOver = `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`;
+  await forget(session, isOver, [jsonText(ended)]);
+  const { number } = await oneRow<{ number: number }>(
     session,
-    `number IN (SELECT ${session.dialect.each('$1', 'BIGINT')}) OR begun_at < ${clock} - ${forgottenAfter}`,
-    [jsonText(ended)],
-  );
-  const [row] = await session.rows<{ number: number }>(
     `INSERT INTO internal.read_begun (number, kind, run_id, begun_at)
        VALUES (nextval('internal.read_number'), $1, $2, ${clock}) RETURNING number`,
     [kind, runId],
   );
-  if (row === undefined) throw new Error('a read was given no number');
-  return row.number;
-}
+  return number;
+};
 
 /** The run has ended: none of its reads commits any more. */
 export async function endReads(session: SqlSession, runId: string): Promise<void> {
@@ -50,7 +52,6 @@ async function forget(session: SqlSession, which: string, values: Parameters<Sql
   );
 }
 
-/** A batch of one read, of one run. */
 export interface OrderedBatch {
   readonly kind: ReadKind;
   readonly runId: string;
@@ -74,11 +75,9 @@ export interface PlaceInOrder {
   readonly atMs: number;
 }
 
-interface PlaceRow {
+interface OrderRow extends Pick<PlaceInOrder, 'isAwaited' | 'atMs'> {
   readonly number: number;
   readonly isBegun: boolean;
-  readonly isAwaited: boolean;
-  readonly atMs: number;
   readonly target: string | null;
   readonly isBegunLater: boolean | null;
   readonly fromMs: number | null;
@@ -94,7 +93,7 @@ export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atM
   const { kind, runId, readNo, targets, lastChange } = batch;
   const { dialect } = session;
   const instant = atMs === undefined ? dialect.clock : `CAST($5 AS TIMESTAMPTZ)`;
-  const rows = await session.rows<PlaceRow>(
+  const rows = await session.rows<OrderRow>(
     `WITH own AS MATERIALIZED (SELECT ${readNo === undefined ? `coalesce(CAST($1 AS BIGINT), nextval('internal.read_number'))` : 'CAST($1 AS BIGINT)'} AS number)
      SELECT own.number, EXISTS (SELECT 1 FROM internal.read_begun b WHERE b.number = own.number) AS "isBegun",
        EXISTS (SELECT 1 FROM internal.read_begun b WHERE b.kind = $2 AND b.run_id <> $3) AS "isAwaited",
@@ -114,8 +113,8 @@ export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atM
     if (target === null) continue;
     keep(target, { fromMs: fromMs ?? always.fromMs, toMs: toMs ?? always.toMs, isBegunLater: isBegunLater === true });
   }
-  if (readNo !== undefined && !first.isBegun)
-    for (const target of targets) keep(target, { ...always, isBegunLater: true });
+  const isForgotten = readNo !== undefined && !first.isBegun;
+  for (const target of isForgotten ? targets : []) keep(target, { ...always, isBegunLater: true });
   return { readNo: first.number, later, isAwaited: first.isAwaited, atMs: first.atMs };
 }
 

@@ -45,15 +45,18 @@ export function createRecordStore(database: SqlDatabase, list: KnownList): Recor
   const table = tableOf(list);
   return {
     ...definitionCommits(database, table),
-    targets: () =>
-      database.transact(async (session) => {
-        const { name, owner } = table;
-        const rows = await session.rows<{ target: string }>(
-          `SELECT DISTINCT ${owner} AS target FROM ${name} ORDER BY target`,
-        );
-        return rows.map(({ target }) => target);
-      }),
+    targets: () => database.transact((session) => targetsIn(session, table)),
   };
+}
+
+async function targetsIn(
+  session: SqlSession,
+  { name, owner }: Pick<DefinitionTable<never, Row>, 'name' | 'owner'>,
+): Promise<readonly string[]> {
+  const rows = await session.rows<{ target: string }>(
+    `SELECT DISTINCT ${owner} AS target FROM ${name} ORDER BY target`,
+  );
+  return rows.map(({ target }) => target);
 }
 
 const timeSeriesTable = tableOf(timeSeries);

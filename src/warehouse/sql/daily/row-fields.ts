@@ -1,25 +1,28 @@
-/** Columns of the daily production tables, from core's list of measure fields; an engine says its types. */
-import { measureFields, type FieldKind } from '../../../core/daily/row.ts';
+/** Columns of daily production, from core's list of measure fields; an engine says its types. */
+import { measureFields } from '../../../core/daily/row.ts';
 
 export interface Column {
   readonly name: string;
   readonly type: string;
 }
 
-/** One for each measure field, in its order: rows enter the database by position. */
-export function measureColumnsOf(types: Readonly<Record<FieldKind, string>>): readonly Column[] {
-  return measureFields.map(({ column, kind }) => ({ name: column, type: types[kind] }));
+/** What an engine calls the types of columns; the others have one name in both. */
+export interface ColumnTypes {
+  readonly text: string;
+  readonly double: string;
 }
 
 /**
- * All fields of a row but its xid: they are compared, updated and kept in the history. `extras` keeps the text that came;
- * PostgreSQL's JSONB would lose or refuse some of it.
+ * What the service sends of a day, without the well; rows enter the database by position. All but the xid is compared,
+ * updated and kept in the history. `extras` keeps the text that came; PostgreSQL's JSONB would lose or refuse some of it.
  */
-export function valueColumnsOf(measures: readonly Column[]): readonly Column[] {
+export function serviceColumnsOf({ text, double }: ColumnTypes): readonly Column[] {
+  const types = { double, int32: 'INTEGER', string: text, boolean: 'BOOLEAN' };
   return [
+    { name: 'xid', type: 'UUID' },
     { name: 'date', type: 'TIMESTAMPTZ' },
     { name: 'production_day', type: 'DATE' },
-    ...measures,
+    ...measureFields.map(({ column, kind }) => ({ name: column, type: types[kind] })),
     { name: 'extras', type: 'JSON' },
   ];
 }

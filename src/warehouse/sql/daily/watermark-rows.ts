@@ -1,6 +1,7 @@
 /** The row of a well in `watermark`: how far it was read, up to when it is verified, and its last day with a row. */
 import { movedWatermarks, verifiedUpTo } from '../../../core/daily/watermark.ts';
-import { dayOfNumber, jsonText } from '../session.ts';
+import type { ByUwi } from '../../port/daily-production.ts';
+import { dayOfNumber, runOver } from '../session.ts';
 import type { CountedWindow, DailyTables } from './daily-tables.ts';
 
 /** Instants are text. */
@@ -35,22 +36,14 @@ export async function keepWatermarks(
       { uwi, reached: textOf(atNowMs), verified: verifiedNowMs === undefined ? undefined : textOf(verifiedNowMs), day },
     ];
   });
-  const [added, changed] = [
-    rows.filter(({ uwi }) => !currentMs.has(uwi)),
-    rows.filter(({ uwi }) => currentMs.has(uwi)),
-  ];
   const { session } = tables;
   const values = watermarkValues(session.dialect.relation('$1', watermarkFields));
-  if (added.length > 0) {
-    await session.run(`INSERT INTO watermark (uwi, watermark, last_day, verified_at) ${values}`, [jsonText(added)]);
-  }
-  if (changed.length > 0) {
-    await session.run(
-      `UPDATE watermark SET watermark = v.watermark, last_day = v.last_day, verified_at = v.verified_at
-       FROM (${values}) v WHERE watermark.uwi = v.uwi`,
-      [jsonText(changed)],
-    );
-  }
+  await runOver(
+    session,
+    rows,
+    `INSERT INTO watermark (uwi, watermark, last_day, verified_at) ${values} ON CONFLICT (uwi) DO UPDATE
+       SET watermark = excluded.watermark, last_day = excluded.last_day, verified_at = excluded.verified_at`,
+  );
 }
 
 function textOf(instantMs: number): string {
@@ -69,7 +62,7 @@ function later(beforeMs: number | undefined, nowMs: number | undefined): number 
 async function lastDaysAfter(
   tables: DailyTables,
   windows: readonly CountedWindow[],
-): Promise<ReadonlyMap<string, number | undefined>> {
+): Promise<ByUwi<number | undefined>> {
   const lastDays = new Map<string, number | undefined>();
   const unsure = new Map<number, string>();
   for (const window of windows) {
@@ -82,7 +75,8 @@ async function lastDaysAfter(
   }
   for (const [uwi, day] of lastDays) if (day === -Infinity) lastDays.set(uwi, undefined);
   if (unsure.size === 0) return lastDays;
-  const stored = await tables.lastDays([...unsure.keys()]);
+  const rows = await tables.lastDays([...unsure.keys()]);
+  const stored = new Map(rows.map(({ wellId, day }) => [wellId, day ?? undefined]));
   for (const [wellId, uwi] of unsure) lastDays.set(uwi, stored.get(wellId));
   return lastDays;
 }

@@ -13,11 +13,9 @@ import { type DeletionOutcome, isOutcomeOf } from '../../../core/cleanup/outcome
 import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts';
 import type { Counts, UnitState } from '../../../core/run/run.ts';
 import type { AuditVerdict } from '../../port/cleanup.ts';
-import { type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { columnsOf, membersOf, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
-function sha256(text: string): string {
-  return hashWith('sha256', text);
-}
+const sha256 = (text: string): string => hashWith('sha256', text);
 
 /** Appends entries to the chain. Writers of the audit take turns, which keeps the chain in order. */
 export async function appendEntries(session: SqlSession, entries: readonly AuditEntry[]): Promise<void> {
@@ -26,29 +24,25 @@ export async function appendEntries(session: SqlSession, entries: readonly Audit
   const head = await readHead(session);
   const linked = chain(head, entries, sha256);
   await session.append('deletion_audit', auditColumns, linked);
-  await writeHead(session, head, linked.at(-1));
+  const write =
+    head.rows === 0
+      ? 'INSERT INTO deletion_audit_head VALUES ($1, $2)'
+      : 'UPDATE deletion_audit_head SET rows = $1, hash = $2';
+  const last = linked.at(-1);
+  if (last !== undefined) await session.run(write, [last.seq, last.hash]);
 }
 
+/** Members of an entry in columns of their names, behind its number and its time. */
+const members = [
+  ...(['event', 'runId', 'planId', 'unit', 'requestedBy', 'serviceUrl', 'kind', 'ownerId', 'sourceId'] as const),
+  ...(['outcome', 'answer', 'words', 'verification', 'previousHash', 'hash', 'retriedBy', 'digestVersion'] as const),
+];
+
+/** Of the table, in its order. */
 const auditColumns: SqlColumns<ChainedEntry> = {
   seq: ({ seq }) => seq,
   noted_at: ({ atMs }) => new Date(atMs),
-  event: ({ event }) => event,
-  run_id: ({ runId }) => runId,
-  plan_id: ({ planId }) => planId,
-  unit: ({ unit }) => unit,
-  requested_by: ({ requestedBy }) => requestedBy,
-  service_url: ({ serviceUrl }) => serviceUrl,
-  kind: ({ kind }) => kind,
-  owner_id: ({ ownerId }) => ownerId,
-  source_id: ({ sourceId }) => sourceId,
-  outcome: ({ outcome }) => outcome,
-  answer: ({ answer }) => answer,
-  words: ({ words }) => words,
-  verification: ({ verification }) => verification,
-  previous_hash: ({ previousHash }) => previousHash,
-  hash: ({ hash }) => hash,
-  retried_by: ({ retriedBy }) => retriedBy,
-  digest_version: ({ digestVersion }) => digestVersion,
+  ...columnsOf(...members),
 };
 
 export async function readHead(session: SqlSession): Promise<AuditHead> {
@@ -62,15 +56,6 @@ async function readHeads(session: SqlSession): Promise<readonly AuditHead[]> {
   return heads.length === 0 ? [emptyHead] : heads;
 }
 
-async function writeHead(session: SqlSession, before: AuditHead, last: ChainedEntry | undefined): Promise<void> {
-  if (last === undefined) return;
-  const statement =
-    before.rows === 0
-      ? 'INSERT INTO deletion_audit_head VALUES ($1, $2)'
-      : 'UPDATE deletion_audit_head SET rows = $1, hash = $2';
-  await session.run(statement, [last.seq, last.hash]);
-}
-
 /** Streams the rows: a long audit need not fit into memory. Nobody appends meanwhile. */
 export async function verifyAudit(database: SqlDatabase, keptHash?: string): Promise<AuditVerdict> {
   let check = new ChainCheck(sha256, keptHash);
@@ -82,9 +67,9 @@ export async function verifyAudit(database: SqlDatabase, keptHash?: string): Pro
     });
     return { broken, head: check.head, retries: check.retries };
   } catch (error) {
-    const words = database.tableFault(error);
-    if (words === undefined) throw error;
-    const reason = `cannot be read: a table was changed (${words})`;
+    const fault = database.tableFault(error);
+    if (fault === undefined) throw error;
+    const reason = `cannot be read: a table was changed (${fault})`;
     return { broken: { seq: check.head.rows + 1, reason }, head: check.head, retries: check.retries };
   }
 }
@@ -164,7 +149,6 @@ function brokenBy(unit: SettledUnit, { runId, planId }: CleanupRun, rows: number
 }
 
 /** A time changed by less than a millisecond yields a fraction here, and so another hash. */
-const selectEntries = `SELECT seq, CAST(CAST(extract(epoch FROM noted_at) * 1000000 AS BIGINT) / 1000.0 AS FLOAT8) AS "atMs", event, run_id AS "runId", plan_id AS "planId", unit,
-    requested_by AS "requestedBy", service_url AS "serviceUrl", kind, owner_id AS "ownerId", source_id AS "sourceId", outcome,
-    answer, words, verification, previous_hash AS "previousHash", hash, retried_by AS "retriedBy", digest_version AS "digestVersion"
+const selectEntries = `SELECT ${membersOf('seq', ...members)},
+    CAST(CAST(extract(epoch FROM noted_at) * 1000000 AS BIGINT) / 1000.0 AS FLOAT8) AS "atMs"
   FROM deletion_audit`;

@@ -5,56 +5,49 @@ import { AccessError } from '../../../core/base/errors.ts';
 import type { AuditEntry, AuditEvent } from '../../../core/cleanup/audit-chain.ts';
 import { endsTimeSeries, unitOutcomeOf } from '../../../core/cleanup/outcome.ts';
 import { type DeletionTarget, targetText } from '../../../core/cleanup/target.ts';
-import type { UnitOutcome } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
-import type { BegunDeletion, DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
+import type { DeletionFilter, DeletionLedger } from '../../port/cleanup.ts';
 import type { QueryResult } from '../../port/query.ts';
 import { endDeletedTimeSeries } from '../daily/record-store.ts';
 import { readNames } from './service-claim.ts';
 import { settleOpen } from './run-units.ts';
-import { instantAt, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { type InSession, instantAt, type SqlDatabase, type SqlSession, takeTurn, transacted } from '../session.ts';
 import { planOfAudit, type PlanOfAudit } from './cleanup-plans.ts';
 import { appendEntries, readHead, verifyAudit } from './deletion-audit.ts';
 
 export function createDeletionLedger(database: SqlDatabase): DeletionLedger {
   return {
+    ...transacted<Pick<DeletionLedger, 'conclude' | 'closeFailed' | 'head'>>(database, {
+      conclude,
+      closeFailed,
+      head: readHead,
+    }),
     begin: async (batch) => (batch.units.length === 0 ? [] : database.transact((session) => begin(session, batch))),
-    conclude: (batch) => database.transact((session) => conclude(session, batch)),
-    closeFailed: (runId, atMs) => database.transact((session) => closeFailed(session, runId, atMs)),
-    list: (filter, use) => database.transactOnce((session) => list(session, filter, use)),
-    head: () => database.transact(readHead),
+    list: (filter, use) => database.transactOnce((session) => use(deletionsOf(session, filter))),
     verify: (keptHash) => verifyAudit(database, keptHash),
   };
 }
 
-async function begin(
-  session: SqlSession,
-  { runId, units, serviceUrl, atMs }: Parameters<DeletionLedger['begin']>[0],
-): Promise<readonly BegunDeletion[]> {
+const begin: InSession<DeletionLedger['begin']> = async (session, { runId, units, serviceUrl, atMs }) => {
   await takeTurn(session, 'audit');
   const plan = await claimedPlan(session, runId);
   if (plan.serviceUrl !== serviceUrl && !(await readNames(session, serviceUrl)).includes(plan.serviceUrl)) {
-    throw new AccessError(
-      'other-service',
-      `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`,
-      {
-        hint: 'Let workers of the service that the plan was made for take it up.',
-      },
-    );
+    const message = `the plan is of ${plan.serviceUrl}, and this worker speaks to ${serviceUrl}`;
+    throw new AccessError('other-service', message, {
+      hint: 'Let workers of the service that the plan was made for take it up.',
+    });
   }
   const open = await readOpenTargets(session, runId, plan.planId, units);
   const before = await readBefore(session, runId, plan, units);
-  const noting = notingOf(plan, runId, atMs);
-  await appendEntries(
-    session,
-    open.map((target) => entryOf(noting, 'intent', target)),
-  );
+  const entryOf = entriesOf(plan, runId, atMs);
+  const intents = open.map((target) => entryOf('intent', target));
+  await appendEntries(session, intents);
   return open.map((target) => ({
     ...target,
     isRepeat: before.begun.has(target.unit),
     wasDeleted: before.deleted.has(target.unit),
   }));
-}
+};
 
 async function claimedPlan(session: SqlSession, runId: string): Promise<PlanOfAudit> {
   const plan = await planOfAudit(session, runId);
@@ -63,8 +56,8 @@ async function claimedPlan(session: SqlSession, runId: string): Promise<PlanOfAu
 }
 
 type OpenTarget = DeletionTarget & { readonly unit: number };
-/** An open unit, compared with the target at its place in the plan; `kind` is null if there is none. */
-type InPlace = (OpenTarget | { readonly kind: null; readonly unit: number }) & { readonly planned: string };
+/** An open unit, compared with the target of its number in the plan; `kind` is null if there is none. */
+type ComparedUnit = (OpenTarget | { readonly kind: null; readonly unit: number }) & { readonly planned: string };
 
 /** The targets of the open units among the given ones, in order. Throws AccessError if they are not those of the plan. */
 async function readOpenTargets(
@@ -73,7 +66,7 @@ async function readOpenTargets(
   planId: string,
   units: readonly number[],
 ): Promise<readonly OpenTarget[]> {
-  const rows = await session.rows<InPlace>(
+  const rows = await session.rows<ComparedUnit>(
     `SELECT u.unit, u.target AS planned, t.kind, t.owner_id AS "ownerId", t.source_id AS "sourceId"
      FROM run_unit u LEFT JOIN cleanup_target t ON t.plan_id = $2 AND t.ordinal = u.unit AND ${isWithin('t.ordinal', units)}
      WHERE u.run_id = $1 AND u.state = 'open' AND ${isWithin('u.unit', units)}
@@ -96,25 +89,16 @@ async function readOpenTargets(
 
 /** Constants for the engine to prune with: the units of a group lie together. */
 function isWithin(column: string, units: readonly number[]): string {
-  const [least, most] = units.reduce(([low, high], unit) => [Math.min(low, unit), Math.max(high, unit)], [
-    Infinity,
-    -Infinity,
-  ] as const);
-  return units.length === 0 ? 'false' : `${column} BETWEEN ${least} AND ${most}`;
-}
-
-interface Before {
-  /** Units of which an earlier request of the run may have taken effect. */
-  readonly begun: ReadonlySet<number>;
-  /** Units whose targets another run deleted, or found deleted, since their plan was made. */
-  readonly deleted: ReadonlySet<number>;
+  const ordered = units.toSorted((left, right) => left - right);
+  return units.length === 0 ? 'false' : `${column} BETWEEN ${ordered[0]} AND ${ordered.at(-1)}`;
 }
 
 /** The clocks of hosts differ by far less. */
 const clockSpreadMs = DAY_MS;
 
 /**
- * What the audit holds of units, and of others near them. What other runs did before the plan was made, the plan has seen:
+ * What the audit has of units, and of others near them: `begun` are units of which an earlier request of the run may have
+ * taken effect, `deleted` those whose targets another run deleted, or found deleted, since their plan was made. What other runs did before the plan was made, the plan has seen:
  * an audit of years costs no more than one of the last days.
  */
 async function readBefore(
@@ -122,7 +106,7 @@ async function readBefore(
   runId: string,
   { planId, createdAtMs }: PlanOfAudit,
   units: readonly number[],
-): Promise<Before> {
+): Promise<Readonly<Record<'begun' | 'deleted', ReadonlySet<number>>>> {
   const isSincePlan = `noted_at >= ${instantAt(createdAtMs - clockSpreadMs)}`;
   // An outcome `failed` does not show the effect of a request: the event before it counts.
   const events = await session.rows<{ unit: number; event: AuditEvent }>(
@@ -146,16 +130,12 @@ async function readBefore(
   };
 }
 
-async function conclude(
-  session: SqlSession,
-  { runId, conclusions, withdrawn, atMs }: Parameters<DeletionLedger['conclude']>[0],
-): Promise<readonly UnitOutcome[]> {
+const conclude: InSession<DeletionLedger['conclude']> = async (session, { runId, conclusions, withdrawn, atMs }) => {
   await takeTurn(session, 'audit');
   const plan = await claimedPlan(session, runId);
   const units = [...conclusions.map(({ unit }) => unit), ...withdrawn];
-  const targets = new Map(
-    (await readOpenTargets(session, runId, plan.planId, units)).map((target) => [target.unit, target]),
-  );
+  const openTargets = await readOpenTargets(session, runId, plan.planId, units);
+  const targets = new Map(openTargets.map((target) => [target.unit, target]));
   const open = conclusions.flatMap(({ unit, ...settled }) => {
     const target = targets.get(unit);
     return target === undefined ? [] : [{ unit, target, ...settled }];
@@ -167,19 +147,19 @@ async function conclude(
   const gone = open.flatMap(({ target, conclusion }) => (endsTimeSeries(target, conclusion) ? [target] : []));
   await endDeletedTimeSeries(session, gone, { runId, atMs });
   const undone = withdrawn.flatMap((unit) => targets.get(unit) ?? []);
-  const noting = notingOf(plan, runId, atMs);
+  const entryOf = entriesOf(plan, runId, atMs);
   await appendEntries(session, [
-    ...open.map(({ target, conclusion }) => entryOf(noting, 'outcome', target, conclusion)),
-    ...undone.map((target) => entryOf(noting, 'withdrawn', target)),
+    ...open.map(({ target, conclusion }) => entryOf('outcome', target, conclusion)),
+    ...undone.map((target) => entryOf('withdrawn', target)),
   ]);
   return outcomes;
-}
+};
 
 /**
  * Among the units that the engine failed or cancelled: those with an open intent, and failed ones without any row in
  * the audit.
  */
-async function closeFailed(session: SqlSession, runId: string, atMs: number): Promise<void> {
+const closeFailed: InSession<DeletionLedger['closeFailed']> = async (session, runId, atMs) => {
   await takeTurn(session, 'audit');
   const plan = await planOfAudit(session, runId);
   if (plan === undefined) return;
@@ -188,42 +168,35 @@ async function closeFailed(session: SqlSession, runId: string, atMs: number): Pr
        coalesce(u.fault->>'message', 'cancelled before its outcome was known') AS words
      FROM run_unit u JOIN cleanup_target t ON t.plan_id = $2 AND t.ordinal = u.unit
      LEFT JOIN (SELECT unit, (array_agg(event ORDER BY seq DESC))[1] AS event
- FROM deletion_audit WHERE run_id = $1 GROUP BY unit) e
-       ON e.unit = u.unit
+                FROM deletion_audit WHERE run_id = $1 GROUP BY unit) e ON e.unit = u.unit
      WHERE u.run_id = $1 AND ((u.state IN ('failed', 'cancelled') AND e.event = 'intent')
        OR (u.state = 'failed' AND e.event IS DISTINCT FROM 'outcome'))
      ORDER BY u.unit`,
     [runId, plan.planId],
   );
-  await appendEntries(
-    session,
-    rows.map((row) => entryOf(notingOf(plan, runId, atMs), 'outcome', row, { outcome: 'failed', words: row.words })),
-  );
-}
+  const entryOf = entriesOf(plan, runId, atMs);
+  const outcomes = rows.map((row) => entryOf('outcome', row, { outcome: 'failed', words: row.words }));
+  await appendEntries(session, outcomes);
+};
 
-/** What all entries of one transaction have. */
-type Noting = Pick<AuditEntry, 'planId' | 'serviceUrl' | 'requestedBy' | 'retriedBy' | 'runId' | 'atMs'>;
 type Result = Partial<Pick<AuditEntry, 'outcome' | 'answer' | 'words' | 'verification'>>;
 
-function notingOf(plan: PlanOfAudit, runId: string, atMs: number): Noting {
+function entriesOf(plan: PlanOfAudit, runId: string, atMs: number) {
   const { planId, serviceUrl, requestedBy, retriedBy } = plan;
-  return { planId, serviceUrl, requestedBy, retriedBy, runId, atMs };
+  const noted = { planId, serviceUrl, requestedBy, retriedBy, runId, atMs };
+  return (event: AuditEvent, { unit, kind, ownerId, sourceId }: OpenTarget, result: Result = {}): AuditEntry => {
+    const { outcome = null, answer = null, words = null, verification = null } = result;
+    return { ...noted, event, unit, kind, ownerId, sourceId, outcome, answer, words, verification };
+  };
 }
 
-function entryOf(noting: Noting, event: AuditEvent, target: OpenTarget, result: Result = {}): AuditEntry {
-  const { unit, kind, ownerId, sourceId } = target;
-  const { outcome = null, answer = null, words = null, verification = null } = result;
-  return { ...noting, event, unit, kind, ownerId, sourceId, outcome, answer, words, verification };
-}
+const texts = (...names: readonly string[]): QueryResult['columns'] => names.map((name) => ({ name, type: 'VARCHAR' }));
 
 const listedColumns: QueryResult['columns'] = [
   { name: 'noted_at', type: 'TIMESTAMP WITH TIME ZONE' },
-  ...['outcome', 'kind', 'owner_id', 'source_id'].map((name) => ({ name, type: 'VARCHAR' })),
+  ...texts('outcome', 'kind', 'owner_id', 'source_id'),
   { name: 'answer', type: 'INTEGER' },
-  ...['verification', 'words', 'requested_by', 'retried_by', 'service_url', 'plan_id', 'run_id'].map((name) => ({
-    name,
-    type: 'VARCHAR',
-  })),
+  ...texts('verification', 'words', 'requested_by', 'retried_by', 'service_url', 'plan_id', 'run_id'),
   { name: 'seq', type: 'BIGINT' },
 ];
 
@@ -241,16 +214,11 @@ const selectDeletions = `
     AND ($3::VARCHAR IS NULL OR run_id = $3::VARCHAR)
   ORDER BY seq DESC`;
 
-async function list<T>(
-  session: SqlSession,
-  { sinceMs, target, runId }: DeletionFilter,
-  use: (result: QueryResult) => Promise<T>,
-): Promise<T> {
+function deletionsOf(session: SqlSession, { sinceMs, target, runId }: DeletionFilter): QueryResult {
   const values = [sinceMs === undefined ? null : new Date(sinceMs), target ?? null, runId ?? null];
-  const deletions = session.stream<Record<string, unknown>>(selectDeletions, values);
-  return use({ columns: listedColumns, rows: cellsOf(deletions) });
-}
-
-async function* cellsOf(rows: AsyncIterable<Readonly<Record<string, unknown>>>): AsyncGenerator<readonly unknown[]> {
-  for await (const row of rows) yield listedColumns.map(({ name }) => row[name]);
+  async function* rows(): QueryResult['rows'] {
+    const deletions = session.stream<Record<string, unknown>>(selectDeletions, values);
+    for await (const row of deletions) yield listedColumns.map(({ name }) => row[name]);
+  }
+  return { columns: listedColumns, rows: rows() };
 }

@@ -1,7 +1,17 @@
 /** The state of a feed: marks of months, the lease of those that publish, and the version that was published last. */
 import { feedTables } from '../../feed/tables.ts';
-import type { DueMonths, FeedLedger, FeedRows, FeedVersion, KnownFeed } from '../../port/feed.ts';
-import { epochMs, jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import type { DueMonths, FeedLedger, FeedRows } from '../../port/feed.ts';
+import {
+  countOf,
+  epochMs,
+  type InSession,
+  jsonText,
+  oneRow,
+  type SqlDatabase,
+  type SqlSession,
+  takeTurn,
+  transacted,
+} from '../session.ts';
 
 interface FeedRow {
   readonly feedId: string | null;
@@ -13,19 +23,35 @@ interface FeedRow {
 /** `marks`: the table with the marks, which has its own name in each engine. */
 export function createFeedLedger(database: SqlDatabase, marks: string): FeedLedger {
   return {
-    hold: (holder, keepMs) => database.transact((session) => hold(session, holder, keepMs)),
-    release: (holder) =>
-      database.transact(async (session) => {
+    ...transacted<Omit<FeedLedger, 'publish'>>(database, {
+      hold,
+      release: async (session, holder) => {
         await session.run('UPDATE feed SET holder = NULL, held_until = NULL WHERE holder = $1', [holder]);
-      }),
-    begin: (known, all) => database.transact((session) => begin(session, marks, { known, all })),
-    due: (limit) => database.transact((session) => readDue(session, marks, limit)),
-    numberRestatements: (limit) => database.transact((session) => numberRestatements(session, limit)),
-    stamps: () => database.transact(readStamps),
-    publish: (holder, version, write) =>
+      },
+      begin: async (session, known, all) => {
+        const feed = await readFeed(session);
+        const isContinued = known !== undefined && known.feedId === feed.feedId && known.version >= feed.version;
+        if (all || !isContinued) await markAll(session, marks, known?.months ?? []);
+        return Math.max(feed.version, known?.version ?? 0);
+      },
+      due: (session, limit) => readDue(session, marks, limit),
+      numberRestatements,
+      stamps: readStamps,
+      rowsByMonth: countMonths,
+    }),
+    publish: (holder, { feedId, version, marks: answered }, write) =>
       // The manifest is written once: a second time it would be another version.
-      database.transactOnce((session) => publish(session, marks, { holder, version, write })),
-    rowsByMonth: () => database.transact(countMonths),
+      database.transactOnce(async (session) => {
+        const feed = await readFeed(session);
+        if (feed.holder !== holder || feed.version >= version) return false;
+        await write();
+        await session.run(
+          `DELETE FROM ${marks} WHERE CAST(mark AS VARCHAR) IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+          [jsonText(answered)],
+        );
+        await session.run('UPDATE feed SET feed_id = $1, version = $2', [feedId, version]);
+        return true;
+      }),
   };
 }
 
@@ -40,26 +66,15 @@ async function readFeed(session: SqlSession): Promise<FeedRow> {
   return { feedId: null, version: 0, lastRestatement: 0, holder: null };
 }
 
-async function hold(session: SqlSession, holder: string, keepMs: number): Promise<boolean> {
+const hold: InSession<FeedLedger['hold']> = async (session, holder, keepMs) => {
   await readFeed(session);
-  const held = await session.run(
+  const leased = await session.run(
     `UPDATE feed SET holder = $1, held_until = current_timestamp + CAST($2 AS INTEGER) * INTERVAL '1 millisecond'
      WHERE holder IS NULL OR holder = $1 OR held_until < current_timestamp`,
     [holder, keepMs],
   );
-  return held === 1;
-}
-
-async function begin(
-  session: SqlSession,
-  marks: string,
-  { known, all }: { readonly known: KnownFeed | undefined; readonly all: boolean },
-): Promise<number> {
-  const feed = await readFeed(session);
-  const isContinued = known !== undefined && known.feedId === feed.feedId && known.version >= feed.version;
-  if (all || !isContinued) await markAll(session, marks, known?.months ?? []);
-  return Math.max(feed.version, known?.version ?? 0);
-}
+  return leased === 1;
+};
 
 /** Months with rows, and those that only the feed has. */
 async function markAll(session: SqlSession, marks: string, published: readonly string[]): Promise<void> {
@@ -79,11 +94,11 @@ async function readDue(session: SqlSession, marks: string, limit: number): Promi
     `SELECT production_month AS month, array_agg(CAST(mark AS VARCHAR)) AS marks FROM ${marks}
      GROUP BY production_month ORDER BY production_month DESC LIMIT ${limit}`,
   );
-  const [row] = await session.rows<{ total: number }>(`SELECT count(DISTINCT production_month) AS total FROM ${marks}`);
-  return { months: months.map((each) => ({ ...each, month: each.month.slice(0, 7) })), total: row?.total ?? 0 };
+  const total = await countOf(session, `(SELECT DISTINCT production_month FROM ${marks}) due`);
+  return { months: months.map((each) => ({ ...each, month: each.month.slice(0, 7) })), total };
 }
 
-async function numberRestatements(session: SqlSession, limit: number): Promise<number> {
+const numberRestatements: InSession<FeedLedger['numberRestatements']> = async (session, limit) => {
   const { lastRestatement } = await readFeed(session);
   const { rowId } = session.dialect;
   const order = 'noticed_at, uwi, date, xid';
@@ -96,42 +111,20 @@ async function numberRestatements(session: SqlSession, limit: number): Promise<n
   );
   if (numbered > 0) await session.run('UPDATE feed SET last_restatement = $1', [lastRestatement + numbered]);
   return lastRestatement + numbered;
-}
+};
 
 /** Sums of what every change of a row changes: a time could be earlier than that of an earlier commit of another host. */
-async function readStamps(session: SqlSession): ReturnType<FeedLedger['stamps']> {
+const readStamps: InSession<FeedLedger['stamps']> = (session) => {
   const changed = `CAST(coalesce(sum(${epochMs('changed_at')}), 0) AS VARCHAR)`;
   const versions = (table: string): string =>
     `(SELECT count(*) || ' ' || ${changed} FROM ${table}) || ' ' || (SELECT count(*) FROM ${table}_history)`;
   const days = (day: string): string => `CAST(coalesce(sum(CAST(${day} - DATE '1970-01-01' AS BIGINT)), 0) AS VARCHAR)`;
-  const [row] = await session.rows<Awaited<ReturnType<FeedLedger['stamps']>>>(
+  return oneRow(
+    session,
     `SELECT ${versions('well')} AS well, ${versions('time_series')} AS time_series,
        (SELECT count(*) || ' ' || ${days('from_day')} || ' ' || ${days('to_day')} FROM coverage) AS coverage`,
   );
-  return { well: '', time_series: '', coverage: '', ...row };
-}
-
-async function publish(
-  session: SqlSession,
-  marks: string,
-  { holder, version, write }: Pick<FeedPublication, 'holder' | 'version' | 'write'>,
-): Promise<boolean> {
-  const feed = await readFeed(session);
-  if (feed.holder !== holder || feed.version >= version.version) return false;
-  await write();
-  await session.run(
-    `DELETE FROM ${marks} WHERE CAST(mark AS VARCHAR) IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
-    [jsonText(version.marks)],
-  );
-  await session.run('UPDATE feed SET feed_id = $1, version = $2', [version.feedId, version.version]);
-  return true;
-}
-
-interface FeedPublication {
-  readonly holder: string;
-  readonly version: FeedVersion;
-  readonly write: () => Promise<void>;
-}
+};
 
 async function countMonths(session: SqlSession): Promise<ReadonlyMap<string, number>> {
   const rows = await session.rows<{ month: string; rows: number }>(
@@ -147,17 +140,15 @@ async function countMonths(session: SqlSession): Promise<ReadonlyMap<string, num
 export function feedSelect(rows: FeedRows, dailyRows: (days: MonthDays) => string): string {
   const { columns, order } = feedTables[rows.table];
   // With the table before each name: a result column of the same name is text, and sorts otherwise.
-  const selected = columns.map(({ name, kind }) => (kind === 'string' ? `CAST(t.${name} AS VARCHAR)` : `t.${name}`));
-  const named = selected.map((expression, place) => `${expression} AS ${columns[place]?.name}`);
+  const named = columns.map(({ name, kind }) =>
+    kind === 'string' ? `CAST(t.${name} AS VARCHAR) AS ${name}` : `t.${name} AS ${name}`,
+  );
   const from = sourceOf(rows, dailyRows);
   return `SELECT ${named.join(', ')} FROM ${from} ORDER BY ${order.map((name) => `t.${name}`).join(', ')}`;
 }
 
 /** Days, YYYY-MM-DD: those from `from` to before `to`. */
-export interface MonthDays {
-  readonly from: string;
-  readonly to: string;
-}
+export type MonthDays = Readonly<Record<'from' | 'to', string>>;
 
 function sourceOf(rows: FeedRows, dailyRows: (days: MonthDays) => string): string {
   if (rows.table === 'daily_production') return dailyRows(daysOf(rows.month));

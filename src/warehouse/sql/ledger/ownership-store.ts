@@ -1,13 +1,18 @@
 import { TakenOverError, UsageError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
-import type {
-  Ownership,
-  ServiceAlias,
-  ServiceChange,
-  ServiceRecords,
-  WarehouseIdentity,
-} from '../../port/ownership.ts';
-import { epochMs, lockRows, type SqlDatabase, type SqlSession } from '../session.ts';
+import type { Ownership, ServiceChange, ServiceRecords, WarehouseIdentity } from '../../port/ownership.ts';
+import {
+  epochMs,
+  type InSession,
+  lockRows,
+  membersOf,
+  recordOf,
+  type RowOf,
+  oneRow,
+  type SqlDatabase,
+  type SqlSession,
+  transacted,
+} from '../session.ts';
 import {
   checkForService,
   claimForService,
@@ -19,10 +24,24 @@ import {
 
 export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
   return {
-    read: () => database.transact(readIdentity),
-    aliases: () => database.transact(readAliases),
-    namesOf: (address) => database.transact((session) => readNames(session, address)),
-    checkService: (service) => database.transact(async (session) => void (await checkForService(session, service))),
+    ...transacted<Pick<Ownership, 'read' | 'aliases' | 'namesOf' | 'checkService' | 'renew' | 'takeOver'>>(database, {
+      read: readIdentity,
+      aliases: readAliases,
+      namesOf: readNames,
+      checkService: async (session, service) => void (await checkForService(session, service)),
+      renew,
+      takeOver: async (session, queueId, seenEpoch) => {
+        // A queue works for one service: what it is given belongs to that one.
+        await claimForService(session, database);
+        const [taken] = await session.rows<{ epoch: number }>(
+          `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
+           RETURNING epoch`,
+          [queueId, seenEpoch],
+        );
+        if (taken !== undefined) await beat.replace(queueId, taken.epoch, session);
+        return taken?.epoch;
+      },
+    }),
     adopt: async (service, change) => {
       const adopted = await database.transact((session) => adopt(session, service, change));
       if (!change.dryRun) await endAnyBeat(beat);
@@ -33,20 +52,12 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
       if (!change.dryRun) await endAnyBeat(beat);
       return records;
     },
-    renew: () => database.transact(renew),
-    takeOver: (queueId, seenEpoch) =>
-      database.transact(async (session) => {
-        // A queue works for one service: what it is given belongs to that one.
-        if (database.service !== undefined) await claimForService(session, database.service);
-        const epoch = await takeOver(session, queueId, seenEpoch);
-        if (epoch !== undefined) await beat.replace(queueId, epoch, session);
-        return epoch;
-      }),
     fence: (epoch, onTakenOver) => database.fence(epoch, onTakenOver),
     beatAgeMs: () => beat.ageMs(),
     beat: async (queueId, epoch) => {
       // Only the warehouse knows who has it: a missing or damaged beat must not end its queue.
-      if (!(await beat.isOf(queueId, epoch))) await refuseTakenOver(database, epoch);
+      const isOwn = (await beat.isOf(queueId, epoch)) || (await database.transact(readIdentity)).epoch === epoch;
+      if (!isOwn) throw new TakenOverError();
       await beat.replace(queueId, epoch);
     },
     endBeat: (queueId, epoch) => beat.remove({ queueId, epoch }),
@@ -59,51 +70,28 @@ async function endAnyBeat(beat: Beat): Promise<void> {
   await beat.remove().catch(() => undefined);
 }
 
-async function refuseTakenOver(database: SqlDatabase, epoch: number): Promise<void> {
-  const identity = await database.transact(readIdentity);
-  if (identity.epoch !== epoch) throw new TakenOverError();
-}
-
 async function readIdentity(session: SqlSession): Promise<WarehouseIdentity> {
-  const [row] = await session.rows<{ id: string; service: string | null; queue: string | null; epoch: number }>(
-    'SELECT warehouse_id AS id, service, queue_id AS queue, epoch FROM warehouse',
-  );
-  if (row === undefined) throw new Error('the table warehouse has no row');
-  const { id: warehouseId, service, queue, epoch } = row;
-  const owner = service ?? (await onlyNamedService(session));
-  return { warehouseId, service: owner, queueId: queue ?? undefined, epoch };
+  const members = membersOf('warehouseId', 'service', 'queueId', 'epoch');
+  const row = await oneRow<RowOf<WarehouseIdentity>>(session, `SELECT ${members} FROM warehouse`);
+  return { ...recordOf<WarehouseIdentity>(row), service: row.service ?? (await onlyNamedService(session)) };
 }
 
-async function readAliases(session: SqlSession): Promise<readonly ServiceAlias[]> {
-  const rows = await session.rows<{ address: string; moved_ms: number; moved_by: string | null }>(
-    `SELECT address, ${epochMs('moved_at')} AS moved_ms, moved_by FROM service_alias ORDER BY moved_at DESC, address`,
+const readAliases: InSession<Ownership['aliases']> = (session) =>
+  session.rows(
+    `SELECT address, ${epochMs('moved_at')} AS "movedAtMs", coalesce(moved_by, '') AS "movedBy" FROM service_alias
+     ORDER BY moved_at DESC, address`,
   );
-  return rows.map((row) => ({ address: row.address, movedAtMs: row.moved_ms, movedBy: row.moved_by ?? '' }));
-}
-
-async function takeOver(session: SqlSession, queueId: string, seenEpoch: number): Promise<number | undefined> {
-  const [row] = await session.rows<{ epoch: number }>(
-    `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
-     RETURNING epoch`,
-    [queueId, seenEpoch],
-  );
-  return row?.epoch;
-}
 
 async function renew(session: SqlSession): Promise<string> {
-  const [row] = await session.rows<{
-    id: string;
-  }>(`UPDATE warehouse SET warehouse_id = gen_random_uuid()::VARCHAR, queue_id = NULL, taken_at = NULL, epoch = epoch + 1
-     RETURNING warehouse_id AS id`);
-  if (row === undefined) throw new Error('the table warehouse has no row');
-  return row.id;
+  const { id } = await oneRow<{ id: string }>(
+    session,
+    `UPDATE warehouse SET warehouse_id = gen_random_uuid()::VARCHAR, queue_id = NULL, taken_at = NULL, epoch = epoch + 1
+     RETURNING warehouse_id AS id`,
+  );
+  return id;
 }
 
-async function adopt(
-  session: SqlSession,
-  service: string | undefined,
-  { by, atMs, dryRun }: ServiceChange,
-): Promise<string> {
+const adopt: InSession<Ownership['adopt']> = async (session, service, change) => {
   await lockRows(session, 'SELECT 1 FROM warehouse');
   const owner = await readService(session);
   if (owner !== undefined) {
@@ -112,13 +100,10 @@ async function adopt(
     });
   }
   const named = await readNamedServices(session);
-  const [only] = named;
-  const adopted = service ?? (named.length === 1 ? only : undefined);
+  const adopted = service ?? (named.length === 1 ? named[0] : undefined);
   if (adopted === undefined) {
     const what = named.length === 0 ? 'name no service' : `name several services (${named.join(', ')})`;
-    throw new UsageError(`the records of the warehouse ${what}`, {
-      action: { kind: 'adopt-service' },
-    });
+    throw new UsageError(`the records of the warehouse ${what}`, { action: { kind: 'adopt-service' } });
   }
   // A service that the records do not name would merge another one's data into them (G11).
   if (named.length > 0 && !named.includes(adopted)) {
@@ -127,19 +112,14 @@ async function adopt(
       action: { kind: 'move-service', from: named[0] ?? '', to: adopted },
     });
   }
-  if (dryRun) return adopted;
+  if (change.dryRun) return adopted;
   await session.run('UPDATE warehouse SET service = $1, epoch = epoch + 1', [adopted]);
   // The names hold who adopted it and when.
-  await nameService(session, adopted, adopted, { by, atMs });
+  await nameService(session, adopted, adopted, change);
   return adopted;
-}
+};
 
-async function move(
-  session: SqlSession,
-  from: string,
-  to: string,
-  { by, atMs, dryRun }: ServiceChange,
-): Promise<ServiceRecords> {
+const move: InSession<Ownership['move']> = async (session, from, to, change) => {
   await lockRows(session, 'SELECT 1 FROM warehouse');
   const owner = (await readService(session)) ?? (await onlyNamedService(session));
   if (from === to) throw new UsageError(`${from} and ${to} are the same service`);
@@ -150,37 +130,37 @@ async function move(
     );
   }
   const records = await countRecords(session, from);
-  if (dryRun) return records;
+  if (change.dryRun) return records;
   // A warehouse belongs to one service: every name of it now leads to the new key.
   await session.run('DELETE FROM service_alias WHERE address = $1', [to]);
   await session.run('UPDATE service_alias SET service = $1', [to]);
-  await nameService(session, from, to, { by, atMs });
+  await nameService(session, from, to, change);
   await session.run('UPDATE warehouse SET service = $1, epoch = epoch + 1', [to]);
   return records;
-}
+};
 
 async function nameService(
   session: SqlSession,
   address: string,
   service: string,
-  { by, atMs }: Pick<ServiceChange, 'by' | 'atMs'>,
+  { by, atMs }: ServiceChange,
 ): Promise<void> {
   await session.run(
     `INSERT INTO service_alias (address, service, moved_at, moved_by) VALUES ($1, $2, $3, $4)
- ON CONFLICT (address) DO UPDATE SET service = excluded.service, moved_at = excluded.moved_at, moved_by = excluded.moved_by`,
+     ON CONFLICT (address) DO UPDATE SET service = excluded.service, moved_at = excluded.moved_at, moved_by = excluded.moved_by`,
     [address, service, new Date(atMs), by],
   );
 }
 
-async function countRecords(session: SqlSession, address: string): Promise<ServiceRecords> {
-  const [row] = await session.rows<ServiceRecords>(
+function countRecords(session: SqlSession, address: string): Promise<ServiceRecords> {
+  return oneRow(
+    session,
     `SELECT (SELECT count(*) FROM service_profile WHERE base_url = $1) AS profiles,
        (SELECT count(*) FROM run WHERE service = $1) AS runs,
        (SELECT count(*) FROM push WHERE service_url = $1) AS pushes,
        (SELECT count(*) FROM cleanup_plan WHERE service_url = $1) AS plans`,
     [address],
   );
-  return row ?? { profiles: 0, runs: 0, pushes: 0, plans: 0 };
 }
 
 /** The sign of life of the queue that works a warehouse: the last one alone is kept. */
@@ -190,7 +170,6 @@ export interface Beat {
    * counts as written now, and is dated so.
    */
   ageMs(): Promise<number | undefined>;
-  /** Returns whether the last beat is of this queue and epoch. */
   isOf(queueId: string, epoch: number): Promise<boolean>;
   /**
    * Writes a beat; in this transaction, where the warehouse itself holds it. Throws UnreachableError('warehouse') if it

@@ -7,51 +7,64 @@ import {
   type PushCheckpoint,
   startOfPush,
 } from '../../../core/pipes/checkpoint.ts';
-import type { PushForm } from '../../../core/pipes/pipe-version.ts';
 import { isFinished, type RunState } from '../../../core/run/run.ts';
 import type { DroppedDates, KnownPush, PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
 import { namesOfService } from './service-claim.ts';
 import { keepCounts, recordCounts, settleOpen } from './run-units.ts';
-import { epochMs, JsonText, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import {
+  columnsOf,
+  epochMs,
+  type InSession,
+  JsonText,
+  recordOf,
+  type RowOf,
+  oneRow,
+  type SqlColumns,
+  type SqlDatabase,
+  type SqlSession,
+  takeTurn,
+  transacted,
+} from '../session.ts';
 
 type Begin = Parameters<PushStore['begin']>[0];
 type Step = Parameters<PushStore['save']>[0];
 
 export function createPushStore(database: SqlDatabase): PushStore {
-  return {
-    begin: (push) => database.transact((session) => begin(session, push)),
-    save: (step) => database.transact((session) => save(session, step)),
-    find: (wanted) => database.transact((session) => findPush(session, wanted)),
-    droppedDates: () => database.transact(readDroppedDates),
-    bodyLimit: (serviceUrl, sinceMs) => database.transact((session) => readBodyLimit(session, serviceUrl, sinceMs)),
-    recordBodyLimit: ({ serviceUrl, maxBytes, foundAtMs }) =>
-      database.transact(async (session) => {
-        await session.run(
-          `INSERT INTO push_body_limit (service_url, max_bytes, found_at) VALUES ($1, $2, $3)
- ON CONFLICT (service_url) DO UPDATE SET max_bytes = excluded.max_bytes, found_at = excluded.found_at`,
-          [serviceUrl, maxBytes, new Date(foundAtMs)],
-        );
-      }),
-  };
+  return transacted<PushStore>(database, {
+    begin,
+    save,
+    find: findPush,
+    droppedDates: readDroppedDates,
+    bodyLimit: readBodyLimit,
+    recordBodyLimit: async (session, { serviceUrl, maxBytes, foundAtMs }) => {
+      await session.run(
+        `INSERT INTO push_body_limit (service_url, max_bytes, found_at) VALUES ($1, $2, $3)
+         ON CONFLICT (service_url) DO UPDATE SET max_bytes = excluded.max_bytes, found_at = excluded.found_at`,
+        [serviceUrl, maxBytes, new Date(foundAtMs)],
+      );
+    },
+  });
 }
 
-async function begin(session: SqlSession, push: Begin): Promise<PushStart> {
-  const service = await serviceOfRun(session, push);
+const begin: InSession<PushStore['begin']> = async (session, push) => {
+  const { runId, unit, fileSha256, serviceUrl, form, begunAtMs } = push;
+  const [run] = await session.rows<{ service: string | null }>('SELECT service FROM run WHERE run_id = $1', [runId]);
+  // Key of the service that the run was requested for (G11); the address if the run has none.
+  const service = run?.service ?? serviceUrl;
   const other = await claimContent(session, { ...push, service });
   if (other?.kind === 'pushed') return { ...other, ...(await sentBefore(session, push)) };
   if (other !== undefined) return other;
-  const { runId, unit, fileSha256, serviceUrl, form, begunAtMs } = push;
-  const [row] = await session.rows<{ fence: number; checkpoint: string | null }>(
+  const row = await oneRow<{ fence: number; checkpoint: string | null }>(
+    session,
     `INSERT INTO push (run_id, unit, file_sha256, fence, begun_at, service_url, form, service)
      VALUES ($1, $2, $3, 1, $4, $5, $6, $7)
      ON CONFLICT (run_id, unit) DO UPDATE SET fence = push.fence + 1 RETURNING fence, checkpoint`,
     [runId, unit, fileSha256, new Date(begunAtMs), serviceUrl, form, service],
   );
-  if (row === undefined) throw new Error(`the push of run ${runId} could not be taken over`);
   await keepCounts(session, runId, unit);
   const checkpoint = row.checkpoint === null ? startOfPush : decodeCheckpoint(row.checkpoint);
   return { kind: 'begun', fence: row.fence, checkpoint };
-}
+};
 
 /** Counts of the last checkpoint of a push; without `sent` if it never began. */
 async function sentBefore(
@@ -66,25 +79,16 @@ async function sentBefore(
   return { sent: row.checkpoint === null ? {} : countsOfCheckpoint(row.checkpoint) };
 }
 
-/** Key of the service that the run was requested for (G11); the address if the run has none. */
-async function serviceOfRun(session: SqlSession, { runId, serviceUrl }: Begin): Promise<string> {
-  const [row] = await session.rows<{ service: string | null }>('SELECT service FROM run WHERE run_id = $1', [runId]);
-  return row?.service ?? serviceUrl;
-}
-
-async function save(session: SqlSession, step: Step): Promise<void> {
+const save: InSession<PushStore['save']> = async (session, step) => {
   const { runId, unit, checkpoint, chunks, settled, savedAtMs } = step;
   const fileSha256 = await moveCheckpoint(session, step);
-  await appendLedger(session, chunks, { runId, fileSha256, savedAtMs });
+  if (chunks.length > 0) await session.append('push_ledger', chunkColumns(step, fileSha256), chunks);
   await recordCounts(session, runId, unit, checkpoint.counts);
   if (settled === undefined) return;
   await settleOpen(session, runId, [settled]);
-  await session.run(`UPDATE push SET completed_at = $3 WHERE run_id = $1 AND unit = $2`, [
-    runId,
-    unit,
-    new Date(savedAtMs),
-  ]);
-}
+  const completed = 'UPDATE push SET completed_at = $3 WHERE run_id = $1 AND unit = $2';
+  await session.run(completed, [runId, unit, new Date(savedAtMs)]);
+};
 
 /** Returns the hash of the content. The fence keeps a suspended worker from moving the checkpoint back. */
 async function moveCheckpoint(session: SqlSession, step: Step): Promise<string> {
@@ -98,59 +102,46 @@ async function moveCheckpoint(session: SqlSession, step: Step): Promise<string> 
   return row.sha;
 }
 
-type SavedStep = Pick<Step, 'runId' | 'savedAtMs'> & { readonly fileSha256: string };
-
-async function appendLedger(session: SqlSession, chunks: readonly PushedChunk[], step: SavedStep): Promise<void> {
-  if (chunks.length > 0) await session.append('push_ledger', ledgerColumns(step), chunks);
-}
-
-function ledgerColumns({ runId, fileSha256, savedAtMs }: SavedStep): SqlColumns<PushedChunk> {
+function chunkColumns({ runId, savedAtMs }: Step, fileSha256: string): SqlColumns<PushedChunk> {
   return {
     run_id: () => runId,
-    chunk: ({ chunk }) => chunk,
+    ...columnsOf('chunk'),
     file_sha256: () => fileSha256,
-    first_line: ({ firstLine }) => firstLine,
-    last_line: ({ lastLine }) => lastLine,
-    items: ({ items }) => items,
-    status: ({ status }) => status,
-    attempts: ({ attempts }) => attempts,
+    ...columnsOf('firstLine', 'lastLine', 'items', 'status', 'attempts'),
     settled_at: () => new Date(savedAtMs),
   };
 }
 
-async function readBodyLimit(session: SqlSession, serviceUrl: string, sinceMs: number): Promise<number | undefined> {
-  const [row] = await session.rows<{ max_bytes: number }>(
-    `SELECT max_bytes FROM push_body_limit WHERE service_url IN ${namesOfService('$1')} AND found_at >= $2
+const readBodyLimit: InSession<PushStore['bodyLimit']> = async (session, serviceUrl, sinceMs) => {
+  const [row] = await session.rows<{ bytes: number }>(
+    `SELECT max_bytes AS bytes FROM push_body_limit WHERE service_url IN ${namesOfService('$1')} AND found_at >= $2
      ORDER BY found_at DESC LIMIT 1`,
     [serviceUrl, new Date(sinceMs)],
   );
-  return row?.max_bytes;
-}
+  return row?.bytes;
+};
 
 /** Claims on pushed contents, including pushes of versions that made no claims (docs/design.md section 4.3). */
-type Claim = Parameters<PushStore['begin']>[0] & {
-  /** Key of the service. */
+type Claim = Begin & {
   readonly service: string;
 };
+type Obstacle = Exclude<PushStart, { readonly kind: 'begun' }>;
 type Wanted = Parameters<PushStore['find']>[0];
 
 /**
  * Claims a content for a run, in the transaction that begins its push. Returns the obstacle; undefined if the content
  * belongs to the run now. With `isAgain` nothing is an obstacle, and a claim in force stays with its holder.
  */
-async function claimContent(
-  session: SqlSession,
-  claim: Claim,
-): Promise<Exclude<PushStart, { readonly kind: 'begun' }> | undefined> {
+async function claimContent(session: SqlSession, claim: Claim): Promise<Obstacle | undefined> {
   await takeTurn(session, 'push');
   const holder = await readHolder(session, claim);
-  const isHeld = holder !== undefined && holder.runId !== claim.runId && isUnderWay(holder.state);
+  const isTaken = holder !== undefined && holder.runId !== claim.runId && isUnderWay(holder.state);
   if (!claim.isAgain) {
-    if (isHeld) return { kind: 'waits', runId: holder.runId, claimedAtMs: holder.claimedAtMs };
+    if (isTaken) return { kind: 'waits', runId: holder.runId, claimedAtMs: holder.claimedAtMs };
     const other = await findOther(session, claim);
     if (other !== undefined) return other;
   }
-  if (!isHeld && holder?.runId !== claim.runId) await writeClaim(session, claim);
+  if (!isTaken && holder?.runId !== claim.runId) await writeClaim(session, claim);
   return undefined;
 }
 
@@ -186,21 +177,14 @@ async function writeClaim(session: SqlSession, { fileSha256, service, form, runI
 }
 
 /** A push without a claim in force: done, or begun by a version that made no claims. */
-async function findOther(
-  session: SqlSession,
-  { fileSha256, service, serviceUrl, form, runId, unit }: Claim,
-): Promise<Exclude<PushStart, { readonly kind: 'begun' }> | undefined> {
-  const found = await findPush(session, { fileSha256, service, serviceUrl, form }, runId);
+async function findOther(session: SqlSession, claim: Claim): Promise<Obstacle | undefined> {
+  const { runId, unit } = claim;
+  const found = await findPush(session, claim, runId);
   if (found === undefined) return undefined;
   if (found.state === 'done') return { kind: 'pushed', runId: found.runId };
   // Two pushes begun by an older version must not wait for each other.
-  if (await hasBegun(session, runId, unit)) return undefined;
-  return { kind: 'waits', runId: found.runId, claimedAtMs: found.atMs };
-}
-
-async function hasBegun(session: SqlSession, runId: string, unit: number): Promise<boolean> {
-  const rows = await session.rows('SELECT 1 FROM push WHERE run_id = $1 AND unit = $2', [runId, unit]);
-  return rows.length > 0;
+  const begun = await session.rows('SELECT 1 FROM push WHERE run_id = $1 AND unit = $2', [runId, unit]);
+  return begun.length > 0 ? undefined : { kind: 'waits', runId: found.runId, claimedAtMs: found.atMs };
 }
 
 /**
@@ -212,52 +196,32 @@ async function findPush(
   { fileSha256, service, serviceUrl, form }: Wanted,
   exceptRunId = '',
 ): Promise<KnownPush | undefined> {
-  const [row] = await session.rows<{ run_id: string; completed_ms: number | null; begun_ms: number }>(
-    `SELECT run_id, ${epochMs('completed_at')} AS completed_ms, ${epochMs('begun_at')} AS begun_ms
+  const [found] = await session.rows<KnownPush>(
+    `SELECT run_id AS "runId", CASE WHEN completed_at IS NULL THEN 'under-way' ELSE 'done' END AS state,
+       ${epochMs('coalesce(completed_at, begun_at)')} AS "atMs"
      FROM push LEFT JOIN run USING (run_id)
      WHERE file_sha256 = $1 AND form = $3 AND run_id <> $4
        AND ($2::VARCHAR IS NULL OR service_url IN ${namesOfService('$2::VARCHAR')} OR push.service IN ${namesOfService('$5::VARCHAR')})
-       AND (completed_at IS NOT NULL AND coalesce(state, 'done') = 'done' OR state IN ('queued', 'running'))
+       AND (completed_at IS NOT NULL AND coalesce(run.state, 'done') = 'done' OR run.state IN ('queued', 'running'))
      ORDER BY begun_at DESC LIMIT 1`,
     [fileSha256, serviceUrl ?? null, form, exceptRunId, service ?? serviceUrl ?? null],
   );
-  if (row === undefined) return undefined;
-  return row.completed_ms === null
-    ? { runId: row.run_id, state: 'under-way', atMs: row.begun_ms }
-    : { runId: row.run_id, state: 'done', atMs: row.completed_ms };
-}
-
-/** Pushes by the rule of earlier versions, which sent the last date of a pipe in a request and dropped the others. */
-interface Row {
-  readonly runId: string;
-  readonly name: string | null;
-  readonly file: string | null;
-  readonly sha: string;
-  readonly form: PushForm | null;
-  readonly superseded: number;
-  readonly completedMs: number;
+  return found;
 }
 
 /** Checkpoints of version 1 are of that rule (core/pipes/checkpoint.ts). A later push of the content has sent them. */
-async function readDroppedDates(session: SqlSession): Promise<readonly DroppedDates[]> {
+const readDroppedDates: InSession<PushStore['droppedDates']> = async (session) => {
   const { dialect } = session;
   const superseded = `CAST(${dialect.textAt('push.checkpoint', ['counts', 'superseded'])} AS INTEGER)`;
-  const rows = await session.rows<Row>(
+  const rows = await session.rows<RowOf<DroppedDates>>(
     `SELECT push.run_id AS "runId", ${dialect.textAt('run.params', ['name'])} AS name, ${dialect.textAt('run.params', ['file'])} AS file,
-       push.file_sha256 AS sha, push.form AS form, ${superseded} AS superseded, ${epochMs('push.completed_at')} AS "completedMs"
+       push.file_sha256 AS "fileSha256", push.form AS form, ${superseded} AS rows,
+       ${epochMs('push.completed_at')} AS "completedAtMs"
      FROM push LEFT JOIN run ON run.run_id = push.run_id
      WHERE push.completed_at IS NOT NULL AND ${dialect.textAt('push.checkpoint', ['version'])} = '1' AND ${superseded} > 0
        AND NOT EXISTS (SELECT 1 FROM push later WHERE later.file_sha256 = push.file_sha256
          AND later.completed_at > push.completed_at)
      ORDER BY push.completed_at, push.run_id`,
   );
-  return rows.map(({ runId, name, file, sha, form, superseded: left, completedMs }) => ({
-    runId,
-    name: name ?? undefined,
-    file: file ?? undefined,
-    fileSha256: sha,
-    form: form ?? undefined,
-    rows: left,
-    completedAtMs: completedMs,
-  }));
-}
+  return rows.map((row) => recordOf<DroppedDates>(row));
+};

@@ -1,6 +1,6 @@
 /** Removes old rows, a part at a time: workers write in between, and a kill loses nothing. */
 import type { Pruned, Retention, RetentionBounds } from '../../port/runs.ts';
-import { epochMs, instantAt, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import { countOf, epochMs, instantAt, type SqlDatabase, type SqlSession, takeTurn, transacted } from '../session.ts';
 
 /** Rows that one transaction removes from one table: some 50 ms. */
 const rowsInStep = 20_000;
@@ -8,25 +8,21 @@ const rowsInStep = 20_000;
 const nothingPruned: Pruned = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0 };
 
 export function createRetention(database: SqlDatabase): Retention {
-  return {
-    count: (bounds) => database.transact((session) => countAll(session, bounds)),
-    step: (bounds) => database.transact((session) => removeNext(session, bounds)),
-    prunedAtMs: () => database.transact((session) => readMs(session, 'coalesce(pruned_at, created_at)')),
-    recordPruned: (atMs) =>
-      database.transact(async (session) => {
-        await session.run(`UPDATE warehouse SET pruned_at = $1`, [new Date(atMs)]);
-      }),
-    historyHorizonMs: () => database.transact((session) => readMs(session, 'history_horizon')),
-  };
+  return transacted<Retention>(database, {
+    count: countAll,
+    step: removeNext,
+    prunedAtMs: (session) => readMs(session, 'coalesce(pruned_at, created_at)'),
+    recordPruned: async (session, atMs) =>
+      void (await session.run(`UPDATE warehouse SET pruned_at = $1`, [new Date(atMs)])),
+    historyHorizonMs: (session) => readMs(session, 'history_horizon'),
+  });
 }
 
 async function countAll(session: SqlSession, bounds: RetentionBounds): Promise<Pruned> {
   let pruned = nothingPruned;
   for (const kind of prunableKinds) {
     const rows = kind.rows(bounds, session.dialect.rowId);
-    if (rows === undefined) continue;
-    const [row] = await session.rows<{ rows: number }>(`SELECT count(*) AS rows FROM (${rows}) old`);
-    pruned = added(pruned, kind, row?.rows ?? 0);
+    if (rows !== undefined) pruned = added(pruned, kind, await countOf(session, `(${rows}) old`));
   }
   return pruned;
 }
@@ -54,17 +50,11 @@ function added(pruned: Pruned, { name }: PrunableKind, rows: number): Pruned {
 }
 
 async function moveHorizon(session: SqlSession, horizonMs: number): Promise<void> {
-  await session.run(
-    `UPDATE warehouse SET history_horizon = $1
-     WHERE history_horizon IS NULL OR history_horizon < $1`,
-    [new Date(horizonMs)],
-  );
+  const isBehind = 'history_horizon IS NULL OR history_horizon < $1';
+  await session.run(`UPDATE warehouse SET history_horizon = $1 WHERE ${isBehind}`, [new Date(horizonMs)]);
 }
 
-async function readMs(
-  session: SqlSession,
-  time: 'coalesce(pruned_at, created_at)' | 'history_horizon',
-): Promise<number | undefined> {
+async function readMs(session: SqlSession, time: string): Promise<number | undefined> {
   const [row] = await session.rows<{ ms: number | null }>(`SELECT ${epochMs(time)} AS ms FROM warehouse`);
   return row?.ms ?? undefined;
 }
@@ -109,32 +99,22 @@ function oldPlans(bounds: RetentionBounds): string {
     AND (run_id IS NULL OR run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)}))`;
 }
 
+function rowsOf(table: string, which: (bounds: RetentionBounds) => string, name?: keyof Pruned): PrunableKind {
+  return { name, table, rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM ${table} WHERE ${which(bounds)}` };
+}
+
 function ofEndedRun(table: string, name?: keyof Pruned): PrunableKind {
-  return {
-    name,
-    table,
-    rows: ({ unitsMs }, rowId) =>
-      `SELECT old.${rowId} AS id FROM ${table} old JOIN run USING (run_id) WHERE ${ended(unitsMs)}`,
-  };
+  return rowsOf(table, ({ unitsMs }) => `run_id IN (SELECT run_id FROM run WHERE ${ended(unitsMs)})`, name);
 }
 
 /** Rows that say nothing without their run. */
 function ofOldRun(table: string): PrunableKind {
-  return {
-    name: undefined,
-    table,
-    rows: (bounds, rowId) =>
-      `SELECT ${rowId} AS id FROM ${table} WHERE run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)})`,
-  };
+  return rowsOf(table, (bounds) => `run_id NOT IN (SELECT run_id FROM run) OR run_id IN (${oldRuns(bounds)})`);
 }
 
 function ofHistory(table: string): PrunableKind {
-  return {
-    name: 'history',
-    table,
-    rows: ({ historyMs }, rowId) =>
-      historyMs === undefined ? undefined : `SELECT ${rowId} AS id FROM ${table} WHERE noticed_at < ${at(historyMs)}`,
-  };
+  const { rows, ...kind } = rowsOf(table, ({ historyMs = 0 }) => `noticed_at < ${at(historyMs)}`, 'history');
+  return { ...kind, rows: (bounds, rowId) => (bounds.historyMs === undefined ? undefined : rows(bounds, rowId)) };
 }
 
 /**
@@ -156,24 +136,12 @@ const prunableKinds: readonly PrunableKind[] = [
   ofEndedRun('run_unit', 'units'),
   ofEndedRun('run_target'),
   ofEndedRun('push_ledger'),
-  {
-    name: undefined,
-    table: 'cleanup_target',
-    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM cleanup_target WHERE plan_id IN (${oldPlans(bounds)})`,
-  },
-  {
-    name: 'plans',
-    table: 'cleanup_plan',
-    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM cleanup_plan WHERE plan_id IN (${oldPlans(bounds)})`,
-  },
+  rowsOf('cleanup_target', (bounds) => `plan_id IN (${oldPlans(bounds)})`),
+  rowsOf('cleanup_plan', (bounds) => `plan_id IN (${oldPlans(bounds)})`, 'plans'),
   { name: 'pushes', table: 'push', rows: oldPushes },
   ofOldRun('push_claim'),
   ofOldRun('idempotency_key'),
-  {
-    name: 'runs',
-    table: 'run',
-    rows: (bounds, rowId) => `SELECT ${rowId} AS id FROM run WHERE run_id IN (${oldRuns(bounds)})`,
-  },
+  rowsOf('run', (bounds) => `run_id IN (${oldRuns(bounds)})`, 'runs'),
   ofHistory('daily_production_history'),
   ofHistory('time_series_history'),
   ofHistory('well_history'),

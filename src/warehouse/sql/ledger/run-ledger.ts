@@ -3,29 +3,56 @@
  * row first; a unit is settled by one statement, which looks at its state again once it has its row.
  */
 import { UsageError } from '../../../core/base/errors.ts';
-import { isFinished, type PlannedUnit, type RunHead, type RunReport, type RunRequest } from '../../../core/run/run.ts';
+import { isFinished, type PlannedUnit, type RunHead, type RunRequest } from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
-import { claimForService } from './service-claim.ts';
+import { claimForService, takeRequestTurn } from './service-claim.ts';
 import { endReads } from '../daily/read-order.ts';
-import { jsonText, lockRows, type SqlColumns, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import {
+  columnsOf,
+  countOf,
+  type InSession,
+  jsonText,
+  lockRows,
+  type SqlColumns,
+  type SqlDatabase,
+  type SqlSession,
+  takeTurn,
+  transacted,
+} from '../session.ts';
 import { findKeyed, keepKey } from './profile-store.ts';
-import { findRuns, findUnfinished, listRuns, readSummary, readUnfinished } from './run-list.ts';
-import { dropTargets, knownHead, readHead, readRun, readTargets, readTotals, storeTargets } from './run-record.ts';
+import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
+import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
   return {
+    ...transacted<Omit<RunLedger, 'create' | 'createOnce' | 'createKeyed' | 'targets' | 'settle'>>(database, {
+      findKeyed,
+      read: readRun,
+      readHead,
+      list: listRuns,
+      find: findRuns,
+      unfinished: readUnfinished,
+      savePlan,
+      resume,
+      openUnits: readOpenUnits,
+      unsettledUnits: countUnsettled,
+      openChunks: readOpenChunks,
+      settleRest,
+      totals: readTotals,
+      finish,
+      reopen,
+    }),
     create: (request, targets) =>
       database.transactOnce(async (session) => {
-        if (database.service !== undefined) await claimForService(session, database.service);
+        await claimForService(session, database);
         await createRun(session, request, targets);
       }),
     createOnce: (request, targets, key) =>
       database.transactOnce(async (session) => {
-        await takeTurn(session, 'request');
-        if (database.service !== undefined) await claimForService(session, database.service);
+        await takeRequestTurn(session, database);
         const madeId = key && (await findKeyed(session, key));
-        if (madeId !== undefined) return readSummary(session, madeId);
+        if (madeId !== undefined) return (await readSummaries(session, 'WHERE run_id = $1', [madeId]))[0];
         const unfinished = await findUnfinished(session, request);
         if (unfinished === undefined) await createRun(session, request, targets);
         if (key !== undefined) await keepKey(session, key, { ...request, runId: unfinished?.runId ?? request.runId });
@@ -33,33 +60,16 @@ export function createRunLedger(database: SqlDatabase): RunLedger {
       }),
     createKeyed: (request, key, targets) =>
       database.transactOnce(async (session) => {
-        await takeTurn(session, 'request');
-        if (database.service !== undefined) await claimForService(session, database.service);
+        await takeRequestTurn(session, database);
         const runId = await findKeyed(session, key);
         if (runId !== undefined) return runId;
         await createRun(session, request, targets);
         await keepKey(session, key, request);
         return undefined;
       }),
-    findKeyed: (key) => database.transact((session) => findKeyed(session, key)),
-    read: (runId) => database.transact((session) => readRun(session, runId)),
-    readHead: (runId) => database.transact((session) => readHead(session, runId)),
-    list: (filter) => database.transact((session) => listRuns(session, filter)),
-    find: (prefix, limit) => database.transact((session) => findRuns(session, prefix, limit)),
-    unfinished: () => database.transact(readUnfinished),
     targets: (runId) => readTargets(database, runId),
-    savePlan: (runId, units, startedAtMs) =>
-      database.transact((session) => savePlan(session, runId, units, startedAtMs)),
-    resume: (runId) => database.transact((session) => resume(session, runId)),
-    openUnits: (runId, chunk) => database.transact((session) => readOpenUnits(session, runId, chunk)),
-    unsettledUnits: (runId) => database.transact((session) => countUnsettled(session, runId)),
-    openChunks: (runId) => database.transact((session) => readOpenChunks(session, runId)),
     settle: async (runId, outcomes) =>
       outcomes.length === 0 ? [] : database.transact((session) => settleOpen(session, runId, outcomes)),
-    settleRest: (runId, outcome) => database.transact((session) => settleRest(session, runId, outcome)),
-    totals: (runId) => database.transact((session) => readTotals(session, runId)),
-    finish: (report) => database.transact((session) => finish(session, report)),
-    reopen: (runId, by) => database.transact((session) => reopen(session, runId, by)),
   };
 }
 
@@ -85,9 +95,7 @@ async function lockRun(session: SqlSession, runId: string): Promise<void> {
 function unitColumns(runId: string): SqlColumns<PlannedUnit> {
   return {
     run_id: () => runId,
-    unit: ({ unit }) => unit,
-    chunk: ({ chunk }) => chunk,
-    target: ({ target }) => target,
+    ...columnsOf('unit', 'chunk', 'target'),
     spec: ({ spec }) => jsonText(spec ?? null),
     state: () => 'open',
     counts: () => null,
@@ -97,86 +105,61 @@ function unitColumns(runId: string): SqlColumns<PlannedUnit> {
   };
 }
 
-async function savePlan(
-  session: SqlSession,
-  runId: string,
-  units: readonly PlannedUnit[],
-  startedAtMs: number,
-): Promise<void> {
+const savePlan: InSession<RunLedger['savePlan']> = async (session, runId, units, startedAtMs) => {
   await lockRun(session, runId);
   const run = await knownHead(session, runId);
   if (run.unitCount !== undefined || isFinished(run.state)) return;
   await session.append<PlannedUnit>('run_unit', unitColumns(runId), units);
-  await session.run(`UPDATE run SET unit_count = $2, state = 'running', started_at = $3 WHERE run_id = $1`, [
-    runId,
-    units.length,
-    new Date(startedAtMs),
-  ]);
-  await dropTargets(session, runId);
-}
+  const planned = `UPDATE run SET unit_count = $2, state = 'running', started_at = $3 WHERE run_id = $1`;
+  await session.run(planned, [runId, units.length, new Date(startedAtMs)]);
+  await session.run('DELETE FROM run_target WHERE run_id = $1', [runId]);
+};
 
-async function resume(session: SqlSession, runId: string): Promise<void> {
-  await session.run(
-    `UPDATE run SET state = 'running' WHERE run_id = $1 AND state = 'queued' AND unit_count IS NOT NULL`,
-    [runId],
-  );
-}
+const resume: InSession<RunLedger['resume']> = async (session, runId) => {
+  const which = `run_id = $1 AND state = 'queued' AND unit_count IS NOT NULL`;
+  await session.run(`UPDATE run SET state = 'running' WHERE ${which}`, [runId]);
+};
 
-async function readOpenUnits(session: SqlSession, runId: string, chunk: number): Promise<readonly PlannedUnit[]> {
+const readOpenUnits: InSession<RunLedger['openUnits']> = async (session, runId, chunk) => {
   const rows = await session.rows<Omit<PlannedUnit, 'spec'> & { readonly spec: string }>(
     `SELECT unit, chunk, target, spec FROM run_unit WHERE run_id = $1 AND chunk = $2 AND state = 'open' ORDER BY unit`,
     [runId, chunk],
   );
   return rows.map((row) => ({ ...row, spec: JSON.parse(row.spec) as unknown }));
-}
+};
 
-async function countUnsettled(session: SqlSession, runId: string): Promise<number> {
-  const [row] = await session.rows<{ units: number }>(
-    `SELECT count(*) AS units FROM run_unit WHERE run_id = $1 AND state NOT IN ('done', 'held')`,
-    [runId],
-  );
-  return row?.units ?? 0;
-}
+const countUnsettled: InSession<RunLedger['unsettledUnits']> = (session, runId) =>
+  countOf(session, `run_unit WHERE run_id = $1 AND state NOT IN ('done', 'held')`, [runId]);
 
-async function readOpenChunks(session: SqlSession, runId: string): ReturnType<RunLedger['openChunks']> {
-  return session.rows<{ chunk: number; openUnits: number }>(
+const readOpenChunks: InSession<RunLedger['openChunks']> = (session, runId) =>
+  session.rows(
     `SELECT chunk, count(*) AS "openUnits" FROM run_unit WHERE run_id = $1 AND state = 'open' GROUP BY chunk ORDER BY chunk`,
     [runId],
   );
-}
 
-async function settleRest(
-  session: SqlSession,
-  runId: string,
-  { state, fault, notices }: Parameters<RunLedger['settleRest']>[1],
-): Promise<number> {
-  return session.run(
+const settleRest: InSession<RunLedger['settleRest']> = (session, runId, { state, fault, notices }) =>
+  session.run(
     `UPDATE run_unit SET state = $2, counts = coalesce(counts, '{}'), fault = $3, notices = $4 WHERE run_id = $1 AND state = 'open'`,
     [runId, state, fault === undefined ? null : jsonText(fault), notices === undefined ? null : jsonText(notices)],
   );
-}
 
-async function finish(session: SqlSession, report: RunReport): Promise<void> {
-  await lockRun(session, report.runId);
-  const run = await knownHead(session, report.runId);
-  if (isFinished(run.state) || (await hasOpenUnits(session, report.runId))) return;
-  await endReads(session, report.runId);
+const finish: InSession<RunLedger['finish']> = async (session, report) => {
   const { runId, state, units, counts, finishedAtMs } = report;
-  await session.run(`UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1`, [
-    runId,
-    state,
-    jsonText(report),
-    jsonText({ units, counts }),
-    new Date(finishedAtMs),
-  ]);
-}
+  await lockRun(session, runId);
+  const run = await knownHead(session, runId);
+  if (isFinished(run.state) || (await hasOpenUnits(session, runId))) return;
+  await endReads(session, runId);
+  const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
+  const settled = jsonText({ units, counts });
+  await session.run(finished, [runId, state, jsonText(report), settled, new Date(finishedAtMs)]);
+};
 
 async function hasOpenUnits(session: SqlSession, runId: string): Promise<boolean> {
   const open = await session.rows(`SELECT 1 FROM run_unit WHERE run_id = $1 AND state = 'open' LIMIT 1`, [runId]);
   return open.length > 0;
 }
 
-async function reopen(session: SqlSession, runId: string, by: string | null = null): Promise<number> {
+const reopen: InSession<RunLedger['reopen']> = async (session, runId, by) => {
   // Its units must not be pruned meanwhile.
   await takeTurn(session, 'retention');
   await lockRun(session, runId);
@@ -188,10 +171,10 @@ async function reopen(session: SqlSession, runId: string, by: string | null = nu
     `UPDATE run SET state = 'queued', round = round + 1, report = NULL, settled = NULL, finished_at = NULL,
        reopened_at = current_timestamp, reopened_by = $2
      WHERE run_id = $1`,
-    [runId, by],
+    [runId, by ?? null],
   );
   return opened;
-}
+};
 
 async function openUnits(session: SqlSession, run: RunHead): Promise<number> {
   await refusePruned(session, run);
@@ -222,10 +205,7 @@ async function keptTargets(session: SqlSession, runId: string): Promise<number> 
 }
 
 async function refusePruned(session: SqlSession, { runId, unitCount = 0 }: RunHead): Promise<void> {
-  const [row] = await session.rows<{ units: number }>('SELECT count(*) AS units FROM run_unit WHERE run_id = $1', [
-    runId,
-  ]);
-  if (row?.units === unitCount) return;
+  if ((await countOf(session, 'run_unit WHERE run_id = $1', [runId])) === unitCount) return;
   throw new UsageError(`run ${runId} finished long ago, and its units are no longer kept (retention.unitDays)`, {
     hint: 'Start a new run for the wells in question.',
   });

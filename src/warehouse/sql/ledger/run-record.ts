@@ -1,53 +1,36 @@
 /** Rows of the table `run` as records. */
 import { type Fault, UsageError } from '../../../core/base/errors.ts';
-import type {
-  RunFailure,
-  RunHead,
-  RunRecord,
-  RunReport,
-  RunState,
-  RunSummary,
-  UnitState,
-} from '../../../core/run/run.ts';
+import type { RunFailure, RunHead, RunReport, RunSummary, UnitState } from '../../../core/run/run.ts';
 import { countsOfTargets } from '../../../core/run/unknown-targets.ts';
-import type { RunTotals, Targets } from '../../port/runs.ts';
-import { epochMs, jsonText, type SqlDatabase, type SqlSession } from '../session.ts';
+import type { RunLedger, RunTotals, Targets } from '../../port/runs.ts';
+import {
+  epochMs,
+  type InSession,
+  jsonText,
+  recordOf,
+  type RowOf,
+  type SqlDatabase,
+  type SqlSession,
+  type SqlValue,
+} from '../session.ts';
 
-interface HeadRow {
-  readonly run_id: string;
-  readonly job: string;
-  readonly params: string;
-  readonly state: RunState;
-  /** The generation, {@link RunHead.generation}. */
-  readonly round: number;
-  readonly unit_count: number | null;
-}
+type HeadRow = RowOf<Omit<RunHead, 'params'>> & { readonly params: string };
+type SummaryRow = RowOf<Omit<RunSummary, 'settled'>> & { readonly settled: string | null };
 
-interface SummaryRow extends Omit<HeadRow, 'params'> {
-  readonly service: string | null;
-  readonly actor: string | null;
-  readonly requested_ms: number;
-  readonly reopened_ms: number | null;
-  readonly reopened_by: string | null;
-  readonly started_ms: number | null;
-  readonly finished_ms: number | null;
-  readonly target_count: number | null;
-  readonly settled: string | null;
-}
-
-type RecordRow = SummaryRow & HeadRow & { readonly report: string | null };
-
-const headColumns = 'run_id, job, state, round, unit_count';
+const headColumns = `run_id AS "runId", job, params, state, round AS generation, unit_count AS "unitCount"`;
 
 /** Without the report: `settled` is the part that a list shows. */
-export const summaryColumns = `${headColumns}, service, actor, ${epochMs('requested_at')} AS requested_ms,
-  ${epochMs('reopened_at')} AS reopened_ms, reopened_by,
-  ${epochMs('started_at')} AS started_ms, ${epochMs('finished_at')} AS finished_ms, target_count, settled`;
+const summaryColumns = `run_id AS "runId", job, state, round AS generation, service, actor,
+  ${epochMs('requested_at')} AS "requestedAtMs", ${epochMs('reopened_at')} AS "reopenedAtMs", reopened_by AS "reopenedBy",
+  ${epochMs('started_at')} AS "startedAtMs", ${epochMs('finished_at')} AS "finishedAtMs", target_count AS "targetCount",
+  unit_count AS "unitCount", settled`;
 
-export async function readHead(session: SqlSession, runId: string): Promise<RunHead | undefined> {
-  const [row] = await session.rows<HeadRow>(`SELECT ${headColumns}, params FROM run WHERE run_id = $1`, [runId]);
-  return row && headOf(row);
-}
+export const readHead: InSession<RunLedger['readHead']> = async (session, runId) => {
+  const [row] = await session.rows<HeadRow>(`SELECT ${headColumns} FROM run WHERE run_id = $1`, [runId]);
+  if (row === undefined) return undefined;
+  const { params, ...head } = row;
+  return { ...recordOf<Omit<RunHead, 'params'>>(head), params: JSON.parse(params) as unknown };
+};
 
 /** Throws UsageError if the run does not exist. */
 export async function knownHead(session: SqlSession, runId: string): Promise<RunHead> {
@@ -56,48 +39,39 @@ export async function knownHead(session: SqlSession, runId: string): Promise<Run
   return run;
 }
 
-export async function readRun(session: SqlSession, runId: string): Promise<RunRecord | undefined> {
-  const [row] = await session.rows<RecordRow>(`SELECT ${summaryColumns}, params, report FROM run WHERE run_id = $1`, [
-    runId,
-  ]);
+export const readRun: InSession<RunLedger['read']> = async (session, runId) => {
+  const [row] = await session.rows<SummaryRow & { readonly params: string; readonly report: string | null }>(
+    `SELECT ${summaryColumns}, params, report FROM run WHERE run_id = $1`,
+    [runId],
+  );
   if (row === undefined) return undefined;
-  const report = row.report === null ? undefined : (JSON.parse(row.report) as RunReport);
-  return { ...summaryOf(row), ...headOf(row), report };
+  const { params, report, ...summary } = row;
+  return {
+    ...summaryOf(summary),
+    params: JSON.parse(params) as unknown,
+    report: parsed(report) as RunReport | undefined,
+  };
+};
+
+/** `rest`: what stands behind FROM run. */
+export async function readSummaries(
+  session: SqlSession,
+  rest: string,
+  values: readonly SqlValue[],
+): Promise<readonly RunSummary[]> {
+  return (await session.rows<SummaryRow>(`SELECT ${summaryColumns} FROM run ${rest}`, values)).map(summaryOf);
 }
 
-function headOf(row: HeadRow): RunHead {
-  return {
-    runId: row.run_id,
-    job: row.job,
-    params: JSON.parse(row.params) as unknown,
-    state: row.state,
-    generation: row.round,
-    unitCount: row.unit_count ?? undefined,
-  };
+function summaryOf({ settled, ...row }: SummaryRow): RunSummary {
+  return { ...recordOf<Omit<RunSummary, 'settled'>>(row), settled: parsed(settled) as RunSummary['settled'] };
 }
 
-export function summaryOf(row: SummaryRow): RunSummary {
-  return {
-    runId: row.run_id,
-    job: row.job,
-    state: row.state,
-    generation: row.round,
-    service: row.service ?? undefined,
-    actor: row.actor ?? undefined,
-    requestedAtMs: row.requested_ms,
-    reopenedAtMs: row.reopened_ms ?? undefined,
-    reopenedBy: row.reopened_by ?? undefined,
-    startedAtMs: row.started_ms ?? undefined,
-    finishedAtMs: row.finished_ms ?? undefined,
-    targetCount: row.target_count ?? undefined,
-    unitCount: row.unit_count ?? undefined,
-    settled: row.settled === null ? undefined : (JSON.parse(row.settled) as RunSummary['settled']),
-  };
+function parsed(json: string | null): unknown {
+  return json === null ? undefined : JSON.parse(json);
 }
 
 // Targets of runs without a plan, as rows.
 
-/** Rows held in memory before they are appended. */
 const appendedAtOnce = 10_000;
 /** Each query costs some milliseconds, as do those that a plan asks of each slice. */
 const readAtOnce = 5_000;
@@ -105,11 +79,9 @@ const readAtOnce = 5_000;
 /** Stores each target once, at the position of its first mention. Returns the number of distinct targets. */
 export async function storeTargets(session: SqlSession, runId: string, targets: Targets): Promise<number> {
   await session.run(session.dialect.temporaryTable('named_target', 'place BIGINT, target VARCHAR'));
-  let place = 0n;
-  const columns = { place: () => place++, target: (target: string) => target };
-  for await (const slice of slicesOf(targets, appendedAtOnce)) {
-    await session.append('named_target', columns, slice);
-  }
+  let position = 0n;
+  const columns = { place: () => position++, target: (target: string) => target };
+  for await (const slice of slicesOf(targets, appendedAtOnce)) await session.append('named_target', columns, slice);
   return session.run(
     `INSERT INTO run_target
        SELECT CAST($1 AS VARCHAR), row_number() OVER (ORDER BY first) - 1 AS place, target
@@ -120,20 +92,16 @@ export async function storeTargets(session: SqlSession, runId: string, targets: 
 
 /** Reads each slice in a transaction of its own: the caller may use the warehouse in between. */
 export async function* readTargets(database: SqlDatabase, runId: string): AsyncGenerator<readonly string[]> {
-  for (let place = 0; ; place += readAtOnce) {
+  for (let position = 0; ; position += readAtOnce) {
     const rows = await database.transact((session) =>
       session.rows<{ target: string }>(
         'SELECT target FROM run_target WHERE run_id = $1 AND place >= $2 AND place < $3 ORDER BY place',
-        [runId, place, place + readAtOnce],
+        [runId, position, position + readAtOnce],
       ),
     );
     if (rows.length > 0) yield rows.map(({ target }) => target);
     if (rows.length < readAtOnce) return;
   }
-}
-
-export async function dropTargets(session: SqlSession, runId: string): Promise<void> {
-  await session.run('DELETE FROM run_target WHERE run_id = $1', [runId]);
 }
 
 async function* slicesOf(targets: Targets, size: number): AsyncGenerator<readonly string[]> {
@@ -149,37 +117,28 @@ async function* slicesOf(targets: Targets, size: number): AsyncGenerator<readonl
 
 // Totals over a run's units, computed by the engine: for any number of units, only the totals leave it.
 
-/** Number of targets that a notice names. */
 const namedTargets = 5;
-/** Number of failures in a report. */
 const reportedFailures = 100;
 
-export async function readTotals(session: SqlSession, runId: string): Promise<RunTotals> {
-  return {
-    units: await readStates(session, runId),
-    counts: await readCounts(session, runId),
-    failures: await readFailures(session, runId),
-    notices: await readNotices(session, runId),
-  };
-}
+export const readTotals: InSession<RunLedger['totals']> = async (session, runId) => ({
+  units: await readStates(session, runId),
+  counts: await readCounts(session, runId),
+  failures: await readFailures(session, runId),
+  notices: await readNotices(session, runId),
+});
 
 async function readStates(session: SqlSession, runId: string): Promise<RunTotals['units']> {
   const rows = await session.rows<{ state: UnitState; units: number }>(
     'SELECT state, count(*) AS units FROM run_unit WHERE run_id = $1 GROUP BY state',
     [runId],
   );
-  const totals = { total: 0, open: 0, done: 0, held: 0, failed: 0, cancelled: 0 };
+  const none = { total: 0, open: 0, done: 0, held: 0, failed: 0, cancelled: 0 };
   const ofState = Object.fromEntries(rows.map(({ state, units }) => [state, units]));
-  return { ...totals, ...ofState, total: rows.reduce((sum, { units }) => sum + units, 0) };
+  return { ...none, ...ofState, total: rows.reduce((sum, { units }) => sum + units, 0) };
 }
 
-/** More than the places of the counts or notices of a unit. */
-const placesOfUnit = 10_000;
-
-/** SQL of the order of what units hold: by unit, then by its place there. */
-function orderOf(place: string): string {
-  return `CAST(unit AS BIGINT) * ${placesOfUnit} + ${place}`;
-}
+/** SQL of the order of the counts or notices that units have: by unit, then by their position there, below 10,000. */
+const orderOf = (position: string): string => `CAST(unit AS BIGINT) * 10000 + ${position}`;
 
 /** Sums over the units; over the targets for what counts targets. */
 async function readCounts(session: SqlSession, runId: string): Promise<RunTotals['counts']> {
@@ -204,18 +163,15 @@ async function readFailures(session: SqlSession, runId: string): Promise<readonl
      ORDER BY CASE WHEN CAST(fault AS VARCHAR) LIKE '%"not-tried"%' THEN 1 ELSE 0 END, unit LIMIT $2`,
     [runId, reportedFailures],
   );
-  return rows.map(({ target, state, fault }) => ({ target, state, ...parseFault(fault) }));
-}
-
-function parseFault(fault: string | null): Fault {
-  return fault === null ? { code: 'unexplained', message: 'no reason was given' } : (JSON.parse(fault) as Fault);
+  const unexplained = { code: 'unexplained', message: 'no reason was given' };
+  return rows.map(({ fault, ...unit }) => ({ ...unit, ...((parsed(fault) as Fault | undefined) ?? unexplained) }));
 }
 
 async function readNotices(session: SqlSession, runId: string): Promise<readonly string[]> {
   const rows = await session.rows<{ notice: string; targets: readonly string[]; count: number }>(
     `SELECT notice, (array_agg(DISTINCT target ORDER BY target))[1:$2] AS targets, count(DISTINCT target) AS count FROM (
        SELECT target, ${orderOf('n.place')} AS place, n.value AS notice
- FROM run_unit, LATERAL ${session.dialect.items('notices')} n WHERE run_id = $1) noted
+       FROM run_unit, LATERAL ${session.dialect.items('notices')} n WHERE run_id = $1) noted
      GROUP BY notice ORDER BY min(place)`,
     [runId, namedTargets],
   );

@@ -22,6 +22,17 @@ export async function openAmong(
   return new Set(rows.map(({ unit }) => unit));
 }
 
+/** Those of some units that are open, as {@link openAmong} finds them. */
+export async function onlyOpen<Unit extends { readonly unit: number }>(
+  session: SqlSession,
+  runId: string,
+  units: readonly Unit[],
+): Promise<readonly Unit[]> {
+  const numbers = units.map(({ unit }) => unit);
+  const open = await openAmong(session, runId, numbers);
+  return units.filter(({ unit }) => open.has(unit));
+}
+
 const outcomeFields = { unit: 'INTEGER', state: 'VARCHAR', counts: 'JSON', fault: 'JSON', notices: 'JSON' } as const;
 
 /**
@@ -52,14 +63,9 @@ export async function keepCounts(session: SqlSession, runId: string, unit: numbe
 
 /** Notes counts of a unit that is still open; `counts` are totals from its beginning. */
 export async function recordCounts(session: SqlSession, runId: string, unit: number, counts: Counts): Promise<void> {
-  await session.run(`UPDATE run_unit SET counts = $3 WHERE run_id = $1 AND unit = $2 AND state = 'open'`, [
-    runId,
-    unit,
-    jsonText(counts),
-  ]);
+  const which = `run_id = $1 AND unit = $2 AND state = 'open'`;
+  await session.run(`UPDATE run_unit SET counts = $3 WHERE ${which}`, [runId, unit, jsonText(counts)]);
 }
-
-// Targets of exports that the service does not know.
 
 /** A relation with the `target`s that are bound at `$1`, without an alias. */
 function namedTargets({ dialect }: SqlSession): string {
@@ -83,12 +89,7 @@ export async function settleUnknown(
   { kind, withRows }: TargetRows,
   { runId, units, atMs }: Parameters<SettleUnknown>[0],
 ): Promise<readonly UnitOutcome[]> {
-  const open = await openAmong(
-    session,
-    runId,
-    units.map(({ unit }) => unit),
-  );
-  const unsettled = units.filter(({ unit }) => open.has(unit));
+  const unsettled = await onlyOpen(session, runId, units);
   if (unsettled.length === 0) return [];
   const named = namedTargets(session);
   const targets = jsonText(unsettled.map(({ target }) => target));

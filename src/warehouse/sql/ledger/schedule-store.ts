@@ -1,53 +1,34 @@
-import type {
-  ScheduleApplication,
-  ScheduleSet,
-  ScheduleStore,
-  StoredSchedule,
-  TakenTick,
-  TickOutcome,
-} from '../../port/runs.ts';
-import { claimForService } from './service-claim.ts';
-import { epochMs, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
+import type { ScheduleStore, StoredSchedule, TakenTick, TickOutcome } from '../../port/runs.ts';
+import { takeRequestTurn } from './service-claim.ts';
+import { epochMs, type InSession, type SqlDatabase, type SqlSession, takeTurn, transacted } from '../session.ts';
 
 export function createScheduleStore(database: SqlDatabase): ScheduleStore {
-  return {
-    read: () =>
-      database.transact(async (session) => ({
-        revision: await readRevision(session),
-        schedules: await readSchedules(session),
-      })),
-    apply: (set, atMs) =>
-      database.transact(async (session) => {
-        await takeTurn(session, 'request');
-        if (database.service !== undefined) await claimForService(session, database.service);
-        return applySet(session, set, atMs);
-      }),
-    pause: (name, paused) =>
-      database.transact(async (session) => {
-        const changed = await session.run(`UPDATE schedule SET paused_at = $2, paused_by = $3 WHERE name = $1`, [
-          name,
-          paused === undefined ? null : new Date(paused.atMs),
-          paused?.by ?? null,
-        ]);
-        return changed > 0;
-      }),
-    take: ({ name, definition }, tick) =>
-      database.transact(async (session) => {
-        await takeTurn(session, 'request');
-        const taken = await session.run(
-          `UPDATE schedule SET ${tickColumns} WHERE name = $1 AND definition = $6 AND (due_at IS NULL OR due_at < $2)`,
-          [name, ...valuesOf(tick), definition],
-        );
-        return taken > 0;
-      }),
-    settle: (name, tick) =>
-      database.transact(async (session) => {
-        await session.run(`UPDATE schedule SET ${tickColumns} WHERE name = $1 AND due_at = $2`, [
-          name,
-          ...valuesOf(tick),
-        ]);
-      }),
-  };
+  return transacted<ScheduleStore>(database, {
+    read: async (session) => ({
+      revision: await readRevision(session),
+      schedules: await readSchedules(session),
+    }),
+    apply: async (session, set, atMs) => {
+      await takeRequestTurn(session, database);
+      return applySet(session, set, atMs);
+    },
+    pause: async (session, name, paused) => {
+      const values = [name, paused === undefined ? null : new Date(paused.atMs), paused?.by ?? null];
+      return (await session.run('UPDATE schedule SET paused_at = $2, paused_by = $3 WHERE name = $1', values)) > 0;
+    },
+    take: async (session, { name, definition }, tick) => {
+      await takeTurn(session, 'request');
+      const taken = await session.run(
+        `UPDATE schedule SET ${tickColumns} WHERE name = $1 AND definition = $6 AND (due_at IS NULL OR due_at < $2)`,
+        [name, ...valuesOf(tick), definition],
+      );
+      return taken > 0;
+    },
+    settle: async (session, name, tick) => {
+      const settled = `UPDATE schedule SET ${tickColumns} WHERE name = $1 AND due_at = $2`;
+      await session.run(settled, [name, ...valuesOf(tick)]);
+    },
+  });
 }
 
 /**
@@ -61,11 +42,7 @@ function valuesOf({ dueMs, outcome, words, runId }: TakenTick) {
   return [new Date(dueMs), outcome, words ?? null, runId ?? null] as const;
 }
 
-async function applySet(
-  session: SqlSession,
-  { revision, schedules }: ScheduleSet,
-  atMs: number,
-): Promise<ScheduleApplication> {
+const applySet: InSession<ScheduleStore['apply']> = async (session, { revision, schedules }, atMs) => {
   const known = await readRevision(session);
   if (known !== undefined && known > revision) return { kind: 'older', revision: known };
   const stored = new Map((await readSchedules(session)).map((each) => [each.name, each.definition]));
@@ -85,7 +62,7 @@ async function applySet(
     );
   }
   return { kind: 'applied', revision };
-}
+};
 
 async function readRevision(session: SqlSession): Promise<number | undefined> {
   const [row] = await session.rows<{ revision: number }>('SELECT revision FROM schedule_revision');
@@ -111,19 +88,14 @@ async function readSchedules(session: SqlSession): Promise<readonly StoredSchedu
        run_id AS "runId", last_run_id AS "lastRunId", ${epochMs('paused_at')} AS "pausedMs", paused_by AS "pausedBy"
      FROM schedule ORDER BY name`,
   );
-  return rows.map(scheduleOf);
-}
-
-function scheduleOf(row: ScheduleRow): StoredSchedule {
-  const { name, definition, sinceMs, pausedMs, pausedBy, lastRunId } = row;
-  return {
-    name,
-    definition,
-    sinceMs,
-    paused: pausedMs === null ? undefined : { atMs: pausedMs, by: pausedBy ?? '' },
+  return rows.map((row) => ({
+    name: row.name,
+    definition: row.definition,
+    sinceMs: row.sinceMs,
+    paused: row.pausedMs === null ? undefined : { atMs: row.pausedMs, by: row.pausedBy ?? '' },
     lastTick: tickOf(row),
-    lastRunId: lastRunId ?? undefined,
-  };
+    lastRunId: row.lastRunId ?? undefined,
+  }));
 }
 
 function tickOf({ dueMs, outcome, words, runId }: ScheduleRow): TakenTick | undefined {

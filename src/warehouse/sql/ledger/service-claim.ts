@@ -4,13 +4,14 @@
 import { UsageError } from '../../../core/base/errors.ts';
 import { normalAddress, type ServiceIdentity, shownService } from '../../../core/base/service-key.ts';
 import { instantText } from '../../../core/base/text.ts';
-import { epochMs, lockRows, type SqlSession } from '../session.ts';
+import { epochMs, lockRows, oneRow, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 
 /**
- * Assigns a warehouse without a service to this one; does nothing if it has this one. Throws UsageError for another
- * service.
+ * Assigns a warehouse without a service to that of its handle, if that has one; does nothing if it belongs to it. Throws
+ * UsageError for another service.
  */
-export async function claimForService(session: SqlSession, service: ServiceIdentity): Promise<void> {
+export async function claimForService(session: SqlSession, { service }: Pick<SqlDatabase, 'service'>): Promise<void> {
+  if (service === undefined) return;
   // What stands there stays until the end of the transaction: a change of the service waits for it.
   const isFirst = (await readService(session)) === undefined;
   await lockRows(session, 'SELECT 1 FROM warehouse', [], isFirst ? 'update' : 'share');
@@ -22,6 +23,12 @@ export async function claimForService(session: SqlSession, service: ServiceIdent
     `INSERT INTO service_alias VALUES ($1, $2, current_timestamp, 'service.id') ON CONFLICT DO NOTHING`,
     [service.address, service.key],
   );
+}
+
+/** As {@link claimForService}, once it is the turn of this transaction to look for runs and to make them. */
+export async function takeRequestTurn(session: SqlSession, database: Pick<SqlDatabase, 'service'>): Promise<void> {
+  await takeTurn(session, 'request');
+  await claimForService(session, database);
 }
 
 /**
@@ -56,13 +63,12 @@ async function serviceOfRecords(session: SqlSession): Promise<string | undefined
 
 /** The normalised addresses in the records, in order. */
 export async function readNamedServices(session: SqlSession): Promise<readonly string[]> {
-  const rows = await session.rows<{
-    address: string;
-  }>(`SELECT base_url AS address FROM service_profile UNION SELECT service_url FROM cleanup_plan
+  const rows = await session.rows<{ address: string | null }>(
+    `SELECT base_url AS address FROM service_profile UNION SELECT service_url FROM cleanup_plan
      UNION SELECT service_url FROM push UNION SELECT service_url FROM push_body_limit
-     UNION SELECT service_url FROM deletion_audit`);
-  const named = rows.map(({ address }) => normalAddress(address ?? '')).filter((address) => address !== undefined);
-  return [...new Set(named)].toSorted();
+     UNION SELECT service_url FROM deletion_audit`,
+  );
+  return [...new Set(rows.flatMap(({ address }) => normalAddress(address ?? '') ?? []))].toSorted();
 }
 
 /** The service that an earlier version's records name, where they name one; it owns the warehouse before that is recorded. */
@@ -72,11 +78,9 @@ export async function onlyNamedService(session: SqlSession): Promise<string | un
 }
 
 async function hasRecords(session: SqlSession): Promise<boolean> {
-  const [row] = await session.rows<{
-    found: boolean;
-  }>(`SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM daily_production)
-       OR EXISTS (SELECT 1 FROM well) OR EXISTS (SELECT 1 FROM time_series) AS found`);
-  return row?.found ?? false;
+  const found = `SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM daily_production)
+    OR EXISTS (SELECT 1 FROM well) OR EXISTS (SELECT 1 FROM time_series) AS found`;
+  return (await oneRow<{ found: boolean }>(session, found)).found;
 }
 
 async function otherService(session: SqlSession, owner: string, service: ServiceIdentity): Promise<UsageError> {

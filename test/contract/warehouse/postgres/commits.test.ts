@@ -1,7 +1,8 @@
 /** Commits of daily production to PostgreSQL by several connections, and what they leave in its storage. */
 import { describe, expect, it } from 'vitest';
 import { createRunLedger } from '../../../../src/warehouse/sql/ledger/run-ledger.ts';
-import { createDailyProductionStore } from '../../../../src/warehouse/postgres/daily/daily-production-store.ts';
+import { dailyEngineOf } from '../../../../src/warehouse/postgres/daily/daily-engine.ts';
+import { createDailyProductionStore } from '../../../../src/warehouse/sql/daily/daily-production-store.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
@@ -27,7 +28,7 @@ function open(url: string): Committing & AsyncDisposable {
     migrate(session, address.location);
   const database = new PostgresDatabase({ address, password: async () => undefined, retryMs: 20_000, prepare });
   return {
-    dailyProduction: createDailyProductionStore(database),
+    dailyProduction: createDailyProductionStore(database, dailyEngineOf(database)),
     ledger: { runs: createRunLedger(database) },
     [Symbol.asyncDispose]: () => database.close(),
   };

@@ -5,7 +5,6 @@ import { type CopySource, copyTables } from '../../../../src/warehouse/copy-tabl
 import { copyWarehouse } from '../../../../src/warehouse/copy-warehouse.ts';
 import { type DatabaseFile, shareDatabaseFile } from '../../../../src/warehouse/duckdb/file/database-file.ts';
 import { migrate } from '../../../../src/warehouse/postgres/schema.ts';
-import { sessionOf } from '../../../../src/warehouse/duckdb/file/session.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { contentOf, oldDatabase, readExpected, unpackOldWarehouse } from '../../../support/old-warehouse.ts';
@@ -17,7 +16,7 @@ import { openTemporaryDuckdb, settings } from '../../../support/warehouse-duckdb
 const lack = await postgresLack('newest');
 
 function sourceOf(file: DatabaseFile): CopySource {
-  return { engine: 'duckdb', read: (work) => file.read((connection) => work(sessionOf(connection))) };
+  return { engine: 'duckdb', read: (work) => file.read(work) };
 }
 
 /** Rows, corrections, a quarantined record, a deletion and its plan, by the ports. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, OutageError, PermanentError } from '../../../../src/core/base/errors.ts';
 import { FolderStore } from '../../../../src/files/folder-store.ts';
-import type { FeedPlace } from '../../../../src/warehouse/feed/manifest.ts';
+import type { FeedStore } from '../../../../src/warehouse/feed/manifest.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { inFolder, openFeed, readFeedRows } from '../../../support/feed.ts';
 import {
@@ -41,7 +41,7 @@ const twoWells = [
 ];
 
 /** A folder that does something before each call of those that write. */
-function placeOf(folder: string, before: () => Promise<void>): FeedPlace {
+function placeOf(folder: string, before: () => Promise<void>): FeedStore {
   const store = new FolderStore(folder);
   const behind = <Args extends readonly unknown[], T>(work: (...args: Args) => Promise<T>) => {
     return async (...args: Args): Promise<T> => {
@@ -52,9 +52,9 @@ function placeOf(folder: string, before: () => Promise<void>): FeedPlace {
   return {
     address: store.address,
     read: (name, most) => store.read(name, most),
-    write: behind((...args: Parameters<FeedPlace['write']>) => store.write(...args)),
-    replace: behind((...args: Parameters<FeedPlace['replace']>) => store.replace(...args)),
-    upload: behind((...args: Parameters<FeedPlace['upload']>) => store.upload(...args)),
+    write: behind((...args: Parameters<FeedStore['write']>) => store.write(...args)),
+    replace: behind((...args: Parameters<FeedStore['replace']>) => store.replace(...args)),
+    upload: behind((...args: Parameters<FeedStore['upload']>) => store.upload(...args)),
     fetch: (name, content) => store.fetch(name, content),
     list: (prefix) => store.list(prefix),
     remove: behind((name: string) => store.remove(name)),
@@ -62,7 +62,7 @@ function placeOf(folder: string, before: () => Promise<void>): FeedPlace {
 }
 
 /** A place that fails at the nth call of those that write. */
-function failingAt(folder: string, step: number): FeedPlace {
+function failingAt(folder: string, step: number): FeedStore {
   let steps = 0;
   return placeOf(folder, async () => {
     steps += 1;

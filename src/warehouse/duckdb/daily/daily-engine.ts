@@ -1,0 +1,48 @@
+/** Daily production in DuckDB. One transaction writes at a time, so that none has to keep others from its wells. */
+import type { DailyEngine } from '../../sql/daily/daily-production-store.ts';
+import type { DailyTables } from '../../sql/daily/daily-tables.ts';
+import type { DatabaseFile } from '../file/database-file.ts';
+import type { DuckdbSession } from '../file/session.ts';
+import { isAmongKeys } from '../file/sql.ts';
+import { compareWindows } from './comparison.ts';
+import { countRows, namedUwis, readCleanDays, replaceWindows } from './replacement.ts';
+
+export function dailyEngineOf(file: DatabaseFile): DailyEngine {
+  return {
+    commit: (work) =>
+      file.addRows(
+        (session) => work(tablesOf(session)),
+        ({ rowsInserted }) => rowsInserted,
+      ),
+    withRows: (named) => `SELECT DISTINCT k.uwi AS target FROM internal.daily_production d
+      JOIN (SELECT well_id, uwi FROM well_key SEMI JOIN ${named} ON uwi = target) k ON d.well_id = k.well_id`,
+    readCleanDays,
+  };
+}
+
+function tablesOf(session: DuckdbSession): DailyTables {
+  return {
+    session,
+    keys,
+    byteLength: (text) => `strlen(${text})`,
+    lastChange: `(SELECT last_change_at + INTERVAL '1 millisecond' FROM warehouse)`,
+    recordChange: async (atMs) =>
+      void (await session.run('UPDATE warehouse SET last_change_at = $1', [new Date(atMs)])),
+    compare: (windows) => compareWindows(session, windows),
+    replace: (windows, noticed) => replaceWindows(session, windows, noticed),
+    countRows: (windows) => countRows(session, windows),
+    lastDays: (wellIds) =>
+      session.rows(
+        `SELECT well_id AS "wellId", max(production_day) - DATE '1970-01-01' AS day FROM internal.daily_production
+         WHERE ${isAmongKeys('well_id', wellIds)} GROUP BY well_id`,
+      ),
+  };
+}
+
+/** A key is never reused: rows of `well_key` are never deleted. New ones follow the order of the names. */
+const keys = {
+  known: `SELECT uwi, well_id AS "wellId" FROM well_key WHERE uwi IN (${namedUwis})`,
+  added: `INSERT INTO well_key
+      SELECT (SELECT coalesce(max(well_id), 0) FROM well_key) + row_number() OVER (ORDER BY uwi), uwi FROM (${namedUwis})
+    RETURNING uwi, well_id AS "wellId"`,
+};

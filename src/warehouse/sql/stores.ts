@@ -1,0 +1,54 @@
+/** The stores that are written once for both engines, with what an engine gives them. */
+import type { StorageOrder } from '../port/daily-production.ts';
+import type { Ledger, Warehouse } from '../port/warehouse.ts';
+import { createCoverageStore } from './daily/coverage-survey.ts';
+import { createDailyProductionStore, type DailyEngine } from './daily/daily-production-store.ts';
+import { createReadOrder } from './daily/read-order.ts';
+import { createRecordStore } from './daily/record-store.ts';
+import { createWellStore } from './daily/well-store.ts';
+import { createCleanupPlans } from './ledger/cleanup-plans.ts';
+import { createDeletionLedger } from './ledger/deletion-ledger.ts';
+import { createFeedLedger } from './ledger/feed-ledger.ts';
+import { createHolds } from './ledger/holds.ts';
+import { type Beat, createOwnership } from './ledger/ownership-store.ts';
+import { createProfileStore } from './ledger/profile-store.ts';
+import { createPushStore } from './ledger/push-store.ts';
+import { createRetention } from './ledger/retention-store.ts';
+import { createRunLedger } from './ledger/run-ledger.ts';
+import { createScheduleStore } from './ledger/schedule-store.ts';
+import type { SqlDatabase } from './session.ts';
+
+type Stores = Pick<Warehouse, 'readOrder' | 'dailyProduction' | 'coverage' | 'records' | 'wells'>;
+
+export function createStores(database: SqlDatabase, engine: DailyEngine): Stores {
+  return {
+    readOrder: createReadOrder(database),
+    dailyProduction: createDailyProductionStore(database, engine),
+    coverage: createCoverageStore(database),
+    records: (list) => createRecordStore(database, list),
+    wells: createWellStore(database),
+  };
+}
+
+interface LedgerParts {
+  readonly beat: Beat;
+  readonly order: StorageOrder;
+  /** The table with the marks of months for a feed. */
+  readonly marks: string;
+}
+
+export function createLedger(database: SqlDatabase, { beat, order, marks }: LedgerParts): Ledger {
+  return {
+    ownership: createOwnership(database, beat),
+    runs: createRunLedger(database),
+    pushes: createPushStore(database),
+    cleanupPlans: createCleanupPlans(database),
+    deletions: createDeletionLedger(database),
+    profiles: createProfileStore(database),
+    schedules: createScheduleStore(database),
+    retention: createRetention(database),
+    order,
+    feed: createFeedLedger(database, marks),
+    holds: createHolds(database),
+  };
+}
