@@ -5,6 +5,7 @@
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
 import { daysOfMonth } from '../../src/core/daily/held-month.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
+import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
@@ -28,6 +29,7 @@ export const gapsJobName = dailyProductionGaps.name;
 /** Two jobs, for the windows that are due and for the gaps. They share one row budget, and the slots of readings. */
 export function createDailyProductionJobs(settings: DailyProductionSettings): readonly Job<DailyProductionParams>[] {
   const budget = new RowBudget(settings.rowsInMemory);
+  const blocks = new RowBlocks(() => budget.freeRows);
   const slots = new ReadingSlots(readersOf(settings));
   const numbers = new ReadNumbers();
   const profilesByRun = new ProfilesInUse();
@@ -43,7 +45,7 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
     release: { kind: 'uwi', params: (releaseOf, nowMs) => ({ nowMs, allowShrink: false, releaseOf }) },
     work: (chunk, context) => {
-      const own = { ...context, settings, budget, slots, numbers, chunkNo: (chunks += 1) };
+      const own = { ...context, settings, budget, blocks, slots, numbers, chunkNo: (chunks += 1) };
       return profilesByRun.during(chunk.runId, context, (profiles) => workWindows({ ...own, profiles }, chunk));
     },
   } satisfies Partial<Job<DailyProductionParams>>;
@@ -119,6 +121,7 @@ async function readUnits(
 interface ExportContext extends JobContext {
   readonly settings: DailyProductionSettings;
   readonly budget: RowBudget;
+  readonly blocks: RowBlocks;
   readonly slots: ReadingSlots;
   readonly numbers: ReadNumbers;
   /** Of the chunks of the run. */
@@ -153,15 +156,14 @@ async function readWindows(
     room: budget,
     read: (unit) => slots.during(reader, () => readReserved(unit, chunk, context)),
     async commit(windows) {
+      const batches = windows.map(({ batch }) => batch);
       try {
-        await commitWindows(
-          windows.map(({ batch }) => batch),
-          chunk,
-          context,
-        );
+        await commitWindows(batches, chunk, context);
       } finally {
         for (const { reservation } of windows) reservation.release();
       }
+      // Not after an error: a COPY that broke off may still read some.
+      for (const { rows } of batches) context.blocks.release(rows);
     },
   });
 }

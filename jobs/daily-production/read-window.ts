@@ -1,4 +1,5 @@
 /** Reads one window of one well to its end, and judges how fresh the well is after it. */
+import type { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { TransientError } from '../../src/core/base/errors.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
 import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/watermark.ts';
@@ -26,6 +27,8 @@ export interface GivenBack {
 interface ReadingContext extends JobContext {
   readonly profiles: ProfileInUse;
   readonly reservation: RowReservation;
+  /** Where the rows take their room. Those of a read that failed, or did not count, are left to the collector. */
+  readonly blocks: RowBlocks;
   /** What the warehouse gave back of the unit: this read is verified. */
   readonly givenBack?: GivenBack | undefined;
   /** Called right before each request of the window is sent. */
@@ -47,7 +50,7 @@ export async function readWindow(
   spec: WindowSpec,
   settings: DailyProductionSettings,
   { params, signal, read }: Pick<ChunkOfWork<DailyProductionParams>, 'params' | 'signal' | 'read'>,
-  { service, now, profiles, reservation, givenBack, onAttempt }: ReadingContext,
+  { service, now, profiles, reservation, blocks, givenBack, onAttempt }: ReadingContext,
 ): Promise<WindowBatch> {
   const { fromMs, toMs, mode, reach, timeZone = settings.timeZone } = spec;
   const before = givenBack?.before;
@@ -76,6 +79,7 @@ export async function readWindow(
     pageLimitGranted,
     profile,
     maxRows,
+    blocks,
     onRows,
   };
   const readOnce = (how: { readonly trustedEnd?: TrustedEnd | undefined }): Promise<WindowReading> =>

@@ -75,6 +75,11 @@ export class RowBudget {
     return this.#reservation(reading, signal);
   }
 
+  /** Rows that may still be read. */
+  get freeRows(): number {
+    return Math.max(0, this.#maxRows - this.#takenRows);
+  }
+
   get #takenRows(): number {
     return this.#underWayRows + this.#heldRows;
   }

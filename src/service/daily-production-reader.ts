@@ -40,7 +40,7 @@ export function createDailyProductionReader(
     const { uwi, window, timeZone, pageLimit, profile } = request;
     const calendar = productionCalendar(timeZone);
     const latestDay = latestDayAt(request.nowMs ?? Infinity, calendar);
-    const counter = new RecordCounter(window, calendar, secrets, latestDay);
+    const counter = new RecordCounter(window, calendar, secrets, { blocks: request.blocks, latestDay });
     const answers = new AnswerCount();
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);

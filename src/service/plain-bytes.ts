@@ -1,5 +1,5 @@
 /** What a plain record is made of, read from its bytes: members by their names, and numbers. */
-import { columnOf } from '../core/daily/row-columns.ts';
+import { columnOf } from '../core/daily/row-block.ts';
 import { type FieldKind, measureFields } from '../core/daily/row.ts';
 
 export interface PlainField {

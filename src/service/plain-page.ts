@@ -6,7 +6,7 @@
  * plain, and the page is parsed and checked.
  */
 import { mostTextChars } from '../core/daily/record-check.ts';
-import type { RowBlock } from '../core/daily/row-columns.ts';
+import type { RowBlock } from '../core/daily/row-block.ts';
 import type { RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { readXidBytes, xidBytes, xidChars } from '../core/daily/row.ts';
 import { instantOfDateTime, instantOfUtcBytes, type ProductionCalendar } from '../core/time/production-day.ts';

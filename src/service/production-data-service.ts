@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { TransientError } from '../core/base/errors.ts';
 import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
+import type { RowBlocks } from '../core/daily/row-block.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
 import type { TrustedEnd } from '../core/paging/page-end.ts';
 import type { ServiceProfile } from '../core/paging/service-profile.ts';
@@ -44,6 +45,8 @@ export interface DailyProductionRequest {
    * Unbounded if omitted.
    */
   readonly maxRows?: number | undefined;
+  /** Where the rows take their room; they may be released to them. By default each window has room of its own. */
+  readonly blocks?: RowBlocks | undefined;
   /**
    * Called after each page with the number of rows so far, and with the rows that take as much memory as they and their
    * texts. The next page is requested when it resolves.

@@ -1,16 +1,18 @@
 /**
- * Collects and counts the records of one read while its pages arrive. Every record counts exactly once (G2).
+ * Collects and counts the records of one read while its pages arrive. Every record counts in exactly one place (G2).
  */
 import type { Secrets } from '../core/base/secrets.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
 import { type CheckedRecord, checkRecord, isCut, type RecordText } from '../core/daily/record-check.ts';
+import type { RowBlocks } from '../core/daily/row-block.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
-import { type QuarantinedRecord, readXid, xidBytes } from '../core/daily/row.ts';
+import { type QuarantinedRecord, xidBytes } from '../core/daily/row.ts';
 import type { PageAnswer, RowKey } from '../core/paging/page.ts';
 import type { ProductionCalendar } from '../core/time/production-day.ts';
 import { DAY_MS, isInside, type Window } from '../core/time/window.ts';
 import { cleanedExcerpt } from './classification.ts';
 import { readPlainPage } from './plain-page.ts';
+import { RecordNumbers } from './record-numbers.ts';
 import type { RecordPage } from './record-page.ts';
 
 type Quarantined = Extract<CheckedRecord, { kind: 'quarantined' }>;
@@ -18,8 +20,8 @@ type Quarantined = Extract<CheckedRecord, { kind: 'quarantined' }>;
 /** A page may consist of records that are no rows: room for more is made as rows come. */
 const mostReserved = 1_000;
 
-/** Where a record is: the slot of its row in the columns, its entry of the quarantine, or `outside` the window. */
-type Location = number | Quarantined | 'outside';
+/** Place of a record: that of its row in the columns, its entry of the quarantine, or `outside` the window. */
+type Place = number | Quarantined | 'outside';
 
 interface Arrival {
   readonly key: RowKey;
@@ -37,12 +39,11 @@ export class RecordCounter {
   readonly #secrets: Secrets;
   readonly #calendar: ProductionCalendar;
   readonly #latestDay: number;
-  /** The number of each record by its key, from 0 in the order in which they first came. */
-  readonly #numbers = new Map<string, number>();
-  /** One location for each record, by its number, on whatever pages it came; the last arrival wins. */
-  readonly #locations: Location[] = [];
-  readonly #rows = new RowColumnsBuilder();
-  /** Names of the extra fields of rows, by their slot. */
+  readonly #numbers = new RecordNumbers();
+  /** One place for each record, by its number, on whatever pages it came; the last arrival wins. */
+  readonly #places: Place[] = [];
+  readonly #rows: RowColumnsBuilder;
+  /** Names of the extra fields of rows, by their place. */
   readonly #extraFields = new Map<number, readonly string[]>();
   #lastNames: readonly string[] = [];
   /** Days of UTC that records are dated on, inside the window or not. */
@@ -55,19 +56,25 @@ export class RecordCounter {
   #hasPlainPages = true;
 
   /**
-   * `secrets`: what no notice may show, not even as the name of a field. `latestDay`: the last day that a record may have, a
-   * day number.
+   * `secrets`: what no notice may show, not even as the name of a field. `blocks`: where the rows take their room, and to
+   * which they may be released. `latestDay`: the last day that a record may have, a day number.
    */
-  constructor(window: Window, calendar: ProductionCalendar, secrets: Secrets, latestDay = Infinity) {
+  constructor(
+    window: Window,
+    calendar: ProductionCalendar,
+    secrets: Secrets,
+    { blocks, latestDay = Infinity }: { readonly blocks?: RowBlocks | undefined; readonly latestDay?: number } = {},
+  ) {
     this.#window = window;
     this.#secrets = secrets;
     this.#calendar = calendar;
     this.#latestDay = latestDay;
+    this.#rows = new RowColumnsBuilder(blocks);
   }
 
   /** Records in memory. */
   get rowCount(): number {
-    return this.#locations.length;
+    return this.#places.length;
   }
 
   /** Different days of the records. */
@@ -77,7 +84,7 @@ export class RecordCounter {
 
   /** The records in memory and their texts, in rows without a text. */
   get heldRows(): number {
-    return this.#locations.length + Math.floor(this.#textChars / charsPerRow);
+    return this.#places.length + Math.floor(this.#textChars / charsPerRow);
   }
 
   /**
@@ -85,7 +92,7 @@ export class RecordCounter {
    * on purpose and do not count as read. Returns a key for each record, with its date when that has changed.
    */
   add(page: RecordPage, requested: Window, again: number): PageKeys {
-    const countBefore = this.#locations.length;
+    const countBefore = this.#places.length;
     const around = aroundOf(requested);
     let isBeyond = false;
     if (Array.isArray(page.records)) this.#rows.reserve(Math.min(page.records.length, mostReserved));
@@ -107,93 +114,85 @@ export class RecordCounter {
    */
   addPlainPage(bytes: Buffer, mostRecords: number, requested: Window, again: number): PageKeys | undefined {
     if (!this.#hasPlainPages) return undefined;
-    const countBefore = this.#locations.length;
+    const countBefore = this.#places.length;
     const first = this.#rows.next;
     const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords, this.#latestDay);
     this.#hasPlainPages = count !== undefined;
     if (count === undefined) return undefined;
+    this.#numbers.reserve(count);
     const around = aroundOf(requested);
     let isBeyond = false;
     const keys: RowKey[] = [];
-    const take = (slot: number): void => {
+    const take = (place: number): void => {
       const { xids, instantsMs } = this.#rows.block;
-      const instantMs = instantsMs[slot] ?? 0;
+      const instantMs = instantsMs[place] ?? 0;
       isBeyond ||= !isInside(around, instantMs);
       this.#days.add(Math.floor(instantMs / DAY_MS));
-      keys.push(this.#takeIn(this.#numberOf(xidKey(xids, slot)), slot, instantMs));
+      keys.push(this.#takeIn(this.#numbers.ofXid(xids, place * xidBytes), place, instantMs));
     };
     // A page begins with rows that came before or lie outside the window: those behind them move up at once.
-    const passed = this.#countUnmoved(first, count);
-    for (let slot = first; slot < first + passed; slot += 1) take(slot);
+    const passed = this.#countWithoutPlace(first, count);
+    for (let place = first; place < first + passed; place += 1) take(place);
     const rest = count - passed;
     this.#rows.block.moveRows(first + passed, first, rest);
-    for (let slot = first; slot < first + rest; slot += 1) take(slot);
+    for (let place = first; place < first + rest; place += 1) take(place);
     this.#countRead(count, countBefore, again);
     return { keys, isBeyond };
   }
 
   /**
-   * Rows at the start of a page, of `count` rows from the slot `first` on, that take no new slot: they stay in the slot that
+   * Rows at the start of a page, of `count` rows from the place `first` on, that take no new place: they stay in the place that
    * they have, or lie outside the window and had none.
    */
-  #countUnmoved(first: number, count: number): number {
+  #countWithoutPlace(first: number, count: number): number {
     const { xids, instantsMs } = this.#rows.block;
     for (let index = 0; index < count; index += 1) {
-      const number = this.#numbers.get(xidKey(xids, first + index));
-      const hasSlot = number !== undefined && typeof this.#locations[number] === 'number';
-      // One that leaves its slot is none of them: the same record may come back into the window further on.
-      if (hasSlot !== isInside(this.#window, instantsMs[first + index] ?? 0)) return index;
+      const number = this.#numbers.knownXid(xids, (first + index) * xidBytes);
+      const hasPlace = number !== undefined && typeof this.#places[number] === 'number';
+      // One that leaves its place is none of them: the same record may come back into the window further on.
+      if (hasPlace !== isInside(this.#window, instantsMs[first + index] ?? 0)) return index;
     }
     return count;
   }
 
-  /** Takes in the row that was written to the slot `from`, not before the slot behind the last row. */
+  /** Takes in the row that was written to the place `from`, not before the place behind the last row. */
   #takeIn(number: number, from: number, instantMs: number): RowKey {
-    const before = this.#locations[number];
+    const before = this.#places[number];
     const beforeMs = this.#instantAt(before);
     if (!isInside(this.#window, instantMs)) return this.#settle(number, before, beforeMs, 'outside');
-    const slot = typeof before === 'number' ? before : this.#rows.next;
-    this.#rows.block.moveRows(from, slot, 1);
-    this.#rows.put(slot);
-    if (before === undefined) for (const texts of this.#rows.block.texts) this.#textChars += lengthOf(texts[slot]);
-    if (this.#extraFields.size > 0) this.#extraFields.delete(slot);
-    return this.#settle(number, before, beforeMs, slot);
-  }
-
-  /** The number of the record with this key; the next one if it is new. */
-  #numberOf(key: string): number {
-    const known = this.#numbers.get(key);
-    if (known !== undefined) return known;
-    const number = this.#numbers.size;
-    this.#numbers.set(key, number);
-    return number;
+    const place = typeof before === 'number' ? before : this.#rows.next;
+    if (place !== from) this.#rows.block.copyRow(from, place);
+    this.#rows.put(place);
+    if (before === undefined) for (const texts of this.#rows.block.texts) this.#textChars += lengthOf(texts[place]);
+    if (this.#extraFields.size > 0) this.#extraFields.delete(place);
+    return this.#settle(number, before, beforeMs, place);
   }
 
   #countRead(records: number, countBefore: number, again: number): void {
-    const repeated = records - (this.#locations.length - countBefore);
+    const repeated = records - (this.#places.length - countBefore);
     this.#read += records - Math.min(again, repeated);
   }
 
   #addChecked(raw: unknown, text: RecordText): Arrival {
     const checked = checkRecord(raw, this.#calendar, text, this.#latestDay);
-    const number = this.#numberOf(numberedKey(keyOf(checked)));
-    const before = this.#locations[number];
+    const number = this.#numbers.ofText(keyOf(checked));
+    const before = this.#places[number];
     const beforeMs = this.#instantAt(before);
     const { instantMs } = checked.kind === 'row' ? checked.row : checked;
     // A record without a readable date, or of the future, counts as inside: it may belong to the window.
     const isIn = instantMs === undefined || isInside(this.#window, instantMs);
-    const location = isIn ? this.#locate(checked, before) : 'outside';
-    if (location !== 'outside' && before === undefined) this.#textChars += textChars(checked);
-    return { key: this.#settle(number, before, beforeMs, location), instantMs };
+    const place = isIn ? this.#placeOf(checked, before) : 'outside';
+    if (place !== 'outside' && before === undefined) this.#textChars += textChars(checked);
+    return { key: this.#settle(number, before, beforeMs, place), instantMs };
   }
 
-  #locate(checked: CheckedRecord, before: Location | undefined): Location {
+  #placeOf(checked: CheckedRecord, before: Place | undefined): Place {
     if (checked.kind === 'quarantined') return checked;
-    const slot = typeof before === 'number' ? before : this.#rows.next;
-    this.#rows.putRow(slot, checked.row, checked.defaulted);
-    this.#extraFields.delete(slot);
-    if (checked.extraFields.length > 0) this.#extraFields.set(slot, this.#shared(checked.extraFields));
-    return slot;
+    const place = typeof before === 'number' ? before : this.#rows.next;
+    this.#rows.putRow(place, checked.row, checked.defaulted);
+    this.#extraFields.delete(place);
+    if (checked.extraFields.length > 0) this.#extraFields.set(place, this.#shared(checked.extraFields));
+    return place;
   }
 
   /** The same list for all rows with these extra fields: a service that sends one sends it with every record. */
@@ -203,34 +202,34 @@ export class RecordCounter {
     return this.#lastNames;
   }
 
-  /** Records where a record is. Returns its key: its number, with the date when that has changed. */
-  #settle(number: number, before: Location | undefined, beforeMs: number | undefined, location: Location): RowKey {
-    if (before !== location) this.#locations[number] = location;
-    if (typeof before === 'number' && before !== location) {
+  /** Notes the place of a record. Returns its key: its number, with the date when that has changed. */
+  #settle(number: number, before: Place | undefined, beforeMs: number | undefined, place: Place): RowKey {
+    if (before !== place) this.#places[number] = place;
+    if (typeof before === 'number' && before !== place) {
       this.#rows.drop(before);
       this.#extraFields.delete(before);
     }
-    const afterMs = this.#instantAt(location);
+    const afterMs = this.#instantAt(place);
     return before === undefined || beforeMs === afterMs ? number : `${number} ${afterMs}`;
   }
 
   /** Instant of a record; undefined outside the window, and for a date that is unreadable or in the future. */
-  #instantAt(location: Location | undefined): number | undefined {
-    if (typeof location === 'number') return this.#rows.block.instantsMs[location];
-    return typeof location === 'object' ? location.instantMs : undefined;
+  #instantAt(place: Place | undefined): number | undefined {
+    if (typeof place === 'number') return this.#rows.block.instantsMs[place];
+    return typeof place === 'object' ? place.instantMs : undefined;
   }
 
   /** The result of the read. Call it once, when all pages have come. */
   reading(requests: number, notices: readonly string[]): Omit<WindowReading, 'paging' | 'isVerified'> {
     const quarantined: QuarantinedRecord[] = [];
     let outsideWindow = 0;
-    for (const location of this.#locations) {
-      if (location === 'outside') outsideWindow += 1;
-      else if (typeof location === 'object') quarantined.push(location.record);
+    for (const place of this.#places) {
+      if (place === 'outside') outsideWindow += 1;
+      else if (typeof place === 'object') quarantined.push(place.record);
     }
     const counts = {
       read: this.#read,
-      repeated: this.#read - this.#locations.length,
+      repeated: this.#read - this.#places.length,
       outsideWindow,
       quarantined: quarantined.length,
       defaulted: this.#rows.defaultedCount,
@@ -240,18 +239,6 @@ export class RecordCounter {
     const allNotices = [...notices, ...extrasNotice(extraFields, this.#secrets)];
     return { rows: this.#rows.rows(), quarantined, counts, notices: allNotices };
   }
-}
-
-/** The bytes of the xid of a row, as so many characters. */
-function xidKey(xids: Buffer, row: number): string {
-  return xids.toString('latin1', row * xidBytes, (row + 1) * xidBytes);
-}
-
-const oneXid = Buffer.alloc(xidBytes);
-
-/** As {@link xidKey}, of a UUID in either case; another key begins with a character that is no byte. */
-function numberedKey(key: string): string {
-  return readXid(key, oneXid, 0) ? xidKey(oneXid, 0) : `\u0100${key}`;
 }
 
 function textChars(checked: CheckedRecord): number {

@@ -49,8 +49,8 @@ const shares = { heap: 0.5, bodies: 0.137, youngGeneration: 0.085, rows: 0.26 } 
 const bodiesToOne = 5 / 3;
 
 /**
- * 340 in the columns of a read, and up to 0.15 of it more that they have room for (core/daily/row-columns.ts). What a read
- * needs beside them, some 100 for the number of each record, lasts until its end alone.
+ * 340 in the columns of a read, and an eighth more that its block may have room for (core/daily/row-block.ts). What a read needs
+ * beside them, 24 to 64 for the number of each record, lasts until its end alone.
  */
 const bytesPerRow = 400;
 

@@ -2,6 +2,7 @@
  * The rows of one window by columns: typed arrays that a warehouse copies by slices, without an object a row. About 330
  * bytes a row (G8).
  */
+import { columnOf, type RowBlock, RowBlocks } from './row-block.ts';
 import { type DailyProductionRow, type FieldKind, measureFields, readXid, xidBytes } from './row.ts';
 
 /** One byte a row, 1 for null; undefined for a column without nulls. */
@@ -29,93 +30,22 @@ export interface RowColumns {
   readonly extras: ReadonlyMap<number, string>;
 }
 
-function fieldsOf(kind: FieldKind): typeof measureFields {
-  return measureFields.filter((field) => field.kind === kind);
-}
-
-/** The number of each measure field among those of its kind: its column in a block. */
-export const columnOf: readonly number[] = measureFields.map((field) => fieldsOf(field.kind).indexOf(field));
-
-type Texts = Array<string | null>;
-
-const columnCounts = {
-  double: fieldsOf('double').length,
-  int32: fieldsOf('int32').length,
-  boolean: fieldsOf('boolean').length,
-};
-const noTexts = (): readonly Texts[] => fieldsOf('string').map(() => []);
-
-/** Values by row and column; xids have 16 bytes a row. */
-const arrayNames = ['instantsMs', 'days', 'defaulted', 'doubles', 'int32s', 'booleans', 'nulls'] as const;
-
-/**
- * Room for `capacity` rows. The columns of one kind share an array, so that a window of few
- * rows costs few of them: the value of a row in the n-th column of its kind is at `n * capacity + row`.
- */
-export class RowBlock {
-  readonly capacity: number;
-  readonly xids: Buffer;
-  readonly instantsMs: Float64Array;
-  readonly days: Int32Array;
-  readonly doubles: Float64Array;
-  readonly int32s: Int32Array;
-  readonly booleans: Uint8Array;
-  /** They have no capacity of their own: a larger block takes them over. */
-  texts = noTexts();
-  /** 1 for null, at `position of the measure field * capacity + row`. */
-  readonly nulls: Uint8Array;
-  /** 1 for a row in which an absent required number took its documented default. */
-  readonly defaulted: Uint8Array;
-
-  constructor(capacity: number) {
-    this.capacity = capacity;
-    this.xids = Buffer.alloc(capacity * xidBytes);
-    this.instantsMs = new Float64Array(capacity);
-    this.days = new Int32Array(capacity);
-    this.doubles = new Float64Array(capacity * columnCounts.double);
-    this.int32s = new Int32Array(capacity * columnCounts.int32);
-    this.booleans = new Uint8Array(capacity * columnCounts.boolean);
-    this.nulls = new Uint8Array(capacity * measureFields.length);
-    this.defaulted = new Uint8Array(capacity);
-  }
-
-  /** Takes the first `count` rows of another block, and all its texts. */
-  takeOver(other: RowBlock, count: number): void {
-    this.xids.set(other.xids.subarray(0, count * xidBytes));
-    for (const name of arrayNames) {
-      const values = other[name];
-      for (let from = 0, to = 0; from < values.length; from += other.capacity, to += this.capacity) {
-        this[name].set(values.subarray(from, from + count), to);
-      }
-    }
-    [this.texts, other.texts] = [other.texts, this.texts];
-  }
-
-  /** Writes `count` rows from one slot on to the slots from another on. */
-  moveRows(from: number, to: number, count: number): void {
-    if (from === to) return;
-    this.xids.copyWithin(to * xidBytes, from * xidBytes, (from + count) * xidBytes);
-    for (const name of arrayNames) {
-      const values = this[name];
-      for (let at = 0; at < values.length; at += this.capacity)
-        values.copyWithin(at + to, at + from, at + from + count);
-    }
-    for (const texts of this.texts) {
-      for (let row = 0; row < count; row += 1) texts[to + row] = texts[from + row] ?? null;
-    }
-  }
-}
-
 const leastCapacity = 8;
 /** More room than this for each row that came is given back. */
 const mostRoom = 1.15;
 
-/** Collects the rows of a read while its pages arrive. A row is known by its slot, which it keeps. */
+/** Collects the rows of a read while its pages arrive. A row is known by its place, which it keeps. */
 export class RowColumnsBuilder {
-  #block = new RowBlock(leastCapacity);
+  readonly #blocks: RowBlocks;
+  #block: RowBlock;
   #length = 0;
   readonly #extras = new Map<number, string>();
   readonly #dropped = new Set<number>();
+
+  constructor(blocks = new RowBlocks()) {
+    this.#blocks = blocks;
+    this.#block = blocks.take(leastCapacity);
+  }
 
   /** Makes room for `rows` rows behind the last, so that the arrays of a page grow once. What is written there stays. */
   reserve(rows: number): void {
@@ -128,8 +58,9 @@ export class RowColumnsBuilder {
   /** Moves the first `count` rows to a block for `capacity` of them. */
   #move(capacity: number, count: number): void {
     const before = this.#block;
-    this.#block = new RowBlock(capacity);
+    this.#block = this.#blocks.take(capacity);
     this.#block.takeOver(before, count);
+    this.#blocks.giveBack(before);
   }
 
   /** Where the rows are written; replaced when it grows. */
@@ -137,7 +68,7 @@ export class RowColumnsBuilder {
     return this.#block;
   }
 
-  /** The slot behind the last row, with room for one. */
+  /** The place behind the last row, with room for one. */
   get next(): number {
     this.reserve(1);
     return this.#length;
@@ -148,63 +79,70 @@ export class RowColumnsBuilder {
     return this.#length - this.#dropped.size;
   }
 
-  /** Takes in the row that was written to the block at {@link next}, or again at an earlier slot. */
-  put(slot: number): void {
-    if (slot === this.#length) this.#length += 1;
-    if (this.#extras.size > 0) this.#extras.delete(slot);
+  /** Takes in the row that was written to the block at {@link next}, or again at an earlier place. */
+  put(place: number): void {
+    if (place === this.#length) this.#length += 1;
+    if (this.#extras.size > 0) this.#extras.delete(place);
   }
 
   /**
    * Writes a row and takes it in. `defaulted`: an absent required number took its documented default. Throws RangeError for
    * an xid that is not a UUID.
    */
-  putRow(slot: number, row: DailyProductionRow, defaulted = false): void {
-    writeRow(this.#block, slot, row);
-    this.#block.defaulted[slot] = defaulted ? 1 : 0;
-    this.put(slot);
-    if (row.extras !== null) this.#extras.set(slot, row.extras);
+  putRow(place: number, row: DailyProductionRow, defaulted = false): void {
+    writeRow(this.#block, place, row);
+    this.#block.defaulted[place] = defaulted ? 1 : 0;
+    this.put(place);
+    if (row.extras !== null) this.#extras.set(place, row.extras);
   }
 
-  /** Leaves out the row of a slot, for good. */
-  drop(slot: number): void {
-    this.#dropped.add(slot);
+  /** Leaves out the row of a place, for good. */
+  drop(place: number): void {
+    this.#dropped.add(place);
   }
 
   /** Rows in which an absent required number took its documented default. */
   get defaultedCount(): number {
     let count = 0;
-    for (let slot = 0; slot < this.#length; slot += 1) {
-      if (this.#block.defaulted[slot] === 1 && !this.#dropped.has(slot)) count += 1;
+    for (let place = 0; place < this.#length; place += 1) {
+      if (this.#block.defaulted[place] === 1 && !this.#dropped.has(place)) count += 1;
     }
     return count;
   }
 
-  /** The rows that were put and not dropped. Nothing may be put after it. */
+  /**
+   * The rows that were put and not dropped. Nothing may be put after it. They may be released to the blocks that the
+   * builder was given.
+   */
   rows(): RowColumns {
     const isRoomy = this.#block.capacity > this.#length * mostRoom;
     if (isRoomy) this.#move(this.#length, this.#length);
     for (const texts of this.#block.texts) texts.length = Math.min(texts.length, this.#length);
     const rows = columnsOf(this.#block, this.#length, this.#extras);
-    return this.#dropped.size === 0 ? rows : rowsWhere(rows, (row) => !this.#dropped.has(row));
+    this.#blocks.keepBlock(rows, this.#block);
+    if (this.#dropped.size === 0) return rows;
+    const kept = rowsWhere(rows, (row) => !this.#dropped.has(row));
+    this.#blocks.release(rows);
+    return kept;
   }
 }
 
-function writeRow(block: RowBlock, slot: number, { xid, instantMs, day, measures }: DailyProductionRow): void {
+function writeRow(block: RowBlock, place: number, { xid, instantMs, day, measures }: DailyProductionRow): void {
   const { capacity } = block;
-  if (!readXid(xid, block.xids, slot * xidBytes)) throw new RangeError(`${xid} is not a UUID`);
-  block.instantsMs[slot] = instantMs;
-  block.days[slot] = day;
+  if (!readXid(xid, block.xids, place * xidBytes)) throw new RangeError(`${xid} is not a UUID`);
+  block.instantsMs[place] = instantMs;
+  block.days[place] = day;
   let position = 0;
   for (const { kind } of measureFields) {
     const value = measures[position] ?? null;
     const n = columnOf[position] ?? 0;
-    const at = n * capacity + slot;
-    block.nulls[position * capacity + slot] = value === null ? 1 : 0;
+    const at = n * capacity + place;
+    block.nulls[position * capacity + place] = value === null ? 1 : 0;
     // Adding 0 makes -0 a 0.
     if (kind === 'double') block.doubles[at] = typeof value === 'number' ? value + 0 : 0;
     else if (kind === 'int32') block.int32s[at] = typeof value === 'number' ? value : 0;
     else if (kind === 'boolean') block.booleans[at] = value === true ? 1 : 0;
-    else (block.texts[n] ?? [])[slot] = typeof value === 'string' ? value : null;
+    else (block.texts[n] ?? [])[place] = typeof value === 'string' ? value : null;
     position += 1;
   }
 }
@@ -251,10 +189,10 @@ export function rowsWhere(rows: RowColumns, isKept: (row: number) => boolean): R
   const kept = Uint32Array.from({ length: rows.length }, (_, row) => row).filter(isKept);
   const xids = new Uint8Array(kept.length * xidBytes);
   const extras = new Map<number, string>();
-  for (const [slot, row] of kept.entries()) {
-    xids.set(rows.xids.subarray(row * xidBytes, (row + 1) * xidBytes), slot * xidBytes);
+  for (const [place, row] of kept.entries()) {
+    xids.set(rows.xids.subarray(row * xidBytes, (row + 1) * xidBytes), place * xidBytes);
     const text = rows.extras.get(row);
-    if (text !== undefined) extras.set(slot, text);
+    if (text !== undefined) extras.set(place, text);
   }
   return {
     length: kept.length,
@@ -282,6 +220,6 @@ function pickedMeasure(column: MeasureColumn, kept: Uint32Array): MeasureColumn 
 
 function picked<T extends Float64Array | Int32Array | Uint8Array>(values: T, rows: Uint32Array): T {
   const taken = values.slice(0, rows.length) as T;
-  for (const [slot, row] of rows.entries()) taken[slot] = values[row] ?? 0;
+  for (const [place, row] of rows.entries()) taken[place] = values[row] ?? 0;
   return taken;
 }

@@ -5,8 +5,9 @@ import { measureFields } from '../../../src/core/daily/row.ts';
 import { productionCalendar } from '../../../src/core/time/production-day.ts';
 import { readNumber } from '../../../src/service/plain-bytes.ts';
 import { RecordCounter } from '../../../src/service/record-counter.ts';
-import { recordPage, type RecordPage } from '../../../src/service/record-page.ts';
+import { recordPage } from '../../../src/service/record-page.ts';
 import { someRecordText } from '../../support/raw-records.ts';
+import { usedBlocks } from '../../support/used-blocks.ts';
 import { xidOf } from '../../support/warehouse-batches.ts';
 
 const window = { fromMs: Date.parse('2024-01-03T00:00:00Z'), toMs: Date.parse('2024-01-06T00:00:00Z') };
@@ -20,22 +21,12 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-const someValue = { double: 7.5, int32: 7, string: 'a residue', boolean: true };
-
-/** One record many times, with every field: the slots of all but one are written again, and none of their values is 0. */
-const residue = JSON.stringify(
-  Array.from({ length: 20 }, () => ({
-    xid: xidOf(99),
-    date: '2024-01-04T00:00:00Z',
-    ...Object.fromEntries(measureFields.map(({ name, kind }) => [name, someValue[kind]])),
-  })),
-);
-
 /** What a read of the pages gives, with the scan or without; the fault of the first page that is none. */
 function readOf(pages: readonly Page[], within: typeof window, timeZone: string, isScanned: boolean) {
-  const counter = new RecordCounter(within, productionCalendar(timeZone), new Secrets(), latestDay);
-  if (isScanned) expect(counter.addPlainPage(bytesOf(residue), 1_000, within, 0)).toBeDefined();
-  else counter.add(recordPage(residue) as RecordPage, within, 0);
+  const counter = new RecordCounter(within, productionCalendar(timeZone), new Secrets(), {
+    blocks: usedBlocks(),
+    latestDay,
+  });
   const answers: unknown[] = [];
   let plainPages = 0;
   for (const { bytes, again } of pages) {

@@ -7,6 +7,7 @@ import { isInside } from '../../../src/core/time/window.ts';
 import { RecordCounter } from '../../../src/service/record-counter.ts';
 import { recordPage, type RecordPage } from '../../../src/service/record-page.ts';
 import { rowsOf } from '../../support/daily-rows.ts';
+import { usedBlocks } from '../../support/used-blocks.ts';
 import { xidOf } from '../../support/warehouse-batches.ts';
 
 const utc = productionCalendar('UTC');
@@ -75,7 +76,7 @@ function lastOfEach(records: readonly unknown[]): ReadonlyMap<string, CheckedRec
 describe('the counter of a read', () => {
   it('G2: keeps the last arrival of each record in its one place, whatever came before it', () => {
     const property = fc.property(fc.array(fc.array(someRecord, { maxLength: 12 }), { maxLength: 4 }), (pages) => {
-      const counter = new RecordCounter(window, utc, new Secrets(), latestDay);
+      const counter = new RecordCounter(window, utc, new Secrets(), { blocks: usedBlocks(), latestDay });
       for (const records of pages) {
         expect(counter.add(pageOf(records), window, 0).keys).toHaveLength(records.length);
       }
