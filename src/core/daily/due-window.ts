@@ -203,7 +203,7 @@ export function tierText({ days, on }: LookbackTier): string {
 
 // What may end the read of a window: a verified end, or one that the service's profile alone shows (decision 12). An unverified
 // read takes nothing from the warehouse (G4), so what it may miss is rows that came late. The next verified read,
-// within a week, reaches over the windows of the unverified ones (./due-window.ts).
+// within a week, reaches over the windows of the unverified ones.
 
 /**
  * `proof`: a verified end alone. `word`: one that the service's profile shows as well. `word-if-silent`: that too, as long

@@ -155,7 +155,7 @@ export function workerDied(runId: string): PermanentError {
 
 /**
  * Retry of one request: the first of the two retry layers (docs/design.md section 5). It acts within seconds and one
- * deadline; the queue's layer (core/run/retry-decision.ts) takes the errors that it gives up on. Pure: time and
+ * deadline; the queue's layer takes the errors that it gives up on. Pure: time and
  * randomness are arguments.
  */
 export interface RequestRetryPolicy {
