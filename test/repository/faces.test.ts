@@ -178,3 +178,17 @@ describe('no page knows what lies behind a document', () => {
     expect(known).toEqual([]);
   });
 });
+
+test('no table of a list of records is named by hand: each follows from its entry', () => {
+  const entries = 'src/core/definitions/record-list.ts';
+  const below = filesOf('src', 'jobs', 'config').filter((file) => file !== entries);
+  const named = below.flatMap((file) =>
+    nodesIn(file).flatMap((node) => {
+      const text = textOf(node) ?? '';
+      return recordLists.some(({ table }) => new RegExp(`\\b${table}(?:_history)?\\b`).test(text))
+        ? [`${file}: ${text}`]
+        : [];
+    }),
+  );
+  expect(named).toEqual([]);
+});

@@ -11,6 +11,7 @@ import { readFeedFile } from '../../src/warehouse/duckdb/feed-copy.ts';
 import type { FeedManifest, FeedStore, ManifestFile } from '../../src/warehouse/feed/manifest.ts';
 import { publishFeed } from '../../src/warehouse/feed/publish.ts';
 import type { Published, PublisherParts } from '../../src/warehouse/feed/publisher.ts';
+import { feedTableNames } from '../../src/warehouse/feed/tables.ts';
 import { type VerifiedFeed, verifyFeed } from '../../src/warehouse/feed/verify.ts';
 import type { FeedTable } from '../../src/warehouse/port/feed.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
@@ -34,7 +35,7 @@ export function inFolder(folder: string): ReadBytes {
 /** The whole feed. Throws for a file that is not the one that the manifest names. */
 export async function readFeed(read: ReadBytes): Promise<ReadFeed> {
   const manifest = await readManifestOf(read);
-  const rows = { daily_production: [], well: [], time_series: [], coverage: [], restatements: [] } as Record<
+  const rows = Object.fromEntries(feedTableNames.map((table): [string, FeedRow[]] => [table, []])) as Record<
     FeedTable,
     FeedRow[]
   >;

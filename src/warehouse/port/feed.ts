@@ -5,6 +5,9 @@ import type { KnownList } from '../../core/definitions/record-list.ts';
 /** The tables of a feed; `daily_production` has a file for each month. */
 export type FeedTable = 'daily_production' | 'well' | KnownList['table'] | 'coverage' | 'restatements';
 
+/** The tables that are published as a whole. */
+export type WholeTable = 'well' | KnownList['table'] | 'coverage';
+
 export type FeedFormat = 'parquet' | 'csv';
 
 /** What a manifest says of itself. */
@@ -55,7 +58,7 @@ export interface FeedLedger {
    */
   numberRestatements(limit: number): Promise<number>;
   /** A text that differs where the rows of the table do; one for each table that is published as a whole. */
-  stamps(): Promise<Readonly<Record<'well' | 'time_series' | 'coverage', string>>>;
+  stamps(): Promise<Readonly<Record<WholeTable, string>>>;
   /**
    * Calls `write` alone of all publishers of the warehouse, then clears the marks and keeps the version. Returns false, and
    * calls nothing, if the holder has lost the lease or a version as high was published. What `write` throws leaves
@@ -68,7 +71,7 @@ export interface FeedLedger {
 
 /** Which rows go into a file: all of a table, a month of daily production, or restatements by number. */
 export type FeedRows =
-  | { readonly table: 'well' | 'time_series' | 'coverage' }
+  | { readonly table: WholeTable }
   | { readonly table: 'daily_production'; readonly month: string }
   /** Numbers after `after`, up to `last`. */
   | { readonly table: 'restatements'; readonly after: number; readonly last: number };

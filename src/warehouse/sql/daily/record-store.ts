@@ -90,10 +90,11 @@ async function keepDeletion(session: SqlSession, { runId }: Noticed, targets: re
   await keepReads(session, 'equipment', place, kept);
 }
 
-/** Those of the pieces of equipment that the table has records of. */
+/** Those of the equipment that the table has records of. */
 async function storedAmong(session: SqlSession, equipment: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const { name, owner } = timeSeriesTable;
   const rows = await session.rows<{ equipment: string }>(
-    `SELECT DISTINCT equipment FROM time_series WHERE equipment IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    `SELECT DISTINCT ${owner} AS equipment FROM ${name} WHERE ${owner} IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
     [jsonText([...equipment])],
   );
   return new Set(rows.map((row) => row.equipment));

@@ -1,4 +1,5 @@
 /** The state of a feed: marks of months, the lease of those that publish, and the version that was published last. */
+import { recordLists } from '../../../core/definitions/record-list.ts';
 import { feedTables } from '../../feed/tables.ts';
 import type { DueMonths, FeedLedger, FeedRows } from '../../port/feed.ts';
 import {
@@ -121,7 +122,7 @@ const readStamps: InSession<FeedLedger['stamps']> = (session) => {
   const days = (day: string): string => `CAST(coalesce(sum(CAST(${day} - DATE '1970-01-01' AS BIGINT)), 0) AS VARCHAR)`;
   return oneRow(
     session,
-    `SELECT ${versions('well')} AS well, ${versions('time_series')} AS time_series,
+    `SELECT ${['well', ...recordLists.map(({ table }) => table)].map((table) => `${versions(table)} AS ${table}`).join(', ')},
        (SELECT count(*) || ' ' || ${days('from_day')} || ' ' || ${days('to_day')} FROM coverage) AS coverage`,
   );
 };

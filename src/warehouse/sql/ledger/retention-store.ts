@@ -1,4 +1,5 @@
 /** Removes old rows, a part at a time: workers write in between, and a kill loses nothing. */
+import { recordLists } from '../../../core/definitions/record-list.ts';
 import type { Pruned, Retention, RetentionBounds } from '../../port/runs.ts';
 import { countOf, epochMs, instantAt, type SqlDatabase, type SqlSession, takeTurn, transacted } from '../session.ts';
 
@@ -143,6 +144,6 @@ const prunableKinds: readonly PrunableKind[] = [
   ofOldRun('idempotency_key'),
   rowsOf('run', (bounds) => `run_id IN (${oldRuns(bounds)})`, 'runs'),
   ofHistory('daily_production_history'),
-  ofHistory('time_series_history'),
+  ...recordLists.map(({ table }) => ofHistory(`${table}_history`)),
   ofHistory('well_history'),
 ];

@@ -2,6 +2,7 @@
  * Keeps a warehouse to its service, in the transactions that create a run, save a profile, a plan or schedules (G11).
  */
 import { UsageError } from '../../../core/base/errors.ts';
+import { recordLists } from '../../../core/definitions/record-list.ts';
 import { normalAddress, type ServiceIdentity, shownService } from '../../../core/base/service-key.ts';
 import { instantText } from '../../../core/base/text.ts';
 import { epochMs, lockRows, oneRow, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
@@ -78,8 +79,8 @@ export async function onlyNamedService(session: SqlSession): Promise<string | un
 }
 
 async function hasRecords(session: SqlSession): Promise<boolean> {
-  const found = `SELECT EXISTS (SELECT 1 FROM run) OR EXISTS (SELECT 1 FROM daily_production)
-    OR EXISTS (SELECT 1 FROM well) OR EXISTS (SELECT 1 FROM time_series) AS found`;
+  const tables = ['run', 'daily_production', 'well', ...recordLists.map(({ table }) => table)];
+  const found = `SELECT ${tables.map((table) => `EXISTS (SELECT 1 FROM ${table})`).join(' OR ')} AS found`;
   return (await oneRow<{ found: boolean }>(session, found)).found;
 }
 
