@@ -13,6 +13,8 @@ export interface CuttingProxy extends AsyncDisposable {
   readonly messages: number;
   /** Cuts the connections of the next commits. */
   cutNext(cut: Cut, times?: number): void;
+  /** Cuts the connection of the next commit before the server has it, and takes no other one afterwards. */
+  cutForGood(): void;
   /** Counts messages from 1 on, and cuts once: before the server has this one, or when it answers it. Infinity: never. */
   cutAt(message: number, when: 'before it' | 'after it'): void;
   /** Passes no byte on any more; connections stay open. */
@@ -29,12 +31,18 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
   let cuts = 0;
   let messages = 0;
   let hangs = false;
+  let isLast = false;
   let at = { message: Infinity, when: 'before it' as 'before it' | 'after it' };
+  const end = (): void => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  };
   const proxy = createServer((client) => {
     const server = connect(serverPort, '127.0.0.1');
     let isCutting = false;
     const cut = (): void => {
       cuts += 1;
+      if (isLast) end();
       client.destroy();
       server.destroy();
     };
@@ -76,9 +84,13 @@ export async function startCuttingProxy(serverPort: number, port = 0): Promise<C
       hangs = true;
     },
     cutNext: (cut, times = 1) => planned.push(...Array.from({ length: times }, () => cut)),
+    cutForGood() {
+      planned.push('before the commit');
+      isLast = true;
+    },
     async [Symbol.asyncDispose]() {
-      for (const socket of sockets) socket.destroy();
-      proxy.close();
+      if (!proxy.listening) return;
+      end();
       await once(proxy, 'close');
     },
   };

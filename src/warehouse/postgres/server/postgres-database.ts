@@ -113,7 +113,9 @@ export class PostgresDatabase implements SqlDatabase {
     work: (client: PoolClient) => Promise<T>,
     options: Pick<TransactionOptions, 'mode' | 'isTakenBack'> = {},
   ): Promise<T> {
-    const result = await inTransaction(this.connections, work, { ...options, checkLimitMs: this.#settings.retryMs });
+    const { address } = this;
+    const limits = { address, checkLimitMs: this.#settings.retryMs };
+    const result = await inTransaction(this.connections, work, { ...options, ...limits });
     this.#outage = undefined;
     return result;
   }

@@ -12,7 +12,8 @@ import type { PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import type { Connections } from './connections.ts';
-import { isLostConnection } from './server-fault.ts';
+import type { PostgresAddress } from './postgres-address.ts';
+import { classified, isLostConnection } from './server-fault.ts';
 
 /**
  * Settings of a session that a pooler of transactions hands to many clients hold for one transaction alone. They stand in
@@ -36,6 +37,7 @@ interface Transaction {
 }
 
 export interface TransactionOptions {
+  readonly address: PostgresAddress;
   /** Ends in ROLLBACK where the work succeeds too: READ ONLY lets functions write large objects and notify. */
   readonly isTakenBack?: boolean | undefined;
   readonly mode?: 'READ WRITE' | 'READ ONLY' | undefined;
@@ -50,7 +52,7 @@ export interface TransactionOptions {
 export async function inTransaction<T>(
   connections: Connections,
   work: (client: PoolClient) => Promise<T>,
-  { mode = 'READ WRITE', isTakenBack = false, checkLimitMs }: TransactionOptions,
+  { address, mode = 'READ WRITE', isTakenBack = false, checkLimitMs }: TransactionOptions,
 ): Promise<T> {
   const client = await connections.take();
   let isReleased = false;
@@ -75,7 +77,8 @@ export async function inTransaction<T>(
       if (!isLostConnection(error)) throw error;
       release(true);
       const [committing] = rows;
-      if (hasChanges(committing) && (await outcomeOf(connections, committing, checkLimitMs)) === 'aborted') throw error;
+      const lookup = { address, limitMs: checkLimitMs };
+      if (hasChanges(committing) && (await outcomeOf(connections, committing, lookup)) === 'aborted') throw error;
     }
     release(false);
     return result;
@@ -104,12 +107,12 @@ const leastCheckMs = 5_000;
 async function outcomeOf(
   connections: Connections,
   lost: Transaction,
-  limitMs: number,
+  { address, limitMs }: { readonly address: PostgresAddress; readonly limitMs: number },
 ): Promise<'committed' | 'aborted'> {
   const sinceMs = performance.now();
   for (let last: unknown; ; await sleep(checkDelayMs)) {
     const waitedMs = performance.now() - sinceMs;
-    if (waitedMs > Math.max(limitMs, leastCheckMs)) throw outcomeUnknown(last);
+    if (waitedMs > Math.max(limitMs, leastCheckMs)) throw outcomeUnknown(classified(last, address));
     try {
       const status = await statusOf(connections, lost, waitedMs > patienceMs);
       if (status !== 'in progress') return status;
@@ -142,14 +145,19 @@ async function statusOf(
     isBroken = false;
     const [{ status, now } = { status: null, now: '' }] = rows;
     if (now === before && (status === 'committed' || status === 'aborted' || status === 'in progress')) return status;
-    throw outcomeUnknown(undefined);
+    throw outcomeUnknown();
   } finally {
     client.release(isBroken);
   }
 }
 
-function outcomeUnknown(cause: unknown): UnreachableError {
-  const message = 'the connection to the warehouse was lost while it committed, and whether it did is not known';
+/** `silence`: why the server does not tell. It is the message then, as of every work that meets the same outage. */
+function outcomeUnknown(silence?: unknown): UnreachableError {
   const hint = 'Nothing is lost: the work is done again, and what was committed counts once.';
-  return new UnreachableError('warehouse', message, { hint, cause });
+  if (silence instanceof Error) {
+    const lostHint = `It was lost during a commit, and whether that was done is not known. ${hint}`;
+    return new UnreachableError('warehouse', silence.message, { hint: lostHint, cause: silence });
+  }
+  const message = 'the connection to the warehouse was lost while it committed, and whether it did is not known';
+  return new UnreachableError('warehouse', message, { hint });
 }

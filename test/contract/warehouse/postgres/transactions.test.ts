@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { UnreachableError } from '../../../../src/core/base/errors.ts';
 import { parsePostgresAddress } from '../../../../src/warehouse/postgres/server/postgres-address.ts';
 import { PostgresDatabase } from '../../../../src/warehouse/postgres/server/postgres-database.ts';
 import { startCuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
@@ -95,6 +96,24 @@ describe.skipIf(lack !== undefined)(`a transaction on PostgreSQL${lack === undef
       expect(counted).toEqual(Array.from({ length: times }, (_, n) => ({ n, times: 1 })));
     },
   );
+
+  it('G1: tells that the server is away, where it does not come back to say what became of a commit', async () => {
+    const { url, run } = await databaseOfTest();
+    await run('CREATE TABLE counted (n INTEGER)');
+    await using proxy = await startCuttingProxy(Number(new URL(url).port));
+    await using database = open(url.replace(/:\d+\//, `:${proxy.port}/`), { retryMs: 100 });
+    await database.transact((session) => session.rows('SELECT 1'));
+    proxy.cutForGood();
+    const error: unknown = await database
+      .transact((session) => session.run('INSERT INTO counted VALUES (1)'))
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnreachableError);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/^the warehouse postgres:\S+ does not answer: nothing listens there$/),
+      hint: expect.stringMatching(/whether that was done is not known\. Nothing is lost/),
+    });
+    expect(await run('SELECT * FROM counted')).toEqual([]);
+  });
 
   it('does two works again that stood in the way of each other', async () => {
     const { url, run } = await databaseOfTest();
