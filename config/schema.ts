@@ -15,8 +15,14 @@ import { type RedisAccess, redisSchema } from './redis-settings.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 import type { SecretFile } from './secret-files.ts';
 
-/** Settings by name, each of which has a default or may be left out. */
-function section<Shape extends z.ZodRawShape>(shape: Shape) {
+/** A setting that has a default or may be left out. */
+interface OptionalSetting extends z.core.$ZodType {
+  readonly _zod: z.core.$ZodType['_zod'] & { readonly optin: 'optional' | 'defaulted' };
+}
+
+/** Settings by name; the section as a whole may be left out too. */
+function section<Shape extends Readonly<Record<string, OptionalSetting>>>(shape: Shape) {
+  // Nothing is missing in it, which the compiler cannot tell of a Shape that it does not know.
   return z.strictObject(shape).prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>);
 }
 

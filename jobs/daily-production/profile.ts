@@ -2,8 +2,8 @@
  * The service profile for the readings of a chunk: the stored one, or a new one if none is stored or the stored one no
  * longer fits (docs/design.md section 3).
  */
-import { parsedJson } from '../../src/core/base/text.ts';
 import { z } from 'zod';
+import { parsedJson } from '../../src/core/base/text.ts';
 import { AbortedError, WellsyncError } from '../../src/core/base/errors.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';
 import {

@@ -2,10 +2,10 @@
  * A push whose content another run pushes, or has pushed (docs/design.md section 4.3): it waits, or takes that run's
  * outcome.
  */
-import { networkPipes } from './checkpoint-writer.ts';
 import { BlockedError } from '../../src/core/base/errors.ts';
 import { counted } from '../../src/core/base/text.ts';
 import type { Counts, RunReport, UnitOutcome } from '../../src/core/run/run.ts';
+import { networkPipes } from './checkpoint-writer.ts';
 
 /** The pause after which a new push is checked again; one that has run for an hour is checked rarely. */
 const shortestPollMs = 500;

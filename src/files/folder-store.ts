@@ -11,7 +11,7 @@ import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
-import { writeReason } from '../core/base/file-fault.ts';
+import { codeOf, writeReason } from '../core/base/file-fault.ts';
 import { checkedBlocks, ContentCheck, damagedFile, lostPart, noneIfDamaged } from './checked-blocks.ts';
 import { noLinkCodes } from './durable-file.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile, StoreSetting } from './port.ts';
@@ -256,8 +256,4 @@ async function checkContent(file: string, content: FileContent, signal: AbortSig
     await setImmediate();
   }
   if (!check.isSame()) throw damagedFile(file, 'its digest is another one');
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

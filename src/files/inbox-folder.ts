@@ -14,7 +14,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { PermanentError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
-import { printable } from '../core/base/text.ts';
+import { parsedJson, printable } from '../core/base/text.ts';
 import { isTakenName, reportName, type Sighting } from '../core/inbox/arrival.ts';
 import { placeFirst, readSmall, replace, syncFolder, unlessCode, writeDurably } from './durable-file.ts';
 
@@ -265,21 +265,13 @@ function claimText({ name, ...rest }: ClaimRecord): string {
 
 /** A note that is missing or damaged loses the name of the file alone. */
 function claimOf(text: string | undefined): ClaimRecord {
-  const found = text === undefined ? undefined : claimSchema.safeParse(parsed(text)).data;
+  const found = text === undefined ? undefined : claimSchema.safeParse(parsedJson(text)).data;
   if (found === undefined) return { name: Buffer.from('input.csv'), settled: undefined };
   const { nameBase64, settled, runId } = found;
   const name = Buffer.from(nameBase64, 'base64');
   // A name with a slash would lead out of the folder.
   const isName = !name.includes('/') && !name.includes(0) && !['.', '..'].includes(name.toString());
   return { name: isName ? name : Buffer.from('input.csv'), settled, ...(runId !== undefined && { runId }) };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 // Files of an inbox that are done, and were kept long enough (docs/operating.md). Those that failed wait for a person.

@@ -195,8 +195,9 @@ class BullRunQueue implements RunQueue {
   }
 
   /**
-   * `first`: position of the first item in its run. Runs of one lane take turns, item by item (docs/decisions/0022-runs-share-the-requests.md). All items have a
-   * priority, since those without one go before all others.
+   * `first`: position of the first item in its run. Runs of one lane take turns, item by item
+   * (docs/decisions/0022-runs-share-the-requests.md). All items have a priority, since those without one go before all
+   * others.
    */
   async #add(lane: Queue, items: readonly ChunkItem[], first: number): Promise<void> {
     if (items.length === 0) return;

@@ -29,11 +29,17 @@ interface ChunkWork {
   readonly log: Logger;
 }
 
+interface ChunkWorkerContext extends EngineContext {
+  readonly retry: ChunkRetryPolicy;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
 export class ChunkWorker {
-  readonly #context: EngineContext & { readonly retry: ChunkRetryPolicy; readonly random: () => number };
+  readonly #context: ChunkWorkerContext;
   readonly #gate = new WorkGate();
 
-  constructor(context: EngineContext & { readonly retry: ChunkRetryPolicy; readonly random: () => number }) {
+  constructor(context: ChunkWorkerContext) {
     this.#context = context;
   }
 

@@ -1,8 +1,8 @@
 /** The body of an answer as text: bounded on the wire and unpacked, and without loss where it is not UTF-8. */
-import { codeOf } from '../core/base/file-fault.ts';
 import { isAscii, isUtf8 } from 'node:buffer';
 import { pipeline, type Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, type ZlibOptions } from 'node:zlib';
+import { codeOf } from '../core/base/file-fault.ts';
 import { PermanentError, TransientError } from '../core/base/errors.ts';
 import { NoRoomError, type BodyRoom } from './body-budget.ts';
 

@@ -5,10 +5,10 @@
  *   the others   share `sharedBodyBytes` beside it
  *
  * The shared room goes to those who ask first. A body without room is given up: it lets go of what it has, keeps its turn
- * among the others, and is asked for again when it is the oldest: turns come in the order in which bodies began. Younger bodies that
- * take shared room meanwhile do not delay it, since the oldest needs none of it. It does not wait half read, since undici 7 asserts that no connection ends while its body rests,
- * which would end the process. The bytes lie in blocks that are used again, since freed buffers stay in memory until V8
- * collects them.
+ * among the others, and is asked for again when it is the oldest: turns come in the order in which bodies began. Younger
+ * bodies that take shared room meanwhile do not delay it, since the oldest needs none of it. It does not wait half read,
+ * since undici 7 asserts that no connection ends while its body rests, which would end the process. The bytes lie in
+ * blocks that are used again, since freed buffers stay in memory until V8 collects them.
  */
 import { AbortedError } from '../core/base/errors.ts';
 import { sharedBodyBytes } from '../core/base/memory-budget.ts';

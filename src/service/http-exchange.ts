@@ -1,8 +1,8 @@
 /** One HTTP exchange: sends a request and returns one whole answer, or throws the error that its failure means. */
-import { codeOf } from '../core/base/file-fault.ts';
 import { EventEmitter } from 'node:events';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
+import { codeOf } from '../core/base/file-fault.ts';
 import { AbortedError, AccessError, TransientError, WellsyncError } from '../core/base/errors.ts';
 import { Secrets } from '../core/base/secrets.ts';
 import { durationText } from '../core/base/text.ts';

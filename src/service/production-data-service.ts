@@ -91,10 +91,10 @@ export interface ProductionDataService {
    * Reads every page of one window to its end (core/paging/page-end.ts) and checks each record. The requested range is
    * wider on both sides (core's askedWindow); rows are kept by their own date, half-open.
    *
-   * With a matching profile, a read takes one request more than there are pages, and where `trustedEnd` allows it a single one
-   * for a window that fits a page (`isVerified` false). A profile that does not match a verified read is noticed: the
-   * result is still right, and marked (`profileMisfit`). Where an answer is too large, the window is read
-   * in halves, down to a day (G8). Throws TransientError `unstable-read` when records moved between the pages in every
+   * With a matching profile, a read takes one request more than there are pages, and where `trustedEnd` allows it a
+   * single one for a window that fits a page (`isVerified` false). A profile that does not match a verified read is
+   * noticed: the result is still right, and marked (`profileMisfit`). Where an answer is too large, the window is read in
+   * halves, down to a day (G8). Throws TransientError `unstable-read` when records moved between the pages in every
    * pass (G4), PermanentError `body-too-large` or `too-many-records` for a day that is too large, `too-many-rows` for
    * more than `maxRows`.
    */

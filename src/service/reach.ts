@@ -1,7 +1,7 @@
 /** Checks that the service's address accepts connections, without assuming an endpoint. */
-import { codeOf } from '../core/base/file-fault.ts';
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContextOptions } from 'node:tls';
+import { codeOf } from '../core/base/file-fault.ts';
 import type { Action } from '../core/base/action.ts';
 import { AccessError, UnreachableError } from '../core/base/errors.ts';
 import { readTls } from './http-exchange.ts';

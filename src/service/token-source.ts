@@ -1,6 +1,6 @@
 /** Sources of the bearer token, and its renewal after the service has refused it. */
-import { parsedJson } from '../core/base/text.ts';
 import { z } from 'zod';
+import { parsedJson } from '../core/base/text.ts';
 import { AbortedError, AccessError, TransientError } from '../core/base/errors.ts';
 import type { Secrets } from '../core/base/secrets.ts';
 import { textBody } from './answer-body.ts';

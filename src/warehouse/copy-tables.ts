@@ -6,7 +6,16 @@
  */
 import { createHash } from 'node:crypto';
 import { AbortedError, UsageError } from '../core/base/errors.ts';
-import { recordLists } from '../core/definitions/record-list.ts';
+import {
+  columnsByTable,
+  type CopiedColumns,
+  copiedColumns,
+  copiedTables,
+  type Engine,
+  nameIn,
+  requireAllCopied,
+  wideTables,
+} from './copied-tables.ts';
 import { copiedVersion, readVersion } from './sql/schema.ts';
 import {
   lockRows,
@@ -17,8 +26,6 @@ import {
   type SqlSession,
   type SqlValue,
 } from './sql/session.ts';
-
-type Engine = 'duckdb' | 'postgres';
 
 /** How far the tables of an unfinished copy are copied. */
 const progressTable = 'internal.copied_table';
@@ -144,21 +151,17 @@ function notEmpty(what: string): UsageError {
   });
 }
 
-interface TableCopy {
+interface TableCopy extends CopiedColumns {
   readonly from: string;
   readonly to: string;
   readonly isWide: boolean;
-  /** All columns of the target, in its order. */
-  readonly columns: readonly string[];
-  /** Those of them that the source has; none if it lacks the table. */
-  readonly read: readonly string[];
 }
 
 type Row = Readonly<Record<string, SqlValue>>;
 
 /**
- * How a table is read piece by piece: from 0 up to the end, in steps of some MB; by rows in DuckDB, and by blocks of 8 KB in
- * PostgreSQL.
+ * How a table is read piece by piece: from 0 up to the end, in steps of some MB; by rows in DuckDB, and by blocks of 8 KB
+ * in PostgreSQL.
  */
 const pieces = {
   duckdb: {
@@ -312,91 +315,4 @@ async function checksumOf(session: SqlSession, table: string, columns: readonly 
 function comparable(value: unknown): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : String(value);
   return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value;
-}
-
-/** Tables whose rows have bodies and reports, of which thousands do not fit into memory (G8). */
-const wideTables = ['run', 'quarantine', 'cleanup_target', 'well', 'well_history'];
-
-/** What a copy takes along: wells with their keys before the rows that have them. */
-const copiedTables = [
-  'well_key',
-  'internal.daily_production',
-  'daily_production_history',
-  'watermark',
-  'coverage',
-  'held_month',
-  'held_definition',
-  'run_unit',
-  'run_target',
-  'idempotency_key',
-  'unknown_target',
-  'push',
-  'push_claim',
-  'push_ledger',
-  'push_body_limit',
-  'cleanup_plan',
-  'deletion_audit',
-  'deletion_audit_head',
-  ...recordLists.flatMap(({ table }) => [table, `${table}_history`]),
-  'service_alias',
-  'service_profile',
-  'profile_probe',
-  'feed',
-  'schedule',
-  'schedule_revision',
-  ...wideTables,
-  'feed_month',
-];
-
-/** What every warehouse has of its own: one row each; and the order of reads under way, none of which outlives a copy. */
-const ownTables = [
-  'warehouse',
-  'schema_version',
-  'queue_beat',
-  'writer_turn',
-  'internal.read_begun',
-  'internal.kept_read',
-];
-
-/** In PostgreSQL a view has the name of this one. */
-const monthsInPostgres = 'internal.feed_touch';
-
-function nameIn(engine: Engine, table: string): string {
-  return engine === 'postgres' && table === 'feed_month' ? monthsInPostgres : table;
-}
-
-/** The columns of each table, in order, by its name; `internal.` stands before those of that schema. */
-async function columnsByTable(session: SqlSession): Promise<ReadonlyMap<string, readonly string[]>> {
-  const rows = await session.rows<{ table: string; columns: readonly string[] }>(
-    `SELECT CASE WHEN c.table_schema = 'internal' THEN 'internal.' ELSE '' END || c.table_name AS "table",
-       array_agg(CAST(c.column_name AS VARCHAR) ORDER BY c.ordinal_position) AS columns
-     FROM information_schema.columns c JOIN information_schema.tables t
-       ON t.table_schema = c.table_schema AND t.table_name = c.table_name AND t.table_type = 'BASE TABLE'
-     WHERE c.table_schema IN ('main', 'public', 'internal') GROUP BY 1`,
-  );
-  return new Map(rows.map(({ table, columns }) => [table, columns]));
-}
-
-/** The name of a well stands in PostgreSQL with its key alone. */
-const leftOut = 'internal.daily_production.uwi';
-
-/** Throws Error if the two do not have the same columns; an old source may lack some. */
-function copiedColumns(
-  name: string,
-  source: readonly string[] = [],
-  columns: readonly string[] = [],
-  isOld: boolean,
-): Pick<TableCopy, 'columns' | 'read'> {
-  const read = columns.filter((column) => source.includes(column));
-  const lost = source.filter((column) => !columns.includes(column) && `${name}.${column}` !== leftOut);
-  const isWhole = isOld || read.length === columns.length;
-  if (columns.length > 0 && lost.length === 0 && isWhole) return { columns, read };
-  throw new Error(`the table ${name} has the columns ${source.join(', ')} here, and ${columns.join(', ')} there`);
-}
-
-/** Throws Error if the source has a table that no copy would take. */
-function requireAllCopied(source: ReadonlyMap<string, readonly string[]>): void {
-  const known = new Set([...copiedTables, monthsInPostgres, ...ownTables]);
-  const left = [...source.keys()].filter((name) => !known.has(name));
-  if (left.length > 0) throw new Error(`the tables ${left.join(', ')} would be left out of a copy`);
 }

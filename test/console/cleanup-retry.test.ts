@@ -66,6 +66,19 @@ test('G6: the role operate goes on with no deletion; the role delete does by the
     200,
     { state: 'cancelled', retriedBy: null },
   ]);
+  // Its run has the plan, and has deleted nothing: the plan says so, and is applied by no other.
+  const { plans } = (await (await server.ask('/api/v1/plans', { token: 'read' })).json()) as {
+    readonly plans: readonly { readonly planId: string }[];
+  };
+  const planId = plans[0]?.planId ?? '';
+  const refusal = `plan ${planId} belongs to run ${runId}, which was cancelled before it was planned: nothing was deleted`;
+  expect(await answerOf(await server.ask(`/api/v1/plans/${planId}`, { token: 'read' }))).toMatchObject([
+    200,
+    { state: 'claimed', refusal },
+  ]);
+  const page = await (await server.ask(`/cleanup/${planId}`, { token: 'delete' })).text();
+  expect(page).toContain(refusal);
+  expect(page).not.toContain(`POST /api/v1/plans/${planId}/apply`);
 
   expect(await answerOf(await retry('anna', { targets: 3 }))).toMatchObject([202, { runId }]);
   expect((await home.here(['runs', 'retry', runId, '--inline'])).stdout).toContain('3 targets = 3 deleted');

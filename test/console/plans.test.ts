@@ -35,7 +35,7 @@ test('G6: a plan deletes nothing; it is applied once, by the role delete, with t
   const shown = await answerOf(await server.ask(`/api/v1/plans/${planId}`, { token: 'read' }));
   expect(shown).toMatchObject([
     200,
-    { planId, createdBy: 'operate (token)', state: 'planned', counts: { targets: 3 } },
+    { planId, createdBy: 'operate (token)', state: 'planned', counts: { targets: 3 }, refusal: null },
   ]);
   const apply = (json: unknown, token: string, key = 'a') =>
     server.ask(`/api/v1/plans/${planId}/apply`, { json, token, headers: { 'idempotency-key': key } });
@@ -66,6 +66,10 @@ test('G6: a plan deletes nothing; it is applied once, by the role delete, with t
     400,
     { detail: expect.stringContaining('was applied already') },
   ]);
+  await vi.waitFor(async () => {
+    const later = await answerOf(await server.ask(`/api/v1/plans/${planId}`, { token: 'read' }));
+    expect(later).toMatchObject([200, { state: 'applied', refusal: expect.stringContaining('was applied already') }]);
+  });
   const { stdout } = await served.home.here(['audit', 'deletions', '--json']);
   expect(stdout).toContain('delete (token)');
   expect(stdout).not.toContain('operate (token)');

@@ -99,17 +99,17 @@ const namedTargets = 100;
 
 export type ShownPlanDocument = Awaited<ReturnType<typeof showPlan>>;
 
-/** A kept plan with its first targets, and what keeps it from being applied now. */
+/** A kept plan with its first targets, and why it cannot be applied now. */
 export async function showPlan(
-  plan: CleanupPlan,
+  shown: ShownPlan,
   { ledger: { cleanupPlans }, config }: Pick<App, 'ledger' | 'config'>,
   nowMs: number,
 ) {
-  const targets = await cleanupPlans.targets(plan.planId, { from: 0, limit: namedTargets });
+  const targets = await cleanupPlans.targets(shown.plan.planId, { from: 0, limit: namedTargets });
   return {
-    ...planDocument(await withWarnings(plan, cleanupPlans)),
+    ...planDocument(shown),
     targets: targets.map(targetDocument),
-    refusal: refusalOf(plan, { nowMs, maxAgeMs: planMaxAgeMs(config) }),
+    refusal: refusalOf(shown.plan, { nowMs, maxAgeMs: planMaxAgeMs(config) }),
   };
 }
 

@@ -2,7 +2,13 @@
 import { UsageError } from '../../core/base/errors.ts';
 import { counted, listed } from '../../core/base/text.ts';
 import { targetText } from '../../core/cleanup/target.ts';
-import { type CleanupPlan, type PlanCounts, type PlannedTarget, refuseStale } from '../../core/cleanup/plan.ts';
+import {
+  type CleanupPlan,
+  type PlanCounts,
+  type PlannedTarget,
+  refuseClaimed,
+  refuseStale,
+} from '../../core/cleanup/plan.ts';
 
 export interface ShownPlan {
   readonly plan: CleanupPlan;
@@ -88,9 +94,10 @@ function shareWarning({ wells: count, knownWells }: PlanCounts): readonly string
   return ['the warehouse knows no wells: nobody can say which share of them this is'];
 }
 
-/** Why a plan that no run has claimed cannot be applied any more; null for one that can. */
+/** Why a plan cannot be applied any more: a run has it, or it is too old; null for one that can. */
 export function refusalOf(plan: CleanupPlan, at: { readonly nowMs: number; readonly maxAgeMs: number }): string | null {
   try {
+    refuseClaimed(plan);
     refuseStale(plan, { atMs: at.nowMs, maxAgeMs: at.maxAgeMs });
     return null;
   } catch (error) {

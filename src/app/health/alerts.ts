@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import { fileReason } from '../../core/base/file-fault.ts';
+import { isoInstant } from '../../core/base/text.ts';
 import { type Observation, observeLevel, observeRun, observeSchedule } from '../../core/run/alert.ts';
 import { overdueTick } from '../../core/time/ticks.ts';
 import type { AlertMessage, AlertStore } from '../../queue/port.ts';
@@ -192,8 +193,7 @@ function wordsOf({ kind, message }: AlertMessage): string {
 function documentOf(alert: AlertMessage, warehouse: string) {
   const { id, kind, cause, runId, atMs, raisedAtMs } = alert;
   const message = wordsOf(alert);
-  const iso = (instantMs: number): string => new Date(instantMs).toISOString();
-  return { id, kind, cause, message, runId, at: iso(atMs), raisedAt: iso(raisedAtMs), warehouse };
+  return { id, kind, cause, message, runId, at: isoInstant(atMs), raisedAt: isoInstant(raisedAtMs), warehouse };
 }
 
 function textOf(alert: AlertMessage, warehouse: string): string {

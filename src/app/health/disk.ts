@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { lstat, open, realpath, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
+import { codeOf } from '../../core/base/file-fault.ts';
 import { bytesText } from '../../core/base/text.ts';
 import { folderOfAddress } from '../../files/open-store.ts';
 import { createApp } from '../app.ts';
@@ -42,7 +43,7 @@ export async function writeFault(folder: string): Promise<string | undefined> {
     await handle.sync();
     return undefined;
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = codeOf(error) || String(error);
     return `${existing} cannot be written to: ${reasons[code] ?? code}`;
   } finally {
     await rm(file, { force: true }).catch(() => undefined);

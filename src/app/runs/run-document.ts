@@ -1,7 +1,7 @@
 /** JSON of runs: camelCase, instants as ISO text, the same keys in every state. Pure. */
 import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
-import { counted, figure, listed, spacedName } from '../../core/base/text.ts';
+import { counted, figure, isoInstant, listed, spacedName } from '../../core/base/text.ts';
 import { type ExitCode, exitCodeOfReport } from '../../core/run/exit-code.ts';
 import type { HeldPart, HeldRows } from '../../core/run/held-rows.ts';
 import {
@@ -15,12 +15,6 @@ import {
 import type { Balance, Counts, RunFailure, RunReport, RunSummary } from '../../core/run/run.ts';
 import type { RunProgress } from '../../queue/port.ts';
 import type { HeldBack } from '../service/service-view.ts';
-
-function iso(instantMs: number): string;
-function iso(instantMs: number | undefined): string | null;
-function iso(instantMs: number | undefined): string | null {
-  return instantMs === undefined ? null : new Date(instantMs).toISOString();
-}
 
 /** What a run that has not ended has done so far, earlier attempts included. */
 export type RunFigures = Pick<RunProgress, 'units' | 'settledUnits' | 'counts'> &
@@ -49,14 +43,14 @@ export function reportDocument(report: RunReport, job: JobDescription, adviceOf:
     nextSteps: nextSteps(report, job),
     failures: failures.map(worded),
     stopped: stopped === undefined ? null : worded(stopped),
-    startedAt: iso(startedAtMs),
-    finishedAt: iso(finishedAtMs),
+    startedAt: isoInstant(startedAtMs),
+    finishedAt: isoInstant(finishedAtMs),
     durationMs: finishedAtMs - startedAtMs,
     exitCode: exitCodeOf(report, job),
   };
 }
 
-/** docs/design.md section 8. */
+/** Exit code of a run, as a command that waits for it ends (docs/design.md section 8). */
 export function exitCodeOf(report: RunReport, job: JobDescription): ExitCode {
   return exitCodeOfReport(
     report,
@@ -87,11 +81,11 @@ export function runDocument(
     failedUnits: settled?.units.failed ?? 0,
     counts: settled?.counts ?? progress?.counts ?? {},
     requestedBy: run.actor ?? null,
-    requestedAt: iso(run.requestedAtMs),
+    requestedAt: isoInstant(run.requestedAtMs),
     retriedBy: run.reopenedBy ?? null,
-    retriedAt: iso(run.reopenedAtMs),
-    startedAt: iso(startedAtMs),
-    finishedAt: iso(finishedAtMs),
+    retriedAt: isoInstant(run.reopenedAtMs),
+    startedAt: isoInstant(startedAtMs),
+    finishedAt: isoInstant(finishedAtMs),
     durationMs: startedAtMs === undefined || finishedAtMs === undefined ? null : finishedAtMs - startedAtMs,
   };
 }
@@ -115,7 +109,12 @@ export interface HeldDocument extends Omit<HeldRows, 'parts'> {
 
 /** The rows that a run, or all runs, hold. */
 export function heldDocument({ targets, rows, holds, parts }: HeldRows): HeldDocument {
-  return { targets, rows, holds, parts: parts.map(({ sinceMs, ...part }) => ({ ...part, since: iso(sinceMs) })) };
+  return {
+    targets,
+    rows,
+    holds,
+    parts: parts.map(({ sinceMs, ...part }) => ({ ...part, since: isoInstant(sinceMs) })),
+  };
 }
 
 /** A report, as it is stored or as its document. */

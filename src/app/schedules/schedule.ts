@@ -2,7 +2,7 @@
 import { readCron, type ScheduleDefinition, scheduleSchema } from '../../../config/schedules.ts';
 import type { Config } from '../../../config/schema.ts';
 import { UsageError } from '../../core/base/errors.ts';
-import { nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
+import { isoInstant, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
 import { roleToRun } from '../../core/run/job-description.ts';
 import type { Role } from '../../core/run/role.ts';
 import { productionCalendar } from '../../core/time/production-day.ts';
@@ -120,22 +120,18 @@ export async function scheduleDocument(schedule: Schedule, app: App, nowMs: numb
     parameters,
     catchUp,
     role: roleOf(schedule, app),
-    paused: paused === undefined ? null : { at: iso(paused.atMs), by: paused.by },
-    next: iso(next),
+    paused: paused === undefined ? null : { at: isoInstant(paused.atMs), by: paused.by },
+    next: isoInstant(next),
     lastTick:
       lastTick === undefined
         ? null
-        : { due: iso(lastTick.dueMs), outcome: lastTick.outcome, because: lastTick.words ?? null },
+        : { due: isoInstant(lastTick.dueMs), outcome: lastTick.outcome, because: lastTick.words ?? null },
     // A run that was pruned is known by its id alone.
     lastRun:
       lastRunId === undefined
         ? null
-        : { runId: lastRunId, state: lastRun?.state ?? null, startedAt: iso(lastRun?.startedAtMs) },
+        : { runId: lastRunId, state: lastRun?.state ?? null, startedAt: isoInstant(lastRun?.startedAtMs) },
   };
-}
-
-function iso(instantMs: number | undefined): string | null {
-  return instantMs === undefined ? null : new Date(instantMs).toISOString();
 }
 
 /**

@@ -1,6 +1,6 @@
 /** What is known of the service without asking it: its profile, its limits, and what holds requests back. */
 import { keptProfile } from '../../../jobs/daily-production/profile.ts';
-import { roughDurationText } from '../../core/base/text.ts';
+import { isoInstant, roughDurationText } from '../../core/base/text.ts';
 import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
 import { shownBaseUrl } from '../../service/settings.ts';
 import type { App } from '../app.ts';
@@ -57,15 +57,11 @@ export async function readHeldBack(app: App): Promise<HeldBack> {
 function holdDocument(hold: ServiceHold | undefined): HeldBack['hold'] {
   if (hold === undefined) return null;
   const { untilMs, askedUntilMs, isTooLong } = hold;
-  return { until: iso(untilMs), askedUntil: iso(askedUntilMs), isTooLong };
+  return { until: isoInstant(untilMs), askedUntil: isoInstant(askedUntilMs), isTooLong };
 }
 
 function outageDocument(outage: ServiceOutage | undefined): HeldBack['outage'] {
-  return outage === undefined ? null : { since: iso(outage.sinceMs), fault: outage.fault };
-}
-
-function iso(instantMs: number): string {
-  return new Date(instantMs).toISOString();
+  return outage === undefined ? null : { since: isoInstant(outage.sinceMs), fault: outage.fault };
 }
 
 // The request to lift what holds back all requests to the service: a Retry-After, or that it was down.

@@ -197,7 +197,7 @@ async function showPlan(call: Cleanup): Promise<void> {
   const {
     findPlan,
     planMaxAgeMs,
-    showPlan: documentOf,
+    showPlan: planDocumentOf,
     withWarnings,
   } = await import('../../app/cleanups/plan-cleanup.ts');
   const { planStatus, planText } = await import('./cleanup-plans.ts');
@@ -207,10 +207,10 @@ async function showPlan(call: Cleanup): Promise<void> {
   await using app = await call.openStored(config);
   const { cleanupPlans } = app.ledger;
   const found = await findPlan(cleanupPlans, args[0] ?? '');
+  const shown = await withWarnings(found, cleanupPlans);
   const nowMs = Date.now();
-  const text = planText(await withWarnings(found, cleanupPlans));
   const status = planStatus(found, nowMs, planMaxAgeMs(config));
-  await output.print(`${text}\n\n${status}`, await documentOf(found, app, nowMs));
+  await output.print(`${planText(shown)}\n\n${status}`, await planDocumentOf(shown, app, nowMs));
 }
 
 async function listPlans(call: Cleanup): Promise<void> {

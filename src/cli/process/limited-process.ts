@@ -113,8 +113,8 @@ function mayNameMemory(words: readonly string[], environment: Environment): bool
   }
 }
 
-// Marks a process that runs with memory limits: an argument of node names a module to load before
-// the program, and the pid of the parent. Unlike an environment variable, it reaches no further process.
+// Marks a process that runs with memory limits: an argument of node names a module to load before the program, and the
+// pid of the parent. Unlike an environment variable, it reaches no further process.
 
 /** File descriptor of the pipe from the parent. */
 export const parentPipe = 3;

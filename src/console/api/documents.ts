@@ -170,7 +170,7 @@ export const planShown = z.object({
 
 export const shownPlan = planShown.extend({
   targets: z.array(plannedTarget).readonly().describe('The first hundred, in the order of their deletion'),
-  refusal: z.string().nullable().describe('Why it cannot be applied now'),
+  refusal: z.string().nullable().describe('Why it cannot be applied: a run has it, or it is too old; null if it can'),
 });
 
 export const planListDocument = z.object({

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { askService } from '../../app/service/probe.ts';
 import { checkBeforeWork } from '../../app/preflight.ts';
 import { applicationOf, recordApplication, refuseUnappliable } from '../../app/cleanups/apply-plan.ts';
-import { listPlans, planTargets, showPlan } from '../../app/cleanups/plan-cleanup.ts';
+import { listPlans, planTargets, showPlan, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
 import { targetsOfTable } from '../../app/cleanups/cleanup-table.ts';
 import { refuseEmpty } from '../../app/exports/target-input.ts';
 import { findKeyedRun } from '../../app/runs/start-run.ts';
@@ -78,7 +78,7 @@ function addPlanReads(server: ApiServer, { app, reader }: ConsoleContext): void 
     handler: async ({ params: { planId } }) => {
       const { value } = await reader.read(`plan ${planId}`, async () => {
         const plan = await cleanupPlans.read(planId);
-        return plan && showPlan(plan, app, Date.now());
+        return plan && showPlan(await withWarnings(plan, cleanupPlans), app, Date.now());
       });
       if (value === undefined) throw noPlan(planId);
       return value;

@@ -9,6 +9,7 @@ import { holdsToRelease, needsOfRetry, releaseRows, requireConfirmed, standingHo
 import { jobDescriptionOf, readKeptRuns, showRun, withLiveFigures } from '../../app/runs/run-status.ts';
 import { findKeyedRun, retryRun } from '../../app/runs/start-run.ts';
 import { reportDocument } from '../../app/runs/run-document.ts';
+import { isoInstant } from '../../core/base/text.ts';
 import { isFinished, type RunRecord } from '../../core/run/run.ts';
 import { callerOf } from '../admission.ts';
 import type { ApiServer, ConsoleContext } from '../context.ts';
@@ -41,8 +42,6 @@ const retryBody = z
   })
   .nullish();
 
-const iso = (atMs: number): string => new Date(atMs).toISOString();
-
 export function addRunRoutes(server: ApiServer, context: ConsoleContext): void {
   addListOfRuns(server, context);
   addOneRun(server, context);
@@ -60,7 +59,7 @@ function addListOfRuns(server: ApiServer, { app, reader }: ConsoleContext): void
     handler: async ({ query }) => {
       const filter = requestRunList(query, { timeZone: app.config.timeZone });
       const { value, atMs } = await reader.read(`runs ${JSON.stringify(filter)}`, () => readKeptRuns(app, filter));
-      return { ...(await withLiveFigures(app, value)), asOf: iso(atMs) };
+      return { ...(await withLiveFigures(app, value)), asOf: isoInstant(atMs) };
     },
   });
 }
@@ -74,7 +73,7 @@ function addOneRun(server: ApiServer, context: ConsoleContext): void {
     schema: { summary: 'A run', params: runPath, response: { 200: liveRunDocument, ...problems(404) } },
     handler: async ({ params }) => {
       const { run, atMs } = await knownRun(params.runId, context);
-      return { ...(await showRun(app, run)), asOf: iso(atMs) };
+      return { ...(await showRun(app, run)), asOf: isoInstant(atMs) };
     },
   });
   server.route({

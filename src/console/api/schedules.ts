@@ -24,7 +24,7 @@ import { keyHeaders, keyOf, startedDocument } from './idempotency.ts';
 
 const schedulePath = z.object({ name: z.string().max(80) });
 
-const refusals = { ...problems(404, 409) };
+const refusals = problems(404, 409);
 
 const triggeredDocument = startedDocument.extend({
   isUnderWay: z.boolean().describe('Whether a run for the same work had not ended: nothing was started'),

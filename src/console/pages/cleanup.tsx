@@ -1,7 +1,7 @@
 /** Cleanups: plans, their warnings, and the typed confirmation without which nothing is deleted (G6). */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { listPlans, showPlan, type ShownPlanDocument } from '../../app/cleanups/plan-cleanup.ts';
+import { listPlans, type ShownPlanDocument, showPlan, withWarnings } from '../../app/cleanups/plan-cleanup.ts';
 import { type PlanDocument, planDocument } from '../../app/cleanups/plan-document.ts';
 import { counted, figure } from '../../core/base/text.ts';
 import { RequestProblem } from '../problem.ts';
@@ -27,7 +27,7 @@ export function addCleanupPages(pages: Pages): void {
     page: async ({ frame, caller, nowMs }, { params: { planId } }) => {
       const { value: plan } = await reader.read(`plan ${planId}`, async () => {
         const found = await cleanupPlans.read(planId);
-        return found && showPlan(found, app, nowMs);
+        return found && showPlan(await withWarnings(found, cleanupPlans), app, nowMs);
       });
       if (plan === undefined) throw new RequestProblem(404, 'no-such-plan', `there is no plan ${planId}`);
       return <PlanPage frame={frame} plan={plan} reader={caller} />;
@@ -214,8 +214,8 @@ function PlanPage({ frame, plan, reader }: PlanProps): JSX.Element {
 }
 
 function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Element {
-  const { applied, refusal, counts, planId } = plan;
-  if (applied !== null) {
+  const { applied, state, refusal, counts, planId } = plan;
+  if (applied !== null && state === 'applied') {
     return (
       <Remark tone="good" title="Applied">
         <p>
@@ -228,6 +228,11 @@ function Apply({ plan, reader }: Pick<PlanProps, 'plan' | 'reader'>): JSX.Elemen
     return (
       <Remark tone="bad" title="This plan cannot be applied">
         <p>{refusal}</p>
+        {applied !== null && (
+          <p>
+            <RunLink runId={applied.runId} />
+          </p>
+        )}
       </Remark>
     );
   }

@@ -43,6 +43,18 @@ export function bytesText(bytes: number): string {
   return bytes >= 1e6 ? `${Math.round(bytes / 1e6)} MB` : `${Math.round(bytes / 1e3)} kB`;
 }
 
+/** An instant in JSON: ISO 8601 in UTC, null for none. */
+export function isoInstant(instantMs: number): string;
+export function isoInstant(instantMs: number | undefined): string | null;
+export function isoInstant(instantMs: number | undefined): string | null {
+  return instantMs === undefined ? null : new Date(instantMs).toISOString();
+}
+
+/** The column of a member: that of `runId` is `run_id`. */
+export function columnOf(member: string): string {
+  return member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** `outsideWindow` reads `outside window`. */
 export function spacedName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);

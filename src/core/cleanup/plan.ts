@@ -216,7 +216,8 @@ export function isWarned({ snapshot, producedOn, doubt }: PlannedTarget): boolea
   return snapshot.state !== 'present' || producedOn !== null || doubt !== null;
 }
 
-function refuseClaimed({ planId, applied }: CleanupPlan, byRunId: string | undefined): void {
+/** Throws UsageError for a plan that a run has claimed, unless it is the run `byRunId`. */
+export function refuseClaimed({ planId, applied }: CleanupPlan, byRunId?: string): void {
   if (applied === undefined || applied.runId === byRunId) return;
   const { runId, atMs, unplanned } = applied;
   const claim = claimText(applied);

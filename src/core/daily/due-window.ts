@@ -201,9 +201,9 @@ export function tierText({ days, on }: LookbackTier): string {
   return on === undefined ? depth : `${depth}, on ${on === 'first of month' ? 'the first of the month' : on}`;
 }
 
-// What may end the read of a window: a verified end, or one that the service's profile alone shows (decision 12). An unverified
-// read takes nothing from the warehouse (G4), so what it may miss is rows that came late. The next verified read,
-// within a week, reaches over the windows of the unverified ones.
+// What may end the read of a window: a verified end, or one that the service's profile alone shows (decision 12). An
+// unverified read takes nothing from the warehouse (G4), so what it may miss is rows that came late. The next verified
+// read, within a week, reaches over the windows of the unverified ones.
 
 /**
  * `proof`: a verified end alone. `word`: one that the service's profile shows as well. `word-if-silent`: that too, as long

@@ -1,4 +1,5 @@
 /** The fields of a daily production row (docs/interface.md section 2.1). */
+import { columnOf } from '../base/text.ts';
 
 export type FieldKind = 'double' | 'int32' | 'string' | 'boolean';
 
@@ -19,7 +20,7 @@ interface MeasureField {
 export type RawRecord = Readonly<Record<string, unknown>>;
 
 function field(name: string, kind: FieldKind = 'double', required = false): MeasureField {
-  return { name, column: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), kind, required };
+  return { name, column: columnOf(name), kind, required };
 }
 
 /**

@@ -2,6 +2,7 @@
  * The lists of records that the service has, each of one target. The client's call, the tables, the job, its command, its
  * start by the API and by a schedule, its settings and its file of the feed follow from an entry here (docs/adding-a-job.md).
  */
+import { columnOf } from '../base/text.ts';
 
 /** Text, an id, or text that may be missing or null. */
 export type FieldKind = 'text' | 'uuid' | 'text?';
@@ -61,13 +62,8 @@ export type RecordOf<List extends RecordList> = {
 
 export type TimeSeriesRecord = RecordOf<typeof timeSeries>;
 
-/** The name of a column: `equipment_xid` for `equipmentXid`. */
-export function columnOfField(field: string): string {
-  return field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
 /** The columns of a table with their kinds, that of the target first. */
 export function columnsOfList({ targets, fields }: RecordList): readonly (readonly [name: string, kind: FieldKind])[] {
-  const own = Object.entries(fields).map(([field, kind]) => [columnOfField(field), kind] as const);
+  const own = Object.entries(fields).map(([field, kind]) => [columnOf(field), kind] as const);
   return [[targets.column, 'text'], ...own];
 }

@@ -155,8 +155,7 @@ export function workerDied(runId: string): PermanentError {
 
 /**
  * Retry of one request: the first of the two retry layers (docs/design.md section 5). It acts within seconds and one
- * deadline; the queue's layer takes the errors that it gives up on. Pure: time and
- * randomness are arguments.
+ * deadline; the queue's layer takes the errors that it gives up on. Pure: time and randomness are arguments.
  */
 export interface RequestRetryPolicy {
   /** Attempts of one request, including the first. */

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { UnreachableError } from '../../core/base/errors.ts';
+import { codeOf } from '../../core/base/file-fault.ts';
 import type { Beat } from '../sql/ledger/ownership-store.ts';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -55,7 +56,7 @@ async function writeBeat(path: string, beat: WrittenBeat): Promise<void> {
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true }).catch(() => undefined);
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = codeOf(error) || String(error);
     throw new UnreachableError('warehouse', `the beat file ${path} cannot be written: ${reasons[code] ?? code}`, {
       hint: 'Make room for a file of that name beside the warehouse: its queue writes one there every few seconds.',
       cause: error,

@@ -2,7 +2,8 @@
  * The tables of a feed: columns, order, and what says which run wrote a row. The one place that both engines, the schema in
  * datapackage.json and the checksums go by.
  */
-import { columnOfField, columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
+import { columnOf } from '../../core/base/text.ts';
+import { columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import { measureFields } from '../../core/daily/row.ts';
 import type { FeedTable } from '../port/feed.ts';
 
@@ -56,7 +57,7 @@ const ended: readonly FeedColumn[] = [
 
 function recordShape(list: KnownList): FeedTableShape {
   const columns = text(...columnsOfList(list).map(([name]) => name));
-  return writtenTable(columns, list.targets.column, columnOfField(list.alias), columnOfField(list.key));
+  return writtenTable(columns, list.targets.column, columnOf(list.alias), columnOf(list.key));
 }
 
 export const feedTables: Readonly<Record<FeedTable, FeedTableShape>> = {

@@ -283,9 +283,9 @@ export interface StorageOrder {
   /** Reads well and date of every row. Writes nothing. */
   measure(): Promise<TableOrder>;
   /**
-   * Rewrites some of the wells that do not lie in one piece, in one short transaction; returns the number
-   * of their rows, which may be 0, and undefined once the last well was looked at. May be stopped between two steps, and
-   * goes on there; commits may come in between, and several processes may take steps.
+   * Rewrites some of the wells that do not lie in one piece, in one short transaction; returns the number of their rows,
+   * which may be 0, and undefined once the last well was looked at. May be stopped between two steps, and goes on there;
+   * commits may come in between, and several processes may take steps.
    */
   step(): Promise<number | undefined>;
 }

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { stringify } from 'csv-stringify';
 import type { ServiceIdentity } from '../../core/base/service-key.ts';
-import { csvForm, distinctNames, ndjsonLine } from '../../core/base/text.ts';
+import { columnOf, csvForm, distinctNames, ndjsonLine } from '../../core/base/text.ts';
 import type { CopyTarget, QueryResult } from '../port/query.ts';
 
 /**
@@ -121,11 +121,6 @@ export function transacted<Store extends object>(
     ([name, work]) => [name, (...given: unknown[]) => database.transact((session) => work(session, ...given))] as const,
   );
   return Object.fromEntries(methods) as Store;
-}
-
-/** The column of a member: that of `runId` is `run_id`. */
-function columnOf(member: string): string {
-  return member.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** SQL of a SELECT list: members of a record, out of their columns. */

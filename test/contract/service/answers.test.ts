@@ -1,9 +1,9 @@
 /** What counts as an answer of the service, and how much of one is read. */
-import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import type { WellsyncError } from '../../../src/core/base/errors.ts';
 import type { CallOptions } from '../../../src/service/production-data-service.ts';
 import { deferred } from '../../support/deferred.ts';

@@ -1,8 +1,8 @@
-import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { timeSeries } from '../../../src/core/definitions/record-list.ts';
 import { AccessError, PermanentError, UsageError } from '../../../src/core/base/errors.ts';
 import { createProductionDataService } from '../../../src/service/create-service.ts';
 import { startScriptedServer } from '../../support/scripted-server.ts';

@@ -72,10 +72,7 @@ function rowsOf(chunk: DuckDBDataChunk, names: readonly string[]): readonly obje
   });
 }
 
-/**
- * SQL of a relation over a list of objects, bound as one JSON text at `parameter`; `fields` are
- * its columns with their types.
- */
+/** SQL of a relation over a list of objects, bound as one JSON text at `parameter`; `fields`: its columns with their types. */
 export function relationOf(parameter: string, fields: Readonly<Record<string, string>>): string {
   return `(SELECT unnest(from_json(${parameter}::JSON, '${JSON.stringify([fields])}'), recursive := true))`;
 }

@@ -3,16 +3,13 @@
  * Codes"; an error of a connection has a code of Node, or none.
  */
 import { OutageError, TransientError, UnreachableError, WellsyncError } from '../../../core/base/errors.ts';
+import { codeOf } from '../../../core/base/file-fault.ts';
 import type { PostgresAddress } from './postgres-address.ts';
 
 /** The SQLSTATE of an error that the server reported; undefined for any other error. */
 export function sqlStateOf(error: unknown): string | undefined {
   const isFromServer = error instanceof Error && 'severity' in error && 'code' in error;
   return isFromServer ? String(error.code) : undefined;
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Another transaction stood in the way: the same work may succeed at once. */

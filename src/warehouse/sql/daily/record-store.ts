@@ -1,13 +1,8 @@
 /** The lists of records (core/definitions/record-list.ts), each in a table of its own with its history. */
+import { columnOf } from '../../../core/base/text.ts';
 import type { DeletionTarget } from '../../../core/cleanup/target.ts';
 import { always } from '../../../core/daily/read-order.ts';
-import {
-  columnOfField,
-  columnsOfList,
-  type KnownList,
-  type RecordOf,
-  timeSeries,
-} from '../../../core/definitions/record-list.ts';
+import { columnsOfList, type KnownList, type RecordOf, timeSeries } from '../../../core/definitions/record-list.ts';
 import type { RecordsReading, RecordStore } from '../../port/definitions.ts';
 import { jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 import { definitionCommits, type DefinitionTable, endVersions, type Noticed } from './definition-store.ts';
@@ -20,8 +15,8 @@ const columnTypes = { uuid: 'UUID', text: 'VARCHAR', 'text?': 'VARCHAR' } as con
 function tableOf(list: KnownList): DefinitionTable<RecordsReading, Row> {
   const { table: name, targets, fields, key, alias } = list;
   const names = Object.keys(fields) as ReadonlyArray<keyof RecordOf<KnownList>>;
-  const [keyColumn, aliasColumn] = [columnOfField(key), columnOfField(alias)];
-  const compared = names.filter((field) => field !== key).map(columnOfField);
+  const [keyColumn, aliasColumn] = [columnOf(key), columnOf(alias)];
+  const compared = names.filter((field) => field !== key).map(columnOf);
   return {
     name,
     columns: Object.fromEntries(columnsOfList(list).map(([column, kind]) => [column, columnTypes[kind]])),
@@ -31,7 +26,7 @@ function tableOf(list: KnownList): DefinitionTable<RecordsReading, Row> {
     rowsOf: ({ target, records }) =>
       records.map((record) => ({
         [targets.column]: target,
-        ...Object.fromEntries(names.map((field) => [columnOfField(field), record[field]])),
+        ...Object.fromEntries(names.map((field) => [columnOf(field), record[field]])),
       })),
     definitionOf: (row) => ({
       key: String(row[keyColumn]),

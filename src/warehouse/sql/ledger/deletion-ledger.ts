@@ -98,8 +98,8 @@ const clockSpreadMs = DAY_MS;
 
 /**
  * What the audit has of units, and of others near them: `begun` are units of which an earlier request of the run may have
- * taken effect, `deleted` those whose targets another run deleted, or found deleted, since their plan was made. What other runs did before the plan was made, the plan has seen:
- * an audit of years costs no more than one of the last days.
+ * taken effect, `deleted` those whose targets another run deleted, or found deleted, since their plan was made. What other
+ * runs did before the plan was made, the plan has seen: an audit of years costs no more than one of the last days.
  */
 async function readBefore(
   session: SqlSession,

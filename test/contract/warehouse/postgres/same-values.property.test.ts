@@ -1,7 +1,7 @@
 /** Both warehouses hold the same after the same batches: every double, text, instant and piece of JSON, and their order. */
-import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { UnitOutcome } from '../../../../src/core/run/run.ts';
 import { measureFields, type FieldKind, type Measure } from '../../../../src/core/daily/row.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { isStorableText } from '../../../../src/core/daily/record-check.ts';

@@ -1,6 +1,6 @@
 /** Cleanups in a warehouse: plans that one run claims, and deletions whose every step is in a chained audit. */
-import { timeSeries } from '../../../../src/core/definitions/record-list.ts';
 import { describe, expect, it } from 'vitest';
+import { timeSeries } from '../../../../src/core/definitions/record-list.ts';
 import type { CleanupPlan, PlannedTarget } from '../../../../src/core/cleanup/plan.ts';
 import type { DeletionConclusion } from '../../../../src/core/cleanup/outcome.ts';
 import { targetText } from '../../../../src/core/cleanup/target.ts';

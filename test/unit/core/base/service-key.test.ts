@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { UsageError } from '../../../../src/core/base/errors.ts';
 import { describe, expect, it } from 'vitest';
+import { UsageError } from '../../../../src/core/base/errors.ts';
 import { normalAddress, serviceIdentity, serviceKeyOf } from '../../../../src/core/base/service-key.ts';
 import { expectForAll } from '../../../support/property-runs.ts';
 
