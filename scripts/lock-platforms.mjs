@@ -60,7 +60,7 @@ function allows(words, word) {
  * @param {string} name
  * @returns {string | undefined}
  */
-export function placeOf(packages, place, name) {
+export function positionOf(packages, place, name) {
   for (let folder = place; ; folder = folder.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, '')) {
     const found = `${folder === '' ? '' : `${folder}/`}node_modules/${name}`;
     if (packages[found] !== undefined) return found;
@@ -77,7 +77,7 @@ export function placeOf(packages, place, name) {
 export function nativePackages(packages) {
   return Object.entries(packages).flatMap(([place, { optionalDependencies }]) => {
     const builds = Object.keys(optionalDependencies ?? {}).flatMap((name) => {
-      const found = placeOf(packages, place, name);
+      const found = positionOf(packages, place, name);
       return found !== undefined && packages[found]?.os !== undefined && packages[found].cpu !== undefined
         ? [found]
         : [];
@@ -156,7 +156,7 @@ function reachedIn(packages) {
       ...optionalDependencies,
       ...peerDependencies,
     })) {
-      const found = placeOf(packages, place, name);
+      const found = positionOf(packages, place, name);
       if (found !== undefined) reached.add(found);
     }
   }

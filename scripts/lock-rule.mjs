@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { subset } from 'semver';
-import { forPlatforms, placeOf, platformFaults } from './lock-platforms.mjs';
+import { forPlatforms, positionOf, platformFaults } from './lock-platforms.mjs';
 
 /**
  * @typedef {object} LockedPackage
@@ -137,7 +137,7 @@ function withHeldMentions(packages, place, entry) {
  * @returns {boolean}
  */
 function isHeld(packages, place, [name, range]) {
-  const found = placeOf(packages, place, name);
+  const found = positionOf(packages, place, name);
   return found !== undefined && majorOf(packages[found]?.version ?? '') === majorOf(range);
 }
 

@@ -182,12 +182,14 @@ class PlanTotals {
 type Remark = 'unknown' | 'unreadable' | 'producing' | 'unread' | 'unmapped';
 
 /** The counts of a plan to which a target adds; a well that produced adds to no doubt. */
-function remarksOf({ snapshot, producedOn, doubt }: PlannedTarget): readonly Remark[] {
+function remarksOf({ snapshot, producedOn, doubt: uncertainty }: PlannedTarget): readonly Remark[] {
   return [
     ...(snapshot.state === 'absent' ? (['unknown'] as const) : []),
     ...(snapshot.state === 'unreadable' ? (['unreadable'] as const) : []),
     ...(producedOn !== null ? (['producing'] as const) : []),
-    ...(producedOn === null && doubt !== null ? ([doubt === 'unmapped' ? 'unmapped' : 'unread'] as const) : []),
+    ...(producedOn === null && uncertainty !== null
+      ? ([uncertainty === 'unmapped' ? 'unmapped' : 'unread'] as const)
+      : []),
   ];
 }
 

@@ -2,7 +2,7 @@
 import type { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { TransientError } from '../../src/core/base/errors.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
-import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/watermark.ts';
+import { type Freshness, freshnessNotice, freshnessOf, lastDayAfter } from '../../src/core/daily/freshness.ts';
 import { type LookbackTier, tierText } from '../../src/core/daily/due-window.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../src/core/daily/merge.ts';
 import type { WindowReading } from '../../src/core/daily/reading.ts';

@@ -22,7 +22,7 @@ export interface SenderContext {
   readonly limit: BodyLimit;
   readonly signal: AbortSignal;
   /** Whether this worker still holds the push exclusively. */
-  readonly isHeld: () => boolean;
+  readonly isOwned: () => boolean;
   /**
    * Whether to give up an item whose requests fail repeatedly, so that the rest of the file continues; otherwise the
    * whole push is retried.
@@ -102,9 +102,9 @@ export class ChunkSender {
   }
 
   async #post(items: readonly PipeItem[], sent: SentItems): Promise<void> {
-    const { service, signal, isHeld } = this.#context;
+    const { service, signal, isOwned } = this.#context;
     // Checked here, since a suspended process has not seen its signal yet (G5).
-    if (!isHeld()) throw new AbortedError('another worker may have taken the push over');
+    if (!isOwned()) throw new AbortedError('another worker may have taken the push over');
     const body = `[${items.map((item) => item.body).join(',')}]`;
     await service.upsertNetworkPipes(body, { signal, onAttempt: () => (sent.requests += 1) });
     this.#failuresInARow = 0;

@@ -35,7 +35,7 @@ interface FilePushSettings {
   readonly checkpointEveryMs: number;
 }
 
-interface FilePushContext extends Pick<SenderContext, 'limit' | 'signal' | 'isHeld'> {
+interface FilePushContext extends Pick<SenderContext, 'limit' | 'signal' | 'isOwned'> {
   readonly files: PipeFiles;
   readonly file: string;
   readonly identity: FileIdentity;
@@ -111,7 +111,7 @@ export class FilePush {
     this.#send();
     await this.#until(() => this.#sending === 0 && (this.#fault !== undefined || this.#ahead.isSettled));
     this.#pass();
-    await this.#writer.settled(this.#context.isHeld() ? this.#header : undefined);
+    await this.#writer.settled(this.#context.isOwned() ? this.#header : undefined);
     const fault = this.#fault ?? readingFault;
     if (fault !== undefined) throw fault.error;
     // Checks the rows that were read after the last step.

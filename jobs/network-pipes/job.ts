@@ -5,10 +5,10 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
-import type { PushCheckpoint, RejectsPlace } from '../../src/core/pipes/checkpoint.ts';
+import type { PushCheckpoint, RejectsLocation } from '../../src/core/pipes/checkpoint.ts';
 import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';
 import { pipeIdentities, pushFormOf } from '../../src/core/pipes/pipe-version.ts';
-import type { SharedPlace, UnitOutcome } from '../../src/core/run/run.ts';
+import type { SharedLocation, UnitOutcome } from '../../src/core/run/run.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
@@ -76,7 +76,7 @@ export type NetworkPipesParams = z.output<typeof paramsSchema>;
 
 /** What a run reads beside the files of people: a shared file, by SHA-256 and place, or a copy on its host. */
 export function filesOfPush(params: unknown): {
-  readonly shared?: { readonly sha256: string; readonly place: SharedPlace };
+  readonly shared?: { readonly sha256: string; readonly place: SharedLocation };
   readonly copy?: string;
 } {
   const { data } = paramsSchema.safeParse(params);
@@ -89,10 +89,10 @@ export function filesOfPush(params: unknown): {
 }
 
 /** Where the rejects of a run lie; there is no file as long as there are none. */
-function rejectsPlaceOf(
+function rejectsLocationOf(
   { shared, rejectsFolder }: Pick<NetworkPipesParams, 'shared' | 'rejectsFolder'>,
   runId: string,
-): RejectsPlace {
+): RejectsLocation {
   return shared === undefined ? { file: path.join(rejectsFolder, `${runId}.csv`) } : { shared, runId };
 }
 
@@ -110,7 +110,7 @@ export function createNetworkPipesJob(settings: NetworkPipesSettings, files: Pip
       if (run !== undefined) await requireSourceAgain(paramsSchema.parse(run.params), files);
     },
     work: (chunk, context) => workFile(chunk, { ...context, settings, files }),
-    rejectsPlace: rejectsPlaceOf,
+    rejectsLocation: rejectsLocationOf,
   };
 }
 
@@ -142,7 +142,7 @@ async function workFile(
     await pushFile(chunk, context);
     return [];
   } catch (error) {
-    return [{ unit, error: withPlace(error, chunk.params) }];
+    return [{ unit, error: withLocation(error, chunk.params) }];
   }
 }
 
@@ -175,7 +175,7 @@ async function takeOutcome(
   const other = await ledger.runs.read(otherRunId);
   if (other?.report === undefined) throw new Error(`run ${otherRunId} has pushed the content and has no report`);
   const others = paramsSchema.parse(other.params);
-  await files.copyRejects(rejectsPlaceOf(others, otherRunId), rejectsPlaceOf(params, runId), signal);
+  await files.copyRejects(rejectsLocationOf(others, otherRunId), rejectsLocationOf(params, runId), signal);
   const outcome = outcomeOfOther(other.report, { own: params.name, other: others.name }, sent);
   await ledger.runs.settle(runId, [outcome]);
   await settled([outcome]);
@@ -201,15 +201,15 @@ async function sendFile(
   }
 
   const { service, settings } = context;
-  const { signal, isHeld } = chunk;
+  const { signal, isOwned } = chunk;
   const { reading } = params;
   await using source = await files.open(params, signal);
   const { file, identity } = source;
-  await using rejects = await files.openRejects(rejectsPlaceOf(params, runId), checkpoint.rejectsBytes, signal);
+  await using rejects = await files.openRejects(rejectsLocationOf(params, runId), checkpoint.rejectsBytes, signal);
   // A push that has advanced gets all its attempts again, so no item need be given up yet.
   const givesUpItems = (): boolean => chunk.isLastAttempt && !hasAdvanced;
-  const sender = new ChunkSender({ service, limit, signal, isHeld, givesUpItems });
-  const pushContext = { files, file, identity, reading, rejects, sender, limit, signal, isHeld, now, save };
+  const sender = new ChunkSender({ service, limit, signal, isOwned, givesUpItems });
+  const pushContext = { files, file, identity, reading, rejects, sender, limit, signal, isOwned, now, save };
   const { chunkItems, pipeIdentity } = params;
   const push = new FilePush({ ...settings, chunkItems, pipeIdentity, maxBufferedBytes }, checkpoint, pushContext);
   await push.run();
@@ -240,7 +240,7 @@ async function recordLimit(limit: BodyLimit, { ledger, service, now }: PushConte
 }
 
 /** A missing file may be on the host where the push was requested. */
-function withPlace(error: unknown, { file }: NetworkPipesParams): unknown {
+function withLocation(error: unknown, { file }: NetworkPipesParams): unknown {
   if (!(error instanceof UsageError) || error.message !== `there is no file ${file}`) return error;
   return new PermanentError('source-missing', `the worker finds no file ${file}`, {
     cause: error,

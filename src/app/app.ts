@@ -21,7 +21,7 @@ import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/wareh
 import { chunkConcurrencyOf, jobSettings, sharedFilesOf } from './job-settings.ts';
 import { openService } from './service/open-service.ts';
 import { RequestMeter } from './service/request-meter.ts';
-import { knownSecrets, queueAddressOf, redisPlaceOf, serviceIdentityOf } from './service/service-settings.ts';
+import { knownSecrets, queueAddressOf, redisLocationOf, serviceIdentityOf } from './service/service-settings.ts';
 import { versionOfPackage } from './version.ts';
 
 const now = Date.now;
@@ -144,7 +144,7 @@ class ComposedApp implements App {
 
   async #openQueue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
     const { createRunQueue } = await import('../queue/run-queue.ts');
-    const address = { ...redisPlaceOf(this.config), service: await this.#queueService() };
+    const address = { ...redisLocationOf(this.config), service: await this.#queueService() };
     const opened = await createRunQueue(address, kind);
     this.#closers.push(() => opened.close());
     return opened;

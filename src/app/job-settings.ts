@@ -7,7 +7,7 @@ import type { DefinitionSettings } from '../../jobs/definitions/job.ts';
 import type { ShrinkSettings } from '../../jobs/exports.ts';
 import { filesOfPush, networkPipesJobName } from '../../jobs/network-pipes/job.ts';
 import type { createJobs } from '../../jobs/registry.ts';
-import type { SharedPlace } from '../core/run/run.ts';
+import type { SharedLocation } from '../core/run/run.ts';
 import { instantOfDay } from '../core/time/production-day.ts';
 import { HOUR_MS } from '../core/time/window.ts';
 import { SharedFiles } from '../files/shared-files.ts';
@@ -120,16 +120,16 @@ export function sharedFilesOf({ files, dataDir }: Config, ledger: Ledger): Share
       return openStore({ url, endpoint, region, pathStyle }, (secret) => knownSecrets.addToken(secret));
     },
     warehouseId: async () => (await ledger.ownership.read()).warehouseId,
-    unfinishedPlaces: () => unfinishedPlaces(ledger),
+    unfinishedLocations: () => unfinishedLocations(ledger),
     copiesFolder: spoolFolderOf({ dataDir }),
   });
 }
 
-async function unfinishedPlaces({ runs }: Ledger): Promise<readonly SharedPlace[]> {
-  const places: SharedPlace[] = [];
+async function unfinishedLocations({ runs }: Ledger): Promise<readonly SharedLocation[]> {
+  const locations: SharedLocation[] = [];
   for await (const { runId } of listedRuns(runs, { job: networkPipesJobName, states: ['queued', 'running'] })) {
     const { shared: file } = filesOfPush((await runs.readHead(runId))?.params);
-    if (file !== undefined) places.push(file.place);
+    if (file !== undefined) locations.push(file.place);
   }
-  return places;
+  return locations;
 }

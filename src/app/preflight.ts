@@ -8,25 +8,25 @@ import { fileReason } from '../core/base/file-fault.ts';
 import { otherWarehouse } from '../runs/queue-claim.ts';
 import type { App } from './app.ts';
 import { requireOwnInbox } from './inbox/inbox-owner.ts';
-import { queueAddressOf, redisPlaceOf, serviceUrlOf, tlsOf } from './service/service-settings.ts';
+import { queueAddressOf, redisLocationOf, serviceUrlOf, tlsOf } from './service/service-settings.ts';
 
 /** Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. */
 export async function checkBeforeWork(app: App): Promise<void> {
   const { config } = app;
   const url = serviceUrlOf(config);
-  await checkPlace(app);
+  await checkLocation(app);
   await checkSecretFiles(config);
   const { checkServiceReach } = await import('../service/reach.ts');
   await checkServiceReach(url, tlsOf(config));
-  await checkQueuePlace(app);
+  await checkQueueLocation(app);
   await openWarehouse(app);
   await app.checkService();
 }
 
 /** Tells of a clock that is off: what is due later comes at a wrong time. The rest of the remarks is the doctor's. */
-async function checkQueuePlace({ config, report }: App): Promise<void> {
+async function checkQueueLocation({ config, report }: App): Promise<void> {
   const { checkRedis } = await import('../queue/redis/check.ts');
-  const { remarks } = await checkRedis(redisPlaceOf(config));
+  const { remarks } = await checkRedis(redisLocationOf(config));
   for (const { kind, message, hint } of remarks) if (kind === 'clock') report(`${message}. ${hint}`);
 }
 
@@ -34,13 +34,13 @@ async function checkQueuePlace({ config, report }: App): Promise<void> {
  * Throws UsageError where a new warehouse would be made by accident: nobody looks, and its path depends on the working
  * folder, which under cron is the home folder.
  */
-async function checkPlace(app: App): Promise<void> {
-  const fault = await accidentalPlace(app);
+async function checkLocation(app: App): Promise<void> {
+  const fault = await accidentalLocation(app);
   if (fault !== undefined && !app.isAttended) throw fault;
 }
 
 /** The refusal of a command without a terminal where a new warehouse would be made by accident; else undefined. */
-export async function accidentalPlace({ config, warehouse }: App): Promise<UsageError | undefined> {
+export async function accidentalLocation({ config, warehouse }: App): Promise<UsageError | undefined> {
   if (config.isWarehousePlaced || (await warehouse.isStored())) return undefined;
   const folder = path.dirname(config.warehouse.url.slice('duckdb:'.length));
   if (existsSync(folder) && folder !== path.resolve('.')) return undefined;
@@ -62,7 +62,7 @@ async function openWarehouse({ warehouse, report }: App): Promise<void> {
 
 /** For a plan of work that asks the warehouse alone: it would make one as well. Throws UsageError. */
 export async function checkBeforePlan(app: App): Promise<void> {
-  await checkPlace(app);
+  await checkLocation(app);
   await openWarehouse(app);
 }
 
@@ -90,8 +90,8 @@ async function checkQueueOfNewWarehouse({ config, warehouse }: App): Promise<voi
 export async function checkBeforeWorking(app: App): Promise<void> {
   const { config } = app;
   serviceUrlOf(config);
-  await checkPlace(app);
-  await checkQueuePlace(app);
+  await checkLocation(app);
+  await checkQueueLocation(app);
   await checkQueueOfNewWarehouse(app);
   await openWarehouse(app);
   await requireOwnInbox(app);

@@ -114,7 +114,7 @@ function leavesOf(command: Command): readonly Command[] {
 function throwUsageErrors(command: Command): void {
   command.exitOverride((error: CommanderError) => {
     if (isHelp(error)) throw error;
-    throw new UsageError(sentenceOf(error, command), { hint: `See: ${wordsOf(command)} --help` });
+    throw new UsageError(sentenceOf(error, command), { hint: `See: ${pathOf(command)} --help` });
   });
   for (const child of command.commands) throwUsageErrors(child);
 }
@@ -146,8 +146,8 @@ function flagsOf(command: Command): readonly string[] {
   return [...new Set([...own, ...(command.parent === null ? ['--help'] : flagsOf(command.parent))])];
 }
 
-function wordsOf(command: Command): string {
-  return command.parent === null ? command.name() : `${wordsOf(command.parent)} ${command.name()}`;
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 // Keeps help within 80 columns: prose is wrapped at words, a long example goes on in the next line. Pure.

@@ -25,7 +25,7 @@ const otherConnections = 3_000;
 /** For a server whose callers are admitted by hooks that were added before. */
 export function boundConnections(server: ApiServer, { app, access }: ConsoleContext): void {
   const idle = new IdleSockets();
-  const held = new WeakMap<Socket, number>();
+  const requestsOf = new WeakMap<Socket, number>();
   let trimming: Timer | undefined;
   const trimSoon = (): void => {
     // Bytes that have arrived are read between a timer and an immediate, and whoever sent them is admitted or not.
@@ -50,10 +50,10 @@ export function boundConnections(server: ApiServer, { app, access }: ConsoleCont
   server.addHook('onRequest', async ({ identity, raw: { socket } }, { raw: response }) => {
     if (identity === null) return;
     idle.remove(socket);
-    held.set(socket, (held.get(socket) ?? 0) + 1);
+    requestsOf.set(socket, (requestsOf.get(socket) ?? 0) + 1);
     response.once('close', () => {
-      const left = (held.get(socket) ?? 1) - 1;
-      held.set(socket, left);
+      const left = (requestsOf.get(socket) ?? 1) - 1;
+      requestsOf.set(socket, left);
       if (left === 0) rest(socket);
     });
   });

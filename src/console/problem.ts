@@ -77,8 +77,8 @@ function statusOf(error: WellsyncError): number {
 /** Members of a body, of a query or of a path that are not as the schema says. */
 function issuesOf({ validation, validationContext }: FastifyError): readonly string[] {
   return (validation ?? []).map(({ instancePath, message }) => {
-    const place = [validationContext ?? '', ...instancePath.split('/').filter((part) => part !== '')].join('.');
-    return `${place}: ${message ?? 'is not valid'}`;
+    const path = [validationContext ?? '', ...instancePath.split('/').filter((part) => part !== '')].join('.');
+    return `${path}: ${message ?? 'is not valid'}`;
   });
 }
 

@@ -55,7 +55,7 @@ function writing(content: Content): (aside: string) => Promise<void> {
 }
 
 /** Of processes that write it at once, the first one's stays. */
-export async function placeFirst(file: string, text: string): Promise<void> {
+export async function writeIfAbsent(file: string, text: string): Promise<void> {
   await withAside(file, writing(text), async (aside) => {
     await link(aside, file).catch(unlessCode('EEXIST', ...noLinkCodes));
     // A file system without second names: a process at the same moment may replace it once more.
@@ -64,7 +64,7 @@ export async function placeFirst(file: string, text: string): Promise<void> {
 }
 
 /** Places the file unless one is there; of processes at once, one does. `linked` gives a file its second name. */
-export async function placeExclusively(file: string, text: string, linked = link): Promise<void> {
+export async function writeExclusively(file: string, text: string, linked = link): Promise<void> {
   await withAside(file, writing(text), (aside) =>
     linked(aside, file).catch((error: NodeJS.ErrnoException) =>
       noLinkCodes.includes(error.code ?? '') ? takeName(aside, file) : unlessCode('EEXIST')(error),

@@ -16,7 +16,7 @@ import { PermanentError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
 import { parsedJson, printable } from '../core/base/text.ts';
 import { isTakenName, reportName, type Sighting } from '../core/inbox/arrival.ts';
-import { placeFirst, readSmall, replace, syncFolder, unlessCode, writeDurably } from './durable-file.ts';
+import { writeIfAbsent, readSmall, replace, syncFolder, unlessCode, writeDurably } from './durable-file.ts';
 
 const working = 'working';
 const input = 'input.csv';
@@ -78,7 +78,7 @@ export class InboxFolder {
     return this.#change(this.#root, async () => {
       for (const name of ownFolders) await mkdir(path.join(this.#root, name), { recursive: true });
       const file = path.join(this.#root, '.wellsync-inbox');
-      if ((await readSmall(file)) === undefined) await placeFirst(file, randomUUID());
+      if ((await readSmall(file)) === undefined) await writeIfAbsent(file, randomUUID());
       const id = (await readSmall(file)) ?? '';
       if (/^[\da-f-]{36}$/.test(id)) return id;
       throw new PermanentError('inbox-id', `${file} does not hold the id of an inbox`, {

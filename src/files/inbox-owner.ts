@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { fileReason, onDisk } from '../core/base/file-fault.ts';
 import { type InboxOwner, ownerName } from '../core/inbox/owner.ts';
 import { sleep } from '../timers/sleep.ts';
-import { placeExclusively, readSmall, replace, unlessCode } from './durable-file.ts';
+import { writeExclusively, readSmall, replace, unlessCode } from './durable-file.ts';
 import { ownFolders } from './inbox-folder.ts';
 
 const ownerSchema = z.object({
@@ -61,14 +61,14 @@ function ownerOf(text: string): FoundOwner {
   }
 }
 
-function textOf({ sinceMs, warehouseId, placeId, service, warehouse, host }: InboxOwner): string {
+function textOf({ sinceMs, warehouseId, placeId: locationId, service, warehouse, host }: InboxOwner): string {
   const since = new Date(sinceMs).toISOString();
-  return `${JSON.stringify({ warehouseId, placeId, service, warehouse, host, since }, null, 2)}\n`;
+  return `${JSON.stringify({ warehouseId, placeId: locationId, service, warehouse, host, since }, null, 2)}\n`;
 }
 
 /** Makes the folder, and names the owner unless one is named: of processes at once, one does. */
-export async function placeOwner(root: string, owner: InboxOwner): Promise<void> {
-  await writeOwner(root, owner, placeExclusively);
+export async function createOwner(root: string, owner: InboxOwner): Promise<void> {
+  await writeOwner(root, owner, writeExclusively);
 }
 
 /** Names the owner, whoever was named. */

@@ -8,7 +8,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { onDisk } from '../core/base/file-fault.ts';
-import { isSamePlace, type KeptPlace } from '../core/inbox/owner.ts';
+import { isSameLocation, type KeptLocation } from '../core/inbox/owner.ts';
 import { readSmall, unlessCode, withAside } from './durable-file.ts';
 
 const keptSchema = z.object({
@@ -49,7 +49,7 @@ async function renamedUnlessThere(error: unknown, aside: string, file: string): 
   if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await rename(aside, file);
 }
 
-async function writeId(aside: string, kept: Omit<KeptPlace, 'mark'>): Promise<void> {
+async function writeId(aside: string, kept: Omit<KeptLocation, 'mark'>): Promise<void> {
   await using handle = await open(aside, 'wx');
   await handle.writeFile(`${JSON.stringify({ ...kept, mark: await markOf(aside) }, null, 2)}\n`);
   await handle.sync();
@@ -60,10 +60,10 @@ async function find(file: string): Promise<{ readonly id: string | undefined; re
   if (text === undefined) return { id: undefined, isThere: false };
   const kept = keptOf(text);
   const found = { host: hostname(), folder: path.dirname(file), mark: await markOf(file) };
-  return { id: kept !== undefined && isSamePlace(kept, found) ? kept.id : undefined, isThere: true };
+  return { id: kept !== undefined && isSameLocation(kept, found) ? kept.id : undefined, isThere: true };
 }
 
-function keptOf(text: string): KeptPlace | undefined {
+function keptOf(text: string): KeptLocation | undefined {
   try {
     return keptSchema.parse(JSON.parse(text));
   } catch {

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { BlockedError, PermanentError } from '../core/base/errors.ts';
-import type { SharedPlace } from '../core/run/run.ts';
+import type { SharedLocation } from '../core/run/run.ts';
 import { DAY_MS } from '../core/time/window.ts';
 import { checkStore } from './open-store.ts';
 import { noneIfDamaged, removeLeftCopies } from './checked-blocks.ts';
@@ -18,7 +18,7 @@ interface SharedFilesOptions {
   /** Opens the store of `files.url`, at its first use. */
   readonly open: () => Promise<FileStore>;
   readonly warehouseId: () => Promise<string>;
-  readonly unfinishedPlaces: () => Promise<readonly SharedPlace[]>;
+  readonly unfinishedLocations: () => Promise<readonly SharedLocation[]>;
   readonly copiesFolder: string;
 }
 
@@ -46,7 +46,7 @@ export class SharedFiles {
    * Copies a file of this host into the place, unless its content is there, undamaged. Returns the place for the run. Throws
    * PermanentError (`files-check`) where the place has lost its id, which unfinished runs name.
    */
-  async put(path: string, content: FileContent, signal?: AbortSignal): Promise<SharedPlace> {
+  async put(path: string, content: FileContent, signal?: AbortSignal): Promise<SharedLocation> {
     const store = await this.#open(signal);
     const location = { id: await this.#idOf(store), address: store.address, folder: await this.#options.warehouseId() };
     // First, so that from now on nobody removes a content that is there.
@@ -63,13 +63,13 @@ export class SharedFiles {
    * Throws BlockedError where this process has another place than the run: a worker that has it works the run.
    * PermanentError (`source-missing`) when the file is in the place no more.
    */
-  async requireFile(location: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<void> {
+  async requireFile(location: SharedLocation, content: FileContent, signal?: AbortSignal): Promise<void> {
     const store = await this.#openAt(location, signal);
     if ((await store.stat(contentName(location, content))) === undefined) throw missing(location, content);
   }
 
   /** The file, for reading; its disposal removes what was copied. Throws as {@link FileStore.fetch} does, and as {@link requireFile}. */
-  async fetch(location: SharedPlace, content: FileContent, signal?: AbortSignal): Promise<LocalFile> {
+  async fetch(location: SharedLocation, content: FileContent, signal?: AbortSignal): Promise<LocalFile> {
     const store = await this.#openAt(location, signal);
     const { copiesFolder } = this.#options;
     await removeLeftCopies(copiesFolder, Date.now());
@@ -79,7 +79,7 @@ export class SharedFiles {
   }
 
   /** The rejected rows of a run. Throws BlockedError where this process has another place. */
-  async rejects(location: SharedPlace, runId: string, signal?: AbortSignal): Promise<PartLog> {
+  async rejects(location: SharedLocation, runId: string, signal?: AbortSignal): Promise<PartLog> {
     return new PartLog(await this.#openAt(location, signal), `${location.folder}/rejects/${runId}`);
   }
 
@@ -138,7 +138,7 @@ export class SharedFiles {
   /** A place without an id gets one, unless it has lost its own: a new one would part it from the runs that have it. */
   async #idOf(store: FileStore): Promise<string> {
     if ((await store.stat(idFile)) === undefined) {
-      const locations = await this.#options.unfinishedPlaces();
+      const locations = await this.#options.unfinishedLocations();
       const named = locations.find(({ address }) => address === store.address);
       if (named !== undefined) throw lostId(store, named);
     }
@@ -151,7 +151,7 @@ export class SharedFiles {
     return signal === undefined ? store : store.under(signal);
   }
 
-  async #openAt({ id, address }: SharedPlace, signal: AbortSignal | undefined): Promise<FileStore> {
+  async #openAt({ id, address }: SharedLocation, signal: AbortSignal | undefined): Promise<FileStore> {
     const store = await this.#open(signal);
     const found = await readId(store);
     if (found === id) return store;
@@ -179,7 +179,7 @@ function damagedId(store: FileStore): PermanentError {
   });
 }
 
-function lostId(store: FileStore, { id }: SharedPlace): PermanentError {
+function lostId(store: FileStore, { id }: SharedLocation): PermanentError {
   const message = `${store.address} has no ${idFile}, and unfinished runs have an id of it`;
   const hint = `Is its disk mounted, is it the same bucket? If so, write the line ${JSON.stringify({ id })} as ${idFile} there. If it is a new place, end those runs first.`;
   return new PermanentError('files-check', message, { hint });
@@ -188,7 +188,7 @@ function lostId(store: FileStore, { id }: SharedPlace): PermanentError {
 /** The place of the run that has lost its id, or another one. `found`: the id there. */
 function otherId(
   store: FileStore,
-  { id, address }: Pick<SharedPlace, 'id' | 'address'>,
+  { id, address }: Pick<SharedLocation, 'id' | 'address'>,
   found: string | undefined,
 ): BlockedError {
   const has = found === undefined ? 'no id' : 'another id than the place of the run';
@@ -202,7 +202,7 @@ async function readId(store: FileStore): Promise<string | undefined> {
   return /^\{"id":"([\w-]+)"\}\n$/.exec(text)?.[1];
 }
 
-function contentName({ folder }: SharedPlace, { sha256 }: FileContent): string {
+function contentName({ folder }: SharedLocation, { sha256 }: FileContent): string {
   return `${folder}/content/${sha256}`;
 }
 
@@ -220,7 +220,7 @@ function runOf({ name }: StoredFile): string {
   return name.split('/').at(-2) ?? '';
 }
 
-function missing(location: SharedPlace, content: FileContent): PermanentError {
+function missing(location: SharedLocation, content: FileContent): PermanentError {
   return new PermanentError(
     'source-missing',
     `${location.address}/${contentName(location, content)} is there no more`,
@@ -244,13 +244,13 @@ interface Part {
 }
 
 export class PartLog {
-  readonly place: string;
+  readonly location: string;
   readonly #store: FileStore;
   readonly #folder: string;
 
   /** `folder`: a name, with nothing else below it. */
   constructor(store: FileStore, folder: string) {
-    this.place = `${store.address}/${folder}`;
+    this.location = `${store.address}/${folder}`;
     this.#store = store;
     this.#folder = folder;
   }

@@ -38,9 +38,9 @@ function shown(text: string): string {
 
 /** Accepts `true` and `false` in any case, and the 1 and 0 that databases write. */
 export function readBoolean(text: string): CellResult {
-  const word = text.trim().toLowerCase();
-  if (word === 'true' || word === '1') return { json: 'true' };
-  if (word === 'false' || word === '0') return { json: 'false' };
+  const value = text.trim().toLowerCase();
+  if (value === 'true' || value === '1') return { json: 'true' };
+  if (value === 'false' || value === '0') return { json: 'false' };
   return { reason: `${shown(text)} is neither true nor false` };
 }
 

@@ -8,7 +8,7 @@
  */
 import { UsageError } from '../core/base/errors.ts';
 import { figure } from '../core/base/text.ts';
-import { type CsvFormat, type CsvRow, type Ended, quoteFault, RowParser, type RowPlace } from './row-parser.ts';
+import { type CsvFormat, type CsvRow, type Ended, quoteFault, RowParser, type RowPosition } from './row-parser.ts';
 
 /**
  * Fast path for lines that are one row each with plain quotes, which nearly every line of nearly every file is, at a
@@ -269,6 +269,6 @@ function newlinesIn(bytes: Buffer): number {
 }
 
 /** The position alone, to save memory when many rows are held. */
-export function placeOf({ line, lastLine, byte, endByte, window, offset }: CsvRow): RowPlace {
+export function positionOf({ line, lastLine, byte, endByte, window, offset }: CsvRow): RowPosition {
   return { line, lastLine, byte, endByte, window, offset };
 }

@@ -2,10 +2,10 @@
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunk-cutter.ts';
 import { listFields } from '../core/pipes/fields.ts';
 import { type CellFault, countNumbers } from './cells.ts';
-import { placeOf } from './csv-rows.ts';
+import { positionOf } from './csv-rows.ts';
 import { type PipeHeader, withoutRejectCells } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
-import { rawText, type RowPlace } from './row-parser.ts';
+import { rawText, type RowPosition } from './row-parser.ts';
 
 /** One version of a pipe, from one row or from the consecutive rows of the long form. */
 export interface PipeItem extends PipeLoad {
@@ -20,7 +20,7 @@ export interface PipeItem extends PipeLoad {
   /** Whether its arrays differ in length (two elevations, one length): allowed, and reported. */
   readonly hasUnevenLists: boolean;
   /** Positions of its rows, needed when the service refuses the item. */
-  readonly rows: readonly RowPlace[];
+  readonly rows: readonly RowPosition[];
 }
 
 /** One row of the rejects file. */
@@ -85,7 +85,7 @@ function itemOf(
     lastLine: last.row.lastLine,
     rowCount: rows.length,
     hasUnevenLists: isUneven(lists),
-    rows: rows.map(({ row }) => placeOf(row)),
+    rows: rows.map(({ row }) => positionOf(row)),
     end: endOf(last.row, form),
   };
 }
@@ -112,7 +112,7 @@ function isUneven(lists: readonly (string | undefined)[]): boolean {
 
 /** The entry for rejected rows, in the order of the file. Rejects hold each row's faults. */
 export function rejectedRows(
-  rows: readonly { readonly row: RowPlace; readonly faults: readonly CellFault[] }[],
+  rows: readonly { readonly row: RowPosition; readonly faults: readonly CellFault[] }[],
   header: PipeHeader,
   form: FilePosition['form'],
 ): RejectedRows {
@@ -140,7 +140,7 @@ export function rejectItem(item: PipeItem, header: PipeHeader, reason: string): 
   );
 }
 
-function rejectedRow(row: RowPlace, faults: readonly CellFault[], header: PipeHeader): RejectedRow {
+function rejectedRow(row: RowPosition, faults: readonly CellFault[], header: PipeHeader): RejectedRow {
   const columns = [...new Set(faults.map(({ column }) => column))].filter((column) => column !== '');
   const reasons = new Set(faults.map(({ reason }) => reason));
   const needsNames = columns.length > 1 && reasons.size > 1;
@@ -158,6 +158,6 @@ export function describeReject({ line, column, reason }: RejectedRow): string {
   return column === '' ? `line ${line}: ${reason}` : `line ${line}, column ${column}: ${reason}`;
 }
 
-function endOf(row: RowPlace, form: FilePosition['form']): FilePosition {
+function endOf(row: RowPosition, form: FilePosition['form']): FilePosition {
   return { byte: row.endByte, line: row.lastLine + 1, form };
 }

@@ -5,8 +5,8 @@
 import { rm, stat } from 'node:fs/promises';
 import { BlockedError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
-import type { SharedPlace } from '../core/run/run.ts';
-import type { RejectsPlace } from '../core/pipes/checkpoint.ts';
+import type { SharedLocation } from '../core/run/run.ts';
+import type { RejectsLocation } from '../core/pipes/checkpoint.ts';
 import { assertSameFile, type FileIdentity } from './file-identity.ts';
 import type { PipeHeader } from './header.ts';
 import { describeReject, type PipeItem, type RejectedRow, type RejectedRows, rejectItem } from './items.ts';
@@ -19,7 +19,7 @@ export interface PipeSourceFile {
   readonly file: string;
   readonly identity: FileIdentity;
   /** Where every host finds it; undefined for a file that lies on one host alone. */
-  readonly shared?: SharedPlace | undefined;
+  readonly shared?: SharedLocation | undefined;
 }
 
 /** A file that this host can read, for as long as it is not disposed. */
@@ -43,11 +43,11 @@ export interface PipeFiles {
    */
   assertSame(file: string, identity: FileIdentity, signal?: AbortSignal): Promise<FileIdentity>;
   /** The bytes of the rejects of a run. */
-  rejects(place: RejectsPlace): Promise<ByteLog>;
+  rejects(location: RejectsLocation): Promise<ByteLog>;
   /** Opens the rejects of a run for more, cut back to the size in its checkpoint. */
-  openRejects(place: RejectsPlace, bytes: number, signal?: AbortSignal): Promise<RejectsFile>;
+  openRejects(location: RejectsLocation, bytes: number, signal?: AbortSignal): Promise<RejectsFile>;
   /** Copies the rejects of another run; removes those of `to` where there are none. */
-  copyRejects(from: RejectsPlace, to: RejectsPlace, signal?: AbortSignal): Promise<void>;
+  copyRejects(from: RejectsLocation, to: RejectsLocation, signal?: AbortSignal): Promise<void>;
   /** The rejects of an item that was not stored, all with one reason. */
   rejectItem(item: PipeItem, header: PipeHeader, reason: string): RejectedRows;
   describeReject(reject: RejectedRow): string;
@@ -57,33 +57,33 @@ export interface PipeFiles {
 
 /** What a push needs of the files that several hosts share; throws BlockedError for a place that this host has not. */
 export interface SharedPipeFiles {
-  requireFile(place: SharedPlace, content: FileIdentity, signal?: AbortSignal): Promise<void>;
+  requireFile(location: SharedLocation, content: FileIdentity, signal?: AbortSignal): Promise<void>;
   fetch(
-    place: SharedPlace,
+    location: SharedLocation,
     content: FileIdentity,
     signal?: AbortSignal,
   ): Promise<{ readonly path: string } & AsyncDisposable>;
-  rejects(place: SharedPlace, runId: string, signal?: AbortSignal): Promise<ByteLog>;
+  rejects(location: SharedLocation, runId: string, signal?: AbortSignal): Promise<ByteLog>;
 }
 
 /** `shared`: undefined on a host without files.url. */
 export function createPipeFiles(shared: SharedPipeFiles | undefined): PipeFiles {
-  const rejects = async (place: RejectsPlace, signal?: AbortSignal): Promise<ByteLog> =>
-    'file' in place
-      ? new LocalByteLog(place.file)
-      : at(shared, place.shared).rejects(place.shared, place.runId, signal);
+  const rejects = async (location: RejectsLocation, signal?: AbortSignal): Promise<ByteLog> =>
+    'file' in location
+      ? new LocalByteLog(location.file)
+      : at(shared, location.shared).rejects(location.shared, location.runId, signal);
   return {
-    requireSource: async ({ shared: place, identity }, signal) => {
-      if (place !== undefined) await at(shared, place).requireFile(place, identity, signal);
+    requireSource: async ({ shared: location, identity }, signal) => {
+      if (location !== undefined) await at(shared, location).requireFile(location, identity, signal);
     },
-    open: async ({ file, identity, shared: place }, signal) => {
-      if (place === undefined) return { file, identity, [Symbol.asyncDispose]: async () => {} };
-      return openShared(await at(shared, place).fetch(place, identity, signal), identity);
+    open: async ({ file, identity, shared: location }, signal) => {
+      if (location === undefined) return { file, identity, [Symbol.asyncDispose]: async () => {} };
+      return openShared(await at(shared, location).fetch(location, identity, signal), identity);
     },
     read: (file, options) => readPipes({ path: file }, options),
     assertSame: assertSameFile,
     rejects,
-    openRejects: async (place, bytes, signal) => RejectsFile.openIn(await rejects(place, signal), bytes),
+    openRejects: async (location, bytes, signal) => RejectsFile.openIn(await rejects(location, signal), bytes),
     copyRejects: async (from, to, signal) => copyLog(await rejects(from, signal), await rejects(to, signal)),
     rejectItem,
     describeReject,
@@ -96,10 +96,10 @@ export const localPipeFiles = createPipeFiles(undefined);
 
 const pollAgainMs = 15_000;
 
-function at(shared: SharedPipeFiles | undefined, { address }: SharedPlace): SharedPipeFiles {
+function at(shared: SharedPipeFiles | undefined, { address }: SharedLocation): SharedPipeFiles {
   if (shared !== undefined) return shared;
-  const words = `the file of the run lies in ${address}, and this host has no files.url: a worker of another may have it`;
-  throw new BlockedError('files-elsewhere', words, pollAgainMs);
+  const message = `the file of the run lies in ${address}, and this host has no files.url: a worker of another may have it`;
+  throw new BlockedError('files-elsewhere', message, pollAgainMs);
 }
 
 async function openShared(

@@ -209,8 +209,8 @@ class PipeReader {
 
   #notUtf8(byte: number): UsageError {
     const line = (this.#body ?? this.#head)?.lineOf(this.#byte) ?? 1;
-    const place = `byte 0x${byte.toString(16).toUpperCase()} on line ${line} (byte ${this.#byte + 1} of the text)`;
-    return this.#wrongEncoding(`${place} looks like ${guessFromByte(byte)}`);
+    const position = `byte 0x${byte.toString(16).toUpperCase()} on line ${line} (byte ${this.#byte + 1} of the text)`;
+    return this.#wrongEncoding(`${position} looks like ${guessFromByte(byte)}`);
   }
 
   #wrongEncoding(why: string): UsageError {

@@ -56,7 +56,7 @@ export class RejectsFile {
    */
   static async openIn(log: ByteLog, bytes: number): Promise<RejectsFile> {
     const size = await log.cutTo(bytes);
-    if (size !== bytes) throw changed(log.place, size, bytes);
+    if (size !== bytes) throw changed(log.location, size, bytes);
     return new RejectsFile(log, bytes);
   }
 
@@ -69,7 +69,7 @@ export class RejectsFile {
     if (rows.length === 0) return this.#bytes;
     const text = Buffer.from((this.#bytes === 0 ? rejectsHeader(header) : '') + rejectsText(rows, header.delimiter));
     const size = await this.#log.append(text, this.#bytes);
-    if (size !== this.#bytes) throw changed(this.#log.place, size, this.#bytes);
+    if (size !== this.#bytes) throw changed(this.#log.location, size, this.#bytes);
     this.#bytes += text.length;
     return this.#bytes;
   }
@@ -92,7 +92,7 @@ function changed(path: string, size: number, written: number): PermanentError {
 /** A file that grows at its end and is read while it does, wherever it lies. It is no file until it has bytes. */
 export interface ByteLog {
   /** Path or address, for messages. */
-  readonly place: string;
+  readonly location: string;
   size(): Promise<number>;
   /** Removes what lies behind `bytes`. Resolves to the size then, which is another one where the log was changed. */
   cutTo(bytes: number): Promise<number>;
@@ -109,16 +109,16 @@ const readBytes = 4 * 1024 * 1024;
 
 /** In a file of this host. Throws OutageError while its disk is full or fails. */
 export class LocalByteLog implements ByteLog {
-  readonly place: string;
+  readonly location: string;
   #handle: FileHandle | undefined;
 
   constructor(file: string) {
-    this.place = file;
+    this.location = file;
   }
 
   async size(): Promise<number> {
     try {
-      return (await stat(this.place)).size;
+      return (await stat(this.location)).size;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
       throw error;
@@ -126,18 +126,18 @@ export class LocalByteLog implements ByteLog {
   }
 
   async cutTo(bytes: number): Promise<number> {
-    return onDisk(this.place, async () => {
-      await mkdir(dirname(this.place), { recursive: true });
+    return onDisk(this.location, async () => {
+      await mkdir(dirname(this.location), { recursive: true });
       const size = await this.size();
-      if (bytes === 0) await rm(this.place, { force: true });
-      else if (size > bytes) await truncate(this.place, bytes);
+      if (bytes === 0) await rm(this.location, { force: true });
+      else if (size > bytes) await truncate(this.location, bytes);
       return Math.min(size, bytes);
     });
   }
 
   async append(bytes: Uint8Array, at: number): Promise<number> {
-    return onDisk(this.place, async () => {
-      this.#handle ??= await open(this.place, 'a');
+    return onDisk(this.location, async () => {
+      this.#handle ??= await open(this.location, 'a');
       const { size } = await this.#handle.stat();
       if (size !== at) return size;
       await this.#handle.appendFile(bytes);
@@ -148,7 +148,7 @@ export class LocalByteLog implements ByteLog {
 
   async *read(): AsyncGenerator<Buffer, void, undefined> {
     if ((await this.size()) === 0) return;
-    for await (const block of createReadStream(this.place, { highWaterMark: readBytes })) yield block as Buffer;
+    for await (const block of createReadStream(this.location, { highWaterMark: readBytes })) yield block as Buffer;
   }
 
   async close(): Promise<void> {

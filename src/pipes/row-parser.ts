@@ -69,19 +69,19 @@ export class RowParser extends Parser {
 }
 
 /** One row with its place. */
-export interface CsvRow extends RowPlace {
+export interface CsvRow extends RowPosition {
   readonly cells: readonly string[];
   /** Reason why the row cannot be parsed; it has no cells then. */
   readonly fault: string | undefined;
 }
 
 /** The text of the row in the file, without its line end. */
-export function rawText({ window, offset, byte, endByte }: RowPlace): string {
+export function rawText({ window, offset, byte, endByte }: RowPosition): string {
   return window.toString('utf8', offset, offset + endByte - byte).replace(/\r?\n$/, '');
 }
 
 /** Position of a row. Lines count from 1, bytes from the start of the content; `endByte` includes the line end. */
-export interface RowPlace {
+export interface RowPosition {
   readonly line: number;
   readonly lastLine: number;
   readonly byte: number;

@@ -18,7 +18,7 @@ import { sleep } from '../timers/sleep.ts';
 import { deadLetterUnits, targetField } from './dead-letters.ts';
 import { WorkGate, workItem } from './item-work.ts';
 import type { Advance, AnyJob, EngineContext, UnsettledUnit } from './job.ts';
-import { watchForStop } from './stop-watch.ts';
+import { watchForStop } from './cancel-watch.ts';
 
 /** The parts of our own that work needs besides Redis, without which it does not begin. */
 const neededParts = ['warehouse', 'disk', 'files'] as const;
@@ -63,7 +63,7 @@ export class ChunkWorker {
       params: run.params,
       signal: stop.signal,
       isLastAttempt: tries.count >= this.#context.retry.maxAttempts,
-      isHeld: () => lease?.isOwned() ?? true,
+      isOwned: () => lease?.isOwned() ?? true,
       read: readingReport((readings) => queue.progress.recordReadings(item.runId, readings)),
     };
     const left = await workItem(item, units, {

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import type { OutageRecord } from '../core/base/outage.ts';
-import type { RejectsPlace } from '../core/pipes/checkpoint.ts';
+import type { RejectsLocation } from '../core/pipes/checkpoint.ts';
 import type { ChunkQueueName, JobDescription } from '../core/run/job-description.ts';
 import type { Counts, PlannedUnit, ReadKind, UnitOutcome } from '../core/run/run.ts';
 import type { RunQueue, UnitProgress, UnitReading } from '../queue/port.ts';
@@ -42,7 +42,7 @@ export interface ChunkOfWork<Params> {
   /** Units that do not settle now will fail: the item is not retried. */
   readonly isLastAttempt: boolean;
   /** For an exclusive job: false when another worker may have the chunk, so that nothing may be sent or written. */
-  readonly isHeld: () => boolean;
+  readonly isOwned: () => boolean;
   /**
    * To be called with the progress of a unit, once that is durable. An item that advanced gets all its attempts again.
    */
@@ -93,7 +93,7 @@ export interface Job<Params> extends JobDescription {
   };
   checkRetry?(runId: string, context: Pick<JobContext, 'ledger' | 'now'>): Promise<void>;
   /** Where the rejected rows of a run lie, whether or not there are any; only for a job that rejects rows. */
-  readonly rejectsPlace?: (params: Params, runId: string) => RejectsPlace;
+  readonly rejectsLocation?: (params: Params, runId: string) => RejectsLocation;
 }
 
 export interface Judgement {
@@ -106,7 +106,7 @@ export type AnyJob = Job<unknown>;
 
 /** Hides the parameter type of a job: every call first parses the parameters with the job's own schema. */
 export function anyJob<Params>(job: Job<Params>): AnyJob {
-  const { rejectsPlace, readsUpToRequest, judge, ...rest } = job;
+  const { rejectsLocation, readsUpToRequest, judge, ...rest } = job;
   return {
     ...rest,
     plan: (params, context, runId) => job.plan(job.params.parse(params), context, runId),
@@ -119,8 +119,8 @@ export function anyJob<Params>(job: Job<Params>): AnyJob {
       },
     }),
     ...(readsUpToRequest && { readsUpToRequest: (params: unknown) => readsUpToRequest(job.params.parse(params)) }),
-    ...(rejectsPlace && {
-      rejectsPlace: (params: unknown, runId: string) => rejectsPlace(job.params.parse(params), runId),
+    ...(rejectsLocation && {
+      rejectsLocation: (params: unknown, runId: string) => rejectsLocation(job.params.parse(params), runId),
     }),
   };
 }

@@ -3,7 +3,7 @@ import { columnOf } from '../core/daily/row-block.ts';
 import { type FieldKind, measureFields } from '../core/daily/row.ts';
 
 export interface PlainField {
-  /** Its place in `plainFields`. */
+  /** Its index in `plainFields`. */
   readonly index: number;
   readonly kind: FieldKind | 'xid' | 'date';
   readonly required: boolean;
@@ -67,16 +67,16 @@ export function hasLabel(view: DataView, at: number, end: number, { words, lengt
   const last = at + length - 4;
   if (last + 4 > end) return false;
   let word = 0;
-  for (let place = at; place < last; place += 4, word += 1) {
-    if (view.getInt32(place, true) !== words[word]) return false;
+  for (let offset = at; offset < last; offset += 4, word += 1) {
+    if (view.getInt32(offset, true) !== words[word]) return false;
   }
   return view.getInt32(last, true) === words[word];
 }
 
 /** Whether the first `length` bytes of a word stand at `at`. */
 export function hasBytes(bytes: Buffer, at: number, word: Uint8Array, length = word.length): boolean {
-  for (let place = 0; place < length; place += 1) {
-    if (bytes[at + place] !== word[place]) return false;
+  for (let index = 0; index < length; index += 1) {
+    if (bytes[at + index] !== word[index]) return false;
   }
   return true;
 }
@@ -118,10 +118,10 @@ const exactPowers = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${
 const mostExponent = 100_000;
 
 /**
- * Reads the number that begins at `start` and writes it to `target[place]`; it may be -0 or infinite. Returns the position
+ * Reads the number that begins at `start` and writes it to `target[cell]`; it may be -0 or infinite. Returns the position
  * behind it; -1 where no number of JSON begins.
  */
-export function readNumber(bytes: Buffer, start: number, target: Float64Array, place: number): number {
+export function readNumber(bytes: Buffer, start: number, target: Float64Array, cell: number): number {
   const isNegative = bytes[start] === minus;
   let at = isNegative ? start + 1 : start;
   const wholeAt = at;
@@ -149,11 +149,11 @@ export function readNumber(bytes: Buffer, start: number, target: Float64Array, p
     at = end;
   }
   if (digits > exactDigits || exponent < -22 || exponent > 22)
-    target[place] = Number(bytes.toString('latin1', start, at));
+    target[cell] = Number(bytes.toString('latin1', start, at));
   else {
     // One operation on two exact numbers is rounded once, and so correctly.
     const value = exponent < 0 ? mantissa / (exactPowers[-exponent] ?? 1) : mantissa * (exactPowers[exponent] ?? 1);
-    target[place] = isNegative ? -value : value;
+    target[cell] = isNegative ? -value : value;
   }
   return at;
 }

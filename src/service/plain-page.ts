@@ -89,7 +89,7 @@ class PlainRecordReader {
   readonly #view: DataView;
   readonly #calendar: ProductionCalendar;
   readonly #latestDay: number;
-  #place = 0;
+  #rowIndex = 0;
   #record = 0;
   /** The last record that had each field. */
   readonly #seen = new Int32Array(plainFields.length);
@@ -105,15 +105,15 @@ class PlainRecordReader {
     this.#latestDay = latestDay;
   }
 
-  /** Reads the record that begins at `start` into a place of the block. Returns the position behind it, or `notPlain`. */
-  read(start: number, block: RowBlock, place: number): number {
+  /** Reads the record that begins at `start` into the row `rowIndex` of the block. Returns the position behind it, or `notPlain`. */
+  read(start: number, block: RowBlock, rowIndex: number): number {
     const bytes = this.#bytes;
     const view = this.#view;
     const end = bytes.length;
     if (bytes[start] !== openBrace) return notPlain;
-    this.#place = place;
+    this.#rowIndex = rowIndex;
     this.#record += 1;
-    block.defaulted[place] = 0;
+    block.defaulted[rowIndex] = 0;
     let before = plainFields.length;
     let members = 0;
     for (let at = skipSpace(bytes, start + 1); ; at = skipSpace(bytes, at + 1)) {
@@ -159,31 +159,31 @@ class PlainRecordReader {
   }
 
   #double(field: PlainField, at: number, block: RowBlock): number {
-    const place = field.n * block.capacity + this.#place;
+    const cell = field.n * block.capacity + this.#rowIndex;
     if (this.#bytes[at] === smallN) {
-      block.doubles[place] = 0;
+      block.doubles[cell] = 0;
       return this.#null(field, at, block);
     }
     const end = readNumber(this.#bytes, at, number, 0);
     const value = number[0] ?? 0;
     if (end === notPlain || !Number.isFinite(value)) return notPlain;
     // Adding 0 makes -0 a 0.
-    block.doubles[place] = value + 0;
-    block.nulls[field.position * block.capacity + this.#place] = 0;
+    block.doubles[cell] = value + 0;
+    block.nulls[field.position * block.capacity + this.#rowIndex] = 0;
     return end;
   }
 
   #int32(field: PlainField, at: number, block: RowBlock): number {
-    const place = field.n * block.capacity + this.#place;
+    const cell = field.n * block.capacity + this.#rowIndex;
     if (this.#bytes[at] === smallN) {
-      block.int32s[place] = 0;
+      block.int32s[cell] = 0;
       return this.#null(field, at, block);
     }
     const end = readNumber(this.#bytes, at, number, 0);
     const value = number[0] ?? 0;
     if (end === notPlain || (value | 0) !== value) return notPlain;
-    block.int32s[place] = value;
-    block.nulls[field.position * block.capacity + this.#place] = 0;
+    block.int32s[cell] = value;
+    block.nulls[field.position * block.capacity + this.#rowIndex] = 0;
     return end;
   }
 
@@ -192,8 +192,8 @@ class PlainRecordReader {
     if (code === smallN) return this.#null(field, at, block);
     const word = code === smallT ? trueWord : falseWord;
     if (!hasBytes(this.#bytes, at, word)) return notPlain;
-    block.booleans[field.n * block.capacity + this.#place] = code === smallT ? 1 : 0;
-    block.nulls[field.position * block.capacity + this.#place] = 0;
+    block.booleans[field.n * block.capacity + this.#rowIndex] = code === smallT ? 1 : 0;
+    block.nulls[field.position * block.capacity + this.#rowIndex] = 0;
     return at + word.length;
   }
 
@@ -201,13 +201,13 @@ class PlainRecordReader {
     const texts = block.texts[field.n];
     if (texts === undefined) return notPlain;
     if (this.#bytes[at] === smallN) {
-      texts[this.#place] = null;
+      texts[this.#rowIndex] = null;
       return this.#null(field, at, block);
     }
     const end = textEnd(this.#bytes, at, mostTextChars);
     if (end === notPlain) return notPlain;
-    texts[this.#place] = this.#textBetween(field, at + 1, end - 1);
-    block.nulls[field.position * block.capacity + this.#place] = 0;
+    texts[this.#rowIndex] = this.#textBetween(field, at + 1, end - 1);
+    block.nulls[field.position * block.capacity + this.#rowIndex] = 0;
     return end;
   }
 
@@ -222,14 +222,14 @@ class PlainRecordReader {
 
   #null(field: PlainField, at: number, block: RowBlock): number {
     if (field.required || !hasBytes(this.#bytes, at, nullWord)) return notPlain;
-    block.nulls[field.position * block.capacity + this.#place] = 1;
+    block.nulls[field.position * block.capacity + this.#rowIndex] = 1;
     return at + nullWord.length;
   }
 
   #xid(at: number, block: RowBlock): number {
     const [from, end] = [at + 1, at + 1 + xidChars];
     if (this.#bytes[at] !== quote || this.#bytes[end] !== quote) return notPlain;
-    return readXidBytes(this.#bytes, from, block.xids, this.#place * xidBytes) ? end + 1 : notPlain;
+    return readXidBytes(this.#bytes, from, block.xids, this.#rowIndex * xidBytes) ? end + 1 : notPlain;
   }
 
   #date(at: number, block: RowBlock): number {
@@ -240,22 +240,22 @@ class PlainRecordReader {
       instantOfDateTime(this.#bytes.toString('latin1', at + 1, end - 1), this.#calendar);
     const day = instantMs === undefined ? undefined : this.#calendar.dayNumberOf(instantMs);
     if (instantMs === undefined || day === undefined || day > this.#latestDay) return notPlain;
-    block.instantsMs[this.#place] = instantMs;
-    block.days[this.#place] = day;
+    block.instantsMs[this.#rowIndex] = instantMs;
+    block.days[this.#rowIndex] = day;
     return end;
   }
 
   /** Fills the fields that the record does not have. False where it may not be without them. */
   #writeAbsent(block: RowBlock): boolean {
-    const place = this.#place;
+    const rowIndex = this.#rowIndex;
     for (const { index, kind, required, position, n } of plainFields) {
       if (this.#seen[index] === this.#record) continue;
       if (kind === 'xid' || kind === 'date') return false;
-      if (required) block.defaulted[place] = 1;
-      block.nulls[position * block.capacity + place] = required ? 0 : 1;
-      if (kind === 'double') block.doubles[n * block.capacity + place] = 0;
-      else if (kind === 'int32') block.int32s[n * block.capacity + place] = 0;
-      else if (kind === 'string') (block.texts[n] ?? [])[place] = null;
+      if (required) block.defaulted[rowIndex] = 1;
+      block.nulls[position * block.capacity + rowIndex] = required ? 0 : 1;
+      if (kind === 'double') block.doubles[n * block.capacity + rowIndex] = 0;
+      else if (kind === 'int32') block.int32s[n * block.capacity + rowIndex] = 0;
+      else if (kind === 'string') (block.texts[n] ?? [])[rowIndex] = null;
     }
     return true;
   }
@@ -264,8 +264,8 @@ class PlainRecordReader {
 /** Whether the bytes from `from` to `end` are a text in ASCII. */
 function isText(bytes: Buffer, from: number, end: number, text: string): boolean {
   if (end - from !== text.length) return false;
-  for (let place = 0; place < text.length; place += 1) {
-    if (bytes[from + place] !== text.charCodeAt(place)) return false;
+  for (let index = 0; index < text.length; index += 1) {
+    if (bytes[from + index] !== text.charCodeAt(index)) return false;
   }
   return true;
 }

@@ -21,7 +21,7 @@ type Quarantined = Extract<CheckedRecord, { kind: 'quarantined' }>;
 const mostReserved = 1_000;
 
 /** Place of a record: that of its row in the columns, its entry of the quarantine, or `outside` the window. */
-type Place = number | Quarantined | 'outside';
+type Position = number | Quarantined | 'outside';
 
 interface Arrival {
   readonly key: RowKey;
@@ -41,7 +41,7 @@ export class RecordCounter {
   readonly #latestDay: number;
   readonly #numbers = new RecordNumbers();
   /** One place for each record, by its number, on whatever pages it came; the last arrival wins. */
-  readonly #places: Place[] = [];
+  readonly #positions: Position[] = [];
   readonly #rows: RowColumnsBuilder;
   /** Names of the extra fields of rows, by their place. */
   readonly #extraFields = new Map<number, readonly string[]>();
@@ -74,7 +74,7 @@ export class RecordCounter {
 
   /** Records in memory. */
   get rowCount(): number {
-    return this.#places.length;
+    return this.#positions.length;
   }
 
   /** Different days of the records. */
@@ -84,7 +84,7 @@ export class RecordCounter {
 
   /** The records in memory and their texts, in rows without a text. */
   get heldRows(): number {
-    return this.#places.length + Math.floor(this.#textChars / charsPerRow);
+    return this.#positions.length + Math.floor(this.#textChars / charsPerRow);
   }
 
   /**
@@ -92,7 +92,7 @@ export class RecordCounter {
    * on purpose and do not count as read. Returns a key for each record, with its date when that has changed.
    */
   add(page: RecordPage, requested: Window, again: number): PageKeys {
-    const countBefore = this.#places.length;
+    const countBefore = this.#positions.length;
     const around = aroundOf(requested);
     let isBeyond = false;
     if (Array.isArray(page.records)) this.#rows.reserve(Math.min(page.records.length, mostReserved));
@@ -114,7 +114,7 @@ export class RecordCounter {
    */
   addPlainPage(bytes: Buffer, mostRecords: number, requested: Window, again: number): PageKeys | undefined {
     if (!this.#hasPlainPages) return undefined;
-    const countBefore = this.#places.length;
+    const countBefore = this.#positions.length;
     const first = this.#rows.next;
     const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords, this.#latestDay);
     this.#hasPlainPages = count !== undefined;
@@ -123,19 +123,19 @@ export class RecordCounter {
     const around = aroundOf(requested);
     let isBeyond = false;
     const keys: RowKey[] = [];
-    const take = (place: number): void => {
+    const take = (position: number): void => {
       const { xids, instantsMs } = this.#rows.block;
-      const instantMs = instantsMs[place] ?? 0;
+      const instantMs = instantsMs[position] ?? 0;
       isBeyond ||= !isInside(around, instantMs);
       this.#days.add(Math.floor(instantMs / DAY_MS));
-      keys.push(this.#takeIn(this.#numbers.ofXid(xids, place * xidBytes), place, instantMs));
+      keys.push(this.#takeIn(this.#numbers.ofXid(xids, position * xidBytes), position, instantMs));
     };
     // A page begins with rows that came before or lie outside the window: those behind them move up at once.
-    const passed = this.#countWithoutPlace(first, count);
-    for (let place = first; place < first + passed; place += 1) take(place);
+    const passed = this.#countWithoutPosition(first, count);
+    for (let position = first; position < first + passed; position += 1) take(position);
     const rest = count - passed;
     this.#rows.block.moveRows(first + passed, first, rest);
-    for (let place = first; place < first + rest; place += 1) take(place);
+    for (let position = first; position < first + rest; position += 1) take(position);
     this.#countRead(count, countBefore, again);
     return { keys, isBeyond };
   }
@@ -144,55 +144,55 @@ export class RecordCounter {
    * Rows at the start of a page, of `count` rows from the place `first` on, that take no new place: they stay in the place that
    * they have, or lie outside the window and had none.
    */
-  #countWithoutPlace(first: number, count: number): number {
+  #countWithoutPosition(first: number, count: number): number {
     const { xids, instantsMs } = this.#rows.block;
     for (let index = 0; index < count; index += 1) {
       const number = this.#numbers.knownXid(xids, (first + index) * xidBytes);
-      const hasPlace = number !== undefined && typeof this.#places[number] === 'number';
+      const hasPosition = number !== undefined && typeof this.#positions[number] === 'number';
       // One that leaves its place is none of them: the same record may come back into the window further on.
-      if (hasPlace !== isInside(this.#window, instantsMs[first + index] ?? 0)) return index;
+      if (hasPosition !== isInside(this.#window, instantsMs[first + index] ?? 0)) return index;
     }
     return count;
   }
 
   /** Takes in the row that was written to the place `from`, not before the place behind the last row. */
   #takeIn(number: number, from: number, instantMs: number): RowKey {
-    const before = this.#places[number];
+    const before = this.#positions[number];
     const beforeMs = this.#instantAt(before);
     if (!isInside(this.#window, instantMs)) return this.#settle(number, before, beforeMs, 'outside');
-    const place = typeof before === 'number' ? before : this.#rows.next;
-    if (place !== from) this.#rows.block.copyRow(from, place);
-    this.#rows.put(place);
-    if (before === undefined) for (const texts of this.#rows.block.texts) this.#textChars += lengthOf(texts[place]);
-    if (this.#extraFields.size > 0) this.#extraFields.delete(place);
-    return this.#settle(number, before, beforeMs, place);
+    const position = typeof before === 'number' ? before : this.#rows.next;
+    if (position !== from) this.#rows.block.copyRow(from, position);
+    this.#rows.put(position);
+    if (before === undefined) for (const texts of this.#rows.block.texts) this.#textChars += lengthOf(texts[position]);
+    if (this.#extraFields.size > 0) this.#extraFields.delete(position);
+    return this.#settle(number, before, beforeMs, position);
   }
 
   #countRead(records: number, countBefore: number, again: number): void {
-    const repeated = records - (this.#places.length - countBefore);
+    const repeated = records - (this.#positions.length - countBefore);
     this.#read += records - Math.min(again, repeated);
   }
 
   #addChecked(raw: unknown, text: RecordText): Arrival {
     const checked = checkRecord(raw, this.#calendar, text, this.#latestDay);
     const number = this.#numbers.ofText(keyOf(checked));
-    const before = this.#places[number];
+    const before = this.#positions[number];
     const beforeMs = this.#instantAt(before);
     const { instantMs } = checked.kind === 'row' ? checked.row : checked;
     // A record without a readable date, or of the future, counts as inside: it may belong to the window.
     const isIn = instantMs === undefined || isInside(this.#window, instantMs);
-    const place = isIn ? this.#placeOf(checked, before) : 'outside';
-    if (place !== 'outside' && before === undefined) this.#textChars += textChars(checked);
-    return { key: this.#settle(number, before, beforeMs, place), instantMs };
+    const position = isIn ? this.#positionOf(checked, before) : 'outside';
+    if (position !== 'outside' && before === undefined) this.#textChars += textChars(checked);
+    return { key: this.#settle(number, before, beforeMs, position), instantMs };
   }
 
-  #placeOf(checked: CheckedRecord, before: Place | undefined): Place {
+  #positionOf(checked: CheckedRecord, before: Position | undefined): Position {
     if (checked.kind === 'quarantined') return checked;
-    const place = typeof before === 'number' ? before : this.#rows.next;
-    this.#rows.putRow(place, checked.row, checked.defaulted);
-    this.#extraFields.delete(place);
-    if (checked.extraFields.length > 0) this.#extraFields.set(place, this.#shared(checked.extraFields));
-    return place;
+    const position = typeof before === 'number' ? before : this.#rows.next;
+    this.#rows.putRow(position, checked.row, checked.defaulted);
+    this.#extraFields.delete(position);
+    if (checked.extraFields.length > 0) this.#extraFields.set(position, this.#shared(checked.extraFields));
+    return position;
   }
 
   /** The same list for all rows with these extra fields: a service that sends one sends it with every record. */
@@ -203,33 +203,33 @@ export class RecordCounter {
   }
 
   /** Notes the place of a record. Returns its key: its number, with the date when that has changed. */
-  #settle(number: number, before: Place | undefined, beforeMs: number | undefined, place: Place): RowKey {
-    if (before !== place) this.#places[number] = place;
-    if (typeof before === 'number' && before !== place) {
+  #settle(number: number, before: Position | undefined, beforeMs: number | undefined, position: Position): RowKey {
+    if (before !== position) this.#positions[number] = position;
+    if (typeof before === 'number' && before !== position) {
       this.#rows.drop(before);
       this.#extraFields.delete(before);
     }
-    const afterMs = this.#instantAt(place);
+    const afterMs = this.#instantAt(position);
     return before === undefined || beforeMs === afterMs ? number : `${number} ${afterMs}`;
   }
 
   /** Instant of a record; undefined outside the window, and for a date that is unreadable or in the future. */
-  #instantAt(place: Place | undefined): number | undefined {
-    if (typeof place === 'number') return this.#rows.block.instantsMs[place];
-    return typeof place === 'object' ? place.instantMs : undefined;
+  #instantAt(position: Position | undefined): number | undefined {
+    if (typeof position === 'number') return this.#rows.block.instantsMs[position];
+    return typeof position === 'object' ? position.instantMs : undefined;
   }
 
   /** The result of the read. Call it once, when all pages have come. */
   reading(requests: number, notices: readonly string[]): Omit<WindowReading, 'paging' | 'isVerified'> {
     const quarantined: QuarantinedRecord[] = [];
     let outsideWindow = 0;
-    for (const place of this.#places) {
-      if (place === 'outside') outsideWindow += 1;
-      else if (typeof place === 'object') quarantined.push(place.record);
+    for (const position of this.#positions) {
+      if (position === 'outside') outsideWindow += 1;
+      else if (typeof position === 'object') quarantined.push(position.record);
     }
     const counts = {
       read: this.#read,
-      repeated: this.#read - this.#places.length,
+      repeated: this.#read - this.#positions.length,
       outsideWindow,
       quarantined: quarantined.length,
       defaulted: this.#rows.defaultedCount,

@@ -8,10 +8,10 @@ export class ProjectSequencer extends BaseSequencer {
   /** Within a project as vitest sorts them: those first that failed or took long the last time. */
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const byFile = super.sort.bind(this);
-    return (await byFile(files)).toSorted((left, right) => placeOf(left) - placeOf(right));
+    return (await byFile(files)).toSorted((left, right) => positionOf(left) - positionOf(right));
   }
 }
 
-function placeOf({ project }: TestSpecification): number {
+function positionOf({ project }: TestSpecification): number {
   return projects.indexOf(project.name);
 }

@@ -70,7 +70,7 @@ export async function pushUnderTest(serviceUrl: string) {
       units: [unit],
       signal: new AbortController().signal,
       isLastAttempt: false,
-      isHeld: () => true,
+      isOwned: () => true,
       read: () => undefined,
       advanced: async (advance) => void advances.push(advance),
       settled: async () => undefined,

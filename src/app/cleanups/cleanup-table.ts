@@ -17,7 +17,7 @@ export interface TargetTable {
   readonly found?: readonly string[];
   readonly rows: ReadonlyArray<{
     /** `line 3`, `row 3`. */
-    readonly place: string;
+    readonly position: string;
     readonly cells: readonly string[];
     /** Number of its cells among `found`. */
     readonly width?: number;
@@ -35,11 +35,11 @@ export function targetsOfTable(table: TargetTable): readonly DeletionTarget[] {
   const positions = positionsOf(table);
   const columnCount = (table.found ?? table.columns).length;
   const issues: string[] = [];
-  const targets = table.rows.flatMap(({ place, cells, width = cells.length }) => {
+  const targets = table.rows.flatMap(({ position, cells, width = cells.length }) => {
     const fault = width === columnCount ? undefined : widthFault(width, columnCount);
     const found = fault ?? targetOfRow(rowOf(cells, positions));
     if (typeof found !== 'string') return [found];
-    issues.push(`${place}: ${found}`);
+    issues.push(`${position}: ${found}`);
     return [];
   });
   if (issues.length > 0) throw faulty(table.name, issues);

@@ -74,7 +74,7 @@ function targetsOfCsv({ name, header, records }: CsvFile): readonly DeletionTarg
     columns: header.filter((column) => needed.has(column.trim().toLowerCase())),
     found: header,
     rows: records.map(({ line, cells, width }) => ({
-      place: `line ${line}`,
+      position: `line ${line}`,
       cells: cells.map((cell) => cell.trim()),
       width,
     })),
@@ -87,11 +87,14 @@ function targetsOfCsv({ name, header, records }: CsvFile): readonly DeletionTarg
  */
 export function ofQuery(sql: string, warehouse: Warehouse): Promise<readonly DeletionTarget[]> {
   return warehouse.query(sql, async ({ columns, rows }) => {
-    const read: { readonly place: string; readonly cells: readonly string[] }[] = [];
+    const read: { readonly position: string; readonly cells: readonly string[] }[] = [];
     for await (const row of rows) {
       if (read.length === mostRecords) throw tooLong('the query', `${figure(mostRecords)} rows`);
-      const place = `row ${read.length + 1}`;
-      read.push({ place, cells: row.map((value, index) => cellText(value, `${place}: ${columns[index]?.name}`)) });
+      const position = `row ${read.length + 1}`;
+      read.push({
+        position,
+        cells: row.map((value, index) => cellText(value, `${position}: ${columns[index]?.name}`)),
+      });
     }
     return targetsOfTable({ name: 'the query', columns: columns.map((column) => column.name), rows: read });
   });

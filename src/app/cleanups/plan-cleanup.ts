@@ -1,7 +1,9 @@
 /** Requests that make or show the plan of a cleanup. They delete nothing. */
+import { z } from 'zod';
 import type { Config } from '../../../config/schema.ts';
 import { type ReadOptions, type MadePlan, makePlan, maxWarningsShown } from '../../../jobs/cleanup/planner.ts';
 import { resolveSelection } from '../../../jobs/cleanup/selection.ts';
+import { cursorOf, readCursor } from '../../core/base/cursor.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText, nearestName, quotedUnlessPlain } from '../../core/base/text.ts';
 import type { CleanupPlan } from '../../core/cleanup/plan.ts';
@@ -130,26 +132,18 @@ export async function listPlans(
   plans: CleanupPlans,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<PlanPage> {
-  const found = await plans.list(limit + 1, cursor === undefined ? undefined : placeOf(cursor));
+  const found = await plans.list(limit + 1, cursor === undefined ? undefined : positionOf(cursor));
   const shown = found.slice(0, limit);
   const last = shown.at(-1);
-  return { plans: shown, cursor: found.length > limit && last !== undefined ? cursorOf(last) : undefined };
+  return {
+    plans: shown,
+    cursor: found.length > limit && last !== undefined ? cursorOf(last.createdAtMs, last.planId) : undefined,
+  };
 }
 
-function cursorOf({ createdAtMs, planId }: PlanPosition): string {
-  return Buffer.from(JSON.stringify([createdAtMs, planId])).toString('base64url');
-}
+const planPosition = z.tuple([z.int(), z.string()]);
 
-function placeOf(cursor: string): PlanPosition {
-  try {
-    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(place) && Number.isSafeInteger(place[0]) && typeof place[1] === 'string') {
-      return { createdAtMs: Number(place[0]), planId: place[1] };
-    }
-  } catch {
-    // Not JSON: reported below.
-  }
-  throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of a list of plans`, {
-    hint: 'Take the cursor that the list before gave, whole.',
-  });
+function positionOf(cursor: string): PlanPosition {
+  const [createdAtMs, planId] = readCursor(cursor, planPosition, { list: 'a list of plans' });
+  return { createdAtMs, planId };
 }

@@ -186,13 +186,13 @@ function signatureOf(secret: string, timestamp: string, body: string): string {
 }
 
 /** What is over is worded otherwise than what begins: somebody reads the words alone. */
-function wordsOf({ kind, message }: AlertMessage): string {
+function sentenceOf({ kind, message }: AlertMessage): string {
   return kind === 'over' ? `Over: ${message}` : message;
 }
 
 function documentOf(alert: AlertMessage, warehouse: string) {
   const { id, kind, cause, runId, atMs, raisedAtMs } = alert;
-  const message = wordsOf(alert);
+  const message = sentenceOf(alert);
   return { id, kind, cause, message, runId, at: isoInstant(atMs), raisedAt: isoInstant(raisedAtMs), warehouse };
 }
 
@@ -200,6 +200,6 @@ function textOf(alert: AlertMessage, warehouse: string): string {
   const { runId } = alert;
   const run = runId === null ? '' : `, run ${runId}`;
   // Slack reads <…> as a link or a mention.
-  const escaped = wordsOf(alert).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const escaped = sentenceOf(alert).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   return `${escaped} (wellsync, ${warehouse}${run})`;
 }

@@ -8,7 +8,7 @@ import { codeOf } from '../../core/base/file-fault.ts';
 import { bytesText } from '../../core/base/text.ts';
 import { folderOfAddress } from '../../files/open-store.ts';
 import { createApp } from '../app.ts';
-import { checkFeedPlace } from '../warehouse/feed.ts';
+import { checkFeedLocation } from '../warehouse/feed.ts';
 import { checked, failed, type Finding, ok, warning } from './finding.ts';
 
 const leastFreeBytes = 1e9;
@@ -93,7 +93,7 @@ export async function checkFiles(config: Config): Promise<readonly Finding[]> {
     findings.push(finding, ...(await linksOf('files', config.files.url)));
   }
   if (config.feed.url !== undefined) {
-    findings.push(await checked('feed', feedRemedy, async () => used('feed', await checkFeedPlace(config))));
+    findings.push(await checked('feed', feedRemedy, async () => used('feed', await checkFeedLocation(config))));
     findings.push(...(await linksOf('feed', config.feed.url)));
   }
   return findings;

@@ -41,7 +41,7 @@ function aFolderItself(): string {
 }
 
 async function inboxFinding(app: App): Promise<Finding> {
-  const installation = await installationHeldOrNot(app);
+  const installation = await installationOrBusy(app);
   const faults = await allFaults(app.config, installation);
   if (faults.length > 0) return failedFinding(part, inboxRefused(faults, installation.own));
   const reported: string[] = [];
@@ -56,7 +56,7 @@ async function inboxFinding(app: App): Promise<Finding> {
 }
 
 /** A warehouse that a worker of this installation holds is not opened: its queue knows its id. */
-async function installationHeldOrNot(app: App): Promise<OwnInstallation> {
+async function installationOrBusy(app: App): Promise<OwnInstallation> {
   try {
     return await findInstallation(app);
   } catch (error) {

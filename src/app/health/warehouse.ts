@@ -8,8 +8,8 @@ import { shownAddress } from '../../queue/redis/settings.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { DroppedDates } from '../../warehouse/port/pushes.ts';
 import type { App } from '../app.ts';
-import { accidentalPlace } from '../preflight.ts';
-import { queueAddressOf, redisPlaceOf } from '../service/service-settings.ts';
+import { accidentalLocation } from '../preflight.ts';
+import { queueAddressOf, redisLocationOf } from '../service/service-settings.ts';
 import { writeFault } from './disk.ts';
 import { failed, failedFinding, type Finding, ok, warning } from './finding.ts';
 
@@ -38,7 +38,7 @@ export async function checkWarehouse(app: App): Promise<Finding> {
   // The check itself would create the warehouse.
   if (!(await warehouse.isStored())) {
     await warehouse.tryMaking();
-    const accident = await accidentalPlace(app);
+    const accident = await accidentalLocation(app);
     if (accident !== undefined) {
       const message = `${accident.message}. A command at a terminal makes it; one without, as under cron, is refused`;
       return warning('warehouse', message, accident);
@@ -79,7 +79,7 @@ const otherwise = {
 /** The finding of Redis itself, then one for each remark on it. */
 export async function redisFindings(config: Config): Promise<readonly [Finding, ...Finding[]]> {
   try {
-    const info = await checkRedis(redisPlaceOf(config));
+    const info = await checkRedis(redisLocationOf(config));
     const { product, evictionPolicy, nodes, usedMemoryBytes, maxMemoryBytes } = info;
     const limit = maxMemoryBytes === 0 ? 'no limit' : `a limit of ${bytesText(maxMemoryBytes)}`;
     const memory = `${bytesText(usedMemoryBytes)} used, ${limit}`;
@@ -112,8 +112,8 @@ export async function livenessOf({ ledger }: App): Promise<Liveness> {
  * beats, and Redis has that queue under this prefix. Rethrows every other error.
  */
 export async function beatAgeOfHolder(error: unknown, app: App): Promise<number> {
-  const isHeld = error instanceof TransientError && error.code === 'warehouse-busy';
-  if (!isHeld || app.config.service.url === undefined) throw error;
+  const isBusy = error instanceof TransientError && error.code === 'warehouse-busy';
+  if (!isBusy || app.config.service.url === undefined) throw error;
   const { isLive, beatAgeMs } = await livenessOf(app);
   const { readQueueIdentity } = await import('../../queue/queue-names.ts');
   const { warehouseId } = await readQueueIdentity(queueAddressOf(app.config));

@@ -48,7 +48,7 @@ export async function adoptInbox(app: App, how: Omit<Confirmation, 'by'>): Promi
   }
   const folders = [];
   for (const { root, found } of open) {
-    folders.push({ folder: root, from: wordsOf(found), unfinished: await new InboxFolder(root).countClaims() });
+    folders.push({ folder: root, from: ownerOf(found), unfinished: await new InboxFolder(root).countClaims() });
   }
   const adopted = { owner: installationText(installation.own), folders };
   if (how.dryRun || folders.length === 0) return adopted;
@@ -68,7 +68,7 @@ export async function adoptInbox(app: App, how: Omit<Confirmation, 'by'>): Promi
   return adopted;
 }
 
-function wordsOf(found: FoundOwner): string | null {
+function ownerOf(found: FoundOwner): string | null {
   if (found.kind === 'none') return null;
   return found.kind === 'owner' ? ownerText(found.owner) : `one that cannot be read: ${found.reason}`;
 }

@@ -12,7 +12,7 @@ import {
   type Installation,
   relationTo,
 } from '../../core/inbox/owner.ts';
-import { linkedFolders, placeOwner, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
+import { linkedFolders, createOwner, readOwner, replaceOwner } from '../../files/inbox-owner.ts';
 import { keepLocationId, readLocationId } from '../../files/place-id.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { App } from '../app.ts';
@@ -45,9 +45,9 @@ export async function installationOf(
   const identity = config.service.url === undefined ? undefined : serviceIdentityOf(config);
   const database = databaseFileOf(config.warehouse.url);
   const isMade = warehouseId !== undefined;
-  const placeId = database === undefined ? null : isMade ? await readLocationId(database) : undefined;
+  const locationId = database === undefined ? null : isMade ? await readLocationId(database) : undefined;
   const service = known.service ?? serviceIdentityOf(config).key;
-  const own = { warehouseId, placeId, service, warehouse: warehouse.location, host: hostname() };
+  const own = { warehouseId, placeId: locationId, service, warehouse: warehouse.location, host: hostname() };
   return { own, names: [...names, ...(identity === undefined ? [] : [identity.key, identity.address])] };
 }
 
@@ -56,8 +56,8 @@ export async function ownerToBe(app: App, { own }: OwnInstallation): Promise<Inb
   const { warehouseId } = own;
   if (warehouseId === undefined) throw new UsageError('there is no warehouse yet, whose id an inbox could keep');
   const database = databaseFileOf(app.config.warehouse.url);
-  const placeId = database === undefined ? null : await keepLocationId(database);
-  return { ...own, warehouseId, placeId, sinceMs: Date.now() };
+  const locationId = database === undefined ? null : await keepLocationId(database);
+  return { ...own, warehouseId, placeId: locationId, sinceMs: Date.now() };
 }
 
 /** What keeps an installation from a folder of its inbox; touches nothing. Throws OutageError for a disk that is gone. */
@@ -118,7 +118,7 @@ export class InboxRight {
       await replaceOwner(root, { ...this.#owner, sinceMs: found.owner.sinceMs });
     }
     if (found.kind !== 'none') return;
-    await placeOwner(root, { ...this.#owner, sinceMs: Date.now() });
+    await createOwner(root, { ...this.#owner, sinceMs: Date.now() });
     // Of processes that come at once, another one may have been the first.
     await this.#require(root);
   }

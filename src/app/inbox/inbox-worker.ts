@@ -72,10 +72,10 @@ class InboxWorker {
     this.#isLost = false;
     await using lease = await (await app.queue('lasting')).tryLease(`inbox:${id}`);
     if (lease === undefined) return;
-    const held = AbortSignal.any([signal, lease.signal]);
-    while (!held.aborted) {
-      await this.#workAll(held);
-      await this.#pause(held);
+    const ending = AbortSignal.any([signal, lease.signal]);
+    while (!ending.aborted) {
+      await this.#workAll(ending);
+      await this.#pause(ending);
     }
   }
 

@@ -5,7 +5,7 @@ import type { Config } from '../../../config/schema.ts';
 import { type ImaginedPushOptions, slowStart } from '../../../jobs/network-pipes/dry-run.ts';
 import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
-import type { SharedPlace } from '../../core/run/run.ts';
+import type { SharedLocation } from '../../core/run/run.ts';
 import { pushFormOf } from '../../core/pipes/pipe-version.ts';
 import { type PipeSource, sourceName } from '../../pipes/content.ts';
 import type { PipeEntry } from '../../pipes/items.ts';
@@ -122,7 +122,7 @@ export class PreparedPush implements AsyncDisposable {
     if (!this.#isNeeded) await dropSource(this.#source);
   }
 
-  #params(notices: readonly string[], shared: SharedPlace | undefined): NetworkPipesParams {
+  #params(notices: readonly string[], shared: SharedLocation | undefined): NetworkPipesParams {
     const { name, file, identity, content } = this.#source;
     return {
       name,

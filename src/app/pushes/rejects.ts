@@ -5,7 +5,7 @@ import type { App } from '../app.ts';
 
 export interface RunRejects {
   /** Absolute path of the file, or its address among shared files. There is none if nothing was rejected. */
-  readonly place: string;
+  readonly location: string;
   readonly isShared: boolean;
   /** 0 if nothing was rejected. */
   readonly bytes: number;
@@ -20,13 +20,13 @@ export async function rejectsOfRun(
   { runId, job: name, params }: RunRecord,
   { jobs, pipeFiles }: App,
 ): Promise<RunRejects> {
-  const place = jobs.find((job) => job.name === name)?.rejectsPlace?.(params, runId);
-  if (place === undefined) {
+  const location = jobs.find((job) => job.name === name)?.rejectsLocation?.(params, runId);
+  if (location === undefined) {
     throw new UsageError(`run ${runId} is no push: it has no rejects`, {
       hint: 'Its report tells what became of its records.',
       action: { kind: 'show-run', runId },
     });
   }
-  const log = await pipeFiles.rejects(place);
-  return { place: log.place, isShared: 'shared' in place, bytes: await log.size(), read: () => log.read() };
+  const log = await pipeFiles.rejects(location);
+  return { location: log.location, isShared: 'shared' in location, bytes: await log.size(), read: () => log.read() };
 }

@@ -182,7 +182,7 @@ export function nextSteps(report: RunReport, job: JobDescription): readonly Next
 }
 
 /** The source and the destination of a run, without secrets (G11). */
-export function placeText(service: string | null | undefined, warehouse: string): string {
+export function locationText(service: string | null | undefined, warehouse: string): string {
   return `Service ${service ?? 'not known'}, warehouse ${warehouse}.`;
 }
 

@@ -146,8 +146,8 @@ export class RunEvents {
   #behind(lastId: string | undefined): readonly RunEvent[] | undefined {
     const isCurrent = lastId === `${this.#boot}-${this.#last}`;
     if (isCurrent) return [];
-    const place = lastId === undefined ? -1 : this.#kept.findIndex(({ id }) => id === lastId);
-    return place === -1 ? undefined : this.#kept.slice(place + 1);
+    const index = lastId === undefined ? -1 : this.#kept.findIndex(({ id }) => id === lastId);
+    return index === -1 ? undefined : this.#kept.slice(index + 1);
   }
 
   #snapshot(known: ReadonlyMap<string, RunDocument>): RunEvent {

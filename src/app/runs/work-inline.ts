@@ -43,8 +43,8 @@ export async function workInline<T>(
   const { maxHoldMs } = app.config.queue;
   const endedHere = new AbortController();
   const follow = async (lost: AbortSignal, outages: OutageJournal): Promise<T> => {
-    using held = watchHold(outages, maxHoldMs, run.runId);
-    const ending = AbortSignal.any([signal, lost, held.signal]);
+    using limit = watchHold(outages, maxHoldMs, run.runId);
+    const ending = AbortSignal.any([signal, lost, limit.signal]);
     try {
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const report = await followRun(app, run, followed);
@@ -56,7 +56,7 @@ export async function workInline<T>(
       return result;
     } catch (error) {
       if (signal.aborted) onStopping();
-      throw held.signal.aborted ? held.signal.reason : error;
+      throw limit.signal.aborted ? limit.signal.reason : error;
     }
   };
   try {

@@ -47,7 +47,7 @@ export async function applyConfigured(
   app: App,
   config: Config,
 ): Promise<AppliedSchedules | { readonly refused: UsageError }> {
-  requireSamePlaces(app.config, config);
+  requireSameLocations(app.config, config);
   const application = await applySchedules(app, config);
   if (application === undefined) {
     throw new UsageError('the configuration says nothing of schedules: nothing was changed', {
@@ -69,9 +69,9 @@ export async function applyConfigured(
 }
 
 /** A process keeps the service and the warehouse that it began with (G11). */
-function requireSamePlaces(began: Config, now: Config): void {
-  const placesOf = (config: Config) => [serviceIdentityOf(config).key, config.warehouse.url];
-  if (placesOf(began).join(' ') === placesOf(now).join(' ')) return;
+function requireSameLocations(began: Config, now: Config): void {
+  const locationsOf = (config: Config) => [serviceIdentityOf(config).key, config.warehouse.url];
+  if (locationsOf(began).join(' ') === locationsOf(now).join(' ')) return;
   throw new UsageError('the configuration names another service or warehouse by now: nothing was changed', {
     hint: 'Start this process again.',
   });

@@ -38,12 +38,12 @@ export function serviceIdentityOf(config: Config): ServiceIdentity {
 }
 
 /** Where the keys of this installation are. */
-export function redisPlaceOf({ redis, queue: { prefix } }: Config): RedisLocation {
+export function redisLocationOf({ redis, queue: { prefix } }: Config): RedisLocation {
   return { redis, prefix };
 }
 
 export function queueAddressOf(config: Config): QueueAddress {
-  return { ...redisPlaceOf(config), service: serviceIdentityOf(config).key };
+  return { ...redisLocationOf(config), service: serviceIdentityOf(config).key };
 }
 
 /** Throws UsageError if no address is configured. */

@@ -68,7 +68,7 @@ function outageDocument(outage: ServiceOutage | undefined): HeldBack['outage'] {
 
 /** Lets all workers send requests at once, unless `dryRun`. Returns what held them. Throws UnreachableError('redis'). */
 export async function releaseService(app: App, { dryRun }: { readonly dryRun: boolean }): Promise<HeldBack> {
-  const held = await readHeldBack(app);
+  const heldBack = await readHeldBack(app);
   if (!dryRun) await (await app.queue('prompt')).serviceHold.lift();
-  return held;
+  return heldBack;
 }

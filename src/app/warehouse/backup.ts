@@ -14,7 +14,7 @@ import type { WarehouseHandle } from '../../warehouse/port/warehouse.ts';
 import type { App } from '../app.ts';
 import { knownSecrets } from '../service/service-settings.ts';
 import { versionOfPackage } from '../version.ts';
-import { asideOf, placeNew, placeOver } from './query-file.ts';
+import { asideOf, moveToNew, moveOver } from './query-file.ts';
 
 export interface Backup {
   /** Absolute path. */
@@ -41,8 +41,8 @@ export async function backUp(app: App, target: string, force: boolean): Promise<
   try {
     await app.warehouse.copyTo(aside);
     const made = await finished(aside, app);
-    if (force) await placeOver(aside, file);
-    else if (!(await placeNew(aside, file))) throw taken(file);
+    if (force) await moveOver(aside, file);
+    else if (!(await moveToNew(aside, file))) throw taken(file);
     return { file, ...made };
   } catch (error) {
     throw copyFault(error, file);

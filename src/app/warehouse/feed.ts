@@ -53,7 +53,7 @@ async function withParts<T>(
 ): Promise<T> {
   const { format, maxMonths, keepHours } = config.feed;
   const { readFeedFile } = await import('../../warehouse/duckdb/feed-copy.ts');
-  const store = await openPlace(config);
+  const store = await openFeedStore(config);
   try {
     const folder = spoolFolderOf(config);
     await removeLeftCopies(folder, Date.now());
@@ -73,7 +73,7 @@ async function withParts<T>(
 }
 
 /** Throws UsageError without feed.url. */
-async function openPlace({ feed }: Pick<Config, 'feed'>): Promise<FileStore> {
+async function openFeedStore({ feed }: Pick<Config, 'feed'>): Promise<FileStore> {
   const { url, endpoint, region, pathStyle } = feed;
   if (url === undefined) {
     throw new UsageError('feed.url is not set: there is no place for a feed', {
@@ -85,9 +85,9 @@ async function openPlace({ feed }: Pick<Config, 'feed'>): Promise<FileStore> {
 }
 
 /** Writes, reads and removes a file where the feed lies; returns the address. Throws as the calls of FileStore do. */
-export async function checkFeedPlace(config: Pick<Config, 'feed'>): Promise<string> {
+export async function checkFeedLocation(config: Pick<Config, 'feed'>): Promise<string> {
   const { checkStore } = await import('../../files/open-store.ts');
-  const store = await openPlace(config);
+  const store = await openFeedStore(config);
   try {
     return await checkStore(store);
   } finally {

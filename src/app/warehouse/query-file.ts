@@ -53,8 +53,8 @@ export async function writeQueryFile(
   try {
     const rows = await warehouse.copyQuery(sql, { path: aside, format, isGzip }, signal);
     const { size: bytes } = await stat(aside);
-    if (isOverwritten) await placeOver(aside, target);
-    else if (!(await placeNew(aside, target))) throw existing(target, names);
+    if (isOverwritten) await moveOver(aside, target);
+    else if (!(await moveToNew(aside, target))) throw existing(target, names);
     return { file: target, format, rows, bytes };
   } finally {
     await rm(aside, { force: true });
@@ -90,7 +90,7 @@ export function asideOf(file: string): string {
 }
 
 /** Replaces a file of that name. Both are on the disk when it resolves: the bytes before the name. */
-export async function placeOver(aside: string, file: string): Promise<void> {
+export async function moveOver(aside: string, file: string): Promise<void> {
   await synced(aside);
   await rename(aside, file);
   await syncedFolder(path.dirname(file));
@@ -100,7 +100,7 @@ export async function placeOver(aside: string, file: string): Promise<void> {
  * Returns false, and places nothing, if a file of that name exists, also one that has just appeared. `linked` gives the
  * file its second name; the first one may stay.
  */
-export async function placeNew(aside: string, file: string, linked = link): Promise<boolean> {
+export async function moveToNew(aside: string, file: string, linked = link): Promise<boolean> {
   await synced(aside);
   const isPlaced = await linked(aside, file).then(
     () => true,

@@ -1,5 +1,6 @@
 /** Requests for restatements: converts the days of an operator, and yields a line for each restated field. */
 import { z } from 'zod';
+import { cursorOf, readCursor } from '../../core/base/cursor.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
 import { type RestatedVersion, type Restatement, restatementsOf } from '../../core/daily/restatement.ts';
@@ -75,7 +76,7 @@ export interface RestatementPage {
 }
 
 /** Versions of one record that ended within one instant have the same place, and stand on one page. */
-const mostOfOnePlace = 100;
+const maxOfOnePosition = 100;
 
 /**
  * The fields of some `rows` restated rows, in the order of their notice. Throws UsageError as {@link readRestatements}
@@ -89,17 +90,18 @@ export async function pageOfRestatements(
   await refuseForgotten(app, question);
   const bounds = {
     ...question,
-    ...(cursor === undefined ? {} : { after: placeOf(cursor) }),
-    limit: rows + mostOfOnePlace,
+    ...(cursor === undefined ? {} : { after: positionOf(cursor) }),
+    limit: rows + maxOfOnePosition,
   };
   return app.warehouse.dailyProduction.restatements(bounds, async (versions) => {
     const taken: RestatedVersion[] = [];
     let last = '';
     for await (const version of versions) {
-      const place = cursorOf(version);
-      if (taken.length >= rows && place !== last) return pageOf(taken, last);
+      const { noticedAt, uwi, old } = version;
+      const position = cursorOf(noticedAt, uwi, old.day, old.xid);
+      if (taken.length >= rows && position !== last) return pageOf(taken, last);
       taken.push(version);
-      last = place;
+      last = position;
     }
     return pageOf(taken, undefined);
   });
@@ -109,23 +111,11 @@ function pageOf(versions: readonly RestatedVersion[], cursor: string | undefined
   return { restatements: versions.flatMap(restatementsOf), cursor };
 }
 
-function cursorOf({ noticedAt, uwi, old }: RestatedVersion): string {
-  return Buffer.from(JSON.stringify([noticedAt, uwi, old.day, old.xid])).toString('base64url');
-}
+const restatementPosition = z.tuple([z.iso.datetime(), z.string(), z.iso.date(), z.guid()]);
 
-const cursorSchema = z.tuple([z.iso.datetime(), z.string(), z.iso.date(), z.guid()]);
-
-function placeOf(cursor: string): RestatementPosition {
-  try {
-    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const [noticedAt, uwi, day, xid] = cursorSchema.parse(place);
-    return { noticedAt, uwi, day, xid };
-  } catch (cause) {
-    throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of restatements`, {
-      hint: 'Take the cursor that the page before gave, whole.',
-      cause,
-    });
-  }
+function positionOf(cursor: string): RestatementPosition {
+  const [noticedAt, uwi, day, xid] = readCursor(cursor, restatementPosition, { list: 'restatements' });
+  return { noticedAt, uwi, day, xid };
 }
 
 async function* linesOf(versions: AsyncIterable<RestatedVersion>): AsyncGenerator<Restatement> {

@@ -1,5 +1,6 @@
 /** What the warehouse knows of one well: its days by state, its gaps, and what was restated. */
 import { z } from 'zod';
+import { cursorOf, readCursor } from '../../core/base/cursor.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
 import { type CoverageCounts, type DayInterval, subtractDays } from '../../core/daily/coverage.ts';
@@ -105,14 +106,14 @@ export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {
   for await (const { day, measures } of rowsOf(app, uwi)) {
     if (day === null) continue;
     days.push(dayNumber(day));
-    for (const [place, name] of names.entries()) {
+    for (const [index, name] of names.entries()) {
       const value = measures[name];
-      columns[place]?.push(typeof value === 'number' ? value : null);
+      columns[index]?.push(typeof value === 'number' ? value : null);
     }
   }
   const values = Object.fromEntries(
-    names.flatMap((name, place) => {
-      const column = columns[place] ?? [];
+    names.flatMap((name, index) => {
+      const column = columns[index] ?? [];
       return column.some((value) => value !== null) ? [[name, column]] : [];
     }),
   );
@@ -122,8 +123,8 @@ export async function wellSeriesOf(app: App, uwi: string): Promise<WellSeries> {
 async function* rowsOf({ warehouse }: App, uwi: string): AsyncGenerator<ProductionRow> {
   let after: ProductionRow | undefined;
   do {
-    const place = after === undefined ? {} : { after: { date: after.date, xid: after.xid } };
-    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, ...place })) ?? [];
+    const start = after === undefined ? {} : { after: { date: after.date, xid: after.xid } };
+    const rows = (await warehouse.dailyProduction.rows({ uwi, limit: pageRows, ...start })) ?? [];
     yield* rows;
     after = rows.length < pageRows ? undefined : rows.at(-1);
   } while (after !== undefined);
@@ -186,32 +187,18 @@ export async function pageOfProduction(
     limit: limit + 1,
     ...(from === undefined ? {} : { from }),
     ...(to === undefined ? {} : { to }),
-    ...(cursor === undefined ? {} : { after: placeOf(cursor) }),
+    ...(cursor === undefined ? {} : { after: positionOf(cursor) }),
   };
   const found = await warehouse.dailyProduction.rows(question);
   if (found === undefined) return undefined;
   const rows = found.slice(0, limit);
   const last = rows.at(-1);
-  return { rows, cursor: found.length > limit && last !== undefined ? cursorOf(last) : undefined };
+  return { rows, cursor: found.length > limit && last !== undefined ? cursorOf(last.date, last.xid) : undefined };
 }
 
-type Place = NonNullable<RowsQuestion['after']>;
+const rowPosition = z.tuple([z.iso.datetime(), z.guid()]);
 
-function cursorOf({ date, xid }: Place): string {
-  return Buffer.from(JSON.stringify([date, xid])).toString('base64url');
-}
-
-const cursorSchema = z.tuple([z.iso.datetime(), z.guid()]);
-
-function placeOf(cursor: string): Place {
-  try {
-    const place: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const [date, xid] = cursorSchema.parse(place);
-    return { date, xid };
-  } catch (cause) {
-    throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of production`, {
-      hint: 'Take the cursor that the page before gave, whole.',
-      cause,
-    });
-  }
+function positionOf(cursor: string): NonNullable<RowsQuestion['after']> {
+  const [date, xid] = readCursor(cursor, rowPosition, { list: 'production' });
+  return { date, xid };
 }

@@ -21,7 +21,7 @@ import {
   type PlanCounts,
   type PlannedTarget,
 } from '../../core/cleanup/plan.ts';
-import type { ProductionDoubt } from '../../core/cleanup/producing.ts';
+import type { ProductionUncertainty } from '../../core/cleanup/producing.ts';
 import { targetText } from '../../core/cleanup/target.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
 import { isFinished } from '../../core/run/run.ts';
@@ -174,17 +174,17 @@ function warningsText(plan: CleanupPlan, warned: readonly PlannedTarget[]): stri
 }
 
 function targetWarning(target: PlannedTarget): string {
-  const { snapshot, producedOn, doubt } = target;
+  const { snapshot, producedOn, doubt: uncertainty } = target;
   const remarks = [
     ...(snapshot.state === 'absent' ? ['not known'] : []),
     ...(snapshot.state === 'unreadable' ? [snapshot.body ?? 'not readable'] : []),
     ...(producedOn === null ? [] : [`produced on ${producedOn}`]),
-    ...(producedOn !== null || doubt === null ? [] : [doubts[doubt]]),
+    ...(producedOn !== null || uncertainty === null ? [] : [uncertainties[uncertainty]]),
   ];
   return printable(`${targetText(target)}: ${remarks.join(', ')}`);
 }
 
-const doubts: Readonly<Record<ProductionDoubt, string>> = {
+const uncertainties: Readonly<Record<ProductionUncertainty, string>> = {
   unread: 'its production was not read within cleanup.refuseIfProducedWithinDays',
   quarantined: 'records of its production are in quarantine',
   unmapped: 'the warehouse knows no production under its id',

@@ -56,14 +56,14 @@ function publishedText({
   rows,
   ...rest
 }: Published & { address: string }): string {
-  const place = printable(address);
+  const location = printable(address);
   const removed = rest.removed === 0 ? [] : [`Removed ${counted(rest.removed, 'old file')}.`];
-  if (!isNew) return [`The feed in ${place} is as the warehouse: version ${version}.`, ...removed].join('\n');
+  if (!isNew) return [`The feed in ${location} is as the warehouse: version ${version}.`, ...removed].join('\n');
   const wrote = `${counted(files, 'file')} with ${figure(rows)} rows`;
   const due =
     rest.monthsDue === 0 ? [] : [`${counted(rest.monthsDue, 'month')} still due: commits touched them meanwhile.`];
   return [
-    `Published version ${version} to ${place}: ${counted(months, 'month')}, ${wrote}, ${counted(rest.restatements, 'restatement')}.`,
+    `Published version ${version} to ${location}: ${counted(months, 'month')}, ${wrote}, ${counted(rest.restatements, 'restatement')}.`,
     ...removed,
     ...due,
   ].join('\n');
@@ -85,10 +85,10 @@ async function verifyPublished(call: Call): Promise<ExitCode> {
 }
 
 function verifiedText({ address, manifest, faults }: VerifiedFeed, rows: number, { tableText }: Layout): string {
-  const place = printable(address);
-  if (manifest === undefined) return `Nothing was published to ${place} yet. Publish it: wellsync feed publish`;
+  const location = printable(address);
+  if (manifest === undefined) return `Nothing was published to ${location} yet. Publish it: wellsync feed publish`;
   const { version, files, monthsDue } = manifest;
-  const named = `${counted(files.length, 'file')} of version ${version} in ${place}`;
+  const named = `${counted(files.length, 'file')} of version ${version} in ${location}`;
   const due = monthsDue === 0 ? '' : ` ${counted(monthsDue, 'month')} due at its publication.`;
   if (faults.length === 0) return `All whole: ${named}, ${figure(rows)} rows.${due}`;
   const table = faults.map(({ what, fault }) => [printable(what), printable(fault)]);

@@ -129,18 +129,18 @@ async function printRejects(call: Call<Flags<'path'>>): Promise<void> {
   await using app = await call.openStored();
   const run = await findRun(app.ledger.runs, call.args[0] ?? '');
   const rejects = await rejectsOfRun(run, app);
-  const { place, isShared, bytes } = rejects;
+  const { location, isShared, bytes } = rejects;
   if (!isFinished(run.state)) output.say(`Run ${run.runId} has not ended: there may be more.`);
   if (output.json) {
-    await output.document({ runId: run.runId, rejectsFile: bytes === 0 ? null : place, bytes });
+    await output.document({ runId: run.runId, rejectsFile: bytes === 0 ? null : location, bytes });
   } else if (bytes === 0) {
-    output.say(`Run ${run.runId} rejected nothing, or its rejects were taken away from ${place}.`);
+    output.say(`Run ${run.runId} rejected nothing, or its rejects were taken away from ${location}.`);
   } else if (options.path && isShared) {
-    throw new UsageError(`the rejects of run ${run.runId} lie in parts below ${place}`, {
+    throw new UsageError(`the rejects of run ${run.runId} lie in parts below ${location}`, {
       hint: 'Leave out --path: the command then prints them as one file.',
     });
   } else if (options.path) {
-    await output.print(place);
+    await output.print(location);
   } else {
     const text = new TextDecoder();
     for await (const block of rejects.read()) await output.write(text.decode(block, { stream: true }));

@@ -115,10 +115,10 @@ async function releaseService(call: Call<ServiceFlags>): Promise<void> {
   await using app = await call.openApp();
   const heldBack = await release(app, { dryRun });
   const { hold, outage } = heldBackTexts(heldBack);
-  const held = [hold, outage].flatMap((text) => (text === undefined ? [] : [sentence(text)]));
+  const reasons = [hold, outage].flatMap((text) => (text === undefined ? [] : [sentence(text)]));
   const released = 'The hold is lifted: workers send requests again within seconds.';
   const ending = dryRun ? 'Dry run: nothing was changed.' : released;
-  const text = held.length === 0 ? 'No hold: requests may be sent.' : [...held, ending].join('\n');
+  const text = reasons.length === 0 ? 'No hold: requests may be sent.' : [...reasons, ending].join('\n');
   await output.print(text, { ...heldBack, dryRun });
 }
 

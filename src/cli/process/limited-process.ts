@@ -90,19 +90,19 @@ function endedError(signal: NodeJS.Signals | null, memoryMb: number): WorkerEnde
  */
 export function memoryAtOnce(args: readonly string[], environment: Environment): number | undefined {
   const end = args.indexOf('--');
-  const words = args.slice(0, end < 0 ? undefined : end);
-  const works = words.includes('--inline') || words.includes('worker');
-  if (!works || words.some((word) => ['--help', '-h', '--version', '-V', 'help'].includes(word))) return undefined;
+  const ownArgs = args.slice(0, end < 0 ? undefined : end);
+  const works = ownArgs.includes('--inline') || ownArgs.includes('worker');
+  if (!works || ownArgs.some((arg) => ['--help', '-h', '--version', '-V', 'help'].includes(arg))) return undefined;
   const given = environment[memoryVariable] ?? '';
   if (given !== '') return /^\d{3,7}$/.test(given) && Number(given) >= leastMemoryMb ? Number(given) : undefined;
-  return mayNameMemory(words, environment) ? undefined : defaultMemoryMb;
+  return mayNameMemory(ownArgs, environment) ? undefined : defaultMemoryMb;
 }
 
 /** Whether a configuration file may set worker.memoryMb: only one that has the word, or a character in another form. */
-function mayNameMemory(words: readonly string[], environment: Environment): boolean {
-  if (words.some((word) => word.startsWith('--config='))) return true;
-  const flag = words.indexOf('--config');
-  const named = flag < 0 ? environment[configFileVariable] : words[flag + 1];
+function mayNameMemory(ownArgs: readonly string[], environment: Environment): boolean {
+  if (ownArgs.some((arg) => arg.startsWith('--config='))) return true;
+  const flag = ownArgs.indexOf('--config');
+  const named = flag < 0 ? environment[configFileVariable] : ownArgs[flag + 1];
   const file = named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : undefined);
   if (file === undefined) return false;
   try {

@@ -9,7 +9,7 @@ import { UsageError } from '../../core/base/errors.ts';
 import type { Output } from '../output.ts';
 
 /** Where an operator is asked. */
-interface Place {
+interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly output: Output;
 }
@@ -25,17 +25,17 @@ export function operatorName(): string {
 }
 
 /** Whether an operator at a terminal can answer. */
-export function isAtTerminal({ stdin, output }: Place): boolean {
+export function isAtTerminal({ stdin, output }: Terminal): boolean {
   return stdin.isTTY === true && output.stderr.isTTY === true;
 }
 
 /** Asks the operator; undefined where nobody can answer. */
-export function questionAt(place: Place): ((question: string) => Promise<string | undefined>) | undefined {
-  return isAtTerminal(place) ? (question) => ask(question, place) : undefined;
+export function questionAt(terminal: Terminal): ((question: string) => Promise<string | undefined>) | undefined {
+  return isAtTerminal(terminal) ? (question) => ask(question, terminal) : undefined;
 }
 
 /** The answer, trimmed; undefined on Ctrl-C and at the end of the input. */
-async function ask(question: string, { stdin, output }: Place): Promise<string | undefined> {
+async function ask(question: string, { stdin, output }: Terminal): Promise<string | undefined> {
   const reader = createInterface({ input: stdin, output: output.stderr });
   const closed = new Promise<undefined>((resolve) => {
     reader.once('close', () => resolve(undefined));
@@ -58,9 +58,9 @@ export const deletionQuestion = 'Type the number of targets to delete: ';
 export async function refusalOfTyped(
   question: string,
   { number, whole }: { readonly number: number; readonly whole: string },
-  place: Place,
+  terminal: Terminal,
 ): Promise<string | undefined> {
-  const answer = await ask(question, place);
+  const answer = await ask(question, terminal);
   if (answer?.replaceAll(',', '') === String(number)) return undefined;
   return answer === undefined ? 'not answered' : `not confirmed: ${whole}`;
 }

@@ -92,8 +92,8 @@ const unknownQuery = 'wellsync query "SELECT * FROM unknown_target"';
 
 /** Undefined for an action of another version. */
 function sentenceOf(action: Action): string | undefined {
-  const word = sentences[action.kind] as ((action: Action) => string) | undefined;
-  return word?.(action);
+  const textOf = sentences[action.kind] as ((action: Action) => string) | undefined;
+  return textOf?.(action);
 }
 
 /** The remedy of a fault, in one line; undefined if none is known. */
@@ -136,8 +136,8 @@ export const showQuarantine: NextStep = [quarantineQuery, 'shows the records tha
 
 /** The command for an action, below the report of a run of this job. */
 export function nextStepOf(action: NextAction, job: JobDescription): NextStep {
-  const word = steps[action.kind] as (action: NextAction, job: JobDescription) => NextStep;
-  return word(action, job);
+  const textOf = steps[action.kind] as (action: NextAction, job: JobDescription) => NextStep;
+  return textOf(action, job);
 }
 
 /** `issues` holds every fault found, for a UsageError. */

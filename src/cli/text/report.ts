@@ -5,7 +5,7 @@ import {
   isUnplanned,
   nextSteps,
   outcomeSentence,
-  placeText,
+  locationText,
   type ShownCount,
   shownCounts,
   wholeFault,
@@ -41,7 +41,9 @@ function headText(report: RunReport, job: JobDescription, width: number): string
   const advice = adviceOf(wholeFault(report, job) ?? {});
   return [
     `Run ${report.runId}: ${report.job}${report.version === undefined ? '' : ` (wellsync ${report.version})`}`,
-    ...(report.warehouse === undefined ? [] : [folded(printable(placeText(report.service, report.warehouse)), width)]),
+    ...(report.warehouse === undefined
+      ? []
+      : [folded(printable(locationText(report.service, report.warehouse)), width)]),
     folded(printable(outcomeSentence(report, job)), width),
     ...(advice === undefined ? [] : [foldedHint(printable(advice), width)]),
   ].join('\n');
@@ -50,7 +52,7 @@ function headText(report: RunReport, job: JobDescription, width: number): string
 function countsText(report: RunReport, job: JobDescription, width: number): string {
   const { many, isSingle } = job.units;
   const rows = [
-    ...(isSingle || isUnplanned(report) ? [] : [[many, figure(report.units.total), unitsInWords(report, job)]]),
+    ...(isSingle || isUnplanned(report) ? [] : [[many, figure(report.units.total), unitsText(report, job)]]),
     ...countRows(shownCounts(report.counts, job)),
     ['duration', durationText(report.finishedAtMs - report.startedAtMs), paceText(report, job)],
   ];
@@ -58,7 +60,7 @@ function countsText(report: RunReport, job: JobDescription, width: number): stri
   return isUnplanned(report) ? table : `${table}\n\n${balanceText(report.balance, width)}`;
 }
 
-function unitsInWords({ units }: RunReport, { units: { held } }: JobDescription): string {
+function unitsText({ units }: RunReport, { units: { held } }: JobDescription): string {
   const parts = (['done', 'held', 'unknown', 'failed', 'cancelled'] as const).filter(
     (state) => (units[state] ?? 0) > 0,
   );

@@ -1,5 +1,5 @@
 /** The text of runs for a terminal: a line a run, the status of one, or what they hold. Pure. */
-import { type HeldDocument, placeText, type RunDocument } from '../../app/runs/run-document.ts';
+import { type HeldDocument, locationText, type RunDocument } from '../../app/runs/run-document.ts';
 import { rowsOf } from '../../app/runs/run-progress.ts';
 import { jobDescriptionOf, type LiveRunDocument, type RunListDocument } from '../../app/runs/run-status.ts';
 import type { HeldBack } from '../../app/service/service-view.ts';
@@ -17,7 +17,7 @@ export function runListText(
   width: number,
 ): string {
   const list = runs.length === 0 ? 'There are no such runs.' : listTable(runs, jobs, width);
-  return `${list}\n\n${folded(placeText(service, warehouse), width)}`;
+  return `${list}\n\n${folded(locationText(service, warehouse), width)}`;
 }
 
 function listTable(runs: readonly RunDocument[], jobs: readonly JobDescription[], width: number): string {
@@ -43,7 +43,7 @@ export function runStatusText(run: LiveRunDocument, jobs: readonly JobDescriptio
   const job = jobDescriptionOf(run.job, jobs);
   return [
     `Run ${run.runId}: ${run.job}`,
-    placeText(run.service, run.warehouse),
+    locationText(run.service, run.warehouse),
     `${run.state === 'queued' ? 'Queued' : 'Running'}, requested at ${isoText(run.requestedAt)}.`,
     `Settled: ${unitsText(run, job)}${rowsText(run, job)}.`,
     ...(hold === undefined ? [] : [`On hold: ${hold}. To send requests before: wellsync service release`]),

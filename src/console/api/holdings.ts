@@ -65,11 +65,11 @@ function addRestatements(server: ApiServer, { app, reader }: ConsoleContext): vo
       response: { 200: restatementsDocument, ...problems(400) },
     },
     handler: async ({ query }) => {
-      const { since, until, uwi, rows, cursor: place } = query;
+      const { since, until, uwi, rows, cursor: after } = query;
       const { timeZone } = app.config;
       const question = requestRestatements({ since, until, uwis: listOf(uwi) }, { timeZone, nowMs: Date.now() });
       const { value, atMs } = await reader.read(`restatements ${JSON.stringify(query)}`, () =>
-        pageOfRestatements(app, question, { rows, cursor: place }),
+        pageOfRestatements(app, question, { rows, cursor: after }),
       );
       return {
         restatements: value.restatements,

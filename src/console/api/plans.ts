@@ -158,7 +158,7 @@ function requireConfirmed({ planId, counts }: CleanupPlan, typed: number): void 
 function targetsOf(targets: z.output<typeof planBody>['targets']): readonly DeletionTarget[] {
   refuseEmpty(targets, 'targets');
   const rows = targets.map(({ kind, well, equipment, sourceId }, index) => ({
-    place: `target ${index + 1}`,
+    position: `target ${index + 1}`,
     cells: [kind, well.trim(), equipment.trim(), sourceId.trim()],
   }));
   return targetsOfTable({ name: 'the request', columns: ['kind', 'well', 'equipment', 'source_id'], rows });

@@ -120,7 +120,7 @@ function CleanupPage({ frame, plans, reader }: CleanupProps): JSX.Element {
 }
 
 function PlanStateMark({ plan: { state }, isBadge = false }: { plan: PlanDocument; isBadge?: boolean }): JSX.Element {
-  return <State tone={state === 'applied' ? 'good' : 'idle'} word={state} isBadge={isBadge} />;
+  return <State tone={state === 'applied' ? 'good' : 'idle'} label={state} isBadge={isBadge} />;
 }
 
 interface PlanProps {

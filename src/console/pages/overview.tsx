@@ -82,7 +82,7 @@ function nightText({ night, list }: Overview): string {
 
 interface Item {
   readonly tone: Tone;
-  readonly word: string;
+  readonly label: string;
   readonly text: ComponentChildren;
   readonly href: string;
   readonly link: string;
@@ -100,10 +100,10 @@ function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
   return (
     <Panel title="Needs a look">
       <ul class="list">
-        {items.map(({ tone, word, text, href, link }) => (
+        {items.map(({ tone, label, text, href, link }) => (
           <li key={href}>
             <span>
-              <State tone={tone} word={word} /> {text}
+              <State tone={tone} label={label} /> {text}
             </span>
             <a href={href}>{link}</a>
           </li>
@@ -119,7 +119,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
       ? [
           {
             tone: 'bad' as const,
-            word: 'away',
+            label: 'away',
             text: 'Redis does not answer: no run starts or goes on until it does.',
             href: '/service?check=yes',
             link: 'Check every part',
@@ -131,7 +131,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
       : [
           {
             tone: 'bad' as const,
-            word: 'down',
+            label: 'down',
             text: (
               <>
                 The service is down since <Time at={outage.since} />: all requests wait.
@@ -146,7 +146,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
       : [
           {
             tone: 'warn' as const,
-            word: 'on hold',
+            label: 'on hold',
             text: (
               <>
                 The service asked all to wait until <Time at={hold.until} />.
@@ -158,7 +158,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
         ]),
     ...troubled.map(({ runId, job, state, sentence }) => ({
       tone: state === 'failed' ? ('bad' as const) : ('warn' as const),
-      word: state === 'failed' ? 'failed' : 'exceptions',
+      label: state === 'failed' ? 'failed' : 'exceptions',
       text: (
         <>
           {job}: <Name>{sentence}</Name>
@@ -172,7 +172,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
       : [
           {
             tone: 'warn' as const,
-            word: 'stale',
+            label: 'stale',
             text: `${counted(stale.wells, 'well has', 'wells have')} no new day for ${stale.warnAfterDays} days or more.`,
             href: '/coverage/stale',
             link: 'Show them',
@@ -183,7 +183,7 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
       : [
           {
             tone: 'warn' as const,
-            word: 'unknown',
+            label: 'unknown',
             text: `The service does not know ${counted(unknown, 'well')} that an export named.`,
             href: '/coverage/unknown',
             link: 'Show them',
@@ -214,7 +214,7 @@ function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): J
               <Name>{name}</Name> <span class="muted">{job}</span>
             </span>
             {isPaused || at === null ? (
-              <State tone="idle" word={isPaused ? 'paused' : 'not planned'} />
+              <State tone="idle" label={isPaused ? 'paused' : 'not planned'} />
             ) : (
               <span>
                 <Time at={at} /> <span class="muted">in {roughDurationText(Math.max(0, Date.parse(at) - nowMs))}</span>
@@ -237,7 +237,11 @@ function Workers({ overview: { workers } }: { readonly overview: Overview }): JS
           {workers.map(({ queue, workers: count }) => (
             <li key={queue}>
               <span>
-                {count > 0 ? <State tone="good" word={counted(count, 'worker')} /> : <State tone="warn" word="none" />}{' '}
+                {count > 0 ? (
+                  <State tone="good" label={counted(count, 'worker')} />
+                ) : (
+                  <State tone="warn" label="none" />
+                )}{' '}
                 <span class="muted">for {queue}</span>
               </span>
             </li>

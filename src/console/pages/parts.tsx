@@ -26,18 +26,18 @@ function Shape({ of }: { readonly of: keyof typeof shapes }): JSX.Element {
 
 interface StateProps {
   readonly tone: Tone;
-  readonly word: string;
+  readonly label: string;
   readonly isMoving?: boolean;
   readonly isBadge?: boolean;
 }
 
 /** A state: a shape, a colour and a word. */
-export function State({ tone, word, isMoving = false, isBadge = false }: StateProps): JSX.Element {
+export function State({ tone, label, isMoving = false, isBadge = false }: StateProps): JSX.Element {
   const classes = ['state', tone, ...(isMoving ? ['moving'] : []), ...(isBadge ? ['badge'] : [])];
   return (
     <span class={classes.join(' ')}>
       <Shape of={isMoving ? 'moving' : tone} />
-      {word}
+      {label}
     </span>
   );
 }
@@ -58,8 +58,8 @@ export function RunStateMark(props: {
   readonly isBadge?: boolean;
 }): JSX.Element {
   const { state, hasExceptions = false, isBadge = false } = props;
-  if (state === 'done' && hasExceptions) return <State tone="warn" word="done, with exceptions" isBadge={isBadge} />;
-  return <State tone={tones[state]} word={state} isMoving={state === 'running'} isBadge={isBadge} />;
+  if (state === 'done' && hasExceptions) return <State tone="warn" label="done, with exceptions" isBadge={isBadge} />;
+  return <State tone={tones[state]} label={state} isMoving={state === 'running'} isBadge={isBadge} />;
 }
 
 /** An instant, ISO 8601 in UTC, as text, which the script shows in the reader's zone; the title has both. */

@@ -153,7 +153,7 @@ function factsOf(run: LiveRunDocument, report: ReportDocument | undefined) {
 function Actions({ run, report, retry, reader }: ShownRun): JSX.Element | null {
   const asks = `POST /api/v1/runs/${encodeURIComponent(run.runId)}`;
   if (!isEnded(run)) {
-    if (run.isStopping) return <State tone="idle" word="stopping" isBadge />;
+    if (run.isStopping) return <State tone="idle" label="stopping" isBadge />;
     return <ActionButton asks={`${asks}/cancel`} reader={reader} label="Cancel" kind="danger" />;
   }
   return (
@@ -354,7 +354,7 @@ function Log({ lines }: { readonly lines: readonly RunLogLine[] }): JSX.Element 
         {lines.toReversed().map(({ at, level, message, about }, index) => (
           <li key={String(lines.length - index)}>
             <span>
-              <Time at={at} /> {level === 'info' ? null : <State tone={toneOfLevel(level)} word={level} />}{' '}
+              <Time at={at} /> {level === 'info' ? null : <State tone={toneOfLevel(level)} label={level} />}{' '}
               <Name>{message}</Name>
             </span>
             <span class="small muted">
@@ -411,7 +411,7 @@ function Counted({ report, job }: { readonly report: ReportDocument; readonly jo
         figures={[
           ...(job.units.isSingle
             ? []
-            : [{ name: job.units.many, value: report.units.total, remark: unitsInWords(report, job) }]),
+            : [{ name: job.units.many, value: report.units.total, remark: unitsText(report, job) }]),
           ...shownCounts(report.counts, job).map(({ name, count, remark }) => ({
             name: spacedName(name),
             value: count,
@@ -433,7 +433,7 @@ function Balance({ report: { balance } }: { readonly report: ReportDocument }): 
   return <span class={`balance ${balance.balanced ? 'good' : 'bad'}`}>{balanceSentence(balance)}</span>;
 }
 
-function unitsInWords({ units }: ReportDocument, { units: { held } }: JobDescription): string {
+function unitsText({ units }: ReportDocument, { units: { held } }: JobDescription): string {
   return (['done', 'held', 'unknown', 'failed', 'cancelled'] as const)
     .filter((state) => (units[state] ?? 0) > 0)
     .map((state) => `${figure(units[state] ?? 0)} ${state === 'held' ? held : state}`)

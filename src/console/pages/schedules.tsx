@@ -86,7 +86,7 @@ function tickOf(lastTick: ScheduleDocument['lastTick']): JSX.Element {
   const tone = outcome === 'failed' || outcome === 'missed' ? 'bad' : outcome === 'skipped' ? 'idle' : 'good';
   return (
     <span>
-      <State tone={tone} word={outcome} /> <Time at={due} />
+      <State tone={tone} label={outcome} /> <Time at={due} />
       {because === null ? null : <span class="muted small"> {because}</span>}
     </span>
   );
@@ -133,7 +133,7 @@ function cellsOf(schedule: ScheduleDocument, reader: Reader) {
       <Time at={next} empty="not planned" />
     ) : (
       <span>
-        <State tone="idle" word="paused" /> <span class="muted small">by {paused.by}</span>
+        <State tone="idle" label="paused" /> <span class="muted small">by {paused.by}</span>
       </span>
     ),
     <span class="actions">

@@ -126,7 +126,7 @@ function Findings({ findings }: { readonly findings: readonly Finding[] }): JSX.
         {findings.map(({ part, status, message, hint }) => (
           <li key={`${part} ${message}`}>
             <span>
-              <State tone={findingTones[status]} word={status} /> <strong>{part}</strong>
+              <State tone={findingTones[status]} label={status} /> <strong>{part}</strong>
             </span>
             <span class="name">{message}</span>
             {status === 'ok' ? null : <span class="muted">{hint}</span>}

@@ -62,11 +62,11 @@ const digestVersion = 2;
 function canonicalText(entry: Omit<ChainedEntry, 'hash'>): string | undefined {
   const { seq, previousHash, atMs, event, runId, planId, unit, requestedBy, serviceUrl } = entry;
   const { kind, ownerId, sourceId, outcome, answer, words, verification, retriedBy } = entry;
-  const place = [previousHash, seq, atMs, event, runId, planId, unit, requestedBy, serviceUrl];
+  const fields = [previousHash, seq, atMs, event, runId, planId, unit, requestedBy, serviceUrl];
   const content = [kind, ownerId, sourceId, outcome, answer, words, verification];
-  if (entry.digestVersion === null) return retriedBy === null ? JSON.stringify([...place, ...content]) : undefined;
+  if (entry.digestVersion === null) return retriedBy === null ? JSON.stringify([...fields, ...content]) : undefined;
   if (entry.digestVersion !== digestVersion) return undefined;
-  return JSON.stringify([digestVersion, ...place, ...content, retriedBy]);
+  return JSON.stringify([digestVersion, ...fields, ...content, retriedBy]);
 }
 
 /** Undefined for a row that no version of wellsync has written. */

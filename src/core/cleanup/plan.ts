@@ -3,7 +3,7 @@
  * (docs/design.md section 4.4, G6). Pure.
  */
 import { counted, figure, parsedJson } from '../base/text.ts';
-import type { ProductionDoubt } from './producing.ts';
+import type { ProductionUncertainty } from './producing.ts';
 import { equipmentOf, targetText, wellsOf, type DeletionTarget } from './target.ts';
 import { UsageError } from '../base/errors.ts';
 import { isFinished, type RunState } from '../run/run.ts';
@@ -26,7 +26,7 @@ export interface PlannedTarget extends DeletionTarget {
   /** The last day on which the well produced lately, by the warehouse: YYYY-MM-DD. */
   readonly producedOn: string | null;
   /** Why nobody can say that the well does not produce; null in plans of earlier versions. */
-  readonly doubt: ProductionDoubt | null;
+  readonly doubt: ProductionUncertainty | null;
 }
 
 export interface PlanCounts {
@@ -100,18 +100,18 @@ export function planLine(
 }
 
 export function targetLine(target: PlannedTarget): string {
-  const { ordinal, kind, ownerId, sourceId, snapshot, producedOn, doubt } = target;
+  const { ordinal, kind, ownerId, sourceId, snapshot, producedOn, doubt: uncertainty } = target;
   const { state, contentType, body } = snapshot;
-  const place = [ordinal, kind, ownerId, sourceId, state, contentType, body, producedOn];
-  return `${JSON.stringify([...place, ...(doubt === null ? [] : [doubt])])}\n`;
+  const fields = [ordinal, kind, ownerId, sourceId, state, contentType, body, producedOn];
+  return `${JSON.stringify([...fields, ...(uncertainty === null ? [] : [uncertainty])])}\n`;
 }
 
 /** The line of the counts that the operator confirms and the caps limit. */
 export function countsLine(counts: PlanCounts): string {
   const { targets, timeSeries, microStrings, wellbores, equipment, wells } = counts;
   const { repeated, unknown, unreadable, producing, knownWells, unread = 0, unmapped = 0 } = counts;
-  const doubts = unread + unmapped === 0 ? [] : [unread, unmapped];
-  const shown = [repeated, unknown, unreadable, producing, knownWells, ...doubts];
+  const uncertain = unread + unmapped === 0 ? [] : [unread, unmapped];
+  const shown = [repeated, unknown, unreadable, producing, knownWells, ...uncertain];
   return `${JSON.stringify([targets, timeSeries, microStrings, wellbores, equipment, wells, ...shown])}\n`;
 }
 
@@ -212,8 +212,8 @@ export function refuseUnfit(
 }
 
 /** Whether a target deserves a warning in its plan. */
-export function isWarned({ snapshot, producedOn, doubt }: PlannedTarget): boolean {
-  return snapshot.state !== 'present' || producedOn !== null || doubt !== null;
+export function isWarned({ snapshot, producedOn, doubt: uncertainty }: PlannedTarget): boolean {
+  return snapshot.state !== 'present' || producedOn !== null || uncertainty !== null;
 }
 
 /** Throws UsageError for a plan that a run has claimed, unless it is the run `byRunId`. */

@@ -29,11 +29,11 @@ export interface RecentProduction {
  * Why nobody can say that a well does not produce. `unread` and `quarantined`: it counts as producing. `unmapped`: the
  * warehouse knows no production under its id.
  */
-export type ProductionDoubt = 'unread' | 'quarantined' | 'unmapped';
+export type ProductionUncertainty = 'unread' | 'quarantined' | 'unmapped';
 
 export interface ProductionFinding {
   readonly producedOn: string | null;
-  readonly doubt: ProductionDoubt | null;
+  readonly doubt: ProductionUncertainty | null;
 }
 
 export const noFinding: ProductionFinding = { producedOn: null, doubt: null };
@@ -46,10 +46,10 @@ export const noFinding: ProductionFinding = { producedOn: null, doubt: null };
 export function findingOf(uwis: readonly string[], known: ReadonlyMap<string, RecentProduction>): ProductionFinding {
   const found = uwis.flatMap((uwi) => known.get(uwi) ?? []);
   const days = found.flatMap(({ producedOn }) => producedOn ?? []).toSorted();
-  return { producedOn: days.at(-1) ?? null, doubt: doubtOf(found, uwis.length) };
+  return { producedOn: days.at(-1) ?? null, doubt: uncertaintyOf(found, uwis.length) };
 }
 
-function doubtOf(found: readonly RecentProduction[], uwis: number): ProductionDoubt | null {
+function uncertaintyOf(found: readonly RecentProduction[], uwis: number): ProductionUncertainty | null {
   if (found.length === 0) return 'unmapped';
   if (found.length < uwis || found.some(({ isRead }) => !isRead)) return 'unread';
   return found.some(({ isQuarantined }) => isQuarantined) ? 'quarantined' : null;
@@ -88,14 +88,14 @@ export interface ProducingRule {
 
 /** Why the targets of a well may not be deleted, as a sentence without a subject; undefined if they may. */
 export function reasonToKeep(
-  { producedOn, doubt }: ProductionFinding,
+  { producedOn, doubt: uncertainty }: ProductionFinding,
   { days, isUnattended }: ProducingRule,
 ): string | undefined {
   const within = `the last ${days === 1 ? 'day' : `${days} days`}`;
   if (producedOn !== null) return `the well produced on ${producedOn}, within ${within}`;
-  if (doubt === 'unread') return `its production of ${within} was not read, so the well counts as producing`;
-  if (doubt === 'quarantined') return `records of ${within} are in quarantine, so the well counts as producing`;
-  if (doubt === 'unmapped' && isUnattended)
+  if (uncertainty === 'unread') return `its production of ${within} was not read, so the well counts as producing`;
+  if (uncertainty === 'quarantined') return `records of ${within} are in quarantine, so the well counts as producing`;
+  if (uncertainty === 'unmapped' && isUnattended)
     return 'the warehouse knows no production under its id, so nobody can say whether the well produces';
   return undefined;
 }

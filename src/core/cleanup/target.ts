@@ -32,10 +32,10 @@ export function kindText(kind: TargetKind): string {
 export function orderTargets(named: readonly DeletionTarget[]): readonly DeletionTarget[] {
   const distinct = [...new Map(named.map((target) => [keyOf(target), target])).values()];
   const ofWells = distinct.filter((target) => !isTimeSeries(target));
-  const place = new Map(wellsOf(ofWells).map((well, index) => [well, index]));
+  const order = new Map(wellsOf(ofWells).map((well, index) => [well, index]));
   const inOrder = ofWells.toSorted(
     (left, right) =>
-      (place.get(left.ownerId) ?? 0) - (place.get(right.ownerId) ?? 0) ||
+      (order.get(left.ownerId) ?? 0) - (order.get(right.ownerId) ?? 0) ||
       targetKinds.indexOf(left.kind) - targetKinds.indexOf(right.kind),
   );
   return [...distinct.filter(isTimeSeries), ...inOrder];

@@ -90,7 +90,7 @@ export function checkRecord(
   const { measures, requiredSeen, extraFields, faults } = raw instanceof UnreadRecord ? unread(raw) : readMeasures(raw);
   const { xid, date } = raw;
   const id = typeof xid === 'string' && uuidPattern.test(xid) ? xid.toLowerCase() : undefined;
-  const dated = typeof date === 'string' ? placeInTime(date, calendar, latestDay) : 'no-date';
+  const dated = typeof date === 'string' ? dateOf(date, calendar, latestDay) : 'no-date';
   if (dated === 'no-date') faults.unshift(`date is ${shown(date)}, not a date-time`);
   if (dated === 'future') faults.unshift(`date is ${shown(date)}, dated in the future: after ${dayText(latestDay)}`);
   const { instantMs, day } = typeof dated === 'string' ? nowhere : dated;
@@ -108,7 +108,7 @@ export function checkRecord(
 
 const nowhere = { instantMs: undefined, day: undefined };
 
-function placeInTime(date: string, calendar: ProductionCalendar, latestDay: number) {
+function dateOf(date: string, calendar: ProductionCalendar, latestDay: number) {
   const instantMs = instantOfDateTime(date, calendar);
   const day = instantMs === undefined ? undefined : calendar.dayNumberOf(instantMs);
   if (instantMs === undefined || day === undefined) return 'no-date';

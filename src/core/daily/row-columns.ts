@@ -34,7 +34,7 @@ const leastCapacity = 8;
 /** More room than this for each row that came is given back. */
 const mostRoom = 1.15;
 
-/** Collects the rows of a read while its pages arrive. A row is known by its place, which it keeps. */
+/** Collects the rows of a read while its pages arrive. A row is known by its index, which it keeps. */
 export class RowColumnsBuilder {
   readonly #blocks: RowBlocks;
   #block: RowBlock;
@@ -68,7 +68,7 @@ export class RowColumnsBuilder {
     return this.#block;
   }
 
-  /** The place behind the last row, with room for one. */
+  /** The index behind the last row, with room for one. */
   get next(): number {
     this.reserve(1);
     return this.#length;
@@ -79,33 +79,33 @@ export class RowColumnsBuilder {
     return this.#length - this.#dropped.size;
   }
 
-  /** Takes in the row that was written to the block at {@link next}, or again at an earlier place. */
-  put(place: number): void {
-    if (place === this.#length) this.#length += 1;
-    if (this.#extras.size > 0) this.#extras.delete(place);
+  /** Takes in the row that was written to the block at {@link next}, or again at an earlier index. */
+  put(rowIndex: number): void {
+    if (rowIndex === this.#length) this.#length += 1;
+    if (this.#extras.size > 0) this.#extras.delete(rowIndex);
   }
 
   /**
    * Writes a row and takes it in. `defaulted`: an absent required number took its documented default. Throws RangeError for
    * an xid that is not a UUID.
    */
-  putRow(place: number, row: DailyProductionRow, defaulted = false): void {
-    writeRow(this.#block, place, row);
-    this.#block.defaulted[place] = defaulted ? 1 : 0;
-    this.put(place);
-    if (row.extras !== null) this.#extras.set(place, row.extras);
+  putRow(rowIndex: number, row: DailyProductionRow, defaulted = false): void {
+    writeRow(this.#block, rowIndex, row);
+    this.#block.defaulted[rowIndex] = defaulted ? 1 : 0;
+    this.put(rowIndex);
+    if (row.extras !== null) this.#extras.set(rowIndex, row.extras);
   }
 
-  /** Leaves out the row of a place, for good. */
-  drop(place: number): void {
-    this.#dropped.add(place);
+  /** Leaves out a row, for good. */
+  drop(rowIndex: number): void {
+    this.#dropped.add(rowIndex);
   }
 
   /** Rows in which an absent required number took its documented default. */
   get defaultedCount(): number {
     let count = 0;
-    for (let place = 0; place < this.#length; place += 1) {
-      if (this.#block.defaulted[place] === 1 && !this.#dropped.has(place)) count += 1;
+    for (let rowIndex = 0; rowIndex < this.#length; rowIndex += 1) {
+      if (this.#block.defaulted[rowIndex] === 1 && !this.#dropped.has(rowIndex)) count += 1;
     }
     return count;
   }
@@ -127,22 +127,22 @@ export class RowColumnsBuilder {
   }
 }
 
-function writeRow(block: RowBlock, place: number, { xid, instantMs, day, measures }: DailyProductionRow): void {
+function writeRow(block: RowBlock, rowIndex: number, { xid, instantMs, day, measures }: DailyProductionRow): void {
   const { capacity } = block;
-  if (!readXid(xid, block.xids, place * xidBytes)) throw new RangeError(`${xid} is not a UUID`);
-  block.instantsMs[place] = instantMs;
-  block.days[place] = day;
+  if (!readXid(xid, block.xids, rowIndex * xidBytes)) throw new RangeError(`${xid} is not a UUID`);
+  block.instantsMs[rowIndex] = instantMs;
+  block.days[rowIndex] = day;
   let position = 0;
   for (const { kind } of measureFields) {
     const value = measures[position] ?? null;
     const n = columnOf[position] ?? 0;
-    const at = n * capacity + place;
-    block.nulls[position * capacity + place] = value === null ? 1 : 0;
+    const at = n * capacity + rowIndex;
+    block.nulls[position * capacity + rowIndex] = value === null ? 1 : 0;
     // Adding 0 makes -0 a 0.
     if (kind === 'double') block.doubles[at] = typeof value === 'number' ? value + 0 : 0;
     else if (kind === 'int32') block.int32s[at] = typeof value === 'number' ? value : 0;
     else if (kind === 'boolean') block.booleans[at] = value === true ? 1 : 0;
-    else (block.texts[n] ?? [])[place] = typeof value === 'string' ? value : null;
+    else (block.texts[n] ?? [])[rowIndex] = typeof value === 'string' ? value : null;
     position += 1;
   }
 }
@@ -189,10 +189,10 @@ export function rowsWhere(rows: RowColumns, isKept: (row: number) => boolean): R
   const kept = Uint32Array.from({ length: rows.length }, (_, row) => row).filter(isKept);
   const xids = new Uint8Array(kept.length * xidBytes);
   const extras = new Map<number, string>();
-  for (const [place, row] of kept.entries()) {
-    xids.set(rows.xids.subarray(row * xidBytes, (row + 1) * xidBytes), place * xidBytes);
+  for (const [rowIndex, row] of kept.entries()) {
+    xids.set(rows.xids.subarray(row * xidBytes, (row + 1) * xidBytes), rowIndex * xidBytes);
     const text = rows.extras.get(row);
-    if (text !== undefined) extras.set(place, text);
+    if (text !== undefined) extras.set(rowIndex, text);
   }
   return {
     length: kept.length,
@@ -220,6 +220,6 @@ function pickedMeasure(column: MeasureColumn, kept: Uint32Array): MeasureColumn 
 
 function picked<T extends Float64Array | Int32Array | Uint8Array>(values: T, rows: Uint32Array): T {
   const taken = values.slice(0, rows.length) as T;
-  for (const [place, row] of rows.entries()) taken[place] = values[row] ?? 0;
+  for (const [rowIndex, row] of rows.entries()) taken[rowIndex] = values[row] ?? 0;
   return taken;
 }

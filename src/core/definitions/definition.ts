@@ -57,8 +57,8 @@ export function compareDefinitions<T extends Definition>(
 }
 
 function takeByAlias<T extends Definition>(gone: T[], alias: string): T | undefined {
-  const place = gone.findIndex((record) => record.alias === alias);
-  return place < 0 ? undefined : gone.splice(place, 1)[0];
+  const index = gone.findIndex((record) => record.alias === alias);
+  return index < 0 ? undefined : gone.splice(index, 1)[0];
 }
 
 /** A hold that stands: records that the service no longer has stay until a person releases them. */

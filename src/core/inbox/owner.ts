@@ -93,7 +93,7 @@ function faultText(fault: InboxFault): string {
 export const ownerName = '.wellsync-owner.json';
 
 /** What is kept beside a DuckDB file, to tell it from a copy. */
-export interface KeptPlace {
+export interface KeptLocation {
   readonly id: string;
   readonly host: string;
   readonly folder: string;
@@ -105,6 +105,6 @@ export interface KeptPlace {
  * Whether the file that keeps a place is where it was written. It may be moved within its disk, be seen under other names
  * of folder and host, as by containers, and be restored where it lay: all that is no copy.
  */
-export function isSamePlace(kept: KeptPlace, found: Omit<KeptPlace, 'id'>): boolean {
+export function isSameLocation(kept: KeptLocation, found: Omit<KeptLocation, 'id'>): boolean {
   return kept.mark === found.mark || (kept.host === found.host && kept.folder === found.folder);
 }

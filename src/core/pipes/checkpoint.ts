@@ -2,7 +2,7 @@
  * The state from which a push continues after a crash: how far the file is settled, and the counts up to there (G7).
  * Stored as JSON with its version; a test freezes the text of every version ever written.
  */
-import type { Counts, SharedPlace } from '../run/run.ts';
+import type { Counts, SharedLocation } from '../run/run.ts';
 import type { FilePosition } from './chunk-cutter.ts';
 
 export interface PushCheckpoint {
@@ -64,4 +64,4 @@ function decodeStored(text: string): Stored {
 }
 
 /** Where the rejected rows of a push lie: in a file of one host, or among the files that several share. */
-export type RejectsPlace = { readonly file: string } | { readonly shared: SharedPlace; readonly runId: string };
+export type RejectsLocation = { readonly file: string } | { readonly shared: SharedLocation; readonly runId: string };

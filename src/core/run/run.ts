@@ -174,7 +174,7 @@ export interface Balance {
 export const listLockWaitMs = 3_000;
 
 /** Where the files of a run lie among those that several hosts share. Kept in the run: it holds no secret (G10). */
-export interface SharedPlace {
+export interface SharedLocation {
   /** Written into the place with its first file: two addresses may name one place, and one address two. */
   readonly id: string;
   /** As the host that requested the run names it, for messages. */

@@ -98,10 +98,10 @@ const utcBytes = new Uint8Array(mostUtcChars);
 
 function instantOfUtcText(text: string): number | undefined {
   if (text.length > mostUtcChars) return undefined;
-  for (let place = 0; place < text.length; place += 1) {
-    const code = text.charCodeAt(place);
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
     if (code > capitalZ) return undefined;
-    utcBytes[place] = code;
+    utcBytes[index] = code;
   }
   return instantOfUtcBytes(utcBytes, 0, text.length);
 }
@@ -149,13 +149,13 @@ const shortestMonths: readonly number[] = [0, 31, 28, 31, 30, 31, 30, 31, 31, 30
 /** So far below zero that every number with it is. */
 const noDigit = -1_000_000;
 
-function digitAt(bytes: Uint8Array, place: number): number {
-  const digit = (bytes[place] ?? 0) - 48;
+function digitAt(bytes: Uint8Array, index: number): number {
+  const digit = (bytes[index] ?? 0) - 48;
   return digit >= 0 && digit <= 9 ? digit : noDigit;
 }
 
-function pairAt(bytes: Uint8Array, place: number): number {
-  return digitAt(bytes, place) * 10 + digitAt(bytes, place + 1);
+function pairAt(bytes: Uint8Array, index: number): number {
+  return digitAt(bytes, index) * 10 + digitAt(bytes, index + 1);
 }
 
 function applyOffset(localMs: number, offset: string | undefined, calendar: ProductionCalendar): number | undefined {

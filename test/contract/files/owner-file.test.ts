@@ -5,9 +5,9 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OutageError } from '../../../src/core/base/errors.ts';
 import type { InboxOwner } from '../../../src/core/inbox/owner.ts';
-import { placeExclusively, readSmall } from '../../../src/files/durable-file.ts';
+import { writeExclusively, readSmall } from '../../../src/files/durable-file.ts';
 import { InboxFolder } from '../../../src/files/inbox-folder.ts';
-import { placeOwner, readOwner, replaceOwner } from '../../../src/files/inbox-owner.ts';
+import { createOwner, readOwner, replaceOwner } from '../../../src/files/inbox-owner.ts';
 import { smallDisk, smallDiskLack } from '../../support/small-disk.ts';
 
 const owner: InboxOwner = {
@@ -36,10 +36,10 @@ describe('a file that is placed once', () => {
     await using here = await folderHere();
     const file = path.join(here.root, 'owner');
     const texts = Array.from({ length: 20 }, (__, each) => `${each}`.repeat(100));
-    await Promise.all(texts.map((text) => placeExclusively(file, text, linked)));
+    await Promise.all(texts.map((text) => writeExclusively(file, text, linked)));
     const kept = await readSmall(file);
     expect(texts).toContain(kept);
-    await placeExclusively(file, 'late', linked);
+    await writeExclusively(file, 'late', linked);
     expect(await readSmall(file)).toBe(kept);
     expect(await readdir(here.root)).toEqual(['owner']);
   });
@@ -48,8 +48,8 @@ describe('a file that is placed once', () => {
 test('G11: an owner that is replaced is read as the new one', async () => {
   await using here = await folderHere();
   expect(await readOwner(here.root)).toEqual({ kind: 'none' });
-  await placeOwner(here.root, owner);
-  await placeOwner(here.root, { ...owner, warehouseId: 'late' });
+  await createOwner(here.root, owner);
+  await createOwner(here.root, { ...owner, warehouseId: 'late' });
   expect(await readOwner(here.root)).toEqual({ kind: 'owner', owner });
   await replaceOwner(here.root, { ...owner, warehouseId: 'v' });
   expect(await readOwner(here.root)).toEqual({ kind: 'owner', owner: { ...owner, warehouseId: 'v' } });
@@ -60,10 +60,10 @@ describe.skipIf(lack !== undefined)(`a read-only disk${lack === undefined ? '' :
   test('is waited for: it gets no owner, and the one that it has can be read', async () => {
     using disk = smallDisk(1);
     const held = path.join(disk.folder, 'held');
-    await placeOwner(held, owner);
+    await createOwner(held, owner);
     disk.protect();
     expect(await readOwner(held)).toEqual({ kind: 'owner', owner });
-    await expect(placeOwner(path.join(disk.folder, 'new'), owner)).rejects.toThrow(OutageError);
+    await expect(createOwner(path.join(disk.folder, 'new'), owner)).rejects.toThrow(OutageError);
     await expect(new InboxFolder(held).open()).rejects.toThrow(OutageError);
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BlockedError, PermanentError } from '../../../src/core/base/errors.ts';
-import type { SharedPlace } from '../../../src/core/run/run.ts';
+import type { SharedLocation } from '../../../src/core/run/run.ts';
 import { FolderStore } from '../../../src/files/folder-store.ts';
 import { SharedFiles } from '../../../src/files/shared-files.ts';
 import { contentOf } from './store-suite.ts';
@@ -29,13 +29,13 @@ describe('files of several hosts', () => {
   function hostAt(
     root: string,
     warehouseId = 'warehouse-1',
-    unfinishedPlaces: readonly SharedPlace[] = [],
+    unfinishedLocations: readonly SharedLocation[] = [],
   ): SharedFiles {
     const copiesFolder = path.join(folder, 'spool');
     return new SharedFiles({
       open: async () => new FolderStore(root),
       warehouseId: async () => warehouseId,
-      unfinishedPlaces: async () => unfinishedPlaces,
+      unfinishedLocations: async () => unfinishedLocations,
       copiesFolder,
     });
   }

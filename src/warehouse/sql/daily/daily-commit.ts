@@ -24,7 +24,7 @@ import {
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
-import { keepReads, type KeptRead, placeInOrder } from './read-order.ts';
+import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
 import { type BatchWell, readBatchWells, takeKeys } from './batch-wells.ts';
 import type { ComparedCounts } from './comparison.ts';
@@ -52,7 +52,11 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const uwis = [...new Set(open.map(({ uwi }) => uwi))];
   const keys = await takeKeys(session, tables.keys, uwis);
   const { runId, readNo, committedAtMs } = batch;
-  const order = await placeInOrder(session, { kind: 'uwi', runId, readNo, targets: uwis, lastChange }, committedAtMs);
+  const order = await positionInOrder(
+    session,
+    { kind: 'uwi', runId, readNo, targets: uwis, lastChange },
+    committedAtMs,
+  );
   const wells = await readBatchWells(session, keys);
   const withHold = uwis.filter((uwi) => wells.get(uwi)?.isHeld === true);
   const holds = await readHolds(session, withHold);

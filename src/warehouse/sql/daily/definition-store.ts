@@ -14,7 +14,7 @@ import {
 } from '../../../core/definitions/definition.ts';
 import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import type { CommitDefinitions, SettleUnknown } from '../../port/definitions.ts';
-import { keepReads, placeInOrder, targetsParameter } from './read-order.ts';
+import { keepReads, positionInOrder, targetsParameter } from './read-order.ts';
 import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../ledger/run-units.ts';
 import { jsonText, type SqlDatabase, type SqlSession, type SqlType, takeTurn } from '../session.ts';
 
@@ -81,7 +81,7 @@ async function commitDefinitions<
   const unsettled = readings.filter(({ unit }) => open.has(unit));
   if (unsettled.length === 0) return [];
   const targets = unsettled.map(({ target }) => target);
-  const place = await placeInOrder(
+  const order = await positionInOrder(
     session,
     { kind: table.kind, runId, readNo, targets, lastChange: lastChangeOf(session, table) },
     committedAtMs,
@@ -94,7 +94,7 @@ async function commitDefinitions<
     const read = table.rowsOf(reading).map((row) => keptOf(table, storedRow(session, row), runId));
     const comparison = compareDefinitions(current, read);
     const answer = { ...reading, read: read.length };
-    const later = place.later.get(target) ?? [];
+    const later = order.later.get(target) ?? [];
     const isBehind = later.some(({ isBegunLater }) => isBegunLater || !isLastRead);
     if (isBehind && comparison.changes.length > 0) {
       const outcome = outcomeOfOlder(answer, current.length, comparison);
@@ -106,10 +106,10 @@ async function commitDefinitions<
   });
   if (settled.length === 0) return [];
   const changes = settled.flatMap((each) => each.changes);
-  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: place.atMs });
+  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: order.atMs });
   const kept = settled.flatMap(({ target, isOlder }) => (isOlder ? [] : [{ target, window: always }]));
-  await keepReads(session, table.kind, place, kept);
-  await keepHeldDefinitions(session, table.kind, settled.flatMap(holdsOf), { runId, atMs: place.atMs });
+  await keepReads(session, table.kind, order, kept);
+  await keepHeldDefinitions(session, table.kind, settled.flatMap(holdsOf), { runId, atMs: order.atMs });
   await forgetUnknown(
     session,
     table.kind,

@@ -65,7 +65,7 @@ export interface OrderedBatch {
 export const targetsParameter = '$4';
 
 /** Where a batch stands among other reads of its targets. */
-export interface PlaceInOrder {
+export interface PositionInOrder {
   readonly readNo: number;
   /** What others have committed since this read was begun, by target. */
   readonly later: ReadonlyMap<string, readonly LaterRead[]>;
@@ -75,7 +75,7 @@ export interface PlaceInOrder {
   readonly atMs: number;
 }
 
-interface OrderRow extends Pick<PlaceInOrder, 'isAwaited' | 'atMs'> {
+interface OrderRow extends Pick<PositionInOrder, 'isAwaited' | 'atMs'> {
   readonly number: number;
   readonly isBegun: boolean;
   readonly target: string | null;
@@ -89,7 +89,11 @@ const nextMs = (instant: string): string =>
   epochMs(`date_trunc('milliseconds', ${instant} + INTERVAL '999 microseconds')`);
 
 /** To be called once the targets are locked: of two reads of one target the second one sees what the first has kept. */
-export async function placeInOrder(session: SqlSession, batch: OrderedBatch, atMs?: number): Promise<PlaceInOrder> {
+export async function positionInOrder(
+  session: SqlSession,
+  batch: OrderedBatch,
+  atMs?: number,
+): Promise<PositionInOrder> {
   const { kind, runId, readNo, targets, lastChange } = batch;
   const { dialect } = session;
   const instant = atMs === undefined ? dialect.clock : `CAST($5 AS TIMESTAMPTZ)`;
@@ -130,7 +134,7 @@ const keptFields = { target: 'VARCHAR', from_at: 'VARCHAR', to_at: 'VARCHAR' } a
 export async function keepReads(
   session: SqlSession,
   kind: ReadKind,
-  { readNo, isAwaited }: Pick<PlaceInOrder, 'readNo' | 'isAwaited'>,
+  { readNo, isAwaited }: Pick<PositionInOrder, 'readNo' | 'isAwaited'>,
   reads: readonly KeptRead[],
 ): Promise<void> {
   if (!isAwaited || reads.length === 0) return;

@@ -6,7 +6,7 @@ import { columnsOfList, type KnownList, type RecordOf, timeSeries } from '../../
 import type { RecordsReading, RecordStore } from '../../port/definitions.ts';
 import { jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 import { definitionCommits, type DefinitionTable, endVersions, type Noticed } from './definition-store.ts';
-import { keepReads, placeInOrder } from './read-order.ts';
+import { keepReads, positionInOrder } from './read-order.ts';
 
 type Row = Readonly<Record<string, string | null>>;
 
@@ -80,9 +80,9 @@ export async function endDeletedTimeSeries(
 /** An answer that the service gave before the deletion has the records still. */
 async function keepDeletion(session: SqlSession, { runId }: Noticed, targets: readonly string[]): Promise<void> {
   const batch = { kind: 'equipment', runId, readNo: undefined, targets, lastChange: 'NULL' } as const;
-  const place = await placeInOrder(session, batch);
+  const order = await positionInOrder(session, batch);
   const kept = targets.map((target) => ({ target, window: always }));
-  await keepReads(session, 'equipment', place, kept);
+  await keepReads(session, 'equipment', order, kept);
 }
 
 /** Those of the equipment that the table has records of. */

@@ -162,8 +162,8 @@ const selectTargets = `SELECT ${membersOf('ordinal', 'kind', 'ownerId', 'sourceI
 
 async function targetsOf(session: SqlSession, rest: string, values: SqlValue[]): Promise<readonly PlannedTarget[]> {
   const rows = await session.rows<TargetRow>(`${selectTargets} AND ${rest}`, values);
-  return rows.map(({ state, contentType, body, producedOn, doubt, ...target }) => {
-    return { ...target, snapshot: { state, contentType, body }, producedOn, doubt };
+  return rows.map(({ state, contentType, body, producedOn, doubt: uncertainty, ...target }) => {
+    return { ...target, snapshot: { state, contentType, body }, producedOn, doubt: uncertainty };
   });
 }
 

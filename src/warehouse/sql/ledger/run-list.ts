@@ -1,5 +1,6 @@
 /** Queries over many runs. They read no parameters or reports of runs that they do not return. */
-import { UsageError } from '../../../core/base/errors.ts';
+import { z } from 'zod';
+import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
 import type { RunSummary } from '../../../core/run/run.ts';
 import type { RunLedger } from '../../port/runs.ts';
 import { epochMs, type InSession, jsonText, type SqlSession } from '../session.ts';
@@ -20,7 +21,7 @@ const pageOf = ({ dialect }: SqlSession): string => `WHERE ${dialect.rowId} IN (
 
 export const listRuns: InSession<RunLedger['list']> = async (session, filter) => {
   const { limit, states, job = null, sinceMs, untilMs, cursor } = filter;
-  const after = cursor === undefined ? undefined : ((await cursorOfRun(session, cursor)) ?? decodeCursor(cursor));
+  const after = cursor === undefined ? undefined : ((await positionOfRun(session, cursor)) ?? positionOf(cursor));
   const found = await readSummaries(session, pageOf(session), [
     limit + 1,
     states === undefined ? null : jsonText(states),
@@ -32,40 +33,35 @@ export const listRuns: InSession<RunLedger['list']> = async (session, filter) =>
   ]);
   const runs = found.slice(0, limit);
   const last = runs.at(-1);
-  return { runs, cursor: found.length > limit && last !== undefined ? encodeCursor(last) : undefined };
+  return {
+    runs,
+    cursor: found.length > limit && last !== undefined ? cursorOf(last.requestedAtMs, last.runId) : undefined,
+  };
 };
 
 function instantOrNull(ms: number | undefined): Date | null {
   return ms === undefined ? null : new Date(ms);
 }
 
-type Cursor = Pick<RunSummary, 'requestedAtMs' | 'runId'>;
+type RunPosition = Pick<RunSummary, 'requestedAtMs' | 'runId'>;
 
 /** Undefined for what is no id of a run. */
-async function cursorOfRun(session: SqlSession, runId: string): Promise<Cursor | undefined> {
-  const [run] = await session.rows<Cursor>(
+async function positionOfRun(session: SqlSession, runId: string): Promise<RunPosition | undefined> {
+  const [run] = await session.rows<RunPosition>(
     `SELECT ${epochMs('requested_at')} AS "requestedAtMs", run_id AS "runId" FROM run WHERE run_id = $1`,
     [runId],
   );
   return run;
 }
 
-function encodeCursor({ requestedAtMs, runId }: Cursor): string {
-  return Buffer.from(JSON.stringify([requestedAtMs, runId])).toString('base64url');
-}
+const runPosition = z.tuple([z.int(), z.string()]);
 
-function decodeCursor(cursor: string): Cursor {
-  try {
-    const decoded: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(decoded) && Number.isSafeInteger(decoded[0]) && typeof decoded[1] === 'string') {
-      return { requestedAtMs: Number(decoded[0]), runId: decoded[1] };
-    }
-  } catch {
-    // Not JSON: reported below.
-  }
-  throw new UsageError(`${JSON.stringify(cursor)} is not a cursor of a list of runs`, {
+function positionOf(cursor: string): RunPosition {
+  const [requestedAtMs, runId] = readCursor(cursor, runPosition, {
+    list: 'a list of runs',
     hint: 'Take the cursor that the list before gave, whole, or the id of its last run.',
   });
+  return { requestedAtMs, runId };
 }
 
 /** The newest run with this job and request key that has not ended. */

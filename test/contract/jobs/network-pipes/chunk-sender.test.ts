@@ -23,7 +23,7 @@ async function sending(setup: TestingServerSetup, parts: Partial<SenderContext> 
     service,
     limit,
     signal,
-    isHeld: () => true,
+    isOwned: () => true,
     givesUpItems: () => false,
     ...parts,
   });
@@ -164,7 +164,7 @@ describe('a slice', () => {
       service,
       limit: at.limit,
       signal: new AbortController().signal,
-      isHeld: () => true,
+      isOwned: () => true,
       givesUpItems: () => true,
     });
     expect(await rejectionOf(sender.send(await pipes(3)))).toBeInstanceOf(NotFoundError);
@@ -172,7 +172,7 @@ describe('a slice', () => {
   });
 
   test('G5: a chunk is not sent by a worker that may have lost its lease', async () => {
-    await using at = await sending({}, { isHeld: () => false });
+    await using at = await sending({}, { isOwned: () => false });
     expect(await rejectionOf(at.sender.send(await pipes(3)))).toBeInstanceOf(AbortedError);
     expect(at.server.state.requests().total).toBe(0);
   });

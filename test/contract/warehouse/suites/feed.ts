@@ -41,7 +41,7 @@ const twoWells = [
 ];
 
 /** A folder that does something before each call of those that write. */
-function placeOf(folder: string, before: () => Promise<void>): FeedStore {
+function positionOf(folder: string, before: () => Promise<void>): FeedStore {
   const store = new FolderStore(folder);
   const behind = <Args extends readonly unknown[], T>(work: (...args: Args) => Promise<T>) => {
     return async (...args: Args): Promise<T> => {
@@ -64,7 +64,7 @@ function placeOf(folder: string, before: () => Promise<void>): FeedStore {
 /** A place that fails at the nth call of those that write. */
 function failingAt(folder: string, step: number): FeedStore {
   let steps = 0;
-  return placeOf(folder, async () => {
+  return positionOf(folder, async () => {
     steps += 1;
     if (steps === step) throw new Error(`failed at step ${step}`);
   });
@@ -296,7 +296,7 @@ export function describeFeed(open: OpenWarehouse, cutSteps: readonly number[]): 
       await using feed = await openFeed(warehouse);
       await loadOne(warehouse, reading(dailyRows(2)));
       const thief = another().ledger.feed;
-      const place = placeOf(feed.folder, async () => {
+      const place = positionOf(feed.folder, async () => {
         // As if the publication had slept for longer than its lease.
         while (!(await thief.hold('thief', 300))) await sleep(20);
       });

@@ -5,7 +5,7 @@ import { UsageError } from '../../../../src/core/base/errors.ts';
 const columns = ['kind', 'well', 'equipment', 'source_id'];
 
 function targetsOf(rows: readonly (readonly string[])[], head: readonly string[] = columns) {
-  const placed = rows.map((cells, index) => ({ place: `line ${index + 2}`, cells }));
+  const placed = rows.map((cells, index) => ({ position: `line ${index + 2}`, cells }));
   return targetsOfTable({ name: 't.csv', columns: head, rows: placed });
 }
 

@@ -99,8 +99,8 @@ test('a table of targets counts the cells of a row by all columns of its file', 
     columns: ['kind', 'well', 'equipment', 'source_id'],
     found: ['note', 'kind', 'well', 'equipment', 'source_id'],
     rows: [
-      { place: 'line 2', cells: ['wellbores', 'W', '', ''], width: 5 },
-      { place: 'line 3', cells: ['wellbores', 'W', '', ''], width: 6 },
+      { position: 'line 2', cells: ['wellbores', 'W', '', ''], width: 5 },
+      { position: 'line 3', cells: ['wellbores', 'W', '', ''], width: 6 },
     ],
   };
   expect(() => targetsOfTable(table)).toThrow(

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { asideOf, placeNew, placeOver } from '../../../../src/app/warehouse/query-file.ts';
+import { asideOf, moveToNew, moveOver } from '../../../../src/app/warehouse/query-file.ts';
 
 let folder: string;
 
@@ -29,16 +29,16 @@ describe.each([
   test('one of several at the same time gets the name, and replaces nothing', async () => {
     const file = path.join(folder, where);
     const asides = await Promise.all(['a', 'b', 'c', 'd'].map((content) => written(file, content)));
-    const placed = await Promise.all(asides.map((aside) => placeNew(aside, file, linked)));
+    const placed = await Promise.all(asides.map((aside) => moveToNew(aside, file, linked)));
     expect(placed.filter(Boolean)).toHaveLength(1);
     expect(await readFile(file, 'utf8')).toBe(['a', 'b', 'c', 'd'][placed.indexOf(true)]);
-    expect(await placeNew(await written(file, 'late'), file, linked)).toBe(false);
+    expect(await moveToNew(await written(file, 'late'), file, linked)).toBe(false);
     expect(await readFile(file, 'utf8')).not.toBe('late');
   });
 
   test('a file that cannot be placed leaves no empty one of its name', async () => {
     const file = path.join(folder, `${where} nor there`);
-    await expect(placeNew(asideOf(file), file, linked)).rejects.toThrow('ENOENT');
+    await expect(moveToNew(asideOf(file), file, linked)).rejects.toThrow('ENOENT');
     expect(await readdir(folder)).not.toContain(path.basename(file));
   });
 });
@@ -46,6 +46,6 @@ describe.each([
 test('a file is replaced where that is wanted', async () => {
   const file = path.join(folder, 'over');
   await writeFile(file, 'old');
-  await placeOver(await written(file, 'new'), file);
+  await moveOver(await written(file, 'new'), file);
   expect(await readFile(file, 'utf8')).toBe('new');
 });

@@ -1,6 +1,6 @@
 /** Who owns an inbox, and what tells the copy of a warehouse from its original. */
 import { describe, expect, test } from 'vitest';
-import { inboxRefused, isSamePlace, relationTo } from '../../../../src/core/inbox/owner.ts';
+import { inboxRefused, isSameLocation, relationTo } from '../../../../src/core/inbox/owner.ts';
 
 const owner = {
   warehouseId: 'w',
@@ -33,10 +33,10 @@ describe('an installation', () => {
 
 test('a place is the same where it was moved or restored, and another one where it was copied', () => {
   const kept = { id: 'p', host: 'one', folder: '/data', mark: '7-1' };
-  expect(isSamePlace(kept, { host: 'two', folder: '/mnt', mark: '7-1' })).toBe(true);
-  expect(isSamePlace(kept, { host: 'one', folder: '/data', mark: '9-2' })).toBe(true);
-  expect(isSamePlace(kept, { host: 'one', folder: '/copy', mark: '9-2' })).toBe(false);
-  expect(isSamePlace(kept, { host: 'two', folder: '/data', mark: '9-2' })).toBe(false);
+  expect(isSameLocation(kept, { host: 'two', folder: '/mnt', mark: '7-1' })).toBe(true);
+  expect(isSameLocation(kept, { host: 'one', folder: '/data', mark: '9-2' })).toBe(true);
+  expect(isSameLocation(kept, { host: 'one', folder: '/copy', mark: '9-2' })).toBe(false);
+  expect(isSameLocation(kept, { host: 'two', folder: '/data', mark: '9-2' })).toBe(false);
 });
 
 test('G11: a refusal names both owners and the way out', () => {

@@ -5,7 +5,7 @@ import type { RunQueue } from '../queue/port.ts';
 
 const pollEveryMs = 1_000;
 
-interface StopWatch extends Disposable {
+interface CancelWatch extends Disposable {
   /** Aborts, with an AbortedError, when the worker stops or the run is stopped. */
   readonly signal: AbortSignal;
 }
@@ -14,7 +14,7 @@ interface StopWatch extends Disposable {
 export function watchForStop(
   runId: string,
   { queue, workerSignal }: { readonly queue: Pick<RunQueue, 'progress'>; readonly workerSignal: AbortSignal },
-): StopWatch {
+): CancelWatch {
   const controller = new AbortController();
   // Every request of a chunk listens to the signal: many at once, none for long.
   setMaxListeners(0, controller.signal);
