@@ -2,18 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Observation } from '../../../src/core/run/alert.ts';
 import type { AlertMessage, RunQueue } from '../../../src/queue/port.ts';
-import { createRunQueue } from '../../../src/queue/run-queue.ts';
-import { sharedRedisUrl } from '../../support/redis.ts';
+import { queueForms } from '../../support/queue-forms.ts';
 
-describe('alerts', () => {
+describe.each(queueForms)('alerts in $name', (form) => {
   let queue: RunQueue;
-  const address = {
-    redis: { url: sharedRedisUrl() },
-    prefix: `test-${randomUUID()}`,
-    service: 'https://pds.example.com',
-  };
   beforeAll(async () => {
-    queue = await createRunQueue(address, 'prompt');
+    queue = await form.queue(`test-${randomUUID()}`, 'prompt');
   });
   afterAll(async () => queue.close());
 
@@ -21,7 +15,7 @@ describe('alerts', () => {
     scope,
     atMs,
     troubles: codes.map((code) => ({
-      cause: { job: scope, schedule: null, service: address.service, code },
+      cause: { job: scope, schedule: null, service: 'https://pds.example.com', code },
       message: `${scope}: ${code} at ${atMs}`,
       runId: `run-${atMs}`,
     })),

@@ -1,29 +1,31 @@
-/** Starts of work in a real Redis, and the course of an item whose workers die. */
+/** Starts of work, and the course of an item whose workers die. */
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { PlannedUnit } from '../../../src/core/run/run.ts';
-import type { ItemStartStore } from '../../../src/queue/port.ts';
-import { createItemStarts, RedisRunProgress } from '../../../src/queue/run-progress.ts';
+import { createItemStarts } from '../../../src/queue/run-progress.ts';
 import { WorkGate, workItem } from '../../../src/runs/item-work.ts';
 import type { UnsettledUnit } from '../../../src/runs/job.ts';
 import { deferred } from '../../support/deferred.ts';
 import { expectForAllAsync } from '../../support/property-runs.ts';
+import { queueForms } from '../../support/queue-forms.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 
-describe('starts of work', () => {
-  let redis: Redis;
-  let starts: ItemStartStore;
-  const prefix = `test-${randomUUID()}`;
+// Asks Redis itself.
+it('starts of work go by themselves', async () => {
+  const [redis, prefix] = [new Redis(sharedRedisUrl()), `test-${randomUUID()}`];
+  await createItemStarts(redis, prefix).begin('run', { chunk: 1 });
+  expect(await redis.ttl(`${prefix}:run:run:starts`)).toBeGreaterThan(0);
+  redis.disconnect();
+});
+
+describe.each(queueForms)('starts of work in $name', (form) => {
+  const stores = form.stores(`test-${randomUUID()}`);
+  const { starts, progress } = stores;
   let runs = 0;
   const newRun = (): string => `run-${(runs += 1)}`;
-
-  beforeAll(() => {
-    redis = new Redis(sharedRedisUrl());
-    starts = createItemStarts(redis, prefix);
-  });
-  afterAll(() => redis.disconnect());
+  afterAll(() => stores.close());
 
   it('are counted until one of them ends, each work for itself', async () => {
     const run = newRun();
@@ -39,9 +41,8 @@ describe('starts of work', () => {
   it('are forgotten with the progress of their run', async () => {
     const run = newRun();
     await starts.begin(run, { chunk: 1 });
-    await new RedisRunProgress(redis, prefix).forget(run);
+    await progress.forget(run);
     expect(await starts.begin(run, { chunk: 1 })).toBe(0);
-    expect(await redis.ttl(`${prefix}:run:${run}:starts`)).toBeGreaterThan(0);
   });
 
   /** One process that works the item: resolves with what it left, or with `died` once it works a unit that kills. */

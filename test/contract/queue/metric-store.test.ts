@@ -1,26 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { metrics, sampleOf, Totals } from '../../../src/core/run/metrics.ts';
 import type { RunReport } from '../../../src/core/run/run.ts';
-import { createMetricStore } from '../../../src/queue/metric-store.ts';
 import type { MetricStore } from '../../../src/queue/port.ts';
 import { countRunEnd } from '../../../src/runs/finish-run.ts';
-import { sharedRedisUrl } from '../../support/redis.ts';
+import { queueForms } from '../../support/queue-forms.ts';
 
-describe('the metrics of all processes', () => {
-  let redis: Redis;
-  beforeAll(() => {
-    redis = new Redis(sharedRedisUrl());
-  });
-  afterAll(() => redis.disconnect());
-  const newStore = (): MetricStore =>
-    createMetricStore(redis, {
-      redis: { url: sharedRedisUrl() },
-      prefix: `test-${randomUUID()}`,
-      service: 'https://pds.example.com',
-    });
+describe.each(queueForms)('the metrics of all processes in $name', (form) => {
+  const open: Array<{ close(): void }> = [];
+  afterEach(() => open.splice(0).forEach((each) => each.close()));
+  const newStore = (): MetricStore => {
+    const stores = form.stores(`test-${randomUUID()}`);
+    open.push(stores);
+    return stores.metrics;
+  };
 
   it('count each increment once, however often, late and in whatever order its totals are reported', async () => {
     const report = fc.record({ source: fc.constantFrom('a', 'b', 'c'), total: fc.integer({ min: 0, max: 1_000 }) });
@@ -45,27 +39,6 @@ describe('the metrics of all processes', () => {
     const { sums, gauges } = await store.read();
     expect([...sums]).toEqual([['none yet', 0]]);
     expect([...gauges]).toEqual([['level', 3]]);
-  });
-
-  it('what a process could not report goes with its next report', async () => {
-    const totals = new Totals();
-    totals.add('wellsync_requests_total', { endpoint: 'well', outcome: '200' });
-    const lost = totals.takeChanged();
-    totals.giveBack(lost.keys());
-    totals.add('wellsync_requests_total', { endpoint: 'well', outcome: '200' });
-    expect([...totals.takeChanged().values()]).toEqual([2]);
-    expect([...totals.takeChanged()]).toEqual([]);
-  });
-
-  it('buckets of a histogram hold all that is below their bound', () => {
-    const totals = new Totals();
-    for (const seconds of [0.02, 0.3, 90]) totals.observe('wellsync_request_seconds', { endpoint: 'well' }, seconds);
-    const samples = [...totals.takeChanged()].flatMap(([series, value]) => sampleOf(series, value) ?? []);
-    const of = (name: string, le?: string) =>
-      samples.find((sample) => sample.name === `wellsync_request_seconds_${name}` && sample.labels['le'] === le)?.value;
-    expect([of('bucket', '0.01'), of('bucket', '0.5'), of('bucket', '60'), of('bucket', '+Inf')]).toEqual([0, 2, 2, 3]);
-    expect([of('count'), of('sum')]).toEqual([3, 90.32]);
-    expect(samples).toHaveLength(metrics.wellsync_request_seconds.buckets.length + 3);
   });
 
   it('G1: the end of a run counts once, by whomever it is found, and a retry adds what it brought', async () => {
@@ -101,5 +74,28 @@ describe('the metrics of all processes', () => {
         { name: 'wellsync_last_success_timestamp_seconds', labels: { job: 'export wells' }, value: 4 },
       ]),
     );
+  });
+});
+
+describe('the totals of a process', () => {
+  it('what a process could not report goes with its next report', async () => {
+    const totals = new Totals();
+    totals.add('wellsync_requests_total', { endpoint: 'well', outcome: '200' });
+    const lost = totals.takeChanged();
+    totals.giveBack(lost.keys());
+    totals.add('wellsync_requests_total', { endpoint: 'well', outcome: '200' });
+    expect([...totals.takeChanged().values()]).toEqual([2]);
+    expect([...totals.takeChanged()]).toEqual([]);
+  });
+
+  it('buckets of a histogram hold all that is below their bound', () => {
+    const totals = new Totals();
+    for (const seconds of [0.02, 0.3, 90]) totals.observe('wellsync_request_seconds', { endpoint: 'well' }, seconds);
+    const samples = [...totals.takeChanged()].flatMap(([series, value]) => sampleOf(series, value) ?? []);
+    const of = (name: string, le?: string) =>
+      samples.find((sample) => sample.name === `wellsync_request_seconds_${name}` && sample.labels['le'] === le)?.value;
+    expect([of('bucket', '0.01'), of('bucket', '0.5'), of('bucket', '60'), of('bucket', '+Inf')]).toEqual([0, 2, 2, 3]);
+    expect([of('count'), of('sum')]).toEqual([3, 90.32]);
+    expect(samples).toHaveLength(metrics.wellsync_request_seconds.buckets.length + 3);
   });
 });

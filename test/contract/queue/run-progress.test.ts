@@ -3,22 +3,18 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { RedisRunProgress } from '../../../src/queue/run-progress.ts';
+import { queueForms } from '../../support/queue-forms.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 
 const start = { queue: 'export', generation: 0, units: 4, settledUnits: 0, counts: {}, chunks: [0, 1, 2] } as const;
 
-describe('the progress of a run', () => {
-  let redis: Redis;
-  let progress: RedisRunProgress;
-  const prefix = `test-${randomUUID()}`;
-  let runs = 0;
-  const newRun = (): string => `run-${(runs += 1)}`;
+let runs = 0;
+const newRun = (): string => `run-${(runs += 1)}`;
 
-  beforeAll(() => {
-    redis = new Redis(sharedRedisUrl());
-    progress = new RedisRunProgress(redis, prefix);
-  });
-  afterAll(() => redis.disconnect());
+describe.each(queueForms)('the progress of a run in $name', (form) => {
+  const stores = form.stores(`test-${randomUUID()}`);
+  const { progress } = stores;
+  afterAll(() => stores.close());
 
   it('is not there before it is opened', async () => {
     expect(await progress.read(newRun())).toBeUndefined();
@@ -54,21 +50,6 @@ describe('the progress of a run', () => {
     const ends: boolean[] = [];
     for (const chunk of [2, 0, 0, 1, 1]) ends.push(await progress.endChunk(run, chunk));
     expect(ends).toEqual([false, false, false, true, true]);
-  });
-
-  it('tells for how long it has not moved by the clock of Redis, whatever those of the hosts say', async () => {
-    const run = newRun();
-    const dayMs = 86_400_000;
-    const realNow = Date.now;
-    vi.spyOn(Date, 'now').mockImplementation(() => realNow() - dayMs);
-    await progress.open(run, start);
-    await progress.settle(run, [{ unit: 0, counts: {} }]);
-    vi.restoreAllMocks();
-    const first = (await progress.read(run))?.unmovedMs;
-    expect(first).toBeLessThan(dayMs);
-    await expect.poll(async () => (await progress.read(run))?.unmovedMs).toBeGreaterThan(first as number);
-    await progress.endChunk(run, 0);
-    expect((await progress.read(run))?.chunksEnded).toBe(1);
   });
 
   it('gives the next chunks, and a slower coordinator cannot take back what was added', async () => {
@@ -109,17 +90,6 @@ describe('the progress of a run', () => {
     expect(await progress.read(run)).toBeUndefined();
   });
 
-  it('is kept for a day when the run is finished, and then goes by itself', async () => {
-    const run = newRun();
-    await progress.open(run, start);
-    await progress.finish(run, 'done');
-    expect((await progress.read(run))?.state).toBe('done');
-    const keys = await redis.keys(`${prefix}:run:${run}*`);
-    const livesSeconds = await Promise.all(keys.map((key) => redis.ttl(key)));
-    expect(livesSeconds.length).toBeGreaterThan(0);
-    expect(livesSeconds.every((seconds) => seconds > 0 && seconds <= 86_400)).toBe(true);
-  });
-
   it('adds what units under way have counted, and forgets it when they are settled', async () => {
     const run = newRun();
     await progress.open(run, start);
@@ -133,8 +103,8 @@ describe('the progress of a run', () => {
   it('keeps what was read of a unit until it is settled: no count, no movement of the run, never backwards', async () => {
     const run = newRun();
     await progress.open(run, start);
-    const before = await redis.hget(`${prefix}:run:${run}`, 'movedAtMs');
     const page = { unit: 0, rows: 50, expectedRows: 100, isRead: false };
+    await form.pass(30);
     await progress.recordReadings(run, [page, { unit: 1, rows: 7, isRead: true }]);
     await progress.recordReadings(run, [{ ...page, rows: 40 }]);
     const { reading, counts, underWay } = (await progress.read(run)) ?? {};
@@ -143,7 +113,7 @@ describe('the progress of a run', () => {
       { unit: 1, rows: 7, isRead: true },
     ]);
     expect({ counts, underWay }).toEqual({ counts: {}, underWay: [] });
-    expect(await redis.hget(`${prefix}:run:${run}`, 'movedAtMs')).toBe(before);
+    expect((await progress.read(run))?.unmovedMs).toBeGreaterThan(20);
     await progress.settle(run, [{ unit: 0, counts: { read: 60 } }]);
     await progress.recordReadings(run, [{ ...page, rows: 100 }]);
     expect(await progress.read(run)).toMatchObject({ counts: { read: 60 }, reading: [{ unit: 1 }] });
@@ -159,5 +129,44 @@ describe('the progress of a run', () => {
     await progress.settle(run, [{ unit: 0, counts: { rows: 60 } }]);
     await progress.advance(run, told(70));
     expect(await progress.read(run)).toMatchObject({ counts: { rows: 60 }, underWay: [] });
+  });
+});
+
+// What looks at the clock and the keys of Redis itself.
+describe('the progress of a run in Redis itself', () => {
+  let redis: Redis;
+  let progress: RedisRunProgress;
+  const prefix = `test-${randomUUID()}`;
+
+  beforeAll(() => {
+    redis = new Redis(sharedRedisUrl());
+    progress = new RedisRunProgress(redis, prefix);
+  });
+  afterAll(() => redis.disconnect());
+
+  it('tells for how long it has not moved by the clock of Redis, whatever those of the hosts say', async () => {
+    const run = newRun();
+    const dayMs = 86_400_000;
+    const realNow = Date.now;
+    vi.spyOn(Date, 'now').mockImplementation(() => realNow() - dayMs);
+    await progress.open(run, start);
+    await progress.settle(run, [{ unit: 0, counts: {} }]);
+    vi.restoreAllMocks();
+    const first = (await progress.read(run))?.unmovedMs;
+    expect(first).toBeLessThan(dayMs);
+    await expect.poll(async () => (await progress.read(run))?.unmovedMs).toBeGreaterThan(first as number);
+    await progress.endChunk(run, 0);
+    expect((await progress.read(run))?.chunksEnded).toBe(1);
+  });
+
+  it('is kept for a day when the run is finished, and then goes by itself', async () => {
+    const run = newRun();
+    await progress.open(run, start);
+    await progress.finish(run, 'done');
+    expect((await progress.read(run))?.state).toBe('done');
+    const keys = await redis.keys(`${prefix}:run:${run}*`);
+    const livesSeconds = await Promise.all(keys.map((key) => redis.ttl(key)));
+    expect(livesSeconds.length).toBeGreaterThan(0);
+    expect(livesSeconds.every((seconds) => seconds > 0 && seconds <= 86_400)).toBe(true);
   });
 });

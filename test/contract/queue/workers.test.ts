@@ -10,79 +10,72 @@ import { createRunQueue } from '../../../src/queue/run-queue.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { startWorkers } from '../../../src/queue/workers.ts';
 import { deferred } from '../../support/deferred.ts';
+import { queueForms } from '../../support/queue-forms.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 
 const serviceKey = 'http://pds.example.com';
 const log = pino({ level: 'silent' });
 /** For events without a trigger: long, since a busy machine is not a fault. */
 const patiently = { timeout: 20_000, interval: 20 };
-/** A rate in items a second that no queue reaches: only a hold limits the queue. */
-const unlimited = 1_000_000;
 const retry = { maxAttempts: 3, baseDelayMs: 10, maxDelayMs: 20, maxHoldMs: 1_000 };
 
-describe('queue items', () => {
-  const open: Array<{ close(): Promise<void> }> = [];
-  afterEach(async () => {
-    for (const each of open.splice(0).toReversed()) await each.close();
+const open: Array<{ close(): Promise<void> }> = [];
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each.close();
+});
+
+function closedLater<T extends { close(): Promise<void> }>(part: T): T {
+  open.push(part);
+  return part;
+}
+
+function stoppedLater(running: RunningWorkers): RunningWorkers {
+  open.push({ close: () => running.stop() });
+  return running;
+}
+
+/** What workers are started with, beside the address of their queue. */
+function optionsOf(handlers: Partial<QueueHandlers>, graceMs = 5_000, concurrency = 2) {
+  return {
+    settings: { queues: ['export'] as const, chunkConcurrency: () => concurrency, retry, graceMs },
+    handlers: {
+      coordinate: async () => ({ kind: 'finished' as const }),
+      work: async () => ({ kind: 'settled' as const }),
+      ...handlers,
+    },
+    log,
+    outages: new OutageJournal(log),
+  };
+}
+
+async function openRun(queue: RunQueue, chunks: number, runId = 'r'): Promise<void> {
+  const all = Array.from({ length: chunks }, (_, chunk) => chunk);
+  await queue.progress.open(runId, {
+    queue: 'export',
+    generation: 0,
+    units: chunks,
+    settledUnits: 0,
+    counts: {},
+    chunks: all,
   });
+}
 
-  async function newQueue(prefix: string, service = serviceKey): Promise<RunQueue> {
-    const queue = await createRunQueue({ redis: { url: sharedRedisUrl() }, prefix, service }, 'lasting');
-    open.push(queue);
-    return queue;
-  }
+/** Replies with the verdicts in turn, the last one repeatedly; resolves after `calls` calls. */
+function scripted(calls: number, ...verdicts: ChunkDecision[]) {
+  const seen: Array<{ item: ChunkItem; attempt: number }> = [];
+  const { promise: called, resolve } = deferred();
+  const work: QueueHandlers['work'] = async (item, attempt) => {
+    seen.push({ item, attempt });
+    if (seen.length === calls) resolve();
+    return verdicts[Math.min(seen.length, verdicts.length) - 1] as ChunkDecision;
+  };
+  return { work, seen, called };
+}
 
-  async function workers(
-    prefix: string,
-    handlers: Partial<QueueHandlers>,
-    graceMs = 5_000,
-    service = serviceKey,
-  ): Promise<RunningWorkers> {
-    const running = await startWorkers({
-      address: { redis: { url: sharedRedisUrl() }, prefix, service },
-      settings: { queues: ['export'], chunkConcurrency: () => 2, retry, graceMs },
-      handlers: {
-        coordinate: async () => ({ kind: 'finished' }),
-        work: async () => ({ kind: 'settled' }),
-        ...handlers,
-      },
-      log,
-      outages: new OutageJournal(log),
-    });
-    open.push({ close: () => running.stop() });
-    return running;
-  }
-
-  async function openRun(queue: RunQueue, chunks: number): Promise<void> {
-    const all = Array.from({ length: chunks }, (_, chunk) => chunk);
-    await queue.progress.open('r', {
-      queue: 'export',
-      generation: 0,
-      units: chunks,
-      settledUnits: 0,
-      counts: {},
-      chunks: all,
-    });
-  }
-
-  /** Replies with the verdicts in turn, the last one repeatedly; resolves after `calls` calls. */
-  function scripted(calls: number, ...verdicts: ChunkDecision[]) {
-    const seen: Array<{ item: ChunkItem; attempt: number }> = [];
-    const { promise: called, resolve } = deferred();
-    const work: QueueHandlers['work'] = async (item, attempt) => {
-      seen.push({ item, attempt });
-      if (seen.length === calls) resolve();
-      return verdicts[Math.min(seen.length, verdicts.length) - 1] as ChunkDecision;
-    };
-    return { work, seen, called };
-  }
-
-  /** The chunks' queue as a BullMQ object. */
-  function exportQueue(prefix: string): Queue {
-    const queue = new Queue(laneName('export', 'small', serviceKey), { connection: { url: sharedRedisUrl() }, prefix });
-    open.push(queue);
-    return queue;
-  }
+describe.each(queueForms)('queue items in $name', (form) => {
+  const newQueue = async (prefix: string) => closedLater(await form.queue(prefix));
+  const workers = async (prefix: string, ...options: Parameters<typeof optionsOf>) =>
+    stoppedLater(await form.workers(prefix, optionsOf(...options)));
 
   it('a coordinator is called again until its run is finished', async () => {
     const prefix = `test-${randomUUID()}`;
@@ -97,6 +90,7 @@ describe('queue items', () => {
       },
     });
     await (await newQueue(prefix)).submit('r', 0);
+    for (let delay = 0; delay < 2; delay += 1) await form.pass(5);
     await finished;
     expect(looks).toBe(3);
   });
@@ -156,6 +150,30 @@ describe('queue items', () => {
     expect(seen.map((call) => call.item.chunk).toSorted((left, right) => left - right)).toEqual([0, 1, 2, 3, 4]);
   });
 
+  it('chunks of two runs take turns, one that is handed back comes before its equals, and a retry after them', async () => {
+    const prefix = `test-${randomUUID()}`;
+    const queue = await newQueue(prefix);
+    for (const run of ['r', 's']) {
+      await openRun(queue, 3, run);
+      await queue.enqueueNext(run, 3);
+    }
+    const verdicts: Readonly<Record<number, ChunkDecision>> = {
+      1: { kind: 'hand-back' },
+      2: { kind: 'retry', delayMs: 0 },
+      5: { kind: 'hand-back' },
+    };
+    const order: string[] = [];
+    const { promise: called, resolve } = deferred();
+    const work: QueueHandlers['work'] = async ({ runId, chunk }, attempt) => {
+      order.push(`${runId}${chunk} ${attempt}`);
+      if (order.length === 9) resolve();
+      return verdicts[order.length] ?? { kind: 'settled' };
+    };
+    await workers(prefix, { work }, 5_000, 1);
+    await called;
+    expect(order).toEqual(['r0 1', 'r0 1', 's0 1', 'r0 2', 'r1 1', 'r1 1', 's1 1', 'r2 1', 's2 1']);
+  });
+
   it('a verdict of retry waits for its delay, and comes back as the next attempt', async () => {
     const prefix = `test-${randomUUID()}`;
     const queue = await newQueue(prefix);
@@ -164,9 +182,8 @@ describe('queue items', () => {
     await workers(prefix, { work });
     await queue.enqueueNext('r', 1);
 
-    const behind = exportQueue(prefix);
     const [waiting] = await vi.waitFor(async () => {
-      const delayed = await behind.getDelayed();
+      const delayed = await form.delayed(prefix);
       expect(delayed).toMatchObject([{ delay: 3_600_000, attemptsMade: 1 }]);
       return delayed;
     }, patiently);
@@ -180,11 +197,11 @@ describe('queue items', () => {
     const prefix = `test-${randomUUID()}`;
     const queue = await newQueue(prefix);
     await openRun(queue, 4);
-    const behind = exportQueue(prefix);
     // Redis keeps the hold by its own clock, so each item first checks whether it is in force.
-    const isHeld = async (): Promise<boolean> => (await behind.getRateLimitTtl(unlimited)) > 0;
+    const isHeld = (): Promise<boolean> => form.isHeld(prefix);
     const starts: Array<{ attempt: number; isHeld: boolean }> = [];
     const { promise: twoBegan, resolve: secondBegins } = deferred();
+    const { promise: oneSettles, resolve: secondSettles } = deferred();
     const { promise: allCame, resolve: lastComes } = deferred();
     let calls = 0;
     const work: QueueHandlers['work'] = async (_item, attempt) => {
@@ -197,11 +214,16 @@ describe('queue items', () => {
         return { kind: 'hold', delayMs: 1_000 };
       }
       // The second one settles during the hold, when a worker is free to take the next.
-      if (call === 2) await vi.waitFor(async () => expect(await isHeld()).toBe(true), patiently);
+      if (call === 2) {
+        await vi.waitFor(async () => expect(await isHeld()).toBe(true), patiently);
+        secondSettles();
+      }
       return { kind: 'settled' };
     };
     await queue.enqueueNext('r', 4);
     await workers(prefix, { work });
+    await oneSettles;
+    await form.pass(1_000);
     await allCame;
     expect(starts).toEqual(Array.from({ length: 5 }, () => ({ attempt: 1, isHeld: false })));
   });
@@ -224,7 +246,9 @@ describe('queue items', () => {
       50,
     );
     await begun;
-    await first.stop();
+    const stopping = first.stop();
+    await form.pass(50);
+    await stopping;
     expect(await queue.chunkStatuses('r')).toMatchObject([{ status: 'waiting' }]);
     const { work, seen, called } = scripted(1, { kind: 'settled' });
     await workers(prefix, { work });
@@ -248,6 +272,63 @@ describe('queue items', () => {
     );
   });
 
+  it('an item that Redis lost is said to be gone, and can be added again', async () => {
+    const prefix = `test-${randomUUID()}`;
+    const queue = await newQueue(prefix);
+    await openRun(queue, 1);
+    await queue.enqueueNext('r', 1);
+    await form.loseItems(prefix);
+    const [lost] = await queue.chunkStatuses('r');
+    expect(lost?.status).toBe('gone');
+    const { work, called } = scripted(1, { kind: 'settled' });
+    await workers(prefix, { work });
+    await queue.requeue('r', [{ runId: 'r', generation: 0, chunk: 0 }]);
+    await called;
+  });
+
+  it('counts the workers that listen at each queue', async () => {
+    const prefix = `test-${randomUUID()}`;
+    const queue = await newQueue(prefix);
+    expect(await queue.workers()).toContainEqual({ queue: 'export', workers: 0 });
+    await workers(prefix, {});
+    expect(await queue.workers()).toContainEqual({ queue: 'export', workers: 1 });
+  });
+
+  it('remembers since when the service is silent, for all workers, until it is heard again', async () => {
+    const prefix = `test-${randomUUID()}`;
+    const [one, two] = [await newQueue(prefix), await newQueue(prefix)];
+    const silentForMs = async (queue: RunQueue, leastMs: number): Promise<number> =>
+      vi.waitFor(async () => {
+        const silentMs = await queue.recordDown('export', 'service');
+        expect(silentMs).toBeGreaterThanOrEqual(leastMs);
+        return silentMs;
+      }, patiently);
+    await one.recordDown('export', 'service');
+    await form.pass(20);
+    const beforeMs = await silentForMs(two, 20);
+    expect(await one.recordDown('export', 'service')).toBeGreaterThanOrEqual(beforeMs);
+    const heardAtMs = performance.now();
+    await two.recordUp('export');
+    const silentAgainMs = await one.recordDown('export', 'service');
+    // Both ends of the outage are whole milliseconds, so that it may appear one longer than it was.
+    expect(silentAgainMs).toBeLessThanOrEqual(performance.now() - heardAtMs + 1);
+  });
+});
+
+// What a clock of a host, a key of BullMQ, or a second service beside the first would change.
+describe('queue items in Redis itself', () => {
+  const addressOf = (prefix: string, service: string) => ({ redis: { url: sharedRedisUrl() }, prefix, service });
+  const newQueue = async (prefix: string, service = serviceKey) =>
+    closedLater(await createRunQueue(addressOf(prefix, service), 'lasting'));
+  const workers = async (prefix: string, handlers: Partial<QueueHandlers>, service = serviceKey) =>
+    stoppedLater(await startWorkers({ address: addressOf(prefix, service), ...optionsOf(handlers) }));
+
+  /** The chunks' queue as a BullMQ object. */
+  function exportQueue(prefix: string): Queue {
+    const queue = new Queue(laneName('export', 'small', serviceKey), { connection: { url: sharedRedisUrl() }, prefix });
+    return closedLater(queue);
+  }
+
   it('G7: an item that has lost its worker far more often than it has units starts again', async () => {
     const prefix = `test-${randomUUID()}`;
     const queue = await newQueue(prefix);
@@ -266,23 +347,6 @@ describe('queue items', () => {
     expect(seen[0]?.attempt).toBe(1);
   });
 
-  it('an item that Redis lost is said to be gone, and can be added again', async () => {
-    const prefix = `test-${randomUUID()}`;
-    const queue = await newQueue(prefix);
-    await openRun(queue, 1);
-    await queue.enqueueNext('r', 1);
-    const redis = new Redis(sharedRedisUrl());
-    const itemKeys = await redis.keys(`${prefix}:export-*`);
-    await redis.del(...itemKeys);
-    redis.disconnect();
-    const [lost] = await queue.chunkStatuses('r');
-    expect(lost?.status).toBe('gone');
-    const { work, called } = scripted(1, { kind: 'settled' });
-    await workers(prefix, { work });
-    await queue.requeue('r', [{ runId: 'r', generation: 0, chunk: 0 }]);
-    await called;
-  });
-
   it('G11: an item of one service is never taken by a worker of another one, under the same prefix', async () => {
     const prefix = `test-${randomUUID()}`;
     const otherService = 'http://other.example.com';
@@ -291,7 +355,7 @@ describe('queue items', () => {
     const taken: string[] = [];
     const { promise: ended, resolve } = deferred();
     const coordinate = async (runId: string) => (taken.push(runId), { kind: 'finished' as const });
-    await workers(prefix, { coordinate }, 5_000, otherService);
+    await workers(prefix, { coordinate }, otherService);
     await queue.submit('ours', 0);
     await queue.enqueueNext('r', 1);
     expect(await queue.workers()).toContainEqual({ queue: 'export', workers: 0 });
@@ -301,14 +365,6 @@ describe('queue items', () => {
     await workers(prefix, { work, coordinate: async (runId) => (taken.push(runId), resolve(), { kind: 'finished' }) });
     await Promise.all([called, ended]);
     expect(taken).toEqual(['theirs', 'ours']);
-  });
-
-  it('counts the workers that listen at each queue', async () => {
-    const prefix = `test-${randomUUID()}`;
-    const queue = await newQueue(prefix);
-    expect(await queue.workers()).toContainEqual({ queue: 'export', workers: 0 });
-    await workers(prefix, {});
-    expect(await queue.workers()).toContainEqual({ queue: 'export', workers: 1 });
   });
 
   it('reckons the silence of the service by the clock of Redis, whatever those of the hosts say', async () => {
@@ -323,24 +379,5 @@ describe('queue items', () => {
     vi.restoreAllMocks();
     expect(downForMs).toBeGreaterThanOrEqual(0);
     expect(downForMs).toBeLessThan(dayMs);
-  });
-
-  it('remembers since when the service is silent, for all workers, until it is heard again', async () => {
-    const prefix = `test-${randomUUID()}`;
-    const [one, two] = [await newQueue(prefix), await newQueue(prefix)];
-    const silentForMs = async (queue: RunQueue, leastMs: number): Promise<number> =>
-      vi.waitFor(async () => {
-        const silentMs = await queue.recordDown('export', 'service');
-        expect(silentMs).toBeGreaterThanOrEqual(leastMs);
-        return silentMs;
-      }, patiently);
-    await one.recordDown('export', 'service');
-    const beforeMs = await silentForMs(two, 20);
-    expect(await one.recordDown('export', 'service')).toBeGreaterThanOrEqual(beforeMs);
-    const heardAtMs = performance.now();
-    await two.recordUp('export');
-    const silentAgainMs = await one.recordDown('export', 'service');
-    // Both ends of the outage are whole milliseconds, so that it may appear one longer than it was.
-    expect(silentAgainMs).toBeLessThanOrEqual(performance.now() - heardAtMs + 1);
   });
 });
