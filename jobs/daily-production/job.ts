@@ -3,7 +3,7 @@
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
-import { daysOfMonth } from '../../src/core/daily/held-month.ts';
+import { daysOfMonth } from '../../src/core/daily/shrink-guard.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';

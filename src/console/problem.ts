@@ -17,7 +17,7 @@ import {
   UsageError,
   WellsyncError,
 } from '../core/base/errors.ts';
-import { ReleaseConflictError } from '../core/run/held-rows.ts';
+import { ReleaseConflictError } from '../core/run/release.ts';
 import { KeyReusedError } from '../core/run/run.ts';
 
 /** An answer that is about the request itself: what it names is not there, or not in that state. */

@@ -6,7 +6,7 @@ import { sleep } from '../timers/sleep.ts';
 import { createAlertStore } from './alert-store.ts';
 import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
 import { leaseItem, tryLease } from './lease.ts';
-import { createServiceHoldStore } from './limiter/retry-after.ts';
+import { createServiceHoldStore } from './limiter/hold-store.ts';
 import { createMetricStore } from './metric-store.ts';
 import {
   type ChunkItem,

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { UsageError } from '../core/base/errors.ts';
 import { counted } from '../core/base/text.ts';
-import { ReleaseConflictError } from '../core/run/held-rows.ts';
+import { ReleaseConflictError } from '../core/run/release.ts';
 import { isOutdated } from '../core/run/queue-claim.ts';
 import { type IdempotencyKey, isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
 import type { RunQueue } from '../queue/port.ts';

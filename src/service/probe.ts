@@ -1,7 +1,7 @@
 /** Runs the probe of a service (core/paging/probe.ts) and builds its profile from the findings. */
 import { NotFoundError, PermanentError } from '../core/base/errors.ts';
 import { checkRecord } from '../core/daily/record-check.ts';
-import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging/probe-pages.ts';
+import type { Finding, ProbeAnswer, ProbeAsk, ProbeFindings, ProbeRow } from '../core/paging/probe-numbering.ts';
 import { probe } from '../core/paging/probe.ts';
 import type { ProfileEvidence, ServiceProfile } from '../core/paging/service-profile.ts';
 import { productionCalendar, type ProductionCalendar } from '../core/time/production-day.ts';

@@ -2,7 +2,7 @@
 import { measureFields, type Measure, type QuarantinedRecord } from '../../src/core/daily/row.ts';
 import { wholeDays } from '../../src/core/daily/coverage.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
-import type { ShrinkGuard } from '../../src/core/daily/held-month.ts';
+import type { ShrinkGuard } from '../../src/core/daily/shrink-guard.ts';
 import type { UnitOutcome } from '../../src/core/run/run.ts';
 import type { ReadMode } from '../../src/core/time/window.ts';
 import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';

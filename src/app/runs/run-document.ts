@@ -3,7 +3,7 @@ import type { NextAction } from '../../core/base/action.ts';
 import type { Fault } from '../../core/base/errors.ts';
 import { counted, figure, isoInstant, listed, spacedName } from '../../core/base/text.ts';
 import { type ExitCode, exitCodeOfReport } from '../../core/run/exit-code.ts';
-import type { HeldPart, HeldRows } from '../../core/run/held-rows.ts';
+import type { HeldPart, HeldRows } from '../../core/run/release.ts';
 import {
   type CountDescription,
   exceptionsIn,

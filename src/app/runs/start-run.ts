@@ -77,17 +77,6 @@ export async function findKeyedRun({ ledger, warehouse }: App, key: IdempotencyK
   return run && { runId: run.runId, job: run.job };
 }
 
-/**
- * Reopens the failed, cancelled and unknown units of a finished run and queues it, after the same checks as for a new run.
- * Returns the number of units; 0 leaves the run unchanged. Throws UsageError for a run that has not finished or must
- * not be retried.
- */
-export async function retryRun(app: App, runId: string, { actor, connection }: Requester): Promise<number> {
-  await checkBeforeRun(app);
-  await app.queue(connection);
-  return (await app.runService()).retry(runId, actor);
-}
-
 // Starts a run unless the same one is unfinished: what keeps two crons from doing the same work twice.
 
 /**

@@ -5,7 +5,7 @@ import { AbortedError, TakenOverError, UsageError } from '../../core/base/errors
 import { copyPrefix, removeLeftCopies } from '../../files/checked-blocks.ts';
 import type { FileStore } from '../../files/port.ts';
 import { sleep } from '../../timers/sleep.ts';
-import type { Published, PublisherParts } from '../../warehouse/feed/publisher.ts';
+import type { Published, PublisherParts } from '../../warehouse/feed/publication.ts';
 import type { VerifiedFeed } from '../../warehouse/feed/verify.ts';
 import type { App } from '../app.ts';
 import { knownSecrets } from '../service/service-settings.ts';

@@ -102,7 +102,7 @@ async function retryRun(call: Call<RetryOptions>): Promise<ExitCode> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
   const { jobDescriptionOf } = await import('../../app/runs/run-status.ts');
   const { checkBeforeRun } = await import('../../app/preflight.ts');
-  const { retryRun: retry } = await import('../../app/runs/start-run.ts');
+  const { retryRun: retry } = await import('../../app/runs/retry.ts');
   const { requesterOf, carryOut, workToEnd } = await import('../carry-out.ts');
   const { options, output } = call;
   await using app = await call.openStored();
@@ -155,7 +155,7 @@ type ReleaseOptions = StartOptions &
 async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
   const { findRun } = await import('../../app/runs/find-runs.ts');
   const { heldRowsText } = await import('../text/runs.ts');
-  const { holdsToRelease, releaseRows } = await import('../../app/runs/retry.ts');
+  const { holdsToRelease, releaseRows } = await import('../../app/runs/release.ts');
   const { requesterOf, carryOut } = await import('../carry-out.ts');
   const { options, output } = call;
   const asks = !options.yes && !options.dryRun;
@@ -182,7 +182,7 @@ async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
 
 async function showHeld(call: Call): Promise<void> {
   const { heldRowsText } = await import('../text/runs.ts');
-  const { allHolds } = await import('../../app/runs/retry.ts');
+  const { allHolds } = await import('../../app/runs/release.ts');
   const { output } = call;
   await using app = await call.openStored();
   const all = await allHolds(app);

@@ -1,7 +1,8 @@
 /** One run: what it is, how far it is, what came of it, and what can be done now. */
 import type { JSX } from 'preact';
 import { z } from 'zod';
-import { needsOfRetry, type RetryNeeds, standingHolds } from '../../app/runs/retry.ts';
+import { standingHolds } from '../../app/runs/release.ts';
+import { needsOfRetry, type RetryNeeds } from '../../app/runs/retry.ts';
 import {
   balanceSentence,
   type HeldDocument,

@@ -8,7 +8,7 @@ import { rowsOfTarget } from '../run/unknown-targets.ts';
 import { dayText as textOfDay } from '../time/production-day.ts';
 import type { ReadMode, Window } from '../time/window.ts';
 import type { DayInterval } from './coverage.ts';
-import type { LeavingVerdict } from './held-month.ts';
+import type { LeavingVerdict } from './shrink-guard.ts';
 import type { ReadingCounts } from './reading.ts';
 import { type RowColumns, rowsWhere } from './row-columns.ts';
 import { type QuarantinedRecord, xidText } from './row.ts';

@@ -3,7 +3,7 @@
  * (docs/design.md section 4.2). The rules are those of daily production, for few records.
  */
 import type { Fault } from '../base/errors.ts';
-import { exceeds, type ShrinkGuard } from '../daily/held-month.ts';
+import { exceeds, type ShrinkGuard } from '../daily/shrink-guard.ts';
 import { laterStands } from '../daily/read-order.ts';
 import type { UnitOutcome } from '../run/run.ts';
 import { rowsOfTarget } from '../run/unknown-targets.ts';

@@ -23,7 +23,7 @@ import {
   type Probing,
   rowsOf,
   unknown,
-} from './probe-pages.ts';
+} from './probe-numbering.ts';
 import type { BoundKind, PageBase, RowOrder, Unknown } from './service-profile.ts';
 
 /** Most requests of a probe, retries apart. */

@@ -8,7 +8,7 @@ import { type RedisScript, runScript } from '../redis/script.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
 import { type CircuitFields, outageOf, recordFailure } from './circuit.ts';
 import type { LimiterKeys } from './limiter-keys.ts';
-import { hold, type HoldFields, holdOf } from './retry-after.ts';
+import { hold, type HoldFields, holdOf } from './hold-store.ts';
 
 export interface Limits {
   readonly concurrency: number;

@@ -7,7 +7,7 @@ import { AbortedError } from '../../core/base/errors.ts';
 import { onDisk } from '../../core/base/file-fault.ts';
 import type { FeedRows } from '../port/feed.ts';
 import { fileNameOf, type ManifestFile } from './manifest.ts';
-import type { PublisherParts } from './publisher.ts';
+import type { PublisherParts } from './publication.ts';
 
 interface Making {
   readonly signal: AbortSignal;

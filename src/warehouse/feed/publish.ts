@@ -11,8 +11,8 @@ import { randomUUID } from 'node:crypto';
 import { AbortedError, OutageError, PermanentError } from '../../core/base/errors.ts';
 import { sleep } from '../../timers/sleep.ts';
 import { datapackageBytes, datapackageName, type FeedManifest, type FeedStore, readManifest } from './manifest.ts';
-import { hourMs, isOver, type Keeping, publishPass } from './write-version.ts';
-import type { Published, PublisherParts } from './publisher.ts';
+import { hourMs, isOver, type Keeping, publishPass } from './replace-manifest.ts';
+import type { Published, PublisherParts } from './publication.ts';
 import { feedTableNames } from './tables.ts';
 
 /** What a call goes on with. */

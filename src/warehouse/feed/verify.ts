@@ -1,7 +1,7 @@
 /** Looks at every file that a manifest names, and at what the warehouse has: what a reader would find. */
 import { AbortedError, TransientError, UsageError } from '../../core/base/errors.ts';
 import { datapackageBytes, datapackageName, type FeedManifest, type ManifestFile, readManifest } from './manifest.ts';
-import type { PublisherParts } from './publisher.ts';
+import type { PublisherParts } from './publication.ts';
 
 type VerifierParts = Pick<PublisherParts, 'store' | 'ledger' | 'readFile' | 'owner'> & {
   /** Folder of this host for copies of files. */

@@ -1,10 +1,10 @@
 import type { CoverageCounts, DayInterval, WellCoverage } from '../../core/daily/coverage.ts';
 import type { CleanDays } from '../../core/daily/due-window.ts';
-import type { HeldMonth, ShrinkGuard } from '../../core/daily/held-month.ts';
+import type { HeldMonth, ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { UnfinishedUnit, WindowBatch } from '../../core/daily/merge.ts';
 import type { RestatedVersion } from '../../core/daily/restatement.ts';
 import type { Measure } from '../../core/daily/row.ts';
-import type { HeldRows } from '../../core/run/held-rows.ts';
+import type { HeldRows } from '../../core/run/release.ts';
 import type { IdempotencyKey, ReadKind, RunRequest, UnitOutcome } from '../../core/run/run.ts';
 import type { SettleUnknown } from './definitions.ts';
 
@@ -104,7 +104,7 @@ export interface DailyProductionStore {
    * Stored rows of the window that the reading lacks have left. A row that left and a new row of the same day are paired (a
    * new xid for the same record) and count as updated. The other rows that left are removed, unless their month is held:
    * a hold stands, or begins because the window or the month would lose more than `shrink` allows, counting what left the
-   * month unapproved within 31 days (core/daily/held-month.ts). Then they stay, and the unit is `held` (G4). A hold ends
+   * month unapproved within 31 days (core/daily/shrink-guard.ts). Then they stay, and the unit is `held` (G4). A hold ends
    * with the rows that a release names, or when they are back; what is left of its rows is held again. A row that stands for
    * a quarantined record (the same xid or, if the xid could not be read, the same day) is not removed; if neither could be
    * read, nothing of the window is. Old values of updated and removed rows go to the history with run and time.

@@ -1,5 +1,5 @@
 /** Ports to the records beside daily production: lists of records, and wells (docs/design.md section 4.2). */
-import type { ShrinkGuard } from '../../core/daily/held-month.ts';
+import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
 import type { KnownList, RecordOf } from '../../core/definitions/record-list.ts';
 import type { WellBody } from '../../core/definitions/well-body.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';

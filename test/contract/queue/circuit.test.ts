@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError, TransientError } from '../../../src/core/base/errors.ts';
 import type { FailedRequest, SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
-import { createServiceHoldStore } from '../../../src/queue/limiter/retry-after.ts';
+import { createServiceHoldStore } from '../../../src/queue/limiter/hold-store.ts';
 import { limiterScene, never, type LimiterScene } from '../../support/limiters.ts';
 
 type Pair = [SharedLimiter, SharedLimiter];

@@ -4,7 +4,7 @@
  * statement (docs/design.md section 7).
  */
 import { grouped } from '../../../core/base/lists.ts';
-import { mayLeave } from '../../../core/daily/held-month.ts';
+import { mayLeave } from '../../../core/daily/shrink-guard.ts';
 import {
   needsVerifiedRead,
   outcomeOfWindow,

@@ -1,6 +1,6 @@
 /**
  * The rows of `held_month`: the holds of daily production, read and written in the transaction of a merge
- * (core/daily/held-month.ts). A batch of wells without a hold, of which none begins, costs no statement.
+ * (core/daily/shrink-guard.ts). A batch of wells without a hold, of which none begins, costs no statement.
  */
 import { grouped } from '../../../core/base/lists.ts';
 import { type DayInterval, subtractDays } from '../../../core/daily/coverage.ts';
@@ -14,7 +14,7 @@ import {
   type MonthRows,
   type MonthSeen,
   rowsOf,
-} from '../../../core/daily/held-month.ts';
+} from '../../../core/daily/shrink-guard.ts';
 import type { ByUwi, DailyProductionStore } from '../../port/daily-production.ts';
 import { dayOfNumber, type InSession, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';
 import type { Noticed, WellWindow } from './daily-tables.ts';

@@ -1,6 +1,6 @@
 /**
  * The stored rows that the readings of a batch lack, between the comparison and the writing of a merge: counted by month,
- * and kept where a hold stands or begins (core/daily/held-month.ts). Where no row is missing, it costs no statement.
+ * and kept where a hold stands or begins (core/daily/shrink-guard.ts). Where no row is missing, it costs no statement.
  */
 import { grouped } from '../../../core/base/lists.ts';
 import {
@@ -14,7 +14,7 @@ import {
   nothingLeaves,
   rowsOf,
   type ShrinkGuard,
-} from '../../../core/daily/held-month.ts';
+} from '../../../core/daily/shrink-guard.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { ByUwi } from '../../port/daily-production.ts';
 import { instantAt, jsonText, numberOfDay, runOver, type SqlSession } from '../session.ts';

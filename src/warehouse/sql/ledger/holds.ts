@@ -1,5 +1,5 @@
 /** Holds for operators, and their release: a run that may let as many rows go as were shown (../../port/daily-production.ts). */
-import type { HeldPart, HeldRows } from '../../../core/run/held-rows.ts';
+import type { HeldPart, HeldRows } from '../../../core/run/release.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { DAY_MS } from '../../../core/time/window.ts';
 import type { Holds } from '../../port/daily-production.ts';

@@ -9,7 +9,7 @@ import {
   mayLeave,
   type MonthBefore,
   type ShrinkGuard,
-} from '../../../../src/core/daily/held-month.ts';
+} from '../../../../src/core/daily/shrink-guard.ts';
 import { dayNumber } from '../../../../src/core/time/production-day.ts';
 
 const guard: ShrinkGuard = { maxShare: 0.2, maxRows: 3, allow: false };

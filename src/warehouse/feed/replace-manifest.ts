@@ -11,7 +11,7 @@ import {
   readManifest,
   type StoredManifest,
 } from './manifest.ts';
-import type { Pass, Published, PublisherParts } from './publisher.ts';
+import type { Pass, Published, PublisherParts } from './publication.ts';
 import { wholeTables } from './tables.ts';
 
 interface PassResult {
