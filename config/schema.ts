@@ -10,7 +10,7 @@ import { pipeIdentities } from '../src/core/pipes/pipe-version.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
 import { logLevels, memoryVariable } from './config-file.ts';
 import { httpSettings } from './http-settings.ts';
-import { text, tlsFiles } from './parts.ts';
+import { text, tlsFiles } from './redis-settings.ts';
 import { type RedisAccess, redisSchema } from './redis-settings.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 import type { SecretFile } from './secret-files.ts';

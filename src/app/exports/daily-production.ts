@@ -1,7 +1,7 @@
 /** Requests for daily production: converts names and days of an operator to the checked parameters of a run. */
 import type { Readable } from 'node:stream';
 import { dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
-import { planGaps, planWindows, slicesOf } from '../../../jobs/daily-production/plan.ts';
+import { planGaps, planWindows, slicesOf, windowSpecSchema } from '../../../jobs/daily-production/plan.ts';
 import { pageRowsOf } from '../../../jobs/daily-production/profile.ts';
 import type { DailyProductionParams } from '../../../jobs/daily-production/settings.ts';
 import { UsageError } from '../../core/base/errors.ts';
@@ -12,8 +12,9 @@ import type { Warehouse } from '../../warehouse/port/warehouse.ts';
 import type { App } from '../app.ts';
 import { dailyProductionSettings, historyFromMs } from '../job-settings.ts';
 import type { JobRequest } from '../runs/start-run.ts';
-import { exportPlan, type ExportPlan } from './export-plan.ts';
 import { type InputNames, namesFor, type SourceNames, type Targets, targetsFrom, uwiKind } from './target-input.ts';
+import { tierText } from '../../core/daily/due-window.ts';
+import type { PlannedUnit } from '../../core/run/run.ts';
 
 export interface DailyProductionInput {
   readonly uwis?: readonly string[] | undefined;
@@ -169,4 +170,48 @@ function backfillBounds(options: {
 
 export function oneDayHint({ from, to }: Readonly<Record<'from' | 'to', string>>): string {
   return `${to} is the first day that is left out: one day is ${from} 2024-03-01 ${to} 2024-03-02.`;
+}
+
+// The plan of an export, for a dry run.
+
+/** The JSON of a dry run. */
+export interface ExportPlan {
+  readonly job: string;
+  readonly windows: readonly PlannedWindow[];
+}
+
+export interface PlannedWindow {
+  readonly uwi: string;
+  /** ISO instants; `to` is exclusive. */
+  readonly from: string;
+  readonly to: string;
+  readonly mode: 'incremental' | 'backfill';
+  /** Text of the lookback of an incremental window; null for a well that was never read, and for a backfill. */
+  readonly lookback: string | null;
+  /** What an incremental window reaches back to, if that is earlier than its lookback. */
+  readonly reach: 'last-day' | 'hole' | null;
+  /** Whether the read has to be verified, or the word of the service's profile may end it. */
+  readonly isVerified: boolean;
+  /** Number of the queue item that would hold it, from 0. */
+  readonly chunk: number;
+}
+
+/** `units` as the jobs of daily production plan them. */
+function exportPlan(job: string, units: readonly PlannedUnit[]): ExportPlan {
+  return { job, windows: units.map(windowOf) };
+}
+
+function windowOf({ target, chunk, spec }: PlannedUnit): PlannedWindow {
+  const { fromMs, toMs, mode, lookback, reach, end } = windowSpecSchema.parse(spec);
+  const [from, to] = [new Date(fromMs).toISOString(), new Date(toMs).toISOString()];
+  return {
+    uwi: target,
+    from,
+    to,
+    mode,
+    lookback: lookback === undefined ? null : tierText(lookback),
+    reach: reach === 'last-day' || reach === 'hole' ? reach : null,
+    isVerified: end === undefined || end === 'proof',
+    chunk,
+  };
 }

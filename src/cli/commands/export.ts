@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { DailyProductionSummary } from '../../app/exports/daily-production.ts';
 import type { DefinitionInput, DefinitionName } from '../../app/exports/definitions.ts';
-import type { ExportPlan, PlannedWindow } from '../../app/exports/export-plan.ts';
+import type { ExportPlan, PlannedWindow } from '../../app/exports/daily-production.ts';
 import { boundText, counted, figure, instantText } from '../../core/base/text.ts';
 import { tierText } from '../../core/daily/due-window.ts';
 import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';

@@ -1,10 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
-import type { WarehouseHandle } from '../port/warehouse.ts';
-import { countOf, type SqlSession } from '../sql/session.ts';
+import type { WarehouseHandle, WarehouseDescription } from '../port/warehouse.ts';
+import { countOf, type SqlSession, oneRow } from '../sql/session.ts';
 import { createLedger, createStores } from '../sql/stores.ts';
 import { dailyEngineOf } from './daily/daily-engine.ts';
-import { createStorageOrder } from './daily/table-order.ts';
-import { describeFile } from './describe-file.ts';
+import { createStorageOrder, measureOrder } from './daily/table-order.ts';
 import { createFeedTables } from './feed-copy.ts';
 import { type DatabaseFile, type HandleSettings, shareDatabaseFile } from './file/database-file.ts';
 import { version } from './file/engine.ts';
@@ -71,4 +70,58 @@ async function tryWriting(file: DatabaseFile): Promise<void> {
   } catch (error) {
     if (error !== rolledBack) throw error;
   }
+}
+
+// What a file holds, for operators.
+
+/** What a DuckDB file holds, of this schema version or the one that a copy takes over: read only. */
+async function describeFile(
+  session: SqlSession,
+  location: string,
+): Promise<Omit<WarehouseDescription, 'location' | 'bytes'>> {
+  const storedVersion = await readKnownVersion(session, location);
+  const tables = await readTables(session);
+  const hasDays = tables.some(({ name }) => name === 'daily_production');
+  const days = hasDays ? await readDays(session) : noDays;
+  const isEmpty = storedVersion === 0;
+  const identity = isEmpty ? noIdentity : await readIdentity(session);
+  const order = isEmpty ? null : await measureOrder(session);
+  return {
+    schemaVersion: storedVersion,
+    isCurrent: storedVersion === schemaVersion,
+    ...identity,
+    ...days,
+    order,
+    tables,
+  };
+}
+
+type Described<Name extends keyof WarehouseDescription> = Pick<WarehouseDescription, Name>;
+
+const noDays: Described<'oldestDay' | 'newestDay'> = { oldestDay: null, newestDay: null };
+const noIdentity: Described<'warehouseId' | 'service' | 'historyHorizonMs'> = {
+  warehouseId: null,
+  service: null,
+  historyHorizonMs: null,
+};
+
+function readIdentity(session: SqlSession): Promise<typeof noIdentity> {
+  const horizon = 'epoch_ms(history_horizon) AS "historyHorizonMs"';
+  return oneRow(session, `SELECT warehouse_id AS "warehouseId", service, ${horizon} FROM warehouse`);
+}
+
+function readDays(session: SqlSession): Promise<typeof noDays> {
+  const days = 'min(production_day)::VARCHAR AS "oldestDay", max(production_day)::VARCHAR AS "newestDay"';
+  return oneRow(session, `SELECT ${days} FROM daily_production`);
+}
+
+/** The tables that readers see, a view among them, with the number of their rows. */
+async function readTables(session: SqlSession): Promise<WarehouseDescription['tables']> {
+  const names = await session.rows<{ name: string }>(
+    `SELECT table_name AS name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT internal
+     UNION SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal ORDER BY name`,
+  );
+  const tables: { name: string; rows: number }[] = [];
+  for (const { name } of names) tables.push({ name, rows: await countOf(session, `"${name}"`) });
+  return tables;
 }
