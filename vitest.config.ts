@@ -14,6 +14,7 @@ const seconds = 1000;
 const fullFiles = [
   '*.full.test.ts',
   '*.property.test.ts',
+  '*.model.test.ts',
   'export-matrix*.test.ts',
   'push-file.test.ts',
   'duckdb-ledger.test.ts',
@@ -80,6 +81,7 @@ export default defineConfig({
         sharesProcesses: !isFullSuite,
       }),
       project('console', { order: 2, files: 5, testTimeoutMs: 150 * seconds, sharesProcesses: !isFullSuite }),
+      project('model', { order: 2, files: 5, testTimeoutMs: 150 * seconds }),
       project('fault', { order: 2, files: 5, testTimeoutMs: 150 * seconds, hasPostgres: true }),
     ],
     sequence: { sequencer: ProjectSequencer },

@@ -62,7 +62,8 @@ export function createProductionDataService(
   return callsOver(call, { baseUrl: exchange.baseUrl, secrets, now, close });
 }
 
-type MakeCall = <T>(request: ServiceRequest, read: AnswerReader<T>, options?: RequestOptions) => Promise<T>;
+/** Makes one call: sends its request until there is an answer, and reads that. */
+export type MakeCall = <T>(request: ServiceRequest, read: AnswerReader<T>, options?: RequestOptions) => Promise<T>;
 
 /** The layers, as they are drawn above. */
 function callsThrough(
@@ -79,7 +80,7 @@ function callsThrough(
 }
 
 /** The calls of the service, all for the work of one run or for none. */
-function callsOver(
+export function callsOver(
   callOf: MakeCall,
   shared: Pick<ProductionDataService, 'baseUrl' | 'close'> & { readonly secrets: Secrets; readonly now: () => number },
   work: Pick<RequestOptions, 'runId' | 'log'> = {},

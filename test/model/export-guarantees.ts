@@ -1,0 +1,154 @@
+/** What holds of exports at any moment, by the number of its guarantee (docs/guarantees.md): each answer is a violation. */
+import { isFinished, type RunReport, type RunState } from '../../src/core/run/run.ts';
+import { token, type Truth } from './truth.ts';
+import type { World } from './world.ts';
+
+interface StoredRow {
+  readonly uwi: string;
+  readonly xid: string;
+  readonly dateMs: number;
+  readonly oilRate: number;
+}
+
+interface StoredVersion extends StoredRow {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+interface StoredUnit {
+  readonly runId: string;
+  readonly state: string | null;
+  readonly target: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly mode: string;
+}
+
+interface StoredRun {
+  readonly runId: string;
+  readonly state: RunState;
+  readonly report: string | null;
+}
+
+const rowColumns = 'uwi, xid::VARCHAR AS xid, epoch_ms(date) AS "dateMs", oil_rate AS "oilRate"';
+
+export async function exportViolations(world: World, truth: Truth): Promise<readonly string[]> {
+  const rows = await world.rows<StoredRow>(`SELECT ${rowColumns} FROM daily_production`);
+  const units = await world.rows<StoredUnit>(
+    `SELECT run_id AS "runId", state, target, (spec->>'fromMs')::DOUBLE AS "fromMs", (spec->>'toMs')::DOUBLE AS "toMs",
+       spec->>'mode' AS mode FROM run_unit`,
+  );
+  const runs = await world.rows<StoredRun>('SELECT run_id AS "runId", state, report::VARCHAR AS report FROM run');
+  return [
+    ...rowsOfTruth(rows, truth),
+    ...readsThatEnded(rows, units, truth, await heldMonths(world)),
+    ...(await versionsInOrder(world)),
+    ...(await watermarks(world, units)),
+    ...runs.flatMap((run) => [...balanceOf(run, units)]),
+    ...secretsIn(world, runs),
+    ...bugsIn(world),
+  ];
+}
+
+/** G1, G2: a row is one that the service had, and each record has one row. */
+function* rowsOfTruth(rows: readonly StoredRow[], truth: Truth): Generator<string> {
+  const seen = new Set<string>();
+  for (const { uwi, xid, oilRate } of rows) {
+    if (!truth.hadSince(xid, oilRate, 0)) yield `G2: ${uwi} ${xid} has ${oilRate}, which the service never had`;
+    if (seen.has(xid)) yield `G1: ${uwi} ${xid} has two rows`;
+    seen.add(xid);
+  }
+}
+
+/** G1, G3, G4: what a run has read is as new as its first request, and no answer of an older one takes its place. */
+function* readsThatEnded(
+  rows: readonly StoredRow[],
+  units: readonly StoredUnit[],
+  truth: Truth,
+  held: ReadonlySet<string>,
+): Generator<string> {
+  const stored = new Map(rows.map(({ xid, oilRate }) => [xid, oilRate]));
+  for (const { runId, state, target, fromMs, toMs } of units) {
+    const tick = truth.firstRequest(runId, target);
+    if (state !== 'done' || tick === undefined) continue;
+    for (const { uwi, xid, dateMs } of truth.records) {
+      if (uwi !== target || dateMs < fromMs || dateMs >= toMs) continue;
+      const isHeld = held.has(`${uwi} ${new Date(dateMs).toISOString().slice(0, 7)}`) && stored.has(xid);
+      if (isHeld || truth.hadSince(xid, stored.get(xid), tick)) continue;
+      yield `G3: ${runId} read ${uwi} ${xid}, and ${stored.get(xid) ?? 'nothing'} is older than that`;
+    }
+  }
+}
+
+async function heldMonths(world: World): Promise<ReadonlySet<string>> {
+  const held = await world.rows<{ held: string }>(
+    `SELECT uwi || ' ' || strftime(month, '%Y-%m') AS held FROM held_month`,
+  );
+  return new Set(held.map((each) => each.held));
+}
+
+/** At any instant there is one version of a record, and history is in order. */
+async function versionsInOrder(world: World): Promise<readonly string[]> {
+  const versions = await world.rows<StoredVersion>(
+    `SELECT ${rowColumns}, epoch_ms(known_from) AS "fromMs", epoch_ms(noticed_at) AS "untilMs" FROM daily_production_history
+     UNION ALL SELECT ${rowColumns}, epoch_ms(changed_at), 9e15 FROM daily_production ORDER BY xid, "fromMs", "untilMs"`,
+  );
+  return versions.flatMap((version, index) => {
+    const next = versions[index + 1];
+    if (version.fromMs > version.untilMs) return [`history: ${version.xid} ends before it begins`];
+    if (next?.xid !== version.xid || next.fromMs >= version.untilMs) return [];
+    return [`history: two versions of ${version.xid} at ${new Date(next.fromMs).toISOString()}`];
+  });
+}
+
+/** G3: a watermark is the end of a window that is done. */
+async function watermarks(world: World, units: readonly StoredUnit[]): Promise<readonly string[]> {
+  const marks = await world.rows<{ uwi: string; atMs: number }>(
+    'SELECT uwi, epoch_ms(watermark) AS "atMs" FROM watermark',
+  );
+  return marks.flatMap(({ uwi, atMs }) => {
+    const ends = units.filter(({ target, state, mode }) => {
+      return target === uwi && mode === 'incremental' && (state === 'done' || state === 'held');
+    });
+    return ends.some(({ toMs }) => toMs >= atMs)
+      ? []
+      : [`G3: the watermark of ${uwi} is past every window that is done`];
+  });
+}
+
+/** G2, G7: a run that has ended has an outcome for each unit, and a sum that is reconciled. */
+function* balanceOf({ runId, state, report }: StoredRun, units: readonly StoredUnit[]): Generator<string> {
+  if (!isFinished(state)) return;
+  const open = units.filter((unit) => unit.runId === runId && unit.state === null);
+  if (open.length > 0) yield `G7: ${runId} is ${state} with ${open.length} open units`;
+  if (report === null) {
+    yield `G2: ${runId} is ${state} without a report`;
+    return;
+  }
+  const { counts, units: sums } = JSON.parse(report) as RunReport;
+  const count = (name: string): number => counts[name] ?? 0;
+  const parts = ['inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined'].map(count);
+  const sum = parts.reduce((total, part) => total + part, 0);
+  if (count('read') !== sum) yield `G2: ${runId} read ${count('read')} records, and accounts for ${sum}`;
+  if (count('rowsBefore') + count('inserted') - count('removed') !== count('rowsAfter')) {
+    yield `G2: ${runId} has ${count('rowsAfter')} rows after ${count('rowsBefore')} before`;
+  }
+  const settled = sums.done + sums.held + sums.failed + sums.cancelled;
+  if (settled !== sums.total) yield `G2: ${runId} has ${sums.total} units, and accounts for ${settled}`;
+}
+
+/** G10 */
+function* secretsIn(world: World, runs: readonly StoredRun[]): Generator<string> {
+  if (world.log.some((line) => line.includes(token))) yield 'G10: a line of the log shows the token';
+  if (runs.some(({ report }) => report?.includes(token) === true)) yield 'G10: a report shows the token';
+  for (const queue of world.queues) {
+    const items = JSON.stringify([...queue.items.values()].map(({ id, work, reason }) => [id, work, reason]));
+    if (items.includes(token)) yield 'G10: a queue item shows the token';
+  }
+}
+
+/** A fault of wellsync itself is logged with its stack. */
+function bugsIn({ log, refusals }: World): readonly string[] {
+  const refused = refusals.filter(({ name }) => ['TypeError', 'RangeError', 'Error'].includes(name));
+  return [...log.filter((line) => line.includes('"err":{')), ...refused.map((error) => `a bug: ${error.stack}`)];
+}

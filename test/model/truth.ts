@@ -1,0 +1,159 @@
+/**
+ * A service in memory that holds the truth: every record of every well with all of its versions. Each request and each change
+ * is a tick, so that a model can say of any stored row from when to when the service had it so.
+ */
+import { Secrets } from '../../src/core/base/secrets.ts';
+import { DAY_MS } from '../../src/core/time/window.ts';
+import { textBody } from '../../src/service/answer-body.ts';
+import { errorOfAnswer } from '../../src/service/classification.ts';
+import { callsOver, type MakeCall } from '../../src/service/create-service.ts';
+import type { ServiceRequest } from '../../src/service/http-exchange.ts';
+import type { ProductionDataService } from '../../src/service/production-data-service.ts';
+import { AbortedError } from '../../src/core/base/errors.ts';
+
+/** What the service had of a record from a tick on, until the next version; undefined for nothing. */
+export interface Version {
+  readonly fromTick: number;
+  readonly oilRate: number | undefined;
+}
+
+export interface RecordTruth {
+  readonly uwi: string;
+  readonly xid: string;
+  readonly dateMs: number;
+  readonly versions: Version[];
+}
+
+/** How the service pages: nothing of it is documented (docs/interface.md section 4.1). */
+export interface Paging {
+  readonly firstPage: 0 | 1;
+  readonly mostRows: number;
+}
+
+/** What makes a request wait: before the service has it, and before its answer is back. */
+export type Pace = (step: string) => Promise<void>;
+
+export const baseUrl = 'http://truth.invalid/api';
+
+/** No message, row, queue item or log may show it (G10). */
+export const token = 'token-that-nobody-may-see';
+
+export class Truth {
+  readonly #paging: Paging;
+  readonly #records = new Map<string, RecordTruth>();
+  /** The tick of the first request of a run about a well. */
+  readonly #firstRequests = new Map<string, number>();
+  #tick = 0;
+  #payload = 0;
+  /** Requests that are answered with 503 from now on. */
+  faults = 0;
+  requests = 0;
+
+  constructor(paging: Paging) {
+    this.#paging = paging;
+  }
+
+  get records(): readonly RecordTruth[] {
+    return [...this.#records.values()];
+  }
+
+  /** The records that it has now, by xid. */
+  get rows(): ReadonlyArray<{ readonly xid: string; readonly oilRate: number }> {
+    const now = this.records.flatMap(({ xid, versions }) => {
+      const oilRate = versions.at(-1)?.oilRate;
+      return oilRate === undefined ? [] : [{ xid, oilRate }];
+    });
+    return now.toSorted((left, right) => (left.xid < right.xid ? -1 : 1));
+  }
+
+  /** Adds a record of a day, or changes the one that the well has. Every value is a new one. */
+  put(uwi: string, dateMs: number): void {
+    const xid = xidOf(uwi, dateMs);
+    const record = this.#records.get(xid) ?? { uwi, xid, dateMs, versions: [] };
+    this.#records.set(xid, record);
+    this.#payload += 1;
+    record.versions.push({ fromTick: this.#next(), oilRate: this.#payload });
+  }
+
+  remove(uwi: string, dateMs: number): void {
+    const record = this.#records.get(xidOf(uwi, dateMs));
+    if (record?.versions.at(-1)?.oilRate === undefined) return;
+    record.versions.push({ fromTick: this.#next(), oilRate: undefined });
+  }
+
+  /** The tick of the first request of a run about a well; undefined if there was none. */
+  firstRequest(runId: string, uwi: string): number | undefined {
+    return this.#firstRequests.get(`${runId} ${uwi}`);
+  }
+
+  /** Whether the service had the record so at this tick or later; undefined: whether it did not have it. */
+  hadSince(xid: string, oilRate: number | undefined, tick: number): boolean {
+    const versions = this.#records.get(xid)?.versions ?? [];
+    const all: readonly Version[] = [{ fromTick: 0, oilRate: undefined }, ...versions];
+    return all.some((version, index) => version.oilRate === oilRate && (all[index + 1]?.fromTick ?? Infinity) > tick);
+  }
+
+  /** The client of a process, with all of its layers above HTTP. */
+  client(pace: Pace): ProductionDataService {
+    const secrets = new Secrets();
+    secrets.add(token);
+    const call: MakeCall = async (request, read, options = {}) => {
+      const signal = options.signal ?? new AbortController().signal;
+      await pace(`${request.method} ${request.path} is sent`);
+      if (signal.aborted) throw new AbortedError();
+      options.onAttempt?.();
+      const answer = this.#answer(request, options.runId);
+      options.onAnswer?.(answer.status);
+      await pace(`${request.method} ${request.path} is answered`);
+      if (signal.aborted) throw new AbortedError();
+      const context = { label: request.path, isRead: request.method === 'GET', hasToken: true, secrets };
+      const error = errorOfAnswer(answer, context, 0);
+      if (error !== undefined) throw error;
+      return read(answer, context);
+    };
+    return callsOver(call, { baseUrl, secrets, now: Date.now, close: async () => undefined });
+  }
+
+  #next(): number {
+    this.#tick += 1;
+    return this.#tick;
+  }
+
+  #answer(request: ServiceRequest, runId = '') {
+    const tick = this.#next();
+    this.requests += 1;
+    const url = new URL(request.path, baseUrl);
+    const uwi = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
+    const key = `${runId} ${uwi}`;
+    if (!this.#firstRequests.has(key)) this.#firstRequests.set(key, tick);
+    const isFault = this.faults > 0;
+    if (isFault) this.faults -= 1;
+    const text = isFault ? `busy, said ${token}` : JSON.stringify(this.#page(uwi, url.searchParams));
+    const headers = { contentType: 'application/json', contentRange: null, retryAfter: null };
+    return { status: isFault ? 503 : 200, ...headers, body: textBody(text) };
+  }
+
+  #page(uwi: string, query: URLSearchParams) {
+    const [start, end] = [query.get('startDate'), query.get('endDate')];
+    const fromMs = start === null ? -Infinity : Date.parse(start);
+    const toMs = end === null ? Infinity : Date.parse(end);
+    const rows = this.records
+      .filter((record) => record.uwi === uwi && record.dateMs >= fromMs && record.dateMs <= toMs)
+      .toSorted((left, right) => left.dateMs - right.dateMs)
+      .flatMap(({ xid, dateMs, versions }) => {
+        const oilRate = versions.at(-1)?.oilRate;
+        return oilRate === undefined ? [] : [{ xid, date: new Date(dateMs).toISOString(), oilRate }];
+      });
+    const size = Math.min(this.#paging.mostRows, Number(query.get('limit') ?? this.#paging.mostRows));
+    const index = Number(query.get('page') ?? this.#paging.firstPage) - this.#paging.firstPage;
+    // As a service that begins with 1 may answer 0: with its first page.
+    const first = Math.max(0, index) * size;
+    return rows.slice(first, first + size);
+  }
+}
+
+/** A day of a well has one record. */
+function xidOf(uwi: string, dateMs: number): string {
+  const day = (dateMs / DAY_MS).toFixed(0).padStart(12, '0');
+  return `00000000-0000-4000-8000-${uwi.codePointAt(1)?.toString(16).padStart(2, '0') ?? '00'}${day.slice(2)}`;
+}

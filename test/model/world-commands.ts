@@ -1,0 +1,122 @@
+/** What may happen in any world: commands of people and of fate, each at any moment, after which every guarantee is asked. */
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { DAY_MS } from '../../src/core/time/window.ts';
+import type { World, WorldProcess } from './world.ts';
+
+export const actor = 'tester@host';
+
+export interface Scene {
+  readonly world: World;
+  /** What does not hold now, a sentence each. */
+  readonly violations: () => Promise<readonly string[]>;
+}
+
+/** A command that is possible at any moment. */
+export class Act<Of extends Scene> implements fc.AsyncCommand<object, Of> {
+  readonly #name: string;
+  readonly #act: (scene: Of) => unknown;
+
+  constructor(name: string, act: (scene: Of) => unknown) {
+    this.#name = name;
+    this.#act = act;
+  }
+
+  check = (): boolean => true;
+
+  async run(_: object, scene: Of): Promise<void> {
+    await this.#act(scene);
+    expect(await scene.violations()).toEqual([]);
+  }
+
+  toString = (): string => this.#name;
+}
+
+/** Stands for one of those that there are, whatever their number. */
+export const someIndex = fc.nat({ max: 5 });
+
+export function oneOf<Value>(all: readonly Value[], index: number): Value | undefined {
+  return all[index % Math.max(1, all.length)];
+}
+
+export function working({ world }: Scene, index: number): WorldProcess | undefined {
+  return oneOf(
+    world.processes.filter((each) => each.isWorking()),
+    index,
+  );
+}
+
+/** The next steps of whoever the scheduler picks. */
+export function steps(most: number) {
+  return fc.integer({ min: 1, max: most }).map(
+    (many) =>
+      new Act<Scene>(`${many} steps`, async ({ world }) => {
+        for (let step = 0; step < many && (await world.step()); step += 1);
+      }),
+  );
+}
+
+/** What a person asks about a run that was requested. */
+function asked(what: 'cancel' | 'retry') {
+  return fc.tuple(someIndex, someIndex).map(
+    ([run, by]) =>
+      new Act<Scene>(`${what} run ${run}`, (scene) => {
+        const [runId, process] = [oneOf(scene.world.requested, run), working(scene, by)];
+        if (runId !== undefined && process !== undefined) scene.world.tell(process.runs[what](runId, actor));
+      }),
+  );
+}
+
+export const cancelled = asked('cancel');
+export const retried = asked('retry');
+
+export const started = fc.constantFrom<0 | 1>(0, 0, 0, 1).map(
+  (queue) =>
+    new Act<Scene>(`start a process of queue ${queue}`, ({ world }) => {
+      if (world.processes.filter(({ own }) => !own.isDead).length < 3) world.start(queue);
+    }),
+);
+
+function living({ world }: Scene, index: number) {
+  return oneOf(
+    world.processes.filter(({ own }) => !own.isDead),
+    index,
+  )?.own;
+}
+
+export const killed = someIndex.map(
+  (index) => new Act<Scene>(`kill process ${index}`, (scene) => living(scene, index)?.kill()),
+);
+
+export const suspended = fc.tuple(someIndex, fc.boolean()).map(
+  ([index, goesOn]) =>
+    new Act<Scene>(`${goesOn ? 'resume' : 'suspend'} process ${index}`, (scene) => {
+      const own = living(scene, index);
+      if (goesOn) own?.goOn();
+      else own?.suspend();
+    }),
+);
+
+/** Each process looks for runs that its queue has lost, as it does by itself from time to time. */
+export const passed = fc.constantFrom(1_000, 5_000, 15_000, 60_000, DAY_MS).map(
+  (ms) =>
+    new Act<Scene>(`${ms / 1_000} s pass`, async ({ world }) => {
+      await world.pass(ms);
+      for (const each of world.processes) if (each.isWorking()) world.tell(each.revive());
+    }),
+);
+
+export const lost = fc
+  .constantFrom<0 | 1>(0, 0, 1)
+  .map((queue) => new Act<Scene>(`Redis ${queue} loses everything`, ({ world }) => world.queues[queue].lose()));
+
+/** Once nothing happens any more, all that was requested ends, by one process that is left. */
+export async function endsAll({ world, violations }: Scene): Promise<WorldProcess> {
+  for (const { own } of world.processes) own.kill();
+  await world.pass(60_000);
+  await world.finish();
+  expect(await violations()).toEqual([]);
+  const process = world.start(0);
+  while (!process.isWorking()) expect(await world.step()).toBe(true);
+  return process;
+}

@@ -1,0 +1,260 @@
+/**
+ * A world for models: processes with everything of wellsync but HTTP, Redis and time. The engine is a real DuckDB file, the
+ * queue one in memory, the service whatever a model brings. Each call of a port waits before it takes effect and before its
+ * answer is back, and the scheduler of fast-check says who goes on: so a process can be killed between any two awaits.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type fc from 'fast-check';
+import { pino } from 'pino';
+import { vi } from 'vitest';
+import type { BeatTimes } from '../../src/core/run/queue-claim.ts';
+import { isFinished } from '../../src/core/run/run.ts';
+import { ChunkWorker } from '../../src/runs/chunk-worker.ts';
+import { Coordinator } from '../../src/runs/coordinator.ts';
+import type { AnyJob } from '../../src/runs/job.ts';
+import { OutageJournal } from '../../src/runs/outage-journal.ts';
+import { claimQueue } from '../../src/runs/queue-claim.ts';
+import { reviveRuns } from '../../src/runs/revival.ts';
+import { RunService } from '../../src/runs/run-service.ts';
+import type { ProductionDataService } from '../../src/service/production-data-service.ts';
+import { createDuckdbWarehouse } from '../../src/warehouse/duckdb/duckdb-warehouse.ts';
+import { type DatabaseFile, shareDatabaseFile } from '../../src/warehouse/duckdb/file/database-file.ts';
+import type { WarehouseHandle } from '../../src/warehouse/port/warehouse.ts';
+import { memoryQueue } from '../support/memory-queue.ts';
+import { memoryProcess, type MemoryProcess, memoryRedis } from '../support/memory-redis.ts';
+import { startMemoryWorkers } from '../support/memory-workers.ts';
+
+/** A short beat: what a model waits for is passed time, not work. */
+const times: BeatTimes = { beatEveryMs: 10_000, staleAfterMs: 45_000 };
+const retry = { maxAttempts: 3, baseDelayMs: 1_000, maxDelayMs: 4_000, maxHoldMs: 3_600_000 };
+/** Methods of the ports that return something else than a promise. */
+const synchronous = new Set(['fence', 'records', 'isAt', 'requireStored', 'targets']);
+
+export type Pace = (step: string) => Promise<void>;
+
+export interface WorldParts {
+  readonly scheduler: fc.Scheduler;
+  /** The address of the service, and its key. */
+  readonly serviceUrl: string;
+  /** The client of a new process. */
+  readonly service: (pace: Pace) => ProductionDataService;
+  /** The jobs of a new process. */
+  readonly jobs: () => readonly AnyJob[];
+  readonly chunkQueues: Parameters<typeof startMemoryWorkers>[0]['settings']['queues'];
+}
+
+export interface WorldProcess {
+  readonly own: MemoryProcess;
+  readonly runs: RunService;
+  readonly revive: () => Promise<unknown>;
+  /** Undefined while it claims the warehouse, and where another queue has it. */
+  readonly isWorking: () => boolean;
+}
+
+export class World implements AsyncDisposable {
+  readonly warehouse: WarehouseHandle;
+  /** Two queues, of which one at a time may work the warehouse (G11). */
+  readonly queues = [memoryRedis(), memoryRedis()] as const;
+  readonly processes: WorldProcess[] = [];
+  /** Ids of runs that were requested, in order. */
+  readonly requested: string[] = [];
+  /** Lines of all logs. */
+  readonly log: string[] = [];
+  /** What a request was refused with, and what no request may end with. */
+  readonly refusals: Error[] = [];
+  nowMs = Date.parse('2026-03-10T12:00:00Z');
+  steps = 0;
+  readonly #parts: WorldParts;
+  readonly #folder: string;
+  readonly #handles: WarehouseHandle[] = [];
+  readonly #file: DatabaseFile;
+  #busy = 0;
+
+  private constructor(folder: string, parts: WorldParts) {
+    this.#folder = folder;
+    this.#parts = parts;
+    this.warehouse = this.#openWarehouse();
+    this.#file = shareDatabaseFile({ path: path.join(folder, 'w.duckdb'), now: this.now });
+  }
+
+  static async open(parts: WorldParts): Promise<World> {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-model-'));
+    await writeFile(path.join(folder, 'w.duckdb'), await (emptyFile ??= makeEmptyFile()));
+    return new World(folder, parts);
+  }
+
+  readonly now = (): number => this.nowMs;
+
+  /** Starts a process that works through a queue, once it has claimed the warehouse. */
+  start(queue: 0 | 1): WorldProcess {
+    const own = memoryProcess(this.queues[queue], { now: this.now, pace: (what) => this.#turn(what) });
+    const { now } = this;
+    const handle = this.#openWarehouse();
+    const warehouse = this.#paced(handle, 'warehouse', own);
+    const { ledger, location } = warehouse;
+    const log = pino({ level: 'debug' }, { write: (line) => void this.log.push(line) });
+    const jobs = this.#parts.jobs();
+    const outages = new OutageJournal(log);
+    const queueOfProcess = memoryQueue(own);
+    const service = this.#parts.service((what) => own.step(what));
+    const context = { warehouse, ledger, service, queue: queueOfProcess, jobs, now, log, outages, version: '0.0.0' };
+    const claim = { ledger, queue: queueOfProcess, location, times };
+    const runs = new RunService({ ...context, ...claim, serviceKey: () => this.#parts.serviceUrl });
+    const coordinator = new Coordinator(context, { chunksInFlight: 2, stuckAfterMs: 15_000, maxHoldMs: 3_600_000 });
+    const chunkWorker = new ChunkWorker({ ...context, retry, random: () => 0.5 });
+    let isWorking = false;
+    const work = async (): Promise<void> => {
+      const claimed = await claimQueue({ ...claim, log });
+      isWorking = true;
+      const workers = startMemoryWorkers({
+        own,
+        settings: { queues: this.#parts.chunkQueues, chunkConcurrency: () => 2, retry, graceMs: 2_000 },
+        handlers: {
+          coordinate: (runId, signal) => coordinator.coordinate(runId, signal),
+          work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
+        },
+        log,
+        outages,
+      });
+      // As a process that has lost the warehouse ends.
+      claimed.signal.addEventListener('abort', () => {
+        isWorking = false;
+        void workers.stop(0);
+      });
+    };
+    const started = {
+      own,
+      runs,
+      revive: () => reviveRuns({ ledger, queue: queueOfProcess }),
+      isWorking: () => isWorking && !own.isDead,
+    };
+    this.processes.push(started);
+    this.tell(work());
+    return started;
+  }
+
+  /** Something that a person or a timer began: nobody waits for it, and it may be refused. */
+  tell(work: Promise<unknown>): void {
+    work.catch((error: unknown) => void this.refusals.push(error as Error));
+  }
+
+  /** Requests a run by a process, under an id that a test can tell. */
+  request(ask: (runId: string) => Promise<unknown>): string {
+    const runId = `run-${this.requested.length + 1}`;
+    this.requested.push(runId);
+    this.tell(ask(runId));
+    return runId;
+  }
+
+  /** Lets one of those who wait go on, if any does. Returns whether one did. */
+  async step(): Promise<boolean> {
+    await this.#settled();
+    if (this.#parts.scheduler.count() === 0) return false;
+    await this.#parts.scheduler.waitOne();
+    this.steps += 1;
+    await this.#settled();
+    return true;
+  }
+
+  /** What is due by time alone: beats, looks for a cancelled run, items that were put off, locks that run out. */
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    // A clock that is far ahead at once, as after a night of a suspended host: no beat for each ten seconds of it.
+    vi.advanceTimersByTime(Math.min(ms, 2 * times.beatEveryMs));
+    for (const queue of this.queues) queue.poke();
+    await this.#settled();
+  }
+
+  /** Works on until every run has ended. Throws after far more steps than that can take. */
+  async finish(): Promise<void> {
+    for (let round = 0; round < 400; round += 1) {
+      for (let steps = 0; steps < 3_000 && (await this.step()); steps += 1);
+      if ((await this.unfinished()).length === 0) return;
+      if (!this.processes.some((each) => each.isWorking())) this.start(0);
+      await this.pass(round % 10 === 9 ? 60_000 : 5_000);
+      for (const each of this.processes) if (each.isWorking()) this.tell(each.revive());
+    }
+    throw new Error(`no end of ${(await this.unfinished()).join(', ')}`);
+  }
+
+  async unfinished(): Promise<readonly string[]> {
+    const rows = await this.rows<{ runId: string; state: 'done' }>('SELECT run_id AS "runId", state FROM run');
+    return rows.filter(({ state }) => !isFinished(state)).map(({ runId }) => runId);
+  }
+
+  /** The rows of a statement, past every process. */
+  async rows<Row extends object>(sql: string): Promise<readonly Row[]> {
+    return this.#file.transact((session) => session.rows<Row>(sql));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { own } of this.processes) own.kill();
+    vi.useRealTimers();
+    await Promise.all([...this.#handles.map((handle) => handle.close()), this.#file.release()]);
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #openWarehouse(): WarehouseHandle {
+    const { serviceUrl } = this.#parts;
+    const service = { key: serviceUrl, address: serviceUrl };
+    const file = path.join(this.#folder, 'w.duckdb');
+    const handle = createDuckdbWarehouse({ path: file, now: this.now, service });
+    this.#handles.push(handle);
+    return handle;
+  }
+
+  /** Waits until the scheduler has picked this step. */
+  async #turn(what: string): Promise<void> {
+    await this.#parts.scheduler.schedule(Promise.resolve(), what);
+  }
+
+  /** Until everything that is not a step has happened, as the work of the engine's threads. */
+  async #settled(): Promise<void> {
+    do for (let turns = 0; turns < 3; turns += 1) await nextTurn();
+    while (this.#busy > 0);
+  }
+
+  /** The port, each call of which waits for its turn, and again before its result is back. */
+  #paced<Port extends object>(port: Port, name: string, own: MemoryProcess): Port {
+    const during = async (step: string, call: () => unknown): Promise<unknown> => {
+      await own.step(step);
+      this.#busy += 1;
+      const settled = await Promise.allSettled([call()]).finally(() => (this.#busy -= 1));
+      await own.step(`${step}: back`);
+      if (settled[0].status === 'rejected') throw settled[0].reason;
+      return settled[0].value;
+    };
+    return new Proxy(port, {
+      get: (target, key) => {
+        const value: unknown = Reflect.get(target, key, target);
+        const step = `${name}.${String(key)}`;
+        if (typeof value === 'object' && value !== null) return this.#paced(value, step, own);
+        if (typeof value !== 'function') return value;
+        return (...args: readonly unknown[]): unknown => {
+          const call = (): unknown => Reflect.apply(value, target, args);
+          if (!synchronous.has(String(key))) return during(step, call);
+          const result = call();
+          return key === 'records' ? this.#paced(result as object, step, own) : result;
+        };
+      },
+    });
+  }
+}
+
+/** What the first use of a warehouse writes: made once in a process. */
+let emptyFile: Promise<Buffer> | undefined;
+
+async function makeEmptyFile(): Promise<Buffer> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'wellsync-model-'));
+  const file = path.join(folder, 'w.duckdb');
+  const warehouse = createDuckdbWarehouse({ path: file, now: Date.now });
+  await warehouse.check();
+  await warehouse.close();
+  const content = await readFile(file);
+  await rm(folder, { recursive: true });
+  return content;
+}
