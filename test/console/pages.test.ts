@@ -18,7 +18,10 @@ let planId = '';
 
 beforeAll(async () => {
   served = await serveInstallation({
-    setup: { data: givenDaily(wells.flatMap((uwi) => januaryRows(10, uwi))) },
+    setup: {
+      data: givenDaily(wells.flatMap((uwi) => januaryRows(10, uwi))),
+      assets: { equipment: { 'EQ 1': [] }, wells: { [hostile]: { wellbores: 1 } } },
+    },
     config: 'cleanup: { maxShareOfWellsPercent: 100 }\n',
   });
   exportId = await startedBy('/api/v1/runs', { json: { export: 'daily-production', uwis: [...wells, 'none'] } });
@@ -237,6 +240,15 @@ test('the raw queues are shown to an operator, from this server alone, and chang
     const refused = await served.server.ask(path, { method: 'PUT', token: 'delete' });
     expect([path, refused.status]).toEqual([path, 405]);
   }
+});
+
+test('a run offers the list of unknown wells where they are on it: of daily production, not of equipment', async () => {
+  const equipment = ['EQ 1', 'late'];
+  const seriesId = await startedBy('/api/v1/runs', { json: { export: 'time-series', equipment } });
+  expect(await pageOf(`/runs/${exportId}`)).toContain('Show unknown wells');
+  const page = await pageOf(`/runs/${seriesId}`);
+  expect(page).toContain('does not know late (404)');
+  expect(page).not.toContain('Show unknown wells');
 });
 
 test('a file is checked over HTTP: nothing is sent and nothing kept', async () => {

@@ -186,8 +186,10 @@ function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
       return null;
     case 'show-quarantine':
       return <Link href="/coverage" label="Show the coverage" />;
-    case 'show-unknown':
     case 'show-unknown-definitions':
+      // The pages list unknown wells of daily production alone.
+      return null;
+    case 'show-unknown':
       return <Link href="/coverage/unknown" label="Show unknown wells" />;
     case 'show-stale':
       return <Link href="/coverage/stale" label="Show stale wells" />;
