@@ -1,5 +1,5 @@
 /**
- * Composes the client of the Production Data Service: seven calls over one connection pool and one token source. A request
+ * Composes the client of the Production Data Service: its calls over one connection pool and one token source. A request
  * passes layers (request-layer.ts), each of which wraps the next as a `Send`:
  *
  *   retried      counts attempts and the deadline, and waits between them, at least as long as a Retry-After. An attempt

@@ -1,5 +1,5 @@
 /**
- * The local testing server: the service's seven endpoints (docs/interface.md section 4) over real HTTP, with every
+ * The local testing server: the service's endpoints (docs/interface.md section 4) over real HTTP, with every
  * reading of what that document leaves open and with faults on request; and paths under /testing, which have no faults,
  * to inspect received data and to change data and options.
  */

@@ -1,4 +1,4 @@
-/** `wellsync testing-server`: serves the seven endpoints locally until it is stopped. */
+/** `wellsync testing-server`: serves the endpoints locally until it is stopped. */
 import { once } from 'node:events';
 import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../../core/base/errors.ts';

@@ -1,4 +1,4 @@
-/** The answers of the seven endpoints of docs/interface.md section 4. */
+/** The answers of the endpoints of docs/interface.md section 4. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { paths } from '../../service/contract.ts';
 import type { TestingState } from '../testing-state.ts';
