@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import type { DailyProductionSummary } from '../../app/exports/daily-production.ts';
 import type { DefinitionInput, DefinitionName } from '../../app/exports/definitions.ts';
 import type { ExportPlan, PlannedWindow } from '../../app/exports/daily-production.ts';
-import { boundText, counted, figure, instantText } from '../../core/base/text.ts';
+import { boundText, columnOf, counted, figure, instantText } from '../../core/base/text.ts';
 import { tierText } from '../../core/daily/due-window.ts';
 import { type KnownList, recordLists } from '../../core/definitions/record-list.ts';
 import { type ExitCode, exitCodes } from '../../core/run/exit-code.ts';
@@ -188,8 +188,11 @@ function lookbackTable(windows: readonly PlannedWindow[], { tableText }: Layout)
 }
 
 /** The command of a list of records follows from the list. */
-function addExportOfList(group: ProgramCommand, { name, title, table, targets: { all, column } }: KnownList): void {
-  const fileFlag = `--${column}-file` as const;
+function addExportOfList(
+  group: ProgramCommand,
+  { name, title, table, targets: { all, column, file } }: KnownList,
+): void {
+  const fileFlag = `--${columnOf(file).replaceAll('_', '-')}` as const;
   group
     .command(name)
     .description(`pull the ${title} of ${all} into the warehouse`)
@@ -204,8 +207,9 @@ function addExportOfList(group: ProgramCommand, { name, title, table, targets: {
       `wellsync export ${name} ${fileFlag} ${column}.csv --wait`,
     ])
     .runs((call: Call<DefinitionOptions & Readonly<Record<string, unknown>>>) => {
-      const { [column]: names, [`${column}File`]: file } = call.options as Lists<string> & Texts<string>;
-      return exportDefinitions(call, name, { names, file }, { names: `--${column}`, file: fileFlag });
+      const given = call.options as Lists<string> & Texts<string>;
+      const named = { names: given[column], file: given[file] };
+      return exportDefinitions(call, name, named, { names: `--${column}`, file: fileFlag });
     });
 }
 

@@ -22,6 +22,8 @@ export interface RecordList {
     readonly many: string;
     /** Of a CSV file and of the tables; the list of names in the API, in schedules and on the command line. */
     readonly column: string;
+    /** The option of a CSV file in camel case: `equipmentFile` is `--equipment-file`; `wells`, as elsewhere, for wells. */
+    readonly file: string;
     /** Below `export`: the configured targets. With `File` appended, the CSV file of them. */
     readonly setting: string;
   };
@@ -44,6 +46,7 @@ export const timeSeries = {
     one: 'equipment id',
     many: 'equipment ids',
     column: 'equipment',
+    file: 'equipmentFile',
     setting: 'equipment',
   },
   fields: { xid: 'uuid', equipmentXid: 'uuid', sourceId: 'text', measurement: 'text', unit: 'text?' },
