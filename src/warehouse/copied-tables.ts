@@ -1,4 +1,5 @@
 /** The tables that a copy of a warehouse takes along, with their columns. */
+import { UsageError } from '../core/base/errors.ts';
 import { recordLists } from '../core/definitions/record-list.ts';
 import type { SqlSession } from './sql/session.ts';
 
@@ -6,6 +7,8 @@ export type Engine = 'duckdb' | 'postgres';
 
 /** Tables whose rows have bodies and reports, of which thousands do not fit into memory (G8). */
 export const wideTables = ['run', 'quarantine', 'cleanup_target', 'well', 'well_history'];
+
+const listTables = recordLists.flatMap(({ table }) => [table, `${table}_history`]);
 
 /** What a copy takes along: wells with their keys before the rows that have them. */
 export const copiedTables = [
@@ -27,7 +30,7 @@ export const copiedTables = [
   'cleanup_plan',
   'deletion_audit',
   'deletion_audit_head',
-  ...recordLists.flatMap(({ table }) => [table, `${table}_history`]),
+  ...listTables,
   'service_alias',
   'service_profile',
   'profile_probe',
@@ -77,7 +80,10 @@ export interface CopiedColumns {
   readonly read: readonly string[];
 }
 
-/** Throws Error if the two do not have the same columns; an old source may lack some. */
+/**
+ * Throws UsageError if the two do not have the same columns. An old source may lack some; and any, the tables of a list
+ * that is newer than it.
+ */
 export function copiedColumns(
   name: string,
   source: readonly string[] = [],
@@ -86,14 +92,21 @@ export function copiedColumns(
 ): CopiedColumns {
   const read = columns.filter((column) => source.includes(column));
   const lost = source.filter((column) => !columns.includes(column) && `${name}.${column}` !== leftOut);
-  const isWhole = isOld || read.length === columns.length;
+  const isNew = source.length === 0 && listTables.includes(name);
+  const isWhole = isOld || isNew || read.length === columns.length;
   if (columns.length > 0 && lost.length === 0 && isWhole) return { columns, read };
-  throw new Error(`the table ${name} has the columns ${source.join(', ')} here, and ${columns.join(', ')} there`);
+  const found = source.length === 0 ? 'no columns' : `the columns ${source.join(', ')}`;
+  throw new UsageError(`the table ${name} has ${found} here, and ${columns.join(', ')} there: nothing was copied`, {
+    hint: 'Another build of wellsync made the source: work on with that one, or export again into a new warehouse.',
+  });
 }
 
-/** Throws Error if the source has a table that no copy would take. */
+/** Throws UsageError if the source has a table that no copy would take. */
 export function requireAllCopied(source: ReadonlyMap<string, readonly string[]>): void {
   const known = new Set([...copiedTables, monthsInPostgres, ...ownTables]);
   const left = [...source.keys()].filter((name) => !known.has(name));
-  if (left.length > 0) throw new Error(`the tables ${left.join(', ')} would be left out of a copy`);
+  if (left.length === 0) return;
+  throw new UsageError(`the tables ${left.join(', ')} would be left out of a copy: nothing was copied`, {
+    hint: 'Copy by the wellsync that made them; tables of another program belong into a schema of their own.',
+  });
 }

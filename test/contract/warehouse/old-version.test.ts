@@ -4,7 +4,7 @@ import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
+import { AbortedError, UnreachableError, UsageError } from '../../../src/core/base/errors.ts';
 import { copyWarehouse } from '../../../src/warehouse/copy-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
 import { readExpected, contentOf, copyOfOld, unpackOldWarehouse } from '../../support/old-warehouse.ts';
@@ -142,6 +142,21 @@ test('what is no warehouse, of an unknown schema or half a copy is refused as th
   await copyFile(old.warehouseFile, half);
   await runIn(half, 'CREATE TABLE internal.copied_table (name VARCHAR)');
   await expect(copyOf(half)).rejects.toThrow('the warehouse to copy is an unfinished copy itself');
+  for (const [change, fault] of [
+    ['CREATE TABLE mine (n INTEGER)', 'the tables mine would be left out of a copy: nothing was copied'],
+    [
+      'DROP TABLE mine; ALTER TABLE coverage ADD COLUMN n INTEGER',
+      /^the table coverage has the columns .*, n here, and/,
+    ],
+  ] as const) {
+    await runIn(old.warehouseFile, change);
+    const refused = await copyOf(old.warehouseFile).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(UsageError);
+    expect(refused).toMatchObject({
+      message: expect.stringMatching(fault) as string,
+      hint: expect.any(String) as string,
+    });
+  }
   await runIn(old.warehouseFile, 'DELETE FROM schema_version WHERE version > 5');
   await expect(copyOf(old.warehouseFile)).rejects.toThrow(/is of schema version 5, from before the first release/);
 });
