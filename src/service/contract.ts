@@ -1,9 +1,15 @@
 /**
- * The wire contract of the Production Data Service: its seven paths and their records, as zod schemas that follow
+ * The wire contract of the Production Data Service: its paths and their records, as zod schemas that follow
  * docs/interface.md field by field. What that document does not show is not included.
  */
 import { z } from 'zod';
-import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
+import {
+  type KnownList,
+  plainKind,
+  type RecordList,
+  type RecordOf,
+  type ValueKind,
+} from '../core/definitions/record-list.ts';
 import { instantOfDateTime, productionCalendar } from '../core/time/production-day.ts';
 import { PermanentError } from '../core/base/errors.ts';
 
@@ -57,11 +63,20 @@ export const dailyProductionSchema = z.object({
 });
 export type DailyProduction = z.output<typeof dailyProductionSchema>;
 
-const fieldSchemas = { uuid, text, 'text?': text.nullish().transform((given) => given ?? null) };
+const fieldSchemas: Readonly<Record<ValueKind, z.ZodType>> = {
+  uuid,
+  string: text,
+  double,
+  int32,
+  boolean: z.boolean(),
+};
 
 /** The records of a list, field by field. */
-export function recordsSchemaOf<List extends KnownList>({ fields }: List): z.ZodType<ReadonlyArray<RecordOf<List>>> {
-  const shape = Object.entries(fields).map(([field, kind]) => [field, fieldSchemas[kind]]);
+export function recordsSchemaOf<List extends RecordList>({ fields }: List): z.ZodType<ReadonlyArray<RecordOf<List>>> {
+  const shape = Object.entries(fields).map(([field, kind]) => {
+    const schema = fieldSchemas[plainKind(kind)];
+    return [field, kind.endsWith('?') ? schema.nullish().transform((given) => given ?? null) : schema];
+  });
   return z.array(z.object(Object.fromEntries(shape))) as unknown as z.ZodType<ReadonlyArray<RecordOf<List>>>;
 }
 
@@ -69,7 +84,7 @@ export function recordsSchemaOf<List extends KnownList>({ fields }: List): z.Zod
 export const deletionAnswerSchema = int32;
 
 /**
- * The seven paths of docs/interface.md section 4, relative to the base address. Path parameters are percent-encoded: a
+ * The paths of docs/interface.md section 4, relative to the base address. Path parameters are percent-encoded: a
  * uwi may hold slashes and spaces. Throws PermanentError for an identifier that no path can carry.
  */
 export const paths = {

@@ -2,6 +2,7 @@
 import { UnreachableError } from '../../core/base/errors.ts';
 import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
+  missingTables,
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
@@ -70,7 +71,8 @@ export function readKnownVersion(session: SqlSession, location: string): Promise
 }
 
 /**
- * Brings the file to the schema of this version; returns the version that it had, 0 for a new file. Each step is applied
+ * Brings the file to the schema of this version, with the tables of all lists; returns the version that it had, 0 for a
+ * new file. Each step is applied
  * once, in one transaction with its number: a kill between two steps leaves a file of the version between, which the next
  * opening takes further. Throws UnreachableError if the file is of another version, or if its tables are not wellsync's;
  * OutageError if its disk is full or fails.
@@ -82,20 +84,25 @@ export async function migrate(
   steps = schemaSteps,
 ): Promise<number> {
   const found = await requireKnown(session, location, versionOf(steps));
-  for (const [version, statements] of stepsFrom(steps, found, location)) {
+  const change = async (aim: string, work: () => Promise<void>): Promise<void> => {
     try {
-      await inTransaction(session.connection, async () => {
-        for (const statement of [schemaVersionTable, ...statements]) await session.run(statement);
-        await session.run('INSERT INTO schema_version VALUES ($1, $2)', [version, new Date(nowMs)]);
-      });
+      await inTransaction(session.connection, work);
     } catch (error) {
       if (isDiskTrouble(error)) throw diskOutage(error, location);
-      throw new UnreachableError(
-        'warehouse',
-        `${location} could not be brought to schema version ${version}: ${messageOf(error)}`,
-        { hint: 'If the file belongs to something else, set WELLSYNC_WAREHOUSE to another one.', cause: error },
-      );
+      throw new UnreachableError('warehouse', `${location} could not be ${aim}: ${messageOf(error)}`, {
+        hint: 'If the file belongs to something else, set WELLSYNC_WAREHOUSE to another one.',
+        cause: error,
+      });
     }
+  };
+  for (const [version, statements] of stepsFrom(steps, found, location)) {
+    await change(`brought to schema version ${version}`, async () => {
+      for (const statement of [schemaVersionTable, ...statements]) await session.run(statement);
+      await session.run('INSERT INTO schema_version VALUES ($1, $2)', [version, new Date(nowMs)]);
+    });
+  }
+  for (const { name, made } of await missingTables(session, types)) {
+    await change(`given the table ${name}`, async () => void (await session.run(made)));
   }
   return found;
 }

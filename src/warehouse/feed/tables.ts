@@ -56,7 +56,10 @@ const ended: readonly FeedColumn[] = [
 ];
 
 function recordShape(list: KnownList): FeedTableShape {
-  const columns = text(...columnsOfList(list).map(([name]) => name));
+  const columns = columnsOfList(list).map(([name, kind]): FeedColumn => ({
+    name,
+    kind: kind === 'uuid' ? 'string' : kind,
+  }));
   return writtenTable(columns, list.targets.column, columnOf(list.alias), columnOf(list.key));
 }
 

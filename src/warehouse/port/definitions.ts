@@ -1,6 +1,6 @@
 /** Ports to the records beside daily production: lists of records, and wells (docs/design.md section 4.2). */
 import type { ShrinkGuard } from '../../core/daily/shrink-guard.ts';
-import type { KnownList, RecordOf } from '../../core/definitions/record-list.ts';
+import type { RecordList, RecordOf } from '../../core/definitions/record-list.ts';
 import type { WellBody } from '../../core/definitions/well-body.ts';
 import type { UnitOutcome } from '../../core/run/run.ts';
 
@@ -9,7 +9,7 @@ export interface RecordsReading {
   /** The unit of the run that this reading settles. */
   readonly unit: number;
   readonly target: string;
-  readonly records: ReadonlyArray<RecordOf<KnownList>>;
+  readonly records: ReadonlyArray<RecordOf<RecordList>>;
 }
 
 export interface WellReading {

@@ -2,9 +2,9 @@
  * The schema of the PostgreSQL warehouse: the tables that both engines have, with keys, and with indexes for what is looked
  * up in tables that grow; and what differs inside, since several transactions write at a time.
  */
-import { recordLists } from '../../core/definitions/record-list.ts';
 import { type Column, declared, named, serviceColumnsOf } from '../sql/daily/row-fields.ts';
 import {
+  missingTables,
   requireKnown,
   type SchemaSteps,
   schemaVersionTable,
@@ -63,10 +63,6 @@ const indexes: readonly string[] = [
   'deletion_audit_unit ON deletion_audit (run_id, unit)',
   'deletion_audit_plan ON deletion_audit (plan_id)',
   'deletion_audit_target ON deletion_audit (owner_id, kind)',
-  ...recordLists.flatMap(({ table, targets: { column } }) => [
-    `${table}_${column} ON ${table} (${column})`,
-    `${table}_history_noticed ON ${table}_history (noticed_at)`,
-  ]),
   'well_source ON well (source_id)',
   'well_history_noticed ON well_history (noticed_at)',
   'daily_production_history_noticed ON daily_production_history (noticed_at)',
@@ -120,16 +116,21 @@ export function readKnownVersion(session: SqlSession, location: string): Promise
 const migrationLock = 7_225_806_101;
 
 /**
- * Brings the tables to the schema of this version, in the caller's transaction; several processes may try at a time, and
+ * Brings the tables to the schema of this version, and makes those of lists that are absent, in the caller's transaction; several processes may try at a time, and
  * one does it. Throws UnreachableError if the schema is of another version that no step starts from.
  */
 export async function migrate(session: SqlSession, location: string, steps = schemaSteps): Promise<void> {
   const latest = versionOf(steps);
-  if ((await requireKnown(session, location, latest)) === latest) return;
+  const isCurrent = (await requireKnown(session, location, latest)) === latest;
+  if (isCurrent && (await missingTables(session, types)).length === 0) return;
   await session.rows('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
   const found = await requireKnown(session, location, latest);
   for (const [version, statements] of stepsFrom(steps, found, location)) {
     for (const statement of [schemaVersionTable, ...statements]) await session.run(statement);
     await session.run('INSERT INTO schema_version VALUES ($1, current_timestamp)', [version]);
+  }
+  for (const { name, made, soughtBy } of await missingTables(session, types)) {
+    await session.run(made);
+    await session.run(`CREATE INDEX ${name}_${soughtBy} ON ${name} (${soughtBy})`);
   }
 }

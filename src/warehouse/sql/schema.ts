@@ -3,11 +3,12 @@
  * what it alone has: keys, indexes, views and the tables behind them.
  *
  * Nothing was released yet, so there is one version: a change is made in it, and a warehouse from before is copied
- * (../copy-warehouse.ts). After a release a change is a further step of both engines, and a step never changes.
+ * (../copy-warehouse.ts). After a release a change is a further step of both engines, and a step never changes. A further
+ * list of records is no step: its tables are made wherever they are absent.
  */
 import { UnreachableError } from '../../core/base/errors.ts';
-import { columnsOfList, type KnownList, recordLists } from '../../core/definitions/record-list.ts';
-import { type ColumnTypes, declared, serviceColumnsOf } from './daily/row-fields.ts';
+import { columnsOfList, type RecordList, recordLists } from '../../core/definitions/record-list.ts';
+import { type Column, type ColumnTypes, declared, serviceColumnsOf, typesOf } from './daily/row-fields.ts';
 import type { SqlSession } from './session.ts';
 
 /** The version that the first step makes. The versions below it were never released. */
@@ -77,9 +78,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
   const { text } = types;
   const daily = declared(serviceColumnsOf(types));
   const held = `release_run_id ${text}, release_rows INTEGER`;
-  const written = `inserted_run_id ${text}, changed_run_id ${text}, changed_at TIMESTAMPTZ`;
-  // A version that ended: how, by which run and when; and since when it was known, by which run.
-  const ended = `change ${text}, run_id ${text}, noticed_at TIMESTAMPTZ, known_from TIMESTAMPTZ, known_run_id ${text}`;
+  const { written, ended } = versionColumns(types);
   const well = `source_id ${text}, content_type ${text}, body ${text}, document JSON`;
   return {
     // What a list shows of a report is in `settled`: ten thousand whole reports exceed an engine's memory.
@@ -121,7 +120,6 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
       digest_version INTEGER`,
     deletion_audit_head: `rows BIGINT NOT NULL, hash ${text} NOT NULL`,
 
-    ...Object.fromEntries(recordLists.flatMap((list) => recordTables(list, text, { written, ended }))),
     well: `${well}, ${written}`,
     well_history: `${well}, ${ended}`,
 
@@ -157,20 +155,41 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
   };
 }
 
+/** Of a version that is current, and of one that ended: how, by which run and when; and since when it was known. */
+function versionColumns({ text }: ColumnTypes): Readonly<Record<'written' | 'ended', string>> {
+  return {
+    written: `inserted_run_id ${text}, changed_run_id ${text}, changed_at TIMESTAMPTZ`,
+    ended: `change ${text}, run_id ${text}, noticed_at TIMESTAMPTZ, known_from TIMESTAMPTZ, known_run_id ${text}`,
+  };
+}
+
+interface ListTable {
+  readonly name: string;
+  /** The statement that makes it. */
+  readonly made: string;
+  /** The column by which rows are found. */
+  readonly soughtBy: string;
+}
+
 /** The table of a list of records, and its history. */
-function recordTables(
-  list: KnownList,
-  text: string,
-  { written, ended }: Readonly<Record<'written' | 'ended', string>>,
-): ReadonlyArray<readonly [name: string, columns: string]> {
-  const types = { uuid: 'UUID', text, 'text?': text };
-  const columns = columnsOfList(list)
-    .map(([column, kind]) => `${column} ${types[kind]}`)
-    .join(', ');
+export function tablesOfList(list: RecordList, types: ColumnTypes): readonly ListTable[] {
+  const { table, targets } = list;
+  const history = `${table}_history`;
+  const { written, ended } = versionColumns(types);
+  const columns = declared(columnsOfList(list).map(([name, kind]): Column => ({ name, type: typesOf(types)[kind] })));
   return [
-    [list.table, `${columns}, ${written}`],
-    [`${list.table}_history`, `${columns}, ${ended}`],
+    { name: table, made: `CREATE TABLE ${table} (${columns}, ${written})`, soughtBy: targets.column },
+    { name: history, made: `CREATE TABLE ${history} (${columns}, ${ended})`, soughtBy: 'noticed_at' },
   ];
+}
+
+/** The tables of lists that the warehouse lacks: an entry may be newer than it is. */
+export async function missingTables(session: SqlSession, types: ColumnTypes): Promise<readonly ListTable[]> {
+  const tables = await session.rows<{ name: string }>(
+    'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()',
+  );
+  const found = new Set(tables.map(({ name }) => name));
+  return recordLists.flatMap((list) => tablesOfList(list, types)).filter(({ name }) => !found.has(name));
 }
 
 /** Statements that make the shared tables, and the schema for the internal ones. */

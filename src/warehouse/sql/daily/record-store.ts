@@ -2,31 +2,38 @@
 import { columnOf } from '../../../core/base/text.ts';
 import type { DeletionTarget } from '../../../core/cleanup/target.ts';
 import { always } from '../../../core/daily/read-order.ts';
-import { columnsOfList, type KnownList, type RecordOf, timeSeries } from '../../../core/definitions/record-list.ts';
+import {
+  columnsOfList,
+  type KnownList,
+  type RecordList,
+  type RecordOf,
+  timeSeries,
+} from '../../../core/definitions/record-list.ts';
 import type { RecordsReading, RecordStore } from '../../port/definitions.ts';
 import { jsonText, type SqlDatabase, type SqlSession, takeTurn } from '../session.ts';
 import { definitionCommits, type DefinitionTable, endVersions, type Noticed } from './definition-store.ts';
 import { keepReads, positionInOrder } from './read-order.ts';
+import { commonTypes, typesOf } from './row-fields.ts';
 
-type Row = Readonly<Record<string, string | null>>;
+type Row = Readonly<Record<string, RecordOf<RecordList>[string]>>;
 
-const columnTypes = { uuid: 'UUID', text: 'VARCHAR', 'text?': 'VARCHAR' } as const;
+const castTypes = typesOf(commonTypes);
 
 function tableOf(list: KnownList): DefinitionTable<RecordsReading, Row> {
   const { table: name, targets, fields, key, alias } = list;
-  const names = Object.keys(fields) as ReadonlyArray<keyof RecordOf<KnownList>>;
+  const names = Object.keys(fields);
   const [keyColumn, aliasColumn] = [columnOf(key), columnOf(alias)];
   const compared = names.filter((field) => field !== key).map(columnOf);
   return {
     name,
-    columns: Object.fromEntries(columnsOfList(list).map(([column, kind]) => [column, columnTypes[kind]])),
+    columns: Object.fromEntries(columnsOfList(list).map(([column, kind]) => [column, castTypes[kind]])),
     owner: targets.column,
     kind: targets.kind,
     key: keyColumn,
     rowsOf: ({ target, records }) =>
       records.map((record) => ({
         [targets.column]: target,
-        ...Object.fromEntries(names.map((field) => [columnOf(field), record[field]])),
+        ...Object.fromEntries(names.map((field) => [columnOf(field), record[field] ?? null])),
       })),
     definitionOf: (row) => ({
       key: String(row[keyColumn]),

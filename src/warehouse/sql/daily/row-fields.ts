@@ -1,4 +1,5 @@
-/** Columns of daily production, from core's list of measure fields; an engine says its types. */
+/** Columns of what the service sends, from core's lists of fields; an engine says its types. */
+import type { ValueKind } from '../../../core/definitions/record-list.ts';
 import { measureFields } from '../../../core/daily/row.ts';
 
 export interface Column {
@@ -12,14 +13,22 @@ export interface ColumnTypes {
   readonly double: string;
 }
 
+/** The type of a column by the kind of its values, in a CREATE TABLE and in a cast. */
+export function typesOf({ text, double }: ColumnTypes): Readonly<Record<ValueKind, string>> {
+  return { double, int32: 'INTEGER', string: text, boolean: 'BOOLEAN', uuid: 'UUID' };
+}
+
+/** Names that both engines take. */
+export const commonTypes: ColumnTypes = { text: 'VARCHAR', double: 'DOUBLE PRECISION' };
+
 /**
  * What the service sends of a day, without the well; rows enter the database by position. All but the xid is compared,
  * updated and kept in the history. `extras` keeps the text that came; PostgreSQL's JSONB would lose or refuse some of it.
  */
-export function serviceColumnsOf({ text, double }: ColumnTypes): readonly Column[] {
-  const types = { double, int32: 'INTEGER', string: text, boolean: 'BOOLEAN' };
+export function serviceColumnsOf(engine: ColumnTypes): readonly Column[] {
+  const types = typesOf(engine);
   return [
-    { name: 'xid', type: 'UUID' },
+    { name: 'xid', type: types.uuid },
     { name: 'date', type: 'TIMESTAMPTZ' },
     { name: 'production_day', type: 'DATE' },
     ...measureFields.map(({ column, kind }) => ({ name: column, type: types[kind] })),

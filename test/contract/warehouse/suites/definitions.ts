@@ -3,6 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { timeSeries, type TimeSeriesRecord } from '../../../../src/core/definitions/record-list.ts';
 import type { RecordsReading } from '../../../../src/warehouse/port/definitions.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
+import { commonTypes } from '../../../../src/warehouse/sql/daily/row-fields.ts';
+import { tablesOfList } from '../../../../src/warehouse/sql/schema.ts';
+import { bareSample, fullSample, type SampledRecord, sampledList } from '../../../support/sampled-list.ts';
 import { ask, at, committedAtMs, guard, loadOne, reading, xidOf } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
@@ -194,6 +197,39 @@ export function describeDefinitions(open: OpenWarehouse): void {
       );
       expect(await warehouse.records(timeSeries).targets()).toEqual([]);
     });
+  });
+
+  describe('records of a list with fields of every kind', () => {
+    it('G1, G2: are stored as they came, unchanged by another read, and kept in the history by a changed number', async () => {
+      const made = tablesOfList(sampledList, commonTypes).map((table) => table.made);
+      const warehouse = await test().changed(made.join(';'));
+      const loadSamples = async (...records: readonly SampledRecord[]) => {
+        const runId = await plannedRun(warehouse, ['A']);
+        const readings = [{ unit: 0, target: 'A', records }];
+        return (await warehouse.records(sampledList).commit({ runId, readings, shrink: guard, committedAtMs }))[0];
+      };
+      expect(await loadSamples(fullSample, bareSample)).toMatchObject({ counts: { inserted: 2 } });
+      expect(await loadSamples(fullSample, bareSample)).toMatchObject({ counts: { unchanged: 2, updated: 0 } });
+      const columns = `well, CAST(id AS VARCHAR), name, depth_m, depth_of_top, zones, zones_open, is_open, was_open,
+        CAST(parent_id AS VARCHAR), remark`;
+      expect(await ask(warehouse, `SELECT ${columns} FROM sample ORDER BY name`)).toEqual([
+        ['A', ...Object.values(fullSample)],
+        ['A', ...Object.values(bareSample)],
+      ]);
+      expect(await loadSamples({ ...fullSample, depthM: 0.3 }, bareSample)).toMatchObject({ counts: { updated: 1 } });
+      expect(await ask(warehouse, 'SELECT name, depth_m, change FROM sample_history')).toEqual([
+        ['C1', fullSample.depthM, 'updated'],
+      ]);
+    });
+  });
+
+  it('a list that is newer than the warehouse has its tables once the warehouse is worked on', async () => {
+    const warehouse = await test().changed('DROP TABLE time_series; DROP TABLE time_series_history');
+    const runId = await plannedRun(warehouse, ['EQ 1']);
+    const readings = [{ unit: 0, target: 'EQ 1', records: some(2) }];
+    const batch = { runId, readings, shrink: guard, committedAtMs };
+    expect(await warehouse.records(timeSeries).commit(batch)).toMatchObject([{ counts: { inserted: 2 } }]);
+    expect(await ask(warehouse, 'SELECT count(*) FROM time_series_history')).toEqual([[0]]);
   });
 
   describe('wells', () => {
