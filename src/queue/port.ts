@@ -98,12 +98,15 @@ export interface RunProgressStore {
   advance(runId: string, progress: UnitProgress): Promise<void>;
   /** Records what was read of units. Ignores readings with fewer rows than the recorded ones, and of settled units. */
   recordReadings(runId: string, readings: readonly UnitReading[]): Promise<void>;
+  /** Records that a chunk of the progress has ended. Returns whether all of them have. */
   endChunk(runId: string, chunk: number): Promise<boolean>;
   /** Keeps the first stop request. A run without a progress gets one, so that the coordinator finds the request. */
   requestStop(runId: string, stopRequest: StopRequest): Promise<void>;
   finish(runId: string, state: RunState): Promise<void>;
   /** Deletes the progress: the next step of the coordinator resets it from the warehouse. */
   forget(runId: string): Promise<void>;
+  /** As {@link forget}, but for a stop request, which the next step finds. */
+  restart(runId: string): Promise<void>;
 }
 
 /** Work that is begun: all open units of a chunk, or one of them alone. */

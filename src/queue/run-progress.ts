@@ -25,6 +25,32 @@ import { redisNow, type RedisScript, redisScript, runScript } from './redis/scri
 /** A finished progress is kept this long, for commands that still follow it. */
 const keepFinishedSeconds = 24 * 3_600;
 
+/** Lua: a bitmap that is written to after its run has ended goes with the rest of the progress. */
+const endsWithProgress = `
+local leftMs = redis.call('PTTL', KEYS[1])
+if leftMs > 0 then redis.call('PEXPIRE', KEYS[2], leftMs) end`;
+
+/**
+ * KEYS: hash, settled bitmap, ended bitmap, chunks, starts. ARGV: the fields of the hash as JSON, the chunks as JSON. Keeps the
+ * stop request that is there, in one step with all else: none that was answered is lost.
+ */
+const openScript = redisScript(`
+local stopRequest = redis.call('HGET', KEYS[1], 'stopRequest')
+redis.call('DEL', unpack(KEYS))
+for name, value in pairs(cjson.decode(ARGV[1])) do redis.call('HSET', KEYS[1], name, value) end
+if stopRequest then redis.call('HSET', KEYS[1], 'stopRequest', stopRequest) end
+for _, chunk in ipairs(cjson.decode(ARGV[2])) do redis.call('RPUSH', KEYS[4], chunk) end
+${redisNow}
+redis.call('HSET', KEYS[1], 'movedAtMs', now)
+return 1`);
+
+/** KEYS: all of a progress. Deletes it but for a stop request. */
+const restartScript = redisScript(`
+local stopRequest = redis.call('HGET', KEYS[1], 'stopRequest')
+redis.call('DEL', unpack(KEYS))
+if stopRequest then redis.call('HSET', KEYS[1], 'stopRequest', stopRequest) end
+return 1`);
+
 /** KEYS: hash, settled bitmap. ARGV: [{unit, counts}] as JSON. Counts a unit once, however often it is reported. */
 const settleScript = redisScript(`
 if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
@@ -37,6 +63,7 @@ for _, outcome in ipairs(cjson.decode(ARGV[1])) do
   end
 end
 for name, value in pairs(sums) do redis.call('HINCRBY', KEYS[1], 'count:' .. name, string.format('%.0f', value)) end
+${endsWithProgress}
 ${redisNow}
 redis.call('HSET', KEYS[1], 'movedAtMs', now)
 return 1`);
@@ -63,10 +90,14 @@ for _, reading in ipairs(cjson.decode(ARGV[1])) do
 end
 return 1`);
 
-/** KEYS: hash, ended bitmap. ARGV: chunk. Returns 1 if every chunk has ended. */
+/**
+ * KEYS: hash, ended bitmap, chunks. ARGV: chunk. Returns 1 if every chunk has ended. A chunk that the progress was opened
+ * without, since its units had their outcomes by then, does not count: an item of before may end late.
+ */
 const endChunkScript = redisScript(`
-if redis.call('HEXISTS', KEYS[1], 'units') == 0 then return 0 end
+if redis.call('HEXISTS', KEYS[1], 'units') == 0 or not redis.call('LPOS', KEYS[3], ARGV[1]) then return 0 end
 if redis.call('SETBIT', KEYS[2], ARGV[1], 1) == 0 then redis.call('HINCRBY', KEYS[1], 'chunksEnded', 1) end
+${endsWithProgress}
 ${redisNow}
 redis.call('HSET', KEYS[1], 'movedAtMs', now)
 if redis.call('HGET', KEYS[1], 'chunksEnded') == redis.call('HGET', KEYS[1], 'chunks') then return 1 end
@@ -105,27 +136,22 @@ export class RedisRunProgress implements RunProgressStore {
   }
 
   async open(runId: string, start: Parameters<RunProgressStore['open']>[1]): Promise<void> {
-    const { hash, chunks, ofProgress } = this.#keysOf(runId);
-    const stopRequest = await this.#redis.hget(hash, 'stopRequest');
-    const counts = Object.entries(start.counts).map(([name, value]) => [`count:${name}`, value] as const);
-    const transaction = this.#redis
-      .multi()
-      .del(...ofProgress)
-      .hset(hash, {
-        state: 'running',
-        round: start.generation,
-        queue: start.queue,
-        units: start.units,
-        settledUnits: start.settledUnits,
-        chunks: start.chunks.length,
-        chunksAdded: 0,
-        chunksEnded: 0,
-        ...Object.fromEntries(counts),
-        ...(stopRequest === null ? {} : { stopRequest }),
-      });
-    if (start.chunks.length > 0) transaction.rpush(chunks, ...start.chunks);
-    await transaction.exec();
-    await runScript(this.#redis, movedScript, [hash]);
+    const { queue, generation, units, settledUnits, counts, chunks } = start;
+    const figures = {
+      round: generation,
+      queue,
+      units,
+      settledUnits,
+      chunks: chunks.length,
+      chunksAdded: 0,
+      chunksEnded: 0,
+    };
+    const sums = Object.entries(counts).map(([name, value]) => [`count:${name}`, value] as const);
+    // As texts: a number of Lua loses digits on its way into a hash.
+    const fields = Object.entries({ state: 'running', ...figures, ...Object.fromEntries(sums) });
+    const texts = Object.fromEntries(fields.map(([name, value]) => [name, String(value)]));
+    const values = [JSON.stringify(texts), JSON.stringify(chunks)];
+    await runScript(this.#redis, openScript, this.#keysOf(runId).ofProgress, values);
   }
 
   async settle(runId: string, outcomes: Parameters<RunProgressStore['settle']>[1]): Promise<void> {
@@ -145,8 +171,8 @@ export class RedisRunProgress implements RunProgressStore {
   }
 
   async endChunk(runId: string, chunk: number): Promise<boolean> {
-    const { hash, ended } = this.#keysOf(runId);
-    return (await runScript(this.#redis, endChunkScript, [hash, ended], [chunk])) === 1;
+    const { hash, ended, chunks } = this.#keysOf(runId);
+    return (await runScript(this.#redis, endChunkScript, [hash, ended, chunks], [chunk])) === 1;
   }
 
   async requestStop(runId: string, stopRequest: StopRequest): Promise<void> {
@@ -162,6 +188,10 @@ export class RedisRunProgress implements RunProgressStore {
 
   async forget(runId: string): Promise<void> {
     await this.#redis.del(...this.#keysOf(runId).ofProgress);
+  }
+
+  async restart(runId: string): Promise<void> {
+    await runScript(this.#redis, restartScript, this.#keysOf(runId).ofProgress);
   }
 
   /** The next chunks that were not added, at most `limit`, and the number of added chunks including them. */

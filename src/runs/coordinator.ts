@@ -194,8 +194,8 @@ export class Coordinator {
     });
     if (report === undefined) {
       // A chunk ended without its units: the progress was ahead of the ledger. The ledger is right, so the progress is
-      // reset from it.
-      if (stopRequest === undefined) await this.#context.queue.progress.forget(runId);
+      // reset from it. Somebody may have asked for a stop meanwhile.
+      if (stopRequest === undefined) await this.#context.queue.progress.restart(runId);
       return again();
     }
     this.#context.outages.up('warehouse');

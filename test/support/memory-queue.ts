@@ -295,9 +295,8 @@ export function memoryProgress({
       return run && progressOf(run, now());
     },
     async open(runId, { queue, generation, units, settledUnits, counts, chunks }) {
-      await step(`read the stop request of ${runId}`);
-      const { stopRequest } = find(runId) ?? {};
       await step(`open ${runId}`);
+      const { stopRequest } = find(runId) ?? {};
       const opened = { queue, generation, units, settledUnits, chunks: [...chunks] };
       const run: StoredRun = { ...newRun(), state: 'running', opened, counts: { ...counts }, movedAtMs: now() };
       state.runs.set(runId, stopRequest === undefined ? run : { ...run, stopRequest });
@@ -336,7 +335,7 @@ export function memoryProgress({
     async endChunk(runId, chunk) {
       await step(`end chunk ${chunk} of ${runId}`);
       const { run, opened } = findOpened(runId) ?? {};
-      if (run === undefined) return false;
+      if (run === undefined || opened?.chunks.includes(chunk) !== true) return false;
       run.ended.add(chunk);
       run.movedAtMs = now();
       return run.ended.size === opened?.chunks.length;
@@ -355,6 +354,13 @@ export function memoryProgress({
       await step(`forget ${runId}`);
       state.runs.delete(runId);
       state.starts.delete(runId);
+    },
+    async restart(runId) {
+      await step(`restart ${runId}`);
+      const { stopRequest } = find(runId) ?? {};
+      state.starts.delete(runId);
+      if (stopRequest === undefined) state.runs.delete(runId);
+      else state.runs.set(runId, { ...newRun(), stopRequest });
     },
     async nextChunks(runId, limit) {
       await step(`read the next chunks of ${runId}`);

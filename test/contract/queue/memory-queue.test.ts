@@ -53,6 +53,7 @@ const acts = fc.oneof(
     progress.requestStop(run, { kind: 'cancel', requestedBy }),
   ),
   ofRun(fc.constantFrom('done', 'failed'), ({ progress }, run, state) => progress.finish(run, state)),
+  ofRun(fc.constant(0), ({ progress }, run) => progress.restart(run)),
   ofRun(fc.constant(undefined), ({ progress }, run) => progress.forget(run)),
   { weight: 2, arbitrary: ofRun(started, ({ starts }, run, work) => starts.begin(run, work)) },
   ofRun(started, ({ starts }, run, work) => starts.end(run, work)),

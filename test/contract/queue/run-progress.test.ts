@@ -81,6 +81,25 @@ describe.each(queueForms)('the progress of a run in $name', (form) => {
     expect(await progress.read(run)).toMatchObject({ settledUnits: 1, counts: { read: 3 }, chunks: 2, chunksEnded: 0 });
   });
 
+  it('G7: counts no chunk that it was opened without: an item of before, whose units had their outcomes, may end late', async () => {
+    const run = newRun();
+    await progress.open(run, { ...start, chunks: [1, 2] });
+    const ends = [await progress.endChunk(run, 0), await progress.endChunk(run, 1)];
+    expect(await progress.read(run)).toMatchObject({ chunks: 2, chunksEnded: 1 });
+    expect([...ends, await progress.endChunk(run, 2)]).toEqual([false, false, true]);
+  });
+
+  it('G7: loses no stop request that comes while it is opened, or restarted', async () => {
+    const stop = { kind: 'cancel', requestedBy: 'somebody' } as const;
+    for (let time = 0; time < 50; time += 1) {
+      const run = newRun();
+      await Promise.all([progress.open(run, start), progress.requestStop(run, stop)]);
+      expect(await progress.read(run)).toMatchObject({ state: 'running', stopRequest: stop });
+      await Promise.all([progress.restart(run), progress.open(run, start), progress.restart(run)]);
+      expect(await progress.read(run)).toMatchObject({ state: 'queued', units: 0, stopRequest: stop });
+    }
+  });
+
   it('does not come back from the dead when a late worker speaks of a run that was forgotten', async () => {
     const run = newRun();
     await progress.open(run, start);
