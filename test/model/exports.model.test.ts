@@ -44,7 +44,7 @@ test(
         longScript([...usual, ...rare, passed, passed]),
         (scheduler, pages, history, script) => modelled({ field, scheduler, pages, history, script, processes: 1 }),
       ),
-      { usual: 12, full: 40 },
+      { usual: 8, full: 40 },
     );
   },
   modelTimeoutMs,
@@ -65,7 +65,7 @@ test(
         longScript([...usual, ...halting, of.removed, passed]),
         (scheduler, pages, history, script) => modelled({ field, scheduler, pages, history, script, processes: 3 }),
       ),
-      { usual: 25, full: 80 },
+      { usual: 16, full: 80 },
     );
   },
   modelTimeoutMs,
@@ -107,7 +107,7 @@ async function modelled(of: {
     chunkQueues: ['export'],
   });
   const scene = { world, truth, violations: () => exportViolations(world, truth) };
-  for (let started = 0; started < processes; started += 1) world.start(0);
+  for (let each = 0; each < processes; each += 1) world.start(0);
   while (!world.processes.every((each) => each.isWorking())) await world.step();
   await fc.asyncModelRun(() => ({ model: {}, real: scene }), script);
   truth.faults = 0;

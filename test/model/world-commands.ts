@@ -1,6 +1,5 @@
 /** What may happen in any world: commands of people and of fate, each at any moment, after which every guarantee is asked. */
 import fc from 'fast-check';
-import { expect } from 'vitest';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import type { World, WorldProcess } from './world.ts';
 
@@ -10,6 +9,12 @@ export interface Scene {
   readonly world: World;
   /** What does not hold now, a sentence each. */
   readonly violations: () => Promise<readonly string[]>;
+}
+
+/** Throws with what does not hold, if anything. */
+export async function requireNone({ violations }: Scene): Promise<void> {
+  const found = await violations();
+  if (found.length > 0) throw new Error(found.join('\n'));
 }
 
 /** A command that is possible at any moment. */
@@ -26,7 +31,7 @@ export class Act<Of extends Scene> implements fc.AsyncCommand<object, Of> {
 
   async run(_: object, scene: Of): Promise<void> {
     await this.#act(scene);
-    expect(await scene.violations()).toEqual([]);
+    await requireNone(scene);
   }
 
   toString = (): string => this.#name;
@@ -111,12 +116,13 @@ export const lost = fc
   .map((queue) => new Act<Scene>(`Redis ${queue} loses everything`, ({ world }) => world.queues[queue].lose()));
 
 /** Once nothing happens any more, all that was requested ends, by one process that is left. */
-export async function endsAll({ world, violations }: Scene): Promise<WorldProcess> {
+export async function endsAll(scene: Scene): Promise<WorldProcess> {
+  const { world } = scene;
   for (const { own } of world.processes) own.kill();
   await world.pass(60_000);
   await world.finish();
-  expect(await violations()).toEqual([]);
+  await requireNone(scene);
   const process = world.start(0);
-  while (!process.isWorking()) expect(await world.step()).toBe(true);
+  while (!process.isWorking() && (await world.step()));
   return process;
 }
