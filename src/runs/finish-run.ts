@@ -39,8 +39,9 @@ export async function finishRun(
   const totals = await ledger.runs.totals(runId);
   if (totals.units.open > 0) return undefined;
   await job.atEnd?.(runId, { ledger, now });
-  // A cancel after all units were settled changed nothing.
-  const isTooLate = stopRequest?.kind === 'cancel' && run.unitCount !== undefined && totals.units.cancelled === 0;
+  const { cancelled, failed } = totals.units;
+  // A stop after all units were settled changed nothing: all that is left is the report, which may be made again.
+  const isTooLate = run.unitCount !== undefined && cancelled === 0 && (stopRequest?.kind === 'cancel' || failed === 0);
   const report = buildReport({ run, totals }, isTooLate ? undefined : stopRequest, context);
   await ledger.runs.finish(report);
   // Another process may have planned or ended it in between: the ledger has the state.

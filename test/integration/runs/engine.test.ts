@@ -245,6 +245,14 @@ describe('the engine', () => {
     expect(seen.filter((target) => target === 'well-0')).toHaveLength(1);
   });
 
+  it('G7: a bug at the end of a run, met once, does not fail a run whose units are all done', async () => {
+    vi.spyOn(warehouse.ledger.runs, 'finish').mockRejectedValueOnce(new TypeError('x is not a function'));
+    await startWorker();
+    const report = await reportOf(await start(3));
+    expect(report).toMatchObject({ state: 'done', units: { total: 3, done: 3, failed: 0 } });
+    expect(report.stopped).toBeUndefined();
+  });
+
   it('no access stops the run: no further unit is begun, and every one is accounted for', async () => {
     act = async () => {
       throw new AccessError('forbidden', 'the service does not let us in');
