@@ -12,7 +12,7 @@ export interface Scene {
 }
 
 /** Throws with what does not hold, if anything. */
-export async function requireNone({ violations }: Scene): Promise<void> {
+async function requireNone({ violations }: Scene): Promise<void> {
   const found = await violations();
   if (found.length > 0) throw new Error(found.join('\n'));
 }
