@@ -17,7 +17,7 @@ interface StoredVersion extends StoredRow {
 
 interface StoredUnit {
   readonly runId: string;
-  readonly state: string | null;
+  readonly state: string;
   readonly target: string;
   readonly fromMs: number;
   readonly toMs: number;
@@ -119,7 +119,7 @@ async function watermarks(world: World, units: readonly StoredUnit[]): Promise<r
 /** G2, G7: a run that has ended has an outcome for each unit, and a sum that is reconciled. */
 function* balanceOf({ runId, state, report }: StoredRun, units: readonly StoredUnit[]): Generator<string> {
   if (!isFinished(state)) return;
-  const open = units.filter((unit) => unit.runId === runId && unit.state === null);
+  const open = units.filter((unit) => unit.runId === runId && unit.state === 'open');
   if (open.length > 0) yield `G7: ${runId} is ${state} with ${open.length} open units`;
   if (report === null) {
     yield `G2: ${runId} is ${state} without a report`;
