@@ -47,7 +47,6 @@ export class Truth {
   #payload = 0;
   /** Requests that are answered with 503 from now on. */
   faults = 0;
-  requests = 0;
 
   constructor(paging: Paging) {
     this.#paging = paging;
@@ -121,7 +120,6 @@ export class Truth {
 
   #answer(request: ServiceRequest, runId = '') {
     const tick = this.#next();
-    this.requests += 1;
     const url = new URL(request.path, baseUrl);
     const uwi = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
     const key = `${runId} ${uwi}`;

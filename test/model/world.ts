@@ -50,7 +50,7 @@ export interface WorldProcess {
   readonly own: MemoryProcess;
   readonly runs: RunService;
   readonly revive: () => Promise<unknown>;
-  /** Undefined while it claims the warehouse, and where another queue has it. */
+  /** False while it claims the warehouse, where another queue has it, and once it is dead. */
   readonly isWorking: () => boolean;
 }
 
@@ -63,7 +63,7 @@ export class World implements AsyncDisposable {
   readonly requested: string[] = [];
   /** Lines of all logs. */
   readonly log: string[] = [];
-  /** What a request was refused with, and what no request may end with. */
+  /** What requests ended with that were not carried out. */
   readonly refusals: Error[] = [];
   nowMs = Date.parse('2026-03-10T12:00:00Z');
   steps = 0;

@@ -116,8 +116,9 @@ export function readKnownVersion(session: SqlSession, location: string): Promise
 const migrationLock = 7_225_806_101;
 
 /**
- * Brings the tables to the schema of this version, and makes those of lists that are absent, in the caller's transaction; several processes may try at a time, and
- * one does it. Throws UnreachableError if the schema is of another version that no step starts from.
+ * Brings the tables to the schema of this version, and makes those of lists that are absent, in the caller's transaction;
+ * several processes may try at a time, and one does it. Throws UnreachableError if the schema is of another version that no
+ * step starts from.
  */
 export async function migrate(session: SqlSession, location: string, steps = schemaSteps): Promise<void> {
   const latest = versionOf(steps);
