@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { createJobs } from '../../jobs/registry.ts';
+import { withSteps } from '../core/base/failpoint.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import { type BeatTimes, beatTimes } from '../core/run/queue-claim.ts';
@@ -121,8 +122,9 @@ class ComposedApp implements App {
     this.#times = beat;
     const { url, ...settings } = config.warehouse;
     const service = config.service.url === undefined ? undefined : serviceIdentityOf(config);
-    this.warehouse = createWarehouse(url, { ...settings, ...warehouseOptions, service, now, secrets: knownSecrets });
-    this.ledger = this.warehouse.ledger;
+    const opening = { ...settings, ...warehouseOptions, service, now, secrets: knownSecrets };
+    this.warehouse = withSteps('warehouse', createWarehouse(url, opening));
+    this.ledger = withSteps('ledger', this.warehouse.ledger);
     this.#closers.push(() => this.warehouse.close());
     this.sharedFiles = sharedFilesOf(config, this.ledger);
     this.#closers.push(async () => this.sharedFiles?.close());
@@ -145,7 +147,7 @@ class ComposedApp implements App {
   async #openQueue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
     const { createRunQueue } = await import('../queue/run-queue.ts');
     const address = { ...redisLocationOf(this.config), service: await this.#queueService() };
-    const opened = await createRunQueue(address, kind);
+    const opened = withSteps('queue', await createRunQueue(address, kind));
     this.#closers.push(() => opened.close());
     return opened;
   }
@@ -210,7 +212,7 @@ class ComposedApp implements App {
     const workers = await startWorkers({
       address: queueAddressOf(config),
       settings: { queues, graceMs: config.worker.graceMs, chunkConcurrency: chunkConcurrencyOf(config), retry },
-      handlers: {
+      handlers: withSteps('worker', {
         coordinate: async (runId, signal) => {
           const step = await coordinator.coordinate(runId, signal);
           // Before the item ends: a process that dies in between leaves it to the next one.
@@ -219,7 +221,7 @@ class ComposedApp implements App {
         },
         work: (item, attempt, signal) => chunkWorker.work(item, attempt, signal),
         ...(ticks && { ticks }),
-      },
+      } satisfies QueueHandlers),
       log,
       outages,
       onGivenUp: () => {

@@ -1,8 +1,11 @@
 /** Small files that are whole after a crash, and faults of the system that are none. */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, open, rename, rm } from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import path from 'node:path';
+import { withSteps } from '../core/base/failpoint.ts';
+
+const { link, open, rename, rm } = withSteps('files', fs);
 
 /** Handles a fault of the system: passes over these codes, and throws any other. */
 export function unlessCode(...codes: readonly string[]): (error: unknown) => undefined {

@@ -7,14 +7,17 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { AbortedError, UnreachableError, WellsyncError } from '../core/base/errors.ts';
+import { withSteps } from '../core/base/failpoint.ts';
 import { codeOf, writeReason } from '../core/base/file-fault.ts';
 import { checkedBlocks, ContentCheck, damagedFile, lostPart, noneIfDamaged } from './checked-blocks.ts';
 import { noLinkCodes } from './durable-file.ts';
 import type { FileContent, FileStore, LocalFile, StoredFile, StoreSetting } from './port.ts';
+
+const { link, mkdir, open, readdir, rename, rm, stat } = withSteps('folder', fs);
 
 /** Holds what is being written. No name begins with a dot. */
 const incoming = '.incoming';

@@ -9,14 +9,17 @@
  * answer is lost leaves a claim that the next look finds. Names are bytes, as the file system has them.
  */
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { PermanentError } from '../core/base/errors.ts';
+import { withSteps } from '../core/base/failpoint.ts';
 import { onDisk } from '../core/base/file-fault.ts';
 import { parsedJson, printable } from '../core/base/text.ts';
 import { isTakenName, reportName, type Sighting } from '../core/inbox/arrival.ts';
 import { writeIfAbsent, readSmall, replace, syncFolder, unlessCode, writeDurably } from './durable-file.ts';
+
+const { lstat, mkdir, readdir, rename, rm, rmdir } = withSteps('inbox', fs);
 
 const working = 'working';
 const input = 'input.csv';

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { PermanentError } from '../core/base/errors.ts';
+import { withSteps } from '../core/base/failpoint.ts';
 import { FolderStore } from './folder-store.ts';
 import type { FileStore, StoreSetting } from './port.ts';
 
@@ -29,13 +30,11 @@ export async function openStore(
   onSecret: (secret: string) => void,
 ): Promise<FileStore> {
   const folder = folderOfAddress(url);
-  if (folder !== undefined) return new FolderStore(folder, setting);
+  if (folder !== undefined) return withSteps<FileStore>('store', new FolderStore(folder, setting));
   const [, bucket = '', prefix = ''] = /^s3:\/\/([^/]+)(.*)$/.exec(url) ?? [];
   const { S3Store } = await import('./s3-store.ts');
-  return new S3Store(
-    { bucket, prefix: prefix.replaceAll(/^\/+|\/+$/g, ''), endpoint, region, pathStyle, setting },
-    onSecret,
-  );
+  const location = { bucket, prefix: prefix.replaceAll(/^\/+|\/+$/g, ''), endpoint, region, pathStyle, setting };
+  return withSteps<FileStore>('store', new S3Store(location, onSecret));
 }
 
 // Whether a store does what wellsync asks of it: a small file is written, read and removed.

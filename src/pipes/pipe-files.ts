@@ -4,6 +4,7 @@
  */
 import { rm, stat } from 'node:fs/promises';
 import { BlockedError } from '../core/base/errors.ts';
+import { withSteps } from '../core/base/failpoint.ts';
 import { onDisk } from '../core/base/file-fault.ts';
 import type { SharedLocation } from '../core/run/run.ts';
 import type { RejectsLocation } from '../core/pipes/checkpoint.ts';
@@ -70,7 +71,7 @@ export interface SharedPipeFiles {
 export function createPipeFiles(shared: SharedPipeFiles | undefined): PipeFiles {
   const rejects = async (location: RejectsLocation, signal?: AbortSignal): Promise<ByteLog> =>
     'file' in location
-      ? new LocalByteLog(location.file)
+      ? withSteps('rejects', new LocalByteLog(location.file))
       : at(shared, location.shared).rejects(location.shared, location.runId, signal);
   return {
     requireSource: async ({ shared: location, identity }, signal) => {

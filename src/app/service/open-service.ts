@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
+import { withSteps } from '../../core/base/failpoint.ts';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { holdText } from '../../core/run/service-hold.ts';
 import type { ProductionDataService } from '../../service/production-data-service.ts';
@@ -62,7 +63,7 @@ export async function openService(
     },
   );
   closeLater(() => service.close());
-  return service;
+  return withSteps('service', service);
 }
 
 /** A service may end every well's pages with a 204: one line for each status and method is enough. */

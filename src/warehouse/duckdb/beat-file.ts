@@ -1,9 +1,12 @@
 /** The beat of the queue that works a DuckDB file: a small file beside the database, replaced by rename. */
 import { randomUUID } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import { UnreachableError } from '../../core/base/errors.ts';
+import { withSteps } from '../../core/base/failpoint.ts';
 import { codeOf } from '../../core/base/file-fault.ts';
 import type { Beat } from '../sql/ledger/ownership-store.ts';
+
+const { readFile, rename, rm, writeFile } = withSteps('beat', fs);
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission is denied',

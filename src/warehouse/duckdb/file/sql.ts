@@ -1,13 +1,19 @@
 /** Statements and values for DuckDB: transactions, rows as objects, and lists of objects as relations. */
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBMaterializedResult, DuckDBValue, Json } from '@duckdb/node-api';
+import { withSteps } from '../../../core/base/failpoint.ts';
 import { jsonValue } from '../query/engine-text.ts';
+
+const transaction = withSteps('transaction', {
+  begin: (connection: DuckDBConnection) => connection.run('BEGIN TRANSACTION'),
+  commit: (connection: DuckDBConnection) => connection.run('COMMIT'),
+});
 
 /** Commits all changes of `work`, or none. */
 export async function inTransaction<T>(connection: DuckDBConnection, work: () => Promise<T>): Promise<T> {
-  await connection.run('BEGIN TRANSACTION');
+  await transaction.begin(connection);
   try {
     const result = await work();
-    await connection.run('COMMIT');
+    await transaction.commit(connection);
     return result;
   } catch (error) {
     // DuckDB may have ended the transaction already; the first error names the cause.

@@ -10,6 +10,7 @@
  */
 import type { PoolClient } from 'pg';
 import { UnreachableError } from '../../../core/base/errors.ts';
+import { withSteps } from '../../../core/base/failpoint.ts';
 import { sleep } from '../../../timers/sleep.ts';
 import type { Connections } from './connections.ts';
 import type { PostgresAddress } from './postgres-address.ts';
@@ -25,6 +26,11 @@ const begin = (mode: string): string => `
   SET LOCAL search_path TO public; SET LOCAL TimeZone TO 'UTC'; SET LOCAL DateStyle TO 'ISO';
   SET LOCAL IntervalStyle TO 'postgres'; SET LOCAL extra_float_digits TO 1; SET LOCAL lock_timeout TO '60s';
   SET LOCAL idle_in_transaction_session_timeout TO '60s'; SET LOCAL client_min_messages TO 'warning'`;
+
+const steps = withSteps('transaction', {
+  begin: (client: PoolClient, mode: string) => client.query(begin(mode)),
+  commit: (client: PoolClient) => client.query('COMMIT'),
+});
 
 /** Each failover begins a timeline, on which the numbers of transactions are given out again. */
 const timeline = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`;
@@ -61,7 +67,7 @@ export async function inTransaction<T>(
     isReleased = true;
   };
   try {
-    await client.query(begin(mode));
+    await steps.begin(client, mode);
     const result = await work(client);
     if (isTakenBack) {
       await client.query('ROLLBACK');
@@ -71,7 +77,7 @@ export async function inTransaction<T>(
     const { rows } = await client.query<{ [name in keyof Transaction]: Transaction[name] | null }>(own);
     try {
       // After a failed statement COMMIT succeeds as a call, and rolls back.
-      const { command } = await client.query('COMMIT');
+      const { command } = await steps.commit(client);
       if (command !== 'COMMIT') throw new Error(`the server ended the transaction with ${command}`);
     } catch (error) {
       if (!isLostConnection(error)) throw error;
