@@ -1,6 +1,6 @@
 /** What holds of exports at any moment, by the number of its guarantee (docs/guarantees.md): each answer is a violation. */
-import { isFinished, type RunReport, type RunState } from '../../src/core/run/run.ts';
-import { token, type Truth } from './truth.ts';
+import type { Truth } from './truth.ts';
+import { bugsIn, reportOf, secretsIn, storedRuns, type StoredRun, unended } from './world-guarantees.ts';
 import type { World } from './world.ts';
 
 interface StoredRow {
@@ -24,12 +24,6 @@ interface StoredUnit {
   readonly mode: string;
 }
 
-interface StoredRun {
-  readonly runId: string;
-  readonly state: RunState;
-  readonly report: string | null;
-}
-
 const rowColumns = 'uwi, xid::VARCHAR AS xid, epoch_ms(date) AS "dateMs", oil_rate AS "oilRate"';
 
 export async function exportViolations(world: World, truth: Truth): Promise<readonly string[]> {
@@ -38,13 +32,15 @@ export async function exportViolations(world: World, truth: Truth): Promise<read
     `SELECT run_id AS "runId", state, target, (spec->>'fromMs')::DOUBLE AS "fromMs", (spec->>'toMs')::DOUBLE AS "toMs",
        spec->>'mode' AS mode FROM run_unit`,
   );
-  const runs = await world.rows<StoredRun>('SELECT run_id AS "runId", state, report::VARCHAR AS report FROM run');
+  const runs = await storedRuns(world);
+  const known = { rows, held: await heldMonths(world), truth };
   return [
     ...rowsOfTruth(rows, truth),
-    ...readsThatEnded(rows, units, truth, await heldMonths(world)),
+    ...units.filter(({ state }) => state === 'done').flatMap((unit) => [...olderThanRead(unit, known)]),
     ...(await versionsInOrder(world)),
-    ...(await watermarks(world, units)),
-    ...runs.flatMap((run) => [...balanceOf(run, units)]),
+    ...(await watermarks(world, units, (window) => olderThanRead(window, known).next().done === true)),
+    ...(await unended(world, runs)),
+    ...runs.flatMap((run) => [...balanceOf(run)]),
     ...secretsIn(world, runs),
     ...bugsIn(world),
   ];
@@ -60,23 +56,26 @@ function* rowsOfTruth(rows: readonly StoredRow[], truth: Truth): Generator<strin
   }
 }
 
+/** A window that a run has read, of a well. */
+type ReadWindow = Pick<StoredUnit, 'runId' | 'target' | 'fromMs' | 'toMs'>;
+
 /** G1, G3, G4: what a run has read is as new as its first request, and no answer of an older one takes its place. */
-function* readsThatEnded(
-  rows: readonly StoredRow[],
-  units: readonly StoredUnit[],
-  truth: Truth,
-  held: ReadonlySet<string>,
+function* olderThanRead(
+  { runId, target, fromMs, toMs }: ReadWindow,
+  {
+    rows,
+    held,
+    truth,
+  }: { readonly rows: readonly StoredRow[]; readonly held: ReadonlySet<string>; readonly truth: Truth },
 ): Generator<string> {
   const stored = new Map(rows.map(({ xid, oilRate }) => [xid, oilRate]));
-  for (const { runId, state, target, fromMs, toMs } of units) {
-    const tick = truth.firstRequest(runId, target);
-    if (state !== 'done' || tick === undefined) continue;
-    for (const { uwi, xid, dateMs } of truth.records) {
-      if (uwi !== target || dateMs < fromMs || dateMs >= toMs) continue;
-      const isHeld = held.has(`${uwi} ${new Date(dateMs).toISOString().slice(0, 7)}`) && stored.has(xid);
-      if (isHeld || truth.hadSince(xid, stored.get(xid), tick)) continue;
-      yield `G3: ${runId} read ${uwi} ${xid}, and ${stored.get(xid) ?? 'nothing'} is older than that`;
-    }
+  const tick = truth.firstRequest(runId, target);
+  if (tick === undefined) return;
+  for (const { uwi, xid, dateMs } of truth.records) {
+    if (uwi !== target || dateMs < fromMs || dateMs >= toMs) continue;
+    const isHeld = held.has(`${uwi} ${new Date(dateMs).toISOString().slice(0, 7)}`) && stored.has(xid);
+    if (isHeld || truth.hadSince(xid, stored.get(xid), tick)) continue;
+    yield `G3: ${runId} read ${uwi} ${xid}, and ${stored.get(xid) ?? 'nothing'} is older than that`;
   }
 }
 
@@ -101,31 +100,35 @@ async function versionsInOrder(world: World): Promise<readonly string[]> {
   });
 }
 
-/** G3: a watermark is the end of a window that is done. */
-async function watermarks(world: World, units: readonly StoredUnit[]): Promise<readonly string[]> {
+/**
+ * G3: a watermark is the end of a window that is done, or lies in one that is read up to there: of a window that is cut by a
+ * later read, the part behind it may have to be read again.
+ */
+async function watermarks(
+  world: World,
+  units: readonly StoredUnit[],
+  isRead: (window: ReadWindow) => boolean,
+): Promise<readonly string[]> {
   const marks = await world.rows<{ uwi: string; atMs: number }>(
     'SELECT uwi, epoch_ms(watermark) AS "atMs" FROM watermark',
   );
   return marks.flatMap(({ uwi, atMs }) => {
-    const ends = units.filter(({ target, state, mode }) => {
-      return target === uwi && mode === 'incremental' && (state === 'done' || state === 'held');
+    const isReached = units.some((unit) => {
+      if (unit.target !== uwi || unit.mode !== 'incremental' || unit.toMs < atMs) return false;
+      if (unit.state !== 'open') return unit.state === 'done' || unit.state === 'held';
+      return unit.fromMs < atMs && isRead({ ...unit, toMs: atMs });
     });
-    return ends.some(({ toMs }) => toMs >= atMs)
-      ? []
-      : [`G3: the watermark of ${uwi} is past every window that is done`];
+    if (isReached) return [];
+    return [`G3: the watermark of ${uwi} is ${new Date(atMs).toISOString()}, past every window that is done`];
   });
 }
 
-/** G2, G7: a run that has ended has an outcome for each unit, and a sum that is reconciled. */
-function* balanceOf({ runId, state, report }: StoredRun, units: readonly StoredUnit[]): Generator<string> {
-  if (!isFinished(state)) return;
-  const open = units.filter((unit) => unit.runId === runId && unit.state === 'open');
-  if (open.length > 0) yield `G7: ${runId} is ${state} with ${open.length} open units`;
-  if (report === null) {
-    yield `G2: ${runId} is ${state} without a report`;
-    return;
-  }
-  const { counts, units: sums } = JSON.parse(report) as RunReport;
+/** G2: the sum of a run that has ended is reconciled. */
+function* balanceOf(run: StoredRun): Generator<string> {
+  const report = reportOf(run);
+  if (report === undefined) return;
+  const { runId } = run;
+  const { counts, units: sums } = report;
   const count = (name: string): number => counts[name] ?? 0;
   const parts = ['inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined'].map(count);
   const sum = parts.reduce((total, part) => total + part, 0);
@@ -135,20 +138,4 @@ function* balanceOf({ runId, state, report }: StoredRun, units: readonly StoredU
   }
   const settled = sums.done + sums.held + sums.failed + sums.cancelled;
   if (settled !== sums.total) yield `G2: ${runId} has ${sums.total} units, and accounts for ${settled}`;
-}
-
-/** G10 */
-function* secretsIn(world: World, runs: readonly StoredRun[]): Generator<string> {
-  if (world.log.some((line) => line.includes(token))) yield 'G10: a line of the log shows the token';
-  if (runs.some(({ report }) => report?.includes(token) === true)) yield 'G10: a report shows the token';
-  for (const queue of world.queues) {
-    const items = JSON.stringify([...queue.items.values()].map(({ id, work, reason }) => [id, work, reason]));
-    if (items.includes(token)) yield 'G10: a queue item shows the token';
-  }
-}
-
-/** A fault of wellsync itself is logged with its stack. */
-function bugsIn({ log, refusals }: World): readonly string[] {
-  const refused = refusals.filter(({ name }) => ['TypeError', 'RangeError', 'Error'].includes(name));
-  return [...log.filter((line) => line.includes('"err":{')), ...refused.map((error) => `a bug: ${error.stack}`)];
 }

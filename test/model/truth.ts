@@ -2,14 +2,13 @@
  * A service in memory that holds the truth: every record of every well with all of its versions. Each request and each change
  * is a tick, so that a model can say of any stored row from when to when the service had it so.
  */
-import { Secrets } from '../../src/core/base/secrets.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
-import { textBody } from '../../src/service/answer-body.ts';
-import { errorOfAnswer } from '../../src/service/classification.ts';
-import { callsOver, type MakeCall } from '../../src/service/create-service.ts';
 import type { ServiceRequest } from '../../src/service/http-exchange.ts';
 import type { ProductionDataService } from '../../src/service/production-data-service.ts';
-import { AbortedError } from '../../src/core/base/errors.ts';
+import { baseUrl, type GivenAnswer, memoryClient, token } from './memory-client.ts';
+import type { Pace } from './world.ts';
+
+export { baseUrl };
 
 /** What the service had of a record from a tick on, until the next version; undefined for nothing. */
 export interface Version {
@@ -29,14 +28,6 @@ export interface Paging {
   readonly firstPage: 0 | 1;
   readonly mostRows: number;
 }
-
-/** What makes a request wait: before the service has it, and before its answer is back. */
-export type Pace = (step: string) => Promise<void>;
-
-export const baseUrl = 'http://truth.invalid/api';
-
-/** No message, row, queue item or log may show it (G10). */
-export const token = 'token-that-nobody-may-see';
 
 export class Truth {
   readonly #paging: Paging;
@@ -94,23 +85,7 @@ export class Truth {
 
   /** The client of a process, with all of its layers above HTTP. */
   client(pace: Pace): ProductionDataService {
-    const secrets = new Secrets();
-    secrets.add(token);
-    const call: MakeCall = async (request, read, options = {}) => {
-      const signal = options.signal ?? new AbortController().signal;
-      await pace(`${request.method} ${request.path} is sent`);
-      if (signal.aborted) throw new AbortedError();
-      options.onAttempt?.();
-      const answer = this.#answer(request, options.runId);
-      options.onAnswer?.(answer.status);
-      await pace(`${request.method} ${request.path} is answered`);
-      if (signal.aborted) throw new AbortedError();
-      const context = { label: request.path, isRead: request.method === 'GET', hasToken: true, secrets };
-      const error = errorOfAnswer(answer, context, 0);
-      if (error !== undefined) throw error;
-      return read(answer, context);
-    };
-    return callsOver(call, { baseUrl, secrets, now: Date.now, close: async () => undefined });
+    return memoryClient(pace, (request, runId) => this.#answer(request, runId));
   }
 
   #next(): number {
@@ -118,7 +93,7 @@ export class Truth {
     return this.#tick;
   }
 
-  #answer(request: ServiceRequest, runId = '') {
+  #answer(request: ServiceRequest, runId: string): GivenAnswer {
     const tick = this.#next();
     const url = new URL(request.path, baseUrl);
     const uwi = decodeURIComponent(url.pathname.split('/').at(-1) ?? '');
@@ -127,8 +102,7 @@ export class Truth {
     const isFault = this.faults > 0;
     if (isFault) this.faults -= 1;
     const text = isFault ? `busy, said ${token}` : JSON.stringify(this.#page(uwi, url.searchParams));
-    const headers = { contentType: 'application/json', contentRange: null, retryAfter: null };
-    return { status: isFault ? 503 : 200, ...headers, body: textBody(text) };
+    return { status: isFault ? 503 : 200, text };
   }
 
   #page(uwi: string, query: URLSearchParams) {

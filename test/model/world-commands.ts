@@ -31,6 +31,8 @@ export class Act<Of extends Scene> implements fc.AsyncCommand<object, Of> {
 
   async run(_: object, scene: Of): Promise<void> {
     await this.#act(scene);
+    // What stood still goes on without a step once it is resumed.
+    await scene.world.settled();
     await requireNone(scene);
   }
 

@@ -14,7 +14,7 @@ import type { BeatTimes } from '../../src/core/run/queue-claim.ts';
 import { isFinished } from '../../src/core/run/run.ts';
 import { ChunkWorker } from '../../src/runs/chunk-worker.ts';
 import { Coordinator } from '../../src/runs/coordinator.ts';
-import type { AnyJob } from '../../src/runs/job.ts';
+import type { AnyJob, JobContext } from '../../src/runs/job.ts';
 import { OutageJournal } from '../../src/runs/outage-journal.ts';
 import { claimQueue } from '../../src/runs/queue-claim.ts';
 import { reviveRuns } from '../../src/runs/revival.ts';
@@ -35,20 +35,24 @@ const synchronous = new Set(['fence', 'records', 'isAt', 'requireStored', 'targe
 
 export type Pace = (step: string) => Promise<void>;
 
+/** Makes a call that waits before and after: a process can be killed at either. */
+export type During = <Value>(step: string, call: () => Promise<Value>) => Promise<Value>;
+
 export interface WorldParts {
   readonly scheduler: fc.Scheduler;
   /** The address of the service, and its key. */
   readonly serviceUrl: string;
   /** The client of a new process. */
-  readonly service: (pace: Pace) => ProductionDataService;
+  readonly service: (pace: Pace, own: MemoryProcess) => ProductionDataService;
   /** The jobs of a new process. */
-  readonly jobs: () => readonly AnyJob[];
+  readonly jobs: (during: During) => readonly AnyJob[];
   readonly chunkQueues: Parameters<typeof startMemoryWorkers>[0]['settings']['queues'];
 }
 
 export interface WorldProcess {
   readonly own: MemoryProcess;
   readonly runs: RunService;
+  readonly context: JobContext;
   readonly revive: () => Promise<unknown>;
   /** False while it claims the warehouse, where another queue has it, and once it is dead. */
   readonly isWorking: () => boolean;
@@ -97,10 +101,10 @@ export class World implements AsyncDisposable {
     const warehouse = this.#paced(handle, 'warehouse', own);
     const { ledger, location } = warehouse;
     const log = pino({ level: 'debug' }, { write: (line) => void this.log.push(line) });
-    const jobs = this.#parts.jobs();
+    const jobs = this.#parts.jobs((step, call) => this.#during(own, step, call));
     const outages = new OutageJournal(log);
     const queueOfProcess = memoryQueue(own);
-    const service = this.#parts.service((what) => own.step(what));
+    const service = this.#parts.service((what) => own.step(what), own);
     const context = { warehouse, ledger, service, queue: queueOfProcess, jobs, now, log, outages, version: '0.0.0' };
     const claim = { ledger, queue: queueOfProcess, location, times };
     const runs = new RunService({ ...context, ...claim, serviceKey: () => this.#parts.serviceUrl });
@@ -129,6 +133,7 @@ export class World implements AsyncDisposable {
     const started = {
       own,
       runs,
+      context,
       revive: () => reviveRuns({ ledger, queue: queueOfProcess }),
       isWorking: () => isWorking && !own.isDead,
     };
@@ -152,11 +157,11 @@ export class World implements AsyncDisposable {
 
   /** Lets one of those who wait go on, if any does. Returns whether one did. */
   async step(): Promise<boolean> {
-    await this.#settled();
+    await this.settled();
     if (this.#parts.scheduler.count() === 0) return false;
     await this.#parts.scheduler.waitOne();
     this.steps += 1;
-    await this.#settled();
+    await this.settled();
     return true;
   }
 
@@ -166,7 +171,7 @@ export class World implements AsyncDisposable {
     // A clock that is far ahead at once, as after a night of a suspended host: no beat for each ten seconds of it.
     vi.advanceTimersByTime(Math.min(ms, 2 * times.beatEveryMs));
     for (const queue of this.queues) queue.poke();
-    await this.#settled();
+    await this.settled();
   }
 
   /** Works on until every run has ended. Throws after far more steps than that can take. */
@@ -188,7 +193,8 @@ export class World implements AsyncDisposable {
 
   /** The rows of a statement, past every process. */
   async rows<Row extends object>(sql: string): Promise<readonly Row[]> {
-    return this.#file.transact((session) => session.rows<Row>(sql));
+    this.#busy += 1;
+    return this.#file.transact((session) => session.rows<Row>(sql)).finally(() => (this.#busy -= 1));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -213,21 +219,22 @@ export class World implements AsyncDisposable {
   }
 
   /** Until everything that is not a step has happened, as the work of the engine's threads. */
-  async #settled(): Promise<void> {
+  async settled(): Promise<void> {
     do for (let turns = 0; turns < 3; turns += 1) await nextTurn();
     while (this.#busy > 0);
   }
 
+  async #during<Value>(own: MemoryProcess, step: string, call: () => Promise<Value>): Promise<Value> {
+    await own.step(step);
+    this.#busy += 1;
+    const [settled] = await Promise.allSettled([call()]).finally(() => (this.#busy -= 1));
+    await own.step(`${step}: back`);
+    if (settled.status === 'rejected') throw settled.reason;
+    return settled.value;
+  }
+
   /** The port, each call of which waits for its turn, and again before its result is back. */
   #paced<Port extends object>(port: Port, name: string, own: MemoryProcess): Port {
-    const during = async (step: string, call: () => unknown): Promise<unknown> => {
-      await own.step(step);
-      this.#busy += 1;
-      const settled = await Promise.allSettled([call()]).finally(() => (this.#busy -= 1));
-      await own.step(`${step}: back`);
-      if (settled[0].status === 'rejected') throw settled[0].reason;
-      return settled[0].value;
-    };
     return new Proxy(port, {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target);
@@ -236,7 +243,7 @@ export class World implements AsyncDisposable {
         if (typeof value !== 'function') return value;
         return (...args: readonly unknown[]): unknown => {
           const call = (): unknown => Reflect.apply(value, target, args);
-          if (!synchronous.has(String(key))) return during(step, call);
+          if (!synchronous.has(String(key))) return this.#during(own, step, async () => call());
           const result = call();
           return key === 'records' ? this.#paced(result as object, step, own) : result;
         };

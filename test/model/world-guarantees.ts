@@ -1,0 +1,47 @@
+/** What holds in any world, by the number of its guarantee (docs/guarantees.md): each answer is a violation. */
+import { isFinished, type RunReport, type RunState } from '../../src/core/run/run.ts';
+import { token } from './memory-client.ts';
+import type { World } from './world.ts';
+
+export interface StoredRun {
+  readonly runId: string;
+  readonly state: RunState;
+  readonly report: string | null;
+}
+
+export function storedRuns(world: World): Promise<readonly StoredRun[]> {
+  return world.rows<StoredRun>('SELECT run_id AS "runId", state, report::VARCHAR AS report FROM run');
+}
+
+/** The report of a run that has ended; undefined for any other. */
+export function reportOf({ state, report }: StoredRun): RunReport | undefined {
+  return report === null || !isFinished(state) ? undefined : (JSON.parse(report) as RunReport);
+}
+
+/** G2, G7: a run that has ended has a report and no open unit. */
+export async function unended(world: World, runs: readonly StoredRun[]): Promise<readonly string[]> {
+  const open = await world.rows<{ runId: string }>(`SELECT run_id AS "runId" FROM run_unit WHERE state = 'open'`);
+  return runs.flatMap(({ runId, state, report }) => {
+    if (!isFinished(state)) return [];
+    return [
+      ...(open.some((unit) => unit.runId === runId) ? [`G7: ${runId} is ${state} with an open unit`] : []),
+      ...(report === null ? [`G2: ${runId} is ${state} without a report`] : []),
+    ];
+  });
+}
+
+/** G10 */
+export function* secretsIn(world: World, runs: readonly StoredRun[]): Generator<string> {
+  if (world.log.some((line) => line.includes(token))) yield 'G10: a line of the log shows the token';
+  if (runs.some(({ report }) => report?.includes(token) === true)) yield 'G10: a report shows the token';
+  for (const queue of world.queues) {
+    const items = JSON.stringify([...queue.items.values()].map(({ id, work, reason }) => [id, work, reason]));
+    if (items.includes(token)) yield 'G10: a queue item shows the token';
+  }
+}
+
+/** A fault of wellsync itself is logged with its stack. */
+export function bugsIn({ log, refusals }: World): readonly string[] {
+  const refused = refusals.filter(({ name }) => ['TypeError', 'RangeError', 'Error'].includes(name));
+  return [...log.filter((line) => line.includes('"err":{')), ...refused.map((error) => `a bug: ${error.stack}`)];
+}
