@@ -31,7 +31,7 @@ function stepped<Port extends object>(name: string, port: Port, point: Failpoint
         try {
           point(step, 'before');
         } catch (error) {
-          return Promise.reject(error as Error);
+          return Promise.reject(error);
         }
         const result: unknown = Reflect.apply(value, target, args);
         if (!(result instanceof Promise)) return isPort(result) ? stepped(step, result, point) : result;

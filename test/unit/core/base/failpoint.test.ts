@@ -71,7 +71,7 @@ describe('failpoints', () => {
     const { withSteps } = await loaded((_, when) => {
       if (when === failsAt.when) throw new Error(`failed ${when}`);
     });
-    const write = vi.fn(async () => undefined);
+    const write = vi.fn<() => Promise<void>>(async () => undefined);
     const store = withSteps('store', { write });
     await expect(store.write()).rejects.toThrow('failed before');
     expect(write).not.toHaveBeenCalled();

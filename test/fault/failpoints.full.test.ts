@@ -1,0 +1,135 @@
+/**
+ * Every step of every job, met by a kill, a hang and an error: the work is taken on as an operator would, and the guarantees
+ * are asked of what it left. The steps are those that an undisturbed run takes. Each is met once, with one of the kinds in
+ * turn; WELLSYNC_TEST_FAILPOINTS=all meets each with every kind, and WELLSYNC_TEST_FAILPOINTS="STEP" those of that name.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { At } from '../support/failpoint-process.ts';
+import { type Scene, scenes } from '../support/failpoint-scenes.ts';
+import { unmetSteps } from '../support/failpoint-unmet.ts';
+import { Lane, type Left, type Prepared } from '../support/failpoint-walk.ts';
+
+const asked = process.env['WELLSYNC_TEST_FAILPOINTS'];
+/** Walks at one time: each waits for its process, for Redis and for the disk. */
+const lanes = 10;
+const kinds = ['kill', 'error', 'hang', 'transient'] as const;
+
+interface Recorded {
+  readonly scene: Scene;
+  readonly prepared: Prepared;
+  readonly undisturbed: Left;
+  readonly steps: readonly string[];
+  readonly existing: readonly string[];
+}
+
+async function record(lane: Lane, scene: Scene): Promise<Recorded> {
+  const prepared = await lane.prepare(scene);
+  const { steps, existing, left } = await lane.record(prepared);
+  return { scene, prepared, undisturbed: left, steps, existing };
+}
+
+interface Point {
+  readonly recorded: Recorded;
+  readonly at: At;
+}
+
+/**
+ * Each step, before and after, in one scene that takes it; in every scene with `all`. Kinds, scenes and the time at which it
+ * is met go round.
+ */
+function pointsOf(found: readonly Recorded[]): readonly Point[] {
+  const scenesOf = new Map<string, Recorded[]>();
+  for (const recorded of found) {
+    for (const each of new Set(recorded.steps)) scenesOf.set(each, [...(scenesOf.get(each) ?? []), recorded]);
+  }
+  return [...scenesOf].flatMap(([each, taking], turn) => {
+    const [step = '', when = ''] = each.split(' ');
+    if (asked !== undefined && asked !== 'all' && asked !== step) return [];
+    const fitting = kinds.filter((kind) => mayMeet(kind, each, scenesOf.has(`${step} after`)));
+    // Not in step with before and after, which take turns as well.
+    const kindTurn = turn + Math.floor(turn / kinds.length);
+    return (asked === undefined ? [pick(taking, turn)] : taking).flatMap((recorded, scene) => {
+      const times = recorded.steps.filter((other) => other === each).length;
+      return (asked === undefined ? [pick(fitting, kindTurn)] : fitting).map((what, kind): Point => {
+        const nth = 1 + ((turn * 7 + scene + kind) % times);
+        return { recorded, at: { step, when: when as At['when'], nth, what } };
+      });
+    });
+  });
+}
+
+/**
+ * What returns no promise has no outcome: an error cannot be its answer. Nor can it be that of a right that was given: its
+ * holder would have it, and renew it, without being told.
+ */
+function mayMeet(kind: At['what'], each: string, isAwaited: boolean): boolean {
+  if (kind === 'kill' || kind === 'hang') return true;
+  return isAwaited && !/^queue\.(?:lease|tryLease) after$/.test(each);
+}
+
+function pick<T>(choices: readonly T[], turn: number): T {
+  return choices[turn % choices.length] as T;
+}
+
+async function inLanes<Task>(tasks: readonly Task[], work: (lane: Lane, task: Task) => Promise<void>): Promise<void> {
+  const left = [...tasks];
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      const lane = new Lane();
+      try {
+        for (let task = left.shift(); task !== undefined; task = left.shift()) await work(lane, task);
+      } finally {
+        lane.close();
+      }
+    }),
+  );
+}
+
+/** The functions of node:fs that are steps, as the sources name them. */
+function fileSteps(): readonly string[] {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  return sources.flatMap((name) =>
+    [
+      ...readFileSync(path.join('src', name), 'utf8').matchAll(/^const \{ (.*) \} = withSteps\('(\w+)', fs\);$/gm),
+    ].flatMap(([, functions = '', port = '']) => functions.split(', ').map((each) => `${port}.${each}`)),
+  );
+}
+
+const wordsOf = (each: string): string => each.split(' ')[0] ?? '';
+
+describe('a step that is killed, hangs or fails', () => {
+  const found: Recorded[] = [];
+  beforeAll(() => inLanes(scenes, async (lane, scene) => void found.push(await record(lane, scene))));
+  afterAll(() => Promise.all(found.map(({ prepared }) => rm(prepared.folder, { recursive: true }))));
+
+  test('is one of a scene, or is listed with the reason why it is not', () => {
+    const met = new Set(found.flatMap(({ steps }) => steps.map(wordsOf)));
+    const existing = new Set([...found.flatMap((each) => each.existing), ...fileSteps()]);
+    const listed = Object.values(unmetSteps).flat();
+    expect([...existing].filter((step) => !met.has(step) && !listed.includes(step))).toEqual([]);
+    expect(listed.filter((step) => !existing.has(step))).toEqual([]);
+  });
+
+  test('G1, G2, G3, G4, G5, G6, G7, G10: leaves what the undisturbed work leaves, once the work is taken on', async () => {
+    const points = pointsOf(found);
+    const wrong: string[] = [];
+    const sinceMs = performance.now();
+    await inLanes(points, async (lane, { recorded: { scene, prepared, undisturbed }, at }) => {
+      // What goes on beside the work is not met as often each time, and may not be met at all near its end.
+      const first = await lane.walk(prepared, at, undisturbed);
+      const { isMet, wrong: faults } = first.isMet ? first : await lane.walk(prepared, { ...at, nth: 1 }, undisturbed);
+      const named = `${scene.name}: ${at.what} ${at.when} ${at.step}, time ${at.nth}`;
+      for (const fault of isMet ? faults : ['was not met', ...faults]) wrong.push(`${named}\n${fault}`);
+    });
+    const walked = `${points.length} walks in ${Math.round((performance.now() - sinceMs) / 1_000)} s`;
+    const byScene = found.map(({ scene, steps }) => {
+      const walks = points.filter(({ recorded }) => recorded.scene === scene).length;
+      return `${scene.name}: ${new Set(steps).size} steps taken ${steps.length} times, ${walks} walks`;
+    });
+    console.log([walked, ...byScene].join('\n'));
+    expect(wrong).toEqual([]);
+  });
+});
