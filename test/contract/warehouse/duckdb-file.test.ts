@@ -6,7 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { AbortedError, UnreachableError, UsageError } from '../../../src/core/base/errors.ts';
 import { createWarehouse } from '../../../src/warehouse/create-warehouse.ts';
 import { createDuckdbWarehouse } from '../../../src/warehouse/duckdb/duckdb-warehouse.ts';
+import { createBeatFile } from '../../../src/warehouse/duckdb/beat-file.ts';
+import { type DatabaseFile, shareDatabaseFile } from '../../../src/warehouse/duckdb/file/database-file.ts';
 import { schemaVersion } from '../../../src/warehouse/duckdb/schema.ts';
+import { createOwnership } from '../../../src/warehouse/sql/ledger/ownership-store.ts';
 import { ask, dailyRows, load, loadOne, reading, row } from '../../support/warehouse-batches.ts';
 import { openNewDuckdb, settings } from '../../support/warehouse-duckdb.ts';
 import { freshWarehouse } from '../../support/warehouse-under-test.ts';
@@ -70,6 +73,25 @@ describe('the file of a DuckDB warehouse', () => {
     expect(error).toBeInstanceOf(UnreachableError);
     expect(String(error)).toContain(`${path}.beat cannot be written: a folder is in its place`);
     expect((await ownership.read()).epoch).toBe(epoch);
+  });
+
+  it('G11: a takeover whose commit fails leaves no beat: nobody would have to wait for a queue that has nothing', async () => {
+    const { ownership, epoch } = await takenBy('queue one');
+    await ownership.endBeat('queue one', epoch);
+    const file = shareDatabaseFile({ ...settings, path });
+    const failing: DatabaseFile = {
+      ...file,
+      transact: (work) =>
+        file.transact(async (session) => {
+          await work(session);
+          throw new Error('the disk is gone');
+        }),
+    };
+    const error = await failure(createOwnership(failing, createBeatFile(path, Date.now)).takeOver('queue two', epoch));
+    expect(String(error)).toContain('the disk is gone');
+    expect(await ownership.beatAgeMs()).toBeUndefined();
+    expect(await ownership.read()).toMatchObject({ queueId: 'queue one', epoch });
+    await file.release();
   });
 
   it('is made with its directory at the first use', async () => {

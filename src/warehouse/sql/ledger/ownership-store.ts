@@ -24,24 +24,22 @@ import {
 
 export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
   return {
-    ...transacted<Pick<Ownership, 'read' | 'aliases' | 'namesOf' | 'checkService' | 'renew' | 'takeOver'>>(database, {
+    ...transacted<Pick<Ownership, 'read' | 'aliases' | 'namesOf' | 'checkService' | 'renew'>>(database, {
       read: readIdentity,
       aliases: readAliases,
       namesOf: readNames,
       checkService: async (session, service) => void (await checkForService(session, service)),
       renew,
-      takeOver: async (session, queueId, seenEpoch) => {
-        // A queue works for one service: what it is given belongs to that one.
-        await claimForService(session, database);
-        const [taken] = await session.rows<{ epoch: number }>(
-          `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
-           RETURNING epoch`,
-          [queueId, seenEpoch],
-        );
-        if (taken !== undefined) await beat.replace(queueId, taken.epoch, session);
-        return taken?.epoch;
-      },
     }),
+    takeOver: async (queueId, seenEpoch) => {
+      try {
+        return await database.transact((session) => takeOver(session, { queueId, seenEpoch, database, beat }));
+      } catch (error) {
+        // A beat in a file stays where the transaction does not; nobody would be the warehouse's queue, and it would live.
+        await beat.remove({ queueId, epoch: seenEpoch + 1 }).catch(() => undefined);
+        throw error;
+      }
+    },
     adopt: async (service, change) => {
       const adopted = await database.transact((session) => adopt(session, service, change));
       if (!change.dryRun) await endAnyBeat(beat);
@@ -81,6 +79,28 @@ const readAliases: InSession<Ownership['aliases']> = (session) =>
     `SELECT address, ${epochMs('moved_at')} AS "movedAtMs", coalesce(moved_by, '') AS "movedBy" FROM service_alias
      ORDER BY moved_at DESC, address`,
   );
+
+interface Takeover {
+  readonly queueId: string;
+  readonly seenEpoch: number;
+  readonly database: SqlDatabase;
+  readonly beat: Beat;
+}
+
+async function takeOver(
+  session: SqlSession,
+  { queueId, seenEpoch, database, beat }: Takeover,
+): Promise<number | undefined> {
+  // A queue works for one service: what it is given belongs to that one.
+  await claimForService(session, database);
+  const [taken] = await session.rows<{ epoch: number }>(
+    `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
+     RETURNING epoch`,
+    [queueId, seenEpoch],
+  );
+  if (taken !== undefined) await beat.replace(queueId, taken.epoch, session);
+  return taken?.epoch;
+}
 
 async function renew(session: SqlSession): Promise<string> {
   const { id } = await oneRow<{ id: string }>(
