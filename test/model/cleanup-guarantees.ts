@@ -5,8 +5,8 @@ import { type DeletionTarget, targetText } from '../../src/core/cleanup/target.t
 import type { RunReport } from '../../src/core/run/run.ts';
 import type { CleanupScene } from './cleanup-commands.ts';
 import { type AskedDeletion, producingWell } from './cleanup-service.ts';
-import { bugsIn, reportOf, secretsIn, storedRuns, unended } from './world-guarantees.ts';
-import type { World } from './world.ts';
+import { bugsIn, reportOf, secretsIn, storedRuns, type StoredRun, unended } from './world-guarantees.ts';
+import type { Asked, World } from './world.ts';
 
 interface AuditRow extends DeletionTarget {
   readonly runId: string;
@@ -17,8 +17,8 @@ interface AuditRow extends DeletionTarget {
 
 const targetColumns = 'kind, owner_id AS "ownerId", source_id AS "sourceId"';
 
-function auditOf(world: World): Promise<readonly AuditRow[]> {
-  return world.rows<AuditRow>(
+function auditOf(asked: Asked): Promise<readonly AuditRow[]> {
+  return asked.rows<AuditRow>(
     `SELECT run_id AS "runId", unit, event, outcome, ${targetColumns} FROM deletion_audit ORDER BY seq`,
   );
 }
@@ -48,20 +48,26 @@ export async function deletionViolations(
 
 export async function cleanupViolations(scene: CleanupScene): Promise<readonly string[]> {
   const { world, service } = scene;
-  const [runs, audit] = [await storedRuns(world), await auditOf(world)];
   const { broken } = await world.warehouse.ledger.deletions.verify();
-  const reports = runs.flatMap((run) => reportOf(run) ?? []);
-  const ended = new Set(reports.map(({ runId }) => runId));
   return [
     ...service.violations,
     ...(broken === undefined ? [] : [`G6: row ${broken.seq} of the audit ${broken.reason}`]),
-    ...(await unended(world, runs)),
-    ...reports.flatMap((report) => [...balanceOf(report)]),
-    ...outcomesOf(audit, ended),
-    ...goneTargets(scene, audit),
-    ...(await claimedTwice(world)),
-    ...secretsIn(world, runs),
+    ...(await auditViolations(scene, world)),
+    ...outcomesLeft(await auditOf(world), await storedRuns(world)),
+    ...secretsIn(world, await storedRuns(world)),
     ...bugsIn(world),
+  ];
+}
+
+/** Those that can be asked of a copy as well. */
+export async function auditViolations(scene: CleanupScene, asked: Asked): Promise<readonly string[]> {
+  const [runs, audit] = [await storedRuns(asked), await auditOf(asked)];
+  return [
+    ...(await unended(asked, runs)),
+    ...runs.flatMap((run) => reportOf(run) ?? []).flatMap((report) => [...balanceOf(report)]),
+    ...outcomesInOrder(audit),
+    ...goneTargets(scene, audit),
+    ...(await claimedTwice(asked)),
   ];
 }
 
@@ -72,11 +78,13 @@ function* balanceOf({ runId, counts, units }: RunReport): Generator<string> {
   if (sum !== units.total) yield `G2: ${runId} has ${units.total} targets, and accounts for ${sum}`;
 }
 
-/** G1, G6: a unit that has its outcome has no further event, and in a run that has ended each intent has its outcome. */
-function* outcomesOf(audit: readonly AuditRow[], ended: ReadonlySet<string>): Generator<string> {
+const keyOf = (row: AuditRow): string => `${row.runId} ${targetText(row)}`;
+
+/** G1, G6: a unit that has its outcome has no further event, and an outcome follows an intent. */
+function* outcomesInOrder(audit: readonly AuditRow[]): Generator<string> {
   const last = new Map<string, AuditRow>();
   for (const row of audit) {
-    const key = `${row.runId} ${targetText(row)}`;
+    const key = keyOf(row);
     const before = last.get(key)?.outcome ?? null;
     if (before !== null && before !== 'failed')
       yield `G1: ${key} was ${before}, and has ${row.outcome ?? row.event} after`;
@@ -85,6 +93,12 @@ function* outcomesOf(audit: readonly AuditRow[], ended: ReadonlySet<string>): Ge
     }
     last.set(key, row);
   }
+}
+
+/** G6: in a run that has ended each intent has its outcome; a copy may have been made between the two. */
+function* outcomesLeft(audit: readonly AuditRow[], runs: readonly StoredRun[]): Generator<string> {
+  const ended = new Set(runs.flatMap((run) => reportOf(run)?.runId ?? []));
+  const last = new Map(audit.map((row) => [keyOf(row), row]));
   for (const [key, { runId, event }] of last) {
     if (event === 'intent' && ended.has(runId)) yield `G6: ${key} has an intent without an outcome`;
   }
@@ -104,8 +118,8 @@ function goneTargets({ service }: CleanupScene, audit: readonly AuditRow[]): rea
 }
 
 /** G6: a plan belongs to one run, as do the units that delete by it. */
-async function claimedTwice(world: World): Promise<readonly string[]> {
-  const plans = await world.rows<{ planId: string }>(
+async function claimedTwice(asked: Asked): Promise<readonly string[]> {
+  const plans = await asked.rows<{ planId: string }>(
     'SELECT plan_id AS "planId" FROM deletion_audit GROUP BY plan_id HAVING count(DISTINCT run_id) > 1',
   );
   return plans.map(({ planId }) => `G6: two runs delete by plan ${planId}`);

@@ -21,15 +21,26 @@ import {
   retriedWithNumber,
   unanswered,
 } from './cleanup-commands.ts';
-import { cleanupViolations, deletionViolations } from './cleanup-guarantees.ts';
+import { auditViolations, cleanupViolations, deletionViolations } from './cleanup-guarantees.ts';
 import { allTargets, CleanupService, isProtected, producingWell } from './cleanup-service.ts';
 import { baseUrl } from './memory-client.ts';
-import { cancelled, endsAll, killed, lost, passed, started, steps, suspended } from './world-commands.ts';
-import { World } from './world.ts';
+import {
+  cancelled,
+  copied,
+  endsAll,
+  killed,
+  lost,
+  passed,
+  pruned,
+  started,
+  steps,
+  suspended,
+} from './world-commands.ts';
+import { type Asked, World } from './world.ts';
 
 const usual = [steps(60), steps(60), steps(60), steps(200), planned, planned, applied, applied, applied];
 const ofService = [removed, faulty, unanswered, unanswered];
-const rare = [retriedWithNumber, cancelled, started, started, killed, suspended, lost, passed, passed];
+const rare = [retriedWithNumber, cancelled, started, started, killed, suspended, lost, passed, passed, copied, pruned];
 
 test(
   'G1 G2 G6 G7 G10 G11: cleanups hold whatever comes between any two of their steps',
@@ -62,7 +73,8 @@ async function modelled(
     chunkQueues: ['cleanup'],
   });
   const violations = () => cleanupViolations(scene);
-  const scene: CleanupScene = { world, service, jobs, plans: [], confirmed, violations };
+  const violationsOfCopy = (copy: Asked) => auditViolations(scene, copy);
+  const scene: CleanupScene = { world, service, jobs, plans: [], confirmed, violations, violationsOfCopy };
   world.start(0);
   while (!world.processes.every((each) => each.isWorking())) await world.step();
   // Its production was read long ago, and that of the others never.

@@ -1,7 +1,7 @@
 /** What holds of exports at any moment, by the number of its guarantee (docs/guarantees.md): each answer is a violation. */
 import type { Truth } from './truth.ts';
 import { bugsIn, reportOf, secretsIn, storedRuns, type StoredRun, unended } from './world-guarantees.ts';
-import type { World } from './world.ts';
+import type { Asked, World } from './world.ts';
 
 interface StoredRow {
   readonly uwi: string;
@@ -26,23 +26,37 @@ interface StoredUnit {
 
 const rowColumns = 'uwi, xid::VARCHAR AS xid, epoch_ms(date) AS "dateMs", oil_rate AS "oilRate"';
 
-export async function exportViolations(world: World, truth: Truth): Promise<readonly string[]> {
-  const rows = await world.rows<StoredRow>(`SELECT ${rowColumns} FROM daily_production`);
-  const units = await world.rows<StoredUnit>(
+/** What the warehouse may have forgotten: by well, the last end of a window that is done, milliseconds since 1970. */
+export type Reached = Map<string, number>;
+
+export async function exportViolations(world: World, truth: Truth, reached: Reached): Promise<readonly string[]> {
+  return [
+    ...(await rowViolations(world, truth, reached)),
+    ...secretsIn(world, await storedRuns(world)),
+    ...bugsIn(world),
+  ];
+}
+
+/** Those that can be asked of a copy as well. */
+export async function rowViolations(asked: Asked, truth: Truth, reached: Reached): Promise<readonly string[]> {
+  const rows = await asked.rows<StoredRow>(`SELECT ${rowColumns} FROM daily_production`);
+  const units = await asked.rows<StoredUnit>(
     `SELECT run_id AS "runId", state, target, (spec->>'fromMs')::DOUBLE AS "fromMs", (spec->>'toMs')::DOUBLE AS "toMs",
        spec->>'mode' AS mode FROM run_unit`,
   );
-  const runs = await storedRuns(world);
-  const known = { rows, held: await heldMonths(world), truth };
+  for (const { target, state, mode, toMs } of units) {
+    if (mode !== 'incremental' || (state !== 'done' && state !== 'held')) continue;
+    reached.set(target, Math.max(reached.get(target) ?? toMs, toMs));
+  }
+  const runs = await storedRuns(asked);
+  const known = { rows, held: await heldMonths(asked), truth, reached };
   return [
     ...rowsOfTruth(rows, truth),
     ...units.filter(({ state }) => state === 'done').flatMap((unit) => [...olderThanRead(unit, known)]),
-    ...(await versionsInOrder(world)),
-    ...(await watermarks(world, units, (window) => olderThanRead(window, known).next().done === true)),
-    ...(await unended(world, runs)),
+    ...(await versionsInOrder(asked)),
+    ...(await watermarks(asked, units, known)),
+    ...(await unended(asked, runs)),
     ...runs.flatMap((run) => [...balanceOf(run)]),
-    ...secretsIn(world, runs),
-    ...bugsIn(world),
   ];
 }
 
@@ -59,15 +73,15 @@ function* rowsOfTruth(rows: readonly StoredRow[], truth: Truth): Generator<strin
 /** A window that a run has read, of a well. */
 type ReadWindow = Pick<StoredUnit, 'runId' | 'target' | 'fromMs' | 'toMs'>;
 
+interface Known {
+  readonly rows: readonly StoredRow[];
+  readonly held: ReadonlySet<string>;
+  readonly truth: Truth;
+  readonly reached: Reached;
+}
+
 /** G1, G3, G4: what a run has read is as new as its first request, and no answer of an older one takes its place. */
-function* olderThanRead(
-  { runId, target, fromMs, toMs }: ReadWindow,
-  {
-    rows,
-    held,
-    truth,
-  }: { readonly rows: readonly StoredRow[]; readonly held: ReadonlySet<string>; readonly truth: Truth },
-): Generator<string> {
+function* olderThanRead({ runId, target, fromMs, toMs }: ReadWindow, { rows, held, truth }: Known): Generator<string> {
   const stored = new Map(rows.map(({ xid, oilRate }) => [xid, oilRate]));
   const tick = truth.firstRequest(runId, target);
   if (tick === undefined) return;
@@ -79,16 +93,16 @@ function* olderThanRead(
   }
 }
 
-async function heldMonths(world: World): Promise<ReadonlySet<string>> {
-  const held = await world.rows<{ held: string }>(
+async function heldMonths(asked: Asked): Promise<ReadonlySet<string>> {
+  const held = await asked.rows<{ held: string }>(
     `SELECT uwi || ' ' || strftime(month, '%Y-%m') AS held FROM held_month`,
   );
   return new Set(held.map((each) => each.held));
 }
 
 /** At any instant there is one version of a record, and history is in order. */
-async function versionsInOrder(world: World): Promise<readonly string[]> {
-  const versions = await world.rows<StoredVersion>(
+async function versionsInOrder(asked: Asked): Promise<readonly string[]> {
+  const versions = await asked.rows<StoredVersion>(
     `SELECT ${rowColumns}, epoch_ms(known_from) AS "fromMs", epoch_ms(noticed_at) AS "untilMs" FROM daily_production_history
      UNION ALL SELECT ${rowColumns}, epoch_ms(changed_at), 9e15 FROM daily_production ORDER BY xid, "fromMs", "untilMs"`,
   );
@@ -104,21 +118,17 @@ async function versionsInOrder(world: World): Promise<readonly string[]> {
  * G3: a watermark is the end of a window that is done, or lies in one that is read up to there: of a window that is cut by a
  * later read, the part behind it may have to be read again.
  */
-async function watermarks(
-  world: World,
-  units: readonly StoredUnit[],
-  isRead: (window: ReadWindow) => boolean,
-): Promise<readonly string[]> {
-  const marks = await world.rows<{ uwi: string; atMs: number }>(
+async function watermarks(asked: Asked, units: readonly StoredUnit[], known: Known): Promise<readonly string[]> {
+  const marks = await asked.rows<{ uwi: string; atMs: number }>(
     'SELECT uwi, epoch_ms(watermark) AS "atMs" FROM watermark',
   );
   return marks.flatMap(({ uwi, atMs }) => {
-    const isReached = units.some((unit) => {
-      if (unit.target !== uwi || unit.mode !== 'incremental' || unit.toMs < atMs) return false;
-      if (unit.state !== 'open') return unit.state === 'done' || unit.state === 'held';
-      return unit.fromMs < atMs && isRead({ ...unit, toMs: atMs });
+    if ((known.reached.get(uwi) ?? -Infinity) >= atMs) return [];
+    const isCut = units.some((unit) => {
+      const isOver = unit.target === uwi && unit.mode === 'incremental' && unit.fromMs < atMs && atMs <= unit.toMs;
+      return isOver && unit.state === 'open' && olderThanRead({ ...unit, toMs: atMs }, known).next().done === true;
     });
-    if (isReached) return [];
+    if (isCut) return [];
     return [`G3: the watermark of ${uwi} is ${new Date(atMs).toISOString()}, past every window that is done`];
   });
 }

@@ -10,9 +10,21 @@ import { anyJob } from '../../src/runs/job.ts';
 import { dailyProductionSettings } from '../support/export-settings.ts';
 import { expectForAllModels, modelTimeoutMs } from '../support/model-runs.ts';
 import { dayMs, exportCommands, type ExportScene, type Field, requestExport } from './export-commands.ts';
-import { exportViolations } from './export-guarantees.ts';
+import { exportViolations, type Reached, rowViolations } from './export-guarantees.ts';
 import { baseUrl, type Paging, Truth } from './truth.ts';
-import { cancelled, endsAll, killed, lost, passed, retried, started, steps, suspended } from './world-commands.ts';
+import {
+  cancelled,
+  copied,
+  endsAll,
+  killed,
+  lost,
+  passed,
+  pruned,
+  retried,
+  started,
+  steps,
+  suspended,
+} from './world-commands.ts';
 import { World } from './world.ts';
 
 const firstDayMs = Date.UTC(2026, 1, 20);
@@ -35,6 +47,8 @@ test(
       killed,
       suspended,
       lost,
+      copied,
+      pruned,
     ];
     await expectForAllModels(
       fc.asyncProperty(
@@ -106,7 +120,13 @@ async function modelled(of: {
     jobs: () => createDailyProductionJobs(settings).map(anyJob),
     chunkQueues: ['export'],
   });
-  const scene = { world, truth, violations: () => exportViolations(world, truth) };
+  const reached: Reached = new Map();
+  const scene: ExportScene = {
+    world,
+    truth,
+    violations: () => exportViolations(world, truth, reached),
+    violationsOfCopy: (copy) => rowViolations(copy, truth, reached),
+  };
   for (let each = 0; each < processes; each += 1) world.start(0);
   while (!world.processes.every((each) => each.isWorking())) await world.step();
   await fc.asyncModelRun(() => ({ model: {}, real: scene }), script);

@@ -5,6 +5,7 @@ import { token } from './memory-client.ts';
 import type { ModelFile, ModelItem } from './pipe-texts.ts';
 import type { PushScene } from './push-commands.ts';
 import { bugsIn, reportOf, secretsIn, storedRuns, unended } from './world-guarantees.ts';
+import type { Asked } from './world.ts';
 
 export async function pushViolations(scene: PushScene): Promise<readonly string[]> {
   const { world, service, files, fileOf } = scene;
@@ -16,8 +17,7 @@ export async function pushViolations(scene: PushScene): Promise<readonly string[
   return [
     ...service.violations,
     ...(await unended(world, runs)),
-    ...(await checkpointsAhead(scene)),
-    ...(await chunksOnce(scene)),
+    ...(await chunkViolations(scene, world)),
     ...ends.flatMap(({ report, file }) => [
       ...balanceOf(report, file),
       ...(report.units.done === 1 ? rejectsOf(scene, report, file) : []),
@@ -27,6 +27,11 @@ export async function pushViolations(scene: PushScene): Promise<readonly string[
     ...world.requested.flatMap((id) => (files.rejectsOf(id).includes(token) ? ['G10: rejects show the token'] : [])),
     ...bugsIn(world),
   ];
+}
+
+/** Those of the chunks, which a copy has as well. */
+export async function chunkViolations(scene: PushScene, asked: Asked): Promise<readonly string[]> {
+  return [...(await checkpointsAhead(scene, asked)), ...(await chunksOnce(asked))];
 }
 
 /** G2: every row that a run has passed is accounted for, and those of a whole file are all of its rows. */
@@ -94,8 +99,8 @@ function* storedOf(
 }
 
 /** G2, G5: a checkpoint passes no row of which no worker of the run has heard, but for one that a later row supersedes. */
-async function checkpointsAhead({ world, service, fileOf }: PushScene): Promise<readonly string[]> {
-  const pushes = await world.rows<{ runId: string; checkpoint: string | null }>(
+async function checkpointsAhead({ service, fileOf }: PushScene, asked: Asked): Promise<readonly string[]> {
+  const pushes = await asked.rows<{ runId: string; checkpoint: string | null }>(
     'SELECT run_id AS "runId", checkpoint::VARCHAR AS checkpoint FROM push',
   );
   return pushes.flatMap(({ runId, checkpoint }) => {
@@ -110,8 +115,8 @@ async function checkpointsAhead({ world, service, fileOf }: PushScene): Promise<
 }
 
 /** G1: a chunk is in the ledger once. */
-async function chunksOnce({ world }: PushScene): Promise<readonly string[]> {
-  const twice = await world.rows<{ runId: string; chunk: number }>(
+async function chunksOnce(asked: Asked): Promise<readonly string[]> {
+  const twice = await asked.rows<{ runId: string; chunk: number }>(
     'SELECT run_id AS "runId", chunk FROM push_ledger GROUP BY run_id, chunk HAVING count(*) > 1',
   );
   return twice.map(({ runId, chunk }) => `G1: ${runId} has chunk ${chunk} twice in its ledger`);

@@ -13,10 +13,22 @@ import { baseUrl } from './memory-client.ts';
 import { ModelFiles } from './model-files.ts';
 import { drawnFile, type ModelFile } from './pipe-texts.ts';
 import { faulty, pushed, type PushScene, requestPush, unanswered } from './push-commands.ts';
-import { pushViolations } from './push-guarantees.ts';
+import { chunkViolations, pushViolations } from './push-guarantees.ts';
 import { PushService, type Refusing } from './push-service.ts';
-import { cancelled, endsAll, killed, lost, passed, retried, started, steps, suspended } from './world-commands.ts';
-import { World, type WorldProcess } from './world.ts';
+import {
+  cancelled,
+  copied,
+  endsAll,
+  killed,
+  lost,
+  passed,
+  pruned,
+  retried,
+  started,
+  steps,
+  suspended,
+} from './world-commands.ts';
+import { type Asked, World, type WorldProcess } from './world.ts';
 
 const settings = { chunkBytes: 400, concurrency: 2, checkpointEveryMs: 1 };
 
@@ -24,7 +36,7 @@ const settings = { chunkBytes: 400, concurrency: 2, checkpointEveryMs: 1 };
 const mostBytes = fc.constantFrom(110, 200, 300, 1_000, 1_000);
 
 const usual = [steps(60), steps(60), steps(60), steps(200), pushed, pushed, pushed, faulty, unanswered];
-const rare = [cancelled, retried, started, started, killed, suspended, lost, passed, passed];
+const rare = [cancelled, retried, started, started, killed, suspended, lost, passed, passed, copied, pruned];
 
 test(
   'G1 G2 G5 G7 G10 G11: pushes hold whatever comes between any two of their steps',
@@ -62,7 +74,8 @@ async function modelled(of: {
     chunkQueues: ['push'],
   });
   const violations = () => pushViolations(scene);
-  const scene: PushScene = { world, service, texts, files, identity, fileOf: new Map(), violations };
+  const violationsOfCopy = (copy: Asked) => chunkViolations(scene, copy);
+  const scene: PushScene = { world, service, texts, files, identity, fileOf: new Map(), violations, violationsOfCopy };
   world.start(0);
   while (!world.processes.every((each) => each.isWorking())) await world.step();
   await fc.asyncModelRun(() => ({ model: {}, real: scene }), script);

@@ -1,7 +1,7 @@
 /** What may happen in any world: commands of people and of fate, each at any moment, after which every guarantee is asked. */
 import fc from 'fast-check';
-import { DAY_MS } from '../../src/core/time/window.ts';
-import type { World, WorldProcess } from './world.ts';
+import { DAY_MS, HOUR_MS } from '../../src/core/time/window.ts';
+import type { Asked, World, WorldProcess } from './world.ts';
 
 export const actor = 'tester@host';
 
@@ -9,6 +9,8 @@ export interface Scene {
   readonly world: World;
   /** What does not hold now, a sentence each. */
   readonly violations: () => Promise<readonly string[]>;
+  /** As {@link violations}, of a copy of the warehouse. */
+  readonly violationsOfCopy: (copy: Asked) => Promise<readonly string[]>;
 }
 
 /** Throws with what does not hold, if anything. */
@@ -116,6 +118,27 @@ export const passed = fc.constantFrom(1_000, 5_000, 15_000, 60_000, DAY_MS).map(
 export const lost = fc
   .constantFrom<0 | 1>(0, 0, 1)
   .map((queue) => new Act<Scene>(`Redis ${queue} loses everything`, ({ world }) => world.queues[queue].lose()));
+
+/** What a process does beside its work, if one works. */
+function beside(name: string, work: (scene: Scene, process: WorldProcess) => Promise<void>) {
+  return someIndex.map(
+    (by) =>
+      new Act<Scene>(name, (scene) => {
+        const process = working(scene, by);
+        if (process !== undefined) scene.world.tell(work(scene, process));
+      }),
+  );
+}
+
+export const copied = beside('copy the warehouse', async ({ world, violationsOfCopy }, process) => {
+  const found = await world.copy(process, violationsOfCopy);
+  if (found.length > 0) throw new Error(`the copy: ${found.join('\n')}`);
+});
+
+export const pruned = beside('prune what is an hour old', async ({ world }, { context: { ledger } }) => {
+  const ms = world.nowMs - HOUR_MS;
+  while ((await ledger.retention.step({ unitsMs: ms, runsMs: ms, pushesMs: ms, historyMs: ms })) !== undefined);
+});
 
 /** Once nothing happens any more, all that was requested ends, by one process that is left. */
 export async function endsAll(scene: Scene): Promise<WorldProcess> {

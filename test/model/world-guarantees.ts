@@ -1,7 +1,7 @@
 /** What holds in any world, by the number of its guarantee (docs/guarantees.md): each answer is a violation. */
 import { isFinished, type RunReport, type RunState } from '../../src/core/run/run.ts';
 import { token } from './memory-client.ts';
-import type { World } from './world.ts';
+import type { Asked, World } from './world.ts';
 
 export interface StoredRun {
   readonly runId: string;
@@ -9,8 +9,8 @@ export interface StoredRun {
   readonly report: string | null;
 }
 
-export function storedRuns(world: World): Promise<readonly StoredRun[]> {
-  return world.rows<StoredRun>('SELECT run_id AS "runId", state, report::VARCHAR AS report FROM run');
+export function storedRuns(asked: Asked): Promise<readonly StoredRun[]> {
+  return asked.rows<StoredRun>('SELECT run_id AS "runId", state, report::VARCHAR AS report FROM run');
 }
 
 /** The report of a run that has ended; undefined for any other. */
@@ -19,8 +19,8 @@ export function reportOf({ state, report }: StoredRun): RunReport | undefined {
 }
 
 /** G2, G7: a run that has ended has a report and no open unit. */
-export async function unended(world: World, runs: readonly StoredRun[]): Promise<readonly string[]> {
-  const open = await world.rows<{ runId: string }>(`SELECT run_id AS "runId" FROM run_unit WHERE state = 'open'`);
+export async function unended(asked: Asked, runs: readonly StoredRun[]): Promise<readonly string[]> {
+  const open = await asked.rows<{ runId: string }>(`SELECT run_id AS "runId" FROM run_unit WHERE state = 'open'`);
   return runs.flatMap(({ runId, state, report }) => {
     if (!isFinished(state)) return [];
     return [

@@ -17,6 +17,7 @@ import { Coordinator } from '../../src/runs/coordinator.ts';
 import type { AnyJob, JobContext } from '../../src/runs/job.ts';
 import { OutageJournal } from '../../src/runs/outage-journal.ts';
 import { claimQueue } from '../../src/runs/queue-claim.ts';
+import { interruptRuns } from '../../src/runs/finish-run.ts';
 import { reviveRuns } from '../../src/runs/revival.ts';
 import { RunService } from '../../src/runs/run-service.ts';
 import type { ProductionDataService } from '../../src/service/production-data-service.ts';
@@ -38,6 +39,11 @@ export type Pace = (step: string) => Promise<void>;
 /** Makes a call that waits before and after: a process can be killed at either. */
 export type During = <Value>(step: string, call: () => Promise<Value>) => Promise<Value>;
 
+/** Whom a guarantee is asked of: the warehouse, or a copy of it. */
+export interface Asked {
+  rows<Row extends object>(sql: string): Promise<readonly Row[]>;
+}
+
 export interface WorldParts {
   readonly scheduler: fc.Scheduler;
   /** The address of the service, and its key. */
@@ -58,7 +64,7 @@ export interface WorldProcess {
   readonly isWorking: () => boolean;
 }
 
-export class World implements AsyncDisposable {
+export class World implements Asked, AsyncDisposable {
   readonly warehouse: WarehouseHandle;
   /** Two queues, of which one at a time may work the warehouse (G11). */
   readonly queues = [memoryRedis(), memoryRedis()] as const;
@@ -76,6 +82,7 @@ export class World implements AsyncDisposable {
   readonly #handles: WarehouseHandle[] = [];
   readonly #file: DatabaseFile;
   #busy = 0;
+  #copies = 0;
 
   private constructor(folder: string, parts: WorldParts) {
     this.#folder = folder;
@@ -195,6 +202,27 @@ export class World implements AsyncDisposable {
   async rows<Row extends object>(sql: string): Promise<readonly Row[]> {
     this.#busy += 1;
     return this.#file.transact((session) => session.rows<Row>(sql)).finally(() => (this.#busy -= 1));
+  }
+
+  /** Copies the warehouse by a process, as a backup does, and asks the copy. */
+  async copy<Answer>({ context }: WorldProcess, ask: (copy: Asked) => Promise<Answer>): Promise<Answer> {
+    this.#copies += 1;
+    const file = path.join(this.#folder, `copy-${this.#copies}.duckdb`);
+    await context.warehouse.copyTo(file);
+    this.#busy += 1;
+    try {
+      const jobs = this.#parts.jobs((_, call) => call());
+      const { now } = this;
+      const made = createDuckdbWarehouse({ path: file, now });
+      await interruptRuns({ ledger: made.ledger, location: made.location, jobs, now, version: '0.0.0' });
+      await made.ledger.ownership.renew();
+      await made.close();
+      const copy = shareDatabaseFile({ path: file, now });
+      const rows: Asked['rows'] = (sql) => copy.transact((session) => session.rows(sql));
+      return await ask({ rows }).finally(() => copy.release());
+    } finally {
+      this.#busy -= 1;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
