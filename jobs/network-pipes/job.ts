@@ -168,15 +168,19 @@ async function pushFile(chunk: ChunkOfWork<NetworkPipesParams>, context: PushCon
 
 /** Settles the push with the outcome of another run that has pushed its content; sends nothing. */
 async function takeOutcome(
-  { runId: otherRunId, sent }: Extract<PushStart, { readonly kind: 'pushed' }>,
+  { runId: otherRunId, counts, sent }: Extract<PushStart, { readonly kind: 'pushed' }>,
   { runId, params, settled, signal }: ChunkOfWork<NetworkPipesParams>,
   { ledger, files }: PushContext,
 ): Promise<void> {
   const other = await ledger.runs.read(otherRunId);
-  if (other?.report === undefined) throw new Error(`run ${otherRunId} has pushed the content and has no report`);
-  const others = paramsSchema.parse(other.params);
+  // A push is known for longer than its run is kept.
+  const others = other === undefined ? params : paramsSchema.parse(other.params);
   await files.copyRejects(rejectsLocationOf(others, otherRunId), rejectsLocationOf(params, runId), signal);
-  const outcome = outcomeOfOther(other.report, { own: params.name, other: others.name }, sent);
+  const outcome = outcomeOfOther(
+    other?.report ?? { runId: otherRunId, counts, notices: [] },
+    { own: params.name, other: others.name },
+    sent,
+  );
   await ledger.runs.settle(runId, [outcome]);
   await settled([outcome]);
 }

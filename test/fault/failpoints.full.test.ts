@@ -1,7 +1,7 @@
 /**
- * Every step of every job, met by a kill, a hang and an error: the work is taken on as an operator would, and the guarantees
- * are asked of what it left. The steps are those that an undisturbed run takes. Each is met once, with one of the kinds in
- * turn. WELLSYNC_TEST_FAILPOINTS=all meets each with every kind in every scene, which takes hours, and a name such as
+ * Meets each step of each job before and after it, in one scene, by one of a kill, a hang, an error and a transient error: the
+ * work is taken on as an operator would, and the guarantees are asked of what it left. The steps are those that an
+ * undisturbed run takes each time. WELLSYNC_TEST_FAILPOINTS=all meets each with every kind in every scene, which takes hours, and a name such as
  * `transaction.commit` or `ledger` those that begin with it.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -28,8 +28,19 @@ interface Recorded {
 
 async function record(lane: Lane, scene: Scene): Promise<Recorded> {
   const prepared = await lane.prepare(scene);
-  const { steps, existing, left } = await lane.record(prepared);
-  return { scene, prepared, undisturbed: left, steps, existing };
+  const { steps: first, existing, left } = await lane.record(prepared);
+  const { steps: second } = await lane.record(prepared);
+  return { scene, prepared, undisturbed: left, steps: eachTime(first, second), existing };
+}
+
+/** Some steps come by time, and not as often each time. */
+function eachTime(first: readonly string[], second: readonly string[]): readonly string[] {
+  const left = [...second];
+  return first.filter((step) => {
+    const at = left.indexOf(step);
+    if (at >= 0) left.splice(at, 1);
+    return at >= 0;
+  });
 }
 
 interface Point {
@@ -94,12 +105,17 @@ function fileSteps(): readonly string[] {
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   return sources.flatMap((name) =>
     [
-      ...readFileSync(path.join('src', name), 'utf8').matchAll(/^const \{ (.*) \} = withSteps\('(\w+)', fs\);$/gm),
-    ].flatMap(([, functions = '', port = '']) => functions.split(', ').map((each) => `${port}.${each}`)),
+      ...readFileSync(path.join('src', name), 'utf8').matchAll(/^const \{([^}]*)\} = withSteps\('(\w+)', fs\);$/gm),
+    ].flatMap(([, functions = '', port = '']) =>
+      functions
+        .split(',')
+        .flatMap((each) => each.trim() || [])
+        .map((each) => `${port}.${each}`),
+    ),
   );
 }
 
-const wordsOf = (each: string): string => each.split(' ')[0] ?? '';
+const stepNameOf = (each: string): string => each.split(' ')[0] ?? '';
 
 describe('a step that is killed, hangs or fails', () => {
   const found: Recorded[] = [];
@@ -107,7 +123,7 @@ describe('a step that is killed, hangs or fails', () => {
   afterAll(() => Promise.all(found.map(({ prepared }) => rm(prepared.folder, { recursive: true }))));
 
   test('is one of a scene, or is listed with the reason why it is not', () => {
-    const met = new Set(found.flatMap(({ steps }) => steps.map(wordsOf)));
+    const met = new Set(found.flatMap(({ steps }) => steps.map(stepNameOf)));
     const existing = new Set([...found.flatMap((each) => each.existing), ...fileSteps()]);
     const listed = Object.values(unmetSteps).flat();
     expect([...existing].filter((step) => !met.has(step) && !listed.includes(step))).toEqual([]);

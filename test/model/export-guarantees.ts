@@ -26,7 +26,7 @@ interface StoredUnit {
 
 const rowColumns = 'uwi, xid::VARCHAR AS xid, epoch_ms(date) AS "dateMs", oil_rate AS "oilRate"';
 
-/** What the warehouse may have forgotten: by well, the last end of a window that is done, milliseconds since 1970. */
+/** By well, the last end of a window that is done, which a prune forgets; milliseconds since 1970. */
 export type Reached = Map<string, number>;
 
 export async function exportViolations(world: World, truth: Truth, reached: Reached): Promise<readonly string[]> {
@@ -63,7 +63,10 @@ export async function rowViolations(asked: Asked, truth: Truth, reached: Reached
 /** G1, G2: a row is one that the service had, and each record has one row. */
 function* rowsOfTruth(rows: readonly StoredRow[], truth: Truth): Generator<string> {
   const seen = new Set<string>();
-  for (const { uwi, xid, oilRate } of rows) {
+  for (const { uwi, xid, dateMs, oilRate } of rows) {
+    const known = truth.records.find((record) => record.xid === xid);
+    if (known?.uwi !== uwi || known.dateMs !== dateMs)
+      yield `G2: ${xid} is a row of another well or day than its record`;
     if (!truth.hadSince(xid, oilRate, 0)) yield `G2: ${uwi} ${xid} has ${oilRate}, which the service never had`;
     if (seen.has(xid)) yield `G1: ${uwi} ${xid} has two rows`;
     seen.add(xid);

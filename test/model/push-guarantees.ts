@@ -99,7 +99,7 @@ function* storedOf(
 }
 
 /** G2, G5: a checkpoint passes no row of which no worker of the run has heard, but for one that a later row supersedes. */
-async function checkpointsAhead({ service, fileOf }: PushScene, asked: Asked): Promise<readonly string[]> {
+async function checkpointsAhead({ service, files, fileOf }: PushScene, asked: Asked): Promise<readonly string[]> {
   const pushes = await asked.rows<{ runId: string; checkpoint: string | null }>(
     'SELECT run_id AS "runId", checkpoint::VARCHAR AS checkpoint FROM push',
   );
@@ -107,8 +107,11 @@ async function checkpointsAhead({ service, fileOf }: PushScene, asked: Asked): P
     const { position }: Partial<PushCheckpoint> = checkpoint === null ? {} : decodeCheckpoint(checkpoint);
     const items = fileOf.get(runId)?.items ?? [];
     const passed = items.filter(({ endLine }) => position !== undefined && endLine <= position.line);
+    // A row that was given up without an answer is in the rejects.
+    const rejects = files.rejectsOf(runId);
     const ahead = passed.filter((item) => {
-      return item.kind !== 'rejected' && isLastOfVersion(items, item) && !service.hasHeard(runId, item.row);
+      const isKnown = service.hasHeard(runId, item.row) || rejects.includes(`row ${item.row},`);
+      return item.kind !== 'rejected' && isLastOfVersion(items, item) && !isKnown;
     });
     return ahead.map(({ row }) => `G5: the checkpoint of ${runId} has passed ${row}, which has no answer`);
   });

@@ -62,8 +62,9 @@ export class PushService {
   }
 
   #hear(pipes: readonly SentPipe[], runId: string, status: number | undefined): void {
-    // Of a pipe that went alone any answer may be its outcome: it is given up in the end.
-    if (status !== 200 && pipes.length > 1) return;
+    // Of a pipe that went alone a refusal is its outcome.
+    const isRefused = status === 413 || status === 422;
+    if (status !== 200 && !(isRefused && pipes.length === 1)) return;
     const heard = this.#heard.get(runId) ?? new Set();
     this.#heard.set(runId, heard);
     for (const pipe of pipes) heard.add(rowOf(pipe));

@@ -106,6 +106,16 @@ export const suspended = fc.tuple(someIndex, fc.boolean()).map(
     }),
 );
 
+/** All stand still for so long that another queue may take the warehouse over: they go on later, or are killed. */
+export const takenOver = fc.constantFrom<0 | 1>(0, 1).map(
+  (queue) =>
+    new Act<Scene>(`queue ${queue} finds nobody alive, and takes over`, async ({ world }) => {
+      for (const { own } of world.processes) if (!own.isDead) own.suspend();
+      await world.pass(60_000);
+      world.start(queue);
+    }),
+);
+
 /** Each process looks for runs that its queue has lost, as it does by itself from time to time. */
 export const passed = fc.constantFrom(1_000, 5_000, 15_000, 60_000, DAY_MS).map(
   (ms) =>

@@ -30,8 +30,22 @@ export async function unended(asked: Asked, runs: readonly StoredRun[]): Promise
   });
 }
 
+/** G10: asked once in the end, since it reads every text of the warehouse. */
+export async function secretsAnywhere(world: World): Promise<readonly string[]> {
+  const tables = await world.rows<{ name: string; texts: string }>(
+    `SELECT schema_name || '.' || table_name AS name, string_agg('"' || column_name || '"::VARCHAR', ', ') AS texts
+     FROM duckdb_columns() WHERE data_type IN ('VARCHAR', 'JSON') AND NOT internal GROUP BY ALL`,
+  );
+  const questions = tables.map(
+    ({ name, texts }) => `SELECT '${name}' AS "table" FROM ${name} WHERE concat_ws(' ', ${texts}) LIKE '%${token}%'`,
+  );
+  const shown = await world.rows<{ table: string }>(questions.join(' UNION '));
+  return shown.map(({ table }) => `G10: a row of ${table} shows the token`);
+}
+
 /** G10 */
 export function* secretsIn(world: World, runs: readonly StoredRun[]): Generator<string> {
+  if (world.refusals.some(({ message }) => message.includes(token))) yield 'G10: an error shows the token';
   if (world.log.some((line) => line.includes(token))) yield 'G10: a line of the log shows the token';
   if (runs.some(({ report }) => report?.includes(token) === true)) yield 'G10: a report shows the token';
   for (const queue of world.queues) {
@@ -41,7 +55,11 @@ export function* secretsIn(world: World, runs: readonly StoredRun[]): Generator<
 }
 
 /** A fault of wellsync itself is logged with its stack. */
-export function bugsIn({ log, refusals }: World): readonly string[] {
+export function bugsIn({ log, refusals, trespasses }: World): readonly string[] {
   const refused = refusals.filter(({ name }) => ['TypeError', 'RangeError', 'Error'].includes(name));
-  return [...log.filter((line) => line.includes('"err":{')), ...refused.map((error) => `a bug: ${error.stack}`)];
+  return [
+    ...trespasses,
+    ...log.filter((line) => line.includes('"err":{')),
+    ...refused.map((error) => `a bug: ${error.stack}`),
+  ];
 }

@@ -34,6 +34,12 @@ const retry = { maxAttempts: 3, baseDelayMs: 1_000, maxDelayMs: 4_000, maxHoldMs
 /** Methods of the ports that return something else than a promise. */
 const synchronous = new Set(['fence', 'records', 'isAt', 'requireStored', 'targets']);
 
+/** Calls that write what a run does: the fence keeps a process from them whose queue has lost the warehouse. */
+const writing = new RegExp(
+  String.raw`^warehouse\.(?:dailyProduction\.commit|ledger\.(?:pushes\.(?:begin|save)|deletions\.(?:begin|conclude|closeFailed)|` +
+    String.raw`runs\.(?:create|savePlan|settle|settleRest|resume|reopen|finish)))$`,
+);
+
 export type Pace = (step: string) => Promise<void>;
 
 /** Makes a call that waits before and after: a process can be killed at either. */
@@ -75,6 +81,8 @@ export class World implements Asked, AsyncDisposable {
   readonly log: string[] = [];
   /** What requests ended with that were not carried out. */
   readonly refusals: Error[] = [];
+  /** G11: what a process did in the warehouse after another queue had taken it over. */
+  readonly trespasses: string[] = [];
   nowMs = Date.parse('2026-03-10T12:00:00Z');
   steps = 0;
   readonly #parts: WorldParts;
@@ -83,6 +91,9 @@ export class World implements Asked, AsyncDisposable {
   readonly #file: DatabaseFile;
   #busy = 0;
   #copies = 0;
+  /** Of the last takeover, and of each process by its fence. */
+  #epoch = 0;
+  readonly #epochs = new Map<MemoryProcess, number>();
 
   private constructor(folder: string, parts: WorldParts) {
     this.#folder = folder;
@@ -255,7 +266,11 @@ export class World implements Asked, AsyncDisposable {
   async #during<Value>(own: MemoryProcess, step: string, call: () => Promise<Value>): Promise<Value> {
     await own.step(step);
     this.#busy += 1;
+    const isOver = (this.#epochs.get(own) ?? Infinity) < this.#epoch && writing.test(step);
     const [settled] = await Promise.allSettled([call()]).finally(() => (this.#busy -= 1));
+    if (isOver && settled.status === 'fulfilled') this.trespasses.push(`G11: ${step} after a takeover`);
+    if (step.endsWith('.takeOver') && settled.status === 'fulfilled')
+      this.#epoch = Number(settled.value ?? this.#epoch);
     await own.step(`${step}: back`);
     if (settled.status === 'rejected') throw settled.reason;
     return settled.value;
@@ -272,6 +287,7 @@ export class World implements Asked, AsyncDisposable {
         return (...args: readonly unknown[]): unknown => {
           const call = (): unknown => Reflect.apply(value, target, args);
           if (!synchronous.has(String(key))) return this.#during(own, step, async () => call());
+          if (key === 'fence') this.#epochs.set(own, Number(args[0]));
           const result = call();
           return key === 'records' ? this.#paced(result as object, step, own) : result;
         };

@@ -51,22 +51,18 @@ export class Runner {
     const late = setTimeout(() => child.kill('SIGKILL'), patienceMs);
     try {
       const answered = once(child, 'message', { signal }).then(([answer]) => answer as Ended);
-      const died = once(child, 'exit', { signal }).then(([code, by]) => ({
-        code: code as number | null,
-        by: by as string | null,
-      }));
-      const hung = once(child.stdio[4] as Readable, 'data', { signal }).then(() => 'hung' as const);
-      for (const each of [answered, died, hung]) each.catch(() => undefined);
+      const reached = once(child.stdio[4] as Readable, 'data', { signal }).then(() => 'reached' as const);
+      const died = once(child, 'close', { signal }).then(([code, by]) => `ended by ${String(by ?? code)}`);
+      for (const each of [answered, died, reached]) each.catch(() => undefined);
       child.send({ ...command, at });
-      const end = await Promise.race([answered, died, hung]);
-      if (end !== 'hung' && 'stdout' in end) return { ...end, stderr: end.stderr + this.#said.slice(before) };
+      const end = await Promise.race([answered, died, reached]);
+      if (typeof end !== 'string') return { ...end, stderr: end.stderr + this.#said.slice(before) };
       this.#child = undefined;
-      const said = { stdout: '', stderr: this.#said.slice(before) };
-      if (end === 'hung') setTimeout(() => child.kill('SIGKILL'), hungMs);
-      else if (at?.what !== 'kill' || end.by !== 'SIGKILL') {
-        throw new Error(`the process of ${command.args.join(' ')} ended by ${end.by ?? end.code}: ${said.stderr}`);
-      }
-      return { code: null, ...said, isMet: true };
+      const stderr = this.#said.slice(before);
+      if (end !== 'reached') throw new Error(`the process of ${command.args.join(' ')} ${end}: ${stderr}`);
+      if (at?.what === 'hang') setTimeout(() => child.kill('SIGKILL'), hungMs);
+      else await died;
+      return { code: null, stdout: '', stderr, isMet: true };
     } finally {
       clearTimeout(late);
       ending.abort();
@@ -127,7 +123,6 @@ export async function keysOf(redis: Redis, prefix: string): Promise<readonly str
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Waits for a process that hangs, which has it. */
 async function openedFile(file: string, mode: string): Promise<DuckDBInstance> {
   for (let look = 1; ; look += 1) {
     try {
@@ -139,7 +134,10 @@ async function openedFile(file: string, mode: string): Promise<DuckDBInstance> {
   }
 }
 
-/** The rows of statements on a file, in another engine than that of wellsync's processes; `change` lets them write. */
+/**
+ * The rows of statements on a file, in another engine than that of wellsync's processes. Waits some 5 s for a process that
+ * has it, then throws.
+ */
 export async function askFile(
   file: string,
   statements: readonly string[],

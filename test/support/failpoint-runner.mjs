@@ -7,8 +7,8 @@ import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { Readable, Writable } from 'node:stream';
 
-/** A byte on it says that the process hangs. */
-const hangs = 4;
+/** A byte on it says that the process hangs, or kills itself. */
+const reached = 4;
 
 /** @type {string[]} */
 let steps = [];
@@ -27,10 +27,9 @@ function reach(step, when) {
   if (point === undefined || point.step !== step || point.when !== when) return;
   met += 1;
   if (met !== point.nth) return;
-  if (point.what === 'kill') process.kill(process.pid, 'SIGKILL');
-  else if (point.what === 'hang') {
-    writeSync(hangs, '.');
-    process.kill(process.pid, 'SIGSTOP');
+  if (point.what === 'kill' || point.what === 'hang') {
+    writeSync(reached, '.');
+    process.kill(process.pid, point.what === 'kill' ? 'SIGKILL' : 'SIGSTOP');
   } else if (point.what === 'transient') throw new TransientError('failpoint', `a fault that passes at ${step}`);
   else throw new Error(`a fault at ${step}`);
 }

@@ -3,6 +3,8 @@
  * call through a port, by the port's name and the method's; so the list of steps is the code's own. A module that is loaded
  * before the program (`NODE_OPTIONS=--import=…`) sets what is called at each; without one a port stays as it is.
  */
+
+/** What it throws, the call rejects with: after the step, although that took effect. */
 export interface Failpoint {
   (step: string, when: 'before' | 'after'): void;
   /** Told of each port, so that a test knows the steps that are not taken. */

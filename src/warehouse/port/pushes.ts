@@ -30,13 +30,14 @@ export interface KnownPush {
 
 /**
  * Permission to push. `begun`: this run pushes, and saves with its fence. `waits`: another run, which claimed the
- * content at `claimedAtMs`, is pushing it. `pushed`: another run has pushed it to the end; `sent` has the
- * counts of this run's own checkpoint, empty before the first one, absent if this run never began to push.
+ * content at `claimedAtMs`, is pushing it. `pushed`: another run has pushed it to the end; `counts`
+ * are those of its last checkpoint, which may outlive the run, and `sent` those of this run's own checkpoint: empty before
+ * the first one, absent if this run never began to push.
  */
 export type PushStart =
   | { readonly kind: 'begun'; readonly fence: number; readonly checkpoint: PushCheckpoint }
   | { readonly kind: 'waits'; readonly runId: string; readonly claimedAtMs: number }
-  | { readonly kind: 'pushed'; readonly runId: string; readonly sent?: Counts };
+  | { readonly kind: 'pushed'; readonly runId: string; readonly counts: Counts; readonly sent?: Counts };
 
 export interface PushStore {
   /**

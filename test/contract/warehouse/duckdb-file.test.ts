@@ -94,6 +94,18 @@ describe('the file of a DuckDB warehouse', () => {
     await file.release();
   });
 
+  it('G11: a takeover that fails before its beat leaves that of another worker of its queue', async () => {
+    const { ownership } = test().warehouse.ledger;
+    const { epoch: seen } = await ownership.read();
+    await ownership.takeOver('queue one', seen);
+    const file = shareDatabaseFile({ ...settings, path });
+    const away: DatabaseFile = { ...file, transact: () => Promise.reject(new Error('the file is held')) };
+    const error = await failure(createOwnership(away, createBeatFile(path, Date.now)).takeOver('queue one', seen));
+    expect(String(error)).toContain('the file is held');
+    expect(await ownership.beatAgeMs()).toBeDefined();
+    await file.release();
+  });
+
   it('is made with its directory at the first use', async () => {
     const deep = createDuckdbWarehouse({ ...settings, path: join(path, '..', 'a', 'b', 'w.duckdb') });
     expect(await deep.check()).toMatchObject({ dailyProductionRows: 0 });

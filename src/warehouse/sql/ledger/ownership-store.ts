@@ -32,11 +32,17 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
       renew,
     }),
     takeOver: async (queueId, seenEpoch) => {
+      let written: number | undefined;
+      const writeBeat: Beat['replace'] = async (id, epoch, session) => {
+        written = epoch;
+        await beat.replace(id, epoch, session);
+      };
       try {
-        return await database.transact((session) => takeOver(session, { queueId, seenEpoch, database, beat }));
+        return await database.transact((session) => takeOver(session, { queueId, seenEpoch, database, writeBeat }));
       } catch (error) {
-        // A beat in a file stays where the transaction does not; nobody would be the warehouse's queue, and it would live.
-        await beat.remove({ queueId, epoch: seenEpoch + 1 }).catch(() => undefined);
+        // A rollback does not remove a beat in a file. Left there, it would make every other queue wait for one that owns
+        // nothing. Another worker of this queue may have written one of the same epoch, and live.
+        if (written !== undefined) await beat.remove({ queueId, epoch: written }).catch(() => undefined);
         throw error;
       }
     },
@@ -84,12 +90,13 @@ interface Takeover {
   readonly queueId: string;
   readonly seenEpoch: number;
   readonly database: SqlDatabase;
-  readonly beat: Beat;
+  /** Writes the first beat. */
+  readonly writeBeat: Beat['replace'];
 }
 
 async function takeOver(
   session: SqlSession,
-  { queueId, seenEpoch, database, beat }: Takeover,
+  { queueId, seenEpoch, database, writeBeat }: Takeover,
 ): Promise<number | undefined> {
   // A queue works for one service: what it is given belongs to that one.
   await claimForService(session, database);
@@ -98,7 +105,7 @@ async function takeOver(
      RETURNING epoch`,
     [queueId, seenEpoch],
   );
-  if (taken !== undefined) await beat.replace(queueId, taken.epoch, session);
+  if (taken !== undefined) await writeBeat(queueId, taken.epoch, session);
   return taken?.epoch;
 }
 

@@ -1,13 +1,7 @@
 /** Pushes: the claim, the checkpoint with its fence, the chunks, and the body size that a service accepts. */
 import { AbortedError } from '../../../core/base/errors.ts';
-import {
-  countsOfCheckpoint,
-  decodeCheckpoint,
-  encodeCheckpoint,
-  type PushCheckpoint,
-  startOfPush,
-} from '../../../core/pipes/checkpoint.ts';
-import { isFinished, type RunState } from '../../../core/run/run.ts';
+import { countsOfCheckpoint, decodeCheckpoint, encodeCheckpoint, startOfPush } from '../../../core/pipes/checkpoint.ts';
+import { type Counts, isFinished, type RunState } from '../../../core/run/run.ts';
 import type { DroppedDates, KnownPush, PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
 import { namesOfService } from './service-claim.ts';
 import { keepCounts, recordCounts, settleOpen } from './run-units.ts';
@@ -52,7 +46,11 @@ const begin: InSession<PushStore['begin']> = async (session, push) => {
   // Key of the service that the run was requested for (G11); the address if the run has none.
   const service = run?.service ?? serviceUrl;
   const other = await claimContent(session, { ...push, service });
-  if (other?.kind === 'pushed') return { ...other, ...(await sentBefore(session, push)) };
+  if (other?.kind === 'pushed') {
+    const counts = (await countsOfPush(session, other.runId, unit)) ?? {};
+    const sent = await countsOfPush(session, runId, unit);
+    return { ...other, counts, ...(sent && { sent }) };
+  }
   if (other !== undefined) return other;
   const row = await oneRow<{ fence: number; checkpoint: string | null }>(
     session,
@@ -66,17 +64,14 @@ const begin: InSession<PushStore['begin']> = async (session, push) => {
   return { kind: 'begun', fence: row.fence, checkpoint };
 };
 
-/** Counts of the last checkpoint of a push; without `sent` if it never began. */
-async function sentBefore(
-  session: SqlSession,
-  { runId, unit }: Begin,
-): Promise<{ readonly sent?: PushCheckpoint['counts'] }> {
+/** Counts of the last checkpoint of a push: empty before the first one, undefined if it never began. */
+async function countsOfPush(session: SqlSession, runId: string, unit: number): Promise<Counts | undefined> {
   const [row] = await session.rows<{ checkpoint: string | null }>(
     'SELECT checkpoint FROM push WHERE run_id = $1 AND unit = $2',
     [runId, unit],
   );
-  if (row === undefined) return {};
-  return { sent: row.checkpoint === null ? {} : countsOfCheckpoint(row.checkpoint) };
+  if (row === undefined) return undefined;
+  return row.checkpoint === null ? {} : countsOfCheckpoint(row.checkpoint);
 }
 
 const save: InSession<PushStore['save']> = async (session, step) => {
@@ -125,7 +120,9 @@ const readBodyLimit: InSession<PushStore['bodyLimit']> = async (session, service
 type Claim = Begin & {
   readonly service: string;
 };
-type Obstacle = Exclude<PushStart, { readonly kind: 'begun' }>;
+type Obstacle =
+  | Extract<PushStart, { readonly kind: 'waits' }>
+  | Pick<Extract<PushStart, { readonly kind: 'pushed' }>, 'kind' | 'runId'>;
 type Wanted = Parameters<PushStore['find']>[0];
 
 /**
@@ -203,7 +200,7 @@ async function findPush(
      WHERE file_sha256 = $1 AND form = $3 AND run_id <> $4
        AND ($2::VARCHAR IS NULL OR service_url IN ${namesOfService('$2::VARCHAR')} OR push.service IN ${namesOfService('$5::VARCHAR')})
        AND (completed_at IS NOT NULL AND coalesce(run.state, 'done') = 'done' OR run.state IN ('queued', 'running'))
-     ORDER BY begun_at DESC LIMIT 1`,
+     ORDER BY begun_at DESC, completed_at DESC NULLS FIRST, run_id DESC LIMIT 1`,
     [fileSha256, serviceUrl ?? null, form, exceptRunId, service ?? serviceUrl ?? null],
   );
   return found;

@@ -244,7 +244,7 @@ export function describePushes(open: OpenWarehouse): void {
     it('of a run that is done stands: a second run is given its name', async () => {
       const { pushes } = await twoPlanned();
       await end('r1', 'done');
-      expect(await pushes.begin(second)).toEqual({ kind: 'pushed', runId: 'r1' });
+      expect(await pushes.begin(second)).toEqual({ kind: 'pushed', runId: 'r1', counts: checkpointAt(22).counts });
     });
 
     it.each(['failed', 'cancelled'] as const)(
@@ -259,7 +259,12 @@ export function describePushes(open: OpenWarehouse): void {
         expect(await pushes.begin(begin)).toMatchObject({ kind: 'waits', runId: 'r2' });
         await end('r2', 'done');
         // What it had sent itself goes with it.
-        expect(await pushes.begin(begin)).toEqual({ kind: 'pushed', runId: 'r2', sent: checkpointAt(12).counts });
+        expect(await pushes.begin(begin)).toEqual({
+          kind: 'pushed',
+          runId: 'r2',
+          counts: checkpointAt(22).counts,
+          sent: checkpointAt(12).counts,
+        });
       },
     );
 
@@ -292,7 +297,11 @@ export function describePushes(open: OpenWarehouse): void {
       expect(await pushes.begin({ ...second, isAgain: true })).toMatchObject({ kind: 'begun' });
       expect(await pushes.begin({ ...begin, runId: 'r3' })).toMatchObject({ kind: 'waits', runId: 'r2' });
       await end('r2', 'failed');
-      expect(await pushes.begin({ ...begin, runId: 'r3' })).toEqual({ kind: 'pushed', runId: 'r1' });
+      expect(await pushes.begin({ ...begin, runId: 'r3' })).toEqual({
+        kind: 'pushed',
+        runId: 'r1',
+        counts: checkpointAt(22).counts,
+      });
     });
   });
 

@@ -204,7 +204,8 @@ export function describeRetention(open: OpenWarehouse): void {
         const start = await pushes.begin({ ...wanted, runId, unit: 0, isAgain: true, begunAtMs: at(day) });
         if (start.kind !== 'begun') throw new Error(start.kind);
         const settled = { unit: 0, state, counts: {} };
-        const step = { runId, unit: 0, fence: start.fence, checkpoint: startOfPush, chunks: [], savedAtMs: at(day) };
+        const checkpoint = { ...startOfPush, counts: { rows: 2, accepted: 2 } };
+        const step = { runId, unit: 0, fence: start.fence, checkpoint, chunks: [], savedAtMs: at(day) };
         await pushes.save({ ...step, settled });
         await runs.finish(reportOf(runId, 'push network-pipes', state, day));
       };
@@ -217,6 +218,9 @@ export function describeRetention(open: OpenWarehouse): void {
       expect(await runIds()).toEqual([]);
       expect(await ask(test().warehouse, 'SELECT run_id FROM push')).toEqual([['second']]);
       expect(await pushes.find(wanted)).toEqual({ runId: 'second', state: 'done', atMs: at('2024-01-02') });
+      await created('later', 'push network-pipes', '2024-02-01', 1);
+      const later = { ...wanted, runId: 'later', unit: 0, isAgain: false, begunAtMs: at('2024-02-01') };
+      expect(await pushes.begin(later)).toEqual({ kind: 'pushed', runId: 'second', counts: { rows: 2, accepted: 2 } });
       await pruneAll(test().warehouse, from('2024-02-01'));
       expect(await pushes.find(wanted)).toBeUndefined();
     });
