@@ -13,6 +13,8 @@ interface StoredRow {
 interface StoredVersion extends StoredRow {
   readonly fromMs: number;
   readonly untilMs: number;
+  /** The record that takes its place; null for none. */
+  readonly next: string | null;
 }
 
 interface StoredUnit {
@@ -106,12 +108,17 @@ async function heldMonths(asked: Asked): Promise<ReadonlySet<string>> {
 /** At any instant there is one version of a record, and history is in order. */
 async function versionsInOrder(asked: Asked): Promise<readonly string[]> {
   const versions = await asked.rows<StoredVersion>(
-    `SELECT ${rowColumns}, epoch_ms(known_from) AS "fromMs", epoch_ms(noticed_at) AS "untilMs" FROM daily_production_history
-     UNION ALL SELECT ${rowColumns}, epoch_ms(changed_at), 9e15 FROM daily_production ORDER BY xid, "fromMs", "untilMs"`,
+    `SELECT ${rowColumns}, epoch_ms(known_from) AS "fromMs", epoch_ms(noticed_at) AS "untilMs", next_xid::VARCHAR AS next
+       FROM daily_production_history
+     UNION ALL SELECT ${rowColumns}, epoch_ms(changed_at), 9e15, NULL FROM daily_production ORDER BY xid, "fromMs", "untilMs"`,
   );
   return versions.flatMap((version, index) => {
     const next = versions[index + 1];
-    if (version.fromMs > version.untilMs) return [`history: ${version.xid} ends before it begins`];
+    if (version.fromMs >= version.untilMs) return [`history: ${version.xid} ends when it begins, or before`];
+    const isContinued = version.next === version.xid;
+    if (isContinued && (next?.xid !== version.xid || next.fromMs !== version.untilMs)) {
+      return [`history: no version of ${version.xid} follows at ${new Date(version.untilMs).toISOString()}`];
+    }
     if (next?.xid !== version.xid || next.fromMs >= version.untilMs) return [];
     return [`history: two versions of ${version.xid} at ${new Date(next.fromMs).toISOString()}`];
   });

@@ -125,9 +125,13 @@ export const passed = fc.constantFrom(1_000, 5_000, 15_000, 60_000, DAY_MS).map(
     }),
 );
 
-export const lost = fc
-  .constantFrom<0 | 1>(0, 0, 1)
-  .map((queue) => new Act<Scene>(`Redis ${queue} loses everything`, ({ world }) => world.queues[queue].lose()));
+export const lost = fc.tuple(fc.constantFrom<0 | 1>(0, 0, 1), fc.boolean()).map(
+  ([queue, isAll]) =>
+    new Act<Scene>(`Redis ${queue} loses ${isAll ? 'everything' : 'its items'}`, ({ world }) => {
+      if (isAll) world.queues[queue].lose();
+      else world.queues[queue].loseItems();
+    }),
+);
 
 /** What a process does beside its work, if one works. */
 function beside(name: string, work: (scene: Scene, process: WorldProcess) => Promise<void>) {

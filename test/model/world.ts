@@ -230,7 +230,11 @@ export class World implements Asked, AsyncDisposable {
       await made.close();
       const copy = shareDatabaseFile({ path: file, now });
       const rows: Asked['rows'] = (sql) => copy.transact((session) => session.rows(sql));
-      return await ask({ rows }).finally(() => copy.release());
+      try {
+        return await ask({ rows });
+      } finally {
+        await copy.release();
+      }
     } finally {
       this.#busy -= 1;
     }

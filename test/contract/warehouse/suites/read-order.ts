@@ -6,6 +6,7 @@ import type { UnfinishedUnit } from '../../../../src/core/daily/merge.ts';
 import { mostRereads } from '../../../../src/core/daily/read-order.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import type { UnitOutcome } from '../../../../src/core/run/run.ts';
+import type { ReadMode } from '../../../../src/core/time/window.ts';
 import type { WarehouseHandle } from '../../../../src/warehouse/port/warehouse.ts';
 import { expectForAllAsync } from '../../../support/property-runs.ts';
 import {
@@ -34,6 +35,7 @@ class Run {
   readonly #warehouse: WarehouseHandle;
   readonly #span: { readonly from: number; readonly to: number };
   readonly #isVerified: boolean;
+  readonly #mode: ReadMode;
   readonly #atMs: () => number;
   #runId: string | undefined;
   #readNo: number | undefined;
@@ -47,11 +49,12 @@ class Run {
   constructor(
     warehouse: WarehouseHandle,
     span: { readonly from: number; readonly to: number },
-    how: { readonly isVerified?: boolean; readonly atMs?: () => number } = {},
+    how: { readonly isVerified?: boolean; readonly mode?: ReadMode; readonly atMs?: () => number } = {},
   ) {
     this.#warehouse = warehouse;
     this.#span = span;
     this.#isVerified = how.isVerified ?? true;
+    this.#mode = how.mode ?? 'incremental';
     this.#atMs = how.atMs ?? (() => committedAtMs);
   }
 
@@ -80,7 +83,7 @@ class Run {
       return record === null || !isInside ? [] : [row(record.xid, day, { oilRate: record.oilRate })];
     });
     const isVerified = this.#isVerified || this.requests > 1;
-    const batch = { ...reading(rows, { isVerified }), window, before: this.#before };
+    const batch = { ...reading(rows, { isVerified, mode: this.#mode }), window, before: this.#before };
     const runId = this.#runId ?? '';
     const order = { runId, windows: [batch], shrink: allowAll, readNo: this.#readNo ?? 0, committedAtMs: this.#atMs() };
     const { outcomes, unfinished } = await this.#warehouse.dailyProduction.commit(order);
@@ -125,9 +128,9 @@ const truthOf = (oilRate: number): Truth => Array.from({ length: days }, (_, ind
 const storedOil = async (warehouse: WarehouseHandle): Promise<readonly unknown[]> =>
   (await ask(warehouse, 'SELECT oil_rate FROM daily_production ORDER BY date')).flat();
 
-/** Instants at which a record had two versions, or a version ended before it began. */
+/** Instants at which a record had two versions, and versions that were known for no time. */
 async function faultsOfHistory(warehouse: WarehouseHandle): Promise<readonly unknown[]> {
-  const reversed = await ask(warehouse, 'SELECT xid FROM daily_production_history WHERE noticed_at < known_from');
+  const reversed = await ask(warehouse, 'SELECT xid FROM daily_production_history WHERE noticed_at <= known_from');
   const edges = await ask(
     warehouse,
     `SELECT DISTINCT CAST(moment AS VARCHAR) FROM (SELECT known_from AS moment FROM daily_production_history
@@ -211,6 +214,22 @@ export function describeReadOrder(open: OpenWarehouse): void {
         rowsAdrift: 0,
       });
       expect(await storedOil(warehouse)).toEqual([100, 100, 100, 300, 300, 100, 100, 100]);
+    });
+
+    it('G3: the watermark passes no overlap that is read again, until it is read', async () => {
+      const { warehouse } = test();
+      const older = new Run(warehouse, { from: 1, to: days + 1 });
+      const newer = new Run(warehouse, { from: 4, to: 6 }, { mode: 'backfill' });
+      await older.begin();
+      older.read(truthOf(100));
+      await newer.begin();
+      newer.read(truthOf(200));
+      await newer.settle(truthOf(200));
+      expect(await older.commit()).toBe(false);
+      const watermarkMs = async () => (await warehouse.dailyProduction.watermarks([uwi])).get(uwi)?.watermarkMs;
+      expect(await watermarkMs()).toBe(at(dayOf(4)));
+      await older.settle(truthOf(200));
+      expect(await watermarkMs()).toBe(at(dayOf(6)));
     });
 
     it('G2: is read again three times, then the later read stands and the rows count as repeated', async () => {
