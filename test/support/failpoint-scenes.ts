@@ -265,7 +265,8 @@ export const scenes: readonly Scene[] = [
       const rejects = lying.find((name) => /reject/.test(name)) ?? '';
       return {
         pipes: pipesAt(place),
-        lying: lying.toSorted(),
+        // What a kill left aside is hidden, and goes with the folder.
+        lying: lying.filter((name) => !name.startsWith('.')).toSorted(),
         waiting: (await names(inbox(place))).filter((name) => name.endsWith('.csv')),
         working: await names(inbox(place, 'working')),
         failed: await names(inbox(place, 'failed')),

@@ -48,7 +48,7 @@ const tables = [
   'held_month',
   'held_definition',
   '(SELECT production_month FROM feed_month)',
-  '(SELECT file_sha256, form, completed_at IS NOT NULL AS is_whole FROM push)',
+  '(SELECT DISTINCT file_sha256, form FROM push WHERE completed_at IS NOT NULL)',
 ];
 
 /** Each question's answer has to be empty. */

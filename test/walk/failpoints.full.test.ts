@@ -15,7 +15,7 @@ import { Lane, type Left, type Prepared } from '../support/failpoint-walk.ts';
 
 const asked = process.env['WELLSYNC_TEST_FAILPOINTS'];
 /** Walks at one time: each waits for its process, for Redis and for the disk. */
-const lanes = 10;
+const lanes = 8;
 const kinds = ['kill', 'error', 'hang', 'transient'] as const;
 
 interface Recorded {
