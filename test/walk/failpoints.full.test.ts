@@ -1,8 +1,8 @@
 /**
  * Meets each step of each job before and after it, in one scene, by one of a kill, a hang, an error and a transient error: the
  * work is taken on as an operator would, and the guarantees are asked of what it left. The steps are those that an
- * undisturbed run takes each time. WELLSYNC_TEST_FAILPOINTS=all meets each with every kind in every scene, which takes hours, and a name such as
- * `transaction.commit` or `ledger` those that begin with it.
+ * undisturbed run takes each time. WELLSYNC_TEST_FAILPOINTS=all meets each by all of them, and a name such as
+ * `transaction.commit` or `ledger` those that begin with it, by all of them in every scene.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -48,10 +48,7 @@ interface Point {
   readonly at: At;
 }
 
-/**
- * Each step, before and after, in one scene that takes it; in every scene with `all`. Kinds, scenes and the time at which it
- * is met go round.
- */
+/** Each step, before and after. Kinds, scenes and the time at which it is met go round. */
 function pointsOf(found: readonly Recorded[]): readonly Point[] {
   const scenesOf = new Map<string, Recorded[]>();
   for (const recorded of found) {
@@ -63,13 +60,13 @@ function pointsOf(found: readonly Recorded[]): readonly Point[] {
     const fitting = kinds.filter((kind) => mayMeet(kind, each, scenesOf.has(`${step} after`)));
     // Not in step with before and after, which take turns as well.
     const kindTurn = turn + Math.floor(turn / kinds.length);
-    return (asked === undefined ? [pick(taking, turn)] : taking).flatMap((recorded, scene) => {
-      const times = recorded.steps.filter((other) => other === each).length;
-      return (asked === undefined ? [pick(fitting, kindTurn)] : fitting).map((what, kind): Point => {
+    return (asked === undefined ? [pick(fitting, kindTurn)] : fitting).flatMap((what, kind) =>
+      (asked === undefined || asked === 'all' ? [pick(taking, turn + kind)] : taking).map((recorded, scene): Point => {
+        const times = recorded.steps.filter((other) => other === each).length;
         const nth = 1 + ((turn * 7 + scene + kind) % times);
         return { recorded, at: { step, when: when as At['when'], nth, what } };
-      });
-    });
+      }),
+    );
   });
 }
 
