@@ -66,7 +66,7 @@ test(
         fc.noBias(fc.commands([...usual, ...ofService, ...rare], { maxCommands: 60, size: 'max' })),
         (scheduler, script) => modelled(scheduler, script),
       ),
-      { usual: 5, full: 40 },
+      { usual: 4, full: 20 },
     );
   },
   modelTimeoutMs,

@@ -61,7 +61,7 @@ test(
         longScript([...usual, ...rare, passed, passed]),
         (scheduler, pages, history, script) => modelled({ field, scheduler, pages, history, script, processes: 1 }),
       ),
-      { usual: 6, full: 40 },
+      { usual: 5, full: 20 },
     );
   },
   modelTimeoutMs,
@@ -82,7 +82,7 @@ test(
         longScript([...usual, ...halting, of.removed, passed]),
         (scheduler, pages, history, script) => modelled({ field, scheduler, pages, history, script, processes: 3 }),
       ),
-      { usual: 10, full: 60 },
+      { usual: 8, full: 30 },
     );
   },
   modelTimeoutMs,

@@ -52,7 +52,7 @@ test(
         fc.noBias(fc.commands([...usual, ...rare], { maxCommands: 60, size: 'max' })),
         (scheduler, texts, refusing, identity, script) => modelled({ scheduler, texts, refusing, identity, script }),
       ),
-      { usual: 5, full: 40 },
+      { usual: 4, full: 20 },
     );
   },
   modelTimeoutMs,
