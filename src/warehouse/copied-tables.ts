@@ -23,6 +23,8 @@ export const copiedTables = [
   'run_target',
   'idempotency_key',
   'unknown_target',
+  'alert',
+  'alert_change',
   'push',
   'push_claim',
   'push_ledger',

@@ -4,6 +4,7 @@
  * transaction (G1, G3).
  */
 import type { KnownList } from '../../core/definitions/record-list.ts';
+import type { AlertStore } from './alerts.ts';
 import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
 import type { CoverageStore, DailyProductionStore, Holds, StorageOrder, TableOrder } from './daily-production.ts';
 import type { RecordStore, WellStore } from './definitions.ts';
@@ -90,7 +91,7 @@ export interface WarehouseDescription {
 
 /**
  * The operational state: ownership of the warehouse, runs and their units, pushes, cleanup plans, the audit of
- * deletions, service profiles, schedules, the order of the storage, the feed, and the release of held rows.
+ * deletions, service profiles, schedules, the order of the storage, the feed, the release of held rows, and alerts.
  */
 export interface Ledger {
   readonly ownership: Ownership;
@@ -104,6 +105,7 @@ export interface Ledger {
   readonly order: StorageOrder;
   readonly feed: FeedLedger;
   readonly holds: Holds;
+  readonly alerts: AlertStore;
 }
 
 /** A warehouse with its ledger: one database, opened at its first use. */

@@ -70,6 +70,9 @@ const indexes: readonly string[] = [
   'daily_production_history_unnumbered ON daily_production_history (noticed_at) WHERE restatement_no IS NULL',
   'daily_production_history_number ON daily_production_history (restatement_no)',
   'quarantine_well ON quarantine (uwi)',
+  'alert_owner ON alert (owner)',
+  'alert_change_alert ON alert_change (alert_id)',
+  'alert_change_by ON alert_change (noted_by)',
   'kept_read_target ON internal.kept_read (kind, target)',
 ].map((index) => `CREATE INDEX ${index}`);
 

@@ -54,6 +54,10 @@ export interface SqlDialect {
   items(json: string): string;
   /** The text at the end of these names in a JSON object; null if there is none. */
   textAt(json: string, names: readonly string[]): string;
+  /** The text of a JSON object with these members, each SQL of its value. */
+  jsonObject(members: Readonly<Record<string, string>>): string;
+  /** The SHA-256 of a text in UTF-8, as hexadecimal digits. */
+  sha256(text: string): string;
   /** The JSON object `base` with the members of `changes` in the place of its own; `base` may be null. */
   merged(base: string, changes: string): string;
   /** For a SELECT list: one row for the first day of each month that the days `first` to `last` touch. */
@@ -83,6 +87,13 @@ export interface SqlDialect {
   readonly rowIdType: SqlType;
   /** The text that is read again where this one was stored: engines hold no half of a character, and some no U+0000. */
   stored(text: string): string;
+}
+
+/** SQL of names and values in turn, as an engine's function of a JSON object takes them. */
+export function argumentsOf(members: Readonly<Record<string, string>>): string {
+  return Object.entries(members)
+    .map(([name, value]) => `'${name}', ${value}`)
+    .join(', ');
 }
 
 /** A database with the tables of a warehouse of this version. */

@@ -6,6 +6,7 @@ import { createDailyProductionStore, type DailyEngine } from './daily/daily-prod
 import { createReadOrder } from './daily/read-order.ts';
 import { createRecordStore } from './daily/record-store.ts';
 import { createWellStore } from './daily/well-store.ts';
+import { createAlertStore } from './alerts/alert-store.ts';
 import { createCleanupPlans } from './ledger/cleanup-plans.ts';
 import { createDeletionLedger } from './ledger/deletion-ledger.ts';
 import { createFeedLedger } from './ledger/feed-ledger.ts';
@@ -50,5 +51,6 @@ export function createLedger(database: SqlDatabase, { beat, order, marks }: Ledg
     order,
     feed: createFeedLedger(database, marks),
     holds: createHolds(database),
+    alerts: createAlertStore(database),
   };
 }

@@ -1,6 +1,7 @@
 /** The conformance suite of the warehouse's port, for every implementation, with files or a server of its own. */
 import { describe } from 'vitest';
 import type { OpenWarehouse } from '../../support/warehouse-under-test.ts';
+import { describeAlerts } from './suites/alerts.ts';
 import { describeCleanup } from './suites/cleanup.ts';
 import { describeCoverage } from './suites/coverage.ts';
 import { describeDefinitions } from './suites/definitions.ts';
@@ -40,6 +41,7 @@ const suites = {
   },
   /** The ledger, and what jobs of their own write. */
   ledger: {
+    alerts: describeAlerts,
     cleanup: describeCleanup,
     definitions: describeDefinitions,
     runs: describeLedger,

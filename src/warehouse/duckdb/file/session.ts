@@ -8,7 +8,7 @@ import type {
   DuckDBTimestampTZValue as TimestampTZValue,
 } from '@duckdb/node-api';
 import { dayNumber } from '../../../core/time/production-day.ts';
-import { JsonText, type SqlDialect, type SqlSession, type SqlValue } from '../../sql/session.ts';
+import { argumentsOf, JsonText, type SqlDialect, type SqlSession, type SqlValue } from '../../sql/session.ts';
 import { rowsPerChunk } from './column-chunk.ts';
 import { DuckDBDataChunk, DuckDBDateValue, DuckDBTimestampTZValue, DuckDBTypeId, DuckDBUUIDValue } from './engine.ts';
 import { isAmongKeys, readRows, relationOf, runStatement, streamRows } from './sql.ts';
@@ -20,6 +20,8 @@ const dialect: SqlDialect = {
   members: (json) => `(SELECT key AS name, value->>'$' AS value, id AS place FROM json_each(${json}))`,
   items: (json) => `(SELECT value->>'$' AS value, id AS place FROM json_each(${json}))`,
   textAt: (json, names) => `json_extract_string(${json}, '${pathOf(names)}')`,
+  jsonObject: (members) => `CAST(json_object(${argumentsOf(members)}) AS VARCHAR)`,
+  sha256: (text) => `sha256(${text})`,
   merged: (base, changes) => `json_merge_patch(coalesce(${base}, '{}'), ${changes})`,
   eachMonth: (first, last) => `unnest(generate_series(date_trunc('month', ${first}), ${last}, INTERVAL 1 MONTH))::DATE`,
   bitCount: (number) => `bit_count(${number})::INTEGER`,

@@ -3,7 +3,14 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PoolClient, QueryArrayResult } from 'pg';
 import { from, to } from 'pg-copy-streams';
-import type { SqlColumns, SqlDialect, SqlSession, SqlType, SqlValue } from '../../sql/session.ts';
+import {
+  argumentsOf,
+  type SqlColumns,
+  type SqlDialect,
+  type SqlSession,
+  type SqlType,
+  type SqlValue,
+} from '../../sql/session.ts';
 import { parametersOf, storableText, textOf } from './wire-values.ts';
 
 /** Few rows are in memory at one time (G8). */
@@ -113,6 +120,8 @@ const postgresDialect: SqlDialect = {
   items: (json) =>
     `(SELECT value, place FROM json_array_elements_text(${json}) WITH ORDINALITY AS each (value, place))`,
   textAt: (json, names) => `(${json} #>> ARRAY[${names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ')}])`,
+  jsonObject: (members) => `CAST(json_build_object(${argumentsOf(members)}) AS TEXT)`,
+  sha256: (text) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`,
   // JSONB puts names in an order of its own: most often there is nothing to merge with.
   merged: (base, changes) =>
     `CASE WHEN ${base} IS NULL THEN ${changes} ELSE CAST(CAST(${base} AS JSONB) || CAST(${changes} AS JSONB) AS JSON) END`,

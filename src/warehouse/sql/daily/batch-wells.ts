@@ -13,6 +13,8 @@ export interface BatchWell {
   /** Whether the service did not know it before. */
   readonly isUnknown: boolean;
   readonly isHeld: boolean;
+  /** Whether a read of it failed that no later one has covered. */
+  readonly isFailed: boolean;
 }
 
 interface WatermarkRow {
@@ -74,6 +76,7 @@ interface WellRow extends Omit<WatermarkRow, 'watermark'> {
   readonly isQuarantined: boolean;
   readonly isUnknown: boolean;
   readonly isHeld: boolean;
+  readonly isFailed: boolean;
 }
 
 export async function readBatchWells(session: SqlSession, { known, given }: BatchKeys): Promise<ByUwi<BatchWell>> {
@@ -82,7 +85,9 @@ export async function readBatchWells(session: SqlSession, { known, given }: Batc
   const rows = await session.rows<WellRow>(
     `SELECT n.uwi, ${watermarkColumns}, EXISTS (SELECT 1 FROM quarantine q WHERE q.uwi = n.uwi) AS "isQuarantined",
        EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = n.uwi) AS "isUnknown",
-       EXISTS (SELECT 1 FROM held_month h WHERE h.uwi = n.uwi) AS "isHeld"
+       EXISTS (SELECT 1 FROM held_month h WHERE h.uwi = n.uwi) AS "isHeld",
+       EXISTS (SELECT 1 FROM alert a WHERE a.kind = 'well-failed' AND a.job = 'export daily-production'
+         AND a.owner = n.uwi AND a.state <> 'resolved') AS "isFailed"
      FROM (SELECT ${session.dialect.each('$1', 'VARCHAR')} AS uwi) n LEFT JOIN watermark ON watermark.uwi = n.uwi`,
     [jsonText(uwis)],
   );

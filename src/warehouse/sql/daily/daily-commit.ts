@@ -23,6 +23,7 @@ import {
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
+import { lookAtHolds, lookAtQuarantine, lookAtRead } from '../alerts/looks.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
@@ -49,7 +50,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   // A settled unit was merged before, and a repeat must change nothing (G1).
   const open = await onlyOpen(session, batch.runId, batch.windows);
   if (open.length === 0) return nothingCommitted;
-  const uwis = [...new Set(open.map(({ uwi }) => uwi))];
+  const uwis = namesOf(open);
   const keys = await takeKeys(session, tables.keys, uwis);
   const { runId, readNo, committedAtMs } = batch;
   const order = await positionInOrder(
@@ -78,6 +79,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const units = unitsOf(open, parts, merged, unread);
   if (units.length === 0) return nothingCommitted;
   const holdsAfter = await keepHolds(session, verdicts, holds, noticed);
+  await lookAtHolds(session, 'uwi', [...new Set([...holds.keys(), ...holdsAfter.keys()])], noticed);
   const committed = await store(tables, noticed, { merged, units, holds: holdsAfter });
   await keepReads(session, 'uwi', order, merged.flatMap(keptPart));
   return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
@@ -157,7 +159,7 @@ async function store(
   const readDays = units.flatMap((unit) => readDaysOf(unit, holds));
   await recordRead(session, readDays);
   const unknown = merged.flatMap(({ uwi, isUnknown }) => (isUnknown ? [uwi] : []));
-  if (unknown.length > 0) await forgetUnknown(session, 'uwi', unknown);
+  if (unknown.length > 0) await forgetUnknown(session, 'uwi', unknown, noticed);
   if (merged.length > 0) await keepWatermarks(tables, units.flatMap(verifiedParts), noticed.atMs);
   const counted = merged.length === 0 ? [] : await tables.countRows(merged);
   const rowsNow = new Map(counted.map(({ windowNo, rows }) => [windowNo, rows]));
@@ -169,14 +171,30 @@ async function store(
   );
   const committed = committedUnits(units, outcomes);
   if (committed.outcomes.length > 0) await settleOpen(session, noticed.runId, committed.outcomes);
+  const settled = new Set(committed.outcomes.map(({ unit }) => unit));
+  const hadFailed = units.filter(
+    ({ batch, parts }) => settled.has(batch.unit) && parts.some(({ isFailed }) => isFailed),
+  );
+  await lookAtRead(
+    session,
+    'uwi',
+    hadFailed.map(({ batch: { uwi, window } }) => ({ target: uwi, ...window })),
+    noticed,
+  );
   return committed;
 }
 
 async function storeRows(tables: DailyTables, noticed: Noticed, merged: readonly MergedWindow[]): Promise<void> {
   await tables.replace(merged, noticed);
   await replaceQuarantine(tables, merged, noticed);
+  const inQuarantine = merged.filter(({ isQuarantined, quarantined }) => isQuarantined || quarantined.length > 0);
+  await lookAtQuarantine(tables.session, namesOf(inQuarantine), noticed);
   const isChanged = merged.some(({ inserted, updated, removed }) => inserted + updated + removed > 0);
   if (isChanged) await tables.recordChange(noticed.atMs);
+}
+
+function namesOf(windows: readonly WindowBatch[]): readonly string[] {
+  return [...new Set(windows.map(({ uwi }) => uwi))];
 }
 
 /** A part of a unit of which another part has to be read again says nothing of how far the well is verified. */

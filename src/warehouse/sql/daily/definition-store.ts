@@ -14,6 +14,7 @@ import {
 } from '../../../core/definitions/definition.ts';
 import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import type { CommitDefinitions, SettleUnknown } from '../../port/definitions.ts';
+import { lookAtHolds, lookAtRead } from '../alerts/looks.ts';
 import { keepReads, positionInOrder, targetsParameter } from './read-order.ts';
 import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../ledger/run-units.ts';
 import { jsonText, type SqlDatabase, type SqlSession, type SqlType, takeTurn } from '../session.ts';
@@ -106,14 +107,22 @@ async function commitDefinitions<
   });
   if (settled.length === 0) return [];
   const changes = settled.flatMap((each) => each.changes);
-  if (changes.length > 0) await writeChanges(session, table, changes, { runId, atMs: order.atMs });
+  const noticed = { runId, atMs: order.atMs };
+  if (changes.length > 0) await writeChanges(session, table, changes, noticed);
   const kept = settled.flatMap(({ target, isOlder }) => (isOlder ? [] : [{ target, window: always }]));
   await keepReads(session, table.kind, order, kept);
-  await keepHeldDefinitions(session, table.kind, settled.flatMap(holdsOf), { runId, atMs: order.atMs });
+  await keepHeldDefinitions(session, table.kind, settled.flatMap(holdsOf), noticed);
   await forgetUnknown(
     session,
     table.kind,
     settled.map(({ target }) => target),
+    noticed,
+  );
+  await lookAtRead(
+    session,
+    table.kind,
+    settled.map(({ target }) => ({ target })),
+    noticed,
   );
   const outcomes = settled.map(({ outcome }) => outcome);
   await settleOpen(session, runId, outcomes);
@@ -324,4 +333,6 @@ async function keepHeldDefinitions(
       [jsonText(ended.map(({ target }) => target)), kind],
     );
   }
+  const looked = [...held, ...ended].map(({ target }) => target);
+  await lookAtHolds(session, kind, looked, { runId, atMs });
 }

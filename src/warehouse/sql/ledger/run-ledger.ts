@@ -22,6 +22,7 @@ import {
 import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
+import { lookAtFailed } from '../alerts/looks.ts';
 import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
@@ -137,11 +138,20 @@ const readOpenChunks: InSession<RunLedger['openChunks']> = (session, runId) =>
     [runId],
   );
 
-const settleRest: InSession<RunLedger['settleRest']> = (session, runId, { state, fault, notices }) =>
-  session.run(
-    `UPDATE run_unit SET state = $2, counts = coalesce(counts, '{}'), fault = $3, notices = $4 WHERE run_id = $1 AND state = 'open'`,
+const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { state, fault, notices }) => {
+  const settled = await session.rows<{ unit: number }>(
+    `UPDATE run_unit SET state = $2, counts = coalesce(counts, '{}'), fault = $3, notices = $4
+     WHERE run_id = $1 AND state = 'open' RETURNING unit`,
     [runId, state, fault === undefined ? null : jsonText(fault), notices === undefined ? null : jsonText(notices)],
   );
+  if (state === 'failed' && settled.length > 0)
+    await lookAtFailed(
+      session,
+      runId,
+      settled.map(({ unit }) => unit),
+    );
+  return settled.length;
+};
 
 const finish: InSession<RunLedger['finish']> = async (session, report) => {
   const { runId, state, units, counts, finishedAtMs } = report;

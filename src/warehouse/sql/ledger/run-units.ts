@@ -2,6 +2,7 @@
 import type { Counts, ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import { outcomeOfUnknown } from '../../../core/run/unknown-targets.ts';
 import type { SettleUnknown } from '../../port/definitions.ts';
+import { type LookedBy, lookAtFailed, lookAtRead, lookAtUnknown } from '../alerts/looks.ts';
 import { jsonText, type SqlSession } from '../session.ts';
 
 /**
@@ -50,7 +51,15 @@ export async function settleOpen(
      RETURNING run_unit.unit`,
     [runId, jsonText(outcomes)],
   );
-  return settled.map(({ unit }) => unit).toSorted((left, right) => left - right);
+  const units = settled.map(({ unit }) => unit).toSorted((left, right) => left - right);
+  const failed = new Set(outcomes.flatMap(({ unit, state }) => (state === 'failed' ? [unit] : [])));
+  if (failed.size > 0)
+    await lookAtFailed(
+      session,
+      runId,
+      units.filter((unit) => failed.has(unit)),
+    );
+  return units;
 }
 
 /**
@@ -104,6 +113,11 @@ export async function settleUnknown(
      FROM ${named} n JOIN ${unknownOf(kind)} u USING (target)`,
     [targets, runId],
   );
+  const noticed = { runId, atMs };
+  const names = unsettled.map(({ target }) => target);
+  await lookAtUnknown(session, kind, names, noticed);
+  const answered = names.map((target) => ({ target }));
+  await lookAtRead(session, kind, answered, noticed);
   const byTarget = new Map(found.map((each) => [each.target, each]));
   const outcomes = unsettled.map(({ unit, target, requests }) => {
     const { isNew = true, hasRows = false } = byTarget.get(target) ?? {};
@@ -114,9 +128,15 @@ export async function settleUnknown(
 }
 
 /** These targets have answered. */
-export async function forgetUnknown(session: SqlSession, kind: ReadKind, targets: readonly string[]): Promise<void> {
-  await session.run(
+export async function forgetUnknown(
+  session: SqlSession,
+  kind: ReadKind,
+  targets: readonly string[],
+  by: LookedBy,
+): Promise<void> {
+  const forgotten = await session.run(
     `DELETE FROM unknown_target WHERE kind = '${kind}' AND target IN (SELECT target FROM ${namedTargets(session)} n)`,
     [jsonText(targets)],
   );
+  if (forgotten > 0) await lookAtUnknown(session, kind, targets, by);
 }

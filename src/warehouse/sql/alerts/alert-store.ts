@@ -1,0 +1,194 @@
+/** Alerts for people: lists, and what a person says of them. The work opens and resolves them (look.ts). */
+import { z } from 'zod';
+import type {
+  Alert,
+  AlertKind,
+  AlertSignature,
+  AlertState,
+  AlertTargetKind,
+  Severity,
+} from '../../../core/alerts/alert.ts';
+import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
+import type { AlertAct, AlertChange, AlertStore } from '../../port/alerts.ts';
+import {
+  epochMs,
+  type InSession,
+  jsonText,
+  lockRows,
+  type SqlDatabase,
+  type SqlSession,
+  type SqlValue,
+  transacted,
+} from '../session.ts';
+
+export function createAlertStore(database: SqlDatabase): AlertStore {
+  return transacted<AlertStore>(database, {
+    list: listAlerts,
+    find: (session, prefix, limit, nowMs) =>
+      readAlerts(session, nowMs, `WHERE starts_with(a.alert_id, $2) ORDER BY a.alert_id LIMIT $3`, [prefix, limit]),
+    changes: readChanges,
+    countOpen: (session, nowMs) => countBy(session, `WHERE ${stateAt('$1')} = 'open'`, [new Date(nowMs)]),
+    openedBy: (session, runId) =>
+      countBy(session, `WHERE a.severity <> 'info' AND a.alert_id IN (${openedByRun})`, [runId]),
+    acknowledge: (session, { untilMs, ...act }) =>
+      change(session, act, 'acknowledged', {
+        acknowledged_at: act.atMs,
+        acknowledged_by: act.by,
+        acknowledged_because: act.because,
+        acknowledged_until: untilMs === undefined ? null : untilMs,
+      }),
+    resolve: (session, act) =>
+      change(session, act, 'resolved', {
+        resolved_at: act.atMs,
+        resolved_by: act.by,
+        resolved_because: act.because,
+      }),
+  });
+}
+
+const openedByRun = `SELECT c.alert_id FROM alert_change c WHERE c.noted_by = $1 AND c.change IN ('opened', 'reopened', 'worsened')`;
+
+/** SQL of the state of an alert `a` at an instant: an acknowledgement ends by itself. */
+function stateAt(instant: string): string {
+  return `CASE WHEN a.state = 'acknowledged' AND a.acknowledged_until <= ${instant} THEN 'open' ELSE a.state END`;
+}
+
+interface AlertRow {
+  readonly id: string;
+  readonly kind: AlertKind;
+  readonly state: AlertState;
+  readonly severity: Severity;
+  readonly job: string | null;
+  readonly targetKind: AlertTargetKind;
+  readonly target: string;
+  readonly summary: string;
+  readonly detail: string;
+  readonly openedAtMs: number;
+  readonly openedBy: string;
+  readonly seenAtMs: number;
+  readonly acknowledgedAtMs: number | null;
+  readonly acknowledgedBy: string | null;
+  readonly acknowledgedBecause: string | null;
+  readonly untilMs: number | null;
+  readonly resolvedAtMs: number | null;
+  readonly resolvedBy: string | null;
+  readonly resolvedBecause: string | null;
+}
+
+/** `$1` is the instant. */
+async function readAlerts(
+  session: SqlSession,
+  nowMs: number,
+  which: string,
+  values: readonly SqlValue[],
+): Promise<readonly Alert[]> {
+  const rows = await session.rows<AlertRow>(
+    `SELECT a.alert_id AS id, a.kind, ${stateAt('CAST($1 AS TIMESTAMPTZ)')} AS state, a.severity, a.job,
+       a.target_kind AS "targetKind", a.target, a.summary, CAST(a.detail AS VARCHAR) AS detail,
+       ${epochMs('a.opened_at')} AS "openedAtMs", a.opened_by AS "openedBy", ${epochMs('a.seen_at')} AS "seenAtMs",
+       ${epochMs('a.acknowledged_at')} AS "acknowledgedAtMs", a.acknowledged_by AS "acknowledgedBy",
+       a.acknowledged_because AS "acknowledgedBecause", ${epochMs('a.acknowledged_until')} AS "untilMs",
+       ${epochMs('a.resolved_at')} AS "resolvedAtMs", a.resolved_by AS "resolvedBy",
+       a.resolved_because AS "resolvedBecause"
+     FROM alert a ${which}`,
+    [new Date(nowMs), ...values],
+  );
+  return rows.map(alertOf);
+}
+
+function alertOf(row: AlertRow): Alert {
+  const { targetKind, target, detail, untilMs } = row;
+  const { id, kind, state, severity, job, summary, openedAtMs, openedBy, seenAtMs } = row;
+  return {
+    ...{ id, kind, state, severity, job, summary, openedAtMs, openedBy, seenAtMs },
+    target: { kind: targetKind, id: target },
+    detail: JSON.parse(detail) as Alert['detail'],
+    acknowledged: signatureOf(row.acknowledgedBy, row.acknowledgedAtMs, row.acknowledgedBecause),
+    untilMs: untilMs ?? undefined,
+    resolved: signatureOf(row.resolvedBy, row.resolvedAtMs, row.resolvedBecause),
+  };
+}
+
+function signatureOf(by: string | null, atMs: number | null, because: string | null): AlertSignature | undefined {
+  return by === null || atMs === null ? undefined : { by, atMs, because: because ?? undefined };
+}
+
+const rank = `CASE a.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END`;
+const position = z.tuple([z.int(), z.int(), z.string()]);
+
+const listAlerts: InSession<AlertStore['list']> = async (session, filter) => {
+  const { limit, nowMs, states, kinds, target, sinceMs, cursor } = filter;
+  const { dialect } = session;
+  const after = cursor === undefined ? undefined : readCursor(cursor, position, { list: 'a list of alerts' });
+  const among = (value: string, parameter: string): string =>
+    `(CAST(${parameter} AS JSON) IS NULL OR ${value} IN (SELECT ${dialect.each(parameter, 'VARCHAR')}))`;
+  const found = await readAlerts(
+    session,
+    nowMs,
+    `WHERE ${among(stateAt('CAST($1 AS TIMESTAMPTZ)'), '$3')} AND ${among('a.kind', '$4')}
+       AND ($5::VARCHAR IS NULL OR a.target = $5 OR a.owner = $5)
+       AND ($6::TIMESTAMPTZ IS NULL OR a.opened_at >= $6::TIMESTAMPTZ)
+       AND ($7::INTEGER IS NULL OR (${rank}, -(${epochMs('a.opened_at')}), a.alert_id) > ($7::INTEGER, $8::BIGINT, $9::VARCHAR))
+     ORDER BY ${rank}, ${epochMs('a.opened_at')} DESC, a.alert_id LIMIT $2`,
+    [
+      limit + 1,
+      states === undefined ? null : jsonText(states),
+      kinds === undefined ? null : jsonText(kinds),
+      target ?? null,
+      sinceMs === undefined ? null : new Date(sinceMs),
+      ...(after ?? [null, null, null]),
+    ],
+  );
+  const alerts = found.slice(0, limit);
+  const last = alerts.at(-1);
+  const isMore = found.length > limit && last !== undefined;
+  return { alerts, cursor: isMore ? cursorOf(ranks[last.severity], -last.openedAtMs, last.id) : undefined };
+};
+
+const ranks: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 };
+
+const readChanges: InSession<AlertStore['changes']> = async (session, id) => {
+  const rows = await session.rows<Omit<AlertChange, 'because'> & { readonly because: string | null }>(
+    `SELECT change, ${epochMs('noted_at')} AS "atMs", noted_by AS "by", because, severity, size FROM alert_change
+     WHERE alert_id = $1 ORDER BY change_no`,
+    [id],
+  );
+  return rows.map(({ because, ...row }) => ({ ...row, because: because ?? undefined }));
+};
+
+function countBy(session: SqlSession, which: string, values: readonly (string | Date)[]) {
+  return session.rows<{ kind: AlertKind; severity: Severity; alerts: number }>(
+    `SELECT a.kind, a.severity, count(*) AS alerts FROM alert a ${which} GROUP BY a.kind, a.severity, ${rank}
+     ORDER BY ${rank}, a.kind`,
+    values,
+  );
+}
+
+/** Those that are not resolved, once: of two persons at the same time the second finds them as the first left them. */
+async function change(
+  session: SqlSession,
+  { ids, by, because, atMs }: AlertAct,
+  state: 'acknowledged' | 'resolved',
+  set: Readonly<Record<string, string | number | null>>,
+): Promise<readonly string[]> {
+  const which = `alert_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')}) AND state <> 'resolved'`;
+  const named = jsonText(ids);
+  await lockRows(session, `SELECT 1 FROM alert WHERE ${which} ORDER BY alert_id`, [named]);
+  const columns = Object.keys(set);
+  const values = Object.values(set).map((value) => (typeof value === 'number' ? new Date(value) : value));
+  const changed = await session.rows<{ id: string }>(
+    `UPDATE alert SET state = '${state}', change = '${state}', change_no = change_no + 1, changed_at = $2, changed_by = $3,
+       ${columns.map((column, index) => `${column} = $${index + 4}`).join(', ')}
+     WHERE ${which} RETURNING alert_id AS id`,
+    [named, new Date(atMs), by, ...values],
+  );
+  if (changed.length === 0) return [];
+  const done = changed.map(({ id }) => id).toSorted();
+  await session.run(
+    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, because, severity, size)
+     SELECT alert_id, change_no, CAST($2 AS TIMESTAMPTZ), '${state}', CAST($3 AS VARCHAR), CAST($4 AS VARCHAR), severity, size FROM alert
+     WHERE alert_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
+    [jsonText(done), new Date(atMs), by, because],
+  );
+  return done;
+}

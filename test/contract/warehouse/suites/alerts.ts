@@ -1,0 +1,239 @@
+/** Alerts by their port: opened, renewed and resolved by the transactions of the work, and what people say of them. */
+import { describe, expect, it } from 'vitest';
+import type { AlertKind } from '../../../../src/core/alerts/alert.ts';
+import type { PlannedUnit, UnitOutcome } from '../../../../src/core/run/run.ts';
+import type { AlertFilter } from '../../../../src/warehouse/port/alerts.ts';
+import {
+  committedAtMs,
+  dailyRows,
+  dayOf,
+  load,
+  loadOne,
+  reading,
+  unreadable,
+} from '../../../support/warehouse-batches.ts';
+import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
+
+const uwi = 'NO 15/9-F-1 C';
+const day = 86_400_000;
+const nowMs = Date.now() + day;
+const person = { by: 'ana@host', because: 'the gauge is dead', atMs: committedAtMs };
+
+export function describeAlerts(open: OpenWarehouse): void {
+  const test = freshWarehouse(open);
+  const store = () => test().warehouse.ledger.alerts;
+  const list = async (filter: Partial<AlertFilter> = {}) =>
+    (await store().list({ limit: 100, nowMs, ...filter })).alerts;
+  const states = async (kind: AlertKind) =>
+    (await list({ kinds: [kind] })).map(({ target, state }) => `${target.id} ${state}`);
+  const changesOf = async (id: string) => (await store().changes(id)).map(({ change, size }) => `${change} ${size}`);
+  const night = (quarantined: Parameters<typeof unreadable>[0][], unit = 0) =>
+    reading(dailyRows(3), { unit, to: '2024-02-01', quarantined: quarantined.map(unreadable) });
+
+  /** A run of one unit that ends as it is said. */
+  async function readsTo(
+    runId: string,
+    state: 'failed' | 'unknown',
+    { target = uwi, spec = {} }: Partial<PlannedUnit> = {},
+  ): Promise<void> {
+    const { runs } = test().warehouse.ledger;
+    const request = {
+      job: 'export daily-production',
+      params: {},
+      service: 's',
+      actor: 'a',
+      requestedAtMs: committedAtMs,
+    };
+    await runs.create({ runId, ...request });
+    await runs.savePlan(runId, [{ unit: 0, chunk: 0, target, spec }], committedAtMs);
+    const unknown = { runId, units: [{ unit: 0, target }], atMs: committedAtMs };
+    if (state === 'unknown') await test().warehouse.dailyProduction.settleUnknown(unknown);
+    else await runs.settle(runId, [failed]);
+  }
+  const fault = { code: 'timeout', message: 'GET /daily-production was not answered in time' };
+  const failed: UnitOutcome = { unit: 0, state: 'failed', counts: {}, fault };
+
+  describe('the alert of a record in quarantine', () => {
+    it('G2: opens with it, is renewed without a word, ends when it comes right, and is the same one later', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, night([{ xid: 9, day: dayOf(9) }, { raw: '{"no":"xid"}' }]));
+      const [first, second] = await list();
+      expect(second).toBeDefined();
+      expect(await list({ target: uwi })).toHaveLength(2);
+      expect([first, second].map((alert) => alert?.target.kind)).toEqual(['record', 'record']);
+      const alert = (await list({ target: `${uwi} 00000000-0000-4000-8000-000000000009` }))[0];
+      expect(alert).toMatchObject({
+        kind: 'record-quarantined',
+        state: 'open',
+        severity: 'warning',
+        job: 'export daily-production',
+        summary: `${dayOf(9)}: oilRate: expected number`,
+        detail: { day: dayOf(9), reason: 'oilRate: expected number' },
+        acknowledged: undefined,
+        resolved: undefined,
+      });
+      const id = alert?.id ?? '';
+      await loadOne(warehouse, night([{ xid: 9, day: dayOf(9) }]));
+      expect(await changesOf(id)).toEqual(['opened 1']);
+      await loadOne(warehouse, night([]));
+      expect((await list()).map(({ state }) => state)).toEqual(['resolved', 'resolved']);
+      await loadOne(warehouse, night([{ xid: 9, day: dayOf(9) }]));
+      expect(await changesOf(id)).toEqual(['opened 1', 'resolved 1', 'reopened 1']);
+    });
+
+    it('a well of a thousand of them is a thousand alerts, each once', async () => {
+      const many = Array.from({ length: 1_000 }, (_, index) => ({ xid: index + 1, day: dayOf((index % 30) + 1) }));
+      await loadOne(test().warehouse, night(many));
+      expect(await store().countOpen(nowMs)).toEqual([
+        { kind: 'record-quarantined', severity: 'warning', alerts: 1_000 },
+      ]);
+    });
+  });
+
+  describe('the alert of held rows', () => {
+    it('G4: is worse with more of them, which ends an acknowledgement, and ends with the hold', async () => {
+      const { warehouse } = test();
+      const spring = { to: '2024-05-01' };
+      const but = (lost: number) => dailyRows(121).filter((_, index) => index < 40 || index >= 40 + lost);
+      await loadOne(warehouse, reading(dailyRows(121), spring));
+      await loadOne(warehouse, reading(but(12), spring));
+      const [alert] = await list();
+      expect(alert).toMatchObject({ kind: 'rows-held', state: 'open', target: { kind: 'well', id: uwi } });
+      const id = alert?.id ?? '';
+      expect(await store().acknowledge({ ids: [id], ...person, untilMs: undefined })).toEqual([id]);
+      await loadOne(warehouse, reading(but(12), spring));
+      expect(await states('rows-held')).toEqual([`${uwi} acknowledged`]);
+      await loadOne(warehouse, reading(but(14), spring));
+      expect(await states('rows-held')).toEqual([`${uwi} open`]);
+      expect(await changesOf(id)).toEqual(['opened 12', 'acknowledged 12', 'worsened 14']);
+      await loadOne(warehouse, reading(dailyRows(121), spring));
+      expect(await states('rows-held')).toEqual([`${uwi} resolved`]);
+    });
+  });
+
+  describe('the alert of a well that failed', () => {
+    const window = (from: string, to: string) => ({ fromMs: Date.parse(from), toMs: Date.parse(to) });
+
+    it('ends with a later read of all that failed, and with no other', async () => {
+      const { warehouse } = test();
+      await readsTo('fails', 'failed', { spec: window('2024-01-01', '2024-03-01') });
+      expect(await list()).toMatchObject([
+        {
+          kind: 'well-failed',
+          severity: 'error',
+          summary: fault.message,
+          openedBy: 'fails',
+          detail: { code: 'timeout' },
+        },
+      ]);
+      await loadOne(warehouse, reading(dailyRows(3), { from: '2024-02-01', to: '2024-04-01' }));
+      expect(await states('well-failed')).toEqual([`${uwi} open`]);
+      await readsTo('fails-again', 'failed', { spec: window('2024-02-20', '2024-03-05') });
+      await loadOne(warehouse, reading(dailyRows(3), { from: '2024-02-20', to: '2024-04-01' }));
+      expect(await states('well-failed')).toEqual([`${uwi} open`]);
+      await loadOne(warehouse, reading(dailyRows(3), { from: '2024-01-01', to: '2024-04-01' }));
+      expect(await states('well-failed')).toEqual([`${uwi} resolved`]);
+    });
+
+    it('is one of a run that was stopped, for each target that was not tried', async () => {
+      const { runs } = test().warehouse.ledger;
+      await runs.create({
+        runId: 'stopped',
+        job: 'export wells',
+        params: {},
+        service: 's',
+        actor: 'a',
+        requestedAtMs: 0,
+      });
+      const units = ['w-1', 'w-2'].map((target, unit) => ({ unit, chunk: 0, target, spec: {} }));
+      await runs.savePlan('stopped', units, committedAtMs);
+      await runs.settleRest('stopped', { state: 'failed', fault });
+      expect(await list()).toMatchObject([{ target: { kind: 'source-well' } }, { target: { kind: 'source-well' } }]);
+      expect(await store().openedBy('stopped')).toEqual([{ kind: 'well-failed', severity: 'error', alerts: 2 }]);
+    });
+
+    it('of a retry that succeeds is of no run any more', async () => {
+      const { warehouse } = test();
+      await readsTo('fails', 'failed');
+      await loadOne(warehouse, reading(dailyRows(3)));
+      expect(await states('well-failed')).toEqual([`${uwi} resolved`]);
+      expect(await store().countOpen(nowMs)).toEqual([]);
+    });
+  });
+
+  it('a well that the service does not know is told of until it answers', async () => {
+    await readsTo('missed', 'unknown');
+    await readsTo('missed-again', 'unknown');
+    expect(await list()).toMatchObject([{ kind: 'well-unknown', state: 'open', openedBy: 'missed' }]);
+    expect(await store().openedBy('missed-again')).toEqual([]);
+    await loadOne(test().warehouse, reading(dailyRows(3)));
+    expect(await states('well-unknown')).toEqual([`${uwi} resolved`]);
+  });
+
+  describe('what a person says', () => {
+    it('is kept, once, with who, when and why', async () => {
+      await readsTo('fails', 'failed');
+      const [alert] = await list();
+      const ids = [alert?.id ?? '', 'no such id'];
+      expect(await store().acknowledge({ ids, ...person, untilMs: nowMs + day })).toEqual([ids[0]]);
+      const { because, by, atMs } = person;
+      expect(await list()).toMatchObject([{ state: 'acknowledged', acknowledged: { by, because, atMs } }]);
+      expect(await store().resolve({ ids, ...person })).toEqual([ids[0]]);
+      expect(await store().resolve({ ids, ...person })).toEqual([]);
+      expect(await store().acknowledge({ ids, ...person, untilMs: undefined })).toEqual([]);
+      expect(await list()).toMatchObject([{ state: 'resolved', resolved: { by, because, atMs } }]);
+      expect(await store().changes(ids[0] ?? '')).toMatchObject([
+        { change: 'opened', by: 'fails', because: undefined },
+        { change: 'acknowledged', by, because },
+        { change: 'resolved', by, because },
+      ]);
+    });
+
+    it('of two at one time is said once', async () => {
+      await readsTo('fails', 'failed');
+      const ids = (await list()).map(({ id }) => id);
+      const both = await Promise.all(
+        [store(), test().another().ledger.alerts].map((each) => each.resolve({ ids, ...person })),
+      );
+      expect(both.flat()).toEqual(ids);
+    });
+
+    it('holds until its time: then the alert is open, and the next work that sees it opens it again', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, night([{ xid: 9, day: dayOf(9) }]));
+      const [alert] = await list();
+      const ids = [alert?.id ?? ''];
+      await store().acknowledge({ ids, ...person, untilMs: committedAtMs + day });
+      expect(await list({ nowMs: committedAtMs, states: ['acknowledged'] })).toHaveLength(1);
+      expect(await list({ states: ['open'] })).toHaveLength(1);
+      await load(warehouse, [night([{ xid: 9, day: dayOf(9) }])], undefined, committedAtMs + 2 * day);
+      expect(await changesOf(ids[0] ?? '')).toEqual(['opened 1', 'acknowledged 1', 'reopened 1']);
+    });
+  });
+
+  it('a list has errors first, comes in pages, and is asked for by kind, state, target and time', async () => {
+    const { warehouse } = test();
+    await loadOne(
+      warehouse,
+      night([
+        { xid: 8, day: dayOf(8) },
+        { xid: 9, day: dayOf(9) },
+      ]),
+    );
+    await readsTo('fails', 'failed', { target: 'other' });
+    const pages = [];
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await store().list({ limit: 1, nowMs, ...(cursor === undefined ? {} : { cursor }) });
+      pages.push(...page.alerts);
+      ({ cursor } = page);
+    }
+    expect(pages.map(({ severity }) => severity)).toEqual(['error', 'warning', 'warning']);
+    expect(await list()).toEqual(pages);
+    expect(await list({ kinds: ['well-failed'] })).toHaveLength(1);
+    expect(await list({ states: ['resolved', 'acknowledged'] })).toEqual([]);
+    expect(await list({ target: 'other' })).toHaveLength(1);
+    expect(await list({ sinceMs: committedAtMs + day })).toMatchObject([{ target: { id: 'other' } }]);
+    expect(await store().find(pages[0]?.id.slice(0, 8) ?? '', 2, nowMs)).toEqual([pages[0]]);
+    await expect(store().list({ limit: 1, nowMs, cursor: 'x' })).rejects.toThrow('not a cursor of a list of alerts');
+  });
+}
