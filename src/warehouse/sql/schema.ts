@@ -92,12 +92,12 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     // Targets that the service answered with 404. `kind`: the column of a list file that names them.
     unknown_target: `kind ${text}, target ${text}, since TIMESTAMPTZ NOT NULL, run_id ${text} NOT NULL,
       PRIMARY KEY (kind, target)`,
-    // What needs a person (core/alerts/alert.ts). `owner`: the target, or the well of a record. `told_…`: as of the last
+    // What needs a person (core/alerts/alert.ts). `owner`: the target, or the well of a record. `reported_…`: as of the last
     // change, by which it is worse; `change`: the last one, each of which is a row of the table of them.
     alert: `alert_id ${text} PRIMARY KEY, kind ${text} NOT NULL, job ${text}, target_kind ${text} NOT NULL,
       target ${text} NOT NULL, owner ${text} NOT NULL, state ${text} NOT NULL, severity ${text} NOT NULL,
       cause ${text} NOT NULL, summary ${text} NOT NULL, detail JSON NOT NULL, size BIGINT NOT NULL,
-      told_size BIGINT NOT NULL, told_severity ${text} NOT NULL, opened_at TIMESTAMPTZ NOT NULL,
+      reported_size BIGINT NOT NULL, reported_severity ${text} NOT NULL, opened_at TIMESTAMPTZ NOT NULL,
       opened_by ${text} NOT NULL, seen_at TIMESTAMPTZ NOT NULL, seen_by ${text} NOT NULL, change ${text} NOT NULL,
       change_no INTEGER NOT NULL, changed_at TIMESTAMPTZ NOT NULL, changed_by ${text} NOT NULL, acknowledged_at TIMESTAMPTZ,
       acknowledged_by ${text}, acknowledged_because ${text}, acknowledged_until TIMESTAMPTZ, resolved_at TIMESTAMPTZ,

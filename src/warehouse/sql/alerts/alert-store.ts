@@ -1,4 +1,4 @@
-/** Alerts for people: lists, and what a person says of them. The work opens and resolves them (look.ts). */
+/** Alerts for people: lists, and what a person says of them. The work opens and resolves them (observation.ts). */
 import { z } from 'zod';
 import type {
   Alert,

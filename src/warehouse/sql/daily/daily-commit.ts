@@ -23,7 +23,7 @@ import {
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
-import { lookAtHolds, lookAtQuarantine, lookAtRead } from '../alerts/looks.ts';
+import { observeHolds, observeQuarantine, observeRead } from '../alerts/export-observations.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
 import { forgetUnknown, onlyOpen, settleOpen } from '../ledger/run-units.ts';
@@ -79,7 +79,7 @@ export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promi
   const units = unitsOf(open, parts, merged, unread);
   if (units.length === 0) return nothingCommitted;
   const holdsAfter = await keepHolds(session, verdicts, holds, noticed);
-  await lookAtHolds(session, 'uwi', [...new Set([...holds.keys(), ...holdsAfter.keys()])], noticed);
+  await observeHolds(session, 'uwi', [...new Set([...holds.keys(), ...holdsAfter.keys()])], noticed);
   const committed = await store(tables, noticed, { merged, units, holds: holdsAfter });
   await keepReads(session, 'uwi', order, merged.flatMap(keptPart));
   return { ...committed, rowsInserted: merged.reduce((rows, { inserted }) => rows + inserted, 0) };
@@ -111,7 +111,7 @@ async function compare(
   const windows = settleBatch(open)
     .map((window): WellWindow & OrderedWindow => {
       const well = wells.get(window.uwi);
-      if (well === undefined) throw new Error(`well ${window.uwi} of the batch was not looked up`);
+      if (well === undefined) throw new Error(`well ${window.uwi} of the batch was not observed up`);
       return { ...window, ...well };
     })
     .toSorted((left, right) => left.wellId - right.wellId);
@@ -175,7 +175,7 @@ async function store(
   const hadFailed = units.filter(
     ({ batch, parts }) => settled.has(batch.unit) && parts.some(({ isFailed }) => isFailed),
   );
-  await lookAtRead(
+  await observeRead(
     session,
     'uwi',
     hadFailed.map(({ batch: { uwi, window } }) => ({ target: uwi, ...window })),
@@ -188,7 +188,7 @@ async function storeRows(tables: DailyTables, noticed: Noticed, merged: readonly
   await tables.replace(merged, noticed);
   await replaceQuarantine(tables, merged, noticed);
   const inQuarantine = merged.filter(({ isQuarantined, quarantined }) => isQuarantined || quarantined.length > 0);
-  await lookAtQuarantine(tables.session, namesOf(inQuarantine), noticed);
+  await observeQuarantine(tables.session, namesOf(inQuarantine), noticed);
   const isChanged = merged.some(({ inserted, updated, removed }) => inserted + updated + removed > 0);
   if (isChanged) await tables.recordChange(noticed.atMs);
 }

@@ -14,7 +14,7 @@ import {
 } from '../../../core/definitions/definition.ts';
 import type { ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import type { CommitDefinitions, SettleUnknown } from '../../port/definitions.ts';
-import { lookAtHolds, lookAtRead } from '../alerts/looks.ts';
+import { observeHolds, observeRead } from '../alerts/export-observations.ts';
 import { keepReads, positionInOrder, targetsParameter } from './read-order.ts';
 import { forgetUnknown, openAmong, settleOpen, settleUnknown } from '../ledger/run-units.ts';
 import { jsonText, type SqlDatabase, type SqlSession, type SqlType, takeTurn } from '../session.ts';
@@ -118,7 +118,7 @@ async function commitDefinitions<
     settled.map(({ target }) => target),
     noticed,
   );
-  await lookAtRead(
+  await observeRead(
     session,
     table.kind,
     settled.map(({ target }) => ({ target })),
@@ -333,6 +333,6 @@ async function keepHeldDefinitions(
       [jsonText(ended.map(({ target }) => target)), kind],
     );
   }
-  const looked = [...held, ...ended].map(({ target }) => target);
-  await lookAtHolds(session, kind, looked, { runId, atMs });
+  const observed = [...held, ...ended].map(({ target }) => target);
+  await observeHolds(session, kind, observed, { runId, atMs });
 }

@@ -22,7 +22,7 @@ import {
 import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
-import { lookAtFailed } from '../alerts/looks.ts';
+import { observeFailed } from '../alerts/export-observations.ts';
 import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
@@ -145,7 +145,7 @@ const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { 
     [runId, state, fault === undefined ? null : jsonText(fault), notices === undefined ? null : jsonText(notices)],
   );
   if (state === 'failed' && settled.length > 0)
-    await lookAtFailed(
+    await observeFailed(
       session,
       runId,
       settled.map(({ unit }) => unit),

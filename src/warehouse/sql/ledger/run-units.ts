@@ -2,7 +2,7 @@
 import type { Counts, ReadKind, UnitOutcome } from '../../../core/run/run.ts';
 import { outcomeOfUnknown } from '../../../core/run/unknown-targets.ts';
 import type { SettleUnknown } from '../../port/definitions.ts';
-import { type LookedBy, lookAtFailed, lookAtRead, lookAtUnknown } from '../alerts/looks.ts';
+import { type ObservedBy, observeFailed, observeRead, observeUnknown } from '../alerts/export-observations.ts';
 import { jsonText, type SqlSession } from '../session.ts';
 
 /**
@@ -54,7 +54,7 @@ export async function settleOpen(
   const units = settled.map(({ unit }) => unit).toSorted((left, right) => left - right);
   const failed = new Set(outcomes.flatMap(({ unit, state }) => (state === 'failed' ? [unit] : [])));
   if (failed.size > 0)
-    await lookAtFailed(
+    await observeFailed(
       session,
       runId,
       units.filter((unit) => failed.has(unit)),
@@ -115,9 +115,9 @@ export async function settleUnknown(
   );
   const noticed = { runId, atMs };
   const names = unsettled.map(({ target }) => target);
-  await lookAtUnknown(session, kind, names, noticed);
+  await observeUnknown(session, kind, names, noticed);
   const answered = names.map((target) => ({ target }));
-  await lookAtRead(session, kind, answered, noticed);
+  await observeRead(session, kind, answered, noticed);
   const byTarget = new Map(found.map((each) => [each.target, each]));
   const outcomes = unsettled.map(({ unit, target, requests }) => {
     const { isNew = true, hasRows = false } = byTarget.get(target) ?? {};
@@ -132,11 +132,11 @@ export async function forgetUnknown(
   session: SqlSession,
   kind: ReadKind,
   targets: readonly string[],
-  by: LookedBy,
+  by: ObservedBy,
 ): Promise<void> {
   const forgotten = await session.run(
     `DELETE FROM unknown_target WHERE kind = '${kind}' AND target IN (SELECT target FROM ${namedTargets(session)} n)`,
     [jsonText(targets)],
   );
-  if (forgotten > 0) await lookAtUnknown(session, kind, targets, by);
+  if (forgotten > 0) await observeUnknown(session, kind, targets, by);
 }

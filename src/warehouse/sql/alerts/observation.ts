@@ -1,5 +1,5 @@
 /**
- * Opens, renews and resolves alerts in the transaction of the work that shows them: one look at targets of one kind, of
+ * Opens, renews and resolves alerts in the transaction of the work that shows them: one observation of targets of one kind, of
  * which `found` is what is wrong now. The statements are over all targets at once, and there are none for work that found
  * nothing where nothing stood.
  */
@@ -7,12 +7,12 @@ import type { AlertKind, AlertTargetKind } from '../../../core/alerts/alert.ts';
 import { lockRows, type SqlSession, type SqlValue } from '../session.ts';
 
 /** Beside `values` no other parameter is bound. Each of the two statements has all of them. */
-export interface Look {
+export interface Observation {
   readonly kind: AlertKind;
   readonly job: string;
   readonly targetKind: AlertTargetKind;
-  /** SELECT of `owner`: what was looked at. Alerts of it that are not found are resolved. */
-  readonly looked: string;
+  /** SELECT of `owner`: what was observed. Alerts of it that are not found are resolved. */
+  readonly observed: string;
   /**
    * SELECT of what is wrong, a row a target: `target`, `owner` (of a record: its well), `severity`, `cause` (the same for
    * targets that fail for one reason), `summary`, `detail` (JSON), `size` (rows or days: more is worse). Undefined where
@@ -28,7 +28,7 @@ export interface Look {
 /** SQL of the id of an alert (core/alerts/alert.ts), by the SQL of its target. */
 export function idOfAlert(
   { dialect }: SqlSession,
-  { kind, job, targetKind }: Pick<Look, 'kind' | 'job' | 'targetKind'>,
+  { kind, job, targetKind }: Pick<Observation, 'kind' | 'job' | 'targetKind'>,
   target: string,
 ): string {
   const name = [kind, job, targetKind].join(' ').replaceAll("'", "''");
@@ -37,56 +37,56 @@ export function idOfAlert(
 
 const rankOf = (severity: string): string => `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
 
-export async function recordLook(session: SqlSession, look: Look): Promise<void> {
-  const { kind, job, looked, found, values, by, atMs } = look;
-  const isLookedAt = `a.kind = '${kind}' AND a.job = '${job}' AND a.owner IN (${looked})`;
-  await lockRows(session, `SELECT 1 FROM alert a WHERE ${isLookedAt} ORDER BY alert_id`, values);
+export async function recordObservation(session: SqlSession, observation: Observation): Promise<void> {
+  const { kind, job, observed, found, values, by, atMs } = observation;
+  const isObserved = `a.kind = '${kind}' AND a.job = '${job}' AND a.owner IN (${observed})`;
+  await lockRows(session, `SELECT 1 FROM alert a WHERE ${isObserved} ORDER BY alert_id`, values);
   const [who, when] = [`CAST($${values.length + 1} AS VARCHAR)`, `CAST($${values.length + 2} AS TIMESTAMPTZ)`];
   const bound = [...values, by, new Date(atMs)];
-  const renewed = found === undefined ? 0 : await session.run(renewal(session, look, found, who, when), bound);
-  const opened = found === undefined ? 0 : await session.run(opening(session, look, found, who, when), bound);
+  const renewed = found === undefined ? 0 : await session.run(renewal(session, observation, found, who, when), bound);
+  const opened = found === undefined ? 0 : await session.run(opening(session, observation, found, who, when), bound);
   const isGone = found === undefined ? '' : `AND a.target NOT IN (SELECT target FROM (${found}) f)`;
   const ended = await session.run(
     `UPDATE alert AS a SET state = 'resolved', resolved_at = ${when}, resolved_by = ${who}, resolved_because = NULL,
        change = 'resolved', change_no = a.change_no + 1, changed_at = ${when}, changed_by = ${who}
-     WHERE ${isLookedAt} AND a.state <> 'resolved' ${isGone}`,
+     WHERE ${isObserved} AND a.state <> 'resolved' ${isGone}`,
     bound,
   );
   if (renewed + opened + ended === 0) return;
   await session.run(
     `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, severity, size)
      SELECT a.alert_id, a.change_no, a.changed_at, a.change, a.changed_by, a.severity, a.size FROM alert a
-     WHERE ${isLookedAt} AND a.changed_at = ${when} AND a.changed_by = ${who} AND NOT EXISTS (
+     WHERE ${isObserved} AND a.changed_at = ${when} AND a.changed_by = ${who} AND NOT EXISTS (
        SELECT 1 FROM alert_change c WHERE c.alert_id = a.alert_id AND c.change_no = a.change_no)`,
     bound,
   );
 }
 
 /** What was resolved, or whose acknowledgement is over, opens again; what is worse than last told ends an acknowledgement. */
-function renewal(session: SqlSession, look: Look, found: string, who: string, when: string): string {
+function renewal(session: SqlSession, observation: Observation, found: string, who: string, when: string): string {
   const isReopened = `(a.state = 'resolved' OR (a.state = 'acknowledged' AND a.acknowledged_until <= ${when}))`;
-  const isWorse = `(f.size > a.told_size OR ${rankOf('f.severity')} > ${rankOf('a.told_severity')})`;
+  const isWorse = `(f.size > a.reported_size OR ${rankOf('f.severity')} > ${rankOf('a.reported_severity')})`;
   const ifReopened = (column: string, value: string): string =>
     `${column} = CASE WHEN ${isReopened} THEN ${value} ELSE a.${column} END`;
-  const ifTold = (column: string, value: string): string =>
+  const ifReported = (column: string, value: string): string =>
     `${column} = CASE WHEN ${isReopened} OR ${isWorse} THEN ${value} ELSE a.${column} END`;
   return `UPDATE alert AS a SET severity = f.severity, cause = f.cause, summary = f.summary,
       detail = CAST(f.detail AS JSON), size = f.size, seen_at = ${when}, seen_by = ${who},
       ${ifReopened('opened_at', when)}, ${ifReopened('opened_by', who)}, ${ifReopened('resolved_at', 'NULL')},
       ${ifReopened('resolved_by', 'NULL')}, ${ifReopened('resolved_because', 'NULL')},
-      ${ifTold('acknowledged_at', 'NULL')}, ${ifTold('acknowledged_by', 'NULL')},
-      ${ifTold('acknowledged_because', 'NULL')}, ${ifTold('acknowledged_until', 'NULL')}, ${ifTold('told_size', 'f.size')},
-      ${ifTold('told_severity', 'f.severity')}, ${ifTold('state', "'open'")}, ${ifTold('change_no', 'a.change_no + 1')}, ${ifTold('changed_at', when)},
-      ${ifTold('changed_by', who)},
+      ${ifReported('acknowledged_at', 'NULL')}, ${ifReported('acknowledged_by', 'NULL')},
+      ${ifReported('acknowledged_because', 'NULL')}, ${ifReported('acknowledged_until', 'NULL')}, ${ifReported('reported_size', 'f.size')},
+      ${ifReported('reported_severity', 'f.severity')}, ${ifReported('state', "'open'")}, ${ifReported('change_no', 'a.change_no + 1')}, ${ifReported('changed_at', when)},
+      ${ifReported('changed_by', who)},
       change = CASE WHEN ${isReopened} THEN 'reopened' WHEN ${isWorse} THEN 'worsened' ELSE a.change END
-    FROM (${found}) f WHERE a.alert_id = ${idOfAlert(session, look, 'f.target')}`;
+    FROM (${found}) f WHERE a.alert_id = ${idOfAlert(session, observation, 'f.target')}`;
 }
 
-function opening(session: SqlSession, look: Look, found: string, who: string, when: string): string {
-  const id = idOfAlert(session, look, 'f.target');
+function opening(session: SqlSession, observation: Observation, found: string, who: string, when: string): string {
+  const id = idOfAlert(session, observation, 'f.target');
   return `INSERT INTO alert (alert_id, kind, job, target_kind, target, owner, state, severity, cause, summary, detail, size,
-      told_size, told_severity, opened_at, opened_by, seen_at, seen_by, change, change_no, changed_at, changed_by)
-    SELECT ${id}, '${look.kind}', '${look.job}', '${look.targetKind}', f.target, f.owner, 'open', f.severity, f.cause,
+      reported_size, reported_severity, opened_at, opened_by, seen_at, seen_by, change, change_no, changed_at, changed_by)
+    SELECT ${id}, '${observation.kind}', '${observation.job}', '${observation.targetKind}', f.target, f.owner, 'open', f.severity, f.cause,
       f.summary, CAST(f.detail AS JSON), f.size, f.size, f.severity, ${when}, ${who}, ${when}, ${who}, 'opened', 1, ${when},
       ${who}
     FROM (${found}) f WHERE NOT EXISTS (SELECT 1 FROM alert a WHERE a.alert_id = ${id}) ORDER BY 1

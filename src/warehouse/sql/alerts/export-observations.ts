@@ -1,11 +1,11 @@
-/** What the commits of exports show: each look is at the targets of a batch, after what the batch has written. */
+/** What the commits of exports show: each observation is of the targets of a batch, after what the batch has written. */
 import { type AlertKind, exportOf, failureOf } from '../../../core/alerts/alert.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { epochMs, jsonText, type SqlSession } from '../session.ts';
-import { recordLook } from './look.ts';
+import { recordObservation } from './observation.ts';
 
 /** The run, and the time of its commit. */
-export interface LookedBy {
+export interface ObservedBy {
   readonly runId: string;
   readonly atMs: number;
 }
@@ -13,10 +13,10 @@ export interface LookedBy {
 const textOf = (value: string): string => `CAST(${value} AS VARCHAR)`;
 
 /** The records of these wells that are in quarantine. A record that is there twice, at an edge of two windows, is one. */
-export function lookAtQuarantine(session: SqlSession, uwis: readonly string[], by: LookedBy): Promise<void> {
+export function observeQuarantine(session: SqlSession, uwis: readonly string[], by: ObservedBy): Promise<void> {
   const { dialect } = session;
   const day = textOf('min(q.production_day)');
-  return look(session, 'record-quarantined', 'uwi', uwis, by, {
+  return observe(session, 'record-quarantined', 'uwi', uwis, by, {
     targetKind: 'record',
     found: `SELECT q.uwi || ' ' || coalesce(lower(q.xid), substr(${dialect.sha256('q.raw')}, 1, 16)) AS target,
         q.uwi AS owner, 'warning' AS severity, min(q.reason) AS cause,
@@ -27,11 +27,11 @@ export function lookAtQuarantine(session: SqlSession, uwis: readonly string[], b
 }
 
 /** The rows of these targets that wait for a release. */
-export function lookAtHolds(
+export function observeHolds(
   session: SqlSession,
   kind: ReadKind,
   targets: readonly string[],
-  by: LookedBy,
+  by: ObservedBy,
 ): Promise<void> {
   const isDaily = kind === 'uwi';
   const [first, last] = isDaily ? [textOf('min(h.first_day)'), textOf('max(h.last_day)')] : ['NULL', 'NULL'];
@@ -39,7 +39,7 @@ export function lookAtHolds(
   const of = isDaily ? `' of ' || ${first} || ' to ' || ${last}` : `''`;
   const [table, target] = isDaily ? ['held_month', 'h.uwi'] : ['held_definition', 'h.target'];
   const detail = { rows: size, firstDay: first, lastDay: last, runId: 'min(h.run_id)' };
-  return look(session, 'rows-held', kind, targets, by, {
+  return observe(session, 'rows-held', kind, targets, by, {
     found: `SELECT ${target} AS target, ${target} AS owner, 'warning' AS severity, 'shrink' AS cause,
         'the service no longer has ' || ${textOf(size)} || ' rows' || ${of} || ': they are kept' AS summary,
         ${size} AS size, ${session.dialect.jsonObject(detail)} AS detail
@@ -48,13 +48,13 @@ export function lookAtHolds(
 }
 
 /** Those of these targets that the service answers with 404. */
-export function lookAtUnknown(
+export function observeUnknown(
   session: SqlSession,
   kind: ReadKind,
   targets: readonly string[],
-  by: LookedBy,
+  by: ObservedBy,
 ): Promise<void> {
-  return look(session, 'well-unknown', kind, targets, by, {
+  return observe(session, 'well-unknown', kind, targets, by, {
     found: `SELECT u.target AS target, u.target AS owner, 'warning' AS severity, 'not-found' AS cause,
         'the service does not know it (404)' AS summary, 1 AS size,
         ${session.dialect.jsonObject({ since: textOf('u.since'), runId: 'u.run_id' })} AS detail
@@ -63,7 +63,7 @@ export function lookAtUnknown(
 }
 
 /** Units of the run that ended as failed. What failed before and was not read since is part of what a read has to cover. */
-export async function lookAtFailed(session: SqlSession, runId: string, units: readonly number[]): Promise<void> {
+export async function observeFailed(session: SqlSession, runId: string, units: readonly number[]): Promise<void> {
   const [run] = await session.rows<{ job: string; nowMs: number }>(
     `SELECT job, ${epochMs(session.dialect.clock)} AS "nowMs" FROM run WHERE run_id = $1`,
     [runId],
@@ -80,9 +80,9 @@ export async function lookAtFailed(session: SqlSession, runId: string, units: re
     fromMs: `least(n.from_ms, ${bound('b.detail', 'fromMs')})`,
     toMs: `greatest(n.to_ms, ${bound('b.detail', 'toMs')})`,
   };
-  await recordLook(session, {
+  await recordObservation(session, {
     ...{ ...of, job: run.job, values: [jsonText(units), runId], by: runId, atMs: run.nowMs },
-    looked: `SELECT u.target ${failed}`,
+    observed: `SELECT u.target ${failed}`,
     found: `SELECT n.target, n.target AS owner, 'error' AS severity, n.code AS cause, n.message AS summary, 1 AS size,
         ${dialect.jsonObject(detail)} AS detail
       FROM (SELECT u.target, ${fault('code')} AS code, ${fault('message')} AS message,
@@ -99,11 +99,11 @@ export interface ReadTarget extends Partial<Readonly<Record<Bound, number>>> {
 }
 
 /** Targets that were read to their end: what failed within such a window is no more. */
-export async function lookAtRead(
+export async function observeRead(
   session: SqlSession,
   kind: ReadKind,
   targets: readonly ReadTarget[],
-  { runId, atMs }: LookedBy,
+  { runId, atMs }: ObservedBy,
 ): Promise<void> {
   if (targets.length === 0) return;
   const { dialect } = session;
@@ -112,9 +112,9 @@ export async function lookAtRead(
   if (of === undefined) return;
   const fields = { target: 'VARCHAR', fromMs: 'BIGINT', toMs: 'BIGINT' } as const;
   const ofFailed = (name: Bound): string => `CAST(${dialect.textAt('f.detail', [name])} AS BIGINT)`;
-  await recordLook(session, {
+  await recordObservation(session, {
     ...{ ...of, job, values: [jsonText(targets)], by: runId, atMs },
-    looked: `SELECT f.owner FROM alert f JOIN ${dialect.relation('$1', fields)} w ON w.target = f.owner
+    observed: `SELECT f.owner FROM alert f JOIN ${dialect.relation('$1', fields)} w ON w.target = f.owner
       WHERE f.kind = '${of.kind}' AND f.job = '${job}' AND (w."fromMs" IS NULL OR ${ofFailed('fromMs')} IS NULL
         OR (w."fromMs" <= ${ofFailed('fromMs')} AND w."toMs" >= ${ofFailed('toMs')}))`,
   });
@@ -124,21 +124,21 @@ function named({ dialect }: SqlSession): string {
   return `SELECT ${dialect.each('$1', 'VARCHAR')}`;
 }
 
-async function look(
+async function observe(
   session: SqlSession,
   kind: AlertKind,
   readKind: ReadKind,
   targets: readonly string[],
-  { runId, atMs }: LookedBy,
+  { runId, atMs }: ObservedBy,
   { targetKind, found }: { readonly targetKind?: 'record'; readonly found: string },
 ): Promise<void> {
   if (targets.length === 0) return;
   const of = exportOf(readKind);
-  await recordLook(session, {
+  await recordObservation(session, {
     kind,
     job: of.job,
     targetKind: targetKind ?? of.targetKind,
-    looked: named(session),
+    observed: named(session),
     found,
     values: [jsonText(targets)],
     by: runId,
