@@ -6,6 +6,7 @@ import { UsageError } from '../core/base/errors.ts';
 import { nearestName } from '../core/base/text.ts';
 import type { Shell } from './call.ts';
 import { ProgramCommand } from './command.ts';
+import { addAlertsCommand } from './commands/alerts.ts';
 import { addAuditCommand } from './commands/audit.ts';
 import { addCleanupCommand } from './commands/cleanup.ts';
 import { addCompletionCommand } from './commands/completion.ts';
@@ -38,6 +39,7 @@ const commands: readonly AddCommand[] = [
   addPushCommand,
   addCleanupCommand,
   addRunsCommand,
+  addAlertsCommand,
   addSchedulesCommand,
   addCoverageCommand,
   addRestatementsCommand,

@@ -13,6 +13,7 @@ import { addHoldingRoutes } from './api/holdings.ts';
 import { addPlanRoutes } from './api/plans.ts';
 import { addPushRoutes } from './api/pushes.ts';
 import { addRunRoutes } from './api/runs.ts';
+import { addAlertRoutes } from './api/alerts.ts';
 import { addScheduleRoutes } from './api/schedules.ts';
 import { addServiceRoutes } from './api/service.ts';
 import { addStartRoutes } from './api/starts.ts';
@@ -117,6 +118,7 @@ async function createServer(
   await addPushRoutes(server, context);
   addPlanRoutes(server, context);
   addHoldingRoutes(server, context);
+  addAlertRoutes(server, context);
   addScheduleRoutes(server, context);
   addEventRoute(server, context);
   addServiceRoutes(server, context);

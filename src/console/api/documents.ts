@@ -1,5 +1,6 @@
 /** The schemas of the documents that the API answers with: what src/app/views makes, checked when it is compiled. */
 import { z } from 'zod';
+import { alertStates, severities } from '../../core/alerts/alert.ts';
 import { roles } from '../../core/run/role.ts';
 import { targetKinds } from '../../core/cleanup/target.ts';
 
@@ -62,6 +63,52 @@ export const runListDocument = z.object({
   warehouse: z.string(),
   unattendedJobs: z.array(z.string()).readonly().describe('Jobs with unfinished runs and without a worker'),
   liveFault,
+  asOf,
+});
+
+const alertShown = z.object({
+  id: z.string(),
+  kind: z.string(),
+  state: z.enum(alertStates),
+  severity: z.enum(severities),
+  job: z.string().nullable(),
+  target: z.object({ kind: z.string(), id: z.string() }),
+  cause: z.string().describe('The same for alerts of one reason'),
+  summary: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+  action: action.nullable(),
+  openedAt: instant,
+  openedBy: z.string().describe('A run, or who else saw it first'),
+  seenAt: instant,
+  acknowledgedBy: z.string().nullable(),
+  acknowledgedAt: instant,
+  acknowledgedBecause: z.string().nullable(),
+  until: instant.describe('Until when it is acknowledged; null for good'),
+  resolvedAt: instant,
+  resolvedBy: z.string().nullable().describe('A run, or a person'),
+  resolvedBecause: z.string().nullable(),
+});
+
+export const alertsShown = z.object({ alerts: z.array(alertShown).readonly() });
+
+export const alertListDocument = alertsShown.extend({
+  next: z.string().nullable().describe('Cursor of the next page; null on the last one'),
+  asOf,
+});
+
+export const alertHistoryShown = alertShown.extend({
+  changes: z
+    .array(
+      z.object({
+        change: z.enum(['opened', 'reopened', 'worsened', 'acknowledged', 'resolved']),
+        at: instant,
+        by: z.string(),
+        because: z.string().nullable(),
+        severity: z.enum(severities),
+        size: z.number().describe('Rows, days or records'),
+      }),
+    )
+    .readonly(),
   asOf,
 });
 

@@ -2,6 +2,8 @@
  * Alerts: what needs a person, known until it is solved (docs/design.md section 11). A kind and a target of a job are one
  * alert for good: it opens, is renewed while it lasts, is resolved, and opens again under the same id.
  */
+import type { NextAction } from '../base/action.ts';
+import { counted } from '../base/text.ts';
 import { recordLists } from '../definitions/record-list.ts';
 import type { ReadKind } from '../run/run.ts';
 
@@ -75,6 +77,28 @@ export function failureOf(job: string): { readonly kind: AlertKind; readonly tar
   return { kind: read === 'equipment' ? 'equipment-failed' : 'well-failed', targetKind: exportOf(read).targetKind };
 }
 
+/** What a person can do about an alert that is not resolved. */
+export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target' | 'detail'>): NextAction | undefined {
+  const { runId } = detail;
+  switch (kind) {
+    case 'well-failed':
+    case 'equipment-failed':
+      return typeof runId === 'string' ? { kind: 'retry-run', runId } : undefined;
+    case 'rows-held':
+      return typeof runId === 'string' ? { kind: 'release-rows', runId } : undefined;
+    case 'record-quarantined':
+      return { kind: 'show-quarantine' };
+    case 'well-unknown':
+      return { kind: target.kind === 'well' ? 'show-unknown' : 'show-unknown-definitions' };
+  }
+}
+
+/** The words of an alert, or of several of one kind: `11 wells failed`. */
+export function kindText(kind: AlertKind, alerts: number): string {
+  const { one, many } = alertKinds[kind];
+  return counted(alerts, one, many);
+}
+
 export interface Alert {
   /** 16 hexadecimal digits, the same for the same kind, job and target. */
   readonly id: string;
@@ -83,6 +107,8 @@ export interface Alert {
   readonly severity: Severity;
   readonly job: string | null;
   readonly target: { readonly kind: AlertTargetKind; readonly id: string };
+  /** The same for targets that fail for one reason: they are told of together. */
+  readonly cause: string;
   /** One sentence for a person, without secrets (G10). */
   readonly summary: string;
   /** What the kind has beside it, such as the run, the days and the code of the fault. */

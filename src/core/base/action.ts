@@ -10,6 +10,9 @@ export type Action =
   | { readonly kind: 'list-runs' }
   /** List the rows that runs hold. */
   | { readonly kind: 'list-held' }
+  | { readonly kind: 'list-alerts' }
+  /** Accept records in quarantine as they are. */
+  | { readonly kind: 'accept-alerts'; readonly ids: readonly string[] }
   | { readonly kind: 'start-worker' }
   /** Fill a warehouse that does not exist yet. */
   | { readonly kind: 'first-export' }

@@ -61,6 +61,7 @@ interface AlertRow {
   readonly job: string | null;
   readonly targetKind: AlertTargetKind;
   readonly target: string;
+  readonly cause: string;
   readonly summary: string;
   readonly detail: string;
   readonly openedAtMs: number;
@@ -84,7 +85,7 @@ async function readAlerts(
 ): Promise<readonly Alert[]> {
   const rows = await session.rows<AlertRow>(
     `SELECT a.alert_id AS id, a.kind, ${stateAt('CAST($1 AS TIMESTAMPTZ)')} AS state, a.severity, a.job,
-       a.target_kind AS "targetKind", a.target, a.summary, CAST(a.detail AS VARCHAR) AS detail,
+       a.target_kind AS "targetKind", a.target, a.cause, a.summary, CAST(a.detail AS VARCHAR) AS detail,
        ${epochMs('a.opened_at')} AS "openedAtMs", a.opened_by AS "openedBy", ${epochMs('a.seen_at')} AS "seenAtMs",
        ${epochMs('a.acknowledged_at')} AS "acknowledgedAtMs", a.acknowledged_by AS "acknowledgedBy",
        a.acknowledged_because AS "acknowledgedBecause", ${epochMs('a.acknowledged_until')} AS "untilMs",
@@ -98,9 +99,9 @@ async function readAlerts(
 
 function alertOf(row: AlertRow): Alert {
   const { targetKind, target, detail, untilMs } = row;
-  const { id, kind, state, severity, job, summary, openedAtMs, openedBy, seenAtMs } = row;
+  const { id, kind, state, severity, job, cause, summary, openedAtMs, openedBy, seenAtMs } = row;
   return {
-    ...{ id, kind, state, severity, job, summary, openedAtMs, openedBy, seenAtMs },
+    ...{ id, kind, state, severity, job, cause, summary, openedAtMs, openedBy, seenAtMs },
     target: { kind: targetKind, id: target },
     detail: JSON.parse(detail) as Alert['detail'],
     acknowledged: signatureOf(row.acknowledgedBy, row.acknowledgedAtMs, row.acknowledgedBecause),

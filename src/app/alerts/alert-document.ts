@@ -1,0 +1,36 @@
+/** JSON of alerts: camelCase, instants as ISO text, the same keys in every state. Pure. */
+import { actionOf, type Alert } from '../../core/alerts/alert.ts';
+import { isoInstant } from '../../core/base/text.ts';
+import type { AlertChange } from '../../warehouse/port/alerts.ts';
+
+export type AlertDocument = ReturnType<typeof alertDocument>;
+
+export function alertDocument(alert: Alert) {
+  const { id, kind, state, severity, job, target, cause, summary, detail } = alert;
+  const { openedAtMs, openedBy, seenAtMs, acknowledged, untilMs, resolved } = alert;
+  return {
+    ...{ id, kind, state, severity, job, target, cause, summary, detail },
+    action: (state === 'resolved' ? undefined : actionOf(alert)) ?? null,
+    openedAt: isoInstant(openedAtMs),
+    openedBy,
+    seenAt: isoInstant(seenAtMs),
+    acknowledgedBy: acknowledged?.by ?? null,
+    acknowledgedAt: isoInstant(acknowledged?.atMs),
+    acknowledgedBecause: acknowledged?.because ?? null,
+    until: isoInstant(untilMs),
+    resolvedAt: isoInstant(resolved?.atMs),
+    resolvedBy: resolved?.by ?? null,
+    resolvedBecause: resolved?.because ?? null,
+  };
+}
+
+/** An alert with its changes, the oldest first. */
+export function alertHistoryDocument(alert: Alert, changes: readonly AlertChange[]) {
+  return {
+    ...alertDocument(alert),
+    changes: changes.map(({ change, atMs, by, because, severity, size }) => ({
+      ...{ change, at: isoInstant(atMs), by },
+      ...{ because: because ?? null, severity, size },
+    })),
+  };
+}

@@ -1,0 +1,140 @@
+/** Alerts for every face: lists, one with its changes, and what a person says of them (docs/design.md section 11). */
+import { type Alert, type AlertKind, alertKinds, type AlertState } from '../../core/alerts/alert.ts';
+import type { Action } from '../../core/base/action.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { listed } from '../../core/base/text.ts';
+import { namedInstant } from '../../core/time/production-day.ts';
+import type { AlertAct, AlertFilter, AlertStore } from '../../warehouse/port/alerts.ts';
+import type { App } from '../app.ts';
+import { type InputNames, namesFor } from '../exports/target-input.ts';
+import { alertDocument, alertHistoryDocument } from './alert-document.ts';
+
+interface AlertListInput {
+  readonly limit: number;
+  readonly kinds?: readonly AlertKind[] | undefined;
+  /** By default what is open. */
+  readonly states?: readonly AlertState[] | undefined;
+  readonly target?: string | undefined;
+  /** A day of the zone or an ISO date-time: opened from then on. */
+  readonly since?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Throws UsageError for a text that is not a time. */
+export function requestAlerts(
+  input: AlertListInput,
+  context: { readonly timeZone: string; readonly nowMs: number; readonly names?: InputNames<AlertListInput> },
+): AlertFilter {
+  const { timeZone, nowMs } = context;
+  const { limit, kinds, states = ['open'], target, since, cursor } = input;
+  const names = namesFor(['since'], context.names);
+  return {
+    ...{ limit, nowMs, states },
+    ...(kinds === undefined ? {} : { kinds }),
+    ...(target === undefined ? {} : { target }),
+    ...(since === undefined ? {} : { sinceMs: namedInstant(names.since, since, timeZone) }),
+    ...(cursor === undefined ? {} : { cursor }),
+  };
+}
+
+export async function listAlerts({ ledger }: Pick<App, 'ledger'>, filter: AlertFilter) {
+  const { alerts, cursor } = await ledger.alerts.list(filter);
+  return { alerts: alerts.map(alertDocument), next: cursor ?? null };
+}
+
+/** The alert with this id, or with an id that begins with it, with its changes. Throws as {@link findAlerts} does. */
+export async function showAlert({ ledger }: Pick<App, 'ledger'>, given: string, nowMs: number) {
+  const alert = await findAlert(ledger.alerts, given, nowMs);
+  return alertHistoryDocument(alert, await ledger.alerts.changes(alert.id));
+}
+
+const mostCandidatesShown = 5;
+const listAction: Action = { kind: 'list-alerts' };
+
+async function findAlert(alerts: AlertStore, given: string, nowMs: number): Promise<Alert> {
+  const found = given === '' ? [] : await alerts.find(given, mostCandidatesShown, nowMs);
+  const [only] = found;
+  if (only === undefined) throw new UsageError(`there is no alert ${given}`, { action: listAction });
+  if (found.length === 1) return only;
+  const issues = found.map(({ id, summary }) => `${id}, ${summary}`);
+  throw new UsageError(`several alerts begin with ${given}: give more of the id`, { issues, action: listAction });
+}
+
+/** Each of them once. Throws UsageError if an id names no alert, or several. */
+export async function findAlerts(
+  { ledger }: Pick<App, 'ledger'>,
+  given: readonly string[],
+  nowMs: number,
+): Promise<readonly Alert[]> {
+  const found = new Map<string, Alert>();
+  for (const each of given) {
+    const alert = await findAlert(ledger.alerts, each, nowMs);
+    found.set(alert.id, alert);
+  }
+  return [...found.values()];
+}
+
+/** What a person says, with the ids as they were given: each may be shortened to a unique beginning. */
+export interface AlertStatement extends Omit<AlertAct, 'ids'> {
+  readonly ids: readonly string[];
+}
+
+/**
+ * Acknowledges alerts: they are silent until `untilMs`, or for good, as long as they are not worse. Changes nothing, and
+ * throws UsageError, if one of them is resolved.
+ */
+export async function acknowledgeAlerts(
+  app: Pick<App, 'ledger'>,
+  statement: AlertStatement & { readonly untilMs: number | undefined },
+) {
+  const alerts = await findAlerts(app, statement.ids, statement.atMs);
+  refuseResolved(alerts);
+  if (statement.untilMs !== undefined && statement.untilMs <= statement.atMs) {
+    throw new UsageError('the time until which it is acknowledged is over');
+  }
+  return changed(app, statement, await app.ledger.alerts.acknowledge({ ...statement, ids: idsOf(alerts) }));
+}
+
+/**
+ * Resolves alerts. Changes nothing, and throws UsageError with what to do instead, if one of them is resolved, or ends by
+ * one act alone: a release, or an acceptance.
+ */
+export async function resolveAlerts(app: Pick<App, 'ledger'>, statement: AlertStatement) {
+  const alerts = await findAlerts(app, statement.ids, statement.atMs);
+  refuseResolved(alerts);
+  for (const { id, kind, target, detail } of alerts) {
+    const { endedBy } = alertKinds[kind];
+    const runId = String(detail['runId']);
+    if (endedBy === 'release') {
+      throw new UsageError(`alert ${id} is of rows that are held of ${target.id}: it ends with their release`, {
+        action: { kind: 'release-rows', runId },
+      });
+    }
+    if (endedBy === 'accept') {
+      throw new UsageError(
+        `alert ${id} is of a record in quarantine: it ends when the record comes right, or is accepted`,
+        {
+          action: { kind: 'accept-alerts', ids: [id] },
+        },
+      );
+    }
+  }
+  return changed(app, statement, await app.ledger.alerts.resolve({ ...statement, ids: idsOf(alerts) }));
+}
+
+function refuseResolved(alerts: readonly Alert[]): void {
+  const ended = alerts.filter(({ state }) => state === 'resolved');
+  if (ended.length === 0) return;
+  const words = ended.map(({ id, resolved }) => `${id} was resolved by ${resolved?.by ?? 'somebody'}`);
+  throw new UsageError(`${listed(words)}: nothing was changed`, { action: { kind: 'list-alerts' } });
+}
+
+function idsOf(alerts: readonly Alert[]): readonly string[] {
+  return alerts.map(({ id }) => id);
+}
+
+/** Those that were changed; somebody else may have resolved one in between. */
+async function changed({ ledger }: Pick<App, 'ledger'>, { atMs }: AlertStatement, ids: readonly string[]) {
+  const alerts = await Promise.all(ids.map((id) => findAlert(ledger.alerts, id, atMs)));
+  return { alerts: alerts.map(alertDocument) };
+}

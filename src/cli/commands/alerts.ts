@@ -1,0 +1,125 @@
+/** `wellsync alerts`: what needs a person, and what a person says of it. */
+import { Option } from 'commander';
+import { type AlertKind, alertKinds, type AlertState, alertStates } from '../../core/alerts/alert.ts';
+import { counted } from '../../core/base/text.ts';
+import { listLockWaitMs } from '../../core/run/run.ts';
+import type { Call, Texts } from '../call.ts';
+import { type ProgramCommand, wholeNumber } from '../command.ts';
+import { operatorName } from '../process/operator.ts';
+
+const kinds = Object.keys(alertKinds) as readonly AlertKind[];
+
+export function addAlertsCommand(program: ProgramCommand): void {
+  const group = program
+    .command('alerts')
+    .description('list what needs a person; acknowledge, resolve and accept it')
+    .explained('\nAn alert id may be shortened to a unique beginning.\n', ['wellsync alerts list']);
+  group
+    .command('list')
+    .description('list what is open, errors first')
+    .addOption(new Option('--kind <kind...>', 'only of these kinds').choices(kinds))
+    .addOption(new Option('--state <state...>', 'in these states instead').choices(alertStates))
+    .option('--target <name>', 'only of this well, equipment, file or other target')
+    .option('--since <day>', 'opened from this day on (or an ISO date-time)')
+    .option('--limit <count>', 'at most so many', wholeNumber, 1_000)
+    .option('--cursor <cursor>', 'go on after a list: the cursor that it gave')
+    .explained(listExplanation, listExamples)
+    .runs(listCommand);
+  group
+    .command('show')
+    .argument('<alert>', 'the id of an alert, or a unique beginning of it')
+    .description('show an alert with all of its changes')
+    .explained('', ['wellsync alerts show 4f2a9c'])
+    .runs(showCommand);
+  group
+    .command('ack')
+    .argument('<alert...>', 'ids of alerts, or unique beginnings of them')
+    .description('acknowledge alerts: they are known, and silent until they are worse')
+    .requiredOption('--because <text>', 'why, for whoever asks later')
+    .option('--until <day>', 'silent before this day (or an ISO date-time); without it, for good')
+    .explained(ackExplanation, ['wellsync alerts ack 4f2a9c --because "workover until May" --until 2024-05-01'])
+    .runs(ackCommand);
+  group
+    .command('resolve')
+    .argument('<alert...>', 'ids of alerts, or unique beginnings of them')
+    .description('resolve alerts: they are solved, or will never be')
+    .requiredOption('--because <text>', 'why, for whoever asks later')
+    .explained(resolveExplanation, ['wellsync alerts resolve 4f2a9c --because "the well was renamed"'])
+    .runs(resolveCommand);
+}
+
+const listExplanation = `
+Many alerts of one cause are one line: --kind or --target lists each of them, and
+--json all. What is acknowledged or resolved is listed with --state. A warehouse
+that another process holds is waited for ${listLockWaitMs / 1_000} s at most.
+`;
+
+const listExamples = [
+  'wellsync alerts list',
+  'wellsync alerts list --kind well-failed --json',
+  'wellsync alerts list --state acknowledged resolved --since 2024-03-01',
+];
+
+const ackExplanation = `
+An acknowledged alert is no exit code 3, and no message. It opens again when it
+is worse (more rows or days, or an error where it was a warning), and when its
+time is over and it is seen again.
+`;
+
+const resolveExplanation = `
+What the work sees again opens again. Held rows end with their release (wellsync
+runs release), and a record in quarantine when it comes right, leaves, or is
+accepted (wellsync alerts accept).
+`;
+
+type ListOptions = Texts<'target' | 'since' | 'cursor'> & {
+  readonly limit: number;
+  readonly kind?: readonly AlertKind[];
+  readonly state?: readonly AlertState[];
+};
+
+async function listCommand(call: Call<ListOptions>): Promise<void> {
+  const { listAlerts, requestAlerts } = await import('../../app/alerts/alerts.ts');
+  const { alertListText } = await import('../text/alerts.ts');
+  const { options, output } = call;
+  const { kind, state, target } = options;
+  const config = await call.config();
+  const frame = { timeZone: config.timeZone, nowMs: Date.now(), names: { since: '--since' } };
+  const filter = requestAlerts({ ...options, kinds: kind, states: state }, frame);
+  const lockWaitMs = Math.min(config.warehouse.lockWaitMs, listLockWaitMs);
+  await using app = await call.openStored(config, { lockWaitMs });
+  const list = await listAlerts(app, filter);
+  const isWhole = kind !== undefined || target !== undefined;
+  await output.print(alertListText(list.alerts, { width: output.width, isWhole }), list);
+  if (list.next !== null) output.say(`There are more: go on with the same filters and --cursor ${list.next}`);
+}
+
+async function showCommand(call: Call): Promise<void> {
+  const { showAlert } = await import('../../app/alerts/alerts.ts');
+  const { alertText } = await import('../text/alerts.ts');
+  await using app = await call.openStored();
+  const alert = await showAlert(app, call.args[0] ?? '', Date.now());
+  await call.output.print(alertText(alert), alert);
+}
+
+async function ackCommand(call: Call<Texts<'until'> & { readonly because: string }>): Promise<void> {
+  const { acknowledgeAlerts } = await import('../../app/alerts/alerts.ts');
+  const { namedInstant } = await import('../../core/time/production-day.ts');
+  const { until } = call.options;
+  const config = await call.config();
+  const untilMs = until === undefined ? undefined : namedInstant('--until', until, config.timeZone);
+  await using app = await call.openStored(config);
+  const done = await acknowledgeAlerts(app, { ...statementOf(call), untilMs });
+  await call.output.print(`Acknowledged ${counted(done.alerts.length, 'alert')}.`, done);
+}
+
+async function resolveCommand(call: Call<{ readonly because: string }>): Promise<void> {
+  const { resolveAlerts } = await import('../../app/alerts/alerts.ts');
+  await using app = await call.openStored();
+  const done = await resolveAlerts(app, statementOf(call));
+  await call.output.print(`Resolved ${counted(done.alerts.length, 'alert')}.`, done);
+}
+
+function statementOf({ args, options }: Call<{ readonly because: string }>) {
+  return { ids: args, by: operatorName(), because: options.because, atMs: Date.now() };
+}
