@@ -1,6 +1,5 @@
 /** The port between runs and the queue. BullMQ and Redis are behind it. */
 import type { Fault, OutagePart } from '../core/base/errors.ts';
-import type { Cause, Observation } from '../core/run/alert.ts';
 import type { ChunkQueueName } from '../core/run/job-description.ts';
 import type { ChunkDecision, ChunkRetryPolicy } from '../core/run/retry-decision.ts';
 import type { Counts, RunState } from '../core/run/run.ts';
@@ -182,28 +181,6 @@ export interface RunLogStore {
   read(runId: string): Promise<readonly string[]>;
 }
 
-/** A message to the receiver of alerts: a cause was found, or is over. */
-export interface AlertMessage {
-  /** The same for both messages of an alert. */
-  readonly id: string;
-  readonly kind: 'raised' | 'over';
-  readonly cause: Cause;
-  readonly message: string;
-  readonly runId: string | null;
-  readonly atMs: number;
-  readonly raisedAtMs: number;
-}
-
-export interface AlertStore {
-  /** Opens and ends alerts, each with one message. A look that is not newer than the last of its scope changes nothing. */
-  record(observation: Observation): Promise<void>;
-  /**
-   * Hands the waiting messages to `send` in order, until one is not taken. One process at a time does so; a message that
-   * was taken is handed out again only if this process dies before it is removed.
-   */
-  sendWaiting(send: (message: AlertMessage) => Promise<boolean>): Promise<void>;
-}
-
 /** Number of items of a queue in a state of BullMQ: `waiting`, `active`, `delayed`, `prioritized`, `failed`. */
 export interface ItemCount {
   readonly queue: string;
@@ -225,7 +202,6 @@ export interface RunQueue {
   readonly starts: ItemStartStore;
   readonly serviceHold: ServiceHoldStore;
   readonly metrics: MetricStore;
-  readonly alerts: AlertStore;
   readonly runLog: RunLogStore;
   /** Adds the coordinator's item of a run. Idempotent: its id is deterministic. */
   submit(runId: string, generation: number): Promise<void>;

@@ -3,7 +3,6 @@ import { type JobsOptions, Queue } from 'bullmq';
 import type { OutagePart } from '../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../core/run/job-description.ts';
 import { sleep } from '../timers/sleep.ts';
-import { createAlertStore } from './alert-store.ts';
 import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
 import { leaseItem, tryLease } from './lease.ts';
 import { createServiceHoldStore } from './limiter/hold-store.ts';
@@ -77,7 +76,6 @@ class BullRunQueue implements RunQueue {
   readonly identity;
   readonly serviceHold;
   readonly metrics;
-  readonly alerts;
   readonly runLog;
   readonly #redis: RedisHandle;
   readonly #prefix: string;
@@ -97,7 +95,6 @@ class BullRunQueue implements RunQueue {
     this.identity = withOutages(createQueueIdentity(redis, address));
     this.serviceHold = withOutages(createServiceHoldStore(redis, address));
     this.metrics = withOutages(createMetricStore(redis, address));
-    this.alerts = withOutages(createAlertStore(redis, address));
     this.runLog = withOutages(createRunLogStore(redis, prefix));
     const open = (name: string): Queue => {
       const queue = new Queue(name, { connection: redis, prefix });

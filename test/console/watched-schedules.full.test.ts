@@ -27,8 +27,9 @@ test('a schedule that no worker takes is told of by the server that lives', asyn
     await server.hears('"url"');
     await vi.waitFor(() => expect(receiver.calls.length).toBeGreaterThan(0), { timeout: 90_000 });
     expect(JSON.parse(receiver.calls[0]?.body ?? '')).toMatchObject({
-      kind: 'raised',
-      cause: { schedule: 'nightly', code: 'schedule-missed' },
+      change: 'opened',
+      kind: 'schedule-missed',
+      targets: ['nightly'],
     });
     server.signal('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 0 });

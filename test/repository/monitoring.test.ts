@@ -4,7 +4,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { alertCodes } from '../../src/core/run/alert.ts';
+import { alertKinds } from '../../src/core/alerts/alert.ts';
 import { metrics } from '../../src/core/run/metrics.ts';
 
 const partsOfHistograms = Object.entries(metrics)
@@ -82,8 +82,8 @@ describe('deploy/prometheus', () => {
   });
 });
 
-test.each(alertCodes)('an alert of the code %s has its paragraph in the runbook', (code) => {
-  expect(readFileSync('docs/operating.md', 'utf8')).toContain(`\n### ${code}\n\n`);
+test.each(Object.keys(alertKinds))('an alert of the kind %s has its paragraph in the runbook', (kind) => {
+  expect(readFileSync('docs/operating.md', 'utf8')).toContain(`\n### ${kind}\n\n`);
 });
 
 describe('deploy/grafana', () => {

@@ -62,7 +62,6 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'worker.ticks.next',
     'worker.ticks.take',
   ],
-  'no receiver of alerts is set: an alert changes no run': ['queue.alerts.record', 'queue.alerts.sendWaiting'],
   'a worker needs them after minutes, deaths or outages (test/fault/worker-died, redis-lost, redis-trouble)': [
     'inbox.rmdir',
     'ledger.ownership.renew',

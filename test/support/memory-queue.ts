@@ -31,7 +31,7 @@ import {
   type StoredItem,
   type StoredRun,
 } from './memory-redis.ts';
-import { memoryAlerts, memoryIdentity, memoryMetrics, memoryRunLog } from './memory-stores.ts';
+import { memoryIdentity, memoryMetrics, memoryRunLog } from './memory-stores.ts';
 
 const dayMs = 86_400_000;
 const forgetDownMs = 6 * 3_600_000;
@@ -87,7 +87,6 @@ export function memoryQueue(own: MemoryProcess): RunQueue {
     starts: memoryStarts(connection),
     identity: memoryIdentity(connection),
     metrics: memoryMetrics(connection),
-    alerts: memoryAlerts(connection, () => tryLease('alert-lease')),
     runLog: memoryRunLog(connection),
     serviceHold: { read: async () => undefined, readOutage: async () => undefined, lift: async () => undefined },
     async submit(runId, generation) {

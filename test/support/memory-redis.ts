@@ -5,14 +5,7 @@
  */
 import type { RunState, Counts } from '../../src/core/run/run.ts';
 import type { ChunkQueueName } from '../../src/core/run/job-description.ts';
-import type {
-  AlertMessage,
-  ChunkItem,
-  StopRequest,
-  TickSchedule,
-  UnitProgress,
-  UnitReading,
-} from '../../src/queue/port.ts';
+import type { ChunkItem, StopRequest, TickSchedule, UnitProgress, UnitReading } from '../../src/queue/port.ts';
 
 /** A lock and a lease last so long after the last renewal: that of BullMQ's locks, and of src/queue/lease.ts. */
 const keepMs = 10_000;
@@ -69,8 +62,6 @@ export interface StoredItem {
   reason?: string;
 }
 
-type OpenAlert = Omit<AlertMessage, 'kind' | 'atMs'>;
-
 export type MemoryRedis = ReturnType<typeof memoryRedis>;
 
 export function memoryRedis() {
@@ -86,8 +77,6 @@ export function memoryRedis() {
     sums: new Map<string, number>(),
     gauges: new Map<string, number>(),
     sources: new Map<string, Map<string, number>>(),
-    alerts: new Map<string, { readonly atMs: number; readonly open: ReadonlyMap<string, OpenAlert> }>(),
-    outbox: new Set<AlertMessage>(),
     runLog: new Map<string, readonly string[]>(),
     ticks: new Map<string, TickSchedule & { readonly dueMs: number }>(),
   };

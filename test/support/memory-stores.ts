@@ -1,15 +1,7 @@
-/** The smaller stores of a Redis in memory: identity, metrics, alerts and the log of runs. */
-import type {
-  AlertMessage,
-  AlertStore,
-  ItemLease,
-  MetricStore,
-  QueueIdentityStore,
-  RunLogStore,
-} from '../../src/queue/port.ts';
+/** The smaller stores of a Redis in memory: identity, metrics and the log of runs. */
+import type { MetricStore, QueueIdentityStore, RunLogStore } from '../../src/queue/port.ts';
 import type { MemoryConnection } from './memory-redis.ts';
 
-const mostMessages = 200;
 const mostLines = 200;
 
 export function memoryIdentity({ state, now, step }: MemoryConnection): QueueIdentityStore {
@@ -59,47 +51,6 @@ export function memoryMetrics({ state: { sums, gauges, sources }, step }: Memory
     async read() {
       await step('read the metrics');
       return { sums: new Map(sums), gauges: new Map(gauges) };
-    },
-  };
-}
-
-export function memoryAlerts(
-  { state: { alerts, outbox, next }, step }: MemoryConnection,
-  tryLease: () => Promise<ItemLease | undefined>,
-): AlertStore {
-  const append = (message: AlertMessage): void => {
-    outbox.add(message);
-    for (const oldest of [...outbox].slice(0, -mostMessages)) outbox.delete(oldest);
-  };
-  return {
-    async record({ scope, atMs, troubles }) {
-      await step(`record the alerts of ${scope}`);
-      const known = alerts.get(scope);
-      if (known !== undefined && atMs <= known.atMs) return;
-      const seen = new Map(troubles.map((trouble) => [JSON.stringify(trouble.cause), trouble]));
-      const open = new Map(known?.open);
-      for (const [cause, trouble] of seen) {
-        if (open.has(cause)) continue;
-        const alert = { id: `alert-${next()}`, ...trouble, raisedAtMs: atMs };
-        open.set(cause, alert);
-        append({ ...alert, kind: 'raised', atMs });
-      }
-      for (const [cause, alert] of open) {
-        if (!seen.has(cause) && open.delete(cause)) append({ ...alert, kind: 'over', atMs });
-      }
-      alerts.set(scope, { atMs, open });
-    },
-    async sendWaiting(send) {
-      await using lease = await tryLease();
-      if (lease === undefined) return;
-      for (;;) {
-        await step('read the next alert');
-        const [message] = outbox;
-        if (message === undefined || !lease.isOwned()) return;
-        if (!(await send(message))) return;
-        await step(`remove ${message.id}`);
-        outbox.delete(message);
-      }
     },
   };
 }

@@ -9,7 +9,7 @@ import { OutageJournal } from '../../runs/outage-journal.ts';
 import { keepReviving } from '../../runs/revival.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
-import { Alerts } from '../health/alerts.ts';
+import { AlertKeeper } from '../alerts/keeper.ts';
 import { FreshnessMeter } from '../health/metrics.ts';
 import { takeInbox } from '../inbox/inbox-owner.ts';
 import { keepTaking } from '../inbox/inbox-worker.ts';
@@ -55,7 +55,7 @@ export async function workHere<T>(
   const ended = AbortSignal.any([ending.signal, claim.signal]);
   const publishSoon = work.keepsFeed === true ? keepPublishing(app, log, ended) : () => {};
   const freshness = new FreshnessMeter();
-  const alerts = new Alerts(app, log);
+  const alerts = new AlertKeeper(app, log, 'worker');
   const onRunEnded = async (runId: string): Promise<void> => {
     freshness.recordRunEnd();
     publishSoon();

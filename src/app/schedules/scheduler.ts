@@ -13,7 +13,7 @@ import type { NextTick } from '../../queue/port.ts';
 import { newRunId } from '../../runs/run-service.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule, TakenTick } from '../../warehouse/port/runs.ts';
-import { Alerts } from '../health/alerts.ts';
+import { AlertKeeper } from '../alerts/keeper.ts';
 import type { App } from '../app.ts';
 import { selectionRun } from '../cleanups/apply-plan.ts';
 import { requestDailyProduction } from '../exports/daily-production.ts';
@@ -26,7 +26,7 @@ interface SchedulerOptions {
   readonly app: App;
   readonly log: Logger;
   readonly outages: OutageRecord;
-  readonly alerts: Alerts;
+  readonly alerts: AlertKeeper;
   /** By default those of the crons; tests set others. */
   readonly ticksOf?: TickSource;
   /** Between two looks for ticks that the queue has lost, and for schedules that other hosts have written. */
@@ -40,7 +40,7 @@ export class Scheduler {
   readonly #app: App;
   readonly #log: Logger;
   readonly #outages: OutageRecord;
-  readonly #alerts: Alerts;
+  readonly #alerts: AlertKeeper;
   readonly #ticksOf: TickSource;
   readonly #pollEveryMs: number;
   #logged: string | undefined;
@@ -240,8 +240,7 @@ const pollEveryMs = 60_000;
  * queue, and lives when all workers are gone.
  */
 export async function watchSchedules(app: App, log: Logger, signal: AbortSignal): Promise<void> {
-  if (app.config.alerts.url === undefined) return;
-  const alerts = new Alerts(app, log);
+  const alerts = new AlertKeeper(app, log, 'serve');
   void alerts.keep(signal);
   while (!signal.aborted) {
     try {

@@ -2,7 +2,7 @@
  * Alerts: what needs a person, known until it is solved (docs/design.md section 11). A kind and a target of a job are one
  * alert for good: it opens, is renewed while it lasts, is resolved, and opens again under the same id.
  */
-import type { NextAction } from '../base/action.ts';
+import type { Action } from '../base/action.ts';
 import { counted } from '../base/text.ts';
 import { recordLists } from '../definitions/record-list.ts';
 import type { ReadKind } from '../run/run.ts';
@@ -54,6 +54,10 @@ export const alertKinds = {
     one: 'target unknown to the service',
     many: 'targets unknown to the service',
   },
+  'run-failed': { severity: 'error', endedBy: 'person', one: 'run without a plan', many: 'runs without a plan' },
+  'schedule-missed': { severity: 'error', endedBy: 'person', one: 'schedule missed', many: 'schedules missed' },
+  'service-down': { severity: 'error', endedBy: 'person', one: 'service down', many: 'services down' },
+  'requests-held': { severity: 'warning', endedBy: 'person', one: 'service that holds', many: 'services that hold' },
 } as const satisfies Readonly<Record<string, AlertKindEntry>>;
 
 export type AlertKind = keyof typeof alertKinds;
@@ -78,7 +82,7 @@ export function failureOf(job: string): { readonly kind: AlertKind; readonly tar
 }
 
 /** What a person can do about an alert that is not resolved. */
-export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target' | 'detail'>): NextAction | undefined {
+export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target' | 'detail'>): Action | undefined {
   const { runId } = detail;
   switch (kind) {
     case 'well-failed':
@@ -90,6 +94,13 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
       return { kind: 'show-quarantine' };
     case 'well-unknown':
       return { kind: target.kind === 'well' ? 'show-unknown' : 'show-unknown-definitions' };
+    case 'run-failed':
+      return typeof runId === 'string' ? { kind: 'retry-run', runId } : undefined;
+    case 'schedule-missed':
+      return { kind: 'start-worker' };
+    case 'service-down':
+    case 'requests-held':
+      return { kind: 'release-service' };
   }
 }
 
@@ -97,6 +108,28 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
 export function kindText(kind: AlertKind, alerts: number): string {
   const { one, many } = alertKinds[kind];
   return counted(alerts, one, many);
+}
+
+/** What is wrong with one target now. */
+export interface FoundAlert {
+  readonly target: string;
+  readonly severity: Severity;
+  /** The same for targets that fail for one reason. */
+  readonly cause: string;
+  readonly summary: string;
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** Rows, days or records: more is worse. */
+  readonly size: number;
+}
+
+/** What was seen of targets of one kind, beside or at the end of work: those that are not found are well. */
+export interface Observation {
+  readonly kind: AlertKind;
+  readonly job: string | null;
+  readonly targetKind: AlertTargetKind;
+  /** The targets that were seen; `all`: every one of the kind. */
+  readonly observed: readonly string[] | 'all';
+  readonly found: readonly FoundAlert[];
 }
 
 export interface Alert {

@@ -1,5 +1,5 @@
 /** Port to alerts (core/alerts/alert.ts). What opens and resolves them is in the transactions of the other stores. */
-import type { Alert, AlertKind, AlertState, Severity } from '../../core/alerts/alert.ts';
+import type { Alert, AlertKind, AlertState, Observation, Severity } from '../../core/alerts/alert.ts';
 
 /** Omitted members do not restrict it. */
 export interface AlertFilter {
@@ -49,7 +49,15 @@ export interface AlertChange {
   readonly size: number;
 }
 
+/** Who saw it: an observer, and when, milliseconds since 1970. */
+export interface Observed {
+  readonly by: string;
+  readonly atMs: number;
+}
+
 export interface AlertStore {
+  /** Opens, renews and resolves alerts, in one transaction. */
+  observe(observations: readonly Observation[], observed: Observed): Promise<void>;
   /** Throws UsageError for an invalid cursor. */
   list(filter: AlertFilter): Promise<AlertPage>;
   /** Alerts whose ids begin with the prefix: at most `limit`, by id. */
@@ -64,4 +72,42 @@ export interface AlertStore {
   acknowledge(act: AlertAct & { readonly untilMs: number | undefined }): Promise<readonly string[]>;
   /** Resolves those that are not resolved; returns their ids. */
   resolve(act: AlertAct): Promise<readonly string[]>;
+  readonly outbox: AlertOutbox;
+}
+
+/**
+ * One message for the receiver: what one run, person or observer changed of the alerts of one cause. A run is told of once
+ * it has ended.
+ */
+export interface AlertMessage {
+  /** The same when it is sent again. */
+  readonly id: string;
+  readonly change: 'opened' | 'reopened' | 'worsened' | 'resolved';
+  readonly kind: AlertKind;
+  readonly severity: Severity;
+  readonly job: string | null;
+  /** That of the first of them. */
+  readonly summary: string;
+  readonly alerts: number;
+  /** Names of the first ten targets. */
+  readonly targets: readonly string[];
+  /** A run, a person, or an observer. */
+  readonly by: string;
+  readonly atMs: number;
+}
+
+/** Messages that wait for the receiver. */
+export interface WaitingMessages {
+  readonly messages: number;
+  /** Since when the oldest one waits, milliseconds since 1970; undefined if none does. */
+  readonly sinceMs: number | undefined;
+}
+
+/** Messages of changes that are errors or warnings. Each is kept for the receiver for three days, whoever sends it. */
+export interface AlertOutbox {
+  /** Claims at most `limit` messages for a minute, the oldest first: no other process is given them meanwhile. */
+  take(limit: number, nowMs: number): Promise<readonly AlertMessage[]>;
+  /** The receiver has taken them. */
+  settle(ids: readonly string[], atMs: number): Promise<void>;
+  waiting(nowMs: number): Promise<WaitingMessages>;
 }

@@ -73,6 +73,7 @@ const indexes: readonly string[] = [
   'alert_owner ON alert (owner)',
   'alert_change_alert ON alert_change (alert_id)',
   'alert_change_by ON alert_change (noted_by)',
+  'alert_change_unsent ON alert_change (noted_at) WHERE sent_at IS NULL',
   'kept_read_target ON internal.kept_read (kind, target)',
 ].map((index) => `CREATE INDEX ${index}`);
 
@@ -101,7 +102,7 @@ const ownIdentity: readonly string[] = [
   `CREATE TABLE queue_beat (queue_id ${textType}, epoch BIGINT, beat_at TIMESTAMPTZ)`,
   `INSERT INTO queue_beat VALUES (NULL, NULL, NULL)`,
   `CREATE TABLE writer_turn (subject ${textType} PRIMARY KEY)`,
-  `INSERT INTO writer_turn VALUES ('request'), ('retention'), ('push'), ('audit'), ('definitions'), ('feed')`,
+  `INSERT INTO writer_turn VALUES ('request'), ('retention'), ('push'), ('audit'), ('definitions'), ('feed'), ('alert')`,
 ];
 
 const schemaSteps: SchemaSteps = [

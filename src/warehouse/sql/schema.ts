@@ -102,8 +102,10 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
       change_no INTEGER NOT NULL, changed_at TIMESTAMPTZ NOT NULL, changed_by ${text} NOT NULL, acknowledged_at TIMESTAMPTZ,
       acknowledged_by ${text}, acknowledged_because ${text}, acknowledged_until TIMESTAMPTZ, resolved_at TIMESTAMPTZ,
       resolved_by ${text}, resolved_because ${text}`,
-    alert_change: `alert_id ${text} NOT NULL, change_no INTEGER NOT NULL, noted_at TIMESTAMPTZ NOT NULL, change ${text} NOT NULL, noted_by ${text} NOT NULL,
-      because ${text}, severity ${text} NOT NULL, size BIGINT NOT NULL`,
+    // `message_id`: of the message that tells of it, with others of one cause; `sent_at`: when the receiver has taken it.
+    alert_change: `alert_id ${text} NOT NULL, change_no INTEGER NOT NULL, noted_at TIMESTAMPTZ NOT NULL,
+      change ${text} NOT NULL, noted_by ${text} NOT NULL, because ${text}, severity ${text} NOT NULL, cause ${text} NOT NULL,
+      summary ${text} NOT NULL, size BIGINT NOT NULL, message_id ${text}, claimed_at TIMESTAMPTZ, sent_at TIMESTAMPTZ`,
     // The same request, sent again, makes no second run.
     idempotency_key: `client ${text}, route ${text}, key ${text}, body_sha256 ${text} NOT NULL, run_id ${text} NOT NULL,
       noted_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (client, route, key)`,

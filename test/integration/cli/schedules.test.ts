@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { loadConfig } from '../../../config/load.ts';
-import { Alerts } from '../../../src/app/health/alerts.ts';
+import { AlertKeeper } from '../../../src/app/alerts/keeper.ts';
 import { type App, createApp } from '../../../src/app/app.ts';
 import { chunkQueues } from '../../../src/core/run/job-description.ts';
 import { applySchedules } from '../../../src/app/schedules/apply-schedules.ts';
@@ -12,6 +12,7 @@ import { Scheduler, takeTick } from '../../../src/app/schedules/scheduler.ts';
 import { workHere } from '../../../src/app/runs/worker-host.ts';
 import type { Ticks } from '../../../src/core/time/ticks.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
+import { instantText } from '../../../src/core/base/text.ts';
 import { startReceiver } from '../../support/alert-receiver.ts';
 import { type CliHome, cliHome } from '../../support/cli.ts';
 import { startWithTenDays, UWI } from '../../support/testing-server-requests.ts';
@@ -146,7 +147,7 @@ describe('a schedule', () => {
           app,
           log,
           outages,
-          alerts: new Alerts(app, log),
+          alerts: new AlertKeeper(app, log, 'worker'),
           ticksOf: () => every(1_000),
           pollEveryMs: 600_000,
         }),
@@ -239,7 +240,7 @@ describe('a schedule', () => {
     await applySchedules(app);
     /** As a process does it that starts, looks, and ends. */
     const look = async (nowMs: number): Promise<void> => {
-      const alerts = new Alerts(app, logOf(app.lines));
+      const alerts = new AlertKeeper(app, logOf(app.lines), 'worker');
       await alerts.recordSchedules((await app.ledger.schedules.read()).schedules, ticksOf, nowMs);
       await alerts.sendLast();
     };
@@ -250,24 +251,21 @@ describe('a schedule', () => {
       }
     };
     const told = () =>
-      receiver.calls.map(({ body }) =>
-        z.object({ kind: z.string(), cause: z.object({ code: z.string() }) }).parse(JSON.parse(body)),
-      );
+      receiver.calls.map(({ body }) => z.object({ change: z.string(), kind: z.string() }).parse(JSON.parse(body)));
     const dueMs = (Math.floor(Date.now() / 3_600_000) + 1) * 3_600_000;
     await look(dueMs + 60_000);
     expect(told()).toEqual([]);
     await look(dueMs + 600_000);
     await take(dueMs + 610_000);
     await look(dueMs + 620_000);
-    expect(told()).toEqual([{ kind: 'raised', cause: { code: 'schedule-missed' } }]);
+    expect(told()).toEqual([{ change: 'opened', kind: 'schedule-missed' }]);
     await take(dueMs + 3_600_000);
     await look(dueMs + 3_610_000);
     await look(dueMs + 3_605_000);
-    expect(told().slice(1)).toEqual([{ kind: 'over', cause: { code: 'schedule-missed' } }]);
-    const cause = { job: 'export daily-production', schedule: 'nightly' };
+    expect(told().slice(1)).toEqual([{ change: 'resolved', kind: 'schedule-missed' }]);
     expect(JSON.parse(receiver.calls[0]?.body ?? '')).toMatchObject({
-      cause,
-      message: `nightly was due at ${new Date(dueMs).toISOString()}, and no worker took it in time`,
+      targets: ['nightly'],
+      summary: `nightly was due at ${instantText(dueMs)}, and no worker took it in time`,
     });
   });
 

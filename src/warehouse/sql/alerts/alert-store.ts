@@ -10,6 +10,8 @@ import type {
 } from '../../../core/alerts/alert.ts';
 import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
 import type { AlertAct, AlertChange, AlertStore } from '../../port/alerts.ts';
+import { recordFound } from './observation.ts';
+import { createAlertOutbox } from './outbox.ts';
 import {
   epochMs,
   type InSession,
@@ -22,7 +24,10 @@ import {
 } from '../session.ts';
 
 export function createAlertStore(database: SqlDatabase): AlertStore {
-  return transacted<AlertStore>(database, {
+  const works = transacted<Omit<AlertStore, 'outbox'>>(database, {
+    observe: async (session, observations, observed) => {
+      for (const each of observations) await recordFound(session, each, observed);
+    },
     list: listAlerts,
     find: (session, prefix, limit, nowMs) =>
       readAlerts(session, nowMs, `WHERE starts_with(a.alert_id, $2) ORDER BY a.alert_id LIMIT $3`, [prefix, limit]),
@@ -44,6 +49,7 @@ export function createAlertStore(database: SqlDatabase): AlertStore {
         resolved_because: act.because,
       }),
   });
+  return { ...works, outbox: createAlertOutbox(database) };
 }
 
 const openedByRun = `SELECT c.alert_id FROM alert_change c WHERE c.noted_by = $1 AND c.change IN ('opened', 'reopened', 'worsened')`;
@@ -186,8 +192,8 @@ async function change(
   if (changed.length === 0) return [];
   const done = changed.map(({ id }) => id).toSorted();
   await session.run(
-    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, because, severity, size)
-     SELECT alert_id, change_no, CAST($2 AS TIMESTAMPTZ), '${state}', CAST($3 AS VARCHAR), CAST($4 AS VARCHAR), severity, size FROM alert
+    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, because, severity, cause, summary, size)
+     SELECT alert_id, change_no, CAST($2 AS TIMESTAMPTZ), '${state}', CAST($3 AS VARCHAR), CAST($4 AS VARCHAR), severity, cause, summary, size FROM alert
      WHERE alert_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`,
     [jsonText(done), new Date(atMs), by, because],
   );

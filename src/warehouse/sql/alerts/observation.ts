@@ -3,13 +3,13 @@
  * which `found` is what is wrong now. The statements are over all targets at once, and there are none for work that found
  * nothing where nothing stood.
  */
-import type { AlertKind, AlertTargetKind } from '../../../core/alerts/alert.ts';
-import { lockRows, type SqlSession, type SqlValue } from '../session.ts';
+import type { AlertKind, AlertTargetKind, Observation } from '../../../core/alerts/alert.ts';
+import { jsonText, lockRows, type SqlSession, type SqlValue } from '../session.ts';
 
 /** Beside `values` no other parameter is bound. Each of the two statements has all of them. */
-export interface Observation {
+export interface SqlObservation {
   readonly kind: AlertKind;
-  readonly job: string;
+  readonly job: string | null;
   readonly targetKind: AlertTargetKind;
   /** SELECT of `owner`: what was observed. Alerts of it that are not found are resolved. */
   readonly observed: string;
@@ -28,18 +28,22 @@ export interface Observation {
 /** SQL of the id of an alert (core/alerts/alert.ts), by the SQL of its target. */
 export function idOfAlert(
   { dialect }: SqlSession,
-  { kind, job, targetKind }: Pick<Observation, 'kind' | 'job' | 'targetKind'>,
+  { kind, job, targetKind }: Pick<SqlObservation, 'kind' | 'job' | 'targetKind'>,
   target: string,
 ): string {
-  const name = [kind, job, targetKind].join(' ').replaceAll("'", "''");
+  const name = [kind, job ?? '', targetKind].join(' ').replaceAll("'", "''");
   return `substr(${dialect.sha256(`'${name} ' || ${target}`)}, 1, 16)`;
+}
+
+function nameOf(job: string | null): string {
+  return job === null ? 'CAST(NULL AS VARCHAR)' : `'${job.replaceAll("'", "''")}'`;
 }
 
 const rankOf = (severity: string): string => `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
 
-export async function recordObservation(session: SqlSession, observation: Observation): Promise<void> {
+export async function recordObservation(session: SqlSession, observation: SqlObservation): Promise<void> {
   const { kind, job, observed, found, values, by, atMs } = observation;
-  const isObserved = `a.kind = '${kind}' AND a.job = '${job}' AND a.owner IN (${observed})`;
+  const isObserved = `a.kind = '${kind}' AND a.job IS NOT DISTINCT FROM ${nameOf(job)} AND a.owner IN (${observed})`;
   await lockRows(session, `SELECT 1 FROM alert a WHERE ${isObserved} ORDER BY alert_id`, values);
   const [who, when] = [`CAST($${values.length + 1} AS VARCHAR)`, `CAST($${values.length + 2} AS TIMESTAMPTZ)`];
   const bound = [...values, by, new Date(atMs)];
@@ -54,8 +58,8 @@ export async function recordObservation(session: SqlSession, observation: Observ
   );
   if (renewed + opened + ended === 0) return;
   await session.run(
-    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, severity, size)
-     SELECT a.alert_id, a.change_no, a.changed_at, a.change, a.changed_by, a.severity, a.size FROM alert a
+    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, severity, cause, summary, size)
+     SELECT a.alert_id, a.change_no, a.changed_at, a.change, a.changed_by, a.severity, a.cause, a.summary, a.size FROM alert a
      WHERE ${isObserved} AND a.changed_at = ${when} AND a.changed_by = ${who} AND NOT EXISTS (
        SELECT 1 FROM alert_change c WHERE c.alert_id = a.alert_id AND c.change_no = a.change_no)`,
     bound,
@@ -63,7 +67,7 @@ export async function recordObservation(session: SqlSession, observation: Observ
 }
 
 /** What was resolved, or whose acknowledgement is over, opens again; what is worse than last told ends an acknowledgement. */
-function renewal(session: SqlSession, observation: Observation, found: string, who: string, when: string): string {
+function renewal(session: SqlSession, observation: SqlObservation, found: string, who: string, when: string): string {
   const isReopened = `(a.state = 'resolved' OR (a.state = 'acknowledged' AND a.acknowledged_until <= ${when}))`;
   const isWorse = `(f.size > a.reported_size OR ${rankOf('f.severity')} > ${rankOf('a.reported_severity')})`;
   const ifReopened = (column: string, value: string): string =>
@@ -82,13 +86,44 @@ function renewal(session: SqlSession, observation: Observation, found: string, w
     FROM (${found}) f WHERE a.alert_id = ${idOfAlert(session, observation, 'f.target')}`;
 }
 
-function opening(session: SqlSession, observation: Observation, found: string, who: string, when: string): string {
+function opening(session: SqlSession, observation: SqlObservation, found: string, who: string, when: string): string {
   const id = idOfAlert(session, observation, 'f.target');
   return `INSERT INTO alert (alert_id, kind, job, target_kind, target, owner, state, severity, cause, summary, detail, size,
       reported_size, reported_severity, opened_at, opened_by, seen_at, seen_by, change, change_no, changed_at, changed_by)
-    SELECT ${id}, '${observation.kind}', '${observation.job}', '${observation.targetKind}', f.target, f.owner, 'open', f.severity, f.cause,
+    SELECT ${id}, '${observation.kind}', ${nameOf(observation.job)}, '${observation.targetKind}', f.target, f.owner, 'open', f.severity, f.cause,
       f.summary, CAST(f.detail AS JSON), f.size, f.size, f.severity, ${when}, ${who}, ${when}, ${who}, 'opened', 1, ${when},
       ${who}
     FROM (${found}) f WHERE NOT EXISTS (SELECT 1 FROM alert a WHERE a.alert_id = ${id}) ORDER BY 1
     ON CONFLICT (alert_id) DO NOTHING`;
+}
+
+const foundFields = {
+  target: 'VARCHAR',
+  severity: 'VARCHAR',
+  cause: 'VARCHAR',
+  summary: 'VARCHAR',
+  detail: 'VARCHAR',
+  size: 'BIGINT',
+} as const;
+
+/** As {@link recordObservation}, of what was found outside of the database. */
+export async function recordFound(
+  session: SqlSession,
+  { kind, job, targetKind, observed, found }: Observation,
+  { by, atMs }: Pick<SqlObservation, 'by' | 'atMs'>,
+): Promise<void> {
+  const { dialect } = session;
+  const rows = found.map((each) => ({ ...each, detail: JSON.stringify(each.detail) }));
+  const ofKind = `SELECT o.owner FROM alert o WHERE o.kind = '${kind}'`;
+  await recordObservation(session, {
+    ...{ kind, job, targetKind, by, atMs },
+    values: [jsonText({ found: rows, observed: observed === 'all' ? [] : observed })],
+    observed: `${observed === 'all' ? ofKind : `SELECT ${dialect.each(partOf('observed'), 'VARCHAR')}`}
+      UNION SELECT w.target FROM ${dialect.relation(partOf('found'), foundFields)} w`,
+    found: `SELECT w.*, w.target AS owner FROM ${dialect.relation(partOf('found'), foundFields)} w`,
+  });
+}
+
+function partOf(name: string): string {
+  return `(CAST($1 AS JSON)->'${name}')`;
 }

@@ -7,10 +7,13 @@ import {
   committedAtMs,
   dailyRows,
   dayOf,
+  guard,
   load,
   loadOne,
+  planned,
   reading,
   unreadable,
+  xidOf,
 } from '../../../support/warehouse-batches.ts';
 import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-under-test.ts';
 
@@ -208,6 +211,79 @@ export function describeAlerts(open: OpenWarehouse): void {
       expect(await list({ states: ['open'] })).toHaveLength(1);
       await load(warehouse, [night([{ xid: 9, day: dayOf(9) }])], undefined, committedAtMs + 2 * day);
       expect(await changesOf(ids[0] ?? '')).toEqual(['opened 1', 'acknowledged 1', 'reopened 1']);
+    });
+  });
+
+  describe('the messages for a receiver', () => {
+    const outbox = () => store().outbox;
+    const ended = async (runId: string) => {
+      const { runs } = test().warehouse.ledger;
+      const totals = await runs.totals(runId);
+      const balance = { balanced: true, statement: '' };
+      const rest = { balance, failures: [], notices: [], startedAtMs: committedAtMs, finishedAtMs: committedAtMs };
+      const report = {
+        runId,
+        job: 'export daily-production',
+        state: 'failed',
+        units: totals.units,
+        counts: {},
+        ...rest,
+      };
+      await runs.finish(report as Parameters<typeof runs.finish>[0]);
+    };
+    const minute = 60_000;
+
+    it('are one for what a run changed of one cause, once it has ended, and one when it is over', async () => {
+      const { warehouse } = test();
+      const windows = [
+        night([
+          { xid: 8, day: dayOf(8) },
+          { xid: 9, day: dayOf(9) },
+        ]),
+      ];
+      const runId = await planned(warehouse, windows);
+      const atMs = Date.now();
+      await warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs: atMs });
+      expect(await outbox().take(10, atMs)).toEqual([]);
+      await ended(runId);
+      const taken = await outbox().take(10, atMs);
+      expect(taken).toEqual([
+        {
+          id: expect.any(String) as string,
+          change: 'opened',
+          kind: 'record-quarantined',
+          severity: 'warning',
+          job: 'export daily-production',
+          summary: `${dayOf(8)}: oilRate: expected number`,
+          alerts: 2,
+          targets: [8, 9].map((xid) => `${uwi} ${xidOf(xid)}`),
+          by: runId,
+          atMs,
+        },
+      ]);
+      expect(await outbox().waiting(atMs)).toEqual({ messages: 1, sinceMs: atMs });
+      await outbox().settle(
+        taken.map(({ id }) => id),
+        atMs,
+      );
+      expect(await outbox().waiting(atMs)).toEqual({ messages: 0, sinceMs: undefined });
+      await store().resolve({ ids: (await list()).map(({ id }) => id), ...person, atMs });
+      expect(await outbox().take(10, atMs + 2 * minute)).toMatchObject([
+        { change: 'resolved', alerts: 2, by: person.by },
+      ]);
+    });
+
+    it('are given to one process at a time, to another after a minute, and to none after three days', async () => {
+      await readsTo('fails', 'failed');
+      await ended('fails');
+      const atMs = Date.now();
+      const both = await Promise.all(
+        [outbox(), test().another().ledger.alerts.outbox].map((each) => each.take(10, atMs)),
+      );
+      expect(both.flat()).toHaveLength(1);
+      expect(await outbox().take(10, atMs + minute / 2)).toEqual([]);
+      expect(await outbox().take(10, atMs + minute)).toEqual(both.flat());
+      expect(await outbox().take(10, atMs + 4 * day)).toEqual([]);
     });
   });
 

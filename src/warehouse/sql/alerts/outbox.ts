@@ -1,0 +1,99 @@
+/** Messages of alerts for the receiver, in the warehouse: they outlive every process, and one process sends each. */
+import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '../../../core/time/window.ts';
+import type { AlertMessage, AlertOutbox } from '../../port/alerts.ts';
+import {
+  epochMs,
+  type InSession,
+  jsonText,
+  oneRow,
+  type SqlDatabase,
+  type SqlSession,
+  takeTurn,
+  transacted,
+} from '../session.ts';
+
+/** Nobody wants to read of more when a receiver is back, or is set at last. */
+const keptMs = 3 * DAY_MS;
+/** How long a process has to send what it has taken, before another one does. */
+const claimMs = 60_000;
+
+export function createAlertOutbox(database: SqlDatabase): AlertOutbox {
+  return transacted<AlertOutbox>(database, { take, settle, waiting });
+}
+
+/** What is told of, and not yet; the last condition waits for the end of a run, so that one message tells all of it. */
+function unsent(nowMs: string): string {
+  return `c.sent_at IS NULL AND c.severity <> 'info' AND c.change <> 'acknowledged'
+    AND c.noted_at > CAST(${nowMs} AS TIMESTAMPTZ) - INTERVAL '${keptMs / DAY_MS} days'
+    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = c.noted_by AND r.state IN ('queued', 'running'))`;
+}
+
+const groupFields = {
+  noted_by: 'VARCHAR',
+  change: 'VARCHAR',
+  kind: 'VARCHAR',
+  job: 'VARCHAR',
+  cause: 'VARCHAR',
+  id: 'VARCHAR',
+} as const;
+type Group = Readonly<Record<Exclude<keyof typeof groupFields, 'id' | 'job'>, string>> & {
+  readonly job: string | null;
+};
+
+const take: InSession<AlertOutbox['take']> = async (session, limit, nowMs) => {
+  const now = new Date(nowMs);
+  await takeTurn(session, 'alert');
+  await nameMessages(session, now);
+  const rows = await session.rows<Omit<AlertMessage, 'targets'> & { readonly targets: string }>(
+    `SELECT c.message_id AS id, min(c.change) AS change, min(c.kind) AS kind, min(c.job) AS job,
+       CASE max(${rank('c.severity')}) WHEN 2 THEN 'error' ELSE 'warning' END AS severity, min(c.summary) AS summary,
+       count(*) AS alerts, min(c.noted_by) AS "by", ${epochMs('min(c.noted_at)')} AS "atMs",
+       CAST(to_json(array_agg(c.target ORDER BY c.target) FILTER (WHERE c.place <= ${shownTargets})) AS VARCHAR) AS targets
+     FROM (SELECT c.*, a.kind, a.job, a.target,
+         row_number() OVER (PARTITION BY c.message_id ORDER BY a.target, c.change_no) AS place
+       FROM alert_change c JOIN alert a ON a.alert_id = c.alert_id WHERE c.sent_at IS NULL) c
+     WHERE ${unsent('$1')} AND (c.claimed_at IS NULL OR c.claimed_at <= CAST($2 AS TIMESTAMPTZ))
+     GROUP BY c.message_id ORDER BY min(c.noted_at), c.message_id LIMIT $3`,
+    [now, new Date(nowMs - claimMs), limit],
+  );
+  const claimed = `UPDATE alert_change SET claimed_at = $2 WHERE message_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+  if (rows.length > 0) await session.run(claimed, [jsonText(rows.map(({ id }) => id)), now]);
+  return rows.map((row) => ({ ...row, targets: JSON.parse(row.targets) as readonly string[] }));
+};
+
+const shownTargets = 10;
+const rank = (severity: string): string => `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
+
+/** Gives each group of changes that is to be told of, and has no message yet, one of its own. */
+async function nameMessages(session: SqlSession, now: Date): Promise<void> {
+  const from = `FROM alert_change c JOIN alert a ON a.alert_id = c.alert_id WHERE c.message_id IS NULL AND ${unsent('$1')}`;
+  const groups = await session.rows<Group>(
+    `SELECT c.noted_by, c.change, a.kind, a.job, c.cause ${from} GROUP BY c.noted_by, c.change, a.kind, a.job, c.cause`,
+    [now],
+  );
+  if (groups.length === 0) return;
+  await session.run(
+    `UPDATE alert_change AS t SET message_id = n.id
+     FROM (SELECT c.alert_id, c.change_no, c.noted_by, c.change, a.kind, a.job, c.cause ${from}) g
+       JOIN ${session.dialect.relation('$2', groupFields)} n ON n.noted_by = g.noted_by AND n.change = g.change
+         AND n.kind = g.kind AND n.job IS NOT DISTINCT FROM g.job AND n.cause = g.cause
+     WHERE t.alert_id = g.alert_id AND t.change_no = g.change_no`,
+    [now, jsonText(groups.map((group) => ({ ...group, id: randomUUID() })))],
+  );
+}
+
+const settle: InSession<AlertOutbox['settle']> = async (session, ids, atMs) => {
+  const sent = `UPDATE alert_change SET sent_at = $2 WHERE message_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
+  await session.run(sent, [jsonText(ids), new Date(atMs)]);
+};
+
+const waiting: InSession<AlertOutbox['waiting']> = async (session, nowMs) => {
+  const { messages, sinceMs } = await oneRow<{ messages: number; sinceMs: number | null }>(
+    session,
+    `SELECT count(DISTINCT c.message_id) AS messages, ${epochMs('min(c.noted_at)')} AS "sinceMs"
+     FROM alert_change c WHERE c.message_id IS NOT NULL AND ${unsent('$1')}`,
+    [new Date(nowMs)],
+  );
+  return { messages, sinceMs: sinceMs ?? undefined };
+};
