@@ -62,7 +62,7 @@ export const dailyProductionParamsSchema = z.strictObject({
 });
 export type DailyProductionParams = z.output<typeof dailyProductionParamsSchema>;
 
-/** read = inserted + updated + unchanged + repeated + outsideWindow + quarantined (G2). */
+/** read = inserted + updated + unchanged + repeated + outsideWindow + quarantined + accepted (G2). */
 const counts: readonly CountDescription[] = [
   { name: 'read', inSum: 'whole', isAlwaysShown: true },
   { name: 'inserted', inSum: 'part', isAlwaysShown: true },
@@ -71,6 +71,7 @@ const counts: readonly CountDescription[] = [
   { name: 'repeated', inSum: 'part' },
   { name: 'outsideWindow', inSum: 'part', remark: 'dated outside the windows of their wells, ignored' },
   { name: 'quarantined', inSum: 'part', isException: true },
+  { name: 'accepted', inSum: 'part', remark: 'broke the contract, and were accepted as they are' },
   { name: 'removed', isAlwaysShown: true },
   { name: 'defaulted', remark: 'a required number did not come: its documented default 0 was taken' },
   { name: 'heldRows', remark: 'they stay until they are released' },

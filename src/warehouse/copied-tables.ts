@@ -25,6 +25,7 @@ export const copiedTables = [
   'unknown_target',
   'alert',
   'alert_change',
+  'accepted_record',
   'push',
   'push_claim',
   'push_ledger',

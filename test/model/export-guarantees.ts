@@ -150,7 +150,7 @@ function* balanceOf(run: StoredRun): Generator<string> {
   const { runId } = run;
   const { counts, units: sums } = report;
   const count = (name: string): number => counts[name] ?? 0;
-  const parts = ['inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined'].map(count);
+  const parts = ['inserted', 'updated', 'unchanged', 'repeated', 'outsideWindow', 'quarantined', 'accepted'].map(count);
   const sum = parts.reduce((total, part) => total + part, 0);
   if (count('read') !== sum) yield `G2: ${runId} read ${count('read')} records, and accounts for ${sum}`;
   if (count('rowsBefore') + count('inserted') - count('removed') !== count('rowsAfter')) {

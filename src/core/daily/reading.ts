@@ -15,6 +15,8 @@ export interface ReadingCounts {
    */
   readonly outsideWindow: number;
   readonly quarantined: number;
+  /** Quarantined records that a person accepted, which the commit tells apart: they are not in `quarantined` then. */
+  readonly accepted?: number;
   /** Not part of the sum: rows in which an absent required number took its documented default 0. */
   readonly defaulted: number;
   /** Not part of the sum: 1 if the well is stale after this read. */

@@ -244,8 +244,11 @@ export function isCut(raw: string): boolean {
   return raw.length >= mostTextChars;
 }
 
+/** Stands before the digest of a whole record and a bracket, which end the reason of a quarantined record that is cut. */
+export const digestLead = '(SHA-256 of all: ';
+
 function cutShort(text: RecordText): string {
-  return `only its first ${figure(mostTextChars)} characters are kept (SHA-256 of all: ${text.digest()})`;
+  return `only its first ${figure(mostTextChars)} characters are kept ${digestLead}${text.digest()})`;
 }
 
 function quarantine(

@@ -72,6 +72,11 @@ export interface AlertStore {
   acknowledge(act: AlertAct & { readonly untilMs: number | undefined }): Promise<readonly string[]>;
   /** Resolves those that are not resolved; returns their ids. */
   resolve(act: AlertAct): Promise<readonly string[]>;
+  /**
+   * Accepts the records of those that are of a record in quarantine and not resolved, and resolves them; returns their ids.
+   * From then on a record of that well, xid and content stays in quarantine without an alert, and counts as accepted.
+   */
+  accept(act: AlertAct): Promise<readonly string[]>;
   readonly outbox: AlertOutbox;
 }
 

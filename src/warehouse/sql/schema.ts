@@ -144,6 +144,9 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     coverage: `uwi ${text}, from_day DATE, to_day DATE`,
     quarantine: `uwi ${text}, run_id ${text}, unit INTEGER, window_from TIMESTAMPTZ, window_to TIMESTAMPTZ,
       production_day DATE, xid ${text}, reason ${text}, raw ${text}, noticed_at TIMESTAMPTZ`,
+    // Records that may stay in quarantine, for good (alerts/accepted-records.ts). `xid`: empty where it cannot be read.
+    accepted_record: `uwi ${text}, xid ${text}, content_sha256 ${text}, accepted_at TIMESTAMPTZ NOT NULL,
+      accepted_by ${text} NOT NULL, because ${text} NOT NULL, PRIMARY KEY (uwi, xid, content_sha256)`,
     // Rows that stay although the service no longer has them. `release_…`: what a person released, and the run of it.
     held_month: `uwi ${text}, month DATE, rows_missing INTEGER NOT NULL, first_day DATE NOT NULL, last_day DATE NOT NULL,
       since TIMESTAMPTZ NOT NULL, run_id ${text} NOT NULL, ${held}, release_first_day DATE, release_last_day DATE,

@@ -10,6 +10,7 @@ import type {
 } from '../../../core/alerts/alert.ts';
 import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
 import type { AlertAct, AlertChange, AlertStore } from '../../port/alerts.ts';
+import { acceptRecords } from './accepted-records.ts';
 import { recordFound } from './observation.ts';
 import { createAlertOutbox } from './outbox.ts';
 import {
@@ -42,15 +43,18 @@ export function createAlertStore(database: SqlDatabase): AlertStore {
         acknowledged_because: act.because,
         acknowledged_until: untilMs === undefined ? null : untilMs,
       }),
-    resolve: (session, act) =>
-      change(session, act, 'resolved', {
-        resolved_at: act.atMs,
-        resolved_by: act.by,
-        resolved_because: act.because,
-      }),
+    resolve: resolveAlerts,
+    accept: async (session, act) => resolveAlerts(session, { ...act, ids: await acceptRecords(session, act) }),
   });
   return { ...works, outbox: createAlertOutbox(database) };
 }
+
+const resolveAlerts: InSession<AlertStore['resolve']> = (session, act) =>
+  change(session, act, 'resolved', {
+    resolved_at: act.atMs,
+    resolved_by: act.by,
+    resolved_because: act.because,
+  });
 
 const openedByRun = `SELECT c.alert_id FROM alert_change c WHERE c.noted_by = $1 AND c.change IN ('opened', 'reopened', 'worsened')`;
 

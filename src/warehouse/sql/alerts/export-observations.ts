@@ -2,6 +2,7 @@
 import { type AlertKind, exportOf, failureOf } from '../../../core/alerts/alert.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { epochMs, jsonText, type SqlSession } from '../session.ts';
+import { isAccepted, targetOfRecord } from './accepted-records.ts';
 import { recordObservation } from './observation.ts';
 
 /** The run, and the time of its commit. */
@@ -12,17 +13,20 @@ export interface ObservedBy {
 
 const textOf = (value: string): string => `CAST(${value} AS VARCHAR)`;
 
-/** The records of these wells that are in quarantine. A record that is there twice, at an edge of two windows, is one. */
+/**
+ * The records of these wells that are in quarantine and not accepted. A record that is there twice, at an edge of two
+ * windows, is one.
+ */
 export function observeQuarantine(session: SqlSession, uwis: readonly string[], by: ObservedBy): Promise<void> {
   const { dialect } = session;
   const day = textOf('min(q.production_day)');
   return observe(session, 'record-quarantined', 'uwi', uwis, by, {
     targetKind: 'record',
-    found: `SELECT q.uwi || ' ' || coalesce(lower(q.xid), substr(${dialect.sha256('q.raw')}, 1, 16)) AS target,
+    found: `SELECT ${targetOfRecord(session, 'q')} AS target,
         q.uwi AS owner, 'warning' AS severity, min(q.reason) AS cause,
         coalesce(${day} || ': ', '') || min(q.reason) AS summary, 1 AS size,
         ${dialect.jsonObject({ day, xid: 'min(lower(q.xid))', reason: 'min(q.reason)' })} AS detail
-      FROM quarantine q WHERE q.uwi IN (${named(session)}) GROUP BY 1, 2`,
+      FROM quarantine q WHERE q.uwi IN (${named(session)}) AND NOT ${isAccepted(session, 'q')} GROUP BY 1, 2`,
   });
 }
 

@@ -23,6 +23,7 @@ import {
 } from '../../../core/daily/read-order.ts';
 import type { UnitOutcome } from '../../../core/run/run.ts';
 import type { ByUwi, CommittedBatch, DailyBatch } from '../../port/daily-production.ts';
+import { countAccepted } from '../alerts/accepted-records.ts';
 import { observeHolds, observeQuarantine, observeRead } from '../alerts/export-observations.ts';
 import { recordRead, type ReadDays } from './coverage-ledger.ts';
 import { keepReads, type KeptRead, positionInOrder } from './read-order.ts';
@@ -48,10 +49,11 @@ export const nothingCommitted: DailyCommit = { outcomes: [], unfinished: [], row
 export async function commitBatch(tables: DailyTables, batch: DailyBatch): Promise<DailyCommit> {
   const { session, lastChange } = tables;
   // A settled unit was merged before, and a repeat must change nothing (G1).
-  const open = await onlyOpen(session, batch.runId, batch.windows);
-  if (open.length === 0) return nothingCommitted;
-  const uwis = namesOf(open);
+  const unsettled = await onlyOpen(session, batch.runId, batch.windows);
+  if (unsettled.length === 0) return nothingCommitted;
+  const uwis = namesOf(unsettled);
   const keys = await takeKeys(session, tables.keys, uwis);
+  const open = await countAccepted(session, unsettled);
   const { runId, readNo, committedAtMs } = batch;
   const order = await positionInOrder(
     session,

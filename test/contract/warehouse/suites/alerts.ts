@@ -1,9 +1,14 @@
 /** Alerts by their port: opened, renewed and resolved by the transactions of the work, and what people say of them. */
+import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { AlertKind } from '../../../../src/core/alerts/alert.ts';
+import { checkRecord } from '../../../../src/core/daily/record-check.ts';
+import type { QuarantinedRecord } from '../../../../src/core/daily/row.ts';
+import { productionCalendar } from '../../../../src/core/time/production-day.ts';
 import type { PlannedUnit, UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { AlertFilter } from '../../../../src/warehouse/port/alerts.ts';
 import {
+  ask,
   committedAtMs,
   dailyRows,
   dayOf,
@@ -90,6 +95,96 @@ export function describeAlerts(open: OpenWarehouse): void {
       expect(await store().countOpen(nowMs)).toEqual([
         { kind: 'record-quarantined', severity: 'warning', alerts: 1_000 },
       ]);
+    });
+  });
+
+  describe('an accepted record', () => {
+    const bad = { xid: 9, day: dayOf(9), raw: '{"oilRate":null}' };
+    const idsOf = async () => (await list()).map(({ id }) => id);
+    const accept = (ids: readonly string[], alerts = store()) => alerts.accept({ ids, ...person });
+    const quarantine = () => ask(test().warehouse, 'SELECT xid FROM quarantine');
+
+    it('G2: stays in quarantine, quiet and counted as accepted, whichever read covers it', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, night([bad]));
+      const [id = ''] = await idsOf();
+      expect(await accept([id, 'no such id'])).toEqual([id]);
+      expect(await list()).toMatchObject([{ state: 'resolved', resolved: person }]);
+      expect(await store().changes(id)).toMatchObject([{ change: 'opened' }, { change: 'resolved', ...person }]);
+      for (const later of [night([bad]), { ...night([bad]), isVerified: false }]) {
+        const { counts } = await loadOne(warehouse, later);
+        expect(counts).toMatchObject({ read: later.counts.read, quarantined: 0, accepted: 1 });
+        expect(await quarantine()).toHaveLength(1);
+      }
+      await loadOne(warehouse, night([]));
+      await loadOne(warehouse, night([bad]));
+      expect(await changesOf(id)).toEqual(['opened 1', 'resolved 1']);
+    });
+
+    it('with other content opens its alert again; other records of the well count as quarantined', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, night([bad]));
+      const [id = ''] = await idsOf();
+      await accept([id]);
+      const { counts } = await loadOne(warehouse, night([bad, { ...bad, xid: 8 }]));
+      expect(counts).toMatchObject({ read: 5, quarantined: 1, accepted: 1 });
+      expect(await changesOf(id)).toEqual(['opened 1', 'resolved 1']);
+      await loadOne(warehouse, night([{ ...bad, raw: '{"oilRate":"-"}' }]));
+      expect(await changesOf(id)).toEqual(['opened 1', 'resolved 1', 'reopened 1']);
+      expect(await accept([id])).toEqual([id]);
+      const { counts: both } = await loadOne(warehouse, night([bad]));
+      expect(both).toMatchObject({ quarantined: 0, accepted: 1 });
+    });
+
+    it('is one of its well alone', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, night([bad]));
+      await accept(await idsOf());
+      const ofOther = { ...night([bad]), uwi: 'other' };
+      expect((await loadOne(warehouse, ofOther)).counts).toMatchObject({ quarantined: 1 });
+      expect((await states('record-quarantined')).toSorted()).toEqual([
+        expect.stringMatching(/^NO .* resolved$/),
+        expect.stringMatching(/^other .* open$/),
+      ]);
+    });
+
+    it('of a long one is told from another that begins alike', async () => {
+      const { warehouse } = test();
+      const [one, other] = ['a', 'b'].map((end) => longRecord(`${'x'.repeat(70_000)}${end}`));
+      expect(one?.raw).toBe(other?.raw);
+      const both = [one, other].flatMap((record) => record ?? []);
+      await loadOne(warehouse, reading([], { quarantined: both }));
+      const ids = await idsOf();
+      expect(ids).toHaveLength(2);
+      await accept(ids.slice(0, 1));
+      const { counts } = await loadOne(warehouse, reading([], { quarantined: both }));
+      expect(counts).toMatchObject({ read: 2, quarantined: 1, accepted: 1 });
+      expect((await list({ states: ['open'] })).map(({ id }) => id)).toEqual(ids.slice(1));
+    });
+
+    it('that was acknowledged before is accepted; alerts of other kinds stay', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, night([bad]));
+      const ids = await idsOf();
+      await store().acknowledge({ ids, ...person, untilMs: undefined });
+      await readsTo('fails', 'failed', { target: 'other' });
+      expect(await accept(await idsOf())).toEqual(ids);
+      expect(await states('well-failed')).toEqual(['other open']);
+    });
+
+    it('is accepted once by two at one time', async () => {
+      const { warehouse } = test();
+      const many = Array.from({ length: 20 }, (_, index) => ({ ...bad, xid: index + 1 }));
+      await loadOne(warehouse, night(many));
+      const ids = await idsOf();
+      const taken = await Promise.all([
+        accept(ids),
+        accept(ids.toReversed(), test().another().ledger.alerts),
+        loadOne(warehouse, night(many)),
+      ]);
+      expect([...taken[0], ...taken[1]].toSorted()).toEqual(ids.toSorted());
+      expect(await list({ states: ['open', 'acknowledged'] })).toEqual([]);
+      expect((await loadOne(warehouse, night(many))).counts).toMatchObject({ quarantined: 0, accepted: 20 });
     });
   });
 
@@ -312,4 +407,17 @@ export function describeAlerts(open: OpenWarehouse): void {
     expect(await store().find(pages[0]?.id.slice(0, 8) ?? '', 2, nowMs)).toEqual([pages[0]]);
     await expect(store().list({ limit: 1, nowMs, cursor: 'x' })).rejects.toThrow('not a cursor of a list of alerts');
   });
+}
+
+/** A record that the quarantine keeps the start of, as the check makes it. */
+function longRecord(remark: string): QuarantinedRecord {
+  const raw = JSON.stringify({ remark });
+  const text = {
+    whole: (mostChars: number) => raw.slice(0, mostChars),
+    digest: () => createHash('sha256').update(raw).digest('hex'),
+    member: () => '',
+  };
+  const checked = checkRecord(JSON.parse(raw), productionCalendar('UTC'), text);
+  if (checked.kind === 'row') throw new Error('the record is right');
+  return checked.record;
 }
