@@ -1,5 +1,6 @@
 /** JSON of alerts: camelCase, instants as ISO text, the same keys in every state. Pure. */
 import { actionOf, type Alert } from '../../core/alerts/alert.ts';
+import { grouped } from '../../core/base/lists.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { AlertChange } from '../../warehouse/port/alerts.ts';
 
@@ -22,6 +23,23 @@ export function alertDocument(alert: Alert) {
     resolvedBy: resolved?.by ?? null,
     resolvedBecause: resolved?.because ?? null,
   };
+}
+
+/** Alerts of one cause, which are told of together. */
+export interface AlertGroup {
+  readonly first: AlertDocument;
+  readonly alerts: readonly AlertDocument[];
+}
+
+/** In the order of their first alerts. */
+export function groupsOf(alerts: readonly AlertDocument[]): readonly AlertGroup[] {
+  const groups = grouped(alerts, ({ severity, state, kind, job, cause }) =>
+    JSON.stringify([severity, state, kind, job, cause]),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    return first === undefined ? [] : [{ first, alerts: group }];
+  });
 }
 
 /** An alert with its changes, the oldest first. */

@@ -122,6 +122,19 @@ export async function resolveAlerts(app: Pick<App, 'ledger'>, statement: AlertSt
   return changed(app, statement, await app.ledger.alerts.resolve({ ...statement, ids: idsOf(alerts) }));
 }
 
+/** Accepts records in quarantine as they are. Changes nothing, and throws UsageError, for an alert of another kind. */
+export async function acceptAlerts(app: Pick<App, 'ledger'>, statement: AlertStatement) {
+  const alerts = await findAlerts(app, statement.ids, statement.atMs);
+  refuseResolved(alerts);
+  const other = alerts.find(({ kind }) => alertKinds[kind].endedBy !== 'accept');
+  if (other !== undefined) {
+    throw new UsageError(`alert ${other.id} is of no record in quarantine (${other.kind}): nothing was accepted`, {
+      action: { kind: 'list-alerts' },
+    });
+  }
+  return changed(app, statement, await app.ledger.alerts.accept({ ...statement, ids: idsOf(alerts) }));
+}
+
 function refuseResolved(alerts: readonly Alert[]): void {
   const ended = alerts.filter(({ state }) => state === 'resolved');
   if (ended.length === 0) return;

@@ -1,9 +1,11 @@
 /** The checks of `wellsync doctor`: each part is used, and each finding says what to do. */
 import type { Config } from '../../../config/schema.ts';
+import { kindText } from '../../core/alerts/alert.ts';
+import { counted, instantText, listed } from '../../core/base/text.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
 import { type App, createApp } from '../app.ts';
 import { checkDisk, checkFiles } from './disk.ts';
-import { checked, type Finding, warning } from './finding.ts';
+import { checked, type Finding, ok, warning } from './finding.ts';
 import { inboxFindings } from './inbox.ts';
 import { secretFindings, tokenFindings } from './secrets.ts';
 import { checkServiceAndAccess } from './service.ts';
@@ -38,6 +40,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     ...workers,
     ...(hasRedis ? await holdFindings(config) : []),
     await checked('warehouse', warehouseRemedy, () => withInstallation(config, checkWarehouse)),
+    ...(await alertFindings(config)),
     ...(await pushedFindings(config)),
     ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
     ...(await secretFindings(config)),
@@ -46,6 +49,35 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     ...(await inboxFindings(config, lockWaitMs)),
     ...tokenFindings(config.http, Date.now()),
   ];
+}
+
+/** None where there is no warehouse yet, or a worker holds it. */
+async function alertFindings(config: Config): Promise<readonly Finding[]> {
+  try {
+    await using app = createApp(config, { lockWaitMs });
+    if (!(await app.warehouse.isStored())) return [];
+    const [open, { messages, sinceMs }] = [
+      await app.ledger.alerts.countOpen(Date.now()),
+      await app.ledger.alerts.outbox.waiting(Date.now()),
+    ];
+    const shown = open.map(({ kind, severity, alerts }) => `${kindText(kind, alerts)} (${severity})`);
+    const action = { kind: 'list-alerts' } as const;
+    const message = shown.length === 0 ? 'none is open' : listed(shown);
+    const isSerious = open.some(({ severity }) => severity !== 'info');
+    return [
+      isSerious ? warning('alerts', message, { action }) : ok('alerts', message),
+      ...(sinceMs === undefined || config.alerts.url === undefined
+        ? []
+        : [
+            warning('alerts', `${counted(messages, 'message')} for the receiver since ${instantText(sinceMs)}`, {
+              hint: 'See whether alerts.url is right, and the receiver is up.',
+            }),
+          ]),
+    ];
+  } catch {
+    // The check of the warehouse says why.
+    return [];
+  }
 }
 
 /** None while requests may be sent. */

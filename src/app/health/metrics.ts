@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import { type AlertKind, alertKinds, severities } from '../../core/alerts/alert.ts';
 import { type JobDescription, outcomesOf } from '../../core/run/job-description.ts';
 import {
   type CounterName,
@@ -16,6 +17,7 @@ import {
 } from '../../core/run/metrics.ts';
 import type { RunQueue } from '../../queue/port.ts';
 import { sleep } from '../../timers/sleep.ts';
+import type { OpenAlerts } from '../../warehouse/port/alerts.ts';
 import type { App } from '../app.ts';
 import { versionOfPackage } from '../version.ts';
 import { staleWells } from '../wells/coverage.ts';
@@ -155,6 +157,8 @@ const watermarkSeries = 'wellsync_watermark_timestamp_seconds';
 
 const staleSeries: MetricName = 'wellsync_stale_wells';
 
+const alertSeries: MetricName = 'wellsync_open_alerts';
+
 const quantiles = ['0.5', '0.9', '0.99'] as const;
 
 /** At most so often, however many runs end. */
@@ -170,11 +174,24 @@ export async function measureFreshness(app: App, log: Logger): Promise<void> {
       (watermarkMs, index) =>
         [seriesOf(watermarkSeries, { quantile: quantiles[index] ?? '' }), watermarkMs / 1000] as const,
     );
+    const open = await app.ledger.alerts.countOpen(nowMs);
     const queue = await app.queue('lasting');
-    await queue.metrics.set(new Map([[seriesOf(staleSeries, {}), stale.length], ...(reached ?? [])]));
+    const gauges = [[seriesOf(staleSeries, {}), stale.length] as const, ...(reached ?? []), ...openAlerts(open)];
+    await queue.metrics.set(new Map(gauges));
   } catch (error) {
     log.debug({ because: String(error) }, 'the freshness of wells could not be measured');
   }
+}
+
+/** Of every kind and severity: one that is gone is 0. */
+function openAlerts(open: readonly OpenAlerts[]): ReadonlyArray<readonly [series: string, value: number]> {
+  const kinds = Object.keys(alertKinds) as readonly AlertKind[];
+  return kinds.flatMap((kind) =>
+    severities.map((severity) => {
+      const found = open.find((each) => each.kind === kind && each.severity === severity);
+      return [seriesOf(alertSeries, { kind, severity }), found?.alerts ?? 0] as const;
+    }),
+  );
 }
 
 /** Measures after runs that ended in this process. */

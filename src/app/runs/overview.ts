@@ -1,22 +1,15 @@
-/** What an operator wants to know first: what ran, what failed, what is stale, what comes next. */
+/** What an operator wants to know first: what ran, what needs a person, what comes next. */
 import { hasExceptions } from '../../core/run/job-description.ts';
 import { isFinished, type RunState } from '../../core/run/run.ts';
 import { DAY_MS } from '../../core/time/window.ts';
 import type { WorkerCount } from '../../queue/port.ts';
+import type { WaitingMessages } from '../../warehouse/port/alerts.ts';
+import { type AlertGroup, groupsOf } from '../alerts/alert-document.ts';
+import { listAlerts } from '../alerts/alerts.ts';
 import type { App } from '../app.ts';
 import { listSchedules } from '../schedules/schedule.ts';
 import { type HeldBack, notHeldBack, readHeldBack } from '../service/service-view.ts';
-import { staleWells, unknownWells } from '../wells/coverage.ts';
-import { outcomeSentence } from './run-document.ts';
 import { jobDescriptionOf, listRuns, type RunListDocument } from './run-status.ts';
-
-/** A run of the last day that failed, or is done with exceptions. */
-interface TroubledRun {
-  readonly runId: string;
-  readonly job: string;
-  readonly state: RunState;
-  readonly sentence: string;
-}
 
 interface NextRun {
   readonly name: string;
@@ -34,10 +27,10 @@ export interface Overview {
   readonly list: RunListDocument;
   /** Runs requested in the last 24 hours. */
   readonly night: Readonly<Record<'done' | 'exceptions' | 'failed' | 'running' | 'cancelled', number>>;
-  readonly troubled: readonly TroubledRun[];
-  readonly stale: { readonly wells: number; readonly warnAfterDays: number };
-  /** Wells that the service does not know. */
-  readonly unknown: number;
+  /** What needs a person: open alerts by cause, errors first. */
+  readonly alerts: readonly AlertGroup[];
+  /** Messages that the receiver of alerts does not take. */
+  readonly waiting: WaitingMessages;
   readonly heldBack: HeldBack;
   readonly next: readonly NextRun[];
   /** Undefined where Redis does not answer. */
@@ -47,30 +40,26 @@ export interface Overview {
 const latestRuns = 10;
 /** A night has fewer. */
 const mostRunsOfDay = 500;
-const mostTroubled = 10;
+/** Of one cause there may be thousands. */
+const mostAlerts = 5_000;
 
 /** Throws UnreachableError for a warehouse that does not answer; does without Redis. */
 export async function overviewOf(app: App, nowMs: number): Promise<Overview> {
   const list = await listRuns(app, { limit: latestRuns });
   const { runs } = await app.ledger.runs.list({ limit: mostRunsOfDay, sinceMs: nowMs - DAY_MS });
   const night = { done: 0, exceptions: 0, failed: 0, running: 0, cancelled: 0 };
-  const troubled: TroubledRun[] = [];
-  for (const { runId, state, job: name, settled } of runs) {
+  for (const { state, job: name, settled } of runs) {
     const job = jobDescriptionOf(name, app.jobs);
-    const kind = kindOf(state, settled !== undefined && hasExceptions(settled, job));
-    night[kind] += 1;
-    if ((kind !== 'failed' && kind !== 'exceptions') || troubled.length === mostTroubled) continue;
-    const report = (await app.ledger.runs.read(runId))?.report;
-    troubled.push({ runId, job: name, state, sentence: report === undefined ? '' : outcomeSentence(report, job) });
+    night[kindOf(state, settled !== undefined && hasExceptions(settled, job))] += 1;
   }
+  const open = await listAlerts(app, { limit: mostAlerts, nowMs, states: ['open'] });
   const { heldBack, workers } = await liveOf(app);
   return {
     nowMs,
     list,
     night,
-    troubled,
-    stale: { wells: (await staleWells(app, { nowMs })).length, warnAfterDays: app.config.freshness.warnAfterDays },
-    unknown: (await unknownWells(app, {})).length,
+    alerts: groupsOf(open.alerts),
+    waiting: await app.ledger.alerts.outbox.waiting(nowMs),
     heldBack,
     next: await nextOf(app, nowMs),
     workers,

@@ -46,7 +46,20 @@ export function addAlertsCommand(program: ProgramCommand): void {
     .requiredOption('--because <text>', 'why, for whoever asks later')
     .explained(resolveExplanation, ['wellsync alerts resolve 4f2a9c --because "the well was renamed"'])
     .runs(resolveCommand);
+  group
+    .command('accept')
+    .argument('<alert...>', 'ids of alerts, or unique beginnings of them')
+    .description('accept records in quarantine as they are')
+    .requiredOption('--because <text>', 'why, for whoever asks later')
+    .explained(acceptExplanation, ['wellsync alerts accept 4f2a9c --because "the meter was replaced that day"'])
+    .runs(acceptCommand);
 }
+
+const acceptExplanation = `
+The record stays in quarantine, and out of daily_production; it is no exit code 3
+any more, however often it is read. Another content of it is quarantined again.
+For a gauge that died there is export.nullable in the configuration.
+`;
 
 const listExplanation = `
 Many alerts of one cause are one line: --kind or --target lists each of them, and
@@ -118,6 +131,13 @@ async function resolveCommand(call: Call<{ readonly because: string }>): Promise
   await using app = await call.openStored();
   const done = await resolveAlerts(app, statementOf(call));
   await call.output.print(`Resolved ${counted(done.alerts.length, 'alert')}.`, done);
+}
+
+async function acceptCommand(call: Call<{ readonly because: string }>): Promise<void> {
+  const { acceptAlerts } = await import('../../app/alerts/alerts.ts');
+  await using app = await call.openStored();
+  const done = await acceptAlerts(app, statementOf(call));
+  await call.output.print(`Accepted ${counted(done.alerts.length, 'record')}.`, done);
 }
 
 function statementOf({ args, options }: Call<{ readonly because: string }>) {

@@ -1,7 +1,11 @@
 /** Texts of alerts for a terminal. */
-import type { AlertDocument, alertHistoryDocument } from '../../app/alerts/alert-document.ts';
+import {
+  type AlertDocument,
+  type AlertGroup,
+  type alertHistoryDocument,
+  groupsOf,
+} from '../../app/alerts/alert-document.ts';
 import { kindText } from '../../core/alerts/alert.ts';
-import { grouped } from '../../core/base/lists.ts';
 import { instantText } from '../../core/base/text.ts';
 import { adviceOf } from './actions.ts';
 import { tableText } from './table.ts';
@@ -15,11 +19,8 @@ export function alertListText(
   { width, isWhole }: { readonly width: number; readonly isWhole: boolean },
 ): string {
   if (alerts.length === 0) return 'Nothing needs you.';
-  const groups = grouped(alerts, ({ severity, state, kind, job, cause }) =>
-    JSON.stringify([severity, state, kind, job, cause]),
-  );
-  const rows = [...groups.values()].flatMap((group) =>
-    isWhole || group.length <= mostOfCause ? group.map(rowOf) : [rowOfGroup(group)],
+  const rows = groupsOf(alerts).flatMap((group) =>
+    isWhole || group.alerts.length <= mostOfCause ? group.alerts.map(rowOf) : [rowOfGroup(group)],
   );
   const columns = [{ head: '' }, { head: 'since' }, { head: 'what' }, { head: 'why' }, { head: 'alert' }];
   return tableText(columns, rows, '', width);
@@ -30,12 +31,10 @@ function rowOf({ severity, state, kind, target, summary, openedAt, id }: AlertDo
   return [mark, minuteOf(openedAt), `${kind} ${target.id}`, summary, id.slice(0, 8)];
 }
 
-function rowOfGroup(group: readonly AlertDocument[]): readonly string[] {
-  const [first] = group;
-  if (first === undefined) return [];
+function rowOfGroup({ first, alerts }: AlertGroup): readonly string[] {
   const { severity, state, kind, summary, openedAt } = first;
   const mark = state === 'open' ? severity : state;
-  return [mark, minuteOf(openedAt), kindText(kind, group.length), summary, `--kind ${kind}`];
+  return [mark, minuteOf(openedAt), kindText(kind, alerts.length), summary, `--kind ${kind}`];
 }
 
 function minuteOf(instant: string | null): string {
@@ -44,7 +43,7 @@ function minuteOf(instant: string | null): string {
 
 export function alertText(alert: ReturnType<typeof alertHistoryDocument>): string {
   const { id, kind, state, severity, target, job, summary, until, action, changes } = alert;
-  const silence = until === null ? '' : `, silent until ${minuteOf(until)}`;
+  const silence = state !== 'acknowledged' || until === null ? '' : `, silent until ${minuteOf(until)}`;
   const facts = [
     ['alert', id],
     ['state', `${state}${silence}`],

@@ -1,6 +1,13 @@
 /** Alerts: what needs a person, one with its changes, and what a person says of them. */
 import { z } from 'zod';
-import { acknowledgeAlerts, listAlerts, requestAlerts, resolveAlerts, showAlert } from '../../app/alerts/alerts.ts';
+import {
+  acceptAlerts,
+  acknowledgeAlerts,
+  listAlerts,
+  requestAlerts,
+  resolveAlerts,
+  showAlert,
+} from '../../app/alerts/alerts.ts';
 import { type AlertKind, alertKinds, alertStates } from '../../core/alerts/alert.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
@@ -99,6 +106,17 @@ function addStatements(server: ApiServer, { app }: ConsoleContext): void {
       ...answer,
     },
     handler: (request) => resolveAlerts(app, { ...request.body, by: callerOf(request).actor, atMs: Date.now() }),
+  });
+  server.route({
+    method: 'POST',
+    url: '/api/v1/alerts/accept',
+    config: { access: 'operate' },
+    schema: {
+      summary: 'Accepts records in quarantine as they are: the same content is no alert again',
+      body: z.strictObject({ ids, because }),
+      ...answer,
+    },
+    handler: (request) => acceptAlerts(app, { ...request.body, by: callerOf(request).actor, atMs: Date.now() }),
   });
 }
 

@@ -1,6 +1,8 @@
-/** The first page: what ran, what failed, what is stale, what comes next. */
+/** The first page: what ran, what needs a person, what comes next. */
 import type { ComponentChildren, JSX } from 'preact';
+import type { AlertDocument, AlertGroup } from '../../app/alerts/alert-document.ts';
 import { type Overview, overviewOf } from '../../app/runs/overview.ts';
+import { kindText } from '../../core/alerts/alert.ts';
 import { counted, listed, roughDurationText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { type Frame, Page } from './frame.tsx';
@@ -93,7 +95,7 @@ function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
   if (items.length === 0) {
     return (
       <Remark tone="good" title="Nothing needs you">
-        <p>No failed run, no stale well and no hold in the last 24 hours.</p>
+        <p>No alert is open, and the service holds no request.</p>
       </Remark>
     );
   }
@@ -113,7 +115,7 @@ function Attention({ overview }: { readonly overview: Overview }): JSX.Element {
   );
 }
 
-function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage } }: Overview): readonly Item[] {
+function itemsOf({ alerts, waiting, workers, heldBack: { hold, outage } }: Overview): readonly Item[] {
   return [
     ...(workers === undefined
       ? [
@@ -156,40 +158,49 @@ function itemsOf({ troubled, stale, unknown, workers, heldBack: { hold, outage }
             link: 'See the service',
           },
         ]),
-    ...troubled.map(({ runId, job, state, sentence }) => ({
-      tone: state === 'failed' ? ('bad' as const) : ('warn' as const),
-      label: state === 'failed' ? 'failed' : 'exceptions',
-      text: (
-        <>
-          {job}: <Name>{sentence}</Name>
-        </>
-      ),
-      href: `/runs/${encodeURIComponent(runId)}`,
-      link: `Run ${runId}`,
-    })),
-    ...(stale.wells === 0
+    ...alerts.map(itemOf),
+    ...(waiting.sinceMs === undefined
       ? []
       : [
           {
             tone: 'warn' as const,
-            label: 'stale',
-            text: `${counted(stale.wells, 'well has', 'wells have')} no new day for ${stale.warnAfterDays} days or more.`,
-            href: '/coverage/stale',
-            link: 'Show them',
-          },
-        ]),
-    ...(unknown === 0
-      ? []
-      : [
-          {
-            tone: 'warn' as const,
-            label: 'unknown',
-            text: `The service does not know ${counted(unknown, 'well')} that an export named.`,
-            href: '/coverage/unknown',
-            link: 'Show them',
+            label: 'messages',
+            text: (
+              <>
+                {counted(waiting.messages, 'message waits', 'messages wait')} for the receiver of alerts since{' '}
+                <Time at={new Date(waiting.sinceMs).toISOString()} />.
+              </>
+            ),
+            href: '/service?check=yes',
+            link: 'Check every part',
           },
         ]),
   ];
+}
+
+const tones = { error: 'bad', warning: 'warn', info: 'idle' } as const;
+
+function itemOf({ first, alerts }: AlertGroup): Item {
+  const { kind, severity, summary, target } = first;
+  return {
+    tone: tones[severity],
+    label: severity,
+    text: (
+      <>
+        {alerts.length === 1 ? `${kind} ${target.id}` : kindText(kind, alerts.length)}: <Name>{summary}</Name>
+      </>
+    ),
+    ...placeOf(first),
+  };
+}
+
+/** Where a person sees more of an alert. */
+function placeOf({ kind, target, detail, openedBy }: AlertDocument): Pick<Item, 'href' | 'link'> {
+  if (kind === 'well-unknown' && target.kind === 'well') return { href: '/coverage/unknown', link: 'Show them' };
+  if (kind === 'schedule-missed') return { href: '/schedules', link: 'See the schedules' };
+  if (target.kind === 'service') return { href: '/service', link: 'See the service' };
+  const runId = typeof detail['runId'] === 'string' ? detail['runId'] : openedBy;
+  return { href: `/runs/${encodeURIComponent(runId)}`, link: `Run ${runId}` };
 }
 
 function Next({ overview: { next, nowMs } }: { readonly overview: Overview }): JSX.Element {

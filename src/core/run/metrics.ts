@@ -132,6 +132,7 @@ export const metrics = {
     type: 'gauge',
     help: 'Seconds since the watermark of wells: half, nine tenths and 99 hundredths of them lag no more.',
   },
+  wellsync_open_alerts: { type: 'gauge', help: 'Alerts that are open.' },
   wellsync_stale_wells: { type: 'gauge', help: 'Wells without a new day for freshness.warnAfterDays.' },
   wellsync_service_hold_seconds: {
     type: 'gauge',
