@@ -52,6 +52,11 @@ GET /api/v1/coverage                                                 | 401 401 2
 GET /api/v1/restatements                                             | 401 401 200 200 200 200
 GET /api/v1/wells/:uwi                                               | 401 401 404 404 404 404
 GET /api/v1/wells/:uwi/production                                    | 401 401 404 404 404 404
+GET /api/v1/alerts                                                   | 401 401 200 200 200 200
+GET /api/v1/alerts/:id                                               | 401 401 404 404 404 404
+POST /api/v1/alerts/acknowledge                                      | 401 401 403 400 403 400
+POST /api/v1/alerts/resolve                                          | 401 401 403 400 403 400
+POST /api/v1/alerts/accept                                           | 401 401 403 400 403 400
 GET /api/v1/schedules                                                | 401 401 200 200 200 200
 POST /api/v1/schedules/apply                                         | 401 401 403 403 403 200
 POST /api/v1/schedules/:name/trigger ?an export                      | 401 401 403 202 403 202

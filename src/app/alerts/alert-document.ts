@@ -1,5 +1,5 @@
 /** JSON of alerts: camelCase, instants as ISO text, the same keys in every state. Pure. */
-import { actionOf, type Alert } from '../../core/alerts/alert.ts';
+import { actionOf, type Alert, kindText } from '../../core/alerts/alert.ts';
 import { grouped } from '../../core/base/lists.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { AlertChange } from '../../warehouse/port/alerts.ts';
@@ -29,6 +29,8 @@ export function alertDocument(alert: Alert) {
 export interface AlertGroup {
   readonly first: AlertDocument;
   readonly alerts: readonly AlertDocument[];
+  /** `11 wells failed` */
+  readonly words: string;
 }
 
 /** In the order of their first alerts. */
@@ -38,7 +40,7 @@ export function groupsOf(alerts: readonly AlertDocument[]): readonly AlertGroup[
   );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
-    return first === undefined ? [] : [{ first, alerts: group }];
+    return first === undefined ? [] : [{ first, alerts: group, words: kindText(first.kind, group.length) }];
   });
 }
 

@@ -87,10 +87,12 @@ export class AlertKeeper {
     if (config.alerts.url === undefined) return;
     await this.#quietly(async () => {
       const { outbox } = ledger.alerts;
-      for (const message of await outbox.take(messagesAtOnce, Date.now())) {
+      const messages = await outbox.take(messagesAtOnce, Date.now());
+      for (const [index, message] of messages.entries()) {
         const { isTaken, reason } = await sendMessage(message, warehouse.location, config.alerts);
         if (!isTaken) {
           this.#log.warn({ alert: message.id, because: reason }, 'an alert could not be sent: it waits');
+          await outbox.release(messages.slice(index).map(({ id }) => id));
           return;
         }
         await outbox.settle([message.id], Date.now());

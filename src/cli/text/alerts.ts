@@ -5,7 +5,6 @@ import {
   type alertHistoryDocument,
   groupsOf,
 } from '../../app/alerts/alert-document.ts';
-import { kindText } from '../../core/alerts/alert.ts';
 import { instantText } from '../../core/base/text.ts';
 import { adviceOf } from './actions.ts';
 import { tableText } from './table.ts';
@@ -31,10 +30,10 @@ function rowOf({ severity, state, kind, target, summary, openedAt, id }: AlertDo
   return [mark, minuteOf(openedAt), `${kind} ${target.id}`, summary, id.slice(0, 8)];
 }
 
-function rowOfGroup({ first, alerts }: AlertGroup): readonly string[] {
+function rowOfGroup({ first, words }: AlertGroup): readonly string[] {
   const { severity, state, kind, summary, openedAt } = first;
   const mark = state === 'open' ? severity : state;
-  return [mark, minuteOf(openedAt), kindText(kind, alerts.length), summary, `--kind ${kind}`];
+  return [mark, minuteOf(openedAt), words, summary, `--kind ${kind}`];
 }
 
 function minuteOf(instant: string | null): string {

@@ -2,7 +2,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { AlertDocument, AlertGroup } from '../../app/alerts/alert-document.ts';
 import { type Overview, overviewOf } from '../../app/runs/overview.ts';
-import { kindText } from '../../core/alerts/alert.ts';
 import { counted, listed, roughDurationText } from '../../core/base/text.ts';
 import type { JobDescription } from '../../core/run/job-description.ts';
 import { type Frame, Page } from './frame.tsx';
@@ -180,22 +179,22 @@ function itemsOf({ alerts, waiting, workers, heldBack: { hold, outage } }: Overv
 
 const tones = { error: 'bad', warning: 'warn', info: 'idle' } as const;
 
-function itemOf({ first, alerts }: AlertGroup): Item {
+function itemOf({ first, alerts, words }: AlertGroup): Item {
   const { kind, severity, summary, target } = first;
   return {
     tone: tones[severity],
     label: severity,
     text: (
       <>
-        {alerts.length === 1 ? `${kind} ${target.id}` : kindText(kind, alerts.length)}: <Name>{summary}</Name>
+        {alerts.length === 1 ? `${kind} ${target.id}` : words}: <Name>{summary}</Name>
       </>
     ),
-    ...placeOf(first),
+    ...linkOf(first),
   };
 }
 
 /** Where a person sees more of an alert. */
-function placeOf({ kind, target, detail, openedBy }: AlertDocument): Pick<Item, 'href' | 'link'> {
+function linkOf({ kind, target, detail, openedBy }: AlertDocument): Pick<Item, 'href' | 'link'> {
   if (kind === 'well-unknown' && target.kind === 'well') return { href: '/coverage/unknown', link: 'Show them' };
   if (kind === 'schedule-missed') return { href: '/schedules', link: 'See the schedules' };
   if (target.kind === 'service') return { href: '/service', link: 'See the service' };

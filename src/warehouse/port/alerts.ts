@@ -112,6 +112,8 @@ export interface WaitingMessages {
 export interface AlertOutbox {
   /** Claims at most `limit` messages for a minute, the oldest first: no other process is given them meanwhile. */
   take(limit: number, nowMs: number): Promise<readonly AlertMessage[]>;
+  /** The receiver has not taken them: any process may send them again at once. */
+  release(ids: readonly string[]): Promise<void>;
   /** The receiver has taken them. */
   settle(ids: readonly string[], atMs: number): Promise<void>;
   waiting(nowMs: number): Promise<WaitingMessages>;

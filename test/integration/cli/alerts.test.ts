@@ -29,10 +29,10 @@ test('G10: a failed night is told once when the receiver is back, signed, and ag
   const beats = receiver.calls.filter(({ path }) => path === '/beat');
   expect(beats).toHaveLength(1);
   const told = receiver.calls.filter(({ path }) => path !== '/beat');
-  const cause = { job: 'export daily-production', schedule: null, code: 'unauthorized' };
+  const kind = 'well-failed';
   expect(told.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
-    { kind: 'raised', cause, message: expect.stringContaining('failed') },
-    { kind: 'over', cause, message: expect.stringMatching(/^Over: .*failed/) },
+    { change: 'opened', kind, alerts: 1, targets: [UWI], message: expect.stringMatching(/^1 well failed .*401/) },
+    { change: 'resolved', kind, alerts: 1, targets: [UWI], message: expect.stringMatching(/^Resolved: 1 well failed/) },
   ]);
   for (const { headers, body } of told) {
     const signed = createHmac('sha256', 'signing secret').update(`${String(headers['x-wellsync-timestamp'])}.${body}`);

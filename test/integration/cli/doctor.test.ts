@@ -48,6 +48,7 @@ describe('doctor', () => {
       ['redis', 'ok'],
       ['workers', 'warning'],
       ['warehouse', 'ok'],
+      ['alerts', 'ok'],
       ['service', 'ok'],
       ['access', 'ok'],
       ['disk', 'ok'],

@@ -19,7 +19,7 @@ const keptMs = 3 * DAY_MS;
 const claimMs = 60_000;
 
 export function createAlertOutbox(database: SqlDatabase): AlertOutbox {
-  return transacted<AlertOutbox>(database, { take, settle, waiting });
+  return transacted<AlertOutbox>(database, { take, release, settle, waiting });
 }
 
 /** What is told of, and not yet; the last condition waits for the end of a run, so that one message tells all of it. */
@@ -82,6 +82,11 @@ async function nameMessages(session: SqlSession, now: Date): Promise<void> {
     [now, jsonText(groups.map((group) => ({ ...group, id: randomUUID() })))],
   );
 }
+
+const release: InSession<AlertOutbox['release']> = async (session, ids) => {
+  const named = `SELECT ${session.dialect.each('$1', 'VARCHAR')}`;
+  await session.run(`UPDATE alert_change SET claimed_at = NULL WHERE message_id IN (${named})`, [jsonText(ids)]);
+};
 
 const settle: InSession<AlertOutbox['settle']> = async (session, ids, atMs) => {
   const sent = `UPDATE alert_change SET sent_at = $2 WHERE message_id IN (SELECT ${session.dialect.each('$1', 'VARCHAR')})`;
