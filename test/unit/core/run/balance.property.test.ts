@@ -88,12 +88,22 @@ describe('the sum of units', () => {
   });
 });
 
-const counts = { read: 28, inserted: 1, updated: 2, unchanged: 3, repeated: 4, outsideWindow: 5, quarantined: 6, accepted: 7 };
+const counts = {
+  read: 28,
+  inserted: 1,
+  updated: 2,
+  unchanged: 3,
+  repeated: 4,
+  outsideWindow: 5,
+  quarantined: 6,
+  accepted: 7,
+};
 
 it('G2: an export balances when every record read is counted, and shows the figures', () => {
   expect(balanceOfCounts(dailyProduction, counts)).toEqual({
     balanced: true,
-    statement: '28 read = 1 inserted + 2 updated + 3 unchanged + 4 repeated + 5 outsideWindow + 6 quarantined + 7 accepted',
+    statement:
+      '28 read = 1 inserted + 2 updated + 3 unchanged + 4 repeated + 5 outsideWindow + 6 quarantined + 7 accepted',
   });
 });
 
