@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { batchRowsOf, defaultMemoryMb, leastMemoryMb, memoryBudget } from '../src/core/base/memory-budget.ts';
 import { serviceIdPattern } from '../src/core/base/service-key.ts';
 import { type LookbackTier, tierDays } from '../src/core/daily/due-window.ts';
+import { nullableFields } from '../src/core/daily/row.ts';
 import { type KnownList, recordLists } from '../src/core/definitions/record-list.ts';
 import { inboxKinds } from '../src/core/inbox/arrival.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
@@ -131,6 +132,10 @@ const lookbackTiers = z.union(
     error: `must be a number of days, or a list of tiers such as {days: 90, on: sunday}: days is a whole number or all, on one of ${tierDays.join(', ')}`,
   },
 );
+const nullableField = z.enum(nullableFields, {
+  error: `must be one of ${nullableFields.join(', ')}: a record with null in another required field, such as a rate, breaks the contract`,
+});
+
 const limit = z.number().exactOptional();
 const numberLimit = z.strictObject({ min: limit, max: limit, above: limit });
 
@@ -234,6 +239,7 @@ export const configSchema = z
       historyFrom: day.default('1900-01-01'),
       lookback: lookbackTiers.default([{ days: 7 }]),
       lookbackByWell: z.record(text, lookbackTiers).default({}),
+      nullable: z.array(nullableField).default([]),
       holeDays: z.number().int().nonnegative().max(3_650).default(92),
       shrink: section({
         maxSharePercent: percent.default(20),

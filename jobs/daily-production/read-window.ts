@@ -56,7 +56,7 @@ export async function readWindow(
   const before = givenBack?.before;
   const whole = { fromMs, toMs };
   const window = before?.window ?? whole;
-  const { pageLimit, pageLimitGranted } = settings;
+  const { pageLimit, pageLimitGranted, nullable } = settings;
   const { profile } = profiles;
   const expected = { expectedRows: expectedRows(spec) };
   const onRows = (rows: number, heldRows: number): Promise<void> => {
@@ -74,6 +74,7 @@ export async function readWindow(
     window,
     timeZone,
     nowMs,
+    nullable,
     daysBefore,
     pageLimit,
     pageLimitGranted,

@@ -1,6 +1,7 @@
 /** Settings and parameters of the two jobs that export daily production. */
 import { z } from 'zod';
 import type { LookbackTier } from '../../src/core/daily/due-window.ts';
+import type { NullableFields } from '../../src/core/daily/row.ts';
 import { type CountDescription, isCounted, type JobDescription } from '../../src/core/run/job-description.ts';
 import { unknownFault } from '../../src/core/run/unknown-targets.ts';
 import type { WellField } from '../../src/warehouse/port/definitions.ts';
@@ -34,6 +35,8 @@ export interface DailyProductionSettings {
   readonly lookbackByWell: ReadonlyMap<string, readonly LookbackTier[]>;
   /** Days before today in which missing and quarantined days are read again. */
   readonly holeDays: number;
+  /** Required fields in which null is an unknown value, and no fault. */
+  readonly nullable: NullableFields;
   readonly shrink: ShrinkSettings;
   readonly chunkWells: number;
   readonly chunkRows: number;

@@ -59,13 +59,15 @@ export function pluggedWellsOf(config: Config): PluggedWells {
 }
 
 export function dailyProductionSettings(config: Config): DailyProductionSettings {
-  const { lookback, lookbackByWell, holeDays, chunkWells, chunkRows, batchRows, rowsInMemory } = config.export;
+  const { lookback, lookbackByWell, holeDays, nullable, chunkWells, chunkRows, batchRows, rowsInMemory } =
+    config.export;
   return {
     timeZone: config.timeZone,
     historyFromMs: historyFromMs(config),
     lookback,
     lookbackByWell: new Map(Object.entries(lookbackByWell)),
     holeDays,
+    nullable: new Set(nullable),
     shrink: shrinkOf(config),
     zoneField: wellFieldOf(config.wells.timeZoneField, config),
     plugged: pluggedWellsOf(config),

@@ -24,7 +24,10 @@ const int32 = z.int32();
 /** Text without half a surrogate pair: neither bytes that are not UTF-8 nor an escape of one half. */
 const text = z.string().refine((value) => value.isWellFormed(), 'is not Unicode text');
 
-/** docs/interface.md section 2.1. An absent required number takes its documented default 0; null is a fault. */
+/**
+ * docs/interface.md section 2.1. An absent required number takes its documented default 0; null is a fault, but
+ * where an operator allows it (`export.nullable`), which the check of records knows (core/daily/record-check.ts).
+ */
 export const dailyProductionSchema = z.object({
   xid: uuid,
   date: dateTime,

@@ -40,7 +40,11 @@ export function createDailyProductionReader(
     const { uwi, window, timeZone, pageLimit, profile } = request;
     const calendar = productionCalendar(timeZone);
     const latestDay = latestDayAt(request.nowMs ?? Infinity, calendar);
-    const counter = new RecordCounter(window, calendar, secrets, { blocks: request.blocks, latestDay });
+    const counter = new RecordCounter(window, calendar, secrets, {
+      blocks: request.blocks,
+      latestDay,
+      nullable: request.nullable,
+    });
     const answers = new AnswerCount();
     const wanted = limitFor(profile, pageLimit);
     const limits = grantedLimits.get(wanted) ?? limitsFor(wanted);

@@ -5,6 +5,7 @@ import { type FieldKind, measureFields } from '../core/daily/row.ts';
 export interface PlainField {
   /** Its index in `plainFields`. */
   readonly index: number;
+  readonly name: string;
   readonly kind: FieldKind | 'xid' | 'date';
   readonly required: boolean;
   /** In `measureFields`; -1 for xid and date. */
@@ -31,7 +32,7 @@ function plainField(
   n: number,
   index: number,
 ): PlainField {
-  return { index, kind, required, position, n, label: labelOf(name) };
+  return { index, name, kind, required, position, n, label: labelOf(name) };
 }
 
 /** xid, date and all measure fields. */

@@ -5,10 +5,10 @@
  * (core/daily/record-check.ts) would; property tests compare them. For anything else it ends at the first byte that is not
  * plain, and the page is parsed and checked.
  */
-import { mostTextChars } from '../core/daily/record-check.ts';
+import { mostTextChars, type RecordRules } from '../core/daily/record-check.ts';
 import type { RowBlock } from '../core/daily/row-block.ts';
 import type { RowColumnsBuilder } from '../core/daily/row-columns.ts';
-import { readXidBytes, xidBytes, xidChars } from '../core/daily/row.ts';
+import { noneNullable, type NullableFields, readXidBytes, xidBytes, xidChars } from '../core/daily/row.ts';
 import { instantOfDateTime, instantOfUtcBytes, type ProductionCalendar } from '../core/time/production-day.ts';
 import {
   behindColon,
@@ -37,17 +37,17 @@ const number = new Float64Array(1);
 
 /**
  * `bytes`: JSON text in ASCII that begins an array. Writes its records to the places of `rows` behind the last row, takes none of
- * them in, and returns their count. Undefined for a page with anything but plain records, with one of a day after
- * `latestDay`, or with more than `mostRecords`.
+ * them in, and returns their count. Undefined for a page with anything but plain records, with one that breaks
+ * the `rules`, or with more than `mostRecords`.
  */
 export function readPlainPage(
   bytes: Buffer,
   rows: RowColumnsBuilder,
   calendar: ProductionCalendar,
   mostRecords: number,
-  latestDay = Infinity,
+  rules: RecordRules = {},
 ): number | undefined {
-  const reader = new PlainRecordReader(bytes, calendar, latestDay);
+  const reader = new PlainRecordReader(bytes, calendar, rules);
   let count = 0;
   const first = rows.next;
   const last = lastOf(bytes);
@@ -89,6 +89,7 @@ class PlainRecordReader {
   readonly #view: DataView;
   readonly #calendar: ProductionCalendar;
   readonly #latestDay: number;
+  readonly #nullable: NullableFields;
   #rowIndex = 0;
   #record = 0;
   /** The last record that had each field. */
@@ -98,11 +99,12 @@ class PlainRecordReader {
   /** The field that last followed each; the last entry is that of the first field. */
   readonly #following = [...plainFields.slice(1), undefined, plainFields[0]];
 
-  constructor(bytes: Buffer, calendar: ProductionCalendar, latestDay: number) {
+  constructor(bytes: Buffer, calendar: ProductionCalendar, rules: RecordRules) {
     this.#bytes = bytes;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.#calendar = calendar;
-    this.#latestDay = latestDay;
+    this.#latestDay = rules.latestDay ?? Infinity;
+    this.#nullable = rules.nullable ?? noneNullable;
   }
 
   /** Reads the record that begins at `start` into the row `rowIndex` of the block. Returns the position behind it, or `notPlain`. */
@@ -221,7 +223,7 @@ class PlainRecordReader {
   }
 
   #null(field: PlainField, at: number, block: RowBlock): number {
-    if (field.required || !hasBytes(this.#bytes, at, nullWord)) return notPlain;
+    if ((field.required && !this.#nullable.has(field.name)) || !hasBytes(this.#bytes, at, nullWord)) return notPlain;
     block.nulls[field.position * block.capacity + this.#rowIndex] = 1;
     return at + nullWord.length;
   }

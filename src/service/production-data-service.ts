@@ -5,6 +5,7 @@ import type { KnownList, RecordOf } from '../core/definitions/record-list.ts';
 import type { WellBody } from '../core/definitions/well-body.ts';
 import type { RowBlocks } from '../core/daily/row-block.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
+import type { NullableFields } from '../core/daily/row.ts';
 import type { TrustedEnd } from '../core/paging/page-end.ts';
 import type { ServiceProfile } from '../core/paging/service-profile.ts';
 import type { Window } from '../core/time/window.ts';
@@ -31,6 +32,8 @@ export interface DailyProductionRequest {
   readonly timeZone: string;
   /** The time of the read: a record of a day after tomorrow is quarantined, wherever it comes. None if omitted. */
   readonly nowMs?: number | undefined;
+  /** Required fields in which null is an unknown value, and no fault (`export.nullable`); none if omitted. */
+  readonly nullable?: NullableFields | undefined;
   /** Days before the window that are requested as well, at least 1; their rows are outside. A day less a minute if omitted. */
   readonly daysBefore?: number | undefined;
   /** Rows to request per page; the service may grant fewer. */

@@ -3,7 +3,13 @@
  */
 import type { Secrets } from '../core/base/secrets.ts';
 import type { WindowReading } from '../core/daily/reading.ts';
-import { type CheckedRecord, checkRecord, isCut, type RecordText } from '../core/daily/record-check.ts';
+import {
+  type CheckedRecord,
+  checkRecord,
+  isCut,
+  type RecordRules,
+  type RecordText,
+} from '../core/daily/record-check.ts';
 import type { RowBlocks } from '../core/daily/row-block.ts';
 import { RowColumnsBuilder } from '../core/daily/row-columns.ts';
 import { type QuarantinedRecord, xidBytes } from '../core/daily/row.ts';
@@ -38,7 +44,7 @@ export class RecordCounter {
   readonly #window: Window;
   readonly #secrets: Secrets;
   readonly #calendar: ProductionCalendar;
-  readonly #latestDay: number;
+  readonly #rules: RecordRules;
   readonly #numbers = new RecordNumbers();
   /** One place for each record, by its number, on whatever pages it came; the last arrival wins. */
   readonly #positions: Position[] = [];
@@ -57,18 +63,18 @@ export class RecordCounter {
 
   /**
    * `secrets`: what no notice may show, not even as the name of a field. `blocks`: where the rows take their room, and to
-   * which they may be released. `latestDay`: the last day that a record may have, a day number.
+   * which they may be released.
    */
   constructor(
     window: Window,
     calendar: ProductionCalendar,
     secrets: Secrets,
-    { blocks, latestDay = Infinity }: { readonly blocks?: RowBlocks | undefined; readonly latestDay?: number } = {},
+    { blocks, ...rules }: RecordRules & { readonly blocks?: RowBlocks | undefined } = {},
   ) {
     this.#window = window;
     this.#secrets = secrets;
     this.#calendar = calendar;
-    this.#latestDay = latestDay;
+    this.#rules = rules;
     this.#rows = new RowColumnsBuilder(blocks);
   }
 
@@ -116,7 +122,7 @@ export class RecordCounter {
     if (!this.#hasPlainPages) return undefined;
     const countBefore = this.#positions.length;
     const first = this.#rows.next;
-    const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords, this.#latestDay);
+    const count = readPlainPage(bytes, this.#rows, this.#calendar, mostRecords, this.#rules);
     this.#hasPlainPages = count !== undefined;
     if (count === undefined) return undefined;
     this.#numbers.reserve(count);
@@ -174,7 +180,7 @@ export class RecordCounter {
   }
 
   #addChecked(raw: unknown, text: RecordText): Arrival {
-    const checked = checkRecord(raw, this.#calendar, text, this.#latestDay);
+    const checked = checkRecord(raw, this.#calendar, text, this.#rules);
     const number = this.#numbers.ofText(keyOf(checked));
     const before = this.#positions[number];
     const beforeMs = this.#instantAt(before);

@@ -10,6 +10,7 @@ export const dailyProductionSettings: DailyProductionSettings = {
   staleAfterDays: 36_525,
   lookbackByWell: new Map(),
   holeDays: 92,
+  nullable: new Set(),
   shrink: { maxShare: 0.2, maxRows: 3, maxRowsPerRun: 100 },
   chunkWells: 3,
   chunkRows: 100_000,

@@ -9,6 +9,8 @@ import {
   type FieldKind,
   type Measure,
   measureFields,
+  noneNullable,
+  type NullableFields,
   type QuarantinedRecord,
   type RawRecord,
 } from './row.ts';
@@ -71,12 +73,20 @@ export function latestDayAt(nowMs: number, calendar: ProductionCalendar): number
   return today === undefined ? Infinity : today + 1;
 }
 
+/** What a record is held to beside the contract. */
+export interface RecordRules {
+  /** The last day that a record may have, a day number; any if omitted. */
+  readonly latestDay?: number | undefined;
+  /** Required fields in which null is no fault; none if omitted. */
+  readonly nullable?: NullableFields | undefined;
+}
+
 /**
  * Checks one parsed JSON record. An absent optional field is null; an absent required number is 0. The record is
- * quarantined for null or another type where the field does not allow it, for an int32 out of range, for a date that
- * does not exist, for one whose day lies after `latestDay` (a day number; such a record has no place in time), for text
- * that is not Unicode, for more than 64 levels of arrays and objects, for more than 1,000 extra fields, and for a text or
- * extra fields of more than 65,536 characters. A date without an offset is in the calendar's zone. Quarantined records
+ * quarantined for null or another type where the field does not allow it (a `nullable` one allows null), for an int32 out of
+ * range, for a date that does not exist, for one whose day lies after `latestDay` (such a record has no place in time), for
+ * text that is not Unicode, for more than 64 levels of arrays and objects, for more than 1,000 extra fields, and for a text
+ * or extra fields of more than 65,536 characters. A date without an offset is in the calendar's zone. Quarantined records
  * and extra fields keep their original text, a quarantined record its first 65,536 characters:
  * the reason then has the digest of the whole.
  */
@@ -84,10 +94,11 @@ export function checkRecord(
   raw: unknown,
   calendar: ProductionCalendar,
   text: RecordText,
-  latestDay = Infinity,
+  { latestDay = Infinity, nullable = noneNullable }: RecordRules = {},
 ): CheckedRecord {
   if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], {});
-  const { measures, requiredSeen, extraFields, faults } = raw instanceof UnreadRecord ? unread(raw) : readMeasures(raw);
+  const { measures, requiredSeen, extraFields, faults } =
+    raw instanceof UnreadRecord ? unread(raw) : readMeasures(raw, nullable);
   const { xid, date } = raw;
   const id = typeof xid === 'string' && uuidPattern.test(xid) ? xid.toLowerCase() : undefined;
   const dated = typeof date === 'string' ? dateOf(date, calendar, latestDay) : 'no-date';
@@ -116,7 +127,7 @@ function dateOf(date: string, calendar: ProductionCalendar, latestDay: number) {
 }
 
 /** One pass over the fields present, not over all known fields: measured, a quarter of the time. */
-function readMeasures(raw: RawRecord) {
+function readMeasures(raw: RawRecord, nullable: NullableFields) {
   const measures = absentMeasures.slice();
   const extraFields: string[] = [];
   const faults: string[] = [];
@@ -136,6 +147,7 @@ function readMeasures(raw: RawRecord) {
     if (typeof value === 'string' && !isStorableText(value)) faults.push(`${name} ${faultOfText(value)}`);
     else if (typeof value === 'string' && value.length > mostTextChars) faults.push(`${name} has ${tooLong(value)}`);
     else if (isOfKind(value, field.kind)) measures[position] = value;
+    else if (value === null && nullable.has(name)) measures[position] = null;
     else if (value !== null || field.required) faults.push(`${name} is ${shown(value)}, not ${wanted[field.kind]}`);
   }
   if (extraFields.length > mostExtraFields) {

@@ -10,8 +10,8 @@ interface MeasureField {
   readonly column: string;
   readonly kind: FieldKind;
   /**
-   * A required field is never null. When it is absent it takes its documented default 0, and the row counts as
-   * defaulted.
+   * A required field is never null, but for those that an operator names ({@link nullableFields}). When it is absent it
+   * takes its documented default 0, and the row counts as defaulted.
    */
   readonly required: boolean;
 }
@@ -61,6 +61,17 @@ export const measureFields: readonly MeasureField[] = [
   field('pcpIntakePressure'),
   field('pcpDischargePressure'),
 ];
+
+/**
+ * Required fields that an operator may let be null (`export.nullable`): a well without a gauge has no pressure. Rates are none
+ * of them: a sum over a null rate is silently too small.
+ */
+export const nullableFields = ['tubingPressure', 'casingPressure'] as const;
+
+/** The required fields in which null stands for an unknown value. */
+export type NullableFields = ReadonlySet<string>;
+
+export const noneNullable: NullableFields = new Set();
 
 export type Measure = number | string | boolean | null;
 

@@ -53,6 +53,16 @@ describe('a configuration file', () => {
     expect(refusal.length).toBeLessThan(1_000);
   });
 
+  test.each(['[oilRate]', '[tubingPressure, choke]', '[tubing_pressure]', 'tubingPressure'])(
+    'lets no other field than a pressure be null: %s',
+    async (nullable) => {
+      const refusal = await refusalOfFile(`export: { nullable: ${nullable} }`);
+      expect(refusal).toContain('export.nullable');
+      if (nullable.startsWith('['))
+        expect(refusal).toContain('must be one of tubingPressure, casingPressure: a record');
+    },
+  );
+
   test('with names that are nearly settings says which may be meant, and does not show values', async () => {
     const refusal = await refusalOfFile(
       'service:\n  urll: https://secret\n  retry: { attempt: 2 }\ntimezone: UTC\nzzz: 1\n',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Secrets } from '../../../src/core/base/secrets.ts';
-import { measureFields } from '../../../src/core/daily/row.ts';
+import { measureFields, nullableFields } from '../../../src/core/daily/row.ts';
 import { productionCalendar } from '../../../src/core/time/production-day.ts';
 import { readNumber } from '../../../src/service/plain-bytes.ts';
 import { RecordCounter } from '../../../src/service/record-counter.ts';
@@ -17,15 +17,26 @@ const always = { fromMs: Date.parse('0001-01-03T00:00:00Z'), toMs: Date.parse('9
 
 type Page = { readonly bytes: Buffer; readonly again: number };
 
+interface Rules {
+  readonly within?: typeof window;
+  readonly timeZone?: string;
+  readonly nullable?: readonly string[];
+}
+
 function bytesOf(text: string): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
 /** What a read of the pages gives, with the scan or without; the fault of the first page that is none. */
-function readOf(pages: readonly Page[], within: typeof window, timeZone: string, isScanned: boolean) {
+function readOf(
+  pages: readonly Page[],
+  { within = always, timeZone = 'UTC', nullable = [] }: Rules,
+  isScanned: boolean,
+) {
   const counter = new RecordCounter(within, productionCalendar(timeZone), new Secrets(), {
     blocks: usedBlocks(),
     latestDay,
+    nullable: new Set(nullable),
   });
   const answers: unknown[] = [];
   let plainPages = 0;
@@ -47,9 +58,9 @@ function readOf(pages: readonly Page[], within: typeof window, timeZone: string,
   return { answers, rows: { ...rows, measures }, ...rest, heldRows, plainPages };
 }
 
-function expectSame(pages: readonly Page[], within = always, timeZone = 'UTC'): number {
-  const { plainPages, ...scanned } = readOf(pages, within, timeZone, true);
-  const { plainPages: _, ...parsed } = readOf(pages, within, timeZone, false);
+function expectSame(pages: readonly Page[], rules: Rules = {}): number {
+  const { plainPages, ...scanned } = readOf(pages, rules, true);
+  const { plainPages: _, ...parsed } = readOf(pages, rules, false);
   expect(scanned).toStrictEqual(parsed);
   return plainPages;
 }
@@ -138,8 +149,7 @@ describe('the scan of a page', () => {
     const property = fc.property(somePages, someZone, (pages, timeZone) => {
       plain += expectSame(
         pages.map(({ records, space, again }) => ({ bytes: bytesOf(pageText(records, space)), again })),
-        window,
-        timeZone,
+        { within: window, timeZone },
       );
     });
     fc.assert(property, { numRuns: 400 });
@@ -152,7 +162,7 @@ describe('the scan of a page', () => {
     expect(
       expectSame(
         pages.map((records) => ({ bytes: bytesOf(pageText(records)), again: 0 })),
-        window,
+        { within: window },
       ),
     ).toBe(2);
   });
@@ -166,7 +176,7 @@ describe('the scan of a page', () => {
       );
       expectSame(
         texts.map((records) => ({ bytes: bytesOf(pageText(records)), again })),
-        window,
+        { within: window },
       );
     });
     fc.assert(property, { numRuns: 2_000 });
@@ -177,7 +187,7 @@ describe('the scan of a page', () => {
     const property = fc.property(fc.array(someRecordText, { maxLength: 3 }), someZone, (records, timeZone) => {
       // Bytes that are not ASCII never come to the scan.
       const bytes = Buffer.from(pageText(records).replaceAll(/[^\0-\u007f]/g, '?'), 'latin1');
-      plain += expectSame([{ bytes, again: 0 }], always, timeZone);
+      plain += expectSame([{ bytes, again: 0 }], { timeZone });
     });
     fc.assert(property, { numRuns: 2_000 });
     expect(plain).toBeGreaterThan(100);
@@ -206,6 +216,33 @@ describe('the scan of a page', () => {
       },
     );
     fc.assert(property, { numRuns: 2_000 });
+  });
+
+  it('G2: ends as parsing does, on null in pressures that may be null and in others', () => {
+    const nullable = ['tubingPressure'];
+    const plainWith = (member: string) => {
+      const text = `[${record.slice(0, -1)},${member}},${record.replace('0001', '0002')}]`;
+      return expectSame([{ bytes: bytesOf(text), again: 0 }], { nullable });
+    };
+    expect(plainWith('"tubingPressure":null')).toBe(1);
+    expect(plainWith('"tubingPressure" : null ,"casingPressure":1')).toBe(1);
+    for (const odd of ['"casingPressure":null', '"gasRate":null', '"tubingPressure":nul1', '"tubingPressure":"null"']) {
+      expect(plainWith(odd)).toBe(0);
+    }
+    const property = fc.property(
+      fc.array(fc.tuple(somePlainText, fc.subarray([...nullableFields])), { maxLength: 6 }),
+      fc.subarray([...nullableFields]),
+      (records, named) => {
+        const texts = records.map(([text, nulls]) =>
+          nulls.reduce(
+            (left, name) => left.replace(new RegExp(String.raw`("${name}"\s*:\s*)[-+.\deE]+`), '$1null'),
+            text,
+          ),
+        );
+        expectSame([{ bytes: bytesOf(pageText(texts)), again: 0 }], { nullable: named });
+      },
+    );
+    fc.assert(property, { numRuns: 500 });
   });
 
   it('reads numbers as JSON.parse does, to the bit', () => {

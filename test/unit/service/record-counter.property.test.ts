@@ -65,7 +65,7 @@ function pageOf(records: readonly unknown[]): RecordPage {
 function lastOfEach(records: readonly unknown[]): ReadonlyMap<string, CheckedRecord | 'outside'> {
   const places = new Map<string, CheckedRecord | 'outside'>();
   for (const raw of records) {
-    const checked = checkRecord(raw, utc, pageOf([raw]).textOf(0), latestDay);
+    const checked = checkRecord(raw, utc, pageOf([raw]).textOf(0), { latestDay });
     const key = checked.kind === 'row' ? checked.row.xid : (checked.record.xid ?? checked.record.raw);
     const { instantMs } = checked.kind === 'row' ? checked.row : checked;
     places.set(key, instantMs === undefined || isInside(window, instantMs) ? checked : 'outside');

@@ -2,6 +2,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { AlertKind } from '../../../../src/core/alerts/alert.ts';
+import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
+import type { WindowBatch } from '../../../../src/core/daily/merge.ts';
+import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import { checkRecord } from '../../../../src/core/daily/record-check.ts';
 import type { QuarantinedRecord } from '../../../../src/core/daily/row.ts';
 import { productionCalendar } from '../../../../src/core/time/production-day.ts';
@@ -17,6 +20,7 @@ import {
   loadOne,
   planned,
   reading,
+  row,
   unreadable,
   xidOf,
 } from '../../../support/warehouse-batches.ts';
@@ -170,6 +174,32 @@ export function describeAlerts(open: OpenWarehouse): void {
       await readsTo('fails', 'failed', { target: 'other' });
       expect(await accept(await idsOf())).toEqual(ids);
       expect(await states('well-failed')).toEqual(['other open']);
+    });
+
+    it('G2: is in the sum of a read that was cut where a later read stands', async () => {
+      const { warehouse } = test();
+      await loadOne(warehouse, night([bad]));
+      await accept(await idsOf());
+      const begun = async (windows: readonly WindowBatch[]) => {
+        const runId = await planned(warehouse, windows);
+        return { runId, readNo: await warehouse.readOrder.begin({ kind: 'uwi', runId, ended: [] }) };
+      };
+      const commit = async (run: Awaited<ReturnType<typeof begun>>, windows: readonly WindowBatch[]) =>
+        warehouse.dailyProduction.commit({ ...run, windows, shrink: guard, committedAtMs });
+      const [early, late] = [
+        night([bad, { ...bad, xid: 8 }]),
+        reading([row(21, dayOf(21))], { from: dayOf(20), to: dayOf(25) }),
+      ];
+      const earlier = await begun([early]);
+      await commit(await begun([late]), [late]);
+      const { unfinished } = await commit(earlier, [early]);
+      const [before] = unfinished;
+      expect(before?.outcome.counts).toMatchObject({ read: 5, quarantined: 1, accepted: 1 });
+      const again = { ...reading([row(21, dayOf(21))]), window: before?.window ?? early.window, before };
+      const readNo = await warehouse.readOrder.begin({ kind: 'uwi', runId: earlier.runId, ended: [] });
+      const { outcomes } = await commit({ ...earlier, readNo }, [again]);
+      expect(outcomes[0]?.counts).toMatchObject({ read: 6, quarantined: 1, accepted: 1 });
+      expect(balanceOfCounts(dailyProduction, outcomes[0]?.counts ?? {})).toMatchObject({ balanced: true });
     });
 
     it('is accepted once by two at one time', async () => {

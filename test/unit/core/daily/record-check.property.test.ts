@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CheckedRecord, checkRecord, type RecordText } from '../../../../src/core/daily/record-check.ts';
-import { measureFields } from '../../../../src/core/daily/row.ts';
+import { measureFields, nullableFields, type RawRecord } from '../../../../src/core/daily/row.ts';
 import { dayNumber, productionCalendar } from '../../../../src/core/time/production-day.ts';
 import { type DailyProduction, dailyProductionSchema } from '../../../../src/service/contract.ts';
 
@@ -95,6 +95,42 @@ describe('the check and the schema of the contract', () => {
 
   it('the record check and the schema know the same fields', () => {
     expect(Object.keys(dailyProductionSchema.shape)).toEqual(['xid', 'date', ...fieldNames]);
+  });
+});
+
+describe('fields that may be null', () => {
+  it('null in them is an unknown value, and nothing else changes', () => {
+    const someNulls = fc.record({ raw: records, nulls: fc.subarray([...nullableFields]) });
+    const property = fc.property(someNulls, fc.subarray([...nullableFields]), ({ raw, nulls }, named) => {
+      const given = { ...(raw as RawRecord), ...Object.fromEntries(nulls.map((name) => [name, null])) };
+      const nullable = new Set<string>(named);
+      const isUnknown = (name: string) => nullable.has(name) && given[name] === null;
+      const known = Object.fromEntries(
+        Object.entries(given).map(([name, value]) => [name, isUnknown(name) ? 0 : value]),
+      );
+      const expected = checkRecord(known, utc, textOf(given));
+      const checked = checkRecord(given, utc, textOf(given), { nullable });
+      if (expected.kind === 'quarantined') expect(checked).toEqual(expected);
+      else {
+        const measures = measureFields.map(({ name }, position) =>
+          isUnknown(name) ? null : expected.row.measures[position],
+        );
+        expect(checked).toEqual({ ...expected, row: { ...expected.row, measures } });
+      }
+    });
+    fc.assert(property, { numRuns: 2_000 });
+  });
+
+  it('are 0 where they are absent, and of their type where they are not null', () => {
+    const rules = { nullable: new Set(nullableFields) };
+    const { tubingPressure: _, ...absent } = good;
+    expect(checkRecord(absent, utc, textOf(absent), rules)).toMatchObject({ defaulted: true });
+    expect(checkRecord(absent, utc, textOf(absent), rules)).toHaveProperty('row.measures.3', 0);
+    const odd = { ...good, casingPressure: '7' };
+    expect(checkRecord(odd, utc, textOf(odd), rules)).toHaveProperty(
+      'record.reason',
+      'casingPressure is "7", not a number',
+    );
   });
 });
 
