@@ -151,7 +151,9 @@ export const copied = beside('copy the warehouse', async ({ world, violationsOfC
 
 export const pruned = beside('prune what is an hour old', async ({ world }, { context: { ledger } }) => {
   const ms = world.nowMs - HOUR_MS;
-  while ((await ledger.retention.step({ unitsMs: ms, runsMs: ms, pushesMs: ms, historyMs: ms })) !== undefined);
+  while (
+    (await ledger.retention.step({ unitsMs: ms, runsMs: ms, pushesMs: ms, historyMs: ms, alertsMs: ms })) !== undefined
+  );
 });
 
 /** Once nothing happens any more, all that was requested ends, by one process that is left. */

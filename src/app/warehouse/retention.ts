@@ -36,6 +36,7 @@ const nothing: PrunedAll = {
   runs: 0,
   pushes: 0,
   history: 0,
+  alerts: 0,
   rejectsFiles: 0,
   inboxFiles: 0,
   copies: 0,
@@ -49,6 +50,7 @@ function retentionBounds({ retention, push }: Config, nowMs: number): RetentionB
     runsMs: before(retention.runDays),
     pushesMs: before(push.rememberDays),
     historyMs: retention.historyDays === undefined ? undefined : before(retention.historyDays),
+    alertsMs: before(retention.alertDays),
   };
 }
 

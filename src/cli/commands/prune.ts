@@ -42,6 +42,7 @@ const names: Readonly<Record<keyof PrunedAll, string>> = {
   plans: 'plans that were never applied',
   pushes: 'rows of pushes',
   history: 'versions in the history',
+  alerts: 'resolved alerts',
   rejectsFiles: 'files with rejected rows',
   inboxFiles: 'files of the inbox that are done',
   copies: 'copies of standard input and uploads',

@@ -211,10 +211,12 @@ export interface RetentionBounds {
   readonly pushesMs: number;
   /** Versions of rows and definitions that ended before; undefined keeps all. */
   readonly historyMs: number | undefined;
+  /** Alerts that were resolved before. */
+  readonly alertsMs: number;
 }
 
 /** Numbers of rows that were, or would be, removed. */
-export type Pruned = Readonly<Record<'units' | 'plans' | 'runs' | 'pushes' | 'history', number>>;
+export type Pruned = Readonly<Record<'units' | 'plans' | 'runs' | 'pushes' | 'history' | 'alerts', number>>;
 
 /**
  * Never removes the audit, the plans and runs that it names, unfinished runs, the quarantine, and one row for each file

@@ -6,7 +6,7 @@ import { countOf, epochMs, instantAt, type SqlDatabase, type SqlSession, takeTur
 /** Rows that one transaction removes from one table: some 50 ms. */
 const rowsInStep = 20_000;
 
-const nothingPruned: Pruned = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0 };
+const nothingPruned: Pruned = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, alerts: 0 };
 
 export function createRetention(database: SqlDatabase): Retention {
   return transacted<Retention>(database, {
@@ -118,6 +118,11 @@ function ofHistory(table: string): PrunableKind {
   return { ...kind, rows: (bounds, rowId) => (bounds.historyMs === undefined ? undefined : rows(bounds, rowId)) };
 }
 
+/** What is resolved; a report may name it for as long as its run is kept. */
+function oldAlerts({ alertsMs }: RetentionBounds): string {
+  return `state = 'resolved' AND resolved_at < ${at(alertsMs)}`;
+}
+
 /**
  * Pushes of runs that go: one row stays for each file that was pushed to its end, the newest. A push of a run that did
  * not end as done never counted, and would without its run.
@@ -146,4 +151,6 @@ const prunableKinds: readonly PrunableKind[] = [
   ofHistory('daily_production_history'),
   ...recordLists.map(({ table }) => ofHistory(`${table}_history`)),
   ofHistory('well_history'),
+  rowsOf('alert_change', (bounds) => `alert_id IN (SELECT alert_id FROM alert WHERE ${oldAlerts(bounds)})`),
+  rowsOf('alert', oldAlerts, 'alerts'),
 ];

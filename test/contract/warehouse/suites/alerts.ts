@@ -412,6 +412,20 @@ export function describeAlerts(open: OpenWarehouse): void {
     });
   });
 
+  it('is kept with its changes for some time after its resolution, and for as long as it is not', async () => {
+    const { retention } = test().warehouse.ledger;
+    await readsTo('fails', 'failed');
+    await readsTo('fails too', 'failed', { target: 'other' });
+    const [, resolved] = await list({ target: 'other' }).then(async (others) => [await list(), others] as const);
+    await store().resolve({ ids: resolved.map(({ id }) => id), ...person });
+    const bounds = { unitsMs: 0, runsMs: 0, pushesMs: 0, historyMs: undefined };
+    expect(await retention.step({ ...bounds, alertsMs: committedAtMs })).toBeUndefined();
+    const pruned = { ...bounds, alertsMs: committedAtMs + day };
+    while ((await retention.step(pruned)) !== undefined);
+    expect((await list()).map(({ target }) => target.id)).toEqual([uwi]);
+    expect(await store().changes(resolved[0]?.id ?? '')).toEqual([]);
+  });
+
   it('a list has errors first, comes in pages, and is asked for by kind, state, target and time', async () => {
     const { warehouse } = test();
     await loadOne(

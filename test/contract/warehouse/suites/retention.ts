@@ -20,11 +20,11 @@ import { freshWarehouse, type OpenWarehouse } from '../../../support/warehouse-u
 
 const serviceUrl = 'https://pds.example.com';
 const fileSha256 = 'b'.repeat(64);
-const none: Pruned = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0 };
+const none: Pruned = { units: 0, plans: 0, runs: 0, pushes: 0, history: 0, alerts: 0 };
 
 /** Everything from this day on is kept; the history for ever. */
 function from(day: string, more: Partial<RetentionBounds> = {}): RetentionBounds {
-  return { unitsMs: at(day), runsMs: at(day), pushesMs: at(day), historyMs: undefined, ...more };
+  return { unitsMs: at(day), runsMs: at(day), pushesMs: at(day), historyMs: undefined, alertsMs: at(day), ...more };
 }
 
 /** All steps; returns their sum. */
