@@ -10,7 +10,15 @@ export function alertDocument(alert: Alert) {
   const { id, kind, state, severity, job, target, cause, summary, detail } = alert;
   const { openedAtMs, openedBy, seenAtMs, acknowledged, untilMs, resolved } = alert;
   return {
-    ...{ id, kind, state, severity, job, target, cause, summary, detail },
+    id,
+    kind,
+    state,
+    severity,
+    job,
+    target,
+    cause,
+    summary,
+    detail,
     action: (state === 'resolved' ? undefined : actionOf(alert)) ?? null,
     openedAt: isoInstant(openedAtMs),
     openedBy,
@@ -49,8 +57,12 @@ export function alertHistoryDocument(alert: Alert, changes: readonly AlertChange
   return {
     ...alertDocument(alert),
     changes: changes.map(({ change, atMs, by, because, severity, size }) => ({
-      ...{ change, at: isoInstant(atMs), by },
-      ...{ because: because ?? null, severity, size },
+      change,
+      at: isoInstant(atMs),
+      by,
+      because: because ?? null,
+      severity,
+      size,
     })),
   };
 }

@@ -29,7 +29,9 @@ export function requestAlerts(
   const { limit, kinds, states = ['open'], target, since, cursor } = input;
   const names = namesFor(['since'], context.names);
   return {
-    ...{ limit, nowMs, states },
+    limit,
+    nowMs,
+    states,
     ...(kinds === undefined ? {} : { kinds }),
     ...(target === undefined ? {} : { target }),
     ...(since === undefined ? {} : { sinceMs: namedInstant(names.since, since, timeZone) }),
@@ -61,7 +63,7 @@ async function findAlert(alerts: AlertStore, given: string, nowMs: number): Prom
 }
 
 /** Each of them once. Throws UsageError if an id names no alert, or several. */
-export async function findAlerts(
+async function findAlerts(
   { ledger }: Pick<App, 'ledger'>,
   given: readonly string[],
   nowMs: number,

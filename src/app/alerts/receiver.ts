@@ -76,8 +76,18 @@ function sentenceOf({ change, kind, job, alerts, targets, summary }: AlertMessag
 function documentOf(message: AlertMessage, warehouse: string) {
   const { id, change, kind, severity, job, summary, alerts, targets, by, atMs } = message;
   return {
-    ...{ id, change, kind, severity, job, message: sentenceOf(message), summary, alerts, targets, by },
-    ...{ at: isoInstant(atMs), warehouse },
+    id,
+    change,
+    kind,
+    severity,
+    job,
+    message: sentenceOf(message),
+    summary,
+    alerts,
+    targets,
+    by,
+    at: isoInstant(atMs),
+    warehouse,
   };
 }
 

@@ -111,7 +111,16 @@ function alertOf(row: AlertRow): Alert {
   const { targetKind, target, detail, untilMs } = row;
   const { id, kind, state, severity, job, cause, summary, openedAtMs, openedBy, seenAtMs } = row;
   return {
-    ...{ id, kind, state, severity, job, cause, summary, openedAtMs, openedBy, seenAtMs },
+    id,
+    kind,
+    state,
+    severity,
+    job,
+    cause,
+    summary,
+    openedAtMs,
+    openedBy,
+    seenAtMs,
     target: { kind: targetKind, id: target },
     detail: JSON.parse(detail) as Alert['detail'],
     acknowledged: signatureOf(row.acknowledgedBy, row.acknowledgedAtMs, row.acknowledgedBecause),

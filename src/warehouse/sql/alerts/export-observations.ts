@@ -80,12 +80,17 @@ export async function observeFailed(session: SqlSession, runId: string, units: r
   const failed = `FROM run_unit u WHERE u.run_id = $2 AND u.unit IN (SELECT ${dialect.each('$1', 'INTEGER')})`;
   const before = `LEFT JOIN alert b ON b.state <> 'resolved' AND b.kind = '${of.kind}' AND b.job = '${run.job}' AND b.target = n.target`;
   const detail = {
-    ...{ code: 'n.code', runId: 'CAST($2 AS VARCHAR)' },
+    code: 'n.code',
+    runId: 'CAST($2 AS VARCHAR)',
     fromMs: `least(n.from_ms, ${bound('b.detail', 'fromMs')})`,
     toMs: `greatest(n.to_ms, ${bound('b.detail', 'toMs')})`,
   };
   await recordObservation(session, {
-    ...{ ...of, job: run.job, values: [jsonText(units), runId], by: runId, atMs: run.nowMs },
+    ...of,
+    job: run.job,
+    values: [jsonText(units), runId],
+    by: runId,
+    atMs: run.nowMs,
     observed: `SELECT u.target ${failed}`,
     found: `SELECT n.target, n.target AS owner, 'error' AS severity, n.code AS cause, n.message AS summary, 1 AS size,
         ${dialect.jsonObject(detail)} AS detail
@@ -117,7 +122,11 @@ export async function observeRead(
   const fields = { target: 'VARCHAR', fromMs: 'BIGINT', toMs: 'BIGINT' } as const;
   const ofFailed = (name: Bound): string => `CAST(${dialect.textAt('f.detail', [name])} AS BIGINT)`;
   await recordObservation(session, {
-    ...{ ...of, job, values: [jsonText(targets)], by: runId, atMs },
+    ...of,
+    job,
+    values: [jsonText(targets)],
+    by: runId,
+    atMs,
     observed: `SELECT f.owner FROM alert f JOIN ${dialect.relation('$1', fields)} w ON w.target = f.owner
       WHERE f.kind = '${of.kind}' AND f.job = '${job}' AND (w."fromMs" IS NULL OR ${ofFailed('fromMs')} IS NULL
         OR (w."fromMs" <= ${ofFailed('fromMs')} AND w."toMs" >= ${ofFailed('toMs')}))`,

@@ -26,7 +26,7 @@ export interface SqlObservation {
 }
 
 /** SQL of the id of an alert (core/alerts/alert.ts), by the SQL of its target. */
-export function idOfAlert(
+function idOfAlert(
   { dialect }: SqlSession,
   { kind, job, targetKind }: Pick<SqlObservation, 'kind' | 'job' | 'targetKind'>,
   target: string,
@@ -116,7 +116,11 @@ export async function recordFound(
   const rows = found.map((each) => ({ ...each, detail: JSON.stringify(each.detail) }));
   const ofKind = `SELECT o.owner FROM alert o WHERE o.kind = '${kind}'`;
   await recordObservation(session, {
-    ...{ kind, job, targetKind, by, atMs },
+    kind,
+    job,
+    targetKind,
+    by,
+    atMs,
     values: [jsonText({ found: rows, observed: observed === 'all' ? [] : observed })],
     observed: `${observed === 'all' ? ofKind : `SELECT ${dialect.each(partOf('observed'), 'VARCHAR')}`}
       UNION SELECT w.target FROM ${dialect.relation(partOf('found'), foundFields)} w`,
