@@ -7,7 +7,7 @@
  * again, and written again with their rows, so no row is in it twice and none is missing.
  */
 import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open, rm, stat, truncate } from 'node:fs/promises';
+import { copyFile, type FileHandle, mkdir, open, rename, rm, stat, truncate } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PermanentError } from '../core/base/errors.ts';
 import { onDisk } from '../core/base/file-fault.ts';
@@ -94,7 +94,10 @@ export interface ByteLog {
   /** Path or address, for messages. */
   readonly location: string;
   size(): Promise<number>;
-  /** Removes what lies behind `bytes`. Resolves to the size then, which is another one where the log was changed. */
+  /**
+   * Removes what lies behind `bytes`, and what others still append. Resolves to the size then, which is another one where the
+   * log was changed.
+   */
   cutTo(bytes: number): Promise<number>;
   /**
    * Appends bytes at the end, which should be at `at`; they are durable when it resolves. Resolves to the size before:
@@ -130,9 +133,19 @@ export class LocalByteLog implements ByteLog {
       await mkdir(dirname(this.location), { recursive: true });
       const size = await this.size();
       if (bytes === 0) await rm(this.location, { force: true });
-      else if (size > bytes) await truncate(this.location, bytes);
+      else if (size >= bytes) await this.#replaceByStart(bytes);
       return Math.min(size, bytes);
     });
+  }
+
+  /** What a worker that was paused, and lost the push to this one, still appends goes into the file before (G2). */
+  async #replaceByStart(bytes: number): Promise<void> {
+    const part = `${this.location}.part`;
+    await copyFile(this.location, part);
+    await truncate(part, bytes);
+    await using copy = await open(part, 'r+');
+    await copy.sync();
+    await rename(part, this.location);
   }
 
   async append(bytes: Uint8Array, at: number): Promise<number> {

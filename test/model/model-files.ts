@@ -11,7 +11,8 @@ const batchEntries = 4;
 
 export class ModelFiles {
   readonly #files: readonly ModelFile[];
-  readonly #rejects = new Map<string, Buffer>();
+  /** By run; a file that was replaced is written by those alone who had it open. */
+  readonly #rejects = new Map<string, { bytes: Buffer }>();
 
   constructor(files: readonly ModelFile[]) {
     this.#files = files;
@@ -53,19 +54,21 @@ export class ModelFiles {
   }
 
   #log(runId: string, during: During): ByteLog {
-    const write = (bytes: Uint8Array): void => void this.#rejects.set(runId, Buffer.from(bytes));
-    const add = async (bytes: Uint8Array): Promise<void> => write(Buffer.concat([this.#bytesOf(runId), bytes]));
+    const replace = (bytes: Buffer): void => void this.#rejects.set(runId, { bytes });
     return {
       location: `rejects of ${runId}`,
       size: async () => this.#bytesOf(runId).length,
       cutTo: (bytes) =>
         during('rejects.cutTo', async () => {
-          write(this.#bytesOf(runId).subarray(0, bytes));
+          replace(this.#bytesOf(runId).subarray(0, bytes));
           return this.#bytesOf(runId).length;
         }),
       append: async (bytes, at) => {
-        const before = this.#bytesOf(runId).length;
+        const file = this.#rejects.get(runId) ?? { bytes: Buffer.alloc(0) };
+        const before = file.bytes.length;
         if (before !== at) return before;
+        this.#rejects.set(runId, file);
+        const add = async (some: Uint8Array): Promise<void> => void (file.bytes = Buffer.concat([file.bytes, some]));
         const half = Math.ceil(bytes.length / 2);
         await during('rejects.append', () => add(bytes.subarray(0, half)));
         await during('rejects.append on', () => add(bytes.subarray(half)));
@@ -77,6 +80,6 @@ export class ModelFiles {
   }
 
   #bytesOf(runId: string): Buffer {
-    return this.#rejects.get(runId) ?? Buffer.alloc(0);
+    return this.#rejects.get(runId)?.bytes ?? Buffer.alloc(0);
   }
 }

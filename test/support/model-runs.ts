@@ -16,5 +16,6 @@ export async function expectForAllModels<Values>(
 ): Promise<void> {
   const path = process.env['WELLSYNC_TEST_PATH'];
   const numRuns = wanted === undefined ? bySuite(usual, full) : Number(wanted);
-  await fc.assert(property, path === undefined ? { numRuns, endOnFailure: true } : { numRuns: 1, path });
+  const runs = path === undefined ? { numRuns, endOnFailure: true } : { numRuns: 1, path };
+  await fc.assert(property, { ...runs, includeErrorInReport: true });
 }

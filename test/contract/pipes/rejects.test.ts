@@ -105,6 +105,17 @@ describe('a rejects file after a crash', () => {
     expect(await readFile(file, 'utf8')).toBe(rejectsHeader(header) + rejectsText(rejected, ','));
   });
 
+  test('G2: what a paused worker still appends, after another has taken its push, is in no file', async () => {
+    const pushed = await readText(source);
+    const [first, ...rest] = pushed.rejected;
+    await using paused = await RejectsFile.open(file, 0);
+    const bytes = await paused.append(first === undefined ? [] : [first], pushed.header);
+    await using other = await RejectsFile.open(file, bytes);
+    await paused.append(rest, pushed.header);
+    await other.append(rest, pushed.header);
+    expect(await readFile(file, 'utf8')).toBe(rejectsHeader(pushed.header) + rejectsText(pushed.rejected, ','));
+  });
+
   test('a new run removes an old rejects file, and creates none before its first reject', async () => {
     await writeFile(file, 'of an earlier attempt\n');
     await using rejects = await RejectsFile.open(file, 0);
