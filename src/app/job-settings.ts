@@ -67,6 +67,7 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     lookbackByWell: new Map(Object.entries(lookbackByWell)),
     holeDays,
     shrink: shrinkOf(config),
+    restated: config.export.restated,
     zoneField: wellFieldOf(config.wells.timeZoneField, config),
     plugged: pluggedWellsOf(config),
     staleAfterDays: config.freshness.warnAfterDays,

@@ -11,6 +11,7 @@ export const dailyProductionSettings: DailyProductionSettings = {
   lookbackByWell: new Map(),
   holeDays: 92,
   shrink: { maxShare: 0.2, maxRows: 3, maxRowsPerRun: 100 },
+  restated: { maxRows: 100 },
   chunkWells: 3,
   chunkRows: 100_000,
   batchRows: 1_000,

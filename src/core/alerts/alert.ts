@@ -52,12 +52,27 @@ export const alertKinds = {
     one: 'target unknown to the service',
     many: 'targets unknown to the service',
   },
+  'wells-left-out': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'well left out of its list',
+    many: 'wells left out of their lists',
+  },
+  // One that was silent before alerts were is `info`.
+  'well-silent': { severity: 'warning', endedBy: 'person', one: 'silent well', many: 'silent wells' },
+  // No work shows what was restated gone.
+  'rows-restated': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'month with restated rows',
+    many: 'months with restated rows',
+  },
 } as const satisfies Readonly<Record<string, AlertKindEntry>>;
 
 export type AlertKind = keyof typeof alertKinds;
 
-/** Names of targets are unique within their kind: a uwi, the source id of a well, an equipment id, a record. */
-export type AlertTargetKind = 'well' | 'source-well' | 'equipment' | 'record' | (string & {});
+/** Names of targets are unique within their kind: a uwi, the source id of a well, an equipment id, a record, a month (`2026-03`). */
+export type AlertTargetKind = 'well' | 'source-well' | 'equipment' | 'record' | 'month' | (string & {});
 
 /** The job and the kind of targets by which an export is told of. */
 export function exportOf(kind: ReadKind): { readonly job: string; readonly targetKind: AlertTargetKind } {

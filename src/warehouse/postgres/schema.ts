@@ -49,6 +49,7 @@ const keys: readonly string[] = [
   'run_target ADD PRIMARY KEY (run_id, place)',
   'cleanup_target ADD PRIMARY KEY (plan_id, ordinal)',
   'coverage ADD PRIMARY KEY (uwi, from_day)',
+  'source_well ADD PRIMARY KEY (source, target)',
   'internal.read_begun ADD PRIMARY KEY (number)',
 ].map((key) => `ALTER TABLE ${key}`);
 
@@ -101,7 +102,7 @@ const ownIdentity: readonly string[] = [
   `CREATE TABLE queue_beat (queue_id ${textType}, epoch BIGINT, beat_at TIMESTAMPTZ)`,
   `INSERT INTO queue_beat VALUES (NULL, NULL, NULL)`,
   `CREATE TABLE writer_turn (subject ${textType} PRIMARY KEY)`,
-  `INSERT INTO writer_turn VALUES ('request'), ('retention'), ('push'), ('audit'), ('definitions'), ('feed')`,
+  `INSERT INTO writer_turn VALUES ('request'), ('retention'), ('push'), ('audit'), ('definitions'), ('feed'), ('observation')`,
 ];
 
 const schemaSteps: SchemaSteps = [
