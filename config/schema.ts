@@ -247,6 +247,7 @@ export const configSchema = z
         maxRows: z.number().int().nonnegative().default(3),
         maxRowsPerRun: z.number().int().nonnegative().default(100),
       }),
+      restated: section({ maxRows: z.number().int().nonnegative().default(100) }),
       chunkWells: count(100),
       chunkRows: count(100_000),
       batchRows: z.number().int().positive().optional(),

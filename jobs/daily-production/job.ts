@@ -2,16 +2,27 @@
  * The job that reads daily production into the warehouse. A unit is one well with its window: read to the end, merged
  * by window replacement, with watermark and outcome in the same transaction (docs/design.md section 4.1).
  */
+import { dueObservations, type RunObservations } from '../../src/core/alerts/run-observations.ts';
 import { type DayInterval, mergeDays, windowOfDays } from '../../src/core/daily/coverage.ts';
 import { daysOfMonth } from '../../src/core/daily/shrink-guard.ts';
 import type { WindowBatch } from '../../src/core/daily/merge.ts';
 import { RowBlocks } from '../../src/core/daily/row-block.ts';
 import { isForAll } from '../../src/core/run/retry-decision.ts';
 import type { PlannedUnit } from '../../src/core/run/run.ts';
-import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
+import { dayAt } from '../../src/core/time/production-day.ts';
+import type { ChunkOfWork, EndedRun, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
 import { readInBatches } from '../batching-reader.ts';
 import { judgeRemoved, recordUnknown, ReadNumbers, refuseRetryOfRelease, settleUnknown } from '../exports.ts';
-import { expectedRows, planGaps, planWindows, readZones, unitsOf, type WellWindow, windowSpecSchema } from './plan.ts';
+import {
+  expectedRows,
+  planGaps,
+  planWindows,
+  pluggedAmong,
+  readZones,
+  unitsOf,
+  type WellWindow,
+  windowSpecSchema,
+} from './plan.ts';
 import { pageRowsOf, type ProfileInUse, ProfilesInUse } from './profile.ts';
 import { type GivenBack, readWindow } from './read-window.ts';
 import { ReadingSlots, RowBudget, type RowReservation } from './row-budget.ts';
@@ -37,12 +48,13 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
   const shared = {
     queue: 'export',
     params: dailyProductionParamsSchema,
-    varyingParams: ['nowMs'],
+    varyingParams: ['nowMs', 'source'],
     readsUpToRequest: ({ toMs, releaseOf }) => toMs === undefined && releaseOf === undefined,
     takesTargets: true,
     checkRetry: refuseRetryOfRelease,
     judge: ({ allowShrink, releaseOf }, counts) =>
       judgeRemoved(counts, allowShrink || releaseOf !== undefined, settings.shrink.maxRowsPerRun),
+    observe: (params, ended, context) => observeEnd(params, ended, settings, context),
     release: { kind: 'uwi', params: (releaseOf, nowMs) => ({ nowMs, allowShrink: false, releaseOf }) },
     work: (chunk, context) => {
       const own = { ...context, settings, budget, blocks, slots, numbers, chunkNo: (chunks += 1) };
@@ -68,6 +80,19 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
           : planRelease(runId, params, settings, context),
     },
   ];
+}
+
+/** What the end of a run shows of the wells of its source, of all wells, and of earlier months. */
+async function observeEnd(
+  { source }: DailyProductionParams,
+  ended: EndedRun,
+  { timeZone, plugged, staleAfterDays: warnAfterDays, restated }: DailyProductionSettings,
+  { warehouse, now }: Pick<JobContext, 'warehouse' | 'now'>,
+): Promise<RunObservations> {
+  const today = dayAt(now(), timeZone) ?? 0;
+  const { isSilenceDue, ...due } = dueObservations({ ...ended, source }, { today, ...restated });
+  if (!isSilenceDue) return due;
+  return { ...due, silence: { today, warnAfterDays, plugged: [...(await pluggedAmong(plugged, warehouse.wells))] } };
 }
 
 /** More than the requests that may be under way: a page is read while another's request is answered. */

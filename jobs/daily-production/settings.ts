@@ -38,6 +38,8 @@ export interface DailyProductionSettings {
   /** Required fields in which null is an unknown value, and no fault. */
   readonly nullable: NullableFields;
   readonly shrink: ShrinkSettings;
+  /** A run that changes more rows of earlier months is told of by alerts (core/alerts/run-observations.ts). */
+  readonly restated: { readonly maxRows: number };
   readonly chunkWells: number;
   readonly chunkRows: number;
   readonly batchRows: number;
@@ -60,6 +62,8 @@ export const dailyProductionParamsSchema = z.strictObject({
   /** Deepens the configured lookback of an incremental run. */
   lookbackDays: z.number().int().nonnegative().optional(),
   allowShrink: z.boolean(),
+  /** Where the wells of a run without bounds come from (core/alerts/well-source.ts). */
+  source: z.string().optional(),
   /** The run whose held rows this one releases: it reads their months, and nothing else. */
   releaseOf: z.string().optional(),
 });

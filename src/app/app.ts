@@ -184,7 +184,8 @@ class ComposedApp implements App {
 
   async runService(): Promise<RunService> {
     const serviceKey = (): string => serviceIdentityOf(this.config).key;
-    return new RunService({ ...(await this.#claimContext('prompt')), jobs: this.jobs, serviceKey, now, version });
+    const { warehouse, jobs } = this;
+    return new RunService({ ...(await this.#claimContext('prompt')), warehouse, jobs, serviceKey, now, version });
   }
 
   async #claimContext(kind: 'prompt' | 'lasting') {

@@ -69,6 +69,7 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     holeDays,
     nullable: new Set(nullable),
     shrink: shrinkOf(config),
+    restated: config.export.restated,
     zoneField: wellFieldOf(config.wells.timeZoneField, config),
     plugged: pluggedWellsOf(config),
     staleAfterDays: config.freshness.warnAfterDays,

@@ -24,7 +24,7 @@ interface ReportContext extends Pick<JobContext, 'ledger' | 'now'> {
 export async function finishRun(
   run: RunRecord,
   stopRequest: StopRequest | undefined,
-  context: ReportContext & { readonly queue: RunQueue },
+  context: ReportContext & Pick<JobContext, 'warehouse'> & { readonly queue: RunQueue },
 ): Promise<RunReport | undefined> {
   const { ledger, queue, jobs, now } = context;
   const { runId } = run;
@@ -43,7 +43,7 @@ export async function finishRun(
   // A stop after all units were settled changed nothing: all that is left is the report, which may be made again.
   const isTooLate = run.unitCount !== undefined && cancelled === 0 && (stopRequest?.kind === 'cancel' || failed === 0);
   const report = buildReport({ run, totals }, isTooLate ? undefined : stopRequest, context);
-  await ledger.runs.finish(report);
+  await ledger.runs.finish(report, await job.observe?.(run.params, report, context));
   // Another process may have planned or ended it in between: the ledger has the state.
   const ended = await ledger.runs.read(runId);
   if (ended === undefined || !isFinished(ended.state)) return undefined;

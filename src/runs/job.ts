@@ -1,10 +1,11 @@
 /** The declaration of a job by a folder in jobs/, for the engine. */
 import type { Logger } from 'pino';
 import type { z } from 'zod';
+import type { RunObservations } from '../core/alerts/run-observations.ts';
 import type { OutageRecord } from '../core/base/outage.ts';
 import type { RejectsLocation } from '../core/pipes/checkpoint.ts';
 import type { ChunkQueueName, JobDescription } from '../core/run/job-description.ts';
-import type { Counts, PlannedUnit, ReadKind, UnitOutcome } from '../core/run/run.ts';
+import type { Counts, PlannedUnit, ReadKind, RunReport, UnitOutcome } from '../core/run/run.ts';
 import type { RunQueue, UnitProgress, UnitReading } from '../queue/port.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
@@ -86,6 +87,12 @@ export interface Job<Params> extends JobDescription {
    * counts, and notices.
    */
   readonly judge?: (params: Params, counts: Counts) => Judgement;
+  /** What the warehouse is to judge of the whole run with its end, for alerts. May be called again. */
+  readonly observe?: (
+    params: Params,
+    ended: EndedRun,
+    context: Pick<JobContext, 'warehouse' | 'now'>,
+  ) => Promise<RunObservations>;
   /** For a job that holds rows: what its targets are, and the parameters of the run that releases what another run holds. */
   readonly release?: {
     readonly kind: ReadKind;
@@ -95,6 +102,9 @@ export interface Job<Params> extends JobDescription {
   /** Where the rejected rows of a run lie, whether or not there are any; only for a job that rejects rows. */
   readonly rejectsLocation?: (params: Params, runId: string) => RejectsLocation;
 }
+
+/** What is known of a run when its report is made. */
+export type EndedRun = Pick<RunReport, 'state' | 'counts'>;
 
 export interface Judgement {
   readonly counts: Counts;
@@ -106,7 +116,7 @@ export type AnyJob = Job<unknown>;
 
 /** Hides the parameter type of a job: every call first parses the parameters with the job's own schema. */
 export function anyJob<Params>(job: Job<Params>): AnyJob {
-  const { rejectsLocation, readsUpToRequest, judge, ...rest } = job;
+  const { rejectsLocation, readsUpToRequest, judge, observe, ...rest } = job;
   return {
     ...rest,
     plan: (params, context, runId) => job.plan(job.params.parse(params), context, runId),
@@ -116,6 +126,12 @@ export function anyJob<Params>(job: Job<Params>): AnyJob {
       judge: (params: unknown, counts: Counts) => {
         const parsed = job.params.safeParse(params);
         return parsed.success ? judge(parsed.data, counts) : { counts: {}, notices: [] };
+      },
+    }),
+    ...(observe && {
+      observe: async (params: unknown, ended: EndedRun, context: Pick<JobContext, 'warehouse' | 'now'>) => {
+        const parsed = job.params.safeParse(params);
+        return parsed.success ? observe(parsed.data, ended, context) : {};
       },
     }),
     ...(readsUpToRequest && { readsUpToRequest: (params: unknown) => readsUpToRequest(job.params.parse(params)) }),

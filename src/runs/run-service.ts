@@ -7,7 +7,7 @@ import { isOutdated } from '../core/run/queue-claim.ts';
 import { type IdempotencyKey, isFinished, type RunHead, type RunSummary } from '../core/run/run.ts';
 import type { RunQueue } from '../queue/port.ts';
 import type { Targets } from '../warehouse/port/runs.ts';
-import type { Ledger } from '../warehouse/port/warehouse.ts';
+import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
 import { finishRun } from './finish-run.ts';
 import type { AnyJob } from './job.ts';
 import { checkQueue, type ClaimContext } from './queue-claim.ts';
@@ -20,6 +20,7 @@ type CancelOutcome = 'had-ended' | 'requested' | 'ended';
 
 interface RunServiceContext extends ClaimContext {
   readonly ledger: Ledger;
+  readonly warehouse: Warehouse;
   readonly queue: RunQueue;
   readonly jobs: readonly AnyJob[];
   /** The service of new runs, without secrets. Throws UsageError if none is configured. */

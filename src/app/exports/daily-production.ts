@@ -1,9 +1,11 @@
 /** Requests for daily production: converts names and days of an operator to the checked parameters of a run. */
+import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { dailyProductionJobName, gapsJobName } from '../../../jobs/daily-production/job.ts';
 import { planGaps, planWindows, slicesOf, windowSpecSchema } from '../../../jobs/daily-production/plan.ts';
 import { pageRowsOf } from '../../../jobs/daily-production/profile.ts';
 import type { DailyProductionParams } from '../../../jobs/daily-production/settings.ts';
+import { wellSourceOf } from '../../core/alerts/well-source.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { instantText } from '../../core/base/text.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
@@ -58,20 +60,33 @@ export interface DailyProductionRequest extends JobRequest {
 export async function requestDailyProduction(
   app: App,
   input: DailyProductionInput,
-  context: { readonly stdin: Readable; readonly nowMs: number; readonly names?: InputNames<DailyProductionInput> },
+  context: {
+    readonly stdin: Readable;
+    readonly nowMs: number;
+    readonly names?: InputNames<DailyProductionInput>;
+    /** Name of the schedule that requests it. */
+    readonly schedule?: string;
+  },
 ): Promise<DailyProductionRequest> {
   const { config } = app;
   const { from, to, gaps = false, lookbackDays, allowShrink = false } = input;
-  const { stdin, nowMs } = context;
+  const { stdin, nowMs, schedule } = context;
   const names = namesFor(['uwis', 'wellsFile', 'fromWarehouse', 'from', 'to', 'gaps', 'lookbackDays'], context.names);
   refuseLookbackOfBackfill(input, names);
   const { timeZone } = config;
   const bounds = backfillBounds({ from, to, timeZone, earliestMs: historyFromMs(config), nowMs, names });
   const calledBy = { names: names.uwis, file: names.wellsFile, known: names.fromWarehouse };
   const wells = await wellsOf(app, input, calledBy, stdin);
+  const source = sourceOf(input, config, schedule);
   return {
     job: gaps ? gapsJobName : dailyProductionJobName,
-    params: { nowMs, ...bounds, ...(lookbackDays === undefined ? {} : { lookbackDays }), allowShrink },
+    params: {
+      nowMs,
+      ...bounds,
+      ...(lookbackDays === undefined ? {} : { lookbackDays }),
+      allowShrink,
+      ...(source === undefined ? {} : { source }),
+    },
     targets: wells.names,
     summary: {
       kind: gaps ? 'gaps' : 'daily-production',
@@ -120,6 +135,24 @@ function wellsOf(
   const known = fromWarehouse ? () => knownUwis(warehouse, config.wells.uwiField) : undefined;
   const configured = { names: config.export.wells, file: config.export.wellsFile };
   return targetsFrom(uwiKind, { names: uwis, file, mayBeEmpty, known, calledBy }, configured, stdin);
+}
+
+/** Undefined for a run over some days or named wells alone. */
+function sourceOf(
+  { uwis, wellsFile, fromWarehouse: isFromWarehouse = false, from, to, gaps = false }: DailyProductionInput,
+  config: App['config'],
+  schedule: string | undefined,
+): string | undefined {
+  if (gaps || from !== undefined || to !== undefined) return undefined;
+  const isNamed = uwis !== undefined || wellsFile !== undefined;
+  // Beside a list in the configuration its file is a part of the configured wells.
+  const file = isNamed || config.export.wells.length > 0 ? wellsFile : config.export.wellsFile;
+  return wellSourceOf({
+    isFromWarehouse,
+    schedule,
+    isNamedEach: uwis !== undefined,
+    file: file === undefined || file === '-' ? file : path.resolve(file),
+  });
 }
 
 /** The wells that were read before, and those of the table of wells. Makes no warehouse where there is none. */

@@ -211,7 +211,7 @@ function logTick({ stored: { name } }: Schedule, { dueMs, outcome, runId, words 
 
 /** Throws UsageError for names and files that cannot be used. A relative path begins at the folder of the configuration. */
 export async function scheduledRequest(
-  { definition }: Schedule,
+  { stored, definition }: Schedule,
   app: App,
   { requestedBy, nowMs }: { readonly requestedBy: string; readonly nowMs: number },
 ): Promise<JobRequest> {
@@ -222,7 +222,7 @@ export async function scheduledRequest(
   if (definition.job === 'export daily-production') {
     const { wells: uwis, wellsFile, lookback: lookbackDays, ...flags } = definition.parameters;
     const input = { ...flags, uwis, wellsFile: placed(wellsFile), lookbackDays };
-    const { job, params, targets } = await requestDailyProduction(app, input, { stdin, nowMs });
+    const { job, params, targets } = await requestDailyProduction(app, input, { stdin, nowMs, schedule: stored.name });
     return { job, params, targets };
   }
   const exported = definitionExport(({ job }) => job === definition.job);

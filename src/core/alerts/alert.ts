@@ -54,6 +54,29 @@ export const alertKinds = {
     one: 'target unknown to the service',
     many: 'targets unknown to the service',
   },
+  'wells-left-out': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'well left out of its list',
+    many: 'wells left out of their lists',
+  },
+  // One that was silent before alerts were is `info`.
+  'well-silent': { severity: 'warning', endedBy: 'person', one: 'silent well', many: 'silent wells' },
+  // No work shows what was restated gone.
+  'rows-restated': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'month with restated rows',
+    many: 'months with restated rows',
+  },
+  'rows-rejected': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'file with rejected rows',
+    many: 'files with rejected rows',
+  },
+  'push-failed': { severity: 'error', endedBy: 'person', one: 'push failed', many: 'pushes failed' },
+  'deletion-failed': { severity: 'warning', endedBy: 'person', one: 'target not deleted', many: 'targets not deleted' },
   'run-failed': { severity: 'error', endedBy: 'person', one: 'run without a plan', many: 'runs without a plan' },
   'schedule-missed': { severity: 'error', endedBy: 'person', one: 'schedule missed', many: 'schedules missed' },
   'service-down': { severity: 'error', endedBy: 'person', one: 'service down', many: 'services down' },
@@ -62,8 +85,8 @@ export const alertKinds = {
 
 export type AlertKind = keyof typeof alertKinds;
 
-/** Names of targets are unique within their kind: a uwi, the source id of a well, an equipment id, a record. */
-export type AlertTargetKind = 'well' | 'source-well' | 'equipment' | 'record' | (string & {});
+/** Names of targets are unique within their kind: a uwi, the source id of a well, an equipment id, a record, a month (`2026-03`). */
+export type AlertTargetKind = 'well' | 'source-well' | 'equipment' | 'record' | 'month' | (string & {});
 
 /** The job and the kind of targets by which an export is told of. */
 export function exportOf(kind: ReadKind): { readonly job: string; readonly targetKind: AlertTargetKind } {
@@ -94,6 +117,16 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
       return { kind: 'show-quarantine' };
     case 'well-unknown':
       return { kind: target.kind === 'well' ? 'show-unknown' : 'show-unknown-definitions' };
+    case 'well-silent':
+      return { kind: 'show-stale' };
+    case 'wells-left-out':
+    case 'rows-restated':
+      return undefined;
+    case 'rows-rejected':
+      return typeof runId === 'string' ? { kind: 'get-rejects', runId } : undefined;
+    case 'deletion-failed':
+      return { kind: 'plan-cleanup' };
+    case 'push-failed':
     case 'run-failed':
       return typeof runId === 'string' ? { kind: 'retry-run', runId } : undefined;
     case 'schedule-missed':

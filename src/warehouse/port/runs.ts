@@ -1,3 +1,4 @@
+import type { RunObservations } from '../../core/alerts/run-observations.ts';
 import type {
   Counts,
   IdempotencyKey,
@@ -117,9 +118,9 @@ export interface RunLedger {
   totals(runId: string): Promise<RunTotals>;
   /**
    * Stores report and state, once: a finished run keeps its report, and a run with open units is unchanged. A run that
-   * ends without a plan keeps its targets.
+   * ends without a plan keeps its targets. What its end shows opens and resolves alerts in the same transaction.
    */
-  finish(report: RunReport): Promise<void>;
+  finish(report: RunReport, observations?: RunObservations): Promise<void>;
   /**
    * Reopens the failed, cancelled and unknown units and returns the run to queued with the next generation. Returns the number
    * of open units; for a run without a plan, which is planned again, the number of its targets, or 1 if its job takes

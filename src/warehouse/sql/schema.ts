@@ -106,6 +106,12 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     alert_change: `alert_id ${text} NOT NULL, change_no INTEGER NOT NULL, noted_at TIMESTAMPTZ NOT NULL,
       change ${text} NOT NULL, noted_by ${text} NOT NULL, because ${text}, severity ${text} NOT NULL, cause ${text} NOT NULL,
       summary ${text} NOT NULL, size BIGINT NOT NULL, message_id ${text}, claimed_at TIMESTAMPTZ, sent_at TIMESTAMPTZ`,
+    // The kinds of which nothing is new that was so when they were first judged.
+    alert_beginning: `kind ${text} PRIMARY KEY, begun_at TIMESTAMPTZ NOT NULL`,
+    // The wells of each source (core/alerts/well-source.ts) as its last run had them, and those that it lacked since:
+    // `until_run_id` is the last run that had such a one. Kept as long as the source is.
+    source_list: `source ${text} PRIMARY KEY, run_id ${text} NOT NULL, requested_at TIMESTAMPTZ NOT NULL`,
+    source_well: `source ${text} NOT NULL, target ${text} NOT NULL, until_run_id ${text}`,
     // The same request, sent again, makes no second run.
     idempotency_key: `client ${text}, route ${text}, key ${text}, body_sha256 ${text} NOT NULL, run_id ${text} NOT NULL,
       noted_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (client, route, key)`,

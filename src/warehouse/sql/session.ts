@@ -264,7 +264,7 @@ export async function writeRows({ columns, rows }: QueryResult, target: CopyTarg
 // at a time every transaction is a turn.
 
 /** A transaction that needs several takes them in this order, so that none waits for another in a circle. */
-type TurnSubject = 'alert' | 'request' | 'retention' | 'push' | 'audit' | 'definitions' | 'feed';
+type TurnSubject = 'request' | 'retention' | 'push' | 'audit' | 'definitions' | 'feed' | 'alert';
 
 /**
  * Waits until no other transaction has the turn, and keeps it until the end of this one. Statements after it see what the

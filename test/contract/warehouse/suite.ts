@@ -2,6 +2,7 @@
 import { describe } from 'vitest';
 import type { OpenWarehouse } from '../../support/warehouse-under-test.ts';
 import { describeAlerts } from './suites/alerts.ts';
+import { describeAlertsOfRuns } from './suites/alerts-of-runs.ts';
 import { describeCleanup } from './suites/cleanup.ts';
 import { describeCoverage } from './suites/coverage.ts';
 import { describeDefinitions } from './suites/definitions.ts';
@@ -42,6 +43,7 @@ const suites = {
   /** The ledger, and what jobs of their own write. */
   ledger: {
     alerts: describeAlerts,
+    'alerts of whole runs': describeAlertsOfRuns,
     cleanup: describeCleanup,
     definitions: describeDefinitions,
     runs: describeLedger,

@@ -2,6 +2,7 @@
  * Requests about runs as a console, an HTTP API or a schedule makes them: no command line, no terminal, no signals of
  * the process.
  */
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -66,6 +67,27 @@ describe('runs without a command line', () => {
       targets: 1,
       repeatedTargets: 1,
     });
+  });
+
+  test('a request of all wells of a source names it, and one of some wells or days none', async () => {
+    const wellsFile = await home.write('wells.csv', `uwi\n${UWI}\n`);
+    const relative = path.relative(process.cwd(), wellsFile);
+    const sourceOf = async (input: DailyProductionInput, schedule?: string) =>
+      (await requestDailyProduction(app, input, { stdin, nowMs, ...(schedule && { schedule }) })).params.source;
+    expect(await sourceOf({ wellsFile: relative, lookbackDays: 30, allowShrink: true })).toBe(wellsFile);
+    expect(await sourceOf({ wellsFile }, 'nightly')).toBe('schedule nightly');
+    expect(await sourceOf({ wellsFile, fromWarehouse: true }, 'nightly')).toBe('warehouse');
+    expect(await sourceOf({ wellsFile, uwis: [UWI] })).toBeUndefined();
+    for (const bound of [{ from: '2024-01-01' }, { to: '2024-01-11' }, { gaps: true }]) {
+      expect(await sourceOf({ wellsFile, ...bound })).toBeUndefined();
+    }
+    const configured = async (settings: string) => {
+      const config = await home.write('configured.yaml', `export: { ${settings} }\n`);
+      await using other = createApp(loadConfig({ environment: { ...home.env, WELLSYNC_CONFIG: config } }));
+      return (await requestDailyProduction(other, {}, { stdin, nowMs })).params.source;
+    };
+    expect(await configured(`wellsFile: ${wellsFile}`)).toBe(wellsFile);
+    expect(await configured(`wells: ['B'], wellsFile: ${wellsFile}`)).toBe('configuration');
   });
 
   test('the plan of an export is data', async () => {

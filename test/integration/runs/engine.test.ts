@@ -125,6 +125,7 @@ describe('the engine', () => {
     const { ledger, location } = warehouse;
     return new RunService({
       ledger,
+      warehouse,
       queue,
       location,
       times: beatTimes,
@@ -396,6 +397,7 @@ describe('the engine', () => {
     const jobs = [{ ...job, takesTargets: true }];
     const leaving = new RunService({
       ledger,
+      warehouse,
       queue: going,
       location,
       times: beatTimes,

@@ -26,7 +26,7 @@ export interface SqlObservation {
 }
 
 /** SQL of the id of an alert (core/alerts/alert.ts), by the SQL of its target. */
-function idOfAlert(
+export function idOfAlert(
   { dialect }: SqlSession,
   { kind, job, targetKind }: Pick<SqlObservation, 'kind' | 'job' | 'targetKind'>,
   target: string,

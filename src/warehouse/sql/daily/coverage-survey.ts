@@ -12,7 +12,12 @@
  */
 import { grouped } from '../../../core/base/lists.ts';
 import type { DayInterval, WellCoverage } from '../../../core/daily/coverage.ts';
-import type { CoverageQuestion, CoverageStore, CoverageSurvey } from '../../port/daily-production.ts';
+import type {
+  CoverageQuestion,
+  CoverageStore,
+  CoverageSurvey,
+  StaleWellsQuestion,
+} from '../../port/daily-production.ts';
 import { unknownOf } from '../ledger/run-units.ts';
 import {
   countOf,
@@ -247,11 +252,19 @@ const unknownWells = `${unknownOf('uwi')} missed`;
 /** SQL of an instant without the parts of its second. */
 const toSecond = (instant: string): string => `date_trunc('second', ${instant})`;
 
+/** SQL of the wells without a new day for long, of SQL of the members of a question. */
+export function silentWells(
+  dialect: SqlDialect,
+  { today, warnAfterDays, plugged }: Readonly<Record<keyof StaleWellsQuestion, string>>,
+): string {
+  return `SELECT uwi, last_day, ${dayOfNumber(today)} - last_day - 1 AS silent_days FROM watermark
+     WHERE last_day <= ${dayOfNumber(`${today} - ${warnAfterDays}`)} - 1
+       AND uwi NOT IN (SELECT ${dialect.each(plugged, 'VARCHAR')})`;
+}
+
 const readStaleWells: InSession<CoverageStore['staleWells']> = (session, { today, warnAfterDays, plugged }) =>
   session.rows(
-    `WITH silent AS (
-       SELECT uwi, last_day, ${dayOfNumber('$1::INTEGER')} - last_day - 1 AS silent_days FROM watermark
-       WHERE last_day <= ${dayOfNumber('$1::INTEGER - $2::INTEGER')} - 1 AND uwi NOT IN (SELECT ${session.dialect.each('$3', 'VARCHAR')}))
+    `WITH silent AS (${silentWells(session.dialect, { today: '$1::INTEGER', warnAfterDays: '$2::INTEGER', plugged: '$3' })})
      SELECT silent.uwi, last_day AS "lastDay", silent_days AS "silentDays", count(q.raw) AS quarantined,
        ${toSecond('max(since)')} AS "unknownSince"
      FROM silent LEFT JOIN ${unknownWells} ON target = silent.uwi

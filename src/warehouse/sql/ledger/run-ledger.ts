@@ -23,6 +23,7 @@ import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { observeFailed } from '../alerts/export-observations.ts';
+import { observeEnd } from '../alerts/run-observations.ts';
 import { settleOpen } from './run-units.ts';
 
 export function createRunLedger(database: SqlDatabase): RunLedger {
@@ -153,7 +154,7 @@ const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { 
   return settled.length;
 };
 
-const finish: InSession<RunLedger['finish']> = async (session, report) => {
+const finish: InSession<RunLedger['finish']> = async (session, report, observations) => {
   const { runId, state, units, counts, finishedAtMs } = report;
   await lockRun(session, runId);
   const run = await knownHead(session, runId);
@@ -162,6 +163,7 @@ const finish: InSession<RunLedger['finish']> = async (session, report) => {
   const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
   const settled = jsonText({ units, counts });
   await session.run(finished, [runId, state, jsonText(report), settled, new Date(finishedAtMs)]);
+  if (observations !== undefined) await observeEnd(session, runId, observations);
 };
 
 async function hasOpenUnits(session: SqlSession, runId: string): Promise<boolean> {

@@ -1,0 +1,239 @@
+/** What the end of a run of daily production shows, in the transaction that ends it: of its wells, of all, and of months. */
+import { type AlertKind, exportOf } from '../../../core/alerts/alert.ts';
+import {
+  type RestatedMonth,
+  restatedAfterDays,
+  restatedMonths,
+  type RunObservations,
+} from '../../../core/alerts/run-observations.ts';
+import { silentWells } from '../daily/coverage-survey.ts';
+import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';
+import type { ObservedBy } from './export-observations.ts';
+import { idOfAlert, recordObservation } from './observation.ts';
+
+const { job } = exportOf('uwi');
+
+/** Two runs that end at a time are judged one after the other: the second one finds what the first one kept. */
+export async function observeEnd(
+  session: SqlSession,
+  runId: string,
+  { list, silence, restated }: RunObservations,
+): Promise<void> {
+  if (list === undefined && silence === undefined && restated === undefined) return;
+  await takeTurn(session, 'alert');
+  const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
+  const by = { runId, atMs };
+  if (list !== undefined) await observeList(session, list, by);
+  if (silence !== undefined) await observeSilence(session, silence, by);
+  if (restated !== undefined) await observeRestated(session, restated, by);
+}
+
+const kindsOfRuns = {
+  leftOut: { kind: 'wells-left-out', job, targetKind: 'well' },
+  silent: { kind: 'well-silent', job, targetKind: 'well' },
+  restated: { kind: 'rows-restated', job, targetKind: 'month' },
+} as const;
+type KindOfRuns = (typeof kindsOfRuns)[keyof typeof kindsOfRuns];
+
+/**
+ * SQL of the alert `b` of a target that is not resolved, for a join. By its id, which has an index: an engine that has not
+ * counted the alerts yet would go through all of them for each target.
+ */
+function standing(session: SqlSession, kind: KindOfRuns, target: string): string {
+  return `alert b ON b.alert_id = ${idOfAlert(session, kind, target)} AND b.state <> 'resolved'`;
+}
+
+// Wells that a source has no more.
+
+const isListed = `EXISTS (SELECT 1 FROM listed_well l WHERE l.target = source_well.target)`;
+
+/**
+ * Nothing is judged of a run that was requested before the last one of its source, such as one of last week that is retried:
+ * its list is not the newest. Nor of one whose targets are not kept any more: it would have left out all.
+ */
+async function observeList(session: SqlSession, source: string, by: ObservedBy): Promise<void> {
+  const { runId } = by;
+  const [known] = await session.rows<{ runId: string; isLater: boolean }>(
+    `SELECT s.run_id AS "runId", s.requested_at > r.requested_at AS "isLater" FROM source_list s
+     JOIN run r ON r.run_id = $2 WHERE s.source = $1`,
+    [source, runId],
+  );
+  if (known?.isLater === true) return;
+  if ((await listWells(session, runId)) === 0) return;
+  await forgetResolved(session);
+  await keepList(session, source, runId, known?.runId);
+  // A well that another source still lacks stays an alert; `rank`: of the sources of one well.
+  const from = `CASE WHEN starts_with(l.source, '/') THEN '' ELSE 'the ' END || l.source`;
+  await recordObservation(session, {
+    ...{ ...kindsOfRuns.leftOut, values: [source], by: runId, atMs: by.atMs },
+    observed: 'SELECT target FROM source_well WHERE source = $1',
+    found: `SELECT l.target AS target, l.target AS owner, 'warning' AS severity, 'left-out' AS cause,
+        'was in ' || ${from} || ' until its run ' || l.until_run_id || ', and is not any more' AS summary,
+        l.sources AS size, ${session.dialect.jsonObject({ source: 'l.source', untilRunId: 'l.until_run_id' })} AS detail
+      FROM (SELECT *, row_number() OVER (PARTITION BY target ORDER BY source) AS rank,
+          count(*) OVER (PARTITION BY target) AS sources
+        FROM source_well WHERE until_run_id IS NOT NULL
+          AND target IN (SELECT target FROM source_well WHERE source = $1)) l WHERE l.rank = 1`,
+  });
+}
+
+/**
+ * Writes the targets of a run, whether or not it had a plan, to `listed_well`; returns their number. A table, of which an
+ * engine knows the size: it would take those of a run for a few, and compare each with each.
+ */
+async function listWells(session: SqlSession, runId: string): Promise<number> {
+  await session.run(session.dialect.temporaryTable('listed_well', 'target VARCHAR'));
+  return session.run(
+    `INSERT INTO listed_well
+     SELECT target FROM run_unit WHERE run_id = $1 UNION SELECT target FROM run_target WHERE run_id = $1`,
+    [runId],
+  );
+}
+
+/** What was left out and has no alert any more was resolved by a person: work resolves it only once it is listed again. */
+async function forgetResolved(session: SqlSession): Promise<void> {
+  await session.run(
+    `DELETE FROM source_well WHERE until_run_id IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM alert a
+       WHERE a.alert_id = ${idOfAlert(session, kindsOfRuns.leftOut, 'source_well.target')} AND a.state <> 'resolved')`,
+  );
+}
+
+/** Writes what differs from the list of the run before: most nights that is the run alone. */
+async function keepList(
+  session: SqlSession,
+  source: string,
+  runId: string,
+  beforeId: string | undefined,
+): Promise<void> {
+  await session.run(
+    `UPDATE source_well SET until_run_id = NULL WHERE source = $1 AND until_run_id IS NOT NULL AND ${isListed}`,
+    [source],
+  );
+  if (beforeId !== undefined) {
+    await session.run(
+      `UPDATE source_well SET until_run_id = $2 WHERE source = $1 AND until_run_id IS NULL AND NOT ${isListed}`,
+      [source, beforeId],
+    );
+  }
+  await session.run(
+    `INSERT INTO source_well (source, target) SELECT CAST($1 AS VARCHAR), l.target FROM listed_well l
+     WHERE NOT EXISTS (SELECT 1 FROM source_well w WHERE w.source = $1 AND w.target = l.target)`,
+    [source],
+  );
+  await session.run(
+    `INSERT INTO source_list (source, run_id, requested_at)
+     SELECT CAST($1 AS VARCHAR), run_id, requested_at FROM run WHERE run_id = $2
+     ON CONFLICT (source) DO UPDATE SET run_id = excluded.run_id, requested_at = excluded.requested_at`,
+    [source, runId],
+  );
+}
+
+// Wells without a new day.
+
+/** Those that are silent when this is first judged need no night's attention: they are `info` until they are resolved. */
+async function observeSilence(
+  session: SqlSession,
+  { today, warnAfterDays, plugged }: NonNullable<RunObservations['silence']>,
+  { runId, atMs }: ObservedBy,
+): Promise<void> {
+  const { dialect } = session;
+  const severity = (await isFirstJudged(session, 'well-silent', atMs)) ? 'info' : 'warning';
+  const question = { today: String(today), warnAfterDays: String(warnAfterDays), plugged: '$1' };
+  const lastDay = 'CAST(s.last_day AS VARCHAR)';
+  await recordObservation(session, {
+    ...{ ...kindsOfRuns.silent, values: [jsonText(plugged)], by: runId, atMs },
+    observed: `SELECT uwi FROM watermark UNION SELECT ${dialect.each('$1', 'VARCHAR')}`,
+    // Its size does not grow with the days: an acknowledgement would end every night.
+    found: `SELECT s.uwi AS target, s.uwi AS owner, coalesce(b.severity, '${severity}') AS severity, 'no-new-day' AS cause,
+        'no day of production after ' || ${lastDay} AS summary, 1 AS size,
+        ${dialect.jsonObject({ lastDay, warnAfterDays: String(warnAfterDays) })} AS detail
+      FROM (${silentWells(dialect, question)}) s LEFT JOIN ${standing(session, kindsOfRuns.silent, 's.uwi')}`,
+  });
+}
+
+/** Whether a kind is judged for the first time: true until the warehouse has wells. */
+async function isFirstJudged(session: SqlSession, kind: AlertKind, atMs: number): Promise<boolean> {
+  const begun = await session.rows('SELECT 1 FROM alert_beginning WHERE kind = $1', [kind]);
+  if (begun.length > 0) return false;
+  await session.run(
+    `INSERT INTO alert_beginning (kind, begun_at) SELECT CAST($1 AS VARCHAR), CAST($2 AS TIMESTAMPTZ)
+     WHERE EXISTS (SELECT 1 FROM watermark)`,
+    [kind, new Date(atMs)],
+  );
+  return true;
+}
+
+// Months of which rows were changed.
+
+async function observeRestated(
+  session: SqlSession,
+  { beforeDay, maxRows }: NonNullable<RunObservations['restated']>,
+  { runId, atMs }: ObservedBy,
+): Promise<void> {
+  const { dialect } = session;
+  // A run that was retried adds what it changed since: what it changed before is in the alerts already.
+  const isAdded = await hasRestated(session, runId);
+  const changed = await readRestated(session, runId, beforeDay, isAdded);
+  const months = isAdded ? changed : restatedMonths(changed, maxRows);
+  if (months.length === 0) return;
+  const fields = { month: 'VARCHAR', rows: 'BIGINT', oil: 'VARCHAR', gas: 'VARCHAR', water: 'VARCHAR' } as const;
+  const found = dialect.relation('$1', fields);
+  const size = '(r."rows" + coalesce(b.size, 0))';
+  const ago = `more than ${restatedAfterDays} days ago`;
+  const sum = (name: string): string =>
+    `CAST(r.${name} AS DOUBLE PRECISION) + coalesce(CAST(${dialect.textAt('b.detail', [name])} AS DOUBLE PRECISION), 0)`;
+  const changes = Object.fromEntries(phases.map((name) => [name, sum(name)]));
+  await recordObservation(session, {
+    ...{ ...kindsOfRuns.restated, values: [jsonText(months)], by: runId, atMs },
+    observed: `SELECT r.month FROM ${found} r`,
+    found: `SELECT r.month AS target, r.month AS owner, 'warning' AS severity, 'restated' AS cause,
+        CASE WHEN ${size} = 1 THEN '1 row of a day ${ago} was changed'
+          ELSE CAST(${size} AS VARCHAR) || ' rows of days ${ago} were changed' END AS summary, ${size} AS size,
+        ${dialect.jsonObject({ rows: size, ...changes, runId: `'${runId.replaceAll("'", "''")}'` })} AS detail
+      FROM ${found} r LEFT JOIN ${standing(session, kindsOfRuns.restated, 'r.month')}`,
+  });
+}
+
+async function hasRestated(session: SqlSession, runId: string): Promise<boolean> {
+  const changes = await session.rows(
+    `SELECT 1 FROM alert_change c JOIN alert a ON a.alert_id = c.alert_id
+     WHERE c.noted_by = $1 AND a.kind = 'rows-restated' LIMIT 1`,
+    [runId],
+  );
+  return changes.length > 0;
+}
+
+const phases = ['oil', 'gas', 'water'] as const;
+
+/** A sum of what a service sends must not exceed what an engine holds: that would keep the run from its end. */
+const rateOf = (phase: string): string => `least(greatest(coalesce(${phase}_rate, 0), -1e290), 1e290)`;
+
+/**
+ * By month, the rows of days before `beforeDay` as they were before the run that changed them, against the rows that they are
+ * now; `isSinceRetry`: as they were when the run was last retried. A version that the run itself began in that time is
+ * neither. The clocks of hosts are within seconds of that of the warehouse: a day before the request the run had no row.
+ */
+function readRestated(
+  session: SqlSession,
+  runId: string,
+  beforeDay: number,
+  isSinceRetry: boolean,
+): Promise<readonly RestatedMonth[]> {
+  const since = isSinceRetry ? 'r.reopened_at' : `r.requested_at - INTERVAL '1 day'`;
+  const rates = (sign: '' | '-') => phases.map((phase) => `${sign}${rateOf(phase)} AS ${phase}`).join(', ');
+  return session.rows(
+    `WITH changed AS (
+       SELECT h.*, h.known_run_id IS NOT DISTINCT FROM h.run_id AND h.known_from >= ${since} AS is_own
+       FROM run r JOIN daily_production_history h ON h.run_id = r.run_id AND h.noticed_at >= ${since}
+       WHERE r.run_id = $1 AND h.production_day < ${dayOfNumber(String(beforeDay))}),
+     part AS (
+       SELECT production_day, 1 AS old_rows, ${rates('-')} FROM changed WHERE NOT is_own
+       UNION ALL SELECT production_day, 0, ${rates('')} FROM daily_production
+       WHERE (uwi, xid) IN (SELECT uwi, next_xid FROM changed))
+     SELECT substr(CAST(production_day AS VARCHAR), 1, 7) AS month, CAST(sum(old_rows) AS BIGINT) AS rows,
+       ${phases.map((phase) => `sum(${phase}) AS ${phase}`).join(', ')}
+     FROM part GROUP BY 1 HAVING sum(old_rows) > 0 ORDER BY 1`,
+    [runId],
+  );
+}
