@@ -64,7 +64,13 @@ function signatureOf(secret: string, timestamp: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex')}`;
 }
 
-const openings = { opened: '', reopened: 'Again: ', worsened: 'Worse: ', resolved: 'Resolved: ' };
+const openings = {
+  opened: '',
+  reopened: 'Again: ',
+  worsened: 'Worse: ',
+  reminded: 'Still open: ',
+  resolved: 'Resolved: ',
+};
 
 /** `11 wells failed (export daily-production): A, B and 9 others: the service answers with a sign-in page`. */
 function sentenceOf({ change, kind, job, alerts, targets, summary }: AlertMessage): string {

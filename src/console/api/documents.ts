@@ -100,7 +100,7 @@ export const alertHistoryShown = alertShown.extend({
   changes: z
     .array(
       z.object({
-        change: z.enum(['opened', 'reopened', 'worsened', 'acknowledged', 'resolved']),
+        change: z.enum(['opened', 'reopened', 'worsened', 'reminded', 'acknowledged', 'resolved']),
         at: instant,
         by: z.string(),
         because: z.string().nullable(),

@@ -1,5 +1,7 @@
 /** What the end of a run shows beside its units, as data: the ledger judges it in the transaction that ends the run. */
-import type { Counts, RunState } from '../run/run.ts';
+import { counted } from '../base/text.ts';
+import type { Counts, RunReport, RunState } from '../run/run.ts';
+import type { Observation } from './alert.ts';
 import { isList } from './well-source.ts';
 
 /** What a member leaves out is not judged. */
@@ -15,6 +17,70 @@ export interface RunObservations {
   };
   /** Rows of days before `beforeDay` (a number since 1970-01-01) that the run changed, if they are more than `maxRows`. */
   readonly restated?: { readonly beforeDay: number; readonly maxRows: number };
+  /** The targets of a cleanup: those that its run did not get rid of. */
+  readonly isCleanup?: true;
+  /** What the job itself found. */
+  readonly found?: readonly Observation[];
+  /** What is open, and was not told of for so many days, is told of again. */
+  readonly remindAfterDays?: number;
+}
+
+/**
+ * Of a run that ended as failed without a unit that did: its plan could not be made, or its counts are not reconciled. It is
+ * over with the next run of the same job, or schedule, that ends otherwise; one that was cancelled tells neither.
+ */
+export function observeEndOf(
+  { job, state, stopped, runId }: Pick<RunReport, 'job' | 'state' | 'stopped' | 'runId'>,
+  {
+    actor,
+    isPlanned,
+    failedUnits,
+  }: { readonly actor: string | undefined; readonly isPlanned: boolean; readonly failedUnits: number },
+): Observation | undefined {
+  if (state !== 'done' && state !== 'failed') return undefined;
+  const schedule = scheduleOf(actor);
+  const target = schedule ?? job;
+  const isWhole = state === 'failed' && (!isPlanned || failedUnits === 0);
+  const { code = 'run-failed', message = 'it failed as a whole' } = stopped ?? {};
+  const found = [
+    { target, severity: 'error', cause: code, summary: `${job} failed: ${message}`, detail: { code, runId }, size: 1 },
+  ] as const;
+  const targetKind = schedule === undefined ? 'job' : 'schedule';
+  return { kind: 'run-failed', job, targetKind, observed: [target], found: isWhole ? found : [] };
+}
+
+/** A run of a schedule has `schedule/NAME@HOST` as its actor. */
+function scheduleOf(actor: string | undefined): string | undefined {
+  return /^schedule\/(.+)@/.exec(actor ?? '')?.[1];
+}
+
+/** Of the file of a push; `rejected`: rows that were not stored, whatever the reason. */
+export function observePush(
+  { runId, state, counts, units, failures }: Pick<RunReport, 'runId' | 'state' | 'counts' | 'units' | 'failures'>,
+  file: string,
+): readonly Observation[] {
+  if (state !== 'done' && state !== 'failed') return [];
+  const about = { job: 'push network-pipes', targetKind: 'file', observed: [file] } as const;
+  const { rejectedByUs = 0, rejectedByService = 0, failed = 0 } = counts;
+  const rejected = rejectedByUs + rejectedByService + failed;
+  const [fault] = failures;
+  const { code = 'failed', message = 'the push failed' } = fault ?? {};
+  const ofFile = { target: file, detail: { runId, rejected } };
+  const rejects = {
+    ...ofFile,
+    severity: 'warning',
+    cause: 'rejected',
+    summary: `${counted(rejected, 'row was', 'rows were')} rejected`,
+    size: rejected,
+  } as const;
+  const failure = { ...ofFile, severity: 'error', cause: code, summary: message, size: 1 } as const;
+  return [
+    // What a failed push rejected so far is as much as is known; one without a reject tells nothing of the rest.
+    ...(units.failed > 0 && rejected === 0
+      ? []
+      : [{ ...about, kind: 'rows-rejected', found: rejected > 0 ? [rejects] : [] } as const]),
+    { ...about, kind: 'push-failed', found: units.failed > 0 ? [failure] : [] },
+  ];
 }
 
 /** Of an older row a change is no correction of what has just come, but of what was reported. */

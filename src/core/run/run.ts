@@ -1,5 +1,6 @@
 /** The terms of a run: its states, its units, its counts and its report (docs/design.md sections 2 and 4). */
 import { type Fault, UsageError } from '../base/errors.ts';
+import type { AlertKind, Severity } from '../alerts/alert.ts';
 import type { KnownList } from '../definitions/record-list.ts';
 
 /**
@@ -100,7 +101,7 @@ export interface RunSummary extends Omit<RunHead, 'params'> {
   /** Number of distinct targets in the request; undefined for a job that takes none. */
   readonly targetCount: number | undefined;
   /** Undefined until the run has ended. */
-  readonly settled: Pick<RunReport, 'units' | 'counts'> | undefined;
+  readonly settled: Pick<RunReport, 'units' | 'counts' | 'alerts'> | undefined;
 }
 
 export interface RunRecord extends RunSummary, RunHead {
@@ -122,6 +123,11 @@ export interface RunReport {
   /** Version of the wellsync that wrote the report; absent from the reports of earlier versions. */
   readonly version?: string;
   readonly state: EndState;
+  /**
+   * What the run opened, opened again, found worse or was to remind of, and is open at its end: errors and warnings. Absent
+   * from the reports of earlier versions.
+   */
+  readonly alerts?: readonly ReportedAlerts[];
   /** Why the whole run stopped early. */
   readonly stopped?: Fault;
   readonly units: Readonly<Record<'total' | 'done' | 'held' | 'failed' | 'cancelled', number>> & {
@@ -135,6 +141,13 @@ export interface RunReport {
   readonly notices: readonly string[];
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
+}
+
+/** Alerts of a kind. */
+export interface ReportedAlerts {
+  readonly kind: AlertKind;
+  readonly severity: Severity;
+  readonly alerts: number;
 }
 
 // What makes a repeated request known: its key, with a hash of what it asks for.

@@ -1,4 +1,5 @@
 /** Port to alerts (core/alerts/alert.ts). What opens and resolves them is in the transactions of the other stores. */
+import type { ReportedAlerts } from '../../core/run/run.ts';
 import type { Alert, AlertKind, AlertState, Observation, Severity } from '../../core/alerts/alert.ts';
 
 /** Omitted members do not restrict it. */
@@ -33,15 +34,11 @@ export interface AlertAct {
 }
 
 /** Alerts of one kind and severity that are open. */
-export interface OpenAlerts {
-  readonly kind: AlertKind;
-  readonly severity: Severity;
-  readonly alerts: number;
-}
+export type OpenAlerts = ReportedAlerts;
 
 /** What changed of an alert, and by whom: a run, a person, an observer. */
 export interface AlertChange {
-  readonly change: 'opened' | 'reopened' | 'worsened' | 'acknowledged' | 'resolved';
+  readonly change: 'opened' | 'reopened' | 'worsened' | 'reminded' | 'acknowledged' | 'resolved';
   readonly atMs: number;
   readonly by: string;
   readonly because: string | undefined;
@@ -66,8 +63,6 @@ export interface AlertStore {
   changes(id: string): Promise<readonly AlertChange[]>;
   /** Open ones, as {@link AlertFilter.states} has them. */
   countOpen(nowMs: number): Promise<readonly OpenAlerts[]>;
-  /** Errors and warnings that a run opened, opened again or found worse: they are what it is exit code 3 for. */
-  openedBy(runId: string): Promise<readonly OpenAlerts[]>;
   /** Acknowledges those that are not resolved; returns their ids. Without `untilMs`, until they are worse. */
   acknowledge(act: AlertAct & { readonly untilMs: number | undefined }): Promise<readonly string[]>;
   /** Resolves those that are not resolved; returns their ids. */
@@ -87,7 +82,7 @@ export interface AlertStore {
 export interface AlertMessage {
   /** The same when it is sent again. */
   readonly id: string;
-  readonly change: 'opened' | 'reopened' | 'worsened' | 'resolved';
+  readonly change: 'opened' | 'reopened' | 'worsened' | 'reminded' | 'resolved';
   readonly kind: AlertKind;
   readonly severity: Severity;
   readonly job: string | null;

@@ -9,7 +9,7 @@ import type {
   Severity,
 } from '../../../core/alerts/alert.ts';
 import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
-import type { AlertAct, AlertChange, AlertStore } from '../../port/alerts.ts';
+import type { AlertAct, AlertChange, AlertStore, OpenAlerts } from '../../port/alerts.ts';
 import { acceptRecords } from './accepted-records.ts';
 import { recordFound } from './observation.ts';
 import { createAlertOutbox } from './outbox.ts';
@@ -34,8 +34,6 @@ export function createAlertStore(database: SqlDatabase): AlertStore {
       readAlerts(session, nowMs, `WHERE starts_with(a.alert_id, $2) ORDER BY a.alert_id LIMIT $3`, [prefix, limit]),
     changes: readChanges,
     countOpen: (session, nowMs) => countBy(session, `WHERE ${stateAt('$1')} = 'open'`, [new Date(nowMs)]),
-    openedBy: (session, runId) =>
-      countBy(session, `WHERE a.severity <> 'info' AND a.alert_id IN (${openedByRun})`, [runId]),
     acknowledge: (session, { untilMs, ...act }) =>
       change(session, act, 'acknowledged', {
         acknowledged_at: act.atMs,
@@ -56,7 +54,13 @@ const resolveAlerts: InSession<AlertStore['resolve']> = (session, act) =>
     resolved_because: act.because,
   });
 
-const openedByRun = `SELECT c.alert_id FROM alert_change c WHERE c.noted_by = $1 AND c.change IN ('opened', 'reopened', 'worsened')`;
+const openedByRun = `SELECT c.alert_id FROM alert_change c WHERE c.noted_by = $1 AND c.change IN ('opened', 'reopened', 'worsened', 'reminded')`;
+
+/** What a run opened, opened again, found worse or reminded of, and is open: errors and warnings, in the transaction that ends it. */
+export function readOpenedBy(session: SqlSession, runId: string): Promise<readonly OpenAlerts[]> {
+  const which = `WHERE a.state = 'open' AND a.severity <> 'info' AND a.alert_id IN (${openedByRun})`;
+  return countBy(session, which, [runId]);
+}
 
 /** SQL of the state of an alert `a` at an instant: an acknowledgement ends by itself. */
 function stateAt(instant: string): string {

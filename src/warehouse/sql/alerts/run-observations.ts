@@ -9,7 +9,7 @@ import {
 import { silentWells } from '../daily/coverage-survey.ts';
 import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';
 import type { ObservedBy } from './export-observations.ts';
-import { idOfAlert, recordObservation } from './observation.ts';
+import { idOfAlert, recordFound, recordObservation } from './observation.ts';
 
 const { job } = exportOf('uwi');
 
@@ -17,15 +17,17 @@ const { job } = exportOf('uwi');
 export async function observeEnd(
   session: SqlSession,
   runId: string,
-  { list, silence, restated }: RunObservations,
+  { list, silence, restated, isCleanup, found = [], remindAfterDays }: RunObservations,
 ): Promise<void> {
-  if (list === undefined && silence === undefined && restated === undefined) return;
   await takeTurn(session, 'alert');
   const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
   const by = { runId, atMs };
   if (list !== undefined) await observeList(session, list, by);
   if (silence !== undefined) await observeSilence(session, silence, by);
   if (restated !== undefined) await observeRestated(session, restated, by);
+  if (isCleanup === true) await observeDeletions(session, by);
+  for (const each of found) await recordFound(session, each, { by: runId, atMs });
+  if (remindAfterDays !== undefined) await remind(session, remindAfterDays, by);
 }
 
 const kindsOfRuns = {
@@ -235,5 +237,44 @@ function readRestated(
        ${phases.map((phase) => `sum(${phase}) AS ${phase}`).join(', ')}
      FROM part GROUP BY 1 HAVING sum(old_rows) > 0 ORDER BY 1`,
     [runId],
+  );
+}
+
+// Targets of a cleanup.
+
+function observeDeletions(session: SqlSession, { runId, atMs }: ObservedBy): Promise<void> {
+  const { dialect } = session;
+  const count = (name: string): string => `coalesce(CAST(${dialect.textAt('u.counts', [name])} AS BIGINT), 0)`;
+  const detail = { runId: 'u.run_id', state: 'u.state' };
+  return recordObservation(session, {
+    ...{ kind: 'deletion-failed', job: 'cleanup', targetKind: 'deletion', values: [runId], by: runId, atMs },
+    observed: `SELECT target FROM run_unit WHERE run_id = $1 AND state IN ('done', 'held', 'failed')`,
+    found: `SELECT u.target AS target, u.target AS owner, 'warning' AS severity,
+        coalesce(${dialect.textAt('u.fault', ['code'])}, 'refused') AS cause,
+        coalesce(${dialect.textAt('u.fault', ['message'])}, 'the service refused to delete it') AS summary, 1 AS size,
+        ${dialect.jsonObject(detail)} AS detail
+      FROM run_unit u WHERE u.run_id = $1
+        AND (u.state IN ('failed', 'held') OR ${count('refused')} > 0 OR ${count('stillThere')} > 0)`,
+  });
+}
+
+// What is told of again.
+
+async function remind(session: SqlSession, afterDays: number, { runId, atMs }: ObservedBy): Promise<void> {
+  const now = new Date(atMs);
+  const isDue = `(a.state = 'open' OR (a.state = 'acknowledged' AND a.acknowledged_until <= CAST($2 AS TIMESTAMPTZ)))
+    AND a.severity <> 'info' AND a.changed_at < CAST($2 AS TIMESTAMPTZ) - INTERVAL '${afterDays} days'`;
+  const reminded = await session.run(
+    `UPDATE alert AS a SET state = 'open', change = 'reminded', change_no = a.change_no + 1,
+       changed_at = CAST($2 AS TIMESTAMPTZ), changed_by = CAST($1 AS VARCHAR)
+     WHERE ${isDue}`,
+    [runId, now],
+  );
+  if (reminded === 0) return;
+  await session.run(
+    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, severity, cause, summary, size)
+     SELECT alert_id, change_no, changed_at, change, changed_by, severity, cause, summary, size FROM alert
+     WHERE change = 'reminded' AND changed_by = $1 AND changed_at = $2`,
+    [runId, now],
   );
 }

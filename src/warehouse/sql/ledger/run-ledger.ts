@@ -23,6 +23,8 @@ import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { observeFailed } from '../alerts/export-observations.ts';
+import { observeEndOf } from '../../../core/alerts/run-observations.ts';
+import { readOpenedBy } from '../alerts/alert-store.ts';
 import { observeEnd } from '../alerts/run-observations.ts';
 import { settleOpen } from './run-units.ts';
 
@@ -154,16 +156,22 @@ const settleRest: InSession<RunLedger['settleRest']> = async (session, runId, { 
   return settled.length;
 };
 
-const finish: InSession<RunLedger['finish']> = async (session, report, observations) => {
+const finish: InSession<RunLedger['finish']> = async (session, report, observations = {}) => {
   const { runId, state, units, counts, finishedAtMs } = report;
   await lockRun(session, runId);
   const run = await knownHead(session, runId);
   if (isFinished(run.state) || (await hasOpenUnits(session, runId))) return;
   await endReads(session, runId);
+  const failedUnits = await countOf(session, `run_unit WHERE run_id = $1 AND state = 'failed'`, [runId]);
+  const ended = observeEndOf(report, { actor: run.actor, isPlanned: run.unitCount !== undefined, failedUnits });
+  await observeEnd(session, runId, {
+    ...observations,
+    found: [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])],
+  });
+  const alerts = await readOpenedBy(session, runId);
   const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
-  const settled = jsonText({ units, counts });
-  await session.run(finished, [runId, state, jsonText(report), settled, new Date(finishedAtMs)]);
-  if (observations !== undefined) await observeEnd(session, runId, observations);
+  const settled = jsonText({ units, counts, alerts });
+  await session.run(finished, [runId, state, jsonText({ ...report, alerts }), settled, new Date(finishedAtMs)]);
 };
 
 async function hasOpenUnits(session: SqlSession, runId: string): Promise<boolean> {
