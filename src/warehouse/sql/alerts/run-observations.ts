@@ -67,7 +67,10 @@ async function observeList(session: SqlSession, source: string, by: ObservedBy):
   // A well that another source still lacks stays an alert; `rank`: of the sources of one well.
   const from = `CASE WHEN starts_with(l.source, '/') THEN '' ELSE 'the ' END || l.source`;
   await recordObservation(session, {
-    ...{ ...kindsOfRuns.leftOut, values: [source], by: runId, atMs: by.atMs },
+    ...kindsOfRuns.leftOut,
+    values: [source],
+    by: runId,
+    atMs: by.atMs,
     observed: 'SELECT target FROM source_well WHERE source = $1',
     found: `SELECT l.target AS target, l.target AS owner, 'warning' AS severity, 'left-out' AS cause,
         'was in ' || ${from} || ' until its run ' || l.until_run_id || ', and is not any more' AS summary,
@@ -144,7 +147,10 @@ async function observeSilence(
   const question = { today: String(today), warnAfterDays: String(warnAfterDays), plugged: '$1' };
   const lastDay = 'CAST(s.last_day AS VARCHAR)';
   await recordObservation(session, {
-    ...{ ...kindsOfRuns.silent, values: [jsonText(plugged)], by: runId, atMs },
+    ...kindsOfRuns.silent,
+    values: [jsonText(plugged)],
+    by: runId,
+    atMs,
     observed: `SELECT uwi FROM watermark UNION SELECT ${dialect.each('$1', 'VARCHAR')}`,
     // Its size does not grow with the days: an acknowledgement would end every night.
     found: `SELECT s.uwi AS target, s.uwi AS owner, coalesce(b.severity, '${severity}') AS severity, 'no-new-day' AS cause,
@@ -187,7 +193,10 @@ async function observeRestated(
     `CAST(r.${name} AS DOUBLE PRECISION) + coalesce(CAST(${dialect.textAt('b.detail', [name])} AS DOUBLE PRECISION), 0)`;
   const changes = Object.fromEntries(phases.map((name) => [name, sum(name)]));
   await recordObservation(session, {
-    ...{ ...kindsOfRuns.restated, values: [jsonText(months)], by: runId, atMs },
+    ...kindsOfRuns.restated,
+    values: [jsonText(months)],
+    by: runId,
+    atMs,
     observed: `SELECT r.month FROM ${found} r`,
     found: `SELECT r.month AS target, r.month AS owner, 'warning' AS severity, 'restated' AS cause,
         CASE WHEN ${size} = 1 THEN '1 row of a day ${ago} was changed'
