@@ -98,6 +98,7 @@ export function createCleanupJob(settings: CleanupSettings): Job<CleanupParams> 
     varyingParams: ['checkedAtMs', 'requestedBy'],
     plan: (params, context, runId) => planUnits(params, settings, context, runId),
     work: (chunk, context) => new ChunkDeletion({ ...settings, pace }, chunk, context).run(),
+    observe: async () => ({ isCleanup: true }),
     atEnd: (runId, { ledger, now }) => ledger.deletions.closeFailed(runId, now()),
     checkRetry: async (runId, { ledger, now }) => {
       const plan = await ledger.cleanupPlans.ofRun(runId);

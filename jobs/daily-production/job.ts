@@ -86,13 +86,17 @@ export function createDailyProductionJobs(settings: DailyProductionSettings): re
 async function observeEnd(
   { source }: DailyProductionParams,
   ended: EndedRun,
-  { timeZone, plugged, staleAfterDays: warnAfterDays, restated }: DailyProductionSettings,
+  { timeZone, plugged, staleAfterDays: warnAfterDays, restated, remindAfterDays }: DailyProductionSettings,
   { warehouse, now }: Pick<JobContext, 'warehouse' | 'now'>,
 ): Promise<RunObservations> {
   const today = dayAt(now(), timeZone) ?? 0;
   const { isSilenceDue, ...due } = dueObservations({ ...ended, source }, { today, ...restated });
   if (!isSilenceDue) return due;
-  return { ...due, silence: { today, warnAfterDays, plugged: [...(await pluggedAmong(plugged, warehouse.wells))] } };
+  return {
+    ...due,
+    remindAfterDays,
+    silence: { today, warnAfterDays, plugged: [...(await pluggedAmong(plugged, warehouse.wells))] },
+  };
 }
 
 /** More than the requests that may be under way: a page is read while another's request is answered. */

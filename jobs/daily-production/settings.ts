@@ -40,6 +40,8 @@ export interface DailyProductionSettings {
   readonly shrink: ShrinkSettings;
   /** A run that changes more rows of earlier months is told of by alerts (core/alerts/run-observations.ts). */
   readonly restated: { readonly maxRows: number };
+  /** What is open for so long is told of again by runs without bounds. */
+  readonly remindAfterDays: number;
   readonly chunkWells: number;
   readonly chunkRows: number;
   readonly batchRows: number;

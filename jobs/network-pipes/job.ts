@@ -2,6 +2,7 @@
  * The job that pushes a CSV of network pipes to the bulk endpoint: one unit, the file, streamed by one worker at a time
  * from its checkpoint to its end (docs/design.md section 4.3).
  */
+import { observePush } from '../../src/core/alerts/run-observations.ts';
 import path from 'node:path';
 import { z } from 'zod';
 import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
@@ -110,6 +111,7 @@ export function createNetworkPipesJob(settings: NetworkPipesSettings, files: Pip
       if (run !== undefined) await requireSourceAgain(paramsSchema.parse(run.params), files);
     },
     work: (chunk, context) => workFile(chunk, { ...context, settings, files }),
+    observe: async ({ name }, ended) => ({ found: observePush(ended, name) }),
     rejectsLocation: rejectsLocationOf,
   };
 }

@@ -70,6 +70,7 @@ export function dailyProductionSettings(config: Config): DailyProductionSettings
     nullable: new Set(nullable),
     shrink: shrinkOf(config),
     restated: config.export.restated,
+    remindAfterDays: config.alerts.remindAfterDays,
     zoneField: wellFieldOf(config.wells.timeZoneField, config),
     plugged: pluggedWellsOf(config),
     staleAfterDays: config.freshness.warnAfterDays,

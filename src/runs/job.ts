@@ -104,7 +104,7 @@ export interface Job<Params> extends JobDescription {
 }
 
 /** What is known of a run when its report is made. */
-export type EndedRun = Pick<RunReport, 'state' | 'counts'>;
+export type EndedRun = Pick<RunReport, 'runId' | 'state' | 'counts' | 'units' | 'failures'>;
 
 export interface Judgement {
   readonly counts: Counts;

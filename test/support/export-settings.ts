@@ -12,6 +12,7 @@ export const dailyProductionSettings: DailyProductionSettings = {
   holeDays: 92,
   nullable: new Set(),
   shrink: { maxShare: 0.2, maxRows: 3, maxRowsPerRun: 100 },
+  remindAfterDays: 7,
   restated: { maxRows: 100 },
   chunkWells: 3,
   chunkRows: 100_000,

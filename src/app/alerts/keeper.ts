@@ -4,8 +4,10 @@
  */
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import type { Observation } from '../../core/alerts/alert.ts';
 import { observeSchedules, observeService, type ScheduleState } from '../../core/alerts/state-alerts.ts';
+import type { RunRecord } from '../../core/run/run.ts';
 import { overdueTick } from '../../core/time/ticks.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';
@@ -42,7 +44,7 @@ export class AlertKeeper {
     if (heartbeatUrl === undefined) return;
     await this.#quietly(async () => {
       const run = await this.#app.ledger.runs.read(runId);
-      if (run?.report?.state !== 'done' || !heartbeatJobs.includes(run.job)) return;
+      if (run?.report?.state !== 'done' || !heartbeatJobs.includes(run.job) || !isNight(run)) return;
       const { isTaken, reason } = await sendHeartbeat(this.#app.config.alerts);
       if (!isTaken) this.#log.warn({ because: reason }, 'the heartbeat could not be sent');
     });
@@ -108,6 +110,15 @@ export class AlertKeeper {
     }
   }
 }
+
+/** Of a schedule, or over all wells of a source; and it opened no error. A backfill of one well is no night. */
+function isNight({ actor, params, report }: RunRecord): boolean {
+  const hasSource = nightParams.safeParse(params).success;
+  const isOfSchedule = actor?.startsWith('schedule/') === true;
+  return (hasSource || isOfSchedule) && !report?.alerts?.some(({ severity }) => severity === 'error');
+}
+
+const nightParams = z.object({ source: z.string() });
 
 /** Undefined for a schedule of another version, which has processes of its own. */
 function stateOf(stored: StoredSchedule, ticksOf: TickSource, atMs: number): ScheduleState | undefined {

@@ -97,11 +97,14 @@ export function exportOf(kind: ReadKind): { readonly job: string; readonly targe
 }
 
 /** What the failed units of a job are told of as; undefined for a job that reads nothing. */
-export function failureOf(job: string): { readonly kind: AlertKind; readonly targetKind: AlertTargetKind } | undefined {
+export function failureOf(
+  job: string,
+): { readonly kind: AlertKind; readonly job: string; readonly targetKind: AlertTargetKind } | undefined {
   const kinds: readonly ReadKind[] = ['uwi', 'well', ...recordLists.map(({ targets }) => targets.kind)];
-  const read = kinds.find((kind) => exportOf(kind).job === job);
+  // Gaps are read by a job of their own, and are of the same export.
+  const read = kinds.find((kind) => `${job} `.startsWith(`${exportOf(kind).job} `));
   if (read === undefined) return undefined;
-  return { kind: read === 'equipment' ? 'equipment-failed' : 'well-failed', targetKind: exportOf(read).targetKind };
+  return { kind: read === 'equipment' ? 'equipment-failed' : 'well-failed', ...exportOf(read) };
 }
 
 /** What a person can do about an alert that is not resolved. */
@@ -135,6 +138,19 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
     case 'requests-held':
       return { kind: 'release-service' };
   }
+}
+
+/** Kinds of which the counts of a run tell already. */
+const countedKinds: readonly AlertKind[] = [
+  'rows-held',
+  'record-quarantined',
+  'well-unknown',
+  'rows-rejected',
+  'deletion-failed',
+];
+
+export function isCountedKind(kind: AlertKind): boolean {
+  return countedKinds.includes(kind);
 }
 
 /** The words of an alert, or of several of one kind: `11 wells failed`. */

@@ -44,11 +44,17 @@ export function exitCodeOfError(error: unknown): ExitCode {
   return exitCodes.failed;
 }
 
-/** The exit code of a finished run. `exceptions` names the counts that turn `done` into exit code 3. */
+/**
+ * The exit code of a finished run. What it opened or found worse turns `done` into exit code 3; `exceptions` names the counts
+ * that do so in reports of earlier versions.
+ */
 export function exitCodeOfReport(report: RunReport, exceptions: readonly string[]): ExitCode {
   if (report.state === 'failed') return isHeldBack(report) ? exitCodes.unreachable : exitCodes.failed;
   if (report.state === 'cancelled' || report.state === 'interrupted') return exitCodes.cancelled;
-  const hasExceptions = report.units.held > 0 || exceptions.some((name) => (report.counts[name] ?? 0) > 0);
+  const hasExceptions =
+    report.alerts === undefined
+      ? report.units.held > 0 || exceptions.some((name) => (report.counts[name] ?? 0) > 0)
+      : report.alerts.length > 0;
   return hasExceptions ? exitCodes.doneWithExceptions : exitCodes.done;
 }
 

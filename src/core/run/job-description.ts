@@ -1,4 +1,5 @@
 /** The description of a job for the faces: its units, its counts, their sum, and the next steps after a run. */
+import { isCountedKind, kindText } from '../alerts/alert.ts';
 import type { NextAction } from '../base/action.ts';
 import type { Fault } from '../base/errors.ts';
 import { counted, spacedName } from '../base/text.ts';
@@ -105,8 +106,12 @@ export function isCounted(counts: Counts, name: string): boolean {
 }
 
 /** Whether an ended run has held units, or counts that ask for attention. */
-export function hasExceptions(settled: Pick<RunReport, 'units' | 'counts'> | undefined, job: JobDescription): boolean {
+export function hasExceptions(
+  settled: Pick<RunReport, 'units' | 'counts' | 'alerts'> | undefined,
+  job: JobDescription,
+): boolean {
   if (settled === undefined) return false;
+  if (settled.alerts !== undefined) return settled.alerts.length > 0;
   return settled.units.held > 0 || exceptionsOf(job).some(({ name }) => isCounted(settled.counts, name));
 }
 
@@ -115,9 +120,10 @@ export function hasExceptions(settled: Pick<RunReport, 'units' | 'counts'> | und
  * are held, and why.
  */
 export function exceptionsIn(
-  { units: { held }, counts }: Pick<RunReport, 'units' | 'counts'>,
+  { units: { held }, counts, alerts }: Pick<RunReport, 'units' | 'counts' | 'alerts'>,
   job: Pick<JobDescription, 'counts' | 'units' | 'record'>,
 ): readonly string[] {
+  if (alerts?.length === 0) return [];
   const { record } = job;
   const { one, many } = job.units;
   const heldRemark = held > 0 && record !== undefined ? [`${counted(held, one, many)} held`] : [];
@@ -126,7 +132,9 @@ export function exceptionsIn(
     const count = counts[name] ?? 0;
     return record === undefined || isOfUnits ? counted(count, one, many) : counted(count, record);
   };
-  return [...heldRemark, ...exceptions.map((each) => `${countOf(each)} ${spacedName(each.name)}`)];
+  const byCounts = [...heldRemark, ...exceptions.map((each) => `${countOf(each)} ${spacedName(each.name)}`)];
+  const others = (alerts ?? []).filter(({ kind }) => byCounts.length === 0 || !isCountedKind(kind));
+  return [...byCounts, ...others.map(({ kind, alerts: number }) => kindText(kind, number))];
 }
 
 /** Assignment of units to chunks: one queue item each, limited in units and in expected rows. */

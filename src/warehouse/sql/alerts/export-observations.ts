@@ -78,7 +78,7 @@ export async function observeFailed(session: SqlSession, runId: string, units: r
   const bound = (json: string, name: Bound): string => `CAST(${dialect.textAt(json, [name])} AS BIGINT)`;
   const fault = (name: string): string => `min(${dialect.textAt('u.fault', [name])})`;
   const failed = `FROM run_unit u WHERE u.run_id = $2 AND u.unit IN (SELECT ${dialect.each('$1', 'INTEGER')})`;
-  const before = `LEFT JOIN alert b ON b.state <> 'resolved' AND b.kind = '${of.kind}' AND b.job = '${run.job}' AND b.target = n.target`;
+  const before = `LEFT JOIN alert b ON b.state <> 'resolved' AND b.kind = '${of.kind}' AND b.job = '${of.job}' AND b.target = n.target`;
   const detail = {
     code: 'n.code',
     runId: 'CAST($2 AS VARCHAR)',
@@ -87,7 +87,6 @@ export async function observeFailed(session: SqlSession, runId: string, units: r
   };
   await recordObservation(session, {
     ...of,
-    job: run.job,
     values: [jsonText(units), runId],
     by: runId,
     atMs: run.nowMs,

@@ -163,7 +163,8 @@ const finish: InSession<RunLedger['finish']> = async (session, report, observati
   if (isFinished(run.state) || (await hasOpenUnits(session, runId))) return;
   await endReads(session, runId);
   const failedUnits = await countOf(session, `run_unit WHERE run_id = $1 AND state = 'failed'`, [runId]);
-  const ended = observeEndOf(report, { actor: run.actor, isPlanned: run.unitCount !== undefined, failedUnits });
+  const [summary] = await readSummaries(session, 'WHERE run_id = $1', [runId]);
+  const ended = observeEndOf(report, { actor: summary?.actor, isPlanned: run.unitCount !== undefined, failedUnits });
   await observeEnd(session, runId, {
     ...observations,
     found: [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])],

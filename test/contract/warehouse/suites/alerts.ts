@@ -1,6 +1,7 @@
 /** Alerts by their port: opened, renewed and resolved by the transactions of the work, and what people say of them. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { observePush, type RunObservations } from '../../../../src/core/alerts/run-observations.ts';
 import type { AlertKind } from '../../../../src/core/alerts/alert.ts';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import type { WindowBatch } from '../../../../src/core/daily/merge.ts';
@@ -8,6 +9,7 @@ import { balanceOfCounts } from '../../../../src/core/run/balance.ts';
 import { checkRecord } from '../../../../src/core/daily/record-check.ts';
 import type { QuarantinedRecord } from '../../../../src/core/daily/row.ts';
 import { productionCalendar } from '../../../../src/core/time/production-day.ts';
+import type { Fault } from '../../../../src/core/base/errors.ts';
 import type { PlannedUnit, UnitOutcome } from '../../../../src/core/run/run.ts';
 import type { AlertFilter } from '../../../../src/warehouse/port/alerts.ts';
 import {
@@ -31,13 +33,18 @@ const day = 86_400_000;
 const nowMs = Date.now() + day;
 const person = { by: 'ana@host', because: 'the gauge is dead', atMs: committedAtMs };
 
+interface Ending {
+  readonly stopped?: Fault;
+  readonly observations?: RunObservations;
+}
+
 export function describeAlerts(open: OpenWarehouse): void {
   const test = freshWarehouse(open);
   const store = () => test().warehouse.ledger.alerts;
   const list = async (filter: Partial<AlertFilter> = {}) =>
     (await store().list({ limit: 100, nowMs, ...filter })).alerts;
   const states = async (kind: AlertKind) =>
-    (await list({ kinds: [kind] })).map(({ target, state }) => `${target.id} ${state}`);
+    (await list({ kinds: [kind] })).map(({ target, state }) => `${target.id} ${state}`).toSorted();
   const changesOf = async (id: string) => (await store().changes(id)).map(({ change, size }) => `${change} ${size}`);
   const night = (quarantined: Parameters<typeof unreadable>[0][], unit = 0) =>
     reading(dailyRows(3), { unit, to: '2024-02-01', quarantined: quarantined.map(unreadable) });
@@ -61,6 +68,29 @@ export function describeAlerts(open: OpenWarehouse): void {
     const unknown = { runId, units: [{ unit: 0, target }], atMs: committedAtMs };
     if (state === 'unknown') await test().warehouse.dailyProduction.settleUnknown(unknown);
     else await runs.settle(runId, [failed]);
+  }
+  /** Ends a run; returns what its report says of alerts. */
+  async function ended(runId: string, { stopped, observations }: Ending = {}) {
+    const { runs } = test().warehouse.ledger;
+    const { units, counts, failures } = await runs.totals(runId);
+    const job = (await runs.readHead(runId))?.job ?? '';
+    await runs.finish(
+      {
+        runId,
+        job,
+        state: units.failed > 0 || stopped !== undefined ? 'failed' : 'done',
+        ...(stopped === undefined ? {} : { stopped }),
+        units,
+        counts,
+        balance: { balanced: true, statement: '' },
+        failures,
+        notices: [],
+        startedAtMs: committedAtMs,
+        finishedAtMs: committedAtMs,
+      },
+      observations,
+    );
+    return (await runs.read(runId))?.report?.alerts;
   }
   const fault = { code: 'timeout', message: 'GET /daily-production was not answered in time' };
   const failed: UnitOutcome = { unit: 0, state: 'failed', counts: {}, fault };
@@ -277,7 +307,7 @@ export function describeAlerts(open: OpenWarehouse): void {
       await runs.savePlan('stopped', units, committedAtMs);
       await runs.settleRest('stopped', { state: 'failed', fault });
       expect(await list()).toMatchObject([{ target: { kind: 'source-well' } }, { target: { kind: 'source-well' } }]);
-      expect(await store().openedBy('stopped')).toEqual([{ kind: 'well-failed', severity: 'error', alerts: 2 }]);
+      expect(await ended('stopped')).toEqual([{ kind: 'well-failed', severity: 'error', alerts: 2 }]);
     });
 
     it('of a retry that succeeds is of no run any more', async () => {
@@ -293,9 +323,89 @@ export function describeAlerts(open: OpenWarehouse): void {
     await readsTo('missed', 'unknown');
     await readsTo('missed-again', 'unknown');
     expect(await list()).toMatchObject([{ kind: 'well-unknown', state: 'open', openedBy: 'missed' }]);
-    expect(await store().openedBy('missed-again')).toEqual([]);
+    expect(await ended('missed-again')).toEqual([]);
     await loadOne(test().warehouse, reading(dailyRows(3)));
     expect(await states('well-unknown')).toEqual([`${uwi} resolved`]);
+  });
+
+  describe('the end of a run', () => {
+    const requestOf = (job: string) => ({ job, params: {}, service: 's', actor: 'a', requestedAtMs: committedAtMs });
+
+    it('that could not be planned is an alert of its job, until one is planned', async () => {
+      const { runs } = test().warehouse.ledger;
+      const stopped = { code: 'no-wells', message: 'the list has no well' };
+      await runs.create({ runId: 'unplanned', ...requestOf('export wells') });
+      expect(await ended('unplanned', { stopped })).toEqual([{ kind: 'run-failed', severity: 'error', alerts: 1 }]);
+      await readsTo('other job', 'unknown');
+      await ended('other job');
+      expect(await states('run-failed')).toEqual(['export wells open']);
+      await runs.create({ runId: 'planned', ...requestOf('export wells') });
+      await runs.savePlan('planned', [], committedAtMs);
+      await ended('planned');
+      expect(await states('run-failed')).toEqual(['export wells resolved']);
+    });
+
+    it('tells of the file of a push: its rejects and its failure, until the same file is good', async () => {
+      const { runs } = test().warehouse.ledger;
+      const pushed = async (runId: string, outcome: Omit<UnitOutcome, 'unit'>) => {
+        await runs.create({ runId, ...requestOf('push network-pipes') });
+        await runs.savePlan(runId, [{ unit: 0, chunk: 0, target: 'a.csv', spec: {} }], committedAtMs);
+        await runs.settle(runId, [{ unit: 0, ...outcome }]);
+        const { units, counts, failures } = await runs.totals(runId);
+        const state = units.failed > 0 ? 'failed' : 'done';
+        return ended(runId, {
+          observations: { found: observePush({ runId, state, units, counts, failures }, 'a.csv') },
+        });
+      };
+      const rejects = (rejectedByUs: number) => ({ state: 'done', counts: { rows: 9, rejectedByUs } }) as const;
+      expect(await pushed('p1', rejects(2))).toEqual([{ kind: 'rows-rejected', severity: 'warning', alerts: 1 }]);
+      expect(await pushed('p2', { state: 'failed', counts: {}, fault })).toEqual([
+        { kind: 'push-failed', severity: 'error', alerts: 1 },
+      ]);
+      expect(await states('rows-rejected')).toEqual(['a.csv open']);
+      expect(await pushed('p3', rejects(2))).toEqual([]);
+      expect(await states('push-failed')).toEqual(['a.csv resolved']);
+      expect(await pushed('p4', rejects(3))).toEqual([{ kind: 'rows-rejected', severity: 'warning', alerts: 1 }]);
+      expect(await pushed('p5', rejects(0))).toEqual([]);
+      expect(await states('rows-rejected')).toEqual(['a.csv resolved']);
+    });
+
+    it('tells of the targets of a cleanup that are there, until they are gone', async () => {
+      const { runs } = test().warehouse.ledger;
+      const cleaned = async (runId: string, ...outcomes: readonly Omit<UnitOutcome, 'unit'>[]) => {
+        await runs.create({ runId, ...requestOf('cleanup') });
+        const units = outcomes.map((_, unit) => ({ unit, chunk: 0, target: `wellbores of well ${unit}`, spec: {} }));
+        await runs.savePlan(runId, units, committedAtMs);
+        await runs.settle(
+          runId,
+          outcomes.map((outcome, unit) => ({ unit, ...outcome })),
+        );
+        return ended(runId, { observations: { isCleanup: true } });
+      };
+      const gone = { state: 'done', counts: { deleted: 1 } } as const;
+      const refused = { state: 'done', counts: { refused: 1 } } as const;
+      const three = [{ kind: 'deletion-failed', severity: 'warning', alerts: 2 }];
+      expect(await cleaned('c1', refused, { state: 'failed', counts: {}, fault }, gone)).toEqual(three);
+      expect(await cleaned('c2', gone)).toEqual([]);
+      expect(await states('deletion-failed')).toEqual(['wellbores of well 0 resolved', 'wellbores of well 1 open']);
+    });
+
+    it('reminds of what is open, and was not told of for days, once', async () => {
+      const { warehouse } = test();
+      const old = Date.now() - 9 * day;
+      const windows = [night([{ xid: 9, day: dayOf(9) }])];
+      const runId = await planned(warehouse, windows);
+      await warehouse.dailyProduction.commit({ runId, windows, shrink: guard, committedAtMs: old });
+      await ended(runId);
+      for (const id of ['r1', 'r2', 'r3']) {
+        await warehouse.ledger.runs.create({ runId: id, ...requestOf('export daily-production') });
+        await warehouse.ledger.runs.savePlan(id, [], committedAtMs);
+      }
+      expect(await ended('r1', { observations: { remindAfterDays: 10 } })).toEqual([]);
+      const reminded = [{ kind: 'record-quarantined', severity: 'warning', alerts: 1 }];
+      expect(await ended('r2', { observations: { remindAfterDays: 7 } })).toEqual(reminded);
+      expect(await ended('r3', { observations: { remindAfterDays: 7 } })).toEqual([]);
+    });
   });
 
   describe('what a person says', () => {
@@ -341,21 +451,6 @@ export function describeAlerts(open: OpenWarehouse): void {
 
   describe('the messages for a receiver', () => {
     const outbox = () => store().outbox;
-    const ended = async (runId: string) => {
-      const { runs } = test().warehouse.ledger;
-      const totals = await runs.totals(runId);
-      const balance = { balanced: true, statement: '' };
-      const rest = { balance, failures: [], notices: [], startedAtMs: committedAtMs, finishedAtMs: committedAtMs };
-      const report = {
-        runId,
-        job: 'export daily-production',
-        state: 'failed',
-        units: totals.units,
-        counts: {},
-        ...rest,
-      };
-      await runs.finish(report as Parameters<typeof runs.finish>[0]);
-    };
     const minute = 60_000;
 
     it('are one for what a run changed of one cause, once it has ended, and one when it is over', async () => {
