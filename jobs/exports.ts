@@ -17,6 +17,7 @@ export function readingUnits(one: string, many: string): UnitDescription {
 export const newlyUnknown: CountDescription = {
   name: 'newlyUnknown',
   isException: true,
+  isByAlerts: true,
   isOfUnits: true,
   remark: 'the service does not know them (404): nothing was removed',
 };

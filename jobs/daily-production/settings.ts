@@ -79,7 +79,7 @@ const counts: readonly CountDescription[] = [
   { name: 'unchanged', inSum: 'part', isAlwaysShown: true },
   { name: 'repeated', inSum: 'part' },
   { name: 'outsideWindow', inSum: 'part', remark: 'dated outside the windows of their wells, ignored' },
-  { name: 'quarantined', inSum: 'part', isException: true },
+  { name: 'quarantined', inSum: 'part', isException: true, isByAlerts: true },
   { name: 'accepted', inSum: 'part', remark: 'broke the contract, and were accepted as they are' },
   { name: 'removed', isAlwaysShown: true },
   { name: 'defaulted', remark: 'a required number did not come: its documented default 0 was taken' },

@@ -7,7 +7,6 @@ import type { HeldPart, HeldRows } from '../../core/run/release.ts';
 import {
   type CountDescription,
   exceptionsIn,
-  exceptionsOf,
   hasExceptions,
   type JobDescription,
   wholeOf,
@@ -52,10 +51,7 @@ export function reportDocument(report: RunReport, job: JobDescription, adviceOf:
 
 /** Exit code of a run, as a command that waits for it ends (docs/design.md section 8). */
 export function exitCodeOf(report: RunReport, job: JobDescription): ExitCode {
-  return exitCodeOfReport(
-    report,
-    exceptionsOf(job).map(({ name }) => name),
-  );
+  return exitCodeOfReport(report, hasExceptions(report, job));
 }
 
 /** A run in any state. */

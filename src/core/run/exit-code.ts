@@ -44,17 +44,10 @@ export function exitCodeOfError(error: unknown): ExitCode {
   return exitCodes.failed;
 }
 
-/**
- * The exit code of a finished run. What it opened or found worse turns `done` into exit code 3; `exceptions` names the counts
- * that do so in reports of earlier versions.
- */
-export function exitCodeOfReport(report: RunReport, exceptions: readonly string[]): ExitCode {
+/** The exit code of a finished run; `hasExceptions` (job-description.ts) turns `done` into exit code 3. */
+export function exitCodeOfReport(report: RunReport, hasExceptions: boolean): ExitCode {
   if (report.state === 'failed') return isHeldBack(report) ? exitCodes.unreachable : exitCodes.failed;
   if (report.state === 'cancelled' || report.state === 'interrupted') return exitCodes.cancelled;
-  const hasExceptions =
-    report.alerts === undefined
-      ? report.units.held > 0 || exceptions.some((name) => (report.counts[name] ?? 0) > 0)
-      : report.alerts.length > 0;
   return hasExceptions ? exitCodes.doneWithExceptions : exitCodes.done;
 }
 

@@ -30,6 +30,8 @@ export interface CountDescription {
   readonly isHidden?: boolean;
   /** Makes a finished run `done, with …` (exit code 3) when it is not 0. */
   readonly isException?: boolean;
+  /** An exception only where an alert of the run opened or is worse: what is known from another night is none. */
+  readonly isByAlerts?: boolean;
   /** Counts units, although the other counts are of records. */
   readonly isOfUnits?: boolean;
   /** Counts rejected records: progress shows their number. */
@@ -92,8 +94,13 @@ export function outcomesOf(counts: JobDescription['counts']): readonly string[] 
 }
 
 /** The counts that turn `done` into `done, with …`, in display order. */
-export function exceptionsOf({ counts }: Pick<JobDescription, 'counts'>): readonly CountDescription[] {
-  return counts.filter(({ isException }) => isException);
+function exceptionsOf(
+  { counts }: Pick<JobDescription, 'counts'>,
+  alerts: RunReport['alerts'],
+): readonly CountDescription[] {
+  return counts.filter(
+    ({ isException, isByAlerts }) => isException === true && !(alerts?.length === 0 && isByAlerts === true),
+  );
 }
 
 /** The sum of the counts of rejected records. */
@@ -111,8 +118,10 @@ export function hasExceptions(
   job: JobDescription,
 ): boolean {
   if (settled === undefined) return false;
-  if (settled.alerts !== undefined) return settled.alerts.length > 0;
-  return settled.units.held > 0 || exceptionsOf(job).some(({ name }) => isCounted(settled.counts, name));
+  const { alerts, counts, units } = settled;
+  const isHeld = alerts === undefined && units.held > 0;
+  const isAlert = (alerts ?? []).length > 0;
+  return isHeld || isAlert || exceptionsOf(job, alerts).some(({ name }) => isCounted(counts, name));
 }
 
 /**
@@ -123,11 +132,11 @@ export function exceptionsIn(
   { units: { held }, counts, alerts }: Pick<RunReport, 'units' | 'counts' | 'alerts'>,
   job: Pick<JobDescription, 'counts' | 'units' | 'record'>,
 ): readonly string[] {
-  if (alerts?.length === 0) return [];
   const { record } = job;
   const { one, many } = job.units;
-  const heldRemark = held > 0 && record !== undefined ? [`${counted(held, one, many)} held`] : [];
-  const exceptions = exceptionsOf(job).filter(({ name }) => isCounted(counts, name));
+  const heldRemark =
+    held > 0 && record !== undefined && alerts?.length !== 0 ? [`${counted(held, one, many)} held`] : [];
+  const exceptions = exceptionsOf(job, alerts).filter(({ name }) => isCounted(counts, name));
   const countOf = ({ name, isOfUnits }: CountDescription): string => {
     const count = counts[name] ?? 0;
     return record === undefined || isOfUnits ? counted(count, one, many) : counted(count, record);

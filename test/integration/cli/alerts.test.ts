@@ -9,12 +9,12 @@ test('G10: a failed night is told once when the receiver is back, signed, and ag
   await using receiver = await startReceiver(503);
   await using server = await startWithTenDays({ requiredToken: 'right' });
   const config = (folder: string): string =>
-    `alerts: { url: '${receiver.url}/hook?key=hidden-key', secretFile: ${folder}, heartbeatUrl: '${receiver.url}/beat' }\n`;
+    `alerts: { url: '${receiver.url}/hook?key=hidden-key', secretFile: ${folder}, heartbeatUrl: '${receiver.url}/beat' }\nexport: { wells: ['${UWI}'] }\n`;
   await using home = await cliHome(server.url, { config: config('alert-secret') });
   const secretFile = await home.write('alert-secret', 'signing secret\n');
   await home.write('wellsync.yaml', config(secretFile));
   const night = async (token: string) => {
-    const command = ['export', 'daily-production', '--uwi', UWI, '--inline'];
+    const command = ['export', 'daily-production', '--inline'];
     return home.run(command, { env: { WELLSYNC_SERVICE_TOKEN: token } });
   };
   const away = await night('wrong');

@@ -34,7 +34,8 @@ test('a null in a field of export.nullable is an unknown value of a row, and one
   expect(await night()).toMatchObject({ code: 3, counts: { read: 4, inserted: 1, quarantined: 3, defaulted: 1 } });
 
   await settings('export: { nullable: [tubingPressure, casingPressure] }');
-  expect(await night()).toMatchObject({ code: 3, counts: { inserted: 2, unchanged: 1, quarantined: 1, defaulted: 1 } });
+  // The third record was told of by the first night.
+  expect(await night()).toMatchObject({ code: 0, counts: { inserted: 2, unchanged: 1, quarantined: 1, defaulted: 1 } });
   const pressures = [
     { tubing_pressure: null, casing_pressure: 12.5 },
     { tubing_pressure: 0, casing_pressure: null },

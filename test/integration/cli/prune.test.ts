@@ -17,6 +17,7 @@ const nothing = {
   runs: 0,
   pushes: 0,
   history: 0,
+  alerts: 0,
   rejectsFiles: 0,
   inboxFiles: 0,
   copies: 0,

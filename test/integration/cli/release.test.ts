@@ -82,7 +82,8 @@ describe('the release of held rows', () => {
     const first = await report(home, ['export', 'daily-production', ...wells, ...january]);
     expect(first).toMatchObject({ code: 3, counts: { heldRows: 8, removed: 0 } });
     const deep = await report(home, ['export', 'daily-production', ...wells, '--from', '2000-01-01']);
-    expect(deep).toMatchObject({ code: 3, counts: { heldRows: 8, removed: 0 } });
+    // The first run told of it.
+    expect(deep).toMatchObject({ code: 0, counts: { heldRows: 8, removed: 0 } });
 
     const shown = await home.here(['runs', 'release', first.runId, '--dry-run']);
     expect(shown.stdout).toMatch(/2024-01 +2024-01-10 to 2024-01-17 +8 /);

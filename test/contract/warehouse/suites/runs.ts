@@ -233,7 +233,7 @@ export function describeLedger(open: OpenWarehouse): void {
         state: 'done',
         finishedAtMs: committedAtMs,
         report: reportOf('done'),
-        settled: { units: reportOf('done').units, counts: { read: 4 } },
+        settled: { units: reportOf('done').units, counts: { read: 4 }, alerts: [] },
       });
     });
 
@@ -441,7 +441,7 @@ export function describeLedger(open: OpenWarehouse): void {
           targetCount: undefined,
           startedAtMs: committedAtMs + 5,
           finishedAtMs: committedAtMs,
-          settled: { units: reportOf('done').units, counts: { read: 4 } },
+          settled: { units: reportOf('done').units, counts: { read: 4 }, alerts: [] },
         },
       ]);
     });
