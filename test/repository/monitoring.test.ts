@@ -4,7 +4,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { alertKinds } from '../../src/core/alerts/alert.ts';
+import { alertKinds } from '../../src/core/alerts/kinds.ts';
 import { metrics } from '../../src/core/run/metrics.ts';
 
 const partsOfHistograms = Object.entries(metrics)

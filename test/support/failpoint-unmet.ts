@@ -51,6 +51,23 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
     'warehouse.copyTo',
     'warehouse.foldLog',
   ],
+  'people and metrics ask for alerts, and people say something of them: one step each (test/contract/warehouse/suites)':
+    [
+      'ledger.alerts.accept',
+      'ledger.alerts.acknowledge',
+      'ledger.alerts.changes',
+      'ledger.alerts.countOpen',
+      'ledger.alerts.find',
+      'ledger.alerts.list',
+      'ledger.alerts.resolve',
+    ],
+  'no receiver of alerts is set, and no scene lasts until what is beside the runs is observed': [
+    'ledger.alerts.observe',
+    'ledger.alerts.outbox.release',
+    'ledger.alerts.outbox.settle',
+    'ledger.alerts.outbox.take',
+    'ledger.alerts.outbox.waiting',
+  ],
   'a request of the API makes a run with a key (test/contract/warehouse/suites)': ['ledger.runs.createKeyed'],
   'schedules tick once a minute at most; a run of theirs is that of a scene (test/integration/schedules)': [
     'ledger.schedules.apply',

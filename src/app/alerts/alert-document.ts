@@ -1,5 +1,6 @@
 /** JSON of alerts: camelCase, instants as ISO text, the same keys in every state. Pure. */
-import { actionOf, type Alert, kindText } from '../../core/alerts/alert.ts';
+import { actionOf, type Alert } from '../../core/alerts/alert.ts';
+import { kindText } from '../../core/alerts/kinds.ts';
 import { grouped } from '../../core/base/lists.ts';
 import { isoInstant } from '../../core/base/text.ts';
 import type { AlertChange } from '../../warehouse/port/alerts.ts';

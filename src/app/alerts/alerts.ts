@@ -1,5 +1,6 @@
 /** Alerts for every face: lists, one with its changes, and what a person says of them (docs/design.md section 11). */
-import { type Alert, type AlertKind, alertKinds, type AlertState } from '../../core/alerts/alert.ts';
+import type { Alert } from '../../core/alerts/alert.ts';
+import { type AlertKind, alertKinds, type AlertState } from '../../core/alerts/kinds.ts';
 import type { Action } from '../../core/base/action.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { listed } from '../../core/base/text.ts';

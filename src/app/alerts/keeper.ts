@@ -52,13 +52,15 @@ export class AlertKeeper {
 
   /** Observes the service and sends what waits, until the signal aborts. */
   async keep(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    for (let isFirst = true; !signal.aborted; isFirst = false) {
       await this.#quietly(async () => {
         const { serviceHold } = await this.#app.queue('lasting');
         const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
         const { maxHoldMs } = this.#app.config.alerts;
         const { key } = serviceIdentityOf(this.#app.config);
-        await this.#write(observeService(key, { hold, outage }, maxHoldMs), Date.now());
+        const seen = observeService(key, { hold, outage }, maxHoldMs);
+        // A short command writes nothing where all is well.
+        if (!isFirst || seen.some(({ found }) => found.length > 0)) await this.#write(seen, Date.now());
       });
       await this.#send();
       await sleep(pollEveryMs, { signal, ref: false }).catch(() => undefined);

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../../../config/schema.ts';
-import { kindText } from '../../core/alerts/alert.ts';
+import { kindText } from '../../core/alerts/kinds.ts';
 import { fileReason } from '../../core/base/file-fault.ts';
 import { figure, isoInstant, listed } from '../../core/base/text.ts';
 import type { AlertMessage } from '../../warehouse/port/alerts.ts';

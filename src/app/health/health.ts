@@ -1,6 +1,6 @@
 /** The checks of `wellsync doctor`: each part is used, and each finding says what to do. */
 import type { Config } from '../../../config/schema.ts';
-import { kindText } from '../../core/alerts/alert.ts';
+import { kindText } from '../../core/alerts/kinds.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
 import { type App, createApp } from '../app.ts';

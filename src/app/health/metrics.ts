@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino';
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
-import { type AlertKind, alertKinds, severities } from '../../core/alerts/alert.ts';
+import { type AlertKind, alertKinds, severities } from '../../core/alerts/kinds.ts';
 import { type JobDescription, outcomesOf } from '../../core/run/job-description.ts';
 import {
   type CounterName,

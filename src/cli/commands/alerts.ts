@@ -1,6 +1,6 @@
 /** `wellsync alerts`: what needs a person, and what a person says of it. */
 import { Option } from 'commander';
-import { type AlertKind, alertKinds, type AlertState, alertStates } from '../../core/alerts/alert.ts';
+import { type AlertKind, alertKinds, type AlertState, alertStates } from '../../core/alerts/kinds.ts';
 import { counted } from '../../core/base/text.ts';
 import { listLockWaitMs } from '../../core/run/run.ts';
 import type { Call, Texts } from '../call.ts';

@@ -8,7 +8,7 @@ import {
   resolveAlerts,
   showAlert,
 } from '../../app/alerts/alerts.ts';
-import { type AlertKind, alertKinds, alertStates } from '../../core/alerts/alert.ts';
+import { type AlertKind, alertKinds, alertStates } from '../../core/alerts/kinds.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { namedInstant } from '../../core/time/production-day.ts';
 import { callerOf } from '../admission.ts';

@@ -1,6 +1,6 @@
 /** The schemas of the documents that the API answers with: what src/app/views makes, checked when it is compiled. */
 import { z } from 'zod';
-import { alertStates, severities } from '../../core/alerts/alert.ts';
+import { alertStates, severities } from '../../core/alerts/kinds.ts';
 import { roles } from '../../core/run/role.ts';
 import { targetKinds } from '../../core/cleanup/target.ts';
 

@@ -1,5 +1,5 @@
 /** The description of a job for the faces: its units, its counts, their sum, and the next steps after a run. */
-import { isCountedKind, kindText } from '../alerts/alert.ts';
+import { isCountedKind, kindText } from '../alerts/kinds.ts';
 import type { NextAction } from '../base/action.ts';
 import type { Fault } from '../base/errors.ts';
 import { counted, spacedName } from '../base/text.ts';

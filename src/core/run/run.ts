@@ -1,6 +1,6 @@
 /** The terms of a run: its states, its units, its counts and its report (docs/design.md sections 2 and 4). */
 import { type Fault, UsageError } from '../base/errors.ts';
-import type { AlertKind, Severity } from '../alerts/alert.ts';
+import type { AlertKind, Severity } from '../alerts/kinds.ts';
 import type { KnownList } from '../definitions/record-list.ts';
 
 /**

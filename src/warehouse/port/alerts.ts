@@ -1,6 +1,7 @@
 /** Port to alerts (core/alerts/alert.ts). What opens and resolves them is in the transactions of the other stores. */
 import type { ReportedAlerts } from '../../core/run/run.ts';
-import type { Alert, AlertKind, AlertState, Observation, Severity } from '../../core/alerts/alert.ts';
+import type { Alert, Observation } from '../../core/alerts/alert.ts';
+import type { AlertKind, AlertState, Severity } from '../../core/alerts/kinds.ts';
 
 /** Omitted members do not restrict it. */
 export interface AlertFilter {

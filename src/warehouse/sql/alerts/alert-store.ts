@@ -1,13 +1,7 @@
 /** Alerts for people: lists, and what a person says of them. The work opens and resolves them (observation.ts). */
 import { z } from 'zod';
-import type {
-  Alert,
-  AlertKind,
-  AlertSignature,
-  AlertState,
-  AlertTargetKind,
-  Severity,
-} from '../../../core/alerts/alert.ts';
+import type { Alert, AlertSignature, AlertTargetKind } from '../../../core/alerts/alert.ts';
+import type { AlertKind, AlertState, Severity } from '../../../core/alerts/kinds.ts';
 import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
 import type { AlertAct, AlertChange, AlertStore, OpenAlerts } from '../../port/alerts.ts';
 import { acceptRecords } from './accepted-records.ts';

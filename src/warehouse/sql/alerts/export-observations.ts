@@ -1,5 +1,6 @@
 /** What the commits of exports show: each observation is of the targets of a batch, after what the batch has written. */
-import { type AlertKind, exportOf, failureOf } from '../../../core/alerts/alert.ts';
+import { exportOf, failureOf } from '../../../core/alerts/alert.ts';
+import type { AlertKind } from '../../../core/alerts/kinds.ts';
 import type { ReadKind } from '../../../core/run/run.ts';
 import { epochMs, jsonText, type SqlSession } from '../session.ts';
 import { isAccepted, targetOfRecord } from './accepted-records.ts';

@@ -3,7 +3,8 @@
  * which `found` is what is wrong now. The statements are over all targets at once, and there are none for work that found
  * nothing where nothing stood.
  */
-import type { AlertKind, AlertTargetKind, Observation } from '../../../core/alerts/alert.ts';
+import type { AlertTargetKind, Observation } from '../../../core/alerts/alert.ts';
+import type { AlertKind } from '../../../core/alerts/kinds.ts';
 import { jsonText, lockRows, type SqlSession, type SqlValue } from '../session.ts';
 
 /** Beside `values` no other parameter is bound. Each of the two statements has all of them. */

@@ -1,5 +1,6 @@
 /** What the end of a run of daily production shows, in the transaction that ends it: of its wells, of all, and of months. */
-import { type AlertKind, exportOf } from '../../../core/alerts/alert.ts';
+import { exportOf } from '../../../core/alerts/alert.ts';
+import type { AlertKind } from '../../../core/alerts/kinds.ts';
 import {
   type RestatedMonth,
   restatedAfterDays,
@@ -256,7 +257,12 @@ function observeDeletions(session: SqlSession, { runId, atMs }: ObservedBy): Pro
   const count = (name: string): string => `coalesce(CAST(${dialect.textAt('u.counts', [name])} AS BIGINT), 0)`;
   const detail = { runId: 'u.run_id', state: 'u.state' };
   return recordObservation(session, {
-    ...{ kind: 'deletion-failed', job: 'cleanup', targetKind: 'deletion', values: [runId], by: runId, atMs },
+    kind: 'deletion-failed',
+    job: 'cleanup',
+    targetKind: 'deletion',
+    values: [runId],
+    by: runId,
+    atMs,
     observed: `SELECT target FROM run_unit WHERE run_id = $1 AND state IN ('done', 'held', 'failed')`,
     found: `SELECT u.target AS target, u.target AS owner, 'warning' AS severity,
         coalesce(${dialect.textAt('u.fault', ['code'])}, 'refused') AS cause,

@@ -1,6 +1,6 @@
 /** Alerts that the end of a run opens and resolves: what its source lacks, what is silent, and what was restated. */
 import { describe, expect, it } from 'vitest';
-import type { AlertKind } from '../../../../src/core/alerts/alert.ts';
+import type { AlertKind } from '../../../../src/core/alerts/kinds.ts';
 import type { RunObservations } from '../../../../src/core/alerts/run-observations.ts';
 import type { RunReport } from '../../../../src/core/run/run.ts';
 import { dayNumber } from '../../../../src/core/time/production-day.ts';

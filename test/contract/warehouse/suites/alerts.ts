@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { observePush, type RunObservations } from '../../../../src/core/alerts/run-observations.ts';
-import type { AlertKind } from '../../../../src/core/alerts/alert.ts';
+import type { AlertKind } from '../../../../src/core/alerts/kinds.ts';
 import { dailyProduction } from '../../../../jobs/daily-production/settings.ts';
 import type { WindowBatch } from '../../../../src/core/daily/merge.ts';
 import { balanceOfCounts } from '../../../../src/core/run/balance.ts';

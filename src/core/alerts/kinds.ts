@@ -1,0 +1,99 @@
+/** The kinds of alerts, with their words, and the states that one may have. */
+import { counted } from '../base/text.ts';
+
+export const severities = ['error', 'warning', 'info'] as const;
+export type Severity = (typeof severities)[number];
+
+export const alertStates = ['open', 'acknowledged', 'resolved'] as const;
+export type AlertState = (typeof alertStates)[number];
+
+/**
+ * What may end an alert beside the work that shows it gone: `person`, or only one act: `release` (runs release), `accept`
+ * (alerts accept).
+ */
+type EndedBy = 'person' | 'release' | 'accept';
+
+interface AlertKindEntry {
+  readonly severity: Severity;
+  readonly endedBy: EndedBy;
+  /** Of several alerts of one cause: `11 wells failed`. */
+  readonly one: string;
+  readonly many: string;
+}
+
+/** Each has its paragraph in docs/operating.md. */
+export const alertKinds = {
+  'well-failed': { severity: 'error', endedBy: 'person', one: 'well failed', many: 'wells failed' },
+  'equipment-failed': {
+    severity: 'error',
+    endedBy: 'person',
+    one: 'equipment id failed',
+    many: 'equipment ids failed',
+  },
+  'rows-held': {
+    severity: 'warning',
+    endedBy: 'release',
+    one: 'target with held rows',
+    many: 'targets with held rows',
+  },
+  'record-quarantined': {
+    severity: 'warning',
+    endedBy: 'accept',
+    one: 'record in quarantine',
+    many: 'records in quarantine',
+  },
+  'well-unknown': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'target unknown to the service',
+    many: 'targets unknown to the service',
+  },
+  'wells-left-out': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'well left out of its list',
+    many: 'wells left out of their lists',
+  },
+  // One that was silent before alerts were is `info`.
+  'well-silent': { severity: 'warning', endedBy: 'person', one: 'silent well', many: 'silent wells' },
+  // No work shows what was restated gone.
+  'rows-restated': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'month with restated rows',
+    many: 'months with restated rows',
+  },
+  'rows-rejected': {
+    severity: 'warning',
+    endedBy: 'person',
+    one: 'file with rejected rows',
+    many: 'files with rejected rows',
+  },
+  'push-failed': { severity: 'error', endedBy: 'person', one: 'push failed', many: 'pushes failed' },
+  'deletion-failed': { severity: 'warning', endedBy: 'person', one: 'target not deleted', many: 'targets not deleted' },
+  'run-failed': { severity: 'error', endedBy: 'person', one: 'run without a plan', many: 'runs without a plan' },
+  'schedule-missed': { severity: 'error', endedBy: 'person', one: 'schedule missed', many: 'schedules missed' },
+  'service-down': { severity: 'error', endedBy: 'person', one: 'service down', many: 'services down' },
+  'requests-held': { severity: 'warning', endedBy: 'person', one: 'service that holds', many: 'services that hold' },
+} as const satisfies Readonly<Record<string, AlertKindEntry>>;
+
+export type AlertKind = keyof typeof alertKinds;
+
+/** Kinds of which the counts of a run tell already. */
+const countedKinds: readonly AlertKind[] = [
+  'rows-held',
+  'record-quarantined',
+  'well-unknown',
+  'rows-rejected',
+  'deletion-failed',
+];
+
+export function isCountedKind(kind: AlertKind): boolean {
+  return countedKinds.includes(kind);
+}
+
+/** The words of an alert, or of several of one kind: `11 wells failed`. */
+export function kindText(kind: AlertKind, alerts: number): string {
+  const { one, many } = alertKinds[kind];
+  return counted(alerts, one, many);
+}
