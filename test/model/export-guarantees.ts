@@ -1,6 +1,14 @@
 /** What holds of exports at any moment, by the number of its guarantee (docs/guarantees.md): each answer is a violation. */
 import type { Truth } from './truth.ts';
-import { bugsIn, reportOf, secretsIn, storedRuns, type StoredRun, unended } from './world-guarantees.ts';
+import {
+  alertViolations,
+  bugsIn,
+  reportOf,
+  secretsIn,
+  storedRuns,
+  type StoredRun,
+  unended,
+} from './world-guarantees.ts';
 import type { Asked, World } from './world.ts';
 
 interface StoredRow {
@@ -58,6 +66,7 @@ export async function rowViolations(asked: Asked, truth: Truth, reached: Reached
     ...(await versionsInOrder(asked)),
     ...(await watermarks(asked, units, known)),
     ...(await unended(asked, runs)),
+    ...(await alertViolations(asked)),
     ...runs.flatMap((run) => [...balanceOf(run)]),
   ];
 }

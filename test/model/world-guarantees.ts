@@ -63,3 +63,27 @@ export function bugsIn({ log, refusals, trespasses }: World): readonly string[] 
     ...refused.map((error) => `a bug: ${error.stack}`),
   ];
 }
+
+/** What stands and needs a person has an alert, and no other has one; each change of an alert is kept once. */
+export async function alertViolations(asked: Asked): Promise<readonly string[]> {
+  const apart = await asked.rows<{ kind: string; owner: string; isOpen: boolean }>(
+    `WITH stands AS (
+       SELECT 'rows-held' AS kind, uwi AS owner FROM held_month UNION SELECT 'rows-held', target FROM held_definition
+       UNION SELECT 'well-unknown', target FROM unknown_target UNION SELECT 'record-quarantined', uwi FROM quarantine),
+     open AS (
+       SELECT DISTINCT kind, owner FROM alert
+       WHERE state <> 'resolved' AND kind IN ('rows-held', 'well-unknown', 'record-quarantined'))
+     SELECT coalesce(s.kind, o.kind) AS kind, coalesce(s.owner, o.owner) AS owner, o.owner IS NOT NULL AS "isOpen"
+     FROM stands s FULL JOIN open o ON o.kind = s.kind AND o.owner = s.owner
+     WHERE s.owner IS NULL OR o.owner IS NULL`,
+  );
+  const unkept = await asked.rows<{ target: string }>(
+    `SELECT target FROM alert a WHERE change_no <> (SELECT count(*) FROM alert_change c WHERE c.alert_id = a.alert_id)`,
+  );
+  return [
+    ...apart.map(
+      ({ kind, owner, isOpen }) => `${kind} of ${owner} ${isOpen ? 'is open, and is not so' : 'is not told of'}`,
+    ),
+    ...unkept.map(({ target }) => `the changes of the alert of ${target} are not kept once each`),
+  ];
+}
