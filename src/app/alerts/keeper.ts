@@ -6,12 +6,21 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Observation } from '../../core/alerts/alert.ts';
-import { observeSchedules, observeService, type ScheduleState } from '../../core/alerts/state-alerts.ts';
+import {
+  observeDisk,
+  observeFeed,
+  observeSchedules,
+  observeService,
+  observeWorkers,
+  type ScheduleState,
+} from '../../core/alerts/state-alerts.ts';
 import type { RunRecord } from '../../core/run/run.ts';
 import { overdueTick } from '../../core/time/ticks.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
+import { freeBytesAt } from '../health/disk.ts';
+import { jobsWithoutWorker } from '../runs/run-status.ts';
 import { readSchedule, type TickSource } from '../schedules/schedule.ts';
 import { serviceIdentityOf } from '../service/service-settings.ts';
 import { sendHeartbeat, sendMessage } from './receiver.ts';
@@ -56,9 +65,14 @@ export class AlertKeeper {
       await this.#quietly(async () => {
         const { serviceHold } = await this.#app.queue('lasting');
         const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
-        const { maxHoldMs } = this.#app.config.alerts;
+        const { dataDir, alerts } = this.#app.config;
+        const { maxHoldMs } = alerts;
         const { key } = serviceIdentityOf(this.#app.config);
-        const seen = observeService(key, { hold, outage }, maxHoldMs);
+        const seen = [
+          ...observeService(key, { hold, outage }, maxHoldMs),
+          observeDisk(`${hostname()}:${dataDir}`, await freeBytesAt(dataDir)),
+          ...(isFirst ? [] : [observeWorkers(await jobsWithoutWorker(this.#app))]),
+        ];
         // A short command writes nothing where all is well.
         if (!isFirst || seen.some(({ found }) => found.length > 0)) await this.#write(seen, Date.now());
       });
@@ -71,6 +85,11 @@ export class AlertKeeper {
   async recordSchedules(schedules: readonly StoredSchedule[], ticksOf: TickSource, atMs: number): Promise<void> {
     const states = schedules.flatMap((each) => stateOf(each, ticksOf, atMs) ?? []);
     await this.#quietly(() => this.#write([observeSchedules(states)], atMs));
+  }
+
+  /** `fault`: why the feed could not be published, undefined where it was, or nothing was due. */
+  async recordFeed(address: string, fault: string | undefined): Promise<void> {
+    await this.#quietly(() => this.#write([observeFeed(address, fault)], Date.now()));
   }
 
   /** What waits when a process ends, such as a night by cron. */

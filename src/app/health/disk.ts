@@ -5,13 +5,13 @@ import { lstat, open, realpath, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
 import { codeOf } from '../../core/base/file-fault.ts';
+import { leastFreeBytes } from '../../core/alerts/state-alerts.ts';
 import { bytesText } from '../../core/base/text.ts';
 import { folderOfAddress } from '../../files/open-store.ts';
 import { createApp } from '../app.ts';
 import { checkFeedLocation } from '../warehouse/feed.ts';
 import { checked, failed, type Finding, ok, warning } from './finding.ts';
 
-const leastFreeBytes = 1e9;
 const writtenBytes = 1e6;
 
 const reasons: Readonly<Record<string, string>> = {
@@ -28,9 +28,15 @@ export async function checkDisk(dataDir: string): Promise<Finding> {
   const fault = await writeFault(dataDir);
   const hint = 'Set WELLSYNC_DATA_DIR (or dataDir) to a folder with room that can be written to.';
   if (fault !== undefined) return failed('disk', fault, { hint });
-  const { bavail, bsize } = await statfs(nearestFolder(dataDir));
-  const free = `${bytesText(bavail * bsize)} free at ${dataDir}`;
-  return bavail * bsize < leastFreeBytes ? warning('disk', free, { hint }) : ok('disk', `${free}, written to`);
+  const freeBytes = await freeBytesAt(dataDir);
+  const free = `${bytesText(freeBytes)} free at ${dataDir}`;
+  return freeBytes < leastFreeBytes ? warning('disk', free, { hint }) : ok('disk', `${free}, written to`);
+}
+
+/** Bytes that this user may still write there. */
+export async function freeBytesAt(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(nearestFolder(folder));
+  return bavail * bsize;
 }
 
 /** Writes a megabyte into the folder, or its nearest existing parent, and removes it. Why that failed, if it did. */

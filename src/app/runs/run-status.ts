@@ -52,6 +52,17 @@ export function readKeptPushes(app: App, limit: number): Promise<KeptRuns> {
   return readKeptRuns(app, { limit, job: networkPipesJobName });
 }
 
+/** The newest ones tell of all. */
+const mostUnfinished = 100;
+
+/** The jobs with runs that have not ended, and without a worker. */
+export async function jobsWithoutWorker(app: App): Promise<readonly string[]> {
+  const { runs } = await app.ledger.runs.list({ limit: mostUnfinished, states: ['queued', 'running'] });
+  const without: string[] = [];
+  for (const job of new Set(runs.map((run) => run.job))) if (await isUnattended(app, job)) without.push(job);
+  return without;
+}
+
 /** Reads Redis alone. */
 export async function withLiveFigures(
   app: App,

@@ -6,6 +6,7 @@ import { isFinished, type RunReport } from '../../core/run/run.ts';
 import type { OutageJournal } from '../../runs/outage-journal.ts';
 import type { App } from '../app.ts';
 import { measureFreshness } from '../health/metrics.ts';
+import { AlertKeeper } from '../alerts/keeper.ts';
 import { publishAfterRun } from '../warehouse/feed.ts';
 import { pruneOnceADay } from '../warehouse/retention.ts';
 import { orderLongTail } from '../warehouse/table-order.ts';
@@ -49,7 +50,8 @@ export async function workInline<T>(
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const report = await followRun(app, run, followed);
       const result = await use(report);
-      await publishAfterRun(app, log, ending);
+      const alerts = new AlertKeeper(app, log, 'worker');
+      await publishAfterRun(app, log, ending, (address, fault) => alerts.recordFeed(address, fault));
       await measureFreshness(app, log);
       await pruneOnceADay(app, log, ending);
       if ((report.counts['inserted'] ?? 0) > 0) await orderLongTail(app, log, ending);

@@ -53,9 +53,10 @@ export async function workHere<T>(
   const outages = new OutageJournal(log);
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
-  const publishSoon = work.keepsFeed === true ? keepPublishing(app, log, ended) : () => {};
   const freshness = new FreshnessMeter();
   const alerts = new AlertKeeper(app, log, 'worker');
+  const recordFeed = (address: string, fault: string | undefined) => alerts.recordFeed(address, fault);
+  const publishSoon = work.keepsFeed === true ? keepPublishing(app, log, ended, recordFeed) : () => {};
   const onRunEnded = async (runId: string): Promise<void> => {
     freshness.recordRunEnd();
     publishSoon();

@@ -1,7 +1,7 @@
 /** The feed: what it stands on by the configuration, and when it is published (docs/feed.md). */
 import type { Logger } from 'pino';
 import type { Config } from '../../../config/schema.ts';
-import { AbortedError, TakenOverError, UsageError } from '../../core/base/errors.ts';
+import { AbortedError, faultOf, TakenOverError, UsageError } from '../../core/base/errors.ts';
 import { copyPrefix, removeLeftCopies } from '../../files/checked-blocks.ts';
 import type { FileStore } from '../../files/port.ts';
 import { sleep } from '../../timers/sleep.ts';
@@ -96,26 +96,38 @@ export async function checkFeedLocation(config: Pick<Config, 'feed'>): Promise<s
 }
 
 /** Publishes what is due where the configuration says so. A fault is logged: what is due stays due. */
-export async function publishAfterRun(app: App, log: Logger, signal: AbortSignal): Promise<void> {
+export async function publishAfterRun(
+  app: App,
+  log: Logger,
+  signal: AbortSignal,
+  onTried: (address: string, fault: string | undefined) => Promise<void>,
+): Promise<void> {
   const { url, afterRuns } = app.config.feed;
   if (url === undefined || !afterRuns || signal.aborted) return;
   try {
     const { isNew, ...published } = await publish(app, { all: false, signal });
     if (isNew) log.info(published, 'the feed was published');
+    await onTried(url, undefined);
   } catch (error) {
     if (signal.aborted || error instanceof AbortedError || error instanceof TakenOverError) return;
     log.warn({ err: error }, 'the feed could not be published: what is due stays due');
+    await onTried(url, faultOf(error).message);
   }
 }
 
 /** Does so until the signal aborts, now and then, and soon after each call of the function that it returns. */
-export function keepPublishing(app: App, log: Logger, signal: AbortSignal): () => void {
+export function keepPublishing(
+  app: App,
+  log: Logger,
+  signal: AbortSignal,
+  onTried: (address: string, fault: string | undefined) => Promise<void>,
+): () => void {
   let waking = new AbortController();
   const keep = async (): Promise<void> => {
     while (!signal.aborted) {
       // Of before the publication: a run that ends meanwhile wakes the next one.
       const { signal: woken } = (waking = new AbortController());
-      await publishAfterRun(app, log, signal);
+      await publishAfterRun(app, log, signal, onTried);
       await sleep(pollEveryMs, { signal: AbortSignal.any([woken, signal]), ref: false }).catch(() => undefined);
     }
   };

@@ -46,6 +46,8 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
       return { kind: 'show-stale' };
     case 'wells-left-out':
     case 'rows-restated':
+    case 'disk-low':
+    case 'feed-late':
       return undefined;
     case 'rows-rejected':
       return typeof runId === 'string' ? { kind: 'get-rejects', runId } : undefined;
@@ -55,6 +57,7 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
     case 'run-failed':
       return typeof runId === 'string' ? { kind: 'retry-run', runId } : undefined;
     case 'schedule-missed':
+    case 'no-worker':
       return { kind: 'start-worker' };
     case 'service-down':
     case 'requests-held':

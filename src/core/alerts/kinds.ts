@@ -73,6 +73,9 @@ export const alertKinds = {
   'deletion-failed': { severity: 'warning', endedBy: 'person', one: 'target not deleted', many: 'targets not deleted' },
   'run-failed': { severity: 'error', endedBy: 'person', one: 'run without a plan', many: 'runs without a plan' },
   'schedule-missed': { severity: 'error', endedBy: 'person', one: 'schedule missed', many: 'schedules missed' },
+  'no-worker': { severity: 'error', endedBy: 'person', one: 'job without a worker', many: 'jobs without a worker' },
+  'disk-low': { severity: 'warning', endedBy: 'person', one: 'disk nearly full', many: 'disks nearly full' },
+  'feed-late': { severity: 'warning', endedBy: 'person', one: 'feed not published', many: 'feeds not published' },
   'service-down': { severity: 'error', endedBy: 'person', one: 'service down', many: 'services down' },
   'requests-held': { severity: 'warning', endedBy: 'person', one: 'service that holds', many: 'services that hold' },
 } as const satisfies Readonly<Record<string, AlertKindEntry>>;

@@ -1,5 +1,5 @@
 /** What is wrong with the installation beside its runs: schedules and the service (docs/design.md section 11). Pure. */
-import { instantText } from '../base/text.ts';
+import { bytesText, instantText } from '../base/text.ts';
 import { holdText, outageText, type ServiceHold, type ServiceOutage } from '../run/service-hold.ts';
 import type { FoundAlert, Observation } from './alert.ts';
 
@@ -27,6 +27,36 @@ export function observeService(
       found: isHeld ? [found(service, 'warning', holdText(hold), { until: instantText(hold.untilMs) })] : [],
     },
   ];
+}
+
+/** Jobs with runs that have not ended; `unattended`: those of which no worker has the queue. */
+export function observeWorkers(unattended: readonly string[]): Observation {
+  const words = 'runs wait, and no worker has their queue';
+  const all = unattended.map((job) => found(job, 'error', words, {}));
+  return { kind: 'no-worker', job: null, targetKind: 'job', observed: 'all', found: all };
+}
+
+/** Below so many bytes a disk is nearly full: rows and rejects of one run may take as many. */
+export const leastFreeBytes = 1e9;
+
+/** `location`: host and folder. */
+export function observeDisk(location: string, freeBytes: number): Observation {
+  // No figure: it would be another one at each poll.
+  const words = `less than ${bytesText(leastFreeBytes)} is free`;
+  return {
+    kind: 'disk-low',
+    job: null,
+    targetKind: 'disk',
+    observed: [location],
+    found: freeBytes < leastFreeBytes ? [found(location, 'warning', words, {})] : [],
+  };
+}
+
+/** Of the feed at this address; `fault`: why it could not be published, undefined where it was. */
+export function observeFeed(address: string, fault: string | undefined): Observation {
+  const all =
+    fault === undefined ? [] : [found(address, 'warning', `what is due could not be published: ${fault}`, {})];
+  return { kind: 'feed-late', job: null, targetKind: 'feed', observed: [address], found: all };
 }
 
 /** As the ledger has it at an instant before it was read. */
