@@ -174,7 +174,9 @@ export function nextSteps(report: RunReport, job: JobDescription): readonly Next
   const isUnfound = report.state === 'failed' && unknown > 0;
   const mayRetry = (failed + cancelled > 0 || isUnfound || isUnplanned(report)) && !isWrong;
   const retry: readonly NextAction[] = mayRetry ? [{ kind: 'retry-run', runId: report.runId }] : [];
-  return [...retry, ...(job.nextSteps?.(report) ?? [])];
+  const hasAlerts = (report.alerts ?? []).length > 0;
+  const alerts: readonly NextAction[] = hasAlerts ? [{ kind: 'list-alerts' }] : [];
+  return [...retry, ...(job.nextSteps?.(report) ?? []), ...alerts];
 }
 
 /** The source and the destination of a run, without secrets (G11). */

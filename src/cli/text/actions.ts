@@ -111,6 +111,7 @@ export function adviceOf(fault: {
 export type NextStep = readonly [command: string, does: string];
 
 const steps: Wording<NextAction, NextStep, [job: JobDescription]> = {
+  'list-alerts': () => ['wellsync alerts list', 'lists what needs a person'],
   'retry-run': ({ runId }, { units: { one, many, isSingle } }) => [
     `wellsync runs retry ${runId}`,
     isSingle ? `goes on with the ${one} where it stopped` : `retries the ${many} that are not done`,

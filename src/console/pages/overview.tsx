@@ -196,6 +196,7 @@ function itemOf({ first, alerts, words }: AlertGroup): Item {
 /** Where a person sees more of an alert. */
 function linkOf({ kind, target, detail, openedBy }: AlertDocument): Pick<Item, 'href' | 'link'> {
   if (kind === 'well-unknown' && target.kind === 'well') return { href: '/coverage/unknown', link: 'Show them' };
+  if (kind === 'well-silent') return { href: '/coverage/stale', link: 'Show them' };
   if (kind === 'schedule-missed') return { href: '/schedules', link: 'See the schedules' };
   if (target.kind === 'service') return { href: '/service', link: 'See the service' };
   const runId = typeof detail['runId'] === 'string' ? detail['runId'] : openedBy;

@@ -195,6 +195,8 @@ function Step({ step, run, retry, reader }: StepProps): JSX.Element | null {
       return <Link href="/coverage/stale" label="Show stale wells" />;
     case 'audit-run':
       return null;
+    case 'list-alerts':
+      return <Link href="/" label="See what is open" />;
     case 'plan-cleanup':
       return <Link href="/cleanup" label="Make a new plan" />;
   }

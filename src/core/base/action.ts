@@ -10,7 +10,6 @@ export type Action =
   | { readonly kind: 'list-runs' }
   /** List the rows that runs hold. */
   | { readonly kind: 'list-held' }
-  | { readonly kind: 'list-alerts' }
   /** Accept records in quarantine as they are. */
   | { readonly kind: 'accept-alerts'; readonly ids: readonly string[] }
   | { readonly kind: 'start-worker' }
@@ -59,6 +58,8 @@ export type Action =
 
 /** Actions that a job can propose below the report of a run. */
 export type NextAction =
+  /** List what needs a person. */
+  | { readonly kind: 'list-alerts' }
   /** Retry the failed, cancelled and unknown units of a run. */
   | { readonly kind: 'retry-run'; readonly runId: string }
   /** Let the rows go that a run holds. */
