@@ -61,7 +61,7 @@ test('a queue without a worker, a full disk and a feed that cannot be published 
     'export wells: runs wait, and no worker has their queue',
   ]);
   expect(observeWorkers([]).observed).toBe('all');
-  expect(sentences(observeDisk('host:/data', 999_999_999))).toEqual(['host:/data: less than 1 GB is free']);
+  expect(sentences(observeDisk('host:/data', 999_999_999))).toEqual(['host:/data: less than 1.0 GB is free']);
   expect(observeDisk('host:/data', 1e9).found).toEqual([]);
   expect(sentences(observeFeed('/feed', 'it is read-only'))).toEqual([
     '/feed: what is due could not be published: it is read-only',
