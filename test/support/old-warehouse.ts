@@ -88,6 +88,18 @@ export async function copyOfOld({ warehouseFile }: OldWarehouse): Promise<string
   return file;
 }
 
+/**
+ * Moves its wells to where a night before this one leaves them. The fixture is of one day: later nobody has read the last days
+ * of its wells, which then count as producing.
+ */
+export async function asOfLastNight(file: string): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  await connection.run('UPDATE watermark SET watermark = now()');
+  connection.closeSync();
+  instance.closeSync();
+}
+
 const requestSchema = z.object({ method: z.string(), path: z.string(), body: z.string().optional() });
 
 /** Starts a testing server with the field of expected.json, at the address of the fixture's service. */

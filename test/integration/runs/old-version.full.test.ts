@@ -4,7 +4,14 @@ import { z } from 'zod';
 import { generatedDaily } from '../../../src/testing-server/data/generated-daily.ts';
 import { startTestingServer, type TestingServer } from '../../../src/testing-server/testing-server.ts';
 import { cliHome } from '../../support/cli.ts';
-import { readExpected, restoreService, contentOf, copyOfOld, unpackOldWarehouse } from '../../support/old-warehouse.ts';
+import {
+  asOfLastNight,
+  readExpected,
+  restoreService,
+  contentOf,
+  copyOfOld,
+  unpackOldWarehouse,
+} from '../../support/old-warehouse.ts';
 
 const listSchema = z.array(z.object({ runId: z.string(), state: z.string() }));
 const rowCountsSchema = z.array(z.object({ uwi: z.string(), rows: z.int() }));
@@ -24,7 +31,9 @@ test('G1, G2, G7: unfinished runs of an earlier version continue, for every job,
   expect(server.state.deletions()).toHaveLength(asMade.service.deletions);
   await using old = await unpackOldWarehouse({ serviceUrl: server.url });
   await using home = await cliHome(server.url);
-  const env = { WELLSYNC_DATA_DIR: old.dataDir, WELLSYNC_WAREHOUSE: `duckdb:${await copyOfOld(old)}` };
+  const copy = await copyOfOld(old);
+  await asOfLastNight(copy);
+  const env = { WELLSYNC_DATA_DIR: old.dataDir, WELLSYNC_WAREHOUSE: `duckdb:${copy}` };
   const json = async (...args: readonly string[]): Promise<unknown> => {
     const { stdout, stderr } = await home.run([...args, '--json'], { env });
     if (stdout === '') throw new Error(stderr);
