@@ -2,9 +2,9 @@
  * The job that pushes a CSV of network pipes to the bulk endpoint: one unit, the file, streamed by one worker at a time
  * from its checkpoint to its end (docs/design.md section 4.3).
  */
-import { observePush } from '../../src/core/alerts/run-observations.ts';
 import path from 'node:path';
 import { z } from 'zod';
+import { observePush } from '../../src/core/alerts/run-observations.ts';
 import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
 import type { PushCheckpoint, RejectsLocation } from '../../src/core/pipes/checkpoint.ts';
 import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';

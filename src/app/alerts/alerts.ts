@@ -93,7 +93,9 @@ export async function acknowledgeAlerts(
   const alerts = await findAlerts(app, statement.ids, statement.atMs);
   refuseResolved(alerts);
   if (statement.untilMs !== undefined && statement.untilMs <= statement.atMs) {
-    throw new UsageError('the time until which it is acknowledged is over');
+    throw new UsageError('the time until which alerts are to be acknowledged is over', {
+      hint: 'Name a later day, or none for good.',
+    });
   }
   return changed(app, statement, await app.ledger.alerts.acknowledge({ ...statement, ids: idsOf(alerts) }));
 }

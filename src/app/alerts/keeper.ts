@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Observation } from '../../core/alerts/alert.ts';
+import { scheduleOf } from '../../core/alerts/run-observations.ts';
 import {
   observeDisk,
   observeFeed,
@@ -135,7 +136,7 @@ export class AlertKeeper {
 /** Of a schedule, or over all wells of a source; and it opened no error. A backfill of one well is no night. */
 function isNight({ actor, params, report }: RunRecord): boolean {
   const hasSource = nightParams.safeParse(params).success;
-  const isOfSchedule = actor?.startsWith('schedule/') === true;
+  const isOfSchedule = scheduleOf(actor) !== undefined;
   return (hasSource || isOfSchedule) && !report?.alerts?.some(({ severity }) => severity === 'error');
 }
 

@@ -14,7 +14,6 @@ export type AlertState = (typeof alertStates)[number];
 type EndedBy = 'person' | 'release' | 'accept';
 
 interface AlertKindEntry {
-  readonly severity: Severity;
   readonly endedBy: EndedBy;
   /** Of several alerts of one cause: `11 wells failed`. */
   readonly one: string;
@@ -23,61 +22,53 @@ interface AlertKindEntry {
 
 /** Each has its paragraph in docs/operating.md. */
 export const alertKinds = {
-  'well-failed': { severity: 'error', endedBy: 'person', one: 'well failed', many: 'wells failed' },
+  'well-failed': { endedBy: 'person', one: 'well failed', many: 'wells failed' },
   'equipment-failed': {
-    severity: 'error',
     endedBy: 'person',
     one: 'equipment id failed',
     many: 'equipment ids failed',
   },
   'rows-held': {
-    severity: 'warning',
     endedBy: 'release',
     one: 'target with held rows',
     many: 'targets with held rows',
   },
   'record-quarantined': {
-    severity: 'warning',
     endedBy: 'accept',
     one: 'record in quarantine',
     many: 'records in quarantine',
   },
   'well-unknown': {
-    severity: 'warning',
     endedBy: 'person',
     one: 'target unknown to the service',
     many: 'targets unknown to the service',
   },
   'wells-left-out': {
-    severity: 'warning',
     endedBy: 'person',
     one: 'well left out of its list',
     many: 'wells left out of their lists',
   },
-  // One that was silent before alerts were is `info`.
-  'well-silent': { severity: 'warning', endedBy: 'person', one: 'silent well', many: 'silent wells' },
+  'well-silent': { endedBy: 'person', one: 'silent well', many: 'silent wells' },
   // No work shows what was restated gone.
   'rows-restated': {
-    severity: 'warning',
     endedBy: 'person',
     one: 'month with restated rows',
     many: 'months with restated rows',
   },
   'rows-rejected': {
-    severity: 'warning',
     endedBy: 'person',
     one: 'file with rejected rows',
     many: 'files with rejected rows',
   },
-  'push-failed': { severity: 'error', endedBy: 'person', one: 'push failed', many: 'pushes failed' },
-  'deletion-failed': { severity: 'warning', endedBy: 'person', one: 'target not deleted', many: 'targets not deleted' },
-  'run-failed': { severity: 'error', endedBy: 'person', one: 'run without a plan', many: 'runs without a plan' },
-  'schedule-missed': { severity: 'error', endedBy: 'person', one: 'schedule missed', many: 'schedules missed' },
-  'no-worker': { severity: 'error', endedBy: 'person', one: 'job without a worker', many: 'jobs without a worker' },
-  'disk-low': { severity: 'warning', endedBy: 'person', one: 'disk nearly full', many: 'disks nearly full' },
-  'feed-late': { severity: 'warning', endedBy: 'person', one: 'feed not published', many: 'feeds not published' },
-  'service-down': { severity: 'error', endedBy: 'person', one: 'service down', many: 'services down' },
-  'requests-held': { severity: 'warning', endedBy: 'person', one: 'service that holds', many: 'services that hold' },
+  'push-failed': { endedBy: 'person', one: 'push failed', many: 'pushes failed' },
+  'deletion-failed': { endedBy: 'person', one: 'target not deleted', many: 'targets not deleted' },
+  'run-failed': { endedBy: 'person', one: 'run failed as a whole', many: 'runs failed as a whole' },
+  'schedule-missed': { endedBy: 'person', one: 'schedule missed', many: 'schedules missed' },
+  'no-worker': { endedBy: 'person', one: 'job without a worker', many: 'jobs without a worker' },
+  'disk-low': { endedBy: 'person', one: 'disk nearly full', many: 'disks nearly full' },
+  'feed-late': { endedBy: 'person', one: 'feed not published', many: 'feeds not published' },
+  'service-down': { endedBy: 'person', one: 'service down', many: 'services down' },
+  'requests-held': { endedBy: 'person', one: 'service that holds', many: 'services that hold' },
 } as const satisfies Readonly<Record<string, AlertKindEntry>>;
 
 export type AlertKind = keyof typeof alertKinds;

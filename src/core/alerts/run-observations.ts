@@ -49,8 +49,8 @@ export function observeEndOf(
   return { kind: 'run-failed', job, targetKind, observed: [target], found: isWhole ? found : [] };
 }
 
-/** A run of a schedule has `schedule/NAME@HOST` as its actor. */
-function scheduleOf(actor: string | undefined): string | undefined {
+/** The schedule that requested a run: it has `schedule/NAME@HOST` as its actor. */
+export function scheduleOf(actor: string | undefined): string | undefined {
   return /^schedule\/(.+)@/.exec(actor ?? '')?.[1];
 }
 

@@ -5,7 +5,7 @@ import type { AlertKind, AlertState, Severity } from '../../../core/alerts/kinds
 import { cursorOf, readCursor } from '../../../core/base/cursor.ts';
 import type { AlertAct, AlertChange, AlertStore, OpenAlerts } from '../../port/alerts.ts';
 import { acceptRecords } from './accepted-records.ts';
-import { recordFound } from './observation.ts';
+import { rankOf, recordFound } from './observation.ts';
 import { createAlertOutbox } from './outbox.ts';
 import {
   epochMs,
@@ -131,7 +131,8 @@ function signatureOf(by: string | null, atMs: number | null, because: string | n
   return by === null || atMs === null ? undefined : { by, atMs, because: because ?? undefined };
 }
 
-const rank = `CASE a.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END`;
+/** Errors come first. */
+const rank = `-(${rankOf('a.severity')})`;
 const position = z.tuple([z.int(), z.int(), z.string()]);
 
 const listAlerts: InSession<AlertStore['list']> = async (session, filter) => {
@@ -163,7 +164,7 @@ const listAlerts: InSession<AlertStore['list']> = async (session, filter) => {
   return { alerts, cursor: isMore ? cursorOf(ranks[last.severity], -last.openedAtMs, last.id) : undefined };
 };
 
-const ranks: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 };
+const ranks: Readonly<Record<Severity, number>> = { error: -2, warning: -1, info: 0 };
 
 const readChanges: InSession<AlertStore['changes']> = async (session, id) => {
   const rows = await session.rows<Omit<AlertChange, 'because'> & { readonly because: string | null }>(

@@ -40,7 +40,9 @@ function nameOf(job: string | null): string {
   return job === null ? 'CAST(NULL AS VARCHAR)' : `'${job.replaceAll("'", "''")}'`;
 }
 
-const rankOf = (severity: string): string => `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
+/** SQL of a severity as a number: more is worse. */
+export const rankOf = (severity: string): string =>
+  `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
 
 export async function recordObservation(session: SqlSession, observation: SqlObservation): Promise<void> {
   const { kind, job, observed, found, values, by, atMs } = observation;

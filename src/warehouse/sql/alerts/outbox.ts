@@ -12,6 +12,7 @@ import {
   takeTurn,
   transacted,
 } from '../session.ts';
+import { rankOf } from './observation.ts';
 
 /** Nobody wants to read of more when a receiver is back, or is set at last. */
 const keptMs = 3 * DAY_MS;
@@ -47,7 +48,7 @@ const take: InSession<AlertOutbox['take']> = async (session, limit, nowMs) => {
   await nameMessages(session, now);
   const rows = await session.rows<Omit<AlertMessage, 'targets'> & { readonly targets: string }>(
     `SELECT c.message_id AS id, min(c.change) AS change, min(c.kind) AS kind, min(c.job) AS job,
-       CASE max(${rank('c.severity')}) WHEN 2 THEN 'error' ELSE 'warning' END AS severity, min(c.summary) AS summary,
+       CASE max(${rankOf('c.severity')}) WHEN 2 THEN 'error' ELSE 'warning' END AS severity, min(c.summary) AS summary,
        count(*) AS alerts, min(c.noted_by) AS "by", ${epochMs('min(c.noted_at)')} AS "atMs",
        CAST(to_json(array_agg(c.target ORDER BY c.target) FILTER (WHERE c.place <= ${shownTargets})) AS VARCHAR) AS targets
      FROM (SELECT c.*, a.kind, a.job, a.target,
@@ -63,7 +64,6 @@ const take: InSession<AlertOutbox['take']> = async (session, limit, nowMs) => {
 };
 
 const shownTargets = 10;
-const rank = (severity: string): string => `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
 
 /** Gives each group of changes that is to be told of, and has no message yet, one of its own. */
 async function nameMessages(session: SqlSession, now: Date): Promise<void> {

@@ -1,4 +1,7 @@
-/** What the end of a run of daily production shows, in the transaction that ends it: of its wells, of all, and of months. */
+/**
+ * What the end of a run shows, in the transaction that ends it: of the wells of its source, of all wells, of months, of the
+ * targets of a cleanup, of what its job found, and of what was not told of for long.
+ */
 import { exportOf } from '../../../core/alerts/alert.ts';
 import type { AlertKind } from '../../../core/alerts/kinds.ts';
 import {
@@ -280,7 +283,8 @@ async function remind(session: SqlSession, afterDays: number, { runId, atMs }: O
   const isDue = `(a.state = 'open' OR (a.state = 'acknowledged' AND a.acknowledged_until <= CAST($2 AS TIMESTAMPTZ)))
     AND a.severity <> 'info' AND a.changed_at < CAST($2 AS TIMESTAMPTZ) - INTERVAL '${afterDays} days'`;
   const reminded = await session.run(
-    `UPDATE alert AS a SET state = 'open', change = 'reminded', change_no = a.change_no + 1,
+    `UPDATE alert AS a SET state = 'open', acknowledged_at = NULL, acknowledged_by = NULL, acknowledged_because = NULL,
+       acknowledged_until = NULL, change = 'reminded', change_no = a.change_no + 1,
        changed_at = CAST($2 AS TIMESTAMPTZ), changed_by = CAST($1 AS VARCHAR)
      WHERE ${isDue}`,
     [runId, now],

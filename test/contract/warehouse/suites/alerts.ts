@@ -402,8 +402,11 @@ export function describeAlerts(open: OpenWarehouse): void {
         await warehouse.ledger.runs.savePlan(id, [], committedAtMs);
       }
       expect(await ended('r1', { observations: { remindAfterDays: 10 } })).toEqual([]);
+      const ids = (await list()).map(({ id }) => id);
+      await store().acknowledge({ ids, ...person, atMs: old, untilMs: old + day });
       const reminded = [{ kind: 'record-quarantined', severity: 'warning', alerts: 1 }];
       expect(await ended('r2', { observations: { remindAfterDays: 7 } })).toEqual(reminded);
+      expect(await list()).toMatchObject([{ state: 'open', acknowledged: undefined, untilMs: undefined }]);
       expect(await ended('r3', { observations: { remindAfterDays: 7 } })).toEqual([]);
     });
   });
