@@ -2,29 +2,24 @@
  * Alerts of a process that works or serves: what it sees beside its runs, and the messages that wait for the receiver, sent by
  * whichever process finds them (docs/design.md section 11). Nothing here fails a run.
  */
+import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Observation } from '../../core/alerts/alert.ts';
+import type { Alert, Observation } from '../../core/alerts/alert.ts';
+import { stateKinds } from '../../core/alerts/kinds.ts';
 import { scheduleOf } from '../../core/alerts/run-observations.ts';
-import {
-  observeDisk,
-  observeFeed,
-  observeSchedules,
-  observeService,
-  observeWorkers,
-  type ScheduleState,
-} from '../../core/alerts/state-alerts.ts';
+import { observeFeed } from '../../core/alerts/state-alerts.ts';
+import { outagePartOf } from '../../core/base/outage.ts';
 import type { RunRecord } from '../../core/run/run.ts';
-import { overdueTick } from '../../core/time/ticks.ts';
+import type { OutageJournal } from '../../runs/outage-journal.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
-import { freeBytesAt } from '../health/disk.ts';
-import { jobsWithoutWorker } from '../runs/run-status.ts';
-import { readSchedule, type TickSource } from '../schedules/schedule.ts';
-import { serviceIdentityOf } from '../service/service-settings.ts';
+import type { TickSource } from '../schedules/schedule.ts';
 import { sendHeartbeat, sendMessage } from './receiver.ts';
+import { isBusy, observationsOf, StateWatch } from './state-watch.ts';
+import { isGone, messageOf, observationsOfUnwritten, type UnwrittenAlert, UnwrittenAlerts } from './unwritten.ts';
 
 const pollEveryMs = 15_000;
 
@@ -34,18 +29,36 @@ const lastSendMs = 10_000;
 /** Of the outbox: one receiver takes them one after the other. */
 const messagesAtOnce = 20;
 
+/** Above the number of parts of an installation. */
+const mostStanding = 1_000;
+
+interface KeeperOptions {
+  /** What the process does. */
+  readonly role: 'worker' | 'serve' | 'doctor';
+  readonly outages: OutageJournal;
+  /** Whether a scheduler of this process tells of the schedules. */
+  readonly hasScheduler?: boolean;
+}
+
 export class AlertKeeper {
   readonly #app: App;
   readonly #log: Logger;
   readonly #by: string;
+  readonly #hasScheduler: boolean;
+  readonly #watch: StateWatch;
+  readonly #unwritten: UnwrittenAlerts;
   /** What this process last wrote of each kind: only a change is a transaction. */
   readonly #written = new Map<string, string>();
+  /** What stood when this process began; undefined until the warehouse could be read. */
+  #standing: readonly Pick<Alert, 'kind' | 'target'>[] | undefined;
 
-  /** `role`: what the process does, as `worker`. */
-  constructor(app: App, log: Logger, role: 'worker' | 'serve') {
+  constructor(app: App, log: Logger, { role, outages, hasScheduler = false }: KeeperOptions) {
     this.#app = app;
     this.#log = log;
     this.#by = `${role}@${hostname()}`;
+    this.#hasScheduler = hasScheduler;
+    this.#watch = new StateWatch(app, outages);
+    this.#unwritten = new UnwrittenAlerts(app.config.dataDir);
   }
 
   /** Called at least once for a run that ended. */
@@ -60,32 +73,29 @@ export class AlertKeeper {
     });
   }
 
-  /** Observes the service and sends what waits, until the signal aborts. */
+  /** Observes the installation and sends what waits, until the signal aborts. */
   async keep(signal: AbortSignal): Promise<void> {
     for (let isFirst = true; !signal.aborted; isFirst = false) {
-      await this.#quietly(async () => {
-        const { serviceHold } = await this.#app.queue('lasting');
-        const [hold, outage] = [await serviceHold.read(), await serviceHold.readOutage()];
-        const { dataDir, alerts } = this.#app.config;
-        const { maxHoldMs } = alerts;
-        const { key } = serviceIdentityOf(this.#app.config);
-        const seen = [
-          ...observeService(key, { hold, outage }, maxHoldMs),
-          observeDisk(`${hostname()}:${dataDir}`, await freeBytesAt(dataDir)),
-          ...(isFirst ? [] : [observeWorkers(await jobsWithoutWorker(this.#app))]),
-        ];
-        // A short command writes nothing where all is well.
-        if (!isFirst || seen.some(({ found }) => found.length > 0)) await this.#write(seen, Date.now());
-      });
-      await this.#send();
+      // A worker that begins has no beat yet, and its queues would be taken for nobody's.
+      await this.observe({ withWorkers: !isFirst });
+      await this.send();
       await sleep(pollEveryMs, { signal, ref: false }).catch(() => undefined);
     }
   }
 
+  /** Observes the installation once. */
+  async observe({ withWorkers }: { readonly withWorkers: boolean }): Promise<void> {
+    await this.#quietly(async () => {
+      await this.#readStanding();
+      const withSchedules = !this.#hasScheduler;
+      const isServiceAlerted = this.#isAlerted('service-down');
+      await this.#write(await this.#watch.observe({ isServiceAlerted, withWorkers, withSchedules }), Date.now());
+    });
+  }
+
   /** Observes the schedules of the ledger as they were read after `atMs`. */
   async recordSchedules(schedules: readonly StoredSchedule[], ticksOf: TickSource, atMs: number): Promise<void> {
-    const states = schedules.flatMap((each) => stateOf(each, ticksOf, atMs) ?? []);
-    await this.#quietly(() => this.#write([observeSchedules(states)], atMs));
+    await this.#quietly(() => this.#write(observationsOf(schedules, ticksOf, atMs), atMs));
   }
 
   /** `fault`: why the feed could not be published, undefined where it was, or nothing was due. */
@@ -93,35 +103,140 @@ export class AlertKeeper {
     await this.#quietly(() => this.#write([observeFeed(address, fault)], Date.now()));
   }
 
-  /** What waits when a process ends, such as a night by cron. */
+  /** What waits when a process ends, such as a night by cron; what is over by then stands no longer. */
   async sendLast(): Promise<void> {
-    await Promise.race([this.#send(), sleep(lastSendMs, { ref: false })]);
+    const last = async (): Promise<void> => {
+      if (stateKinds.some((kind) => this.#isAlerted(kind))) await this.observe({ withWorkers: false });
+      await this.send();
+    };
+    await Promise.race([last(), sleep(lastSendMs, { ref: false })]);
+  }
+
+  async #readStanding(): Promise<void> {
+    if (this.#standing !== undefined) return;
+    const { ledger, warehouse } = this.#app;
+    try {
+      if (!(await warehouse.isStored())) return;
+      const states = ['open', 'acknowledged'] as const;
+      const found = await ledger.alerts.list({ limit: mostStanding, nowMs: Date.now(), kinds: stateKinds, states });
+      this.#standing = found.alerts;
+    } catch (error) {
+      this.#log.debug({ because: String(error) }, 'alerts could not be read');
+    }
+  }
+
+  /** By what this process wrote last, or found when it began. */
+  #isAlerted(kind: Alert['kind']): boolean {
+    const written = [...this.#written].filter(([key]) => key.startsWith(`["${kind}",`));
+    if (written.length > 0) return written.some(([, found]) => found !== '[]');
+    return this.#standing?.some((each) => each.kind === kind) ?? false;
+  }
+
+  /** Whether it says anything else than was written last, or stood. */
+  #isNews(seen: Observation): boolean {
+    const written = this.#written.get(keyOf(seen));
+    if (written !== undefined) return written !== JSON.stringify(seen.found);
+    const isStanding = this.#standing?.some(
+      ({ kind, target }) => kind === seen.kind && (seen.observed === 'all' || seen.observed.includes(target.id)),
+    );
+    return seen.found.length > 0 || (isStanding ?? false);
   }
 
   async #write(observations: readonly Observation[], atMs: number): Promise<void> {
-    const keyOf = ({ kind, observed }: Observation): string => JSON.stringify([kind, observed]);
-    const news = observations.filter((each) => this.#written.get(keyOf(each)) !== JSON.stringify(each.found));
-    if (news.length === 0) return;
-    await this.#app.ledger.alerts.observe(news, { by: this.#by, atMs });
-    for (const each of news) this.#written.set(keyOf(each), JSON.stringify(each.found));
+    await this.#readStanding();
+    const unwritten = await this.#unwritten.read();
+    const news = observations.filter(
+      (each) => this.#isNews(each) || unwritten.some((one) => one.endedAtMs === undefined && isGone(one, each)),
+    );
+    if (news.length + unwritten.length === 0) return;
+    try {
+      await this.#writeKept(unwritten);
+      if (news.length > 0) await this.#app.ledger.alerts.observe(news, { by: this.#by, atMs });
+      for (const each of news) this.#written.set(keyOf(each), JSON.stringify(each.found));
+      this.#watch.recordWrite(undefined);
+    } catch (error) {
+      if (isBusy(error) || outagePartOf(error) !== 'warehouse') throw error;
+      this.#watch.recordWrite(error);
+      await this.#unwritten.record(
+        news.map((each) => this.#withoutWritten(each)),
+        this.#by,
+        atMs,
+        randomUUID,
+      );
+      await this.#sendUnwritten();
+    }
   }
 
-  async #send(): Promise<void> {
-    const { ledger, warehouse, config } = this.#app;
+  /** Without what the warehouse has as open. */
+  #withoutWritten(seen: Observation): Observation {
+    const written = JSON.parse(this.#written.get(keyOf(seen)) ?? '[]') as Observation['found'];
+    return { ...seen, found: seen.found.filter(({ target }) => !written.some((each) => each.target === target)) };
+  }
+
+  /** Brings what the warehouse could not take into it. What it had of it already, before a process was killed, stays as it is. */
+  async #writeKept(unwritten: readonly UnwrittenAlert[]): Promise<void> {
+    if (unwritten.length === 0) return;
+    const { alerts } = this.#app.ledger;
+    for (const each of unwritten) {
+      const { kind, target, targetKind, by, atMs, sentAtMs, endedAtMs, endSentAtMs } = each;
+      const about = { limit: messagesAtOnce, nowMs: Date.now(), kinds: [kind], target };
+      const known = (await alerts.list(about)).alerts.find((one) => one.target.kind === targetKind);
+      const isKnown = (known?.resolved?.atMs ?? -Infinity) >= atMs;
+      const { opened, ended } = observationsOfUnwritten(each);
+      if (!isKnown) await alerts.observe([opened], { by, atMs, ...(sentAtMs !== undefined && { sentAtMs }) });
+      if (endedAtMs === undefined || isKnown) continue;
+      await alerts.observe([ended], {
+        by,
+        atMs: endedAtMs,
+        ...(endSentAtMs !== undefined && { sentAtMs: endSentAtMs }),
+      });
+    }
+    await this.#unwritten.save([]);
+  }
+
+  /** At once: the warehouse, which keeps messages for the receiver, takes none. */
+  async #sendUnwritten(): Promise<void> {
+    const { url } = this.#app.config.alerts;
+    if (url === undefined) return;
+    const sent = async (alert: UnwrittenAlert, change: 'opened' | 'resolved'): Promise<number | undefined> =>
+      alert.severity !== 'info' && (await this.#isTaken(messageOf(alert, change))) ? Date.now() : undefined;
+    const all: UnwrittenAlert[] = [];
+    for (const each of await this.#unwritten.read()) {
+      const sentAtMs = each.sentAtMs ?? (await sent(each, 'opened'));
+      // In the order of what happened, and nothing that is over of which nobody was told.
+      const isEnd = each.endedAtMs !== undefined && sentAtMs !== undefined;
+      const endSentAtMs = each.endSentAtMs ?? (isEnd ? await sent(each, 'resolved') : undefined);
+      all.push({
+        ...each,
+        ...(sentAtMs !== undefined && { sentAtMs }),
+        ...(endSentAtMs !== undefined && { endSentAtMs }),
+      });
+    }
+    await this.#unwritten.save(all);
+  }
+
+  /** Sends what waits in the warehouse. */
+  async send(): Promise<void> {
+    const { ledger, config } = this.#app;
     if (config.alerts.url === undefined) return;
     await this.#quietly(async () => {
       const { outbox } = ledger.alerts;
       const messages = await outbox.take(messagesAtOnce, Date.now());
       for (const [index, message] of messages.entries()) {
-        const { isTaken, reason } = await sendMessage(message, warehouse.location, config.alerts);
-        if (!isTaken) {
-          this.#log.warn({ alert: message.id, because: reason }, 'an alert could not be sent: it waits');
+        if (!(await this.#isTaken(message))) {
           await outbox.release(messages.slice(index).map(({ id }) => id));
           return;
         }
         await outbox.settle([message.id], Date.now());
       }
     });
+  }
+
+  async #isTaken(message: Parameters<typeof sendMessage>[0]): Promise<boolean> {
+    const { warehouse, config } = this.#app;
+    const { isTaken, reason } = await sendMessage(message, warehouse.location, config.alerts);
+    if (!isTaken) this.#log.warn({ alert: message.id, because: reason }, 'an alert could not be sent: it waits');
+    return isTaken;
   }
 
   async #quietly(work: () => Promise<void>): Promise<void> {
@@ -133,6 +248,8 @@ export class AlertKeeper {
   }
 }
 
+const keyOf = ({ kind, observed }: Observation): string => JSON.stringify([kind, observed]);
+
 /** Of a schedule, or over all wells of a source; and it opened no error. A backfill of one well is no night. */
 function isNight({ actor, params, report }: RunRecord): boolean {
   const hasSource = nightParams.safeParse(params).success;
@@ -141,13 +258,3 @@ function isNight({ actor, params, report }: RunRecord): boolean {
 }
 
 const nightParams = z.object({ source: z.string() });
-
-/** Undefined for a schedule of another version, which has processes of its own. */
-function stateOf(stored: StoredSchedule, ticksOf: TickSource, atMs: number): ScheduleState | undefined {
-  const definition = readSchedule(stored)?.definition;
-  if (definition === undefined) return undefined;
-  const { name, lastTick, paused, sinceMs } = stored;
-  const taken = { sinceMs: Math.max(sinceMs, lastTick?.dueMs ?? 0), nowMs: atMs };
-  const overdueMs = overdueTick(ticksOf(definition), taken);
-  return { name, job: definition.job, isPaused: paused !== undefined, overdueMs, lastTick };
-}

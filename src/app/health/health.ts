@@ -1,8 +1,11 @@
 /** The checks of `wellsync doctor`: each part is used, and each finding says what to do. */
+import { pino } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import { kindText } from '../../core/alerts/kinds.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
+import { OutageJournal } from '../../runs/outage-journal.ts';
+import { AlertKeeper } from '../alerts/keeper.ts';
 import { type App, createApp } from '../app.ts';
 import { checkDisk, checkFiles } from './disk.ts';
 import { checked, type Finding, ok, warning } from './finding.ts';
@@ -40,7 +43,7 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
     ...workers,
     ...(hasRedis ? await holdFindings(config) : []),
     await checked('warehouse', warehouseRemedy, () => withInstallation(config, checkWarehouse)),
-    ...(await alertFindings(config)),
+    ...(await alertFindings(config, hasRedis)),
     ...(await pushedFindings(config)),
     ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
     ...(await secretFindings(config)),
@@ -52,10 +55,12 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
 }
 
 /** None where there is no warehouse yet, or a worker holds it. */
-async function alertFindings(config: Config): Promise<readonly Finding[]> {
+async function alertFindings(config: Config, hasRedis: boolean): Promise<readonly Finding[]> {
   try {
     await using app = createApp(config, { lockWaitMs });
     if (!(await app.warehouse.isStored())) return [];
+    // Where no worker is alive, nobody else sees what is wrong with schedules and queues.
+    if (hasRedis) await observeOnce(app);
     const [open, { messages, sinceMs }] = [
       await app.ledger.alerts.countOpen(Date.now()),
       await app.ledger.alerts.outbox.waiting(Date.now()),
@@ -78,6 +83,13 @@ async function alertFindings(config: Config): Promise<readonly Finding[]> {
     // The check of the warehouse says why.
     return [];
   }
+}
+
+async function observeOnce(app: App): Promise<void> {
+  const log = pino({ level: 'silent' });
+  const alerts = new AlertKeeper(app, log, { role: 'doctor', outages: new OutageJournal(log) });
+  await alerts.observe({ withWorkers: true });
+  await alerts.send();
 }
 
 /** None while requests may be sent. */

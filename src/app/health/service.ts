@@ -1,8 +1,5 @@
 /** Service and access, by a request with the token: an open port says neither what listens there nor whom it lets in. */
-import { Readable } from 'node:stream';
-import { pino } from 'pino';
 import type { Config } from '../../../config/schema.ts';
-import { DAY_MS } from '../../core/time/window.ts';
 import {
   AbortedError,
   AccessError,
@@ -14,18 +11,11 @@ import {
 import { shownService } from '../../core/base/service-key.ts';
 import { listed } from '../../core/base/text.ts';
 import { checkServiceReach } from '../../service/reach.ts';
-import { after } from '../../timers/sleep.ts';
 import { type App, createApp } from '../app.ts';
 import { checkSecretFiles } from '../preflight.ts';
-import { targetsFrom, uwiKind } from '../exports/target-input.ts';
+import { askPatienceMs, askService, knownWell } from '../service/ask-service.ts';
 import { serviceIdentityOf, serviceUrlOf, tlsOf } from '../service/service-settings.ts';
 import { failedFinding, type Finding, ok, warning } from './finding.ts';
-
-/** One attempt, which may have to wait for its turn among the requests of workers. */
-const patienceMs = 20_000;
-
-/** A name that no well has: the answer to it still tells whether the token is taken. */
-const unknownWell = 'wellsync-doctor';
 
 const otherService = {
   hint: 'Is this the address of the Production Data Service?',
@@ -71,7 +61,7 @@ async function askWithToken(config: Config, uwi: string | undefined): Promise<re
 
 async function askFor(app: App, config: Config, well: string | undefined): Promise<readonly Finding[]> {
   try {
-    await ask(app, well ?? unknownWell);
+    await askService(app, well);
     const answered = ok(
       'service',
       `${shownService(serviceIdentityOf(config))} answered for ${well ?? 'a made-up well'}`,
@@ -85,7 +75,7 @@ async function askFor(app: App, config: Config, well: string | undefined): Promi
 function findingsOf(error: unknown, config: Config, well: string | undefined): readonly Finding[] {
   if (error instanceof AbortedError) {
     const hint = 'Workers that use all of service.concurrency come first; else see whether the service is slow.';
-    const message = `${tokenText(config)}: no answer within ${patienceMs / 1_000} s`;
+    const message = `${tokenText(config)}: no answer within ${askPatienceMs / 1_000} s`;
     return [reachable(config), warning('access', message, { hint })];
   }
   if (error instanceof ServiceHoldError) {
@@ -99,37 +89,6 @@ function findingsOf(error: unknown, config: Config, well: string | undefined): r
   }
   if (!(error instanceof WellsyncError)) throw error;
   return [failedFinding('service', error, otherService)];
-}
-
-async function ask(app: App, uwi: string): Promise<void> {
-  const service = await app.service('prompt', pino({ level: 'silent' }));
-  const endMs = Date.now();
-  const query = { uwi, startMs: endMs - DAY_MS, endMs, limit: 5 };
-  const given = new AbortController();
-  const timer = after(patienceMs, () => given.abort());
-  try {
-    await service.fetchDailyProductionPage(query, { signal: given.signal });
-  } finally {
-    timer.cancel();
-  }
-}
-
-/** The named well, or one of the warehouse or of the configuration. */
-async function knownWell(app: App, uwi: string | undefined): Promise<string | undefined> {
-  const { warehouse, config } = app;
-  if (uwi !== undefined) return uwi;
-  // Another check tells why the warehouse cannot be read.
-  const known = await wellsOf(warehouse).catch(() => []);
-  if (known[0] !== undefined) return known[0];
-  const { wells: names, wellsFile: file } = config.export;
-  if (names.length === 0 && file === undefined) return undefined;
-  const calledBy = { names: 'uwi', file: 'uwi', known: 'uwi' };
-  const none = { names: undefined, file: undefined, calledBy };
-  return (await targetsFrom(uwiKind, none, { names, file }, Readable.from([]))).names[0];
-}
-
-async function wellsOf(warehouse: App['warehouse']): Promise<readonly string[]> {
-  return (await warehouse.isStored()) ? warehouse.dailyProduction.uwis() : [];
 }
 
 function tokenText({ service: { token, tokenFile, oauth, tls } }: Config): string {

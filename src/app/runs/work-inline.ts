@@ -50,7 +50,7 @@ export async function workInline<T>(
       const followed = { observer, signal: ending, redisPatienceMs: maxHoldMs, ended: endedHere.signal };
       const report = await followRun(app, run, followed);
       const result = await use(report);
-      const alerts = new AlertKeeper(app, log, 'worker');
+      const alerts = new AlertKeeper(app, log, { role: 'worker', outages });
       await publishAfterRun(app, log, ending, (address, fault) => alerts.recordFeed(address, fault));
       await measureFreshness(app, log);
       await pruneOnceADay(app, log, ending);

@@ -54,7 +54,7 @@ export async function workHere<T>(
   const ending = new AbortController();
   const ended = AbortSignal.any([ending.signal, claim.signal]);
   const freshness = new FreshnessMeter();
-  const alerts = new AlertKeeper(app, log, 'worker');
+  const alerts = new AlertKeeper(app, log, { role: 'worker', outages, hasScheduler: work.isStanding === true });
   const recordFeed = (address: string, fault: string | undefined) => alerts.recordFeed(address, fault);
   const publishSoon = work.keepsFeed === true ? keepPublishing(app, log, ended, recordFeed) : () => {};
   const onRunEnded = async (runId: string): Promise<void> => {

@@ -10,6 +10,7 @@ import { decideUnit } from '../../core/run/retry-decision.ts';
 import { isFinished } from '../../core/run/run.ts';
 import { type DueTick, dueTick } from '../../core/time/ticks.ts';
 import type { NextTick } from '../../queue/port.ts';
+import { OutageJournal } from '../../runs/outage-journal.ts';
 import { newRunId } from '../../runs/run-service.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule, TakenTick } from '../../warehouse/port/runs.ts';
@@ -240,7 +241,7 @@ const pollEveryMs = 60_000;
  * queue, and lives when all workers are gone.
  */
 export async function watchSchedules(app: App, log: Logger, signal: AbortSignal): Promise<void> {
-  const alerts = new AlertKeeper(app, log, 'serve');
+  const alerts = new AlertKeeper(app, log, { role: 'serve', outages: new OutageJournal(log), hasScheduler: true });
   void alerts.keep(signal);
   while (!signal.aborted) {
     try {

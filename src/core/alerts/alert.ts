@@ -48,6 +48,7 @@ export function actionOf({ kind, target, detail }: Pick<Alert, 'kind' | 'target'
     case 'rows-restated':
     case 'disk-low':
     case 'feed-late':
+    case 'outage':
       return undefined;
     case 'rows-rejected':
       return typeof runId === 'string' ? { kind: 'get-rejects', runId } : undefined;

@@ -69,9 +69,20 @@ export const alertKinds = {
   'feed-late': { endedBy: 'person', one: 'feed not published', many: 'feeds not published' },
   'service-down': { endedBy: 'person', one: 'service down', many: 'services down' },
   'requests-held': { endedBy: 'person', one: 'service that holds', many: 'services that hold' },
+  outage: { endedBy: 'person', one: 'part out of reach', many: 'parts out of reach' },
 } as const satisfies Readonly<Record<string, AlertKindEntry>>;
 
 export type AlertKind = keyof typeof alertKinds;
+
+/** Of the state of the installation, which processes see beside their runs. */
+export const stateKinds: readonly AlertKind[] = [
+  'schedule-missed',
+  'no-worker',
+  'disk-low',
+  'service-down',
+  'requests-held',
+  'outage',
+];
 
 /** Kinds of which the counts of a run tell already. */
 const countedKinds: readonly AlertKind[] = [

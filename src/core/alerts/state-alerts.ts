@@ -3,8 +3,8 @@ import { bytesText, instantText } from '../base/text.ts';
 import { holdText, outageText, type ServiceHold, type ServiceOutage } from '../run/service-hold.ts';
 import type { FoundAlert, Observation } from './alert.ts';
 
-/** How long the service is down before anybody is told: a short outage ends by itself. */
-const leastDownMs = 60_000;
+/** How long a part is down before anybody is told: a short outage ends by itself. */
+export const leastDownMs = 60_000;
 
 /** Of the service with this key. `maxHoldMs`: a hold for longer is told of. */
 export function observeService(
@@ -27,6 +27,30 @@ export function observeService(
       found: isHeld ? [found(service, 'warning', holdText(hold), { until: instantText(hold.untilMs) })] : [],
     },
   ];
+}
+
+const partNames = { redis: 'Redis', warehouse: 'the warehouse' } as const;
+
+/** A part that all work waits for. */
+export type NeededPart = keyof typeof partNames;
+
+/** Parts that a host has used, and how; `outage`: undefined where it could. */
+export function observeOutages(
+  host: string,
+  parts: ReadonlyMap<NeededPart, { readonly sinceMs: number; readonly reason: string } | undefined>,
+): Observation {
+  const targetOf = (part: NeededPart): string => `${host}: ${partNames[part]}`;
+  return {
+    kind: 'outage',
+    job: null,
+    targetKind: 'part',
+    observed: [...parts.keys()].map(targetOf),
+    found: [...parts].flatMap(([part, outage]) =>
+      outage === undefined
+        ? []
+        : [found(targetOf(part), 'error', `work waits: ${outage.reason}`, { since: instantText(outage.sinceMs) })],
+    ),
+  };
 }
 
 /** Jobs with runs that have not ended; `unattended`: those of which no worker has the queue. */

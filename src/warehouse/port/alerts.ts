@@ -51,6 +51,8 @@ export interface AlertChange {
 export interface Observed {
   readonly by: string;
   readonly atMs: number;
+  /** When the receiver was told of it, where that was before it could be written. */
+  readonly sentAtMs?: number;
 }
 
 export interface AlertStore {

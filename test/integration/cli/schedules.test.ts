@@ -147,7 +147,7 @@ describe('a schedule', () => {
           app,
           log,
           outages,
-          alerts: new AlertKeeper(app, log, 'worker'),
+          alerts: new AlertKeeper(app, log, { role: 'worker', outages, hasScheduler: true }),
           ticksOf: () => every(1_000),
           pollEveryMs: 600_000,
         }),
@@ -240,7 +240,8 @@ describe('a schedule', () => {
     await applySchedules(app);
     /** As a process does it that starts, looks, and ends. */
     const look = async (nowMs: number): Promise<void> => {
-      const alerts = new AlertKeeper(app, logOf(app.lines), 'worker');
+      const log = logOf(app.lines);
+      const alerts = new AlertKeeper(app, log, { role: 'worker', outages: new OutageJournal(log), hasScheduler: true });
       await alerts.recordSchedules((await app.ledger.schedules.read()).schedules, ticksOf, nowMs);
       await alerts.sendLast();
     };

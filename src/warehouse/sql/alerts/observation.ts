@@ -24,6 +24,8 @@ export interface SqlObservation {
   /** The run. */
   readonly by: string;
   readonly atMs: number;
+  /** As in port/alerts.ts. */
+  readonly sentAtMs?: number;
 }
 
 /** SQL of the id of an alert (core/alerts/alert.ts), by the SQL of its target. */
@@ -45,7 +47,7 @@ export const rankOf = (severity: string): string =>
   `CASE ${severity} WHEN 'error' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END`;
 
 export async function recordObservation(session: SqlSession, observation: SqlObservation): Promise<void> {
-  const { kind, job, observed, found, values, by, atMs } = observation;
+  const { kind, job, observed, found, values, by, atMs, sentAtMs } = observation;
   const isObserved = `a.kind = '${kind}' AND a.job IS NOT DISTINCT FROM ${nameOf(job)} AND a.owner IN (${observed})`;
   await lockRows(session, `SELECT 1 FROM alert a WHERE ${isObserved} ORDER BY alert_id`, values);
   const [who, when] = [`CAST($${values.length + 1} AS VARCHAR)`, `CAST($${values.length + 2} AS TIMESTAMPTZ)`];
@@ -60,9 +62,11 @@ export async function recordObservation(session: SqlSession, observation: SqlObs
     bound,
   );
   if (renewed + opened + ended === 0) return;
+  const sentAt = sentAtMs === undefined ? 'NULL' : `'${new Date(sentAtMs).toISOString()}'`;
   await session.run(
-    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, severity, cause, summary, size)
-     SELECT a.alert_id, a.change_no, a.changed_at, a.change, a.changed_by, a.severity, a.cause, a.summary, a.size FROM alert a
+    `INSERT INTO alert_change (alert_id, change_no, noted_at, change, noted_by, severity, cause, summary, size, sent_at)
+     SELECT a.alert_id, a.change_no, a.changed_at, a.change, a.changed_by, a.severity, a.cause, a.summary, a.size,
+       CAST(${sentAt} AS TIMESTAMPTZ) FROM alert a
      WHERE ${isObserved} AND a.changed_at = ${when} AND a.changed_by = ${who} AND NOT EXISTS (
        SELECT 1 FROM alert_change c WHERE c.alert_id = a.alert_id AND c.change_no = a.change_no)`,
     bound,
@@ -113,7 +117,7 @@ const foundFields = {
 export async function recordFound(
   session: SqlSession,
   { kind, job, targetKind, observed, found }: Observation,
-  { by, atMs }: Pick<SqlObservation, 'by' | 'atMs'>,
+  observedBy: Pick<SqlObservation, 'by' | 'atMs' | 'sentAtMs'>,
 ): Promise<void> {
   const { dialect } = session;
   const rows = found.map((each) => ({ ...each, detail: JSON.stringify(each.detail) }));
@@ -122,8 +126,7 @@ export async function recordFound(
     kind,
     job,
     targetKind,
-    by,
-    atMs,
+    ...observedBy,
     values: [jsonText({ found: rows, observed: observed === 'all' ? [] : observed })],
     observed: `${observed === 'all' ? ofKind : `SELECT ${dialect.each(partOf('observed'), 'VARCHAR')}`}
       UNION SELECT w.target FROM ${dialect.relation(partOf('found'), foundFields)} w`,

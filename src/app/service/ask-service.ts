@@ -1,0 +1,48 @@
+/** One request to the service beside all work, which tells whether it answers. */
+import { Readable } from 'node:stream';
+import { pino } from 'pino';
+import { DAY_MS } from '../../core/time/window.ts';
+import { after } from '../../timers/sleep.ts';
+import type { App } from '../app.ts';
+import { targetsFrom, uwiKind } from '../exports/target-input.ts';
+
+/** One attempt, which may have to wait for its turn among the requests of workers. */
+export const askPatienceMs = 20_000;
+
+/** A name that no well has: the answer to it still tells whether the token is taken. */
+const unknownWell = 'wellsync-doctor';
+
+/**
+ * Asks for a day of the well, or of a made-up one. Throws what the request met, and AbortedError where nothing came within
+ * {@link askPatienceMs}.
+ */
+export async function askService(app: App, uwi: string | undefined): Promise<void> {
+  const service = await app.service('prompt', pino({ level: 'silent' }));
+  const endMs = Date.now();
+  const query = { uwi: uwi ?? unknownWell, startMs: endMs - DAY_MS, endMs, limit: 5 };
+  const given = new AbortController();
+  const timer = after(askPatienceMs, () => given.abort());
+  try {
+    await service.fetchDailyProductionPage(query, { signal: given.signal });
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** The named well, or one of the warehouse or of the configuration. */
+export async function knownWell(app: App, uwi: string | undefined): Promise<string | undefined> {
+  const { warehouse, config } = app;
+  if (uwi !== undefined) return uwi;
+  // Another check tells why the warehouse cannot be read.
+  const known = await wellsOf(warehouse).catch(() => []);
+  if (known[0] !== undefined) return known[0];
+  const { wells: names, wellsFile: file } = config.export;
+  if (names.length === 0 && file === undefined) return undefined;
+  const calledBy = { names: 'uwi', file: 'uwi', known: 'uwi' };
+  const none = { names: undefined, file: undefined, calledBy };
+  return (await targetsFrom(uwiKind, none, { names, file }, Readable.from([]))).names[0];
+}
+
+async function wellsOf(warehouse: App['warehouse']): Promise<readonly string[]> {
+  return (await warehouse.isStored()) ? warehouse.dailyProduction.uwis() : [];
+}
