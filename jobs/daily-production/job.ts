@@ -91,9 +91,10 @@ async function observeEnd(
 ): Promise<RunObservations> {
   const today = dayAt(now(), timeZone) ?? 0;
   const { isSilenceDue, ...due } = dueObservations({ ...ended, source }, { today, ...restated });
-  if (!isSilenceDue) return due;
+  const ofWells = { ...due, isOfWells: true } as const;
+  if (!isSilenceDue) return ofWells;
   return {
-    ...due,
+    ...ofWells,
     remindAfterDays,
     silence: { today, warnAfterDays, plugged: [...(await pluggedAmong(plugged, warehouse.wells))] },
   };

@@ -44,10 +44,10 @@ export function dailyRows(count: number): readonly DatedRow[] {
 }
 
 export function unreadable(
-  details: { readonly xid?: number; readonly day?: string; readonly raw?: string } = {},
+  details: Partial<Pick<QuarantinedRecord, 'day' | 'raw' | 'rates'>> & { readonly xid?: number } = {},
 ): QuarantinedRecord {
-  const { xid, day = null, raw = '{"oilRate":null}' } = details;
-  return { raw, reason: 'oilRate: expected number', xid: xid === undefined ? null : xidOf(xid), day };
+  const { xid, day = null, raw = '{"oilRate":null}', rates = { oil: null, gas: 2, water: 3 } } = details;
+  return { raw, reason: 'oilRate: expected number', xid: xid === undefined ? null : xidOf(xid), day, rates };
 }
 
 /** A reading of one window, by default January 2024; its counts add up. */

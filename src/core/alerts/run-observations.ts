@@ -1,6 +1,6 @@
 /** What the end of a run shows beside its units, as data: the ledger judges it in the transaction that ends the run. */
-import { counted } from '../base/text.ts';
-import type { Counts, RunReport, RunState } from '../run/run.ts';
+import { counted, figure, listed } from '../base/text.ts';
+import type { Counts, QuarantineTotals, RunReport, RunState } from '../run/run.ts';
 import type { Observation } from './alert.ts';
 import { isList } from './well-source.ts';
 
@@ -17,6 +17,8 @@ export interface RunObservations {
   };
   /** Rows of days before `beforeDay` (a number since 1970-01-01) that the run changed, if they are more than `maxRows`. */
   readonly restated?: { readonly beforeDay: number; readonly maxRows: number };
+  /** The targets are wells: the report says what stands in quarantine of them. */
+  readonly isOfWells?: true;
   /** The targets of a cleanup: those that its run did not get rid of. */
   readonly isCleanup?: true;
   /** What the job itself found. */
@@ -82,6 +84,20 @@ export function observePush(
     { ...about, kind: 'push-failed', found: units.failed > 0 ? [failure] : [] },
   ];
 }
+
+/** What the figures of the warehouse lack, in words. */
+export function quarantineNotice({ records, unread, ...rates }: QuarantineTotals): string {
+  const sums = listed(
+    phases.map((name) => `${name} ${rates[name] < 10 ? rates[name].toFixed(2) : figure(rates[name])}`),
+  );
+  const rest =
+    unread === 0
+      ? ''
+      : `; ${counted(unread, 'has a rate', 'have rates')} that ${unread === 1 ? 'is' : 'are'} no number`;
+  return `In quarantine of these wells: ${counted(records, 'record')} with ${sums} (daily rates, summed${rest})`;
+}
+
+const phases = ['oil', 'gas', 'water'] as const;
 
 /** Of an older row a change is no correction of what has just come, but of what was reported. */
 export const restatedAfterDays = 30;

@@ -12,6 +12,7 @@ import {
   noneNullable,
   type NullableFields,
   type QuarantinedRecord,
+  type Rates,
   type RawRecord,
 } from './row.ts';
 
@@ -96,7 +97,7 @@ export function checkRecord(
   text: RecordText,
   { latestDay = Infinity, nullable = noneNullable }: RecordRules = {},
 ): CheckedRecord {
-  if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], {});
+  if (!isRecord(raw)) return quarantine(text, [`the record is ${shown(raw)}, not an object`], noRates, {});
   const { measures, requiredSeen, extraFields, faults } =
     raw instanceof UnreadRecord ? unread(raw) : readMeasures(raw, nullable);
   const { xid, date } = raw;
@@ -107,11 +108,11 @@ export function checkRecord(
   const { instantMs, day } = typeof dated === 'string' ? nowhere : dated;
   if (id === undefined) faults.unshift(`xid is ${shown(xid)}, not a uuid`);
   if (faults.length > 0 || id === undefined || instantMs === undefined || day === undefined) {
-    return quarantine(text, faults, { xid: id, instantMs, day });
+    return quarantine(text, faults, ratesOf(raw), { xid: id, instantMs, day });
   }
   const extras = extraFields.length === 0 ? null : jsonOf(raw, extraFields, text);
   if (extras !== null && extras.length > mostTextChars) {
-    return quarantine(text, [`its extra fields take ${tooLong(extras)}`], { xid: id, instantMs, day });
+    return quarantine(text, [`its extra fields take ${tooLong(extras)}`], ratesOf(raw), { xid: id, instantMs, day });
   }
   const row = { xid: id, instantMs, day, measures, extras };
   return { kind: 'row', row, defaulted: requiredSeen < requiredCount, extraFields };
@@ -263,9 +264,19 @@ function cutShort(text: RecordText): string {
   return `only its first ${figure(mostTextChars)} characters are kept ${digestLead}${text.digest()})`;
 }
 
+const noRates: Rates = { oil: null, gas: null, water: null };
+
+/** What a record in quarantine would add to production. One that is too large to be parsed has none that is known. */
+function ratesOf(raw: RawRecord | UnreadRecord): Rates {
+  if (raw instanceof UnreadRecord) return noRates;
+  const of = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
+  return { oil: of(raw['oilRate']), gas: of(raw['gasRate']), water: of(raw['waterRate']) };
+}
+
 function quarantine(
   text: RecordText,
   faults: readonly string[],
+  rates: Rates,
   read: {
     readonly xid?: string | undefined;
     readonly instantMs?: number | undefined;
@@ -276,7 +287,7 @@ function quarantine(
   const day = read.day === undefined ? null : dayText(read.day);
   const raw = text.whole(mostTextChars);
   const reason = [...faults, ...(isCut(raw) ? [cutShort(text)] : [])].join('; ');
-  return { kind: 'quarantined', record: { raw, reason, xid, day }, instantMs };
+  return { kind: 'quarantined', record: { raw, reason, xid, day, rates }, instantMs };
 }
 
 function shown(value: unknown): string {

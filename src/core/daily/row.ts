@@ -98,6 +98,15 @@ export interface QuarantinedRecord {
   /** xid and production day (YYYY-MM-DD) of the record; null when they cannot be read. */
   readonly xid: string | null;
   readonly day: string | null;
+  /** As far as they are numbers, in the unit of the service. */
+  readonly rates: Rates;
+}
+
+/** Rates of a day; null where one is not known. */
+export interface Rates {
+  readonly oil: number | null;
+  readonly gas: number | null;
+  readonly water: number | null;
 }
 
 // Record identifiers: UUIDs as text and as bytes.

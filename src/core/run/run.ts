@@ -128,6 +128,8 @@ export interface RunReport {
    * from the reports of earlier versions.
    */
   readonly alerts?: readonly ReportedAlerts[];
+  /** What stood in quarantine of the wells of the run at its end; absent where that was nothing, or its job reads no wells. */
+  readonly quarantine?: QuarantineTotals;
   /** Why the whole run stopped early. */
   readonly stopped?: Fault;
   readonly units: Readonly<Record<'total' | 'done' | 'held' | 'failed' | 'cancelled', number>> & {
@@ -141,6 +143,17 @@ export interface RunReport {
   readonly notices: readonly string[];
   readonly startedAtMs: number;
   readonly finishedAtMs: number;
+}
+
+/** Records in quarantine, accepted ones included: what the figures of the warehouse lack. */
+export interface QuarantineTotals {
+  readonly records: number;
+  /** Sums of the daily rates that are numbers, in the unit of the service times a day. */
+  readonly oil: number;
+  readonly gas: number;
+  readonly water: number;
+  /** Records of which a rate is no number, and so in no sum. */
+  readonly unread: number;
 }
 
 /** Alerts of a kind. */

@@ -149,7 +149,8 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     watermark: `uwi ${text} PRIMARY KEY, watermark TIMESTAMPTZ NOT NULL, last_day DATE, verified_at TIMESTAMPTZ`,
     coverage: `uwi ${text}, from_day DATE, to_day DATE`,
     quarantine: `uwi ${text}, run_id ${text}, unit INTEGER, window_from TIMESTAMPTZ, window_to TIMESTAMPTZ,
-      production_day DATE, xid ${text}, reason ${text}, raw ${text}, noticed_at TIMESTAMPTZ`,
+      production_day DATE, xid ${text}, reason ${text}, raw ${text}, oil_rate DOUBLE PRECISION,
+      gas_rate DOUBLE PRECISION, water_rate DOUBLE PRECISION, noticed_at TIMESTAMPTZ`,
     // Records that may stay in quarantine, for good (alerts/accepted-records.ts). `xid`: empty where it cannot be read.
     accepted_record: `uwi ${text}, xid ${text}, content_sha256 ${text}, accepted_at TIMESTAMPTZ NOT NULL,
       accepted_by ${text} NOT NULL, because ${text} NOT NULL, PRIMARY KEY (uwi, xid, content_sha256)`,

@@ -57,11 +57,17 @@ describe('export --inline', () => {
   });
 
   test('ends with 3 when a record broke the contract, and says which and how many', async () => {
-    const data = givenDaily([...januaryRows(3), { uwi: UWI, date: '2024-01-09T00:00:00Z', oilRate: 'much' }]);
+    const data = givenDaily([
+      ...januaryRows(3),
+      { uwi: UWI, date: '2024-01-09T00:00:00Z', oilRate: 'much', gasRate: 12_345, waterRate: 0.25 },
+    ]);
     await using server = await startTestingServer({ data });
     await using home = await cliHome(server.url);
     const { code, stdout } = await home.here(exportOf('--uwi', UWI, '--inline'));
     expect(stdout).toContain('Done, with 1 record quarantined.');
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+      'In quarantine of these wells: 1 record with oil 0.00, gas 12,345 and water 0.25 (daily rates, summed; 1 has a rate that is no number)',
+    );
     expect(stdout).toContain('wellsync query "SELECT * FROM quarantine"');
     expect(code).toBe(3);
   });

@@ -12,8 +12,8 @@ import { dayOf } from '../../support/warehouse-batches.ts';
 test('a null in a field of export.nullable is an unknown value of a row, and one in any other is quarantined', async () => {
   const [first, second, third, fourth] = januaryRows(4);
   const rows = [
-    { uwi: UWI, ...first, tubingPressure: null, casingPressure: 12.5 },
-    { uwi: UWI, ...second, casingPressure: null },
+    { uwi: UWI, ...first, gasRate: 5, tubingPressure: null, casingPressure: 12.5 },
+    { uwi: UWI, ...second, gasRate: 7, casingPressure: null },
     { uwi: UWI, ...third, gasRate: null },
     { uwi: UWI, ...fourth, tubingPressure: undefined, casingPressure: 7 },
   ];
@@ -25,13 +25,17 @@ test('a null in a field of export.nullable is an unknown value of a row, and one
   const night = async () => {
     const args = ['--uwi', UWI, '--from', dayOf(1), '--to', dayOf(5), '--inline', '--json'];
     const { code, stdout } = await home.here(['export', 'daily-production', ...args]);
-    const { counts } = JSON.parse(stdout) as { readonly counts: unknown };
-    return { code, counts };
+    const { counts, quarantine } = JSON.parse(stdout) as { readonly counts: unknown; readonly quarantine: unknown };
+    return { code, counts, quarantine };
   };
   const ask = async (sql: string): Promise<unknown> => JSON.parse((await home.here(['query', sql, '--json'])).stdout);
 
   await settings('');
-  expect(await night()).toMatchObject({ code: 3, counts: { read: 4, inserted: 1, quarantined: 3, defaulted: 1 } });
+  expect(await night()).toMatchObject({
+    code: 3,
+    counts: { read: 4, inserted: 1, quarantined: 3, defaulted: 1 },
+    quarantine: { records: 3, oil: 6, gas: 12, water: 0, unread: 1 },
+  });
 
   await settings('export: { nullable: [tubingPressure, casingPressure] }');
   // The third record was told of by the first night.

@@ -1,7 +1,8 @@
 /** Records that break the contract, stored with their raw JSON until a later reading covers them again. */
 import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { mostTextChars } from '../../../core/daily/record-check.ts';
-import { jsonText } from '../session.ts';
+import type { QuarantineTotals } from '../../../core/run/run.ts';
+import { jsonText, oneRow, type SqlSession } from '../session.ts';
 import type { DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 
 /** Instants and days are text. */
@@ -14,6 +15,9 @@ const entryFields = {
   xid: 'VARCHAR',
   reason: 'VARCHAR',
   raw: 'VARCHAR',
+  oil: 'VARCHAR',
+  gas: 'VARCHAR',
+  water: 'VARCHAR',
 } as const;
 
 /**
@@ -34,6 +38,8 @@ const forgetSeen = (entries: string, byteLength: (text: string) => string): stri
     OR EXISTS (SELECT 1 FROM ${entries} e WHERE e.uwi = q.uwi AND e.raw = q.raw
       AND (${byteLength('q.raw')} < ${mostTextChars} OR e.reason = q.reason)))`;
 
+const rateOf = (phase: string): string => `CAST(${phase} AS DOUBLE PRECISION)`;
+
 /** Replaces the entries of these windows by those of this reading. */
 export async function replaceQuarantine(
   { session, byteLength }: DailyTables,
@@ -48,12 +54,28 @@ export async function replaceQuarantine(
   if (entries.length === 0) return;
   await session.run(
     `INSERT INTO quarantine
-         (uwi, run_id, unit, window_from, window_to, production_day, xid, reason, raw, noticed_at)
+         (uwi, run_id, unit, window_from, window_to, production_day, xid, reason, raw, oil_rate, gas_rate, water_rate, noticed_at)
        SELECT uwi, $2, unit, CAST(window_from AS TIMESTAMPTZ), CAST(window_to AS TIMESTAMPTZ),
-         CAST(production_day AS DATE), xid, reason, raw, $3
+         CAST(production_day AS DATE), xid, reason, raw, ${rateOf('oil')}, ${rateOf('gas')}, ${rateOf('water')}, $3
        FROM ${relation} e`,
     [jsonText(entries), runId, new Date(atMs)],
   );
+}
+
+/** What stands in quarantine of the targets of a run, as wells; undefined for nothing. A record at an edge of two windows is one. */
+export async function readQuarantineTotals(session: SqlSession, runId: string): Promise<QuarantineTotals | undefined> {
+  // A sum of what a service sends must not exceed what an engine holds.
+  const sum = (rate: string): string => `coalesce(sum(least(greatest(coalesce(${rate}, 0), -1e290), 1e290)), 0)`;
+  const totals = await oneRow<QuarantineTotals>(
+    session,
+    `SELECT count(*) AS records, ${sum('oil')} AS oil, ${sum('gas')} AS gas, ${sum('water')} AS water,
+       count(*) FILTER (WHERE oil IS NULL OR gas IS NULL OR water IS NULL) AS unread
+     FROM (SELECT min(q.oil_rate) AS oil, min(q.gas_rate) AS gas, min(q.water_rate) AS water FROM quarantine q
+       WHERE q.uwi IN (SELECT target FROM run_unit WHERE run_id = $1 UNION SELECT target FROM run_target WHERE run_id = $1)
+       GROUP BY q.uwi, coalesce(lower(q.xid), q.raw)) r`,
+    [runId],
+  );
+  return totals.records === 0 ? undefined : totals;
 }
 
 /** Parts of a read have a record in common whose day is not known, or at an edge: it is stored with the first of them. */
@@ -67,7 +89,7 @@ function distinctRecords(windows: readonly WellWindow[]): readonly WellWindow[] 
 }
 
 function entriesOf({ uwi, unit, window, quarantined }: WindowBatch): readonly object[] {
-  return quarantined.map(({ raw, reason, xid, day }) => ({
+  return quarantined.map(({ raw, reason, xid, day, rates }) => ({
     uwi,
     unit,
     window_from: new Date(window.fromMs).toISOString(),
@@ -76,5 +98,6 @@ function entriesOf({ uwi, unit, window, quarantined }: WindowBatch): readonly ob
     xid,
     reason,
     raw,
+    ...rates,
   }));
 }

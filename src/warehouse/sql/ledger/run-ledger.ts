@@ -6,6 +6,7 @@ import { UsageError } from '../../../core/base/errors.ts';
 import { isFinished, type PlannedUnit, type RunHead, type RunRequest } from '../../../core/run/run.ts';
 import type { RunLedger, Targets } from '../../port/runs.ts';
 import { claimForService, takeRequestTurn } from './service-claim.ts';
+import { readQuarantineTotals } from '../daily/quarantine.ts';
 import { endReads } from '../daily/read-order.ts';
 import {
   columnsOf,
@@ -23,7 +24,7 @@ import { findKeyed, keepKey } from './profile-store.ts';
 import { findRuns, findUnfinished, listRuns, readUnfinished } from './run-list.ts';
 import { knownHead, readHead, readRun, readSummaries, readTargets, readTotals, storeTargets } from './run-record.ts';
 import { observeFailed } from '../alerts/export-observations.ts';
-import { observeEndOf } from '../../../core/alerts/run-observations.ts';
+import { observeEndOf, quarantineNotice } from '../../../core/alerts/run-observations.ts';
 import { readOpenedBy } from '../alerts/alert-store.ts';
 import { observeEnd } from '../alerts/run-observations.ts';
 import { settleOpen } from './run-units.ts';
@@ -170,9 +171,17 @@ const finish: InSession<RunLedger['finish']> = async (session, report, observati
     found: [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])],
   });
   const alerts = await readOpenedBy(session, runId);
+  const quarantine = observations.isOfWells === true ? await readQuarantineTotals(session, runId) : undefined;
+  const ofQuarantine = quarantine && { quarantine, notices: [...report.notices, quarantineNotice(quarantine)] };
   const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
   const settled = jsonText({ units, counts, alerts });
-  await session.run(finished, [runId, state, jsonText({ ...report, alerts }), settled, new Date(finishedAtMs)]);
+  await session.run(finished, [
+    runId,
+    state,
+    jsonText({ ...report, alerts, ...ofQuarantine }),
+    settled,
+    new Date(finishedAtMs),
+  ]);
 };
 
 async function hasOpenUnits(session: SqlSession, runId: string): Promise<boolean> {

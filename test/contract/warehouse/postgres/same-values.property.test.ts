@@ -145,6 +145,7 @@ describe.skipIf(lack !== undefined)(`PostgreSQL and DuckDB${lack === undefined ?
                   reason,
                   xid: null,
                   day: day === null ? null : dayOf(day),
+                  rates: { oil: null, gas: day, water: 0.1 },
                 })),
               }),
             );
