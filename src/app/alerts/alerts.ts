@@ -63,23 +63,24 @@ async function findAlert(alerts: AlertStore, given: string, nowMs: number): Prom
   throw new UsageError(`several alerts begin with ${given}: give more of the id`, { issues, action: listAction });
 }
 
-/** Each of them once. Throws UsageError if an id names no alert, or several. */
-async function findAlerts(
-  { ledger }: Pick<App, 'ledger'>,
-  given: readonly string[],
-  nowMs: number,
-): Promise<readonly Alert[]> {
-  const found = new Map<string, Alert>();
-  for (const each of given) {
-    const alert = await findAlert(ledger.alerts, each, nowMs);
-    found.set(alert.id, alert);
-  }
-  return [...found.values()];
+/** What a person says, with the ids as they were given: each may be shortened to a unique beginning. */
+export interface AlertStatement extends AlertAct {
+  /** Whether it is said of all alerts of the kind, job, cause and state of those, which are one line of a list. */
+  readonly withGroups: boolean;
 }
 
-/** What a person says, with the ids as they were given: each may be shortened to a unique beginning. */
-export interface AlertStatement extends Omit<AlertAct, 'ids'> {
-  readonly ids: readonly string[];
+/** Each of them once. Throws UsageError if an id names no alert, or several, or one that is resolved. */
+async function findStated(
+  { ledger: { alerts } }: Pick<App, 'ledger'>,
+  { ids: given, withGroups, atMs }: AlertStatement,
+): Promise<readonly Alert[]> {
+  const named = new Map<string, Alert>();
+  for (const each of given) {
+    const alert = await findAlert(alerts, each, atMs);
+    named.set(alert.id, alert);
+  }
+  refuseResolved([...named.values()]);
+  return withGroups ? alerts.read([...named.keys()], { nowMs: atMs, withGroups }) : [...named.values()];
 }
 
 /**
@@ -90,8 +91,7 @@ export async function acknowledgeAlerts(
   app: Pick<App, 'ledger'>,
   statement: AlertStatement & { readonly untilMs: number | undefined },
 ) {
-  const alerts = await findAlerts(app, statement.ids, statement.atMs);
-  refuseResolved(alerts);
+  const alerts = await findStated(app, statement);
   if (statement.untilMs !== undefined && statement.untilMs <= statement.atMs) {
     throw new UsageError('the time until which alerts are to be acknowledged is over', {
       hint: 'Name a later day, or none for good.',
@@ -105,8 +105,7 @@ export async function acknowledgeAlerts(
  * one act alone: a release, or an acceptance.
  */
 export async function resolveAlerts(app: Pick<App, 'ledger'>, statement: AlertStatement) {
-  const alerts = await findAlerts(app, statement.ids, statement.atMs);
-  refuseResolved(alerts);
+  const alerts = await findStated(app, statement);
   for (const { id, kind, target, detail } of alerts) {
     const { endedBy } = alertKinds[kind];
     const runId = String(detail['runId']);
@@ -129,8 +128,7 @@ export async function resolveAlerts(app: Pick<App, 'ledger'>, statement: AlertSt
 
 /** Accepts records in quarantine as they are. Changes nothing, and throws UsageError, for an alert of another kind. */
 export async function acceptAlerts(app: Pick<App, 'ledger'>, statement: AlertStatement) {
-  const alerts = await findAlerts(app, statement.ids, statement.atMs);
-  refuseResolved(alerts);
+  const alerts = await findStated(app, statement);
   const other = alerts.find(({ kind }) => alertKinds[kind].endedBy !== 'accept');
   if (other !== undefined) {
     throw new UsageError(`alert ${other.id} is of no record in quarantine (${other.kind}): nothing was accepted`, {
@@ -153,6 +151,6 @@ function idsOf(alerts: readonly Alert[]): readonly string[] {
 
 /** Those that were changed; somebody else may have resolved one in between. */
 async function changed({ ledger }: Pick<App, 'ledger'>, { atMs }: AlertStatement, ids: readonly string[]) {
-  const alerts = await Promise.all(ids.map((id) => findAlert(ledger.alerts, id, atMs)));
+  const alerts = await ledger.alerts.read(ids, { nowMs: atMs, withGroups: false });
   return { alerts: alerts.map(alertDocument) };
 }

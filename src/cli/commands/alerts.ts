@@ -3,9 +3,11 @@ import { Option } from 'commander';
 import { type AlertKind, alertKinds, type AlertState, alertStates } from '../../core/alerts/kinds.ts';
 import { counted } from '../../core/base/text.ts';
 import { listLockWaitMs } from '../../core/run/run.ts';
-import type { Call, Texts } from '../call.ts';
+import type { Call, Flags, Texts } from '../call.ts';
 import { type ProgramCommand, wholeNumber } from '../command.ts';
 import { operatorName } from '../process/operator.ts';
+
+const groupHelp = 'and all of its kind, job and cause: what one line of the list is';
 
 const kinds = Object.keys(alertKinds) as readonly AlertKind[];
 
@@ -35,6 +37,7 @@ export function addAlertsCommand(program: ProgramCommand): void {
     .command('ack')
     .argument('<alert...>', 'ids of alerts, or unique beginnings of them')
     .description('acknowledge alerts: they are known, and silent until they are worse')
+    .option('--group', groupHelp)
     .requiredOption('--because <text>', 'why, for whoever asks later')
     .option('--until <day>', 'silent before this day (or an ISO date-time); without it, for good')
     .explained(ackExplanation, ['wellsync alerts ack 4f2a9c --because "workover until May" --until 2024-05-01'])
@@ -43,13 +46,18 @@ export function addAlertsCommand(program: ProgramCommand): void {
     .command('resolve')
     .argument('<alert...>', 'ids of alerts, or unique beginnings of them')
     .description('resolve alerts: they are solved, or will never be')
+    .option('--group', groupHelp)
     .requiredOption('--because <text>', 'why, for whoever asks later')
-    .explained(resolveExplanation, ['wellsync alerts resolve 4f2a9c --because "the well was renamed"'])
+    .explained(resolveExplanation, [
+      'wellsync alerts resolve 4f2a9c --because "the well was renamed"',
+      'wellsync alerts resolve 4f2a9c --group --because "these wells were sold"',
+    ])
     .runs(resolveCommand);
   group
     .command('accept')
     .argument('<alert...>', 'ids of alerts, or unique beginnings of them')
     .description('accept records in quarantine as they are')
+    .option('--group', groupHelp)
     .requiredOption('--because <text>', 'why, for whoever asks later')
     .explained(acceptExplanation, ['wellsync alerts accept 4f2a9c --because "the meter was replaced that day"'])
     .runs(acceptCommand);
@@ -62,8 +70,8 @@ For a gauge that died there is export.nullable in the configuration.
 `;
 
 const listExplanation = `
-Many alerts of one cause are one line: --kind or --target lists each of them, and
---json all. What is acknowledged or resolved is listed with --state. A warehouse
+Many alerts of one cause are one line, with the id of one of them: --kind or
+--target lists each, --json all, and ack, resolve and accept take --group. What is acknowledged or resolved is listed with --state. A warehouse
 that another process holds is waited for ${listLockWaitMs / 1_000} s at most.
 `;
 
@@ -115,7 +123,7 @@ async function showCommand(call: Call): Promise<void> {
   await call.output.print(alertText(alert), alert);
 }
 
-async function ackCommand(call: Call<Texts<'until'> & { readonly because: string }>): Promise<void> {
+async function ackCommand(call: Call<Texts<'until'> & Statement>): Promise<void> {
   const { acknowledgeAlerts } = await import('../../app/alerts/alerts.ts');
   const { namedInstant } = await import('../../core/time/production-day.ts');
   const { until } = call.options;
@@ -126,20 +134,22 @@ async function ackCommand(call: Call<Texts<'until'> & { readonly because: string
   await call.output.print(`Acknowledged ${counted(done.alerts.length, 'alert')}.`, done);
 }
 
-async function resolveCommand(call: Call<{ readonly because: string }>): Promise<void> {
+async function resolveCommand(call: Call<Statement>): Promise<void> {
   const { resolveAlerts } = await import('../../app/alerts/alerts.ts');
   await using app = await call.openStored();
   const done = await resolveAlerts(app, statementOf(call));
   await call.output.print(`Resolved ${counted(done.alerts.length, 'alert')}.`, done);
 }
 
-async function acceptCommand(call: Call<{ readonly because: string }>): Promise<void> {
+async function acceptCommand(call: Call<Statement>): Promise<void> {
   const { acceptAlerts } = await import('../../app/alerts/alerts.ts');
   await using app = await call.openStored();
   const done = await acceptAlerts(app, statementOf(call));
   await call.output.print(`Accepted ${counted(done.alerts.length, 'record')}.`, done);
 }
 
-function statementOf({ args, options }: Call<{ readonly because: string }>) {
-  return { ids: args, by: operatorName(), because: options.because, atMs: Date.now() };
+type Statement = Flags<'group'> & { readonly because: string };
+
+function statementOf({ args, options: { because, group } }: Call<Statement>) {
+  return { ids: args, withGroups: group === true, by: operatorName(), because, atMs: Date.now() };
 }

@@ -31,9 +31,9 @@ function rowOf({ severity, state, kind, target, summary, openedAt, id }: AlertDo
 }
 
 function rowOfGroup({ first, words }: AlertGroup): readonly string[] {
-  const { severity, state, kind, summary, openedAt } = first;
+  const { severity, state, id, summary, openedAt } = first;
   const mark = state === 'open' ? severity : state;
-  return [mark, minuteOf(openedAt), words, summary, `--kind ${kind}`];
+  return [mark, minuteOf(openedAt), words, summary, `${id.slice(0, 8)} --group`];
 }
 
 function minuteOf(instant: string | null): string {

@@ -26,6 +26,7 @@ const ids = z
   .min(1)
   .max(1_000)
   .describe('Each may be shortened to a unique beginning');
+const withGroups = z.boolean().default(false).describe('And all alerts of the kind, job, cause and state of those');
 const because = z.string().trim().min(1).max(1_000);
 
 export function addAlertRoutes(server: ApiServer, context: ConsoleContext): void {
@@ -87,7 +88,7 @@ function addStatements(server: ApiServer, { app }: ConsoleContext): void {
     config: { access: 'operate' },
     schema: {
       summary: 'Keeps alerts silent until a day, or for good, as long as they are not worse',
-      body: z.strictObject({ ids, because, until: day.optional().describe('A day, or an ISO date-time') }),
+      body: z.strictObject({ ids, withGroups, because, until: day.optional().describe('A day, or an ISO date-time') }),
       ...answer,
     },
     handler: async (request) => {
@@ -102,7 +103,7 @@ function addStatements(server: ApiServer, { app }: ConsoleContext): void {
     config: { access: 'operate' },
     schema: {
       summary: 'Resolves alerts. Held rows end with their release, records in quarantine with their acceptance',
-      body: z.strictObject({ ids, because }),
+      body: z.strictObject({ ids, withGroups, because }),
       ...answer,
     },
     handler: (request) => resolveAlerts(app, { ...request.body, by: callerOf(request).actor, atMs: Date.now() }),
@@ -113,7 +114,7 @@ function addStatements(server: ApiServer, { app }: ConsoleContext): void {
     config: { access: 'operate' },
     schema: {
       summary: 'Accepts records in quarantine as they are: the same content is no alert again',
-      body: z.strictObject({ ids, because }),
+      body: z.strictObject({ ids, withGroups, because }),
       ...answer,
     },
     handler: (request) => acceptAlerts(app, { ...request.body, by: callerOf(request).actor, atMs: Date.now() }),

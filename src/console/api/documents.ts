@@ -132,6 +132,7 @@ export const reportDocument = z.object({
   job: z.string(),
   service: z.string().nullable(),
   warehouse: z.string().nullable(),
+  version: z.string().nullable(),
   state: z.enum(['done', 'failed', 'cancelled', 'interrupted']),
   units: counts,
   counts,
@@ -139,12 +140,23 @@ export const reportDocument = z.object({
   failures: z.array(fault.extend({ target: z.string(), state: z.enum(['failed', 'held']) })).readonly(),
   notices: z.array(z.string()).readonly(),
   stopped: fault.nullable(),
+  alerts: z
+    .array(z.object({ kind: z.string(), severity: z.enum(severities), alerts: z.number() }))
+    .readonly()
+    .optional()
+    .describe('What it opened, found worse or reminds of, and is open: the reason of exit code 3'),
+  quarantine: z
+    .object({ records: z.number(), oil: z.number(), gas: z.number(), water: z.number(), unread: z.number() })
+    .optional()
+    .describe(
+      'What stood in quarantine of its wells at its end: records, sums of their daily rates, and records without',
+    ),
   sentence: z.string().describe('How it ended'),
   nextSteps: z.array(action).readonly(),
   startedAt: instant,
   finishedAt: instant,
   durationMs: z.number(),
-  exitCode: z.number().describe('That of the command line: 0, or 3 with records that need a look'),
+  exitCode: z.number().describe('That of the command line: 0, or 3 where it opened alerts, or rows were rejected'),
 });
 
 export const heldRowsDocument = z.object({

@@ -62,6 +62,11 @@ export interface AlertStore {
   list(filter: AlertFilter): Promise<AlertPage>;
   /** Alerts whose ids begin with the prefix: at most `limit`, by id. */
   find(prefix: string, limit: number, nowMs: number): Promise<readonly Alert[]>;
+  /** Those with these ids, by id; `withGroups`: and all that have the kind, job, cause and state of one of them. */
+  read(
+    ids: readonly string[],
+    how: { readonly nowMs: number; readonly withGroups: boolean },
+  ): Promise<readonly Alert[]>;
   /** The changes of an alert, the oldest first. */
   changes(id: string): Promise<readonly AlertChange[]>;
   /** Open ones, as {@link AlertFilter.states} has them. */

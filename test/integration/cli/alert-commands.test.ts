@@ -79,3 +79,30 @@ test('held rows end with their release alone, and the list says which command th
   expect(await listed(home, '--kind', 'rows-held')).toEqual([]);
   expect(await listed(home, '--kind', 'rows-held', '--state', 'resolved')).toMatchObject([{ id: alert?.id }]);
 });
+
+test('many alerts of one cause are one line, which a person says one thing of', async () => {
+  const wells = Array.from({ length: 7 }, (_, index) => `WELL ${index}`);
+  await using server = await startTestingServer({ data: givenDaily([]), requiredToken: 'right' });
+  await using home = await cliHome(server.url, { config: `export: { wells: [${wells.join(', ')}] }\n` });
+  const command = ['export', 'daily-production', '--from', '2024-01-01', '--to', '2024-02-01', '--inline', '--json'];
+  expect(await home.here(command)).toMatchObject({ code: 1 });
+  const { stdout } = await home.here(['alerts', 'list']);
+  expect(stdout).toMatch(/^error .* 7 wells failed/m);
+  const [, id = ''] = /([\da-f]{8}) --group$/m.exec(stdout) ?? [];
+  expect(await home.here(['alerts', 'ack', id, '--group', '--because', 'the token is being renewed'])).toMatchObject({
+    code: 0,
+    stdout: 'Acknowledged 7 alerts.\n',
+  });
+  expect((await home.here(['alerts', 'list'])).stdout).toBe('Nothing needs you.\n');
+  const acknowledged = await listed(home, '--state', 'acknowledged');
+  expect(acknowledged.map(({ target }) => target.id).toSorted()).toEqual(wells);
+  const [first] = acknowledged;
+  expect(await home.here(['alerts', 'resolve', first?.id ?? '', '--because', 'x'])).toMatchObject({
+    stdout: 'Resolved 1 alert.\n',
+  });
+  // The group of one is what is in its state.
+  const [second] = await listed(home, '--state', 'acknowledged');
+  expect(await home.here(['alerts', 'resolve', second?.id ?? '', '--group', '--because', 'x'])).toMatchObject({
+    stdout: 'Resolved 6 alerts.\n',
+  });
+});

@@ -26,6 +26,13 @@ export function createAlertStore(database: SqlDatabase): AlertStore {
     list: listAlerts,
     find: (session, prefix, limit, nowMs) =>
       readAlerts(session, nowMs, `WHERE starts_with(a.alert_id, $2) ORDER BY a.alert_id LIMIT $3`, [prefix, limit]),
+    read: (session, ids, { nowMs, withGroups }) => {
+      const named = `SELECT ${session.dialect.each('$2', 'VARCHAR')}`;
+      const group = `EXISTS (SELECT 1 FROM alert g WHERE g.alert_id IN (${named}) AND g.kind = a.kind
+        AND g.job IS NOT DISTINCT FROM a.job AND g.cause = a.cause AND ${stateAt('$1', 'g')} = ${stateAt('$1')})`;
+      const which = `WHERE ${withGroups ? group : `a.alert_id IN (${named})`} ORDER BY a.alert_id`;
+      return readAlerts(session, nowMs, which, [jsonText(ids)]);
+    },
     changes: readChanges,
     countOpen: (session, nowMs) => countBy(session, `WHERE ${stateAt('$1')} = 'open'`, [new Date(nowMs)]),
     acknowledge: (session, { untilMs, ...act }) =>
@@ -56,9 +63,10 @@ export function readOpenedBy(session: SqlSession, runId: string): Promise<readon
   return countBy(session, which, [runId]);
 }
 
-/** SQL of the state of an alert `a` at an instant: an acknowledgement ends by itself. */
-function stateAt(instant: string): string {
-  return `CASE WHEN a.state = 'acknowledged' AND a.acknowledged_until <= ${instant} THEN 'open' ELSE a.state END`;
+/** SQL of the state of an alert at an instant: an acknowledgement ends by itself. */
+function stateAt(instant: string, a = 'a'): string {
+  const at = `CAST(${instant} AS TIMESTAMPTZ)`;
+  return `CASE WHEN ${a}.state = 'acknowledged' AND ${a}.acknowledged_until <= ${at} THEN 'open' ELSE ${a}.state END`;
 }
 
 interface AlertRow {
@@ -92,7 +100,7 @@ async function readAlerts(
   values: readonly SqlValue[],
 ): Promise<readonly Alert[]> {
   const rows = await session.rows<AlertRow>(
-    `SELECT a.alert_id AS id, a.kind, ${stateAt('CAST($1 AS TIMESTAMPTZ)')} AS state, a.severity, a.job,
+    `SELECT a.alert_id AS id, a.kind, ${stateAt('$1')} AS state, a.severity, a.job,
        a.target_kind AS "targetKind", a.target, a.cause, a.summary, CAST(a.detail AS VARCHAR) AS detail,
        ${epochMs('a.opened_at')} AS "openedAtMs", a.opened_by AS "openedBy", ${epochMs('a.seen_at')} AS "seenAtMs",
        ${epochMs('a.acknowledged_at')} AS "acknowledgedAtMs", a.acknowledged_by AS "acknowledgedBy",
@@ -144,7 +152,7 @@ const listAlerts: InSession<AlertStore['list']> = async (session, filter) => {
   const found = await readAlerts(
     session,
     nowMs,
-    `WHERE ${among(stateAt('CAST($1 AS TIMESTAMPTZ)'), '$3')} AND ${among('a.kind', '$4')}
+    `WHERE ${among(stateAt('$1'), '$3')} AND ${among('a.kind', '$4')}
        AND ($5::VARCHAR IS NULL OR a.target = $5 OR a.owner = $5)
        AND ($6::TIMESTAMPTZ IS NULL OR a.opened_at >= $6::TIMESTAMPTZ)
        AND ($7::INTEGER IS NULL OR (${rank}, -(${epochMs('a.opened_at')}), a.alert_id) > ($7::INTEGER, $8::BIGINT, $9::VARCHAR))
