@@ -5,6 +5,7 @@
 import { shortened } from '../../src/core/base/text.ts';
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { PipeChunk } from '../../src/core/pipes/look-ahead.ts';
+import type { PipeKey } from '../../src/core/pipes/pipe-version.ts';
 import type { PassedRows } from '../../src/core/pipes/push-counts.ts';
 import { type CountDescription, type JobDescription, rejectedOf } from '../../src/core/run/job-description.ts';
 import { addCounts } from '../../src/core/run/run.ts';
@@ -12,11 +13,12 @@ import type { PipeHeader } from '../../src/pipes/header.ts';
 import type { PipeItem, RejectedRow, RejectedRows } from '../../src/pipes/items.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { RejectsFile } from '../../src/pipes/rejects-file.ts';
-import type { PushedChunk } from '../../src/warehouse/port/pushes.ts';
+import type { PushedChunk, RejectsStep } from '../../src/warehouse/port/pushes.ts';
 
 export interface PushStep {
   readonly checkpoint: PushCheckpoint;
   readonly chunks: readonly PushedChunk[];
+  readonly rejects: RejectsStep;
 }
 
 interface WriterContext {
@@ -31,6 +33,10 @@ interface WriterContext {
   readonly assertSame: () => Promise<void>;
   /** Makes the step durable; resolves when it is. Its rejects are already on the disk. */
   readonly save: (step: PushStep) => Promise<void>;
+  /** The file by which its rejects are an alert. */
+  readonly alertedFile: string;
+  /** What the service has accepted since it was last called, of the rows that earlier pushes rejected. */
+  readonly takeBrought: () => readonly PipeKey[];
   /** Called after each step, saved or not. */
   readonly onStep: (fault: { readonly error: unknown } | undefined) => void;
 }
@@ -106,11 +112,19 @@ export class CheckpointWriter {
   }
 
   async #step(passed: PassedFileRows, header: PipeHeader): Promise<PushCheckpoint> {
-    const { rejects, files, assertSame, save } = this.#context;
+    const { rejects, files, assertSame, save, takeBrought, alertedFile } = this.#context;
     await assertSame();
     const rejectsBytes = await rejects.append(rejectsOf(passed), header);
     const checkpoint = checkpointAfter(this.#checkpoint, passed, rejectsBytes, files);
-    await save({ checkpoint, chunks: ledgerOf(this.#checkpoint, passed) });
+    await save({
+      checkpoint,
+      chunks: ledgerOf(this.#checkpoint, passed),
+      rejects: {
+        file: alertedFile,
+        rejected: passed.rejected.map(({ key, rowCount }) => ({ key, rows: rowCount })),
+        brought: takeBrought(),
+      },
+    });
     return checkpoint;
   }
 }

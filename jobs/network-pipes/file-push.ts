@@ -10,7 +10,13 @@
 import type { PushCheckpoint } from '../../src/core/pipes/checkpoint.ts';
 import type { FilePosition } from '../../src/core/pipes/chunk-cutter.ts';
 import { LookAhead, type ReaderState } from '../../src/core/pipes/look-ahead.ts';
-import { type PipeIdentity, PipeVersions, type VersionCount } from '../../src/core/pipes/pipe-version.ts';
+import {
+  type PipeIdentity,
+  type PipeKey,
+  PipeVersions,
+  textOfKey,
+  type VersionCount,
+} from '../../src/core/pipes/pipe-version.ts';
 import type { GivenUpItem } from '../../src/core/pipes/push-counts.ts';
 import type { FileIdentity } from '../../src/pipes/file-identity.ts';
 import type { PipeHeader } from '../../src/pipes/header.ts';
@@ -45,6 +51,10 @@ interface FilePushContext extends Pick<SenderContext, 'limit' | 'signal' | 'isOw
   readonly now: () => number;
   /** Makes the step durable; resolves when it is. Its rejects are already on the disk. */
   readonly save: (step: PushStep) => Promise<void>;
+  /** The file by which its rejects are an alert. */
+  readonly alertedFile: string;
+  /** Texts of the keys of rows that earlier pushes rejected. */
+  readonly lacking: ReadonlySet<string>;
 }
 
 export class FilePush {
@@ -53,6 +63,8 @@ export class FilePush {
   readonly #ahead: LookAhead<PipeItem, RejectedRows>;
   readonly #versions = new PipeVersions();
   #sending = 0;
+  /** Of the lacking ones, accepted and not part of a step yet. */
+  #brought: PipeKey[] = [];
   #hasEnded = false;
   /** Holds the rows that are settled, as are all before them. */
   readonly #writer: CheckpointWriter;
@@ -73,6 +85,7 @@ export class FilePush {
       everyMs,
       maxWaitingBytes: maxBufferedBytes / 2,
       assertSame: () => this.#assertSame(),
+      takeBrought: () => this.#brought.splice(0),
       onStep: (fault) => this.#wakeWith(fault),
     });
     const { chunkItems: maxItems, pipeIdentity: identity, concurrency } = settings;
@@ -190,10 +203,12 @@ export class FilePush {
       if (header === undefined) throw new Error('a chunk was read without a header');
       const rejectsOf = ({ item, reason }: GivenUpItem<PipeItem>) => files.rejectItem(item, header, reason);
       const outcome = await sender.send(chunk.items, (part) => {
+        this.#bring(part.accepted);
         this.#ahead.settlePart(chunk, part, rejectsOf);
         this.#pass();
         this.#send();
       });
+      this.#bring(outcome.accepted);
       this.#ahead.settle(chunk, outcome, rejectsOf);
       this.#pass();
     } catch (error) {
@@ -202,6 +217,14 @@ export class FilePush {
     this.#sending -= 1;
     this.#send();
     this.#wake();
+  }
+
+  #bring(accepted: readonly PipeItem[]): void {
+    if (this.#context.lacking.size === 0) return;
+    for (const { network, sourceId, version } of accepted) {
+      const key = { network, sourceId, version };
+      if (this.#context.lacking.has(textOfKey(key))) this.#brought.push(key);
+    }
   }
 
   #pass(): void {

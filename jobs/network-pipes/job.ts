@@ -8,8 +8,8 @@ import { observePush } from '../../src/core/alerts/run-observations.ts';
 import { BlockedError, PermanentError, UsageError } from '../../src/core/base/errors.ts';
 import type { PushCheckpoint, RejectsLocation } from '../../src/core/pipes/checkpoint.ts';
 import { listFields, pipeFields } from '../../src/core/pipes/fields.ts';
-import { pipeIdentities, pushFormOf } from '../../src/core/pipes/pipe-version.ts';
-import type { SharedLocation, UnitOutcome } from '../../src/core/run/run.ts';
+import { pipeIdentities, pushFormOf, textOfKey } from '../../src/core/pipes/pipe-version.ts';
+import type { RunRecord, SharedLocation, UnitOutcome } from '../../src/core/run/run.ts';
 import { DAY_MS } from '../../src/core/time/window.ts';
 import type { PipeFiles } from '../../src/pipes/pipe-files.ts';
 import type { ChunkOfWork, Job, JobContext, UnsettledUnit } from '../../src/runs/job.ts';
@@ -70,6 +70,8 @@ const paramsSchema = z.strictObject({
   }),
   /** Pushes even a content that others have pushed or are pushing. False for older runs, which lack it. */
   isAgain: z.boolean().default(false),
+  /** The push whose rejected rows this file has, and the file by which those are an alert. */
+  corrects: z.strictObject({ runId: z.string(), file: z.string() }).optional(),
   /** Findings of the command about the network, for the report. */
   notices: z.array(z.string()),
 });
@@ -87,6 +89,18 @@ export function filesOfPush(params: unknown): {
     ...(shared !== undefined && { shared: { sha256: identity.sha256, place: shared } }),
     ...(isSpooled && { copy: file }),
   };
+}
+
+/** A correction is of the file that was pushed first. */
+function alertedFileOf({ name, corrects }: Pick<NetworkPipesParams, 'name' | 'corrects'>): string {
+  return corrects?.file ?? name;
+}
+
+/** Of a push: the file by which its rejects are an alert; undefined for a run of another job. */
+export function alertOfPush({ job, params }: Pick<RunRecord, 'job' | 'params'>) {
+  const { data } = paramsSchema.safeParse(params);
+  if (job !== networkPipesJobName || data === undefined) return undefined;
+  return { file: alertedFileOf(data), isCorrection: data.corrects !== undefined };
 }
 
 /** Where the rejects of a run lie; there is no file as long as there are none. */
@@ -111,7 +125,7 @@ export function createNetworkPipesJob(settings: NetworkPipesSettings, files: Pip
       if (run !== undefined) await requireSourceAgain(paramsSchema.parse(run.params), files);
     },
     work: (chunk, context) => workFile(chunk, { ...context, settings, files }),
-    observe: async ({ name }, ended) => ({ found: observePush(ended, name) }),
+    observe: async (params, ended) => observePush(ended, { file: alertedFileOf(params), corrects: params.corrects }),
     rejectsLocation: rejectsLocationOf,
   };
 }
@@ -199,7 +213,9 @@ async function sendFile(
   const limit = await knownLimit(context);
   let hasAdvanced = false;
 
-  async function save(step: PushStep & { readonly settled?: UnitOutcome }): Promise<void> {
+  async function save(
+    step: Omit<PushStep, 'rejects'> & Partial<PushStep> & { readonly settled?: UnitOutcome },
+  ): Promise<void> {
     await ledger.pushes.save({ runId, unit: 0, fence, ...step, savedAtMs: now() });
     await recordLimit(limit, context);
     hasAdvanced = true;
@@ -215,7 +231,23 @@ async function sendFile(
   // A push that has advanced gets all its attempts again, so no item need be given up yet.
   const givesUpItems = (): boolean => chunk.isLastAttempt && !hasAdvanced;
   const sender = new ChunkSender({ service, limit, signal, isOwned, givesUpItems });
-  const pushContext = { files, file, identity, reading, rejects, sender, limit, signal, isOwned, now, save };
+  const lacking = new Set((await ledger.pushes.lacking(runId)).map(textOfKey));
+  const alertedFile = alertedFileOf(params);
+  const pushContext = {
+    files,
+    file,
+    lacking,
+    alertedFile,
+    identity,
+    reading,
+    rejects,
+    sender,
+    limit,
+    signal,
+    isOwned,
+    now,
+    save,
+  };
   const { chunkItems, pipeIdentity } = params;
   const push = new FilePush({ ...settings, chunkItems, pipeIdentity, maxBufferedBytes }, checkpoint, pushContext);
   await push.run();

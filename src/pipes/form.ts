@@ -9,6 +9,7 @@
  */
 import { UsageError } from '../core/base/errors.ts';
 import type { FilePosition } from '../core/pipes/chunk-cutter.ts';
+import type { PipeKey } from '../core/pipes/pipe-version.ts';
 import { itemOfRow, itemOfRows, rejectedRows, type PipeEntry } from './items.ts';
 import { isListText, type CellFault } from './cells.ts';
 import { listFields, pipeFields } from '../core/pipes/fields.ts';
@@ -113,8 +114,12 @@ export class ItemAssembler {
     const gaps = guilty === undefined ? gapFaults(rows) : [];
     if (guilty !== undefined) {
       this.#rejectAll(rows, `belongs to the pipe of line ${guilty.row.line}, which is rejected`);
-    } else if (gaps.length > 0) this.#reject(rows.map(({ row }) => ({ row, faults: gaps })));
-    else this.#emit(itemOfRows(rows, this.#form));
+    } else if (gaps.length > 0) {
+      this.#reject(
+        rows.map(({ row }) => ({ row, faults: gaps })),
+        keyOf(rows),
+      );
+    } else this.#emit(itemOfRows(rows, this.#form));
   }
 
   #tooMany({ row }: CheckedRow): UsageError {
@@ -129,17 +134,25 @@ export class ItemAssembler {
   #rejectAll(rows: readonly CheckedRow[], reason: string): void {
     this.#reject(
       rows.map(({ row, faults }) => ({ row, faults: faults.length > 0 ? faults : [{ column: '', reason }] })),
+      keyOf(rows),
     );
   }
 
   #emitAlone(checked: CheckedRow): void {
     if (isGood(checked)) this.#emit(itemOfRow(checked, this.#form));
-    else this.#reject([checked]);
+    else this.#reject([checked], keyOf([checked]));
   }
 
-  #reject(rows: ReadonlyArray<Pick<CheckedRow, 'row' | 'faults'>>): void {
-    this.#emit(rejectedRows(rows, this.#header, this.#form));
+  #reject(rows: ReadonlyArray<Pick<CheckedRow, 'row' | 'faults'>>, key: PipeKey | undefined): void {
+    this.#emit(rejectedRows(rows, this.#header, this.#form, key));
   }
+}
+
+/** Of rows of one pipe. */
+function keyOf(rows: readonly CheckedRow[]): PipeKey | undefined {
+  const keyed = rows.find(({ isKeyed }) => isKeyed);
+  if (keyed?.network === undefined || keyed.sourceId === undefined) return undefined;
+  return { network: keyed.network, sourceId: keyed.sourceId, version: keyed.version };
 }
 
 function isGood({ faults }: CheckedRow): boolean {

@@ -2,6 +2,7 @@
 import type { FilePosition, PipeLoad, RejectedLoad } from '../core/pipes/chunk-cutter.ts';
 import { listFields } from '../core/pipes/fields.ts';
 import { type CellFault, countNumbers } from './cells.ts';
+import type { PipeKey } from '../core/pipes/pipe-version.ts';
 import { positionOf } from './csv-rows.ts';
 import { type PipeHeader, withoutRejectCells } from './header.ts';
 import type { CheckedRow } from './row-check.ts';
@@ -36,6 +37,8 @@ export interface RejectedRow {
 /** Rows that are not sent: one row, or all rows of one pipe in the long form. */
 export interface RejectedRows extends RejectedLoad {
   readonly kind: 'rejected';
+  /** Undefined where it cannot be read. */
+  readonly key: PipeKey | undefined;
   readonly rows: readonly RejectedRow[];
 }
 
@@ -115,12 +118,14 @@ export function rejectedRows(
   rows: readonly { readonly row: RowPosition; readonly faults: readonly CellFault[] }[],
   header: PipeHeader,
   form: FilePosition['form'],
+  key: PipeKey | undefined,
 ): RejectedRows {
   const last = rows.at(-1);
   if (last === undefined) throw new Error('a reject needs a row');
   const rejected = rows.map(({ row, faults }) => rejectedRow(row, faults, header));
   return {
     kind: 'rejected',
+    key,
     rows: rejected,
     rowCount: rows.length,
     bytes: rejected.reduce((bytes, { raw, reason }) => bytes + raw.length + reason.length, 0),
@@ -137,6 +142,7 @@ export function rejectItem(item: PipeItem, header: PipeHeader, reason: string): 
     item.rows.map((row) => ({ row, faults: [{ column: '', reason }] })),
     header,
     item.end.form,
+    item,
   );
 }
 

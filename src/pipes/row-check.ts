@@ -22,8 +22,12 @@ export interface CheckedRow {
   /** Whether a list field was written as a list, not as one number. */
   readonly hasList: boolean;
   readonly faults: readonly CellFault[];
+  /** Whether its ids and its date can be read: they tell which version of which pipe it is. */
+  readonly isKeyed: boolean;
 }
 
+/** Fields at the start that are ids and date. */
+const keyCount = 3;
 const scalarCount = pipeFields.length - listFields.length;
 const none: readonly CellFault[] = [];
 const noLists: readonly undefined[] = listFields.map(() => undefined);
@@ -53,13 +57,15 @@ export class RowChecker {
     // A quote is escaped in a text, and is a fault in any other cell.
     const quoted = faults.length > 0 || this.#hasEscapes ? this.#quoteFault(row) : undefined;
     if (quoted !== undefined) return this.#unreadable(row, quoted);
+    const isKeyed = faults.length === 0 || this.#isKeyed(faults);
     return {
       row,
+      isKeyed,
       network: this.#cell(row, 0),
       sourceId: this.#cell(row, 1),
       upstream: this.#cell(row, 3),
       downstream: this.#cell(row, 4),
-      version: faults.length === 0 ? this.#version(this.#cell(row, 2)) : undated,
+      version: isKeyed ? this.#version(this.#cell(row, 2)) : undated,
       scalars,
       lists,
       hasList: this.#hasList(row),
@@ -99,6 +105,11 @@ export class RowChecker {
       this.#datedText = date;
     }
     return this.#dated;
+  }
+
+  #isKeyed(faults: readonly CellFault[]): boolean {
+    const names = Array.from({ length: keyCount }, (_, field) => this.#columnName(field));
+    return !faults.some(({ column }) => names.includes(column));
   }
 
   #columnName(field: number): string {
@@ -179,6 +190,7 @@ export class RowChecker {
     const id = (field: number): string | undefined => cells[this.#header.columnOf[field] ?? -1] || undefined;
     return {
       row,
+      isKeyed: false,
       network: id(0),
       sourceId: id(1),
       upstream: undefined,

@@ -29,6 +29,7 @@ export const copiedTables = [
   'alert_beginning',
   'source_list',
   'source_well',
+  'rejected_row',
   'push',
   'push_claim',
   'push_ledger',

@@ -3,7 +3,10 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Config } from '../../../config/schema.ts';
 import { type ImaginedPushOptions, slowStart } from '../../../jobs/network-pipes/dry-run.ts';
-import { networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { networkPipes } from '../../../jobs/network-pipes/checkpoint-writer.ts';
+import { alertOfPush, networkPipesJobName, type NetworkPipesParams } from '../../../jobs/network-pipes/job.ts';
+import { UsageError } from '../../core/base/errors.ts';
+import { rejectedOf } from '../../core/run/job-description.ts';
 import { serviceIdentity } from '../../core/base/service-key.ts';
 import type { SharedLocation } from '../../core/run/run.ts';
 import { pushFormOf } from '../../core/pipes/pipe-version.ts';
@@ -13,8 +16,10 @@ import { readPipes, type ReadPipesOptions } from '../../pipes/read-pipes.ts';
 import { Topology } from '../../pipes/topology.ts';
 import { shownBaseUrl } from '../../service/settings.ts';
 import type { KnownPush } from '../../warehouse/port/pushes.ts';
+import type { RunLedger } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
 import { EmptyListError } from '../exports/csv-list.ts';
+import { findRun } from '../runs/find-runs.ts';
 import type { StartedOnce } from '../runs/start-run.ts';
 import { rejectsFolderOf } from '../warehouse/retention.ts';
 import { type DryRunOptions, dryRunPipes, type PipesDryRun, topologySentences } from './dry-run.ts';
@@ -27,6 +32,8 @@ export interface PushRequest extends PushedFile {
   readonly chunkItems: number | undefined;
   /** Pushes even a content that has been pushed, or is being pushed. */
   readonly isAgain: boolean;
+  /** The run whose rejected rows the file has, as it was given; its content is pushed as with `isAgain`. */
+  readonly corrects?: string | undefined;
   readonly withTopology: boolean;
   /** One character between cells; undefined: that of the configuration. */
   readonly delimiter: string | undefined;
@@ -53,6 +60,11 @@ export class PreparedPush implements AsyncDisposable {
     this.#config = config;
   }
 
+  /** A correction may have come before, as a push of its own. */
+  get #isAgain(): boolean {
+    return this.#request.isAgain || this.#request.corrects !== undefined;
+  }
+
   /** The operator's name for the file. */
   get name(): string {
     return this.#source.name;
@@ -75,7 +87,7 @@ export class PreparedPush implements AsyncDisposable {
 
   /** The push that makes this one needless or that it has to wait for; undefined with `isAgain`. */
   async findKnown({ ledger, warehouse }: App): Promise<KnownPush | undefined> {
-    if (this.#request.isAgain || !(await warehouse.isStored())) return undefined;
+    if (this.#isAgain || !(await warehouse.isStored())) return undefined;
     const { url, id } = this.#config.service;
     const form = pushFormOf(this.#request.form, this.#config.push.pipeIdentity);
     const content = { fileSha256: this.sha256, form };
@@ -103,16 +115,19 @@ export class PreparedPush implements AsyncDisposable {
 
   /**
    * Puts the file where every host finds it, if the configuration names such a place, and starts the run; `start` queues
-   * it, or finds an unfinished one of the same content, which has a copy of its own.
+   * it, or finds an unfinished one of the same content, which has a copy of its own. Throws UsageError if there is nothing
+   * to correct in the run that it names.
    */
   async start<T extends Pick<StartedOnce, 'kind'>>(
-    { sharedFiles }: Pick<App, 'sharedFiles'>,
+    { sharedFiles, ledger }: Pick<App, 'sharedFiles' | 'ledger'>,
     notices: readonly string[],
     start: (job: string, params: NetworkPipesParams) => Promise<T>,
   ): Promise<T & { readonly job: string }> {
     const { file, identity } = this.#source;
+    const { corrects: given } = this.#request;
+    const corrects = given === undefined ? undefined : await correctionOf(given, ledger.runs);
     const shared = await sharedFiles?.put(file, identity);
-    const started = await start(this.job, this.#params(notices, shared));
+    const started = await start(this.job, this.#params(notices, { shared, corrects }));
     // A worker reads the shared copy.
     this.#isNeeded = started.kind === 'started' && shared === undefined;
     return { ...started, job: this.job };
@@ -122,7 +137,10 @@ export class PreparedPush implements AsyncDisposable {
     if (!this.#isNeeded) await dropSource(this.#source);
   }
 
-  #params(notices: readonly string[], shared: SharedLocation | undefined): NetworkPipesParams {
+  #params(
+    notices: readonly string[],
+    { shared, corrects }: { readonly shared: SharedLocation | undefined; readonly corrects: Correction | undefined },
+  ): NetworkPipesParams {
     const { name, file, identity, content } = this.#source;
     return {
       name,
@@ -131,7 +149,8 @@ export class PreparedPush implements AsyncDisposable {
       ...(shared && { shared }),
       identity,
       content,
-      isAgain: this.#request.isAgain,
+      isAgain: this.#isAgain,
+      ...(corrects && { corrects }),
       rejectsFolder: rejectsFolderOf(this.#config),
       chunkItems: chunkItemsOf(this.#request, this.#config),
       pipeIdentity: this.#config.push.pipeIdentity,
@@ -139,6 +158,30 @@ export class PreparedPush implements AsyncDisposable {
       notices: [...notices],
     };
   }
+}
+
+type Correction = NonNullable<NetworkPipesParams['corrects']>;
+
+/** Throws UsageError for a run that has not ended, is no push, or lost no row. */
+async function correctionOf(given: string, runs: RunLedger): Promise<Correction> {
+  const run = await findRun(runs, given);
+  const { runId, state, report } = run;
+  const alerted = alertOfPush(run);
+  if (alerted === undefined) {
+    throw new UsageError(`run ${runId} is no push: it has no rejected rows`, { action: { kind: 'show-run', runId } });
+  }
+  if (report === undefined) {
+    throw new UsageError(`run ${runId} is ${state}: its rejected rows are known at its end`, {
+      action: { kind: 'look-at-run', runId },
+    });
+  }
+  // A correction may have left rows that it had not.
+  if (rejectedOf(networkPipes, report.counts) === 0 && report.state === 'done' && !alerted.isCorrection) {
+    throw new UsageError(`run ${runId} has rejected no row: there is nothing to correct`, {
+      hint: 'Push the file as a new one, or name the run that rejected its rows.',
+    });
+  }
+  return { runId, file: alerted.file };
 }
 
 /**

@@ -19,6 +19,7 @@ export function addPushCommand(program: ProgramCommand): void {
     .option('--dry-run', 'check everything, send nothing')
     .option('--check-topology', 'report repeated and parallel pipes, self-loops, open and dead ends, unconnected parts')
     .option('--again', 'push a file again whose content has been pushed')
+    .option('--corrects <run>', 'the file has what that run rejected, corrected: its alert ends with the last of them')
     .option('--chunk-items <count>', 'pipes in a request, at most', wholeNumber)
     .addOption(new Option('--long', 'one row a segment, consecutive rows make a pipe').conflicts('wide'))
     .option('--wide', 'one row a pipe')
@@ -29,6 +30,7 @@ export function addPushCommand(program: ProgramCommand): void {
     .explained(explanation, [
       'wellsync push network-pipes pipes.csv --dry-run --check-topology',
       'wellsync push network-pipes pipes.csv --wait',
+      'wellsync push network-pipes rejects.csv --corrects 20240301-0215',
       'zcat pipes.csv.gz | wellsync push network-pipes - --inline --json',
     ])
     .runs(pushNetworkPipes);
@@ -43,7 +45,9 @@ Every date of a pipe is sent, in the order of the file, those of one pipe in req
 one after the other; of one date the last row wins. push.pipeIdentity: with-date lets
 dates share a request, for a service that keeps every date of a pipe.
 Rows that are wrong, and pipes that the service refuses, land in one rejects file,
-with line, column and reason; the rest arrives. A file whose content has been pushed is not pushed again without
+with line, column and reason; the rest arrives. They are an alert of the file until
+their pipes are accepted: correct the rejects file (wellsync runs rejects RUN) and
+push it with --corrects RUN. A file whose content has been pushed is not pushed again without
 --again. The file must stay as it is, where workers can read it, until the run has
 ended; standard input is kept in the data folder until then.
 
@@ -65,7 +69,7 @@ function delimiter(text: string): string {
 type PushOptions = StartOptions &
   EmptyOption &
   Flags<'dryRun' | 'checkTopology' | 'again' | 'long' | 'wide' | 'ignoreUnknownColumns'> &
-  Texts<'delimiter'> &
+  Texts<'delimiter' | 'corrects'> &
   Numbers<'chunkItems'>;
 
 type Push = Call<PushOptions>;
@@ -109,6 +113,7 @@ function requestOf({ options, args }: Push): PushRequest {
     ignoreUnknownColumns: options.ignoreUnknownColumns ?? false,
     chunkItems: options.chunkItems,
     isAgain: options.again ?? false,
+    corrects: options.corrects,
     withTopology: options.checkTopology ?? false,
     allowsEmpty: options.allowEmpty ?? false,
     delimiter: options.delimiter,

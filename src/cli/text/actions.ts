@@ -73,7 +73,8 @@ const sentences: Wording<Action, string> = {
   'show-unknown': () => 'See the wells: wellsync coverage --unknown',
   'show-unknown-definitions': () => `See them: ${unknownQuery}`,
   'show-stale': () => 'See the wells: wellsync coverage --stale',
-  'get-rejects': ({ runId }) => `See the rows: wellsync runs rejects ${runId}`,
+  'get-rejects': ({ runId }) =>
+    `Get the rows (wellsync runs rejects ${runId} > rejects.csv), correct them, and push them: wellsync push network-pipes rejects.csv --corrects ${runId}`,
   'audit-run': ({ runId }) => `See every target: wellsync audit deletions --run ${runId}`,
   'plan-cleanup': () => 'Make a new plan: wellsync cleanup --help',
 };
@@ -129,7 +130,7 @@ const steps: Wording<NextAction, NextStep, [job: JobDescription]> = {
   'show-stale': () => ['wellsync coverage --stale', 'lists the wells without a new day for long'],
   'get-rejects': ({ runId }) => [
     `wellsync runs rejects ${runId} > rejects.csv`,
-    'gives what was rejected, to fix and push again',
+    `gives what was rejected, to correct and push with --corrects ${runId}`,
   ],
   'audit-run': ({ runId }) => [`wellsync audit deletions --run ${runId}`, 'lists every target'],
   'plan-cleanup': () => ['wellsync cleanup …', 'plans again what is not gone'],

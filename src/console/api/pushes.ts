@@ -42,6 +42,7 @@ const pushQuery = z.strictObject({
   chunkItems: z.coerce.number().int().min(1).max(1_000_000).optional(),
   ignoreUnknownColumns: flag,
   again: flag.describe('Pushes a content that has been pushed before'),
+  corrects: z.string().max(100).optional().describe('A run whose rejected rows the file has, corrected'),
   allowEmpty: flag.describe('Whether the file may hold its header alone'),
   dryRun: flag.describe('Checks the whole file, and sends and keeps nothing'),
 });
@@ -145,7 +146,7 @@ async function received(
   const meter = new UploadMeter(maxBytes);
   // Whoever reads the meter is told of the fault of either.
   pipeline(body as Readable, meter, () => undefined);
-  const { name, form, delimiter, chunkItems, ignoreUnknownColumns, again, allowEmpty } = request.query;
+  const { name, form, delimiter, chunkItems, ignoreUnknownColumns, again, corrects, allowEmpty } = request.query;
   const unpacking = { maxBytes: config.http.maxUnpackedMb * megabyte, maxTimes: mostUnpackedTimes };
   const asked = {
     file: '-',
@@ -157,6 +158,7 @@ async function received(
     chunkItems,
     ignoreUnknownColumns,
     isAgain: again,
+    corrects,
     allowsEmpty: allowEmpty,
     withTopology: false,
   };

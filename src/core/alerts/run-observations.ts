@@ -19,12 +19,27 @@ export interface RunObservations {
   readonly restated?: { readonly beforeDay: number; readonly maxRows: number };
   /** The targets are wells: the report says what stands in quarantine of them. */
   readonly isOfWells?: true;
+  /** The rows of a pushed file. */
+  readonly pushed?: PushedRows;
   /** The targets of a cleanup: those that its run did not get rid of. */
   readonly isCleanup?: true;
   /** What the job itself found. */
   readonly found?: readonly Observation[];
   /** What is open, and was not told of for so many days, is told of again. */
   readonly remindAfterDays?: number;
+}
+
+/** What became of the rows of a push. */
+export interface PushedRows {
+  /** By which its rejects are an alert. */
+  readonly file: string;
+  /** The push whose rejected rows it was to bring. */
+  readonly corrects: { readonly runId: string } | undefined;
+  readonly accepted: number;
+  /** Rows that were not stored, whatever the reason. */
+  readonly rejected: number;
+  /** False where it failed on the way: of the rest nothing is known. */
+  readonly isToItsEnd: boolean;
 }
 
 /**
@@ -56,33 +71,40 @@ export function scheduleOf(actor: string | undefined): string | undefined {
   return /^schedule\/(.+)@/.exec(actor ?? '')?.[1];
 }
 
-/** Of the file of a push; `rejected`: rows that were not stored, whatever the reason. */
+/** What the end of a push shows of the file by which its rejects are an alert. */
 export function observePush(
   { runId, state, counts, units, failures }: Pick<RunReport, 'runId' | 'state' | 'counts' | 'units' | 'failures'>,
-  file: string,
-): readonly Observation[] {
-  if (state !== 'done' && state !== 'failed') return [];
-  const about = { job: 'push network-pipes', targetKind: 'file', observed: [file] } as const;
-  const { rejectedByUs = 0, rejectedByService = 0, failed = 0 } = counts;
+  { file, corrects }: { readonly file: string; readonly corrects: PushedRows['corrects'] },
+): RunObservations {
+  if (state !== 'done' && state !== 'failed') return {};
+  const { accepted = 0, rejectedByUs = 0, rejectedByService = 0, failed = 0 } = counts;
   const rejected = rejectedByUs + rejectedByService + failed;
   const [fault] = failures;
   const { code = 'failed', message = 'the push failed' } = fault ?? {};
-  const ofFile = { target: file, detail: { runId, rejected } };
-  const rejects = {
-    ...ofFile,
-    severity: 'warning',
-    cause: 'rejected',
-    summary: `${counted(rejected, 'row was', 'rows were')} rejected`,
-    size: rejected,
-  } as const;
-  const failure = { ...ofFile, severity: 'error', cause: code, summary: message, size: 1 } as const;
-  return [
-    // What a failed push rejected so far is as much as is known; one without a reject tells nothing of the rest.
-    ...(units.failed > 0 && rejected === 0
-      ? []
-      : [{ ...about, kind: 'rows-rejected', found: rejected > 0 ? [rejects] : [] } as const]),
-    { ...about, kind: 'push-failed', found: units.failed > 0 ? [failure] : [] },
-  ];
+  const about = { job: pushJob, targetKind: 'file', observed: [file] } as const;
+  const detail = { runId, rejected };
+  const failure = { target: file, severity: 'error', cause: code, summary: message, detail, size: 1 } as const;
+  return {
+    found: [{ ...about, kind: 'push-failed', found: units.failed > 0 ? [failure] : [] }],
+    pushed: { file, corrects, accepted, rejected, isToItsEnd: units.failed === 0 },
+  };
+}
+
+const pushJob = 'push network-pipes';
+
+/** Of the rejected rows of a file; `rows`: those that are left. None resolves the alert. */
+export function observeRejects(file: string, rows: number, runId: string): Observation {
+  const words = `${counted(rows, 'row was', 'rows were')} rejected`;
+  const detail = { runId, rejected: rows };
+  const found = { target: file, severity: 'warning', cause: 'rejected', summary: words, detail, size: rows } as const;
+  const about = { kind: 'rows-rejected', job: pushJob, targetKind: 'file', observed: [file] } as const;
+  return { ...about, found: rows > 0 ? [found] : [] };
+}
+
+/** Of a correction that has less than it was to correct. */
+export function lackingNotice(rows: number, { runId }: NonNullable<PushedRows['corrects']>): string {
+  const words = counted(rows, 'row that run', 'rows that run');
+  return `${words} ${runId} rejected ${rows === 1 ? 'was' : 'were'} not among these: the alert stays`;
 }
 
 /** What the figures of the warehouse lack, in words. */

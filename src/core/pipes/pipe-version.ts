@@ -34,6 +34,18 @@ function offsetMs(offset: string): number {
   return (offset.startsWith('-') ? -minutes : minutes) * 60_000;
 }
 
+/** One version of a pipe. */
+export interface PipeKey {
+  readonly network: string;
+  readonly sourceId: string;
+  readonly version: string;
+}
+
+/** No id and no version holds a NUL, so texts are unique. */
+export function textOfKey({ network, sourceId, version }: PipeKey): string {
+  return [network, sourceId, version].join('\u0000');
+}
+
 /** Rows with the same key are sent in the order of the file, one request after the other. */
 export function orderKey({ key, version }: { readonly key: string; readonly version: string }, identity: PipeIdentity) {
   return identity === 'with-date' ? `${key}\u0000${version}` : key;

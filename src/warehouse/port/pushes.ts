@@ -1,5 +1,5 @@
 import type { PushCheckpoint } from '../../core/pipes/checkpoint.ts';
-import type { PushForm } from '../../core/pipes/pipe-version.ts';
+import type { PipeKey, PushForm } from '../../core/pipes/pipe-version.ts';
 import type { SettledChunk } from '../../core/pipes/push-counts.ts';
 import type { Counts, UnitOutcome } from '../../core/run/run.ts';
 
@@ -39,6 +39,16 @@ export type PushStart =
   | { readonly kind: 'waits'; readonly runId: string; readonly claimedAtMs: number }
   | { readonly kind: 'pushed'; readonly runId: string; readonly counts: Counts; readonly sent?: Counts };
 
+/** What a step changes of the rows that are an alert of a file. */
+export interface RejectsStep {
+  /** The file by which the rejects of the push are an alert. */
+  readonly file: string;
+  /** Rows that were rejected; without a key where it cannot be read. */
+  readonly rejected: ReadonlyArray<{ readonly key: PipeKey | undefined; readonly rows: number }>;
+  /** Keys that earlier pushes rejected, and the service has accepted now. */
+  readonly brought: readonly PipeKey[];
+}
+
 export interface PushStore {
   /**
    * Claims the content for the run, and takes its push over from any earlier worker: from now on only the holder of the
@@ -67,9 +77,12 @@ export interface PushStore {
     readonly fence: number;
     readonly checkpoint: PushCheckpoint;
     readonly chunks: readonly PushedChunk[];
+    readonly rejects?: RejectsStep;
     readonly settled?: UnitOutcome;
     readonly savedAtMs: number;
   }): Promise<void>;
+  /** What pushes before this run rejected, and no later one brought: the keys that can be read, at most 200,000. */
+  lacking(runId: string): Promise<readonly PipeKey[]>;
   /**
    * The push of this content, in this form and to this service, that makes another one needless; undefined without one.
    */

@@ -112,6 +112,10 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     // `until_run_id` is the last run that had such a one. Kept as long as the source is.
     source_list: `source ${text} PRIMARY KEY, run_id ${text} NOT NULL, requested_at TIMESTAMPTZ NOT NULL`,
     source_well: `source ${text} NOT NULL, target ${text} NOT NULL, until_run_id ${text}`,
+    // Rows that pushes of a file rejected, while they are an alert of it (alerts/rejected-rows.ts). The ids are empty where they
+    // cannot be read. `accepted_by`: the run of another push that brought them.
+    rejected_row: `file ${text}, run_id ${text}, network ${text}, source_id ${text}, version ${text}, "rows" BIGINT NOT NULL,
+      accepted_by ${text}, PRIMARY KEY (file, run_id, network, source_id, version)`,
     // The same request, sent again, makes no second run.
     idempotency_key: `client ${text}, route ${text}, key ${text}, body_sha256 ${text} NOT NULL, run_id ${text} NOT NULL,
       noted_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (client, route, key)`,

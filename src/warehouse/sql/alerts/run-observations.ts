@@ -13,16 +13,20 @@ import {
 import { silentWells } from '../daily/coverage-survey.ts';
 import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';
 import type { ObservedBy } from './export-observations.ts';
+import { observePushed } from './rejected-rows.ts';
 import { idOfAlert, recordFound, recordObservation } from './observation.ts';
 
 const { job } = exportOf('uwi');
 
-/** Two runs that end at a time are judged one after the other: the second one finds what the first one kept. */
+/**
+ * Two runs that end at a time are judged one after the other: the second one finds what the first one kept. Returns what the
+ * report is to say of it.
+ */
 export async function observeEnd(
   session: SqlSession,
   runId: string,
-  { list, silence, restated, isCleanup, found = [], remindAfterDays }: RunObservations,
-): Promise<void> {
+  { list, silence, restated, isCleanup, pushed, found = [], remindAfterDays }: RunObservations,
+): Promise<readonly string[]> {
   await takeTurn(session, 'alert');
   const { atMs } = await oneRow<{ atMs: number }>(session, `SELECT ${epochMs(session.dialect.clock)} AS "atMs"`);
   const by = { runId, atMs };
@@ -31,7 +35,9 @@ export async function observeEnd(
   if (restated !== undefined) await observeRestated(session, restated, by);
   if (isCleanup === true) await observeDeletions(session, by);
   for (const each of found) await recordFound(session, each, { by: runId, atMs });
+  const notices = pushed === undefined ? [] : await observePushed(session, pushed, by);
   if (remindAfterDays !== undefined) await remind(session, remindAfterDays, by);
+  return notices;
 }
 
 const kindsOfRuns = {

@@ -3,6 +3,7 @@ import { AbortedError } from '../../../core/base/errors.ts';
 import { countsOfCheckpoint, decodeCheckpoint, encodeCheckpoint, startOfPush } from '../../../core/pipes/checkpoint.ts';
 import { type Counts, isFinished, type RunState } from '../../../core/run/run.ts';
 import type { DroppedDates, KnownPush, PushedChunk, PushStart, PushStore } from '../../port/pushes.ts';
+import { readLacking, recordRejects } from '../alerts/rejected-rows.ts';
 import { namesOfService } from './service-claim.ts';
 import { keepCounts, recordCounts, settleOpen } from './run-units.ts';
 import {
@@ -27,6 +28,7 @@ export function createPushStore(database: SqlDatabase): PushStore {
   return transacted<PushStore>(database, {
     begin,
     save,
+    lacking: readLacking,
     find: findPush,
     droppedDates: readDroppedDates,
     bodyLimit: readBodyLimit,
@@ -75,9 +77,10 @@ async function countsOfPush(session: SqlSession, runId: string, unit: number): P
 }
 
 const save: InSession<PushStore['save']> = async (session, step) => {
-  const { runId, unit, checkpoint, chunks, settled, savedAtMs } = step;
+  const { runId, unit, checkpoint, chunks, rejects, settled, savedAtMs } = step;
   const fileSha256 = await moveCheckpoint(session, step);
   if (chunks.length > 0) await session.append('push_ledger', chunkColumns(step, fileSha256), chunks);
+  if (rejects !== undefined) await recordRejects(session, runId, rejects);
   await recordCounts(session, runId, unit, checkpoint.counts);
   if (settled === undefined) return;
   await settleOpen(session, runId, [settled]);

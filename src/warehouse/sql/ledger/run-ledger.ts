@@ -166,19 +166,19 @@ const finish: InSession<RunLedger['finish']> = async (session, report, observati
   const failedUnits = await countOf(session, `run_unit WHERE run_id = $1 AND state = 'failed'`, [runId]);
   const [summary] = await readSummaries(session, 'WHERE run_id = $1', [runId]);
   const ended = observeEndOf(report, { actor: summary?.actor, isPlanned: run.unitCount !== undefined, failedUnits });
-  await observeEnd(session, runId, {
+  const seen = await observeEnd(session, runId, {
     ...observations,
     found: [...(observations.found ?? []), ...(ended === undefined ? [] : [ended])],
   });
   const alerts = await readOpenedBy(session, runId);
   const quarantine = observations.isOfWells === true ? await readQuarantineTotals(session, runId) : undefined;
-  const ofQuarantine = quarantine && { quarantine, notices: [...report.notices, quarantineNotice(quarantine)] };
+  const notices = [...report.notices, ...seen, ...(quarantine === undefined ? [] : [quarantineNotice(quarantine)])];
   const finished = 'UPDATE run SET state = $2, report = $3, settled = $4, finished_at = $5 WHERE run_id = $1';
   const settled = jsonText({ units, counts, alerts });
   await session.run(finished, [
     runId,
     state,
-    jsonText({ ...report, alerts, ...ofQuarantine }),
+    jsonText({ ...report, alerts, notices, ...(quarantine && { quarantine }) }),
     settled,
     new Date(finishedAtMs),
   ]);

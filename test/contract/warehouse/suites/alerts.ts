@@ -354,7 +354,7 @@ export function describeAlerts(open: OpenWarehouse): void {
         const { units, counts, failures } = await runs.totals(runId);
         const state = units.failed > 0 ? 'failed' : 'done';
         return ended(runId, {
-          observations: { found: observePush({ runId, state, units, counts, failures }, 'a.csv') },
+          observations: observePush({ runId, state, units, counts, failures }, { file: 'a.csv', corrects: undefined }),
         });
       };
       const rejects = (rejectedByUs: number) => ({ state: 'done', counts: { rows: 9, rejectedByUs } }) as const;
