@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../../config/schema.ts';
-import { UsageError } from '../core/base/errors.ts';
+import { UnreachableError, UsageError } from '../core/base/errors.ts';
 import { fileReason } from '../core/base/file-fault.ts';
 import { otherWarehouse } from '../runs/queue-claim.ts';
 import type { App } from './app.ts';
@@ -68,8 +68,23 @@ export async function checkBeforePlan(app: App): Promise<void> {
 
 /** As checkBeforeWork, for a run, which needs the queue of the warehouse too. */
 export async function checkBeforeRun(app: App): Promise<void> {
-  await checkQueueOfNewWarehouse(app);
-  await checkBeforeWork(app);
+  try {
+    await checkQueueOfNewWarehouse(app);
+    await checkBeforeWork(app);
+  } catch (error) {
+    await alertOfRefusal(app, error);
+    throw error;
+  }
+}
+
+/** Somebody at a terminal sees it. */
+async function alertOfRefusal(app: App, error: unknown): Promise<void> {
+  if (app.isAttended || !(error instanceof UnreachableError) || !(await app.warehouse.isStored())) return;
+  const { AlertKeeper } = await import('./alerts/keeper.ts');
+  const { OutageJournal } = await import('../runs/outage-journal.ts');
+  const { pino } = await import('pino');
+  const log = pino({ level: 'silent' });
+  await new AlertKeeper(app, log, { role: 'command', outages: new OutageJournal(log) }).recordRefusal(error);
 }
 
 /**

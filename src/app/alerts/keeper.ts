@@ -9,13 +9,14 @@ import { z } from 'zod';
 import type { Alert, Observation } from '../../core/alerts/alert.ts';
 import { stateKinds } from '../../core/alerts/kinds.ts';
 import { scheduleOf } from '../../core/alerts/run-observations.ts';
-import { observeFeed } from '../../core/alerts/state-alerts.ts';
+import { observeFeed, refusalOf } from '../../core/alerts/state-alerts.ts';
 import { outagePartOf } from '../../core/base/outage.ts';
 import type { RunRecord } from '../../core/run/run.ts';
 import type { OutageJournal } from '../../runs/outage-journal.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
+import { serviceIdentityOf } from '../service/service-settings.ts';
 import type { TickSource } from '../schedules/schedule.ts';
 import { sendHeartbeat, sendMessage } from './receiver.ts';
 import { isBusy, observationsOf, StateWatch } from './state-watch.ts';
@@ -34,7 +35,7 @@ const mostStanding = 1_000;
 
 interface KeeperOptions {
   /** What the process does. */
-  readonly role: 'worker' | 'serve' | 'doctor';
+  readonly role: 'worker' | 'serve' | 'doctor' | 'command';
   readonly outages: OutageJournal;
   /** Whether a scheduler of this process tells of the schedules. */
   readonly hasScheduler?: boolean;
@@ -109,7 +110,11 @@ export class AlertKeeper {
       if (stateKinds.some((kind) => this.#isAlerted(kind))) await this.observe({ withWorkers: false });
       await this.send();
     };
-    await Promise.race([last(), sleep(lastSendMs, { ref: false })]);
+    await this.#sendInTime(last);
+  }
+
+  async #sendInTime(work: () => Promise<void>): Promise<void> {
+    await Promise.race([work(), sleep(lastSendMs, { ref: false })]);
   }
 
   async #readStanding(): Promise<void> {
@@ -213,6 +218,15 @@ export class AlertKeeper {
       });
     }
     await this.#unwritten.save(all);
+  }
+
+  /** A command that could not begin, since a part is out of reach: nobody would hear of a night without a run. */
+  async recordRefusal(error: unknown): Promise<void> {
+    await this.#quietly(async () => {
+      const seen = refusalOf(error, serviceIdentityOf(this.#app.config).key, hostname());
+      if (seen !== undefined) await this.#write([seen], Date.now());
+    });
+    await this.#sendInTime(() => this.send());
   }
 
   /** Sends what waits in the warehouse. */

@@ -1,4 +1,5 @@
 /** What is wrong with the installation beside its runs: schedules and the service (docs/design.md section 11). Pure. */
+import { UnreachableError } from '../base/errors.ts';
 import { bytesText, instantText } from '../base/text.ts';
 import { holdText, outageText, type ServiceHold, type ServiceOutage } from '../run/service-hold.ts';
 import type { FoundAlert, Observation } from './alert.ts';
@@ -37,7 +38,7 @@ export type NeededPart = keyof typeof partNames;
 /** Parts that a host has used, and how; `outage`: undefined where it could. */
 export function observeOutages(
   host: string,
-  parts: ReadonlyMap<NeededPart, { readonly sinceMs: number; readonly reason: string } | undefined>,
+  parts: ReadonlyMap<NeededPart, { readonly sinceMs: number | undefined; readonly reason: string } | undefined>,
 ): Observation {
   const targetOf = (part: NeededPart): string => `${host}: ${partNames[part]}`;
   return {
@@ -48,9 +49,25 @@ export function observeOutages(
     found: [...parts].flatMap(([part, outage]) =>
       outage === undefined
         ? []
-        : [found(targetOf(part), 'error', `work waits: ${outage.reason}`, { since: instantText(outage.sinceMs) })],
+        : [
+            found(targetOf(part), 'error', `work waits: ${outage.reason}`, {
+              ...(outage.sinceMs !== undefined && { since: instantText(outage.sinceMs) }),
+            }),
+          ],
     ),
   };
+}
+
+/** Of what kept a command from its beginning; undefined for what a person who gave it has to correct. */
+export function refusalOf(error: unknown, service: string, host: string): Observation | undefined {
+  if (!(error instanceof UnreachableError)) return undefined;
+  const words = `work could not begin: ${error.message}`;
+  if (error.part === 'service') {
+    const target = found(service, 'error', words, {});
+    return { kind: 'service-down', job: null, targetKind: 'service', observed: [service], found: [target] };
+  }
+  if (error.part !== 'redis') return undefined;
+  return observeOutages(host, new Map([['redis', { sinceMs: undefined, reason: error.message }]]));
 }
 
 /** Jobs with runs that have not ended; `unattended`: those of which no worker has the queue. */

@@ -55,9 +55,17 @@ const resolveAlerts: InSession<AlertStore['resolve']> = (session, act) =>
     resolved_because: act.because,
   });
 
-const openedByRun = `SELECT c.alert_id FROM alert_change c WHERE c.noted_by = $1 AND c.change IN ('opened', 'reopened', 'worsened', 'reminded')`;
+/** A run that was killed told nobody: until it has ended, the next one of its job does. */
+const untold = `SELECT e.run_id FROM run e JOIN run r ON r.run_id = $1
+  WHERE e.job = r.job AND e.state IN ('queued', 'running') AND e.requested_at < r.requested_at`;
 
-/** What a run opened, opened again, found worse or reminded of, and is open: errors and warnings, in the transaction that ends it. */
+const openedByRun = `SELECT c.alert_id FROM alert_change c
+  WHERE (c.noted_by = $1 OR c.noted_by IN (${untold})) AND c.change IN ('opened', 'reopened', 'worsened', 'reminded')`;
+
+/**
+ * What a run, or one of its job before it that has not ended, opened, opened again, found worse or reminded of, and is open: errors and warnings,
+ * in the transaction that ends it.
+ */
 export function readOpenedBy(session: SqlSession, runId: string): Promise<readonly OpenAlerts[]> {
   const which = `WHERE a.state = 'open' AND a.severity <> 'info' AND a.alert_id IN (${openedByRun})`;
   return countBy(session, which, [runId]);

@@ -16,6 +16,8 @@ import { rankOf } from './observation.ts';
 
 /** Nobody wants to read of more when a receiver is back, or is set at last. */
 const keptMs = 3 * DAY_MS;
+/** How long the end of a run is waited for. */
+const longestRunMs = 3_600_000;
 /** How long a process has to send what it has taken, before another one does. */
 const claimMs = 60_000;
 
@@ -23,12 +25,19 @@ export function createAlertOutbox(database: SqlDatabase): AlertOutbox {
   return transacted<AlertOutbox>(database, { take, release, settle, waiting });
 }
 
-/** What is told of, and not yet; the last condition waits for the end of a run, so that one message tells all of it. */
+/**
+ * What is told of, and not yet. The last condition waits for the end of a run, so that one message tells all of it: not for
+ * long, since it may have died, or take days.
+ */
 function unsent(nowMs: string): string {
   return `c.sent_at IS NULL AND c.severity <> 'info' AND c.change <> 'acknowledged'
     AND c.noted_at > CAST(${nowMs} AS TIMESTAMPTZ) - INTERVAL '${keptMs / DAY_MS} days'
-    AND NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = c.noted_by AND r.state IN ('queued', 'running'))`;
+    AND (c.noted_at < CAST(${nowMs} AS TIMESTAMPTZ) - INTERVAL '${longestRunMs / 60_000} minutes'
+      OR NOT EXISTS (SELECT 1 FROM run r WHERE r.run_id = c.noted_by AND r.state IN ('queued', 'running')))`;
 }
+
+/** SQL of what a change is told as: of one cause, wells that failed before and others are one message. */
+const messageChange = `CASE c.change WHEN 'reopened' THEN 'opened' ELSE c.change END`;
 
 const groupFields = {
   noted_by: 'VARCHAR',
@@ -69,13 +78,13 @@ const shownTargets = 10;
 async function nameMessages(session: SqlSession, now: Date): Promise<void> {
   const from = `FROM alert_change c JOIN alert a ON a.alert_id = c.alert_id WHERE c.message_id IS NULL AND ${unsent('$1')}`;
   const groups = await session.rows<Group>(
-    `SELECT c.noted_by, c.change, a.kind, a.job, c.cause ${from} GROUP BY c.noted_by, c.change, a.kind, a.job, c.cause`,
+    `SELECT c.noted_by, ${messageChange} AS change, a.kind, a.job, c.cause ${from} GROUP BY c.noted_by, ${messageChange}, a.kind, a.job, c.cause`,
     [now],
   );
   if (groups.length === 0) return;
   await session.run(
     `UPDATE alert_change AS t SET message_id = n.id
-     FROM (SELECT c.alert_id, c.change_no, c.noted_by, c.change, a.kind, a.job, c.cause ${from}) g
+     FROM (SELECT c.alert_id, c.change_no, c.noted_by, ${messageChange} AS change, a.kind, a.job, c.cause ${from}) g
        JOIN ${session.dialect.relation('$2', groupFields)} n ON n.noted_by = g.noted_by AND n.change = g.change
          AND n.kind = g.kind AND n.job IS NOT DISTINCT FROM g.job AND n.cause = g.cause
      WHERE t.alert_id = g.alert_id AND t.change_no = g.change_no`,

@@ -146,6 +146,19 @@ async function keepList(
 
 // Wells without a new day.
 
+/**
+ * Of wells that are read: one that the service does not know, or that is in no list any more, is told of as that. Where no
+ * source has a list, all wells are read.
+ */
+function isRead(uwi: string, runId: string): string {
+  const run = `'${runId.replaceAll("'", "''")}'`;
+  return `NOT EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = ${uwi})
+    AND (NOT EXISTS (SELECT 1 FROM source_list)
+      OR EXISTS (SELECT 1 FROM source_well w WHERE w.target = ${uwi} AND w.until_run_id IS NULL)
+      OR EXISTS (SELECT 1 FROM run_unit t WHERE t.run_id = ${run} AND t.target = ${uwi})
+      OR EXISTS (SELECT 1 FROM run_target t WHERE t.run_id = ${run} AND t.target = ${uwi}))`;
+}
+
 /** Those that are silent when this is first judged need no night's attention: they are `info` until they are resolved. */
 async function observeSilence(
   session: SqlSession,
@@ -166,7 +179,8 @@ async function observeSilence(
     found: `SELECT s.uwi AS target, s.uwi AS owner, coalesce(b.severity, '${severity}') AS severity, 'no-new-day' AS cause,
         'no day of production after ' || ${lastDay} AS summary, 1 AS size,
         ${dialect.jsonObject({ lastDay, warnAfterDays: String(warnAfterDays) })} AS detail
-      FROM (${silentWells(dialect, question)}) s LEFT JOIN ${standing(session, kindsOfRuns.silent, 's.uwi')}`,
+      FROM (${silentWells(dialect, question)}) s LEFT JOIN ${standing(session, kindsOfRuns.silent, 's.uwi')}
+      WHERE ${isRead('s.uwi', runId)}`,
   });
 }
 
