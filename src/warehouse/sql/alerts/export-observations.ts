@@ -18,16 +18,21 @@ const textOf = (value: string): string => `CAST(${value} AS VARCHAR)`;
  * The records of these wells that are in quarantine and not accepted. A record that is there twice, at an edge of two
  * windows, is one.
  */
-export function observeQuarantine(session: SqlSession, uwis: readonly string[], by: ObservedBy): Promise<void> {
+export async function observeQuarantine(session: SqlSession, uwis: readonly string[], by: ObservedBy): Promise<void> {
+  if (uwis.length === 0) return;
   const { dialect } = session;
+  // The content of a record is hashed only where one of its well may be accepted.
+  const accepted = `SELECT 1 FROM accepted_record k WHERE k.uwi IN (${named(session)}) LIMIT 1`;
+  const hasAccepted = (await session.rows(accepted, [jsonText(uwis)])).length > 0;
+  const unlessAccepted = hasAccepted ? `AND NOT ${isAccepted(session, 'q')}` : '';
   const day = textOf('min(q.production_day)');
-  return observe(session, 'record-quarantined', 'uwi', uwis, by, {
+  await observe(session, 'record-quarantined', 'uwi', uwis, by, {
     targetKind: 'record',
     found: `SELECT ${targetOfRecord(session, 'q')} AS target,
         q.uwi AS owner, 'warning' AS severity, min(q.reason) AS cause,
         coalesce(${day} || ': ', '') || min(q.reason) AS summary, 1 AS size,
         ${dialect.jsonObject({ day, xid: 'min(lower(q.xid))', reason: 'min(q.reason)' })} AS detail
-      FROM quarantine q WHERE q.uwi IN (${named(session)}) AND NOT ${isAccepted(session, 'q')} GROUP BY 1, 2`,
+      FROM quarantine q WHERE q.uwi IN (${named(session)}) ${unlessAccepted} GROUP BY 1, 2`,
   });
 }
 

@@ -52,15 +52,20 @@ export async function recordObservation(session: SqlSession, observation: SqlObs
   await lockRows(session, `SELECT 1 FROM alert a WHERE ${isObserved} ORDER BY alert_id`, values);
   const [who, when] = [`CAST($${values.length + 1} AS VARCHAR)`, `CAST($${values.length + 2} AS TIMESTAMPTZ)`];
   const bound = [...values, by, new Date(atMs)];
-  const renewed = found === undefined ? 0 : await session.run(renewal(session, observation, found, who, when), bound);
+  // Most of what opens is seen for the first time: what is found is then read once.
+  const isKnown = (await session.rows(`SELECT 1 FROM alert a WHERE ${isObserved} LIMIT 1`, values)).length > 0;
+  const renews = isKnown && found !== undefined;
+  const renewed = renews ? await session.run(renewal(session, observation, found, who, when), bound) : 0;
   const opened = found === undefined ? 0 : await session.run(opening(session, observation, found, who, when), bound);
   const isGone = found === undefined ? '' : `AND a.target NOT IN (SELECT target FROM (${found}) f)`;
-  const ended = await session.run(
-    `UPDATE alert AS a SET state = 'resolved', resolved_at = ${when}, resolved_by = ${who}, resolved_because = NULL,
+  const ended = !isKnown
+    ? 0
+    : await session.run(
+        `UPDATE alert AS a SET state = 'resolved', resolved_at = ${when}, resolved_by = ${who}, resolved_because = NULL,
        change = 'resolved', change_no = a.change_no + 1, changed_at = ${when}, changed_by = ${who}
      WHERE ${isObserved} AND a.state <> 'resolved' ${isGone}`,
-    bound,
-  );
+        bound,
+      );
   if (renewed + opened + ended === 0) return;
   const sentAt = sentAtMs === undefined ? 'NULL' : `'${new Date(sentAtMs).toISOString()}'`;
   await session.run(
