@@ -1,4 +1,4 @@
-/** A receiver of alerts, which refuses them while `state.status` is no success. */
+/** A receiver of alerts, which refuses them while `state.status` is no success, and answers nothing while it hangs. */
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -11,10 +11,11 @@ interface Call {
 
 export async function startReceiver(status = 200) {
   const calls: Call[] = [];
-  const state = { status };
+  const state = { status, isHanging: false };
   const server = createServer((request, response) => {
     void text(request).then((body) => {
       calls.push({ path: request.url ?? '', headers: request.headers, body });
+      if (state.isHanging) return;
       response.writeHead(request.url === '/beat' ? 200 : state.status).end();
     });
   });

@@ -2,6 +2,10 @@
 import { describe } from 'vitest';
 import type { OpenWarehouse } from '../../support/warehouse-under-test.ts';
 import { describeAlerts } from './suites/alerts.ts';
+import { describeAcceptedRecords } from './suites/accepted-records.ts';
+import { describeAlertMessages } from './suites/alert-messages.ts';
+import { describeAlertsOfEndedRuns } from './suites/alerts-of-ended-runs.ts';
+import { describeAlertsOfPeople } from './suites/alerts-of-people.ts';
 import { describeAlertsOfRuns } from './suites/alerts-of-runs.ts';
 import { describeCleanup } from './suites/cleanup.ts';
 import { describeCoverage } from './suites/coverage.ts';
@@ -43,6 +47,10 @@ const suites = {
   /** The ledger, and what jobs of their own write. */
   ledger: {
     alerts: describeAlerts,
+    'accepted records': describeAcceptedRecords,
+    'alerts of ended runs': describeAlertsOfEndedRuns,
+    'alerts of people': describeAlertsOfPeople,
+    'messages of alerts': describeAlertMessages,
     'alerts of whole runs': describeAlertsOfRuns,
     cleanup: describeCleanup,
     definitions: describeDefinitions,

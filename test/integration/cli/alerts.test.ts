@@ -40,3 +40,27 @@ test('G10: a failed night is told once when the receiver is back, signed, and ag
   }
   expect(new Set(told.map(({ headers }) => headers['x-wellsync-id'])).size).toBe(2);
 });
+
+test('a receiver that hangs fails no night, and has each message once it answers', async () => {
+  await using receiver = await startReceiver();
+  await using server = await startWithTenDays({ requiredToken: 'right' });
+  const config = `alerts: { url: '${receiver.url}/hook', timeoutMs: 300 }\nexport: { wells: ['${UWI}'] }\n`;
+  await using home = await cliHome(server.url, { config });
+  const night = async (token: string) =>
+    home.run(['export', 'daily-production', '--inline'], { env: { WELLSYNC_SERVICE_TOKEN: token } });
+  receiver.state.isHanging = true;
+  expect(await night('wrong')).toMatchObject({ code: 1 });
+  const ids = () => receiver.calls.map(({ headers }) => headers['x-wellsync-id']);
+  expect(new Set(ids()).size).toBe(1);
+  const [id] = ids();
+
+  receiver.state.isHanging = false;
+  receiver.calls.length = 0;
+  expect(await night('right')).toMatchObject({ code: 0 });
+  expect(receiver.calls.map(({ body }) => (JSON.parse(body) as { readonly change: unknown }).change)).toEqual([
+    'opened',
+    'resolved',
+  ]);
+  // The receiver can tell that it may have had the first one before.
+  expect(ids()[0]).toBe(id);
+});
