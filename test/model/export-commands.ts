@@ -69,6 +69,35 @@ export function exportCommands(field: Field) {
             truth.remove(uwi, dayMs(field, day));
         }),
     ),
+    broken: fc
+      .tuple(well, someDay)
+      .map(
+        ([uwi, day]) =>
+          new Act<ExportScene>(`the record of ${uwi} day ${day} breaks the contract`, ({ truth }) =>
+            truth.breakRecord(uwi, dayMs(field, day)),
+          ),
+      ),
+    forgotten: fc
+      .tuple(well, fc.boolean())
+      .map(
+        ([uwi, isKnown]) =>
+          new Act<ExportScene>(
+            `the service ${isKnown ? 'knows' : 'does not know'} ${uwi}`,
+            ({ truth }) => void (isKnown ? truth.unknown.delete(uwi) : truth.unknown.add(uwi)),
+          ),
+      ),
+    judged: fc.tuple(someIndex, fc.constantFrom<'accept' | 'acknowledge'>('accept', 'acknowledge')).map(
+      ([index, act]) =>
+        new Act<ExportScene>(`a person says ${act} of alert ${index}`, async ({ world }) => {
+          const { alerts } = world.warehouse.ledger;
+          const { alerts: open } = await alerts.list({ limit: 100, nowMs: world.nowMs, states: ['open'] });
+          const alert = oneOf(open, index);
+          if (alert === undefined) return;
+          const said = { ids: [alert.id], by: actor, because: 'it is known', atMs: world.nowMs };
+          if (act === 'accept') await alerts.accept(said);
+          else await alerts.acknowledge({ ...said, untilMs: undefined });
+        }),
+    ),
     faulty: fc
       .integer({ min: 1, max: 3 })
       .map(

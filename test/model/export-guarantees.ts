@@ -102,7 +102,7 @@ function* olderThanRead({ runId, target, fromMs, toMs }: ReadWindow, { rows, hel
   for (const { uwi, xid, dateMs } of truth.records) {
     if (uwi !== target || dateMs < fromMs || dateMs >= toMs) continue;
     const isHeld = held.has(`${uwi} ${new Date(dateMs).toISOString().slice(0, 7)}`) && stored.has(xid);
-    if (isHeld || truth.hadSince(xid, stored.get(xid), tick)) continue;
+    if (isHeld || truth.hadSince(xid, stored.get(xid), tick) || truth.wasBrokenSince(xid, tick)) continue;
     yield `G3: ${runId} read ${uwi} ${xid}, and ${stored.get(xid) ?? 'nothing'} is older than that`;
   }
 }
@@ -165,6 +165,7 @@ function* balanceOf(run: StoredRun): Generator<string> {
   if (count('rowsBefore') + count('inserted') - count('removed') !== count('rowsAfter')) {
     yield `G2: ${runId} has ${count('rowsAfter')} rows after ${count('rowsBefore')} before`;
   }
-  const settled = sums.done + sums.held + sums.failed + sums.cancelled;
+  const { unknown = 0 } = sums;
+  const settled = sums.done + sums.held + unknown + sums.failed + sums.cancelled;
   if (settled !== sums.total) yield `G2: ${runId} has ${sums.total} units, and accounts for ${settled}`;
 }

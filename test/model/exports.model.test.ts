@@ -43,6 +43,10 @@ test(
       of.removed,
       of.faulty,
       of.released,
+      of.broken,
+      of.broken,
+      of.forgotten,
+      of.judged,
       cancelled,
       retried,
       started,
@@ -58,8 +62,10 @@ test(
         fc.scheduler(),
         paging,
         fc.array(of.record, { maxLength: 40 }),
+        fc.record({ broken: fc.array(of.record, { maxLength: 3 }), unknown: fc.subarray([...field.wells]) }),
         longScript([...usual, ...rare, passed, passed]),
-        (scheduler, pages, history, script) => modelled({ field, scheduler, pages, history, script, processes: 1 }),
+        (scheduler, pages, history, wrong, script) =>
+          modelled({ field, scheduler, pages, history, wrong, script, processes: 1 }),
       ),
       { usual: 5, full: 20 },
     );
@@ -110,12 +116,19 @@ async function modelled(of: {
   readonly scheduler: fc.Scheduler;
   readonly pages: Paging;
   readonly history: ReadonlyArray<readonly [uwi: string, day: number]>;
+  /** From the start: records that break the contract, and wells that are answered with 404. */
+  readonly wrong?: {
+    readonly broken: ReadonlyArray<readonly [uwi: string, day: number]>;
+    readonly unknown: readonly string[];
+  };
   readonly script: Iterable<fc.AsyncCommand<object, ExportScene>>;
   readonly processes: number;
 }): Promise<void> {
-  const { field, scheduler, pages, history, script, processes } = of;
+  const { field, scheduler, pages, history, wrong = { broken: [], unknown: [] }, script, processes } = of;
   const truth = new Truth(pages);
-  for (const [uwi, day] of history) truth.put(uwi, dayMs(field, day));
+  for (const [uwi, day] of [...history, ...wrong.broken]) truth.put(uwi, dayMs(field, day));
+  for (const [uwi, day] of wrong.broken) truth.breakRecord(uwi, dayMs(field, day));
+  for (const uwi of wrong.unknown) truth.unknown.add(uwi);
   await using world = await World.open({
     scheduler,
     serviceUrl: baseUrl,
@@ -134,6 +147,7 @@ async function modelled(of: {
   while (!world.processes.every((each) => each.isWorking())) await world.step();
   await fc.asyncModelRun(() => ({ model: {}, real: scene }), script);
   truth.faults = 0;
+  truth.mend();
   const last = await endsAll(scene);
   const everything = { allowShrink: true, fromMs: firstDayMs, toMs: dayMs(field, field.days) };
   requestExport(scene, last, field.wells, everything);

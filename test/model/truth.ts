@@ -14,6 +14,8 @@ export { baseUrl };
 export interface Version {
   readonly fromTick: number;
   readonly oilRate: number | undefined;
+  /** Whether it is there and breaks the contract. */
+  readonly isBroken?: true;
 }
 
 export interface RecordTruth {
@@ -36,6 +38,8 @@ export class Truth {
   readonly #firstRequests = new Map<string, number>();
   #tick = 0;
   #payload = 0;
+  /** Wells that are answered with 404. */
+  readonly unknown = new Set<string>();
   /** Requests that are answered with 503 from now on. */
   faults = 0;
 
@@ -71,6 +75,26 @@ export class Truth {
     record.versions.push({ fromTick: this.#next(), oilRate: undefined });
   }
 
+  /** The record of that day breaks the contract from now on. */
+  breakRecord(uwi: string, dateMs: number): void {
+    const record = this.#records.get(xidOf(uwi, dateMs));
+    record?.versions.push({ fromTick: this.#next(), oilRate: undefined, isBroken: true });
+  }
+
+  /** Each broken record comes right, and each well answers. */
+  mend(): void {
+    for (const { uwi, dateMs, versions } of this.records) if (versions.at(-1)?.isBroken === true) this.put(uwi, dateMs);
+    this.unknown.clear();
+  }
+
+  /** Whether the record broke the contract at this tick or later: what the warehouse has of it stays as it was. */
+  wasBrokenSince(xid: string, tick: number): boolean {
+    const versions = this.#records.get(xid)?.versions ?? [];
+    return versions.some(
+      ({ isBroken }, index) => isBroken === true && (versions[index + 1]?.fromTick ?? Infinity) > tick,
+    );
+  }
+
   /** The tick of the first request of a run about a well; undefined if there was none. */
   firstRequest(runId: string, uwi: string): number | undefined {
     return this.#firstRequests.get(`${runId} ${uwi}`);
@@ -101,6 +125,7 @@ export class Truth {
     if (!this.#firstRequests.has(key)) this.#firstRequests.set(key, tick);
     const isFault = this.faults > 0;
     if (isFault) this.faults -= 1;
+    if (!isFault && this.unknown.has(uwi)) return { status: 404, text: '{"message":"no such well"}' };
     const text = isFault ? `busy, said ${token}` : JSON.stringify(this.#page(uwi, url.searchParams));
     return { status: isFault ? 503 : 200, text };
   }
@@ -113,8 +138,11 @@ export class Truth {
       .filter((record) => record.uwi === uwi && record.dateMs >= fromMs && record.dateMs <= toMs)
       .toSorted((left, right) => left.dateMs - right.dateMs)
       .flatMap(({ xid, dateMs, versions }) => {
-        const oilRate = versions.at(-1)?.oilRate;
-        return oilRate === undefined ? [] : [{ xid, date: new Date(dateMs).toISOString(), oilRate }];
+        const { oilRate, isBroken } = versions.at(-1) ?? {};
+        const date = new Date(dateMs).toISOString();
+        // Other content each time: what was accepted of it is not what comes next.
+        const sent = isBroken === true ? `no ${versions.length}` : oilRate;
+        return sent === undefined ? [] : [{ xid, date, oilRate: sent }];
       });
     const size = Math.min(this.#paging.mostRows, Number(query.get('limit') ?? this.#paging.mostRows));
     const index = Number(query.get('page') ?? this.#paging.firstPage) - this.#paging.firstPage;

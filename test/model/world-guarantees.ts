@@ -69,7 +69,9 @@ export async function alertViolations(asked: Asked): Promise<readonly string[]> 
   const apart = await asked.rows<{ kind: string; owner: string; isOpen: boolean }>(
     `WITH stands AS (
        SELECT 'rows-held' AS kind, uwi AS owner FROM held_month UNION SELECT 'rows-held', target FROM held_definition
-       UNION SELECT 'well-unknown', target FROM unknown_target UNION SELECT 'record-quarantined', uwi FROM quarantine),
+       UNION SELECT 'well-unknown', target FROM unknown_target UNION SELECT 'record-quarantined', uwi FROM quarantine q WHERE NOT EXISTS (
+         SELECT 1 FROM accepted_record k WHERE k.uwi = q.uwi AND k.xid = coalesce(lower(q.xid), '')
+           AND k.content_sha256 = sha256(q.raw))),
      open AS (
        SELECT DISTINCT kind, owner FROM alert
        WHERE state <> 'resolved' AND kind IN ('rows-held', 'well-unknown', 'record-quarantined'))

@@ -60,7 +60,7 @@ export function observeEndOf(
   const isWhole = state === 'failed' && (!isPlanned || failedUnits === 0);
   const { code = 'run-failed', message = 'it failed as a whole' } = stopped ?? {};
   const found = [
-    { target, severity: 'error', cause: code, summary: `${job} failed: ${message}`, detail: { code, runId }, size: 1 },
+    { target, severity: 'error', cause: code, summary: message, detail: { code, runId }, size: 1 },
   ] as const;
   const targetKind = schedule === undefined ? 'job' : 'schedule';
   return { kind: 'run-failed', job, targetKind, observed: [target], found: isWhole ? found : [] };
