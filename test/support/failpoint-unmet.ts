@@ -58,6 +58,7 @@ export const unmetSteps: Readonly<Record<string, readonly string[]>> = {
       'ledger.alerts.changes',
       'ledger.alerts.countOpen',
       'ledger.alerts.find',
+      'ledger.alerts.read',
       'ledger.alerts.list',
       'ledger.alerts.resolve',
     ],
