@@ -74,8 +74,9 @@ export const alertKinds = {
 
 export type AlertKind = keyof typeof alertKinds;
 
-/** Of the state of the installation, which processes see beside their runs. */
+/** Of the state of the installation, which processes see beside their runs: one may end what another one opened. */
 export const stateKinds: readonly AlertKind[] = [
+  'feed-late',
   'schedule-missed',
   'no-worker',
   'disk-low',

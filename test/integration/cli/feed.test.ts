@@ -79,8 +79,14 @@ describe('wellsync feed', () => {
     const exported = await home.here(exportAll);
     expect(exported.code, exported.stderr).toBe(0);
     expect(exported.stderr).toContain('the feed could not be published');
+    const late = async () => {
+      const sql = "SELECT state FROM alert WHERE kind = 'feed-late'";
+      return JSON.parse((await home.here(['query', sql, '--json'])).stdout) as unknown;
+    };
+    expect(await late()).toEqual([{ state: 'open' }]);
     await mkdir(home.place);
     await home.here(exportAll);
+    expect(await late()).toEqual([{ state: 'resolved' }]);
     expect((await readFeed(inFolder(home.place))).rows.daily_production).toHaveLength(10);
   });
 });
