@@ -119,7 +119,8 @@ export function quarantineNotice({ records, unread, ...rates }: QuarantineTotals
   return `In quarantine of these wells: ${counted(records, 'record')} with ${sums} (daily rates, summed${rest})`;
 }
 
-const phases = ['oil', 'gas', 'water'] as const;
+/** What the figures of production are of. */
+export const phases = ['oil', 'gas', 'water'] as const;
 
 /** Of an older row a change is no correction of what has just come, but of what was reported. */
 export const restatedAfterDays = 30;

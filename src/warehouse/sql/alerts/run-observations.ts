@@ -5,12 +5,14 @@
 import { exportOf } from '../../../core/alerts/alert.ts';
 import type { AlertKind } from '../../../core/alerts/kinds.ts';
 import {
+  phases,
   type RestatedMonth,
   restatedAfterDays,
   restatedMonths,
   type RunObservations,
 } from '../../../core/alerts/run-observations.ts';
 import { silentWells } from '../daily/coverage-survey.ts';
+import { summable } from '../daily/row-fields.ts';
 import { dayOfNumber, epochMs, jsonText, oneRow, type SqlSession, takeTurn } from '../session.ts';
 import type { ObservedBy } from './export-observations.ts';
 import { observePushed } from './rejected-rows.ts';
@@ -147,16 +149,26 @@ async function keepList(
 // Wells without a new day.
 
 /**
- * Of wells that are read: one that the service does not know, or that is in no list any more, is told of as that. Where no
- * source has a list, all wells are read.
+ * SQL of whether a well is told of as something else: the service does not know it, or lists had it and none has it any more.
  */
+function isToldOf(uwi: string): string {
+  const listed = (until: string): string =>
+    `EXISTS (SELECT 1 FROM source_well w WHERE w.target = ${uwi} AND w.until_run_id IS ${until})`;
+  return `(EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = ${uwi})
+    OR (${listed('NOT NULL')} AND NOT ${listed('NULL')}))`;
+}
+
+/** SQL of whether a well is read: it is in a list, or a target of this run. Where no source has a list, all wells are. */
 function isRead(uwi: string, runId: string): string {
-  const run = `'${runId.replaceAll("'", "''")}'`;
-  return `NOT EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = ${uwi})
-    AND (NOT EXISTS (SELECT 1 FROM source_list)
-      OR EXISTS (SELECT 1 FROM source_well w WHERE w.target = ${uwi} AND w.until_run_id IS NULL)
-      OR EXISTS (SELECT 1 FROM run_unit t WHERE t.run_id = ${run} AND t.target = ${uwi})
-      OR EXISTS (SELECT 1 FROM run_target t WHERE t.run_id = ${run} AND t.target = ${uwi}))`;
+  const isTargetIn = (table: string): string =>
+    `EXISTS (SELECT 1 FROM ${table} t WHERE t.run_id = ${quoted(runId)} AND t.target = ${uwi})`;
+  return `(NOT EXISTS (SELECT 1 FROM source_list)
+    OR EXISTS (SELECT 1 FROM source_well w WHERE w.target = ${uwi} AND w.until_run_id IS NULL)
+    OR ${isTargetIn('run_unit')} OR ${isTargetIn('run_target')})`;
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** Those that are silent when this is first judged need no night's attention: they are `info` until they are resolved. */
@@ -174,13 +186,15 @@ async function observeSilence(
     values: [jsonText(plugged)],
     by: runId,
     atMs,
-    observed: `SELECT uwi FROM watermark UNION SELECT ${dialect.each('$1', 'VARCHAR')}`,
+    // Nothing is judged of a well that nobody reads: one run would open what the next one resolves.
+    observed: `SELECT m.uwi FROM watermark m WHERE ${isToldOf('m.uwi')} OR ${isRead('m.uwi', runId)}
+      UNION SELECT ${dialect.each('$1', 'VARCHAR')}`,
     // Its size does not grow with the days: an acknowledgement would end every night.
     found: `SELECT s.uwi AS target, s.uwi AS owner, coalesce(b.severity, '${severity}') AS severity, 'no-new-day' AS cause,
         'no day of production after ' || ${lastDay} AS summary, 1 AS size,
         ${dialect.jsonObject({ lastDay, warnAfterDays: String(warnAfterDays) })} AS detail
       FROM (${silentWells(dialect, question)}) s LEFT JOIN ${standing(session, kindsOfRuns.silent, 's.uwi')}
-      WHERE ${isRead('s.uwi', runId)}`,
+      WHERE NOT ${isToldOf('s.uwi')} AND ${isRead('s.uwi', runId)}`,
   });
 }
 
@@ -225,7 +239,7 @@ async function observeRestated(
     found: `SELECT r.month AS target, r.month AS owner, 'warning' AS severity, 'restated' AS cause,
         CASE WHEN ${size} = 1 THEN '1 row of a day ${ago} was changed'
           ELSE CAST(${size} AS VARCHAR) || ' rows of days ${ago} were changed' END AS summary, ${size} AS size,
-        ${dialect.jsonObject({ rows: size, ...changes, runId: `'${runId.replaceAll("'", "''")}'` })} AS detail
+        ${dialect.jsonObject({ rows: size, ...changes, runId: quoted(runId) })} AS detail
       FROM ${found} r LEFT JOIN ${standing(session, kindsOfRuns.restated, 'r.month')}`,
   });
 }
@@ -239,11 +253,6 @@ async function hasRestated(session: SqlSession, runId: string): Promise<boolean>
   return changes.length > 0;
 }
 
-const phases = ['oil', 'gas', 'water'] as const;
-
-/** A sum of what a service sends must not exceed what an engine holds: that would keep the run from its end. */
-const rateOf = (phase: string): string => `least(greatest(coalesce(${phase}_rate, 0), -1e290), 1e290)`;
-
 /**
  * By month, the rows of days before `beforeDay` as they were before the run that changed them, against the rows that they are
  * now; `isSinceRetry`: as they were when the run was last retried. A version that the run itself began in that time is
@@ -256,7 +265,7 @@ function readRestated(
   isSinceRetry: boolean,
 ): Promise<readonly RestatedMonth[]> {
   const since = isSinceRetry ? 'r.reopened_at' : `r.requested_at - INTERVAL '1 day'`;
-  const rates = (sign: '' | '-') => phases.map((phase) => `${sign}${rateOf(phase)} AS ${phase}`).join(', ');
+  const rates = (sign: '' | '-') => phases.map((phase) => `${sign}${summable(`${phase}_rate`)} AS ${phase}`).join(', ');
   return session.rows(
     `WITH changed AS (
        SELECT h.*, h.known_run_id IS NOT DISTINCT FROM h.run_id AND h.known_from >= ${since} AS is_own

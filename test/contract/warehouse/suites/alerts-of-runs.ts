@@ -192,6 +192,57 @@ export function describeAlertsOfRuns(open: OpenWarehouse): void {
     });
   });
 
+  describe('the silence of a well that is not read as others are', () => {
+    const silence = { today: dayNumber('2024-03-01'), warnAfterDays: 14, plugged: [] as readonly string[] };
+    const windows = ['listed', 'dropped', 'sold'].map((uwi, unit) =>
+      reading([row(unit + 1, dayOf(30))], { uwi, unit, to: '2024-03-01' }),
+    );
+    const listed = async (runId: string, wells: readonly string[]) => {
+      await works(runId, wells, Date.now());
+      await ends(runId, { list: file, silence });
+    };
+    const silent = () => states('well-silent');
+
+    it('is no alert of one that lists had and have no more: that one is told of as left out', async () => {
+      await commits('run-1', windows, { list: file });
+      await listed('run-2', ['listed', 'sold']);
+      expect(await silent()).toEqual(['listed open', 'sold open']);
+      await listed('run-3', ['listed']);
+      expect(await silent()).toEqual(['listed open', 'sold resolved']);
+      expect(await states('wells-left-out')).toEqual(['dropped open', 'sold open']);
+      // Also by a run that reads all wells of the warehouse.
+      await works('run-4', ['listed', 'dropped', 'sold']);
+      await ends('run-4', { silence });
+      expect(await silent()).toEqual(['listed open', 'sold resolved']);
+    });
+
+    it('of one that no list has is judged by the run that reads it, and by no other', async () => {
+      await commits('run-1', windows, {});
+      await listed('run-2', ['listed']);
+      expect(await silent()).toEqual(['listed open']);
+      await works('run-3', ['listed', 'dropped', 'sold']);
+      await ends('run-3', { silence });
+      expect(await silent()).toEqual(['dropped open', 'listed open', 'sold open']);
+      await listed('run-4', ['listed']);
+      expect(await silent()).toEqual(['dropped open', 'listed open', 'sold open']);
+    });
+
+    it('is no alert of one that the service does not know', async () => {
+      await commits('run-1', windows, { silence });
+      expect(await silent()).toEqual(['dropped open', 'listed open', 'sold open']);
+      const { dailyProduction } = test().warehouse;
+      await runs().create({ runId: 'run-2', job, params: {}, service: 's', actor: 'a', requestedAtMs: committedAtMs });
+      await runs().savePlan('run-2', [{ unit: 0, chunk: 0, target: 'sold', spec: {} }], committedAtMs);
+      await dailyProduction.settleUnknown({
+        runId: 'run-2',
+        units: [{ unit: 0, target: 'sold' }],
+        atMs: committedAtMs,
+      });
+      await ends('run-2', { silence });
+      expect(await silent()).toEqual(['dropped open', 'listed open', 'sold resolved']);
+    });
+  });
+
   describe('the alert of a month with restated rows', () => {
     /** Four rows from 30 January on: two months. */
     const days = [30, 31, 32, 33];
