@@ -77,14 +77,14 @@ export async function checkBeforeRun(app: App): Promise<void> {
   }
 }
 
-/** Somebody at a terminal sees it. */
+/** Somebody at a terminal sees it, and before the first run nobody waits for a night. */
 async function alertOfRefusal(app: App, error: unknown): Promise<void> {
-  if (app.isAttended || !(error instanceof UnreachableError) || !(await app.warehouse.isStored())) return;
-  const { AlertKeeper } = await import('./alerts/keeper.ts');
-  const { OutageJournal } = await import('../runs/outage-journal.ts');
-  const { pino } = await import('pino');
-  const log = pino({ level: 'silent' });
-  await new AlertKeeper(app, log, { role: 'command', outages: new OutageJournal(log) }).recordRefusal(error);
+  if (app.isAttended || !(error instanceof UnreachableError)) return;
+  const isStored = await app.warehouse.isStored().catch(() => undefined);
+  // A warehouse that can be reached is refused for what somebody has to correct.
+  if (isStored === false || (isStored === true && error.part === 'warehouse')) return;
+  const { keeperOfCommand } = await import('./alerts/keeper.ts');
+  await keeperOfCommand(app, 'command').recordRefusal(error);
 }
 
 /**

@@ -2,24 +2,24 @@
  * Alerts of a process that works or serves: what it sees beside its runs, and the messages that wait for the receiver, sent by
  * whichever process finds them (docs/design.md section 11). Nothing here fails a run.
  */
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import { z } from 'zod';
 import type { Alert, Observation } from '../../core/alerts/alert.ts';
 import { stateKinds } from '../../core/alerts/kinds.ts';
 import { scheduleOf } from '../../core/alerts/run-observations.ts';
 import { observeFeed, refusalOf } from '../../core/alerts/state-alerts.ts';
-import { outagePartOf } from '../../core/base/outage.ts';
+import type { UnreachableError } from '../../core/base/errors.ts';
+import { isBusy, outagePartOf } from '../../core/base/outage.ts';
 import type { RunRecord } from '../../core/run/run.ts';
-import type { OutageJournal } from '../../runs/outage-journal.ts';
+import { OutageJournal } from '../../runs/outage-journal.ts';
 import { sleep } from '../../timers/sleep.ts';
 import type { StoredSchedule } from '../../warehouse/port/runs.ts';
 import type { App } from '../app.ts';
 import { serviceIdentityOf } from '../service/service-settings.ts';
 import type { TickSource } from '../schedules/schedule.ts';
 import { sendHeartbeat, sendMessage } from './receiver.ts';
-import { isBusy, observationsOf, StateWatch } from './state-watch.ts';
+import { observationsOf, StateWatch } from './state-watch.ts';
 import { isGone, messageOf, observationsOfUnwritten, type UnwrittenAlert, UnwrittenAlerts } from './unwritten.ts';
 
 const pollEveryMs = 15_000;
@@ -110,10 +110,11 @@ export class AlertKeeper {
       if (stateKinds.some((kind) => this.#isAlerted(kind))) await this.observe({ withWorkers: false });
       await this.send();
     };
-    await this.#sendInTime(last);
+    await this.sendInTime(last);
   }
 
-  async #sendInTime(work: () => Promise<void>): Promise<void> {
+  /** For the end of a process, which waits so long for the receiver and no longer. */
+  async sendInTime(work = (): Promise<void> => this.send()): Promise<void> {
     await Promise.race([work(), sleep(lastSendMs, { ref: false })]);
   }
 
@@ -166,7 +167,6 @@ export class AlertKeeper {
         news.map((each) => this.#withoutWritten(each)),
         this.#by,
         atMs,
-        randomUUID,
       );
       await this.#sendUnwritten();
     }
@@ -221,12 +221,12 @@ export class AlertKeeper {
   }
 
   /** A command that could not begin, since a part is out of reach: nobody would hear of a night without a run. */
-  async recordRefusal(error: unknown): Promise<void> {
+  async recordRefusal(error: UnreachableError): Promise<void> {
     await this.#quietly(async () => {
-      const seen = refusalOf(error, serviceIdentityOf(this.#app.config).key, hostname());
+      const seen = refusalOf(error, { service: serviceIdentityOf(this.#app.config).key, host: hostname() });
       if (seen !== undefined) await this.#write([seen], Date.now());
     });
-    await this.#sendInTime(() => this.send());
+    await this.sendInTime();
   }
 
   /** Sends what waits in the warehouse. */
@@ -260,6 +260,12 @@ export class AlertKeeper {
       this.#log.debug({ because: String(error) }, 'alerts could not be kept');
     }
   }
+}
+
+/** For a command that works no queue: what it does not say itself, it does not log either. */
+export function keeperOfCommand(app: App, role: 'doctor' | 'command'): AlertKeeper {
+  const log = pino({ level: 'silent' });
+  return new AlertKeeper(app, log, { role, outages: new OutageJournal(log) });
 }
 
 const keyOf = ({ kind, observed }: Observation): string => JSON.stringify([kind, observed]);

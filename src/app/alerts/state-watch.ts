@@ -11,15 +11,8 @@ import {
   observeWorkers,
   type ScheduleState,
 } from '../../core/alerts/state-alerts.ts';
-import {
-  AccessError,
-  faultOf,
-  OutageError,
-  PermanentError,
-  RateLimitedError,
-  TransientError,
-} from '../../core/base/errors.ts';
-import { outagePartOf } from '../../core/base/outage.ts';
+import { AccessError, faultOf, OutageError, PermanentError, RateLimitedError } from '../../core/base/errors.ts';
+import { isBusy, outagePartOf } from '../../core/base/outage.ts';
 import { roughDurationText } from '../../core/base/text.ts';
 import type { ServiceOutage } from '../../core/run/service-hold.ts';
 import { overdueTick } from '../../core/time/ticks.ts';
@@ -63,11 +56,8 @@ export class StateWatch {
     readonly withSchedules: boolean;
   }): Promise<readonly Observation[]> {
     const { dataDir } = this.#app.config;
-    const seen = [
-      ...((await this.#using('redis', () => this.#service(how.isServiceAlerted))) ?? []),
-      observeDisk(`${hostname()}:${dataDir}`, await freeBytesAt(dataDir)),
-    ];
-    const isRedisUp = seen.length > 1;
+    const ofService = await this.#using('redis', () => this.#service(how.isServiceAlerted));
+    const seen = [...(ofService ?? []), observeDisk(`${hostname()}:${dataDir}`, await freeBytesAt(dataDir))];
     if (how.withWorkers) {
       const unattended = await this.#using('warehouse', () => jobsWithoutWorker(this.#app));
       if (unattended !== undefined) seen.push(observeWorkers(unattended));
@@ -77,7 +67,7 @@ export class StateWatch {
       const read = await this.#using('warehouse', () => this.#app.ledger.schedules.read());
       if (read !== undefined) seen.push(...observationsOf(read.schedules, cronTicks, atMs));
     }
-    return [...seen, this.#parts(isRedisUp)];
+    return [...seen, this.#parts(ofService !== undefined)];
   }
 
   /** Records that the warehouse could not be written, or undefined, that it could. */
@@ -172,11 +162,6 @@ async function withinPatience<T>(use: () => Promise<T>, part: NeededPart): Promi
     given.abort();
     late.catch(() => undefined);
   }
-}
-
-/** Another process has the file of the warehouse: it sees the same. */
-export function isBusy(error: unknown): boolean {
-  return error instanceof TransientError && error.code === 'warehouse-busy';
 }
 
 /** Of the schedules of the ledger as they were read after `atMs`. */

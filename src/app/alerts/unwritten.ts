@@ -3,6 +3,7 @@
  * until it can, and the receiver is told at once. Processes of a host share the file; of two that write it at one moment the
  * last one stays, and the other sees its own again at its next look.
  */
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { mkdir, rm } from 'node:fs/promises';
 import { z } from 'zod';
@@ -56,7 +57,7 @@ export class UnwrittenAlerts {
   }
 
   /** Adds what was found, and ends what was seen and not found. */
-  async record(observations: readonly Observation[], by: string, atMs: number, newId: () => string): Promise<void> {
+  async record(observations: readonly Observation[], by: string, atMs: number): Promise<void> {
     const kept = await this.read();
     const ended = kept.map((each) =>
       each.endedAtMs === undefined && observations.some((seen) => isGone(each, seen))
@@ -66,7 +67,7 @@ export class UnwrittenAlerts {
     const added = observations.flatMap((seen) =>
       seen.found
         .filter(({ target }) => !ended.some((each) => isOf(each, seen, target) && each.endedAtMs === undefined))
-        .map((found) => alertOf(seen, found, { by, atMs, id: newId() })),
+        .map((found) => alertOf(seen, found, { by, atMs, id: randomUUID() })),
     );
     await this.save([...ended, ...added.slice(0, Math.max(0, mostKept - ended.length))]);
   }

@@ -1,11 +1,9 @@
 /** The checks of `wellsync doctor`: each part is used, and each finding says what to do. */
-import { pino } from 'pino';
 import type { Config } from '../../../config/schema.ts';
 import { kindText } from '../../core/alerts/kinds.ts';
 import { counted, instantText, listed } from '../../core/base/text.ts';
 import { holdText, outageText } from '../../core/run/service-hold.ts';
-import { OutageJournal } from '../../runs/outage-journal.ts';
-import { AlertKeeper } from '../alerts/keeper.ts';
+import { keeperOfCommand } from '../alerts/keeper.ts';
 import { type App, createApp } from '../app.ts';
 import { checkDisk, checkFiles } from './disk.ts';
 import { checked, type Finding, ok, warning } from './finding.ts';
@@ -86,10 +84,9 @@ async function alertFindings(config: Config, hasRedis: boolean): Promise<readonl
 }
 
 async function observeOnce(app: App): Promise<void> {
-  const log = pino({ level: 'silent' });
-  const alerts = new AlertKeeper(app, log, { role: 'doctor', outages: new OutageJournal(log) });
+  const alerts = keeperOfCommand(app, 'doctor');
   await alerts.observe({ withWorkers: true });
-  await alerts.send();
+  await alerts.sendInTime();
 }
 
 /** None while requests may be sent. */

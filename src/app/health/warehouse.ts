@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Config } from '../../../config/schema.ts';
-import { TransientError } from '../../core/base/errors.ts';
+import { isBusy } from '../../core/base/outage.ts';
 import { bytesText, counted, instantText, listed, roughDurationText } from '../../core/base/text.ts';
 import { beatTimes } from '../../core/run/queue-claim.ts';
 import { checkRedis } from '../../queue/redis/check.ts';
@@ -112,8 +112,7 @@ export async function livenessOf({ ledger }: App): Promise<Liveness> {
  * beats, and Redis has that queue under this prefix. Rethrows every other error.
  */
 export async function beatAgeOfHolder(error: unknown, app: App): Promise<number> {
-  const isBusy = error instanceof TransientError && error.code === 'warehouse-busy';
-  if (!isBusy || app.config.service.url === undefined) throw error;
+  if (!isBusy(error) || app.config.service.url === undefined) throw error;
   const { isLive, beatAgeMs } = await livenessOf(app);
   const { readQueueIdentity } = await import('../../queue/queue-names.ts');
   const { warehouseId } = await readQueueIdentity(queueAddressOf(app.config));

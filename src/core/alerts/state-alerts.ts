@@ -1,5 +1,5 @@
 /** What is wrong with the installation beside its runs: schedules and the service (docs/design.md section 11). Pure. */
-import { UnreachableError } from '../base/errors.ts';
+import type { UnreachableError } from '../base/errors.ts';
 import { bytesText, instantText } from '../base/text.ts';
 import { holdText, outageText, type ServiceHold, type ServiceOutage } from '../run/service-hold.ts';
 import type { FoundAlert, Observation } from './alert.ts';
@@ -58,16 +58,18 @@ export function observeOutages(
   };
 }
 
-/** Of what kept a command from its beginning; undefined for what a person who gave it has to correct. */
-export function refusalOf(error: unknown, service: string, host: string): Observation | undefined {
-  if (!(error instanceof UnreachableError)) return undefined;
+/** Of the part out of reach that kept a command from its beginning; undefined for a part that no alert is of. */
+export function refusalOf(
+  error: UnreachableError,
+  { service, host }: { readonly service: string; readonly host: string },
+): Observation | undefined {
   const words = `work could not begin: ${error.message}`;
   if (error.part === 'service') {
     const target = found(service, 'error', words, {});
     return { kind: 'service-down', job: null, targetKind: 'service', observed: [service], found: [target] };
   }
-  if (error.part !== 'redis') return undefined;
-  return observeOutages(host, new Map([['redis', { sinceMs: undefined, reason: error.message }]]));
+  if (error.part !== 'redis' && error.part !== 'warehouse') return undefined;
+  return observeOutages(host, new Map([[error.part, { sinceMs: undefined, reason: error.message }]]));
 }
 
 /** Jobs with runs that have not ended; `unattended`: those of which no worker has the queue. */

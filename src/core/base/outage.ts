@@ -7,6 +7,11 @@ export function outagePartOf(error: unknown): OutagePart | undefined {
   return error instanceof TransientError && error.serviceDown ? 'service' : undefined;
 }
 
+/** Another process has the file of the warehouse, or its rows: it is at work. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof TransientError && error.code === 'warehouse-busy';
+}
+
 /**
  * The part of our own that a chunk waits for, by the errors of its open units. Requests wait for the service before they
  * are sent, so that a unit that failed for it has waited.
