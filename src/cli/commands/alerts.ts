@@ -71,8 +71,9 @@ For a gauge that died there is export.nullable in the configuration.
 
 const listExplanation = `
 Many alerts of one cause are one line, with the id of one of them: --kind or
---target lists each, --json all, and ack, resolve and accept take --group. What is acknowledged or resolved is listed with --state. A warehouse
-that another process holds is waited for ${listLockWaitMs / 1_000} s at most.
+--target lists each, --json all, and ack, resolve and accept take --group. What
+is acknowledged or resolved is listed with --state. A warehouse that another
+process holds is waited for ${listLockWaitMs / 1_000} s at most.
 `;
 
 const listExamples = [
@@ -136,15 +137,19 @@ async function ackCommand(call: Call<Texts<'until'> & Statement>): Promise<void>
 
 async function resolveCommand(call: Call<Statement>): Promise<void> {
   const { resolveAlerts } = await import('../../app/alerts/alerts.ts');
+  const { keeperOfCommand } = await import('../../app/alerts/keeper.ts');
   await using app = await call.openStored();
   const done = await resolveAlerts(app, statementOf(call));
+  await keeperOfCommand(app, 'command').sendInTime();
   await call.output.print(`Resolved ${counted(done.alerts.length, 'alert')}.`, done);
 }
 
 async function acceptCommand(call: Call<Statement>): Promise<void> {
   const { acceptAlerts } = await import('../../app/alerts/alerts.ts');
+  const { keeperOfCommand } = await import('../../app/alerts/keeper.ts');
   await using app = await call.openStored();
   const done = await acceptAlerts(app, statementOf(call));
+  await keeperOfCommand(app, 'command').sendInTime();
   await call.output.print(`Accepted ${counted(done.alerts.length, 'record')}.`, done);
 }
 

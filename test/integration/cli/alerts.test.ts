@@ -64,3 +64,17 @@ test('a receiver that hangs fails no night, and has each message once it answers
   // The receiver can tell that it may have had the first one before.
   expect(ids()[0]).toBe(id);
 });
+
+test('the receiver hears of what a person resolves at once', async () => {
+  await using receiver = await startReceiver();
+  await using server = await startWithTenDays({ requiredToken: 'right' });
+  const config = `alerts: { url: '${receiver.url}/hook' }\nexport: { wells: ['${UWI}'] }\n`;
+  await using home = await cliHome(server.url, { config });
+  const env = { WELLSYNC_SERVICE_TOKEN: 'wrong' };
+  expect(await home.run(['export', 'daily-production', '--inline'], { env })).toMatchObject({ code: 1 });
+  const { stdout } = await home.here(['alerts', 'list', '--json']);
+  const { alerts } = JSON.parse(stdout) as { readonly alerts: ReadonlyArray<{ readonly id: string }> };
+  await home.here(['alerts', 'resolve', alerts[0]?.id ?? '', '--because', 'it was sold']);
+  const heard = receiver.calls.map(({ body }) => JSON.parse(body) as { readonly change: string });
+  expect(heard.map(({ change }) => change)).toEqual(['opened', 'resolved']);
+});

@@ -51,7 +51,7 @@ export interface Matter {
   readonly from: number;
   /** The first morning on which it is open no more. */
   readonly until: number;
-  /** The night of the message that it is over, where work of the morning before ends it: by default that of `until`. */
+  /** The night of the message that it is over, where a person ends it in the morning before: by default that of `until`. */
   readonly overOn?: number;
   /** Nights that tell of it once more, and how. */
   readonly again?: readonly { readonly night: number; readonly change: 'reminded' | 'reopened' }[];
@@ -67,6 +67,7 @@ export const matters: readonly Matter[] = [
     targets: wells(11),
     from: 2,
     until: 12,
+    overOn: 11,
     again: [{ night: 9, change: 'reminded' }],
   },
   { words: 'a well answers 500 for two nights', kind: 'well-failed', targets: wells(1), from: 3, until: 5 },
@@ -84,6 +85,7 @@ export const matters: readonly Matter[] = [
     targets: wells(3),
     from: 10,
     until: 13,
+    overOn: 12,
   },
   {
     words: 'a well has no new day',
@@ -106,6 +108,7 @@ export const matters: readonly Matter[] = [
     targets: ['2026-12', '2027-01'],
     from: 16,
     until: 19,
+    overOn: 18,
   },
   {
     words: 'the rows of a week are gone, and released',
