@@ -18,7 +18,7 @@ import type { PushedChunk, RejectsStep } from '../../src/warehouse/port/pushes.t
 export interface PushStep {
   readonly checkpoint: PushCheckpoint;
   readonly chunks: readonly PushedChunk[];
-  readonly rejects: RejectsStep;
+  readonly rejects?: RejectsStep;
 }
 
 interface WriterContext {

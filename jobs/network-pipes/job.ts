@@ -213,9 +213,7 @@ async function sendFile(
   const limit = await knownLimit(context);
   let hasAdvanced = false;
 
-  async function save(
-    step: Omit<PushStep, 'rejects'> & Partial<PushStep> & { readonly settled?: UnitOutcome },
-  ): Promise<void> {
+  async function save(step: PushStep & { readonly settled?: UnitOutcome }): Promise<void> {
     await ledger.pushes.save({ runId, unit: 0, fence, ...step, savedAtMs: now() });
     await recordLimit(limit, context);
     hasAdvanced = true;

@@ -47,8 +47,8 @@ dates share a request, for a service that keeps every date of a pipe.
 Rows that are wrong, and pipes that the service refuses, land in one rejects file,
 with line, column and reason; the rest arrives. They are an alert of the file until
 their pipes are accepted: correct the rejects file (wellsync runs rejects RUN) and
-push it with --corrects RUN. A file whose content has been pushed is not pushed again without
---again. The file must stay as it is, where workers can read it, until the run has
+push it with --corrects RUN. A file whose content has been pushed is not pushed
+again without --again. The file must stay as it is, where workers can read it, until the run has
 ended; standard input is kept in the data folder until then.
 
 Exit codes

@@ -249,3 +249,52 @@ test('G9: a service that is down is asked again while nothing is queued, by one 
   await third.observe();
   expect(server.state.requests().total).toBe(1);
 });
+
+const night = ['export', 'daily-production', '--uwi', 'A', '--inline', '--json'];
+const changesIn = ({ calls }: { readonly calls: ReadonlyArray<{ readonly body: string }> }) =>
+  calls.map(({ body }) => message.parse(JSON.parse(body))).map(({ change, kind }) => `${change} ${kind}`);
+
+test('a night that could not begin since its service is away is an alert, until one begins', async () => {
+  await using receiver = await startReceiver();
+  const port = await freePort();
+  await using home = await cliHome(`http://127.0.0.1:${port}`, { config: configOf(receiver.url) });
+  // Before the first run there is no night to lose.
+  expect(await home.run(night)).toMatchObject({ code: 5 });
+  expect(receiver.calls).toEqual([]);
+  {
+    await using server = await startTestingServer({ port });
+    await home.run(night);
+    expect(server.state.requests().total).toBeGreaterThan(0);
+  }
+  receiver.calls.length = 0;
+  expect(await home.run(night)).toMatchObject({ code: 5 });
+  expect(await home.run(night)).toMatchObject({ code: 5 });
+  expect(changesIn(receiver)).toEqual(['opened service-down']);
+  await using again = await startTestingServer({ port });
+  expect(again.url).toContain(String(port));
+  await home.run(night);
+  expect(changesIn(receiver)).toEqual(['opened service-down', 'resolved service-down']);
+});
+
+test.skipIf(lack !== undefined)(
+  `a night that could not begin since its warehouse is away is told of at once${lack === undefined ? '' : ` (${lack})`}`,
+  async () => {
+    await using receiver = await startReceiver();
+    await using server = await startTestingServer();
+    await using warehouse = await postgres();
+    const { url } = warehouse;
+    const config = configOf(receiver.url);
+    await using home = await cliHome(server.url, { config, ...(url === undefined ? {} : { warehouseUrl: url }) });
+    await home.run(night);
+    receiver.calls.length = 0;
+    await warehouse.leave(home);
+    expect(await home.run(night)).toMatchObject({ code: 5, stdout: expect.stringContaining('warehouse-unreachable') });
+    expect(await home.run(night)).toMatchObject({ code: 5 });
+    expect(changesIn(receiver)).toEqual(['opened outage']);
+    await warehouse.comeBack(home);
+    await home.run(night);
+    expect(changesIn(receiver)).toEqual(['opened outage', 'resolved outage']);
+    const outages = (await alertsOf(home)).filter(({ kind }) => kind === 'outage');
+    expect(outages).toMatchObject([{ state: 'resolved' }]);
+  },
+);

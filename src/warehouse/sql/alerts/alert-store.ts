@@ -63,8 +63,8 @@ const openedByRun = `SELECT c.alert_id FROM alert_change c
   WHERE (c.noted_by = $1 OR c.noted_by IN (${untold})) AND c.change IN ('opened', 'reopened', 'worsened', 'reminded')`;
 
 /**
- * What a run, or one of its job before it that has not ended, opened, opened again, found worse or reminded of, and is open: errors and warnings,
- * in the transaction that ends it.
+ * What a run, or one of its job before it that has not ended, opened, opened again, found worse or reminded of, and is open:
+ * errors and warnings, in the transaction that ends it.
  */
 export function readOpenedBy(session: SqlSession, runId: string): Promise<readonly OpenAlerts[]> {
   const which = `WHERE a.state = 'open' AND a.severity <> 'info' AND a.alert_id IN (${openedByRun})`;

@@ -3,6 +3,7 @@ import type { WindowBatch } from '../../../core/daily/merge.ts';
 import { mostTextChars } from '../../../core/daily/record-check.ts';
 import type { QuarantineTotals } from '../../../core/run/run.ts';
 import { jsonText, oneRow, type SqlSession } from '../session.ts';
+import { summable } from './row-fields.ts';
 import type { DailyTables, Noticed, WellWindow } from './daily-tables.ts';
 
 /** Instants and days are text. */
@@ -64,8 +65,7 @@ export async function replaceQuarantine(
 
 /** What stands in quarantine of the targets of a run, as wells; undefined for nothing. A record at an edge of two windows is one. */
 export async function readQuarantineTotals(session: SqlSession, runId: string): Promise<QuarantineTotals | undefined> {
-  // A sum of what a service sends must not exceed what an engine holds.
-  const sum = (rate: string): string => `coalesce(sum(least(greatest(coalesce(${rate}, 0), -1e290), 1e290)), 0)`;
+  const sum = (rate: string): string => `coalesce(sum(${summable(rate)}), 0)`;
   const totals = await oneRow<QuarantineTotals>(
     session,
     `SELECT count(*) AS records, ${sum('oil')} AS oil, ${sum('gas')} AS gas, ${sum('water')} AS water,

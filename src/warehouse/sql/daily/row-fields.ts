@@ -36,6 +36,14 @@ export function serviceColumnsOf(engine: ColumnTypes): readonly Column[] {
   ];
 }
 
+/**
+ * SQL of a rate for a sum, 0 where it is not known: a sum of what a service sends must not exceed what an engine holds, which
+ * would keep a run from its end.
+ */
+export function summable(rate: string): string {
+  return `least(greatest(coalesce(${rate}, 0), -1e290), 1e290)`;
+}
+
 /** `name TYPE, name TYPE`: for a CREATE TABLE. */
 export function declared(columns: readonly Column[]): string {
   return columns.map(({ name, type }) => `${name} ${type}`).join(', ');
