@@ -149,9 +149,9 @@ async function keepList(
 // Wells without a new day.
 
 /**
- * SQL of whether a well is told of as something else: the service does not know it, or lists had it and none has it any more.
+ * SQL of whether a well has another alert: the service does not know it, or lists had it and none has it any more.
  */
-function isToldOf(uwi: string): string {
+function hasOtherAlert(uwi: string): string {
   const listed = (until: string): string =>
     `EXISTS (SELECT 1 FROM source_well w WHERE w.target = ${uwi} AND w.until_run_id IS ${until})`;
   return `(EXISTS (SELECT 1 FROM unknown_target u WHERE u.kind = 'uwi' AND u.target = ${uwi})
@@ -187,14 +187,14 @@ async function observeSilence(
     by: runId,
     atMs,
     // Nothing is judged of a well that nobody reads: one run would open what the next one resolves.
-    observed: `SELECT m.uwi FROM watermark m WHERE ${isToldOf('m.uwi')} OR ${isRead('m.uwi', runId)}
+    observed: `SELECT m.uwi FROM watermark m WHERE ${hasOtherAlert('m.uwi')} OR ${isRead('m.uwi', runId)}
       UNION SELECT ${dialect.each('$1', 'VARCHAR')}`,
     // Its size does not grow with the days: an acknowledgement would end every night.
     found: `SELECT s.uwi AS target, s.uwi AS owner, coalesce(b.severity, '${severity}') AS severity, 'no-new-day' AS cause,
         'no day of production after ' || ${lastDay} AS summary, 1 AS size,
         ${dialect.jsonObject({ lastDay, warnAfterDays: String(warnAfterDays) })} AS detail
       FROM (${silentWells(dialect, question)}) s LEFT JOIN ${standing(session, kindsOfRuns.silent, 's.uwi')}
-      WHERE NOT ${isToldOf('s.uwi')} AND ${isRead('s.uwi', runId)}`,
+      WHERE NOT ${hasOtherAlert('s.uwi')} AND ${isRead('s.uwi', runId)}`,
   });
 }
 
