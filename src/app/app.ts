@@ -145,7 +145,7 @@ class ComposedApp implements App {
   }
 
   async #openQueue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
-    const { createRunQueue } = await import('../queue/run-queue.ts');
+    const { createRunQueue } = await import('../queue/redis/run-queue.ts');
     const address = { ...redisLocationOf(this.config), service: await this.#queueService() };
     const opened = withSteps('queue', await createRunQueue(address, kind));
     this.#closers.push(() => opened.close());
@@ -207,7 +207,7 @@ class ComposedApp implements App {
     const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
     const { Coordinator, coordinatorDefaults } = await import('../runs/coordinator.ts');
     const { ChunkWorker } = await import('../runs/chunk-worker.ts');
-    const { startWorkers } = await import('../queue/workers.ts');
+    const { startWorkers } = await import('../queue/redis/workers.ts');
     const coordinator = new Coordinator(context, { ...coordinatorDefaults, maxHoldMs });
     const chunkWorker = new ChunkWorker({ ...context, retry, random: Math.random });
     const workers = await startWorkers({

@@ -93,7 +93,7 @@ async function alertOfRefusal(app: App, error: unknown): Promise<void> {
  */
 async function checkQueueOfNewWarehouse({ config, warehouse }: App): Promise<void> {
   if (await warehouse.isStored()) return;
-  const { readQueueIdentity } = await import('../queue/queue-names.ts');
+  const { readQueueIdentity } = await import('../queue/redis/queue-names.ts');
   const { warehouseId } = await readQueueIdentity(queueAddressOf(config));
   if (warehouseId !== undefined) throw otherWarehouse(warehouse.location);
 }

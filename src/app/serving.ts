@@ -1,6 +1,6 @@
 /** How a server stands to the workers of its warehouse (docs/design.md section 11). */
 import type { Config } from '../../config/schema.ts';
-import { openRawQueues, type RawQueues } from '../queue/raw-queues.ts';
+import { openRawQueues, type RawQueues } from '../queue/redis/raw-queues.ts';
 import { type App, type AppOptions, createApp } from './app.ts';
 import { queueAddressOf } from './service/service-settings.ts';
 import { directReader, type LedgerReader, RationedReader } from './warehouse/ledger-reader.ts';

@@ -4,8 +4,8 @@ import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { OutageJournal } from '../../src/runs/outage-journal.ts';
-import { createRunQueue } from '../../src/queue/run-queue.ts';
-import { startWorkers } from '../../src/queue/workers.ts';
+import { createRunQueue } from '../../src/queue/redis/run-queue.ts';
+import { startWorkers } from '../../src/queue/redis/workers.ts';
 import { privateRedisLack, startPrivateRedis } from '../support/redis.ts';
 
 const lack = privateRedisLack();

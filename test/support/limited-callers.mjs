@@ -6,7 +6,7 @@
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 
-/** @type {typeof import('../../src/queue/limiter/limiter.ts')} */
+/** @type {typeof import('../../src/queue/redis/limiter/limiter.ts')} */
 const { createLimiter } = await import(new URL('../../dist/src/queue/limiter/limiter.js', import.meta.url).href);
 
 const { URL: url = '', REDIS = '', PREFIX = '', CALLERS, CONCURRENCY, RATE } = process.env;

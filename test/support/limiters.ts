@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { Redis } from 'ioredis';
-import { createLimiter, type LimiterSettings, type SharedLimiter } from '../../src/queue/limiter/limiter.ts';
-import type { QueueAddress } from '../../src/queue/queue-names.ts';
+import { createLimiter, type LimiterSettings, type SharedLimiter } from '../../src/queue/redis/limiter/limiter.ts';
+import type { QueueAddress } from '../../src/queue/redis/queue-names.ts';
 import { sharedRedisUrl } from './redis.ts';
 
 export const never = new AbortController().signal;

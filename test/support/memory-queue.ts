@@ -1,11 +1,11 @@
 /**
- * The port of the queue on a Redis in memory, with the semantics of src/queue/run-queue.ts. Each request to Redis is a step
+ * The port of the queue on a Redis in memory, with the semantics of src/queue/redis/run-queue.ts. Each request to Redis is a step
  * of its process: what is one script there is one step here, and what are several there can be interleaved here too.
  */
 import { AbortedError, OutageError } from '../../src/core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../src/core/run/job-description.ts';
 import { addCounts, type Counts } from '../../src/core/run/run.ts';
-import { chunkItemId } from '../../src/queue/item-data.ts';
+import { chunkItemId } from '../../src/queue/redis/item-data.ts';
 import {
   type ChunkItem,
   type ItemLease,
@@ -18,8 +18,8 @@ import {
   type StartedWork,
   ticksQueueName,
 } from '../../src/queue/port.ts';
-import { laneOf, lanesOf } from '../../src/queue/queue-names.ts';
-import type { RedisRunProgress } from '../../src/queue/run-progress.ts';
+import { laneOf, lanesOf } from '../../src/queue/redis/queue-names.ts';
+import type { RedisRunProgress } from '../../src/queue/redis/run-progress.ts';
 import {
   addItem,
   isHeld,

@@ -1,5 +1,5 @@
 /**
- * Workers of a process on a Redis in memory, with the semantics of src/queue/workers.ts. Nothing happens by itself when time
+ * Workers of a process on a Redis in memory, with the semantics of src/queue/redis/workers.ts. Nothing happens by itself when time
  * passes: after its clock moved, a test calls `poke` of the state.
  */
 import type { Logger } from 'pino';

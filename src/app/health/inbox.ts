@@ -61,7 +61,7 @@ async function installationOrBusy(app: App): Promise<OwnInstallation> {
     return await findInstallation(app);
   } catch (error) {
     await beatAgeOfHolder(error, app);
-    const { readQueueIdentity } = await import('../../queue/queue-names.ts');
+    const { readQueueIdentity } = await import('../../queue/redis/queue-names.ts');
     return installationOf(app, await readQueueIdentity(queueAddressOf(app.config)));
   }
 }

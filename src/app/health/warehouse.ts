@@ -114,7 +114,7 @@ export async function livenessOf({ ledger }: App): Promise<Liveness> {
 export async function beatAgeOfHolder(error: unknown, app: App): Promise<number> {
   if (!isBusy(error) || app.config.service.url === undefined) throw error;
   const { isLive, beatAgeMs } = await livenessOf(app);
-  const { readQueueIdentity } = await import('../../queue/queue-names.ts');
+  const { readQueueIdentity } = await import('../../queue/redis/queue-names.ts');
   const { warehouseId } = await readQueueIdentity(queueAddressOf(app.config));
   if (!isLive || beatAgeMs === undefined || warehouseId === undefined) throw error;
   return beatAgeMs;

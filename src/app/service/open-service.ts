@@ -30,7 +30,7 @@ export async function openService(
 ): Promise<ProductionDataService> {
   const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
   const { attempts: maxAttempts, ...pace } = config.service.retry;
-  const { createLimiter } = await import('../../queue/limiter/limiter.ts');
+  const { createLimiter } = await import('../../queue/redis/limiter/limiter.ts');
   const { createProductionDataService } = await import('../../service/create-service.ts');
   const limiter = await createLimiter({
     ...queueAddressOf(config),

@@ -3,7 +3,7 @@ import type { Config } from '../../../config/schema.ts';
 import { UsageError } from '../../core/base/errors.ts';
 import { Secrets } from '../../core/base/secrets.ts';
 import { serviceIdentity, type ServiceIdentity } from '../../core/base/service-key.ts';
-import type { QueueAddress } from '../../queue/queue-names.ts';
+import type { QueueAddress } from '../../queue/redis/queue-names.ts';
 import type { RedisLocation } from '../../queue/redis/settings.ts';
 import type { SecretSettings, TlsSettings, TokenSettings } from '../../service/settings.ts';
 

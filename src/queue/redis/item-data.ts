@@ -4,7 +4,7 @@
  */
 import { type Job as QueueJob, UnrecoverableError, Worker } from 'bullmq';
 import { z } from 'zod';
-import type { ChunkItem } from './port.ts';
+import type { ChunkItem } from '../port.ts';
 
 /** A longer payload is none of ours, and is not parsed: one of 50 MB would fill the heap of a worker. */
 export const mostPayloadBytes = 4_096;

@@ -3,12 +3,12 @@
  * takes an item of another service (G11, docs/design.md section 5).
  */
 import { createHash } from 'node:crypto';
-import type { ChunkQueueName } from '../core/run/job-description.ts';
-import type { QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from './port.ts';
-import { connectRedis } from './redis/connection.ts';
-import type { RedisHandle } from './redis/options.ts';
-import { keyPrefix, type RedisLocation } from './redis/settings.ts';
-import { deleteIfEqual, redisScript, runScript } from './redis/script.ts';
+import type { ChunkQueueName } from '../../core/run/job-description.ts';
+import type { QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from '../port.ts';
+import { connectRedis } from './connection.ts';
+import type { RedisHandle } from './options.ts';
+import { keyPrefix, type RedisLocation } from './settings.ts';
+import { deleteIfEqual, redisScript, runScript } from './script.ts';
 
 /** Address of the queues of a service. */
 export interface QueueAddress extends RedisLocation {

@@ -1,10 +1,10 @@
 /** The queues themselves, for a view of their raw items. */
 import { Queue } from 'bullmq';
-import { chunkQueues } from '../core/run/job-description.ts';
-import { runsQueueName } from './port.ts';
+import { chunkQueues } from '../../core/run/job-description.ts';
+import { runsQueueName } from '../port.ts';
 import { type QueueAddress, queueName } from './queue-names.ts';
-import { connectRedis, impatientCopy } from './redis/connection.ts';
-import { keyPrefix } from './redis/settings.ts';
+import { connectRedis, impatientCopy } from './connection.ts';
+import { keyPrefix } from './settings.ts';
 
 /** A view that waits for Redis says so within this time. */
 const commandTimeoutMs = 5_000;

@@ -7,8 +7,8 @@
  *   PREFIX:run:ID:settled  bitmap by unit      PREFIX:run:ID:ended  bitmap by chunk
  *   PREFIX:run:ID:chunks   list of the chunks to work, in order
  */
-import type { ChunkQueueName } from '../core/run/job-description.ts';
-import { addCounts, type Counts, type RunState } from '../core/run/run.ts';
+import type { ChunkQueueName } from '../../core/run/job-description.ts';
+import { addCounts, type Counts, type RunState } from '../../core/run/run.ts';
 import type {
   ItemStartStore,
   RunLogStore,
@@ -18,9 +18,9 @@ import type {
   StopRequest,
   UnitProgress,
   UnitReading,
-} from './port.ts';
-import type { RedisHandle } from './redis/options.ts';
-import { redisNow, type RedisScript, redisScript, runScript } from './redis/script.ts';
+} from '../port.ts';
+import type { RedisHandle } from './options.ts';
+import { redisNow, type RedisScript, redisScript, runScript } from './script.ts';
 
 /** A finished progress is kept this long, for commands that still follow it. */
 const keepFinishedSeconds = 24 * 3_600;

@@ -1,8 +1,8 @@
 /** The producer side of the queue: adds runs and chunks, with ids that make adding idempotent. */
 import { type JobsOptions, Queue } from 'bullmq';
-import type { OutagePart } from '../core/base/errors.ts';
-import { type ChunkQueueName, chunkQueues } from '../core/run/job-description.ts';
-import { sleep } from '../timers/sleep.ts';
+import type { OutagePart } from '../../core/base/errors.ts';
+import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
+import { sleep } from '../../timers/sleep.ts';
 import { chunkItemId, dataOf, mostPayloadBytes } from './item-data.ts';
 import { leaseItem, tryLease } from './lease.ts';
 import { createServiceHoldStore } from './limiter/hold-store.ts';
@@ -17,13 +17,13 @@ import {
   runsQueueName,
   type TickSchedule,
   ticksQueueName,
-} from './port.ts';
+} from '../port.ts';
 import { createQueueIdentity, type Lane, laneName, laneOf, type QueueAddress, queueName } from './queue-names.ts';
-import { connectRedis, endAtOnce } from './redis/connection.ts';
-import { withOutages } from './redis/fault.ts';
-import type { RedisHandle } from './redis/options.ts';
-import { redisNow, redisScript, runScript } from './redis/script.ts';
-import { keyPrefix } from './redis/settings.ts';
+import { connectRedis, endAtOnce } from './connection.ts';
+import { withOutages } from './fault.ts';
+import type { RedisHandle } from './options.ts';
+import { redisNow, redisScript, runScript } from './script.ts';
+import { keyPrefix } from './settings.ts';
 import { createItemStarts, createRunLogStore, RedisRunProgress } from './run-progress.ts';
 import { keepTickSchedulers, repeatBy } from './tick-schedulers.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { Queue, RepeatOptions, Worker, WorkerOptions } from 'bullmq';
 import { checkedData, ItemWorker, mostPayloadBytes, tickItemSchema } from './item-data.ts';
-import type { NextTick, QueueHandlers, TickSchedule } from './port.ts';
+import type { NextTick, QueueHandlers, TickSchedule } from '../port.ts';
 
 /** Marks the schedulers that are ours. */
 const marker = 'schedule:';

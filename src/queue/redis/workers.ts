@@ -9,10 +9,10 @@ import {
   type WorkerOptions,
 } from 'bullmq';
 import type { Logger } from 'pino';
-import { faultOf, TransientError } from '../core/base/errors.ts';
-import { holdDelayMs, outagePartOf, type OutageRecord } from '../core/base/outage.ts';
-import { type ChunkDecision, decideUnit } from '../core/run/retry-decision.ts';
-import { sleep } from '../timers/sleep.ts';
+import { faultOf, TransientError } from '../../core/base/errors.ts';
+import { holdDelayMs, outagePartOf, type OutageRecord } from '../../core/base/outage.ts';
+import { type ChunkDecision, decideUnit } from '../../core/run/retry-decision.ts';
+import { sleep } from '../../timers/sleep.ts';
 import {
   checkedData,
   type ChunkItemData,
@@ -24,13 +24,19 @@ import {
   shownId,
   workOf,
 } from './item-data.ts';
-import { type QueueHandlers, type RunningWorkers, runsQueueName, ticksQueueName, type WorkerSettings } from './port.ts';
+import {
+  type QueueHandlers,
+  type RunningWorkers,
+  runsQueueName,
+  ticksQueueName,
+  type WorkerSettings,
+} from '../port.ts';
 import { laneName, lanesOf, type QueueAddress, queueName } from './queue-names.ts';
-import { connectRedis } from './redis/connection.ts';
-import type { RedisHandle } from './redis/options.ts';
-import { redisOutage } from './redis/fault.ts';
-import { keyPrefix } from './redis/settings.ts';
-import { RedisWatch, RepeatedLines } from './redis/watch.ts';
+import { connectRedis } from './connection.ts';
+import type { RedisHandle } from './options.ts';
+import { redisOutage } from './fault.ts';
+import { keyPrefix } from './settings.ts';
+import { RedisWatch, RepeatedLines } from './watch.ts';
 import { ticksWorkers } from './tick-schedulers.ts';
 
 /**

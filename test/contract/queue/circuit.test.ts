@@ -1,8 +1,8 @@
 /** The circuit, which holds back the requests of all workers while the service is down. */
 import { describe, expect, it } from 'vitest';
 import { AbortedError, TransientError } from '../../../src/core/base/errors.ts';
-import type { FailedRequest, SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
-import { createServiceHoldStore } from '../../../src/queue/limiter/hold-store.ts';
+import type { FailedRequest, SharedLimiter } from '../../../src/queue/redis/limiter/limiter.ts';
+import { createServiceHoldStore } from '../../../src/queue/redis/limiter/hold-store.ts';
 import { limiterScene, never, type LimiterScene } from '../../support/limiters.ts';
 
 type Pair = [SharedLimiter, SharedLimiter];

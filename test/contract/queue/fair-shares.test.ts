@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { AbortedError } from '../../../src/core/base/errors.ts';
-import type { SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import type { SharedLimiter } from '../../../src/queue/redis/limiter/limiter.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { limiterScene, never } from '../../support/limiters.ts';
 

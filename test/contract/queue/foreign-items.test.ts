@@ -4,8 +4,8 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { queueName } from '../../../src/queue/queue-names.ts';
-import { startWorkers } from '../../../src/queue/workers.ts';
+import { queueName } from '../../../src/queue/redis/queue-names.ts';
+import { startWorkers } from '../../../src/queue/redis/workers.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { PlannedUnit } from '../../../src/core/run/run.ts';
-import { createItemStarts } from '../../../src/queue/run-progress.ts';
+import { createItemStarts } from '../../../src/queue/redis/run-progress.ts';
 import { WorkGate, workItem } from '../../../src/runs/item-work.ts';
 import type { UnsettledUnit } from '../../../src/runs/job.ts';
 import { deferred } from '../../support/deferred.ts';

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { AbortedError, ServiceHoldError } from '../../../src/core/base/errors.ts';
 import type { ServiceHold } from '../../../src/core/run/service-hold.ts';
-import type { SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
-import { createServiceHoldStore } from '../../../src/queue/limiter/hold-store.ts';
+import type { SharedLimiter } from '../../../src/queue/redis/limiter/limiter.ts';
+import { createServiceHoldStore } from '../../../src/queue/redis/limiter/hold-store.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { limiterScene, never, type LimiterScene } from '../../support/limiters.ts';
 

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
-import { createLimiter, type SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
-import { limitsKey } from '../../../src/queue/queue-names.ts';
+import { createLimiter, type SharedLimiter } from '../../../src/queue/redis/limiter/limiter.ts';
+import { limitsKey } from '../../../src/queue/redis/queue-names.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { limiterScene, never } from '../../support/limiters.ts';
 import { privateRedisLack, startPrivateRedis } from '../../support/redis.ts';

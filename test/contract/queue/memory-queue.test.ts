@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { OutageError } from '../../../src/core/base/errors.ts';
 import type { QueueHandlers, RunQueue, StartedWork } from '../../../src/queue/port.ts';
-import { createRunQueue } from '../../../src/queue/run-queue.ts';
+import { createRunQueue } from '../../../src/queue/redis/run-queue.ts';
 import { OutageJournal } from '../../../src/runs/outage-journal.ts';
 import { deferred } from '../../support/deferred.ts';
 import { memoryQueue } from '../../support/memory-queue.ts';

@@ -1,7 +1,7 @@
 /** Times of sending as Redis gives them out: in its own numbers, whatever this machine does meanwhile. */
 import { describe, expect, it } from 'vitest';
-import { Admission, type AdmissionAnswer } from '../../../src/queue/limiter/admission.ts';
-import { limiterKeys } from '../../../src/queue/limiter/limiter-keys.ts';
+import { Admission, type AdmissionAnswer } from '../../../src/queue/redis/limiter/admission.ts';
+import { limiterKeys } from '../../../src/queue/redis/limiter/limiter-keys.ts';
 import { limiterScene, type LimiterScene } from '../../support/limiters.ts';
 
 interface Paced {

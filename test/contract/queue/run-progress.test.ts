@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { RedisRunProgress } from '../../../src/queue/run-progress.ts';
+import { RedisRunProgress } from '../../../src/queue/redis/run-progress.ts';
 import { queueForms } from '../../support/queue-forms.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { queueName } from '../../../src/queue/queue-names.ts';
-import { createRunQueue } from '../../../src/queue/run-queue.ts';
+import { queueName } from '../../../src/queue/redis/queue-names.ts';
+import { createRunQueue } from '../../../src/queue/redis/run-queue.ts';
 import type { NextTick, TickSchedule } from '../../../src/queue/port.ts';
 import { sharedRedisUrl } from '../../support/redis.ts';
 

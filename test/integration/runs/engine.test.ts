@@ -15,8 +15,8 @@ import {
 import { beatTimes } from '../../../src/core/run/queue-claim.ts';
 import { isFinished, type PlannedUnit, type RunReport } from '../../../src/core/run/run.ts';
 import type { RunningWorkers, RunQueue } from '../../../src/queue/port.ts';
-import { createRunQueue } from '../../../src/queue/run-queue.ts';
-import { startWorkers } from '../../../src/queue/workers.ts';
+import { createRunQueue } from '../../../src/queue/redis/run-queue.ts';
+import { startWorkers } from '../../../src/queue/redis/workers.ts';
 import { ChunkWorker } from '../../../src/runs/chunk-worker.ts';
 import { Coordinator } from '../../../src/runs/coordinator.ts';
 import { anyJob, type ChunkOfWork, type Job, type UnsettledUnit } from '../../../src/runs/job.ts';

@@ -11,7 +11,7 @@
  * waits by BZPOPMIN.
  */
 import { clock } from './limiter-keys.ts';
-import { redisScript } from '../redis/script.ts';
+import { redisScript } from '../script.ts';
 
 /** Lua: the next time of sending that the rate leaves, and `wait`, the microseconds until then. */
 const reservation = `

@@ -1,10 +1,10 @@
 /** The questions of a process to Redis for leave to send requests, and their answers. */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
-import { blockingCopy } from '../redis/connection.ts';
-import type { RedisHandle } from '../redis/options.ts';
-import { type RedisScript, runScript } from '../redis/script.ts';
+import type { ServiceHold, ServiceOutage } from '../../../core/run/service-hold.ts';
+import { blockingCopy } from '../connection.ts';
+import type { RedisHandle } from '../options.ts';
+import { type RedisScript, runScript } from '../script.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
 import { type CircuitFields, outageOf, recordFailure } from './circuit.ts';
 import type { LimiterKeys } from './limiter-keys.ts';

@@ -6,8 +6,8 @@
  *     +---- answered ---- one request tries <--------------------+
  *                             +---- failed ---> open
  */
-import type { ServiceOutage } from '../../core/run/service-hold.ts';
-import { redisScript } from '../redis/script.ts';
+import type { ServiceOutage } from '../../../core/run/service-hold.ts';
+import { redisScript } from '../script.ts';
 import { clock } from './limiter-keys.ts';
 
 /** Fields of the hash, as Redis returns them: since, tryAt, fault. */

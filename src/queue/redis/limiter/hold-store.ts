@@ -1,9 +1,9 @@
 /** The hold that a Retry-After puts on all requests to a service (G9), and the store that shows and lifts what holds them back. */
-import type { ServiceHold } from '../../core/run/service-hold.ts';
-import type { ServiceHoldStore } from '../port.ts';
+import type { ServiceHold } from '../../../core/run/service-hold.ts';
+import type { ServiceHoldStore } from '../../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
-import type { RedisHandle } from '../redis/options.ts';
-import { type RedisScript, redisScript, runScript } from '../redis/script.ts';
+import type { RedisHandle } from '../options.ts';
+import { type RedisScript, redisScript, runScript } from '../script.ts';
 import { outageOf, readCircuit } from './circuit.ts';
 import { clock, limiterKeys } from './limiter-keys.ts';
 

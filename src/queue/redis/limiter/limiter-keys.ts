@@ -11,7 +11,7 @@
  *   failing  set: the different requests that failed since the service last answered one
  *   turn     beginning of the key of each process that waits: a sorted set that has a member when it is its turn
  *
- * A flow is what one process asks for a run: `RUN|PROCESS`. `base`: prefix and service (src/queue/queue-names.ts).
+ * A flow is what one process asks for a run: `RUN|PROCESS`. `base`: prefix and service (src/queue/redis/queue-names.ts).
  */
 export function limiterKeys(base: string) {
   return {

@@ -6,12 +6,18 @@
  *   the run's turn -> lease, and with it a time of sending -> wait for that time -> send
  */
 import { randomUUID } from 'node:crypto';
-import type { OutageRecord } from '../../core/base/outage.ts';
-import { heldBack, notSent, type ServiceHold, type ServiceOutage, LoggedHolds } from '../../core/run/service-hold.ts';
+import type { OutageRecord } from '../../../core/base/outage.ts';
+import {
+  heldBack,
+  notSent,
+  type ServiceHold,
+  type ServiceOutage,
+  LoggedHolds,
+} from '../../../core/run/service-hold.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
-import { connectRedis } from '../redis/connection.ts';
-import type { RedisHandle } from '../redis/options.ts';
-import { withOutages } from '../redis/fault.ts';
+import { connectRedis } from '../connection.ts';
+import type { RedisHandle } from '../options.ts';
+import { withOutages } from '../fault.ts';
 import { Admission } from './admission.ts';
 import { failuresWithoutConnection, longestPauseMs } from './circuit.ts';
 import { limiterKeys, type LimiterKeys } from './limiter-keys.ts';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { UnreachableError } from '../../../../src/core/base/errors.ts';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
 import type { RedisSettings } from '../../../../src/queue/redis/settings.ts';
-import { createRunQueue } from '../../../../src/queue/run-queue.ts';
+import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
 import { type PrivateRedis, privateRedisLack, sharedRedisUrl, startPrivateRedis } from '../../../support/redis.ts';
 import { createAuthority } from '../../../support/tls-certificates.ts';
 

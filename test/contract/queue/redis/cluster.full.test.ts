@@ -1,9 +1,9 @@
 /** Every call of the queue and of the limiter on a cluster, whose scripts and transactions reach the keys of one slot. */
 import { describe, expect, test } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
-import { createLimiter } from '../../../../src/queue/limiter/limiter.ts';
-import { createRunQueue } from '../../../../src/queue/run-queue.ts';
-import { readQueueIdentity } from '../../../../src/queue/queue-names.ts';
+import { createLimiter } from '../../../../src/queue/redis/limiter/limiter.ts';
+import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
+import { readQueueIdentity } from '../../../../src/queue/redis/queue-names.ts';
 import { privateRedisLack } from '../../../support/redis.ts';
 import { startClusterRedis } from '../../../support/redis-topologies.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
 import { connectRedis } from '../../../../src/queue/redis/connection.ts';
 import type { RedisSettings } from '../../../../src/queue/redis/settings.ts';
-import { createRunQueue } from '../../../../src/queue/run-queue.ts';
+import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
 import { type PrivateRedis, privateRedisLack } from '../../../support/redis.ts';
 import { giveRights, redisPrefix as prefix, redisUser as user } from '../../../support/redis-rights.ts';
 import { replicated, startClusterRedis, startSentinelRedis } from '../../../support/redis-topologies.ts';
