@@ -6,14 +6,16 @@
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 
-/** @type {typeof import('../../src/queue/redis/limiter/limiter.ts')} */
-const { createLimiter } = await import(new URL('../../dist/src/queue/limiter/limiter.js', import.meta.url).href);
+/** @type {typeof import('../../src/queue/redis/limiter/create-limiter.ts')} */
+const { createRedisLimiter } = await import(
+  new URL('../../dist/src/queue/redis/limiter/create-limiter.js', import.meta.url).href
+);
 
 const { URL: url = '', REDIS = '', PREFIX = '', CALLERS, CONCURRENCY, RATE } = process.env;
 const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 
-const limiter = await createLimiter({
+const limiter = await createRedisLimiter({
   redis: JSON.parse(REDIS),
   prefix: PREFIX,
   service: url,

@@ -30,9 +30,9 @@ export async function openService(
 ): Promise<ProductionDataService> {
   const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
   const { attempts: maxAttempts, ...pace } = config.service.retry;
-  const { createLimiter } = await import('../../queue/redis/limiter/limiter.ts');
+  const { createRedisLimiter } = await import('../../queue/redis/limiter/create-limiter.ts');
   const { createProductionDataService } = await import('../../service/create-service.ts');
-  const limiter = await createLimiter({
+  const limiter = await createRedisLimiter({
     ...queueAddressOf(config),
     concurrency,
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),

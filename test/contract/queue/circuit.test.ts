@@ -1,15 +1,10 @@
 /** The circuit, which holds back the requests of all workers while the service is down. */
 import { describe, expect, it } from 'vitest';
 import { AbortedError, TransientError } from '../../../src/core/base/errors.ts';
-import type { FailedRequest, SharedLimiter } from '../../../src/queue/redis/limiter/limiter.ts';
-import { createServiceHoldStore } from '../../../src/queue/redis/limiter/hold-store.ts';
-import { limiterScene, never, type LimiterScene } from '../../support/limiters.ts';
+import type { FailedRequest, SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import { limiterForms, never } from '../../support/limiters.ts';
 
 type Pair = [SharedLimiter, SharedLimiter];
-
-function stateOf({ redis, address }: LimiterScene) {
-  return createServiceHoldStore(redis, address);
-}
 
 function failed(name: string): FailedRequest {
   return { name, fault: `${name} answered 503`, hasNoConnection: false };
@@ -22,13 +17,13 @@ async function breakDown([one, other]: readonly SharedLimiter[]): Promise<void> 
   }
 }
 
-describe('the circuit of a service', () => {
+describe.each(limiterForms)('the circuit of a service, in $form', ({ openScene }) => {
   it('opens for all workers when different requests fail in a row, and lets one try at a time', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const pair = (await scene.limiters(2, { concurrency: 8 })) as Pair;
     const [one, other] = pair;
     await breakDown(pair);
-    expect(await stateOf(scene).readOutage()).toMatchObject({ fault: 'GET /E answered 503' });
+    expect(await scene.holds.readOutage()).toMatchObject({ fault: 'GET /E answered 503' });
     const entered: string[] = [];
     const callers = ['first', 'second', 'third', 'fourth'].map(async (name, place) => {
       const leave = await (place % 2 === 0 ? one : other).enter(never);
@@ -43,20 +38,20 @@ describe('the circuit of a service', () => {
     const leaveFirst = await Promise.race(callers);
     leaveFirst();
     for (const leave of await Promise.all(callers)) leave();
-    expect(await stateOf(scene).readOutage()).toBeUndefined();
+    expect(await scene.holds.readOutage()).toBeUndefined();
   });
 
   it('is not closed by an answer of the moment before the failures', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const [worker] = (await scene.limiters(1, { concurrency: 8 })) as [SharedLimiter];
     worker.recordAnswer();
     await Promise.all(['A', 'B', 'C', 'D', 'E', 'F'].map(async (well) => worker.recordFailure(failed(`GET /${well}`))));
     await expect(worker.enter(AbortSignal.timeout(200))).rejects.toBeInstanceOf(AbortedError);
-    expect(await stateOf(scene).readOutage()).toBeDefined();
+    expect(await scene.holds.readOutage()).toBeDefined();
   });
 
   it('waits longer after each request that tried and failed', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const pair = (await scene.limiters(2, { concurrency: 8 })) as Pair;
     await breakDown(pair);
     const pausesMs: number[] = [];
@@ -64,7 +59,7 @@ describe('the circuit of a service', () => {
       const leave = await pair[0].enter(never);
       // Nothing is known of a request without a connection: it is sent again.
       expect(await pair[0].recordFailure({ ...failed('GET /A'), hasNoConnection: true })).toBe(true);
-      pausesMs.push((await stateOf(scene).readOutage())?.nextTryMs ?? 0);
+      pausesMs.push((await scene.holds.readOutage())?.nextTryMs ?? 0);
       leave();
     }
     expect(pausesMs).toEqual(pausesMs.toSorted((left, right) => left - right));
@@ -72,19 +67,19 @@ describe('the circuit of a service', () => {
   });
 
   it('lets the request that tried fail by itself where it was answered badly: what nobody gets answered ends', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const pair = (await scene.limiters(2, { concurrency: 8 })) as Pair;
     await breakDown(pair);
     const leave = await pair[0].enter(never);
     expect(await pair[0].recordFailure(failed('GET /A'))).toBe(false);
     leave();
-    expect(await stateOf(scene).readOutage()).toMatchObject({ fault: 'GET /A answered 503' });
+    expect(await scene.holds.readOutage()).toMatchObject({ fault: 'GET /A answered 503' });
     // Another one that was sent before says nothing of itself.
     expect(await pair[1].recordFailure(failed('GET /B'))).toBe(true);
   });
 
   it('stays closed however often one request fails, and when another is answered in between', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const [one, other] = (await scene.limiters(2, { concurrency: 8 })) as Pair;
     for (let attempt = 0; attempt < 20; attempt += 1) {
       expect(await one.recordFailure(failed('GET /A'))).toBe(false);
@@ -98,7 +93,7 @@ describe('the circuit of a service', () => {
   });
 
   it('opens for a run of one request that cannot even connect', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const [one] = await scene.limiters(1, { concurrency: 8 });
     const refused = { name: 'GET /A', fault: 'reached nobody', hasNoConnection: true };
     const isDown: (boolean | undefined)[] = [];
@@ -107,7 +102,7 @@ describe('the circuit of a service', () => {
   });
 
   it('G7: lets another request try where the process of the one that tried has died', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const pair = (await scene.limiters(2, { concurrency: 8, leaseMs: 300 })) as Pair;
     await breakDown(pair);
     await pair[0].enter(never);
@@ -116,7 +111,7 @@ describe('the circuit of a service', () => {
   });
 
   it('ends requests that waited for as long as the longest hold, with what the service last did', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const pair = (await scene.limiters(2, { concurrency: 8, maxHoldMs: 10 })) as Pair;
     await breakDown(pair);
     const trial = await pair[0].enter(never);
@@ -129,7 +124,7 @@ describe('the circuit of a service', () => {
   });
 
   it('ends the request of a command where one may try only later, and has it fail as it would', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const workers = (await scene.limiters(2, { concurrency: 8 })) as Pair;
     const [command] = (await scene.limiters(1, { concurrency: 8, maxWaitMs: 1 })) as [SharedLimiter];
     await breakDown(workers);
@@ -138,7 +133,7 @@ describe('the circuit of a service', () => {
   });
 
   it('is told once when it opens and once when it closes, and is closed by an operator', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const told: string[] = [];
     const outages = {
       down: (_part: string, reason: string) => told.push(`down: ${reason}`),
@@ -150,7 +145,7 @@ describe('the circuit of a service', () => {
     const leave = one.enter(never);
     const waiting = telling.enter(never);
     await expect.poll(() => told.length, { timeout: 60_000 }).toBeGreaterThan(0);
-    await stateOf(scene).lift();
+    await scene.holds.lift();
     (await leave)();
     (await waiting)();
     expect(new Set(told)).toEqual(new Set(['down: GET /E answered 503', 'up']));
@@ -158,7 +153,7 @@ describe('the circuit of a service', () => {
   });
 
   it('is not waited for by a process that stops', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const stop = new AbortController();
     const pair = (await scene.limiters(2, { concurrency: 8, stopping: stop.signal })) as Pair;
     await breakDown(pair);

@@ -1,10 +1,9 @@
 /** Shares of the runs in the requests to a service, counted as they are let in, over processes that wait for each other. */
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { AbortedError } from '../../../src/core/base/errors.ts';
-import type { SharedLimiter } from '../../../src/queue/redis/limiter/limiter.ts';
+import type { SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
-import { limiterScene, never } from '../../support/limiters.ts';
+import { limiterForms } from '../../support/limiters.ts';
 
 interface Field {
   /** The runs of the requests, in the order in which they were let in. */
@@ -49,13 +48,13 @@ const shareOf = (runId: string, letIn: readonly string[]): number =>
 /** The requests that follow the first of a run: about a second of them at 8 places and 50 ms. */
 const aSecond = 160;
 
-describe('the share of a run in the requests', () => {
+describe.each(limiterForms)('the share of a run in the requests, in $form', ({ openScene }) => {
   it.each([
     ['in a process that works them all', [0], [0], [0]],
     ['in another process than they', [0, 1], [0, 1], [2]],
     ['while they are on four hosts', [0, 1, 2, 3], [1], [3]],
   ] as const)('is a third from its first second beside two large ones, %s', async (_title, exports, pushes, small) => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const processes = await scene.limiters(4, { concurrency: 8 });
     const some = (places: readonly number[]) => processes.filter((_, place) => places.includes(place));
     const requests = field(() => 50);
@@ -75,7 +74,7 @@ describe('the share of a run in the requests', () => {
   });
 
   it('is counted in requests, however long those of the others take', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const [one, other] = (await scene.limiters(2, { concurrency: 4 })) as [SharedLimiter, SharedLimiter];
     const requests = field((runId) => (runId === 'slow' ? 60 : 20));
     requests.work('slow', [one], 8);
@@ -87,7 +86,7 @@ describe('the share of a run in the requests', () => {
   });
 
   it('is all of them for a run that is alone, and for one whose neighbour wants fewer', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const [one, other] = (await scene.limiters(2, { concurrency: 4 })) as [SharedLimiter, SharedLimiter];
     const requests = field(() => 20);
     requests.work('large', [one], 8);
@@ -101,7 +100,7 @@ describe('the share of a run in the requests', () => {
   });
 
   it('G7: a run goes on beside one whose process died while it waited', async () => {
-    await using scene = await limiterScene();
+    await using scene = await openScene();
     const [dead, alive] = (await scene.limiters(2, { concurrency: 2 })) as [SharedLimiter, SharedLimiter];
     const requests = field(() => 20);
     requests.work('of the living', [alive], 4);
@@ -111,19 +110,5 @@ describe('the share of a run in the requests', () => {
     const before = requests.letIn.length;
     await expect.poll(() => requests.letIn.length, { timeout: 60_000 }).toBeGreaterThan(before + 50);
     await requests.end();
-  });
-
-  it('is none for a run that was given up while it waited', async () => {
-    await using scene = await limiterScene();
-    const [one, other] = (await scene.limiters(2, { concurrency: 1 })) as [SharedLimiter, SharedLimiter];
-    const leave = await one.enter(never, 'first');
-    const gone = new AbortController();
-    const waiting = other.enter(gone.signal, 'given up');
-    const flows = (): Promise<readonly string[]> => scene.redis.keys(`${scene.prefix}:*:flows-waiting`);
-    await expect.poll(flows).toHaveLength(1);
-    gone.abort();
-    await expect(waiting).rejects.toBeInstanceOf(AbortedError);
-    await expect.poll(flows).toEqual([]);
-    leave();
   });
 });

@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { AbortedError, UnreachableError } from '../../../src/core/base/errors.ts';
-import { createLimiter, type SharedLimiter } from '../../../src/queue/redis/limiter/limiter.ts';
+import type { SharedLimiter } from '../../../src/queue/limiter/limiter.ts';
+import { createRedisLimiter } from '../../../src/queue/redis/limiter/create-limiter.ts';
 import { limitsKey } from '../../../src/queue/redis/queue-names.ts';
 import { sleep } from '../../../src/timers/sleep.ts';
 import { limiterScene, never } from '../../support/limiters.ts';
@@ -208,6 +209,20 @@ describe('leave to send a request', () => {
     leave();
   });
 
+  it('a run that was given up while it waited has no share', async () => {
+    await using scene = await limiterScene();
+    const [one, other] = (await scene.limiters(2, { concurrency: 1 })) as [SharedLimiter, SharedLimiter];
+    const leave = await one.enter(never, 'first');
+    const gone = new AbortController();
+    const waiting = other.enter(gone.signal, 'given up');
+    const flows = (): Promise<readonly string[]> => scene.redis.keys(`${scene.prefix}:*:flows-waiting`);
+    await expect.poll(flows).toHaveLength(1);
+    gone.abort();
+    await expect(waiting).rejects.toBeInstanceOf(AbortedError);
+    await expect.poll(flows).toEqual([]);
+    leave();
+  });
+
   it('a Redis that is not there is said at once', async () => {
     const settings = {
       redis: { url: 'redis://127.0.0.1:1' },
@@ -216,6 +231,6 @@ describe('leave to send a request', () => {
       concurrency: 1,
       maxHoldMs: 1_000,
     };
-    await expect(createLimiter(settings)).rejects.toBeInstanceOf(UnreachableError);
+    await expect(createRedisLimiter(settings)).rejects.toBeInstanceOf(UnreachableError);
   });
 });

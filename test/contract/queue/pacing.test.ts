@@ -1,8 +1,9 @@
 /** Times of sending as Redis gives them out: in its own numbers, whatever this machine does meanwhile. */
 import { describe, expect, it } from 'vitest';
-import { Admission, type AdmissionAnswer } from '../../../src/queue/redis/limiter/admission.ts';
+import type { Admission, AdmissionAnswer } from '../../../src/queue/limiter/admission.ts';
+import { RedisAdmission } from '../../../src/queue/redis/limiter/redis-admission.ts';
 import { limiterKeys } from '../../../src/queue/redis/limiter/limiter-keys.ts';
-import { limiterScene, type LimiterScene } from '../../support/limiters.ts';
+import { limiterScene, type RedisScene } from '../../support/limiters.ts';
 
 interface Paced {
   readonly admissions: readonly Admission[];
@@ -10,11 +11,11 @@ interface Paced {
   nextMicros(): Promise<number>;
 }
 
-function pacedBy({ redis, prefix }: LimiterScene, requestsPerSecond: number): Paced {
+function pacedBy({ redis, prefix }: RedisScene, requestsPerSecond: number): Paced {
   const keys = limiterKeys(prefix);
   const limits = { concurrency: 1_000, requestsPerSecond, leaseMs: 60_000 };
   return {
-    admissions: Array.from({ length: 4 }, () => new Admission(redis, keys, limits)),
+    admissions: Array.from({ length: 4 }, () => new RedisAdmission(redis, keys, limits)),
     nextMicros: async () => Number(await redis.get(keys.rate)),
   };
 }

@@ -10,6 +10,7 @@
  * Waking: whoever leaves a lease free adds a member to the set of the process whose flow is next, for which that process
  * waits by BZPOPMIN.
  */
+import { inTheWayMs, mostFlows, waitingMs } from '../../limiter/admission.ts';
 import { clock } from './limiter-keys.ts';
 import { redisScript } from '../script.ts';
 
@@ -26,15 +27,6 @@ export const answers = { admitted: 0, paused: 1, open: 2 } as const;
 
 /** Why {@link admit} did not give every lease that was asked for. */
 export const reasons = { none: 0, full: 1, turn: 2, far: 3 } as const;
-
-/** How long a flow that was refused counts as waiting, while it does not ask again. */
-const waitingMs = 5_000;
-
-/** The same while another flow is kept from a free place by it: its process may have died. */
-export const inTheWayMs = 500;
-
-/** How many flows are remembered before those that are not behind are forgotten. */
-const mostFlows = 500;
 
 /**
  * KEYS: hold, leases, rate, waiting, shares, circuit, failing, turn. ARGV: most leases, lease in ms, process, interval in

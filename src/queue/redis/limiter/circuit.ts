@@ -1,12 +1,6 @@
-/**
- * The circuit, which holds back all requests to a service that is down, and lets one of them try.
- *
- *   closed --- several different requests failed in a row ---> open: nothing is sent
- *     ^                                                          |  pause, each twice as long as the one before
- *     +---- answered ---- one request tries <--------------------+
- *                             +---- failed ---> open
- */
+/** The circuit of a service in Redis (src/queue/limiter/admission.ts). */
 import type { ServiceOutage } from '../../../core/run/service-hold.ts';
+import { differentFailures, firstPauseMs, forgottenAfterMs, inARowMs } from '../../limiter/admission.ts';
 import { redisScript } from '../script.ts';
 import { clock } from './limiter-keys.ts';
 
@@ -23,31 +17,6 @@ export function outageOf([since, tryAt, fault]: CircuitFields, nowMs: number): S
     fault: fault ?? '',
   };
 }
-
-/**
- * How many different requests have to fail in a row: what the service cannot answer for one well is no reason to hold back
- * the others, however often it is tried.
- */
-const differentFailures = 5;
-
-/** A fault without any connection says the same of every request: it counts as so many, each time. */
-export const failuresWithoutConnection = 2;
-
-/** The first pause before a request tries, in milliseconds. */
-const firstPauseMs = 500;
-
-/**
- * The longest pause before a request tries, in milliseconds. It keeps what goes on by itself within a minute (G7). Where
- * there is a connection it may be what is left of the work that the service cannot answer, and not the service: the circuit
- * then closes only when all of that has failed by itself.
- */
-export const longestPauseMs = { withoutConnection: 30_000, withConnection: 5_000 } as const;
-
-/** Failures that are further apart are not in a row. */
-const inARowMs = 600_000;
-
-/** How long an open circuit is remembered while nobody tries: a process that waits asks every second. */
-const forgottenAfterMs = 6 * 3_600_000;
 
 /**
  * KEYS: circuit, failing. ARGV: fault, longest pause in ms, then what failed. Returns {now, {since, tryAt, fault}, 1 for the

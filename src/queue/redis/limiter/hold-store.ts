@@ -1,5 +1,6 @@
 /** The hold that a Retry-After puts on all requests to a service (G9), and the store that shows and lifts what holds them back. */
 import type { ServiceHold } from '../../../core/run/service-hold.ts';
+import { seriesMs } from '../../limiter/admission.ts';
 import type { ServiceHoldStore } from '../../port.ts';
 import { limitsKey, type QueueAddress } from '../queue-names.ts';
 import type { RedisHandle } from '../options.ts';
@@ -21,9 +22,6 @@ export function holdOf([until, asked, tooLong]: HoldFields, nowMs: number): Serv
     isTooLong: tooLong === '1',
   };
 }
-
-/** How long a series is remembered after what it may be continued by: longer than an item waits for its next attempt. */
-const seriesMs = 600_000;
 
 /**
  * KEYS: hold, series. ARGV: ms that the service asks for, most ms. A shorter hold never replaces a longer one. It is too

@@ -1,7 +1,7 @@
 /** Every call of the queue and of the limiter on a cluster, whose scripts and transactions reach the keys of one slot. */
 import { describe, expect, test } from 'vitest';
 import { checkRedis } from '../../../../src/queue/redis/check.ts';
-import { createLimiter } from '../../../../src/queue/redis/limiter/limiter.ts';
+import { createRedisLimiter } from '../../../../src/queue/redis/limiter/create-limiter.ts';
 import { createRunQueue } from '../../../../src/queue/redis/run-queue.ts';
 import { readQueueIdentity } from '../../../../src/queue/redis/queue-names.ts';
 import { privateRedisLack } from '../../../support/redis.ts';
@@ -65,7 +65,7 @@ describe.skipIf(lack !== undefined)(`on a cluster${lack === undefined ? '' : ` (
     await queue.recordUp('export');
     expect((await queue.workers()).map(({ workers }) => workers)).toEqual([0, 0, 0, 0]);
 
-    const limiter = await createLimiter({
+    const limiter = await createRedisLimiter({
       ...address,
       concurrency: 2,
       requestsPerSecond: 100,

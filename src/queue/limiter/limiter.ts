@@ -1,26 +1,13 @@
 /**
- * Limits for the service across all workers together (G9): concurrent requests as leases in Redis, shared fairly by the
- * runs, requests per second paced without bursts, the hold that a Retry-After puts on all, and the circuit that holds all
+ * Limits for the service across all workers together (G9): concurrent requests as leases, shared fairly by the runs, requests per second paced without bursts, the hold that a Retry-After puts on all, and the circuit that holds all
  * back while the service is down.
  *
  *   the run's turn -> lease, and with it a time of sending -> wait for that time -> send
  */
 import { randomUUID } from 'node:crypto';
-import type { OutageRecord } from '../../../core/base/outage.ts';
-import {
-  heldBack,
-  notSent,
-  type ServiceHold,
-  type ServiceOutage,
-  LoggedHolds,
-} from '../../../core/run/service-hold.ts';
-import { limitsKey, type QueueAddress } from '../queue-names.ts';
-import { connectRedis } from '../connection.ts';
-import type { RedisHandle } from '../options.ts';
-import { withOutages } from '../fault.ts';
-import { Admission } from './admission.ts';
-import { failuresWithoutConnection, longestPauseMs } from './circuit.ts';
-import { limiterKeys, type LimiterKeys } from './limiter-keys.ts';
+import type { OutageRecord } from '../../core/base/outage.ts';
+import { heldBack, notSent, type ServiceHold, type ServiceOutage, LoggedHolds } from '../../core/run/service-hold.ts';
+import { type Admission, failuresWithoutConnection, type Limits, longestPauseMs } from './admission.ts';
 import { type Leave, orAbort, pause, WaitQueue } from './wait-queue.ts';
 
 /** Short, so that a killed worker does not delay the others (G7). */
@@ -36,7 +23,7 @@ const neverStopping = new AbortController().signal;
 /** What requests without a run, such as those of a command, share as one. */
 const noRun = '';
 
-export interface LimiterSettings extends QueueAddress {
+export interface LimiterSettings {
   readonly concurrency: number;
   readonly requestsPerSecond?: number;
   /** How long the place of a dead worker stays taken; a living worker renews its leases. */
@@ -58,20 +45,10 @@ export interface FailedRequest {
   readonly hasNoConnection: boolean;
 }
 
-/**
- * Throws UnreachableError('redis') if Redis does not answer now; waits out later outages. Calls throw
- * OutageError('redis') while Redis answers with errors.
- */
-export async function createLimiter(settings: LimiterSettings): Promise<SharedLimiter> {
-  return withOutages(new SharedLimiter(await connectRedis(settings.redis, 'lasting'), settings));
-}
-
 /** Implements the port `RequestLimiter` of src/service. */
 export class SharedLimiter {
-  readonly #redis: RedisHandle;
   readonly #settings: LimiterSettings;
   readonly #leaseMs: number;
-  readonly #keys: LimiterKeys;
   readonly #admission: Admission;
   readonly #waitQueue: WaitQueue;
   readonly #loggedHolds = new LoggedHolds();
@@ -84,13 +61,11 @@ export class SharedLimiter {
   #metFailure = false;
   #isDown = false;
 
-  constructor(redis: RedisHandle, settings: LimiterSettings) {
+  constructor(open: (limits: Limits) => Admission, settings: LimiterSettings) {
     const { concurrency, requestsPerSecond, leaseMs = defaultLeaseMs, stopping = neverStopping } = settings;
-    this.#redis = redis;
     this.#settings = settings;
     this.#leaseMs = leaseMs;
-    this.#keys = limiterKeys(limitsKey(settings));
-    this.#admission = new Admission(redis, this.#keys, { concurrency, requestsPerSecond, leaseMs });
+    this.#admission = open({ concurrency, requestsPerSecond, leaseMs });
     this.#waitQueue = new WaitQueue(this.#admission, {
       onHold: (hold) => this.#meet(hold),
       onOutage: (outage) => this.#meetOutage(outage),
@@ -99,8 +74,7 @@ export class SharedLimiter {
     });
     this.#renewal = setInterval(() => void this.#reconcile(), leaseMs / 3);
     this.#renewal.unref();
-    // A failover of Redis may have lost the leases of requests that are under way, and that others were given back.
-    redis.on('ready', () => void this.#reconcile());
+    this.#admission.onRestored(() => void this.#reconcile());
   }
 
   /**
@@ -138,8 +112,7 @@ export class SharedLimiter {
     this.#up();
     if (!this.#metHold) return;
     this.#metHold = false;
-    // If this does not reach Redis, the series is forgotten by itself.
-    this.#redis.del(this.#keys.series).catch(() => undefined);
+    this.#admission.endSeries();
   }
 
   /**
@@ -211,7 +184,7 @@ export class SharedLimiter {
     this.#waitQueue.release(token);
   }
 
-  /** Makes the leases in Redis those of this process's requests. What does not reach Redis is done the next time. */
+  /** Makes the leases that are taken those of this process's requests. What fails is done the next time. */
   async #reconcile(): Promise<void> {
     void this.#renew().catch(() => undefined);
     if (this.#leases.size === 0 && !this.#waitQueue.isWaiting) return;
@@ -219,7 +192,7 @@ export class SharedLimiter {
     for (const token of tokens) this.#waitQueue.release(token);
   }
 
-  /** Where this does not reach Redis, the next one may; a lease that expired meanwhile is lost to another request. */
+  /** Where this fails, the next one may do it; a lease that expired meanwhile is lost to another request. */
   async #renew(): Promise<void> {
     if (this.#leases.size === 0) return;
     const nowMs = performance.now();

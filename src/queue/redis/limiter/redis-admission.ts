@@ -6,53 +6,24 @@ import { blockingCopy } from '../connection.ts';
 import type { RedisHandle } from '../options.ts';
 import { type RedisScript, runScript } from '../script.ts';
 import { admit, answers, mayStillGo, reasons, renew, reserve } from './admission-script.ts';
+import {
+  type Admission,
+  type AdmissionAnswer,
+  type Grant,
+  intervalOf,
+  lagOf,
+  type Limits,
+  longestWaitMs,
+  type Wanted,
+} from '../../limiter/admission.ts';
 import { type CircuitFields, outageOf, recordFailure } from './circuit.ts';
 import type { LimiterKeys } from './limiter-keys.ts';
 import { hold, type HoldFields, holdOf } from './hold-store.ts';
 
-export interface Limits {
-  readonly concurrency: number;
-  readonly requestsPerSecond: number | undefined;
-  /** How long the place of a dead worker stays taken. */
-  readonly leaseMs: number;
-}
-
-/** The requests of a run that wait in this process. */
-interface Wanted {
-  readonly runId: string;
-  readonly requests: number;
-}
-
-export interface Grant {
-  readonly runId: string;
-  readonly token: string;
-  readonly waitMs: number;
-}
-
-export type AdmissionAnswer =
-  | {
-      readonly kind: 'admitted';
-      readonly grants: readonly Grant[];
-      /** Whether the service is down, and the one grant is to try it. */
-      readonly isTrial: boolean;
-      /**
-       * Why not every request got a lease. `full`: all leases are taken; `turn`: it is the turn of another process;
-       * `far`: the rate leaves no time of sending within the longest wait; `none`: no more could be asked for at once.
-       */
-      readonly reason: keyof typeof reasons;
-      /** For `far`: the milliseconds until a time may be had. */
-      readonly delayMs: number;
-    }
-  | { readonly kind: 'paused'; readonly hold: ServiceHold }
-  | { readonly kind: 'open'; readonly outage: ServiceOutage };
-
-/** A reservation further ahead is refused, so that callers who give up have reserved little. */
-const longestWaitMs = 30_000;
-
 /** Below the time after which a connection without an answer counts as lost. */
 const turnSeconds = 4;
 
-export class Admission {
+export class RedisAdmission implements Admission {
   readonly #redis: RedisHandle;
   readonly #keys: LimiterKeys;
   readonly #limits: Limits;
@@ -74,9 +45,8 @@ export class Admission {
     this.#redis = redis;
     this.#keys = keys;
     this.#limits = limits;
-    const { requestsPerSecond, concurrency } = limits;
-    this.#interval = requestsPerSecond === undefined ? 0 : Math.ceil(1_000_000 / requestsPerSecond);
-    this.#lag = Math.max(2, Math.ceil(concurrency / 2));
+    this.#interval = intervalOf(limits);
+    this.#lag = lagOf(limits);
   }
 
   /** Asks for leases, by one call for all runs, which gives spent leases back as well. */
@@ -147,6 +117,16 @@ export class Admission {
     // Whoever was given one of them has it by now.
     await nextTurn();
     return tokens.filter((token) => token.startsWith(`${this.#process}.`) && !isKnown(token));
+  }
+
+  endSeries(): void {
+    // If this does not reach Redis, the series is forgotten by itself.
+    this.#redis.del(this.#keys.series).catch(() => undefined);
+  }
+
+  /** A failover of Redis may have lost the leases of requests that are under way, and that others were given back. */
+  onRestored(check: () => void): void {
+    this.#redis.on('ready', check);
   }
 
   async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {

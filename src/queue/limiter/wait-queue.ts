@@ -3,11 +3,10 @@
  * question at a time asks Redis for all of them, by run. Between two questions it waits until a lease of this process is
  * freed, or until Redis says that it is its turn.
  */
-import { AbortedError } from '../../../core/base/errors.ts';
-import type { ServiceHold, ServiceOutage } from '../../../core/run/service-hold.ts';
-import { after, sleep } from '../../../timers/sleep.ts';
-import { inTheWayMs } from './admission-script.ts';
-import type { Admission, AdmissionAnswer, Grant } from './admission.ts';
+import { AbortedError } from '../../core/base/errors.ts';
+import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
+import { after, sleep } from '../../timers/sleep.ts';
+import { type Admission, type AdmissionAnswer, type Grant, inTheWayMs } from './admission.ts';
 
 /** How often Redis is asked for a lease although all are taken: only that drops the leases of dead workers. */
 const askAgainMs = 4_000;

@@ -1,0 +1,413 @@
+/**
+ * The limits towards the service in the memory of the working process (G9): what the scripts of Redis decide
+ * (src/queue/redis/limiter), for all limiters of the process and for the processes that ask over its socket.
+ *
+ * A flow is what one asker wants for a run. Each has a tag, which counts the leases that it was given; who was given the
+ * fewest goes first. A flow that comes begins no further back than `lag` behind the one that is ahead.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ServiceHold, ServiceOutage } from '../../core/run/service-hold.ts';
+import { sleep } from '../../timers/sleep.ts';
+import {
+  type Admission,
+  type AdmissionAnswer,
+  differentFailures,
+  firstPauseMs,
+  forgottenAfterMs,
+  type Grant,
+  inARowMs,
+  intervalOf,
+  inTheWayMs,
+  lagOf,
+  type Limits,
+  longestWaitMs,
+  mostFlows,
+  seriesMs,
+  waitingMs,
+  type Wanted,
+} from '../limiter/admission.ts';
+import type { ServiceHoldStore } from '../port.ts';
+
+/** How long a process that waits for its turn hears nothing. */
+const turnMs = 4_000;
+
+/** What must outlive the process: the bound that the service asked for. Instants in milliseconds since 1970. */
+export interface KeptHold {
+  readonly untilMs: number;
+  readonly askedUntilMs: number;
+  readonly isTooLong: boolean;
+  /** The first hold since the service last answered otherwise. */
+  readonly seriesSinceMs: number;
+}
+
+interface Flow {
+  readonly name: string;
+  readonly runId: string;
+  left: number;
+  tag: number;
+  cost: number;
+}
+
+interface Circuit {
+  readonly sinceMs: number;
+  readonly pauseMs: number;
+  readonly tryAtMs: number;
+  readonly fault: string;
+  readonly trial: string | undefined;
+  readonly forgottenAtMs: number;
+}
+
+/** One for each service; the embedded queue works one. */
+export class ServiceLimits implements ServiceHoldStore {
+  readonly #now: () => number;
+  /** Called when the hold changes; undefined without one. */
+  readonly #keep: (hold: KeptHold | undefined) => void;
+  /** Until when each lease is taken. */
+  readonly #leases = new Map<string, number>();
+  /** Until when each flow counts as waiting. */
+  readonly #waiting = new Map<string, number>();
+  readonly #shares = new Map<string, number>();
+  readonly #turns = new Map<string, () => void>();
+  #ahead = 0;
+  /** The next time of sending, in milliseconds since 1970 with fractions. */
+  #nextAtMs = 0;
+  #hold: Omit<KeptHold, 'seriesSinceMs'> | undefined;
+  #series: { readonly sinceMs: number; readonly endsAtMs: number } | undefined;
+  #circuit: Circuit | undefined;
+  #failing: { readonly names: Set<string>; endsAtMs: number } | undefined;
+
+  constructor(now: () => number, keep: (hold: KeptHold | undefined) => void, kept?: KeptHold) {
+    this.#now = now;
+    this.#keep = keep;
+    if (kept === undefined) return;
+    const { seriesSinceMs, ...hold } = kept;
+    this.#hold = hold;
+    this.#series = { sinceMs: seriesSinceMs, endsAtMs: hold.untilMs + seriesMs };
+  }
+
+  /** An asker of its own. */
+  admission(limits: Limits): Admission {
+    return new EmbeddedAdmission(this, limits);
+  }
+
+  async read(): Promise<ServiceHold | undefined> {
+    return this.holdNow();
+  }
+
+  async readOutage(): Promise<ServiceOutage | undefined> {
+    return this.#outageNow();
+  }
+
+  async lift(): Promise<ServiceHold | undefined> {
+    const lifted = this.holdNow();
+    this.#hold = undefined;
+    this.#circuit = undefined;
+    this.#failing = undefined;
+    this.endSeries();
+    return lifted;
+  }
+
+  holdNow(): ServiceHold | undefined {
+    const nowMs = this.#now();
+    if (this.#hold !== undefined && this.#hold.untilMs <= nowMs) this.#hold = undefined;
+    return this.#hold && { ...this.#hold, leftMs: this.#hold.untilMs - nowMs };
+  }
+
+  #outageNow(): ServiceOutage | undefined {
+    const nowMs = this.#now();
+    if (this.#circuit !== undefined && this.#circuit.forgottenAtMs <= nowMs) this.#circuit = undefined;
+    if (this.#circuit === undefined) return undefined;
+    const { sinceMs, tryAtMs, fault } = this.#circuit;
+    return { sinceMs, forMs: Math.max(0, nowMs - sinceMs), nextTryMs: Math.max(0, tryAtMs - nowMs), fault };
+  }
+
+  /**
+   * A shorter hold never replaces a longer one. It is too long if it is longer than the most by itself, or with the holds
+   * before it since the service last answered otherwise. Answers to requests of the same moment are one hold.
+   */
+  holdAll(askedMs: number, mostMs: number): ServiceHold {
+    const nowMs = this.#now();
+    const old = this.holdNow();
+    const sinceMs = this.#series !== undefined && this.#series.endsAtMs > nowMs ? this.#series.sinceMs : nowMs;
+    const isTooLong =
+      askedMs > mostMs || old?.isTooLong === true || (old === undefined && nowMs - sinceMs + askedMs > mostMs);
+    const untilMs = Math.max(old?.untilMs ?? 0, nowMs + Math.min(askedMs, mostMs));
+    const askedUntilMs = Math.max(old?.askedUntilMs ?? 0, nowMs + askedMs);
+    this.#hold = { untilMs, askedUntilMs, isTooLong };
+    this.#series = { sinceMs, endsAtMs: untilMs + mostMs + seriesMs };
+    this.#keep({ ...this.#hold, seriesSinceMs: sinceMs });
+    return { ...this.#hold, leftMs: untilMs - nowMs };
+  }
+
+  endSeries(): void {
+    if (this.#series !== undefined) this.#keep(undefined);
+    this.#series = undefined;
+  }
+
+  /** The service has answered a request. */
+  close(): void {
+    this.#circuit = undefined;
+    this.#failing = undefined;
+  }
+
+  recordFailure(
+    fault: string,
+    longestPauseMs: number,
+    failed: readonly string[],
+  ): { readonly outage: ServiceOutage | undefined; readonly hasTried: boolean } {
+    const nowMs = this.#now();
+    const open = this.#outageNow() === undefined ? undefined : this.#circuit;
+    const hasTried = open?.trial !== undefined;
+    let pauseMs: number | undefined;
+    if (open !== undefined) {
+      if (hasTried) pauseMs = Math.min(longestPauseMs, 2 * open.pauseMs);
+    } else {
+      if (this.#failing === undefined || this.#failing.endsAtMs <= nowMs) {
+        this.#failing = { names: new Set(), endsAtMs: 0 };
+      }
+      for (const name of failed) this.#failing.names.add(name);
+      this.#failing.endsAtMs = nowMs + inARowMs;
+      if (this.#failing.names.size >= differentFailures) {
+        pauseMs = firstPauseMs;
+        this.#failing = undefined;
+      }
+    }
+    if (pauseMs !== undefined) {
+      this.#circuit = {
+        sinceMs: open?.sinceMs ?? nowMs,
+        pauseMs,
+        tryAtMs: nowMs + pauseMs,
+        fault,
+        trial: undefined,
+        forgottenAtMs: nowMs + forgottenAfterMs,
+      };
+    }
+    return { outage: this.#outageNow(), hasTried };
+  }
+
+  admit(
+    asker: string,
+    wanted: readonly Wanted[],
+    tokens: readonly string[],
+    { limits, givenUp }: { readonly limits: Limits; readonly givenUp: readonly string[] },
+  ): AdmissionAnswer {
+    const nowMs = this.#now();
+    const hold = this.holdNow();
+    if (tokens.length > 0 && hold !== undefined) return { kind: 'paused', hold };
+    const outage = this.#outageNow();
+    const isTrial = outage !== undefined;
+    if (isTrial && tokens.length > 0) {
+      const trial = this.#circuit?.trial;
+      const isTried = trial !== undefined && (this.#leases.get(trial) ?? 0) > nowMs;
+      if (isTried || outage.nextTryMs > 0) return { kind: 'open', outage };
+    }
+    dropPast(this.#leases, nowMs);
+    dropPast(this.#waiting, nowMs);
+    const flows = this.#flowsOf(asker, wanted, givenUp, limits);
+    const answer = this.#grant(flows, isTrial ? tokens.slice(0, 1) : tokens, limits, isTrial);
+    const room = limits.concurrency - this.#leases.size;
+    if (room > 0 && answer.reason !== 'far' && !isTrial) this.#wakeNext(asker);
+    for (const { name, left } of flows) {
+      if (left > 0) this.#waiting.set(name, nowMs + waitingMs);
+      else this.#waiting.delete(name);
+    }
+    return answer;
+  }
+
+  #flowsOf(asker: string, wanted: readonly Wanted[], givenUp: readonly string[], limits: Limits): readonly Flow[] {
+    const earliest = this.#ahead - lagOf(limits);
+    const all = [...wanted, ...givenUp.map((runId) => ({ runId, requests: 0 }))];
+    return all.map(({ runId, requests }) => {
+      const name = nameOf(runId, asker);
+      const tag = this.#shares.get(name) ?? earliest;
+      const others = [...this.#waiting.keys()].filter((other) => other !== name && runOf(other) === runId);
+      const own = this.#waiting.has(name) ? tag : Math.max(tag, earliest);
+      return { name, runId, left: requests, tag: own, cost: 1 + others.length };
+    });
+  }
+
+  /** `turn`: a flow of another asker is `lag` behind, and has to be woken first. */
+  #grant(
+    flows: readonly Flow[],
+    tokens: readonly string[],
+    limits: Limits,
+    isTrial: boolean,
+  ): AdmissionAnswer & { readonly kind: 'admitted' } {
+    const nowMs = this.#now();
+    const intervalMs = intervalOf(limits) / 1_000;
+    const own = new Set(flows.map(({ name }) => name));
+    const others = [...this.#waiting.keys()].filter((name) => !own.has(name));
+    const lag = lagOf(limits);
+    const grants: Grant[] = [];
+    const ended = (reason: 'none' | 'full' | 'turn' | 'far', delayMs = 0) =>
+      ({ kind: 'admitted', grants, reason, delayMs, isTrial }) as const;
+    for (const token of tokens) {
+      const first = firstOf(flows.filter(({ left }) => left > 0));
+      if (first === undefined) break;
+      if (this.#leases.size >= limits.concurrency) return ended('full');
+      const behind = others.filter((name) => first.tag - (this.#shares.get(name) ?? this.#ahead - lag) >= lag);
+      for (const name of behind) {
+        this.#waiting.set(name, Math.min(this.#waiting.get(name) ?? Infinity, nowMs + inTheWayMs));
+      }
+      if (behind.length > 0) return ended('turn');
+      const waitMs = intervalMs === 0 ? 0 : Math.max(0, this.#nextAtMs - nowMs);
+      if (waitMs > longestWaitMs) return ended('far', Math.ceil(waitMs - longestWaitMs));
+      if (intervalMs > 0) this.#nextAtMs = Math.max(this.#nextAtMs, nowMs) + intervalMs;
+      this.#leases.set(token, nowMs + limits.leaseMs);
+      if (isTrial && this.#circuit !== undefined) this.#circuit = { ...this.#circuit, trial: token };
+      grants.push({ runId: first.runId, token, waitMs });
+      first.left -= 1;
+      this.#ahead = Math.max(this.#ahead, first.tag);
+      first.tag += first.cost;
+      this.#shares.set(first.name, first.tag);
+    }
+    if (this.#shares.size > mostFlows) {
+      for (const [name, tag] of this.#shares) if (tag < this.#ahead - lag) this.#shares.delete(name);
+    }
+    return ended('none');
+  }
+
+  /** Whoever leaves a lease free wakes the asker whose flow is next. */
+  #wakeNext(asker: string): void {
+    const others = [...this.#waiting.keys()].filter((name) => askerOf(name) !== asker);
+    const next = firstOf(others.map((name) => ({ name, tag: this.#shares.get(name) ?? 0 })));
+    if (next !== undefined) this.#turns.get(askerOf(next.name))?.();
+  }
+
+  /** Resolves when it may be the turn of an asker, and within a few seconds. */
+  async turn(asker: string): Promise<void> {
+    const woken = new Promise<void>((resolve) => this.#turns.set(asker, resolve));
+    await Promise.race([woken, sleep(turnMs, { ref: false })]);
+  }
+
+  reserveMs(limits: Limits): number {
+    const nowMs = this.#now();
+    const waitMs = Math.max(0, this.#nextAtMs - nowMs);
+    this.#nextAtMs = Math.max(this.#nextAtMs, nowMs) + intervalOf(limits) / 1_000;
+    return waitMs;
+  }
+
+  mayStillGo(token: string): boolean {
+    if (this.holdNow() !== undefined) return false;
+    if (this.#outageNow() !== undefined && this.#circuit?.trial !== token) return false;
+    return this.#leases.has(token);
+  }
+
+  extend(tokens: readonly string[], leaseMs: number): void {
+    const nowMs = this.#now();
+    for (const token of tokens) this.#leases.set(token, nowMs + leaseMs);
+  }
+
+  free(tokens: readonly string[]): void {
+    for (const token of tokens) this.#leases.delete(token);
+  }
+
+  /** The asker has ended: nothing of it waits, and its leases are free. */
+  leave(asker: string): void {
+    for (const token of this.#leases.keys()) if (token.startsWith(`${asker}.`)) this.#leases.delete(token);
+    for (const name of this.#waiting.keys()) if (askerOf(name) === asker) this.#waiting.delete(name);
+    this.#turns.delete(asker);
+    this.#wakeNext(asker);
+  }
+}
+
+/** What one limiter asks of the limits. Answers are there at once; the port is one of promises. */
+class EmbeddedAdmission implements Admission {
+  readonly #service: ServiceLimits;
+  readonly #limits: Limits;
+  readonly #asker = randomUUID();
+  readonly #givenUp = new Set<string>();
+  #tokens = 0;
+
+  constructor(service: ServiceLimits, limits: Limits) {
+    this.#service = service;
+    this.#limits = limits;
+  }
+
+  async ask(wanted: readonly Wanted[]): Promise<AdmissionAnswer> {
+    const requests = wanted.reduce((sum, each) => sum + each.requests, 0);
+    for (const { runId } of wanted) this.#givenUp.delete(runId);
+    const tokens = Array.from({ length: Math.min(this.#limits.concurrency, requests) }, () => {
+      this.#tokens += 1;
+      return `${this.#asker}.${this.#tokens}`;
+    });
+    return this.#admit(wanted, tokens);
+  }
+
+  giveBack(token: string): void {
+    this.#service.free([token]);
+  }
+
+  giveUp(runId: string): void {
+    this.#givenUp.add(runId);
+  }
+
+  recordAnswered(): void {
+    this.#service.close();
+  }
+
+  flush(): void {
+    this.#admit([], []);
+  }
+
+  #admit(wanted: readonly Wanted[], tokens: readonly string[]): AdmissionAnswer {
+    const givenUp = [...this.#givenUp];
+    this.#givenUp.clear();
+    return this.#service.admit(this.#asker, wanted, tokens, { limits: this.#limits, givenUp });
+  }
+
+  turn(): Promise<void> {
+    return this.#service.turn(this.#asker);
+  }
+
+  async reserveAgain(): Promise<number> {
+    return this.#service.reserveMs(this.#limits);
+  }
+
+  async mayStillGo(token: string): Promise<boolean> {
+    return this.#service.mayStillGo(token);
+  }
+
+  async renew(sure: readonly string[], others: readonly string[]): Promise<void> {
+    this.#service.extend([...sure, ...others], this.#limits.leaseMs);
+  }
+
+  /** Nothing is lost between this limiter and the limits. */
+  async unknownLeases(): Promise<readonly string[]> {
+    return [];
+  }
+
+  async holdAll(askedMs: number, maxHoldMs: number): Promise<ServiceHold> {
+    return this.#service.holdAll(askedMs, maxHoldMs);
+  }
+
+  endSeries(): void {
+    this.#service.endSeries();
+  }
+
+  async recordFailure(fault: string, longestPauseMs: number, failed: readonly string[]) {
+    return this.#service.recordFailure(fault, longestPauseMs, failed);
+  }
+
+  onRestored(): void {
+    // Memory is not lost while the process lives.
+  }
+
+  close(): void {
+    this.#service.leave(this.#asker);
+  }
+}
+
+const nameOf = (runId: string, asker: string): string => `${runId}|${asker}`;
+const runOf = (name: string): string => name.slice(0, name.lastIndexOf('|'));
+const askerOf = (name: string): string => name.slice(name.lastIndexOf('|') + 1);
+
+function firstOf<Tagged extends { readonly tag: number }>(flows: readonly Tagged[]): Tagged | undefined {
+  let first: Tagged | undefined;
+  for (const flow of flows) if (first === undefined || flow.tag < first.tag) first = flow;
+  return first;
+}
+
+function dropPast(untilMs: Map<string, number>, nowMs: number): void {
+  for (const [name, endsAtMs] of untilMs) if (endsAtMs <= nowMs) untilMs.delete(name);
+}
