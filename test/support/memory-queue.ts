@@ -18,7 +18,7 @@ import {
   type StartedWork,
   ticksQueueName,
 } from '../../src/queue/port.ts';
-import { laneOf, lanesOf } from '../../src/queue/redis/queue-names.ts';
+import { laneOf, lanesOf, lowestPriority } from '../../src/queue/lanes.ts';
 import type { RedisRunProgress } from '../../src/queue/redis/run-progress.ts';
 import {
   addItem,
@@ -35,7 +35,6 @@ import { memoryIdentity, memoryMetrics, memoryRunLog } from './memory-stores.ts'
 
 const dayMs = 86_400_000;
 const forgetDownMs = 6 * 3_600_000;
-const lowestPriority = 2_097_151;
 const renewEveryMs = 2_000;
 const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
 

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { faultOf, TransientError } from '../../src/core/base/errors.ts';
 import { holdDelayMs, outagePartOf, type OutageRecord } from '../../src/core/base/outage.ts';
 import { type ChunkDecision, decideUnit } from '../../src/core/run/retry-decision.ts';
+import { coordinatorConcurrency } from '../../src/queue/lanes.ts';
 import {
   type QueueHandlers,
   type RunningWorkers,
@@ -27,7 +28,6 @@ import {
   takeItem,
 } from './memory-redis.ts';
 
-const coordinatorConcurrency = 10;
 const handBackMs = 5_000;
 const heardMs = 500;
 const troubledMs = 5_000;

@@ -1,8 +1,14 @@
-/** The two forms of the queue that hold one contract: on the Redis of the tests, and in memory. */
+/**
+ * The forms of the queue that hold one contract: on the Redis of the tests, in the memory of one process, and on the Redis in
+ * memory that models work on.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import type { ItemStartStore, MetricStore, RunningWorkers, RunQueue } from '../../src/queue/port.ts';
+import { nothingKept } from '../../src/queue/embedded/kept-state.ts';
+import { EmbeddedQueue } from '../../src/queue/embedded/run-queue.ts';
+import { startEmbeddedWorkers } from '../../src/queue/embedded/workers.ts';
+import type { ItemStartStore, MetricStore, RunningWorkers, RunProgressStore, RunQueue } from '../../src/queue/port.ts';
 import { createMetricStore } from '../../src/queue/redis/metric-store.ts';
 import { laneName } from '../../src/queue/redis/queue-names.ts';
 import { createItemStarts, RedisRunProgress } from '../../src/queue/redis/run-progress.ts';
@@ -19,7 +25,7 @@ const service = 'http://pds.example.com';
 const unlimited = 1_000_000;
 
 interface Stores {
-  readonly progress: ReturnType<typeof memoryProgress>;
+  readonly progress: RunProgressStore;
   readonly starts: ItemStartStore;
   readonly metrics: MetricStore;
   close(): void;
@@ -27,7 +33,7 @@ interface Stores {
 
 /** Those that are called with a prefix see one another by it. */
 export interface QueueForm {
-  readonly name: 'Redis' | 'memory';
+  readonly name: 'Redis' | 'embedded' | 'memory';
   /** Lets time pass: the real one, or that of the form's clock. */
   pass(ms: number): Promise<void>;
   stores(prefix: string): Stores;
@@ -140,4 +146,52 @@ const inMemory: QueueForm = {
   loseItems: async (prefix) => stateAt(prefix).loseItems(),
 };
 
-export const queueForms: readonly QueueForm[] = [inRedis, inMemory];
+const embeddedQueues = new Map<string, EmbeddedQueue>();
+/** Time of the embedded form: the real one, and what was passed over. */
+let aheadMs = 0;
+const embeddedNow = (): number => Date.now() + aheadMs;
+
+/** One process has it: those of one prefix are the same. */
+function embeddedAt(prefix: string): EmbeddedQueue {
+  const queue =
+    embeddedQueues.get(prefix) ?? new EmbeddedQueue({ queueId: prefix, now: embeddedNow, store: nothingKept });
+  embeddedQueues.set(prefix, queue);
+  return queue;
+}
+
+const exportLane = (prefix: string) => embeddedAt(prefix).lane('export/small');
+
+const embedded: QueueForm = {
+  name: 'embedded',
+  async pass(ms) {
+    await settle();
+    aheadMs += ms;
+    for (const queue of embeddedQueues.values()) queue.changed();
+    await settle();
+  },
+  stores(prefix) {
+    const { progress, starts, metrics } = embeddedAt(prefix);
+    return { progress, starts, metrics, close: () => undefined };
+  },
+  queue: async (prefix) => embeddedAt(prefix),
+  workers: async (prefix, options) => startEmbeddedWorkers({ queue: embeddedAt(prefix), now: embeddedNow, ...options }),
+  isHeld: async (prefix) => embeddedNow() < exportLane(prefix).heldUntilMs,
+  async delayed(prefix) {
+    const items = [...exportLane(prefix).all].filter(({ state }) => state === 'delayed');
+    return items.map((item) => ({
+      // As it was put off: the time since then is of no test.
+      delay: Math.ceil((item.dueAtMs - embeddedNow()) / 10_000) * 10_000,
+      attemptsMade: item.attemptsMade,
+      promote: async () => {
+        exportLane(prefix).putBack(item, 'back');
+        embeddedAt(prefix).changed();
+      },
+    }));
+  },
+  loseItems: async (prefix) => {
+    const lane = exportLane(prefix);
+    for (const { id } of [...lane.all]) lane.remove(id);
+  },
+};
+
+export const queueForms: readonly QueueForm[] = [inRedis, embedded, inMemory];

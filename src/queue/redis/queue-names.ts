@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
+import type { Lane } from '../lanes.ts';
 import type { QueueIdentity, QueueIdentityStore, runsQueueName, ticksQueueName } from '../port.ts';
 import { connectRedis } from './connection.ts';
 import type { RedisHandle } from './options.ts';
@@ -24,25 +25,6 @@ function serviceHash(service: string): string {
 /** Beginning of the keys that hold the limits towards a service, for all workers together (G9). */
 export function limitsKey(address: QueueAddress): string {
   return `${keyPrefix(address)}:service:${serviceHash(address.service)}`;
-}
-
-/**
- * The lanes of a queue. Small runs have places of their own in every worker, so that they begin at once, however many and
- * long the items of large runs are.
- */
-export type Lane = 'large' | 'small';
-
-/** Items of a small run: each worker has as many places for them as for those of large runs. */
-const mostSmallItems = 4;
-
-/** The lane of a run with so many items. A push is one item, however large its file is. */
-export function laneOf(queue: ChunkQueueName, items: number): Lane {
-  return queue !== 'push' && items <= mostSmallItems ? 'small' : 'large';
-}
-
-/** The lanes that {@link laneOf} gives out for a queue. */
-export function lanesOf(queue: ChunkQueueName): readonly Lane[] {
-  return queue === 'push' ? ['large'] : ['large', 'small'];
 }
 
 /** `export-3f9a1c27`, and `export-small-3f9a1c27`. */

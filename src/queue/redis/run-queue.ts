@@ -18,7 +18,8 @@ import {
   type TickSchedule,
   ticksQueueName,
 } from '../port.ts';
-import { createQueueIdentity, type Lane, laneName, laneOf, type QueueAddress, queueName } from './queue-names.ts';
+import { type Lane, laneOf, lowestPriority } from '../lanes.ts';
+import { createQueueIdentity, laneName, type QueueAddress, queueName } from './queue-names.ts';
 import { connectRedis, endAtOnce } from './connection.ts';
 import { withOutages } from './fault.ts';
 import type { RedisHandle } from './options.ts';
@@ -49,8 +50,6 @@ return now - redis.call('GET', KEYS[1])`);
 const outageParts: readonly OutagePart[] = ['service', 'warehouse', 'disk', 'files', 'redis'];
 
 const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
-
-const lowestPriority = 2_097_151;
 
 /** How long the end of a process waits for Redis. */
 const closeMs = 2_000;

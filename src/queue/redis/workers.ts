@@ -31,7 +31,8 @@ import {
   ticksQueueName,
   type WorkerSettings,
 } from '../port.ts';
-import { laneName, lanesOf, type QueueAddress, queueName } from './queue-names.ts';
+import { coordinatorConcurrency, lanesOf } from '../lanes.ts';
+import { laneName, type QueueAddress, queueName } from './queue-names.ts';
 import { connectRedis } from './connection.ts';
 import type { RedisHandle } from './options.ts';
 import { redisOutage } from './fault.ts';
@@ -53,9 +54,6 @@ const coordinatorDeaths = { maxStalledCount: 400 };
  * three starts of each of its units, however many there are. The queue has no limit of its own, which would fail them all.
  */
 const chunkDeaths = { maxStalledCount: Number.MAX_SAFE_INTEGER };
-
-/** Steps of the coordinator are short: one process can run many. */
-const coordinatorConcurrency = 10;
 
 /** How long running work may take to hand itself back after a stop. */
 const handBackMs = 5_000;

@@ -52,17 +52,6 @@ describe.each(queueForms)('the progress of a run in $name', (form) => {
     expect(ends).toEqual([false, false, false, true, true]);
   });
 
-  it('gives the next chunks, and a slower coordinator cannot take back what was added', async () => {
-    const run = newRun();
-    await progress.open(run, start);
-    expect(await progress.nextChunks(run, 2)).toEqual({ chunks: [0, 1], cursor: 2 });
-    await progress.recordAdded(run, 2);
-    await progress.recordAdded(run, 1);
-    expect(await progress.nextChunks(run, 9)).toEqual({ chunks: [2], cursor: 3 });
-    await progress.endChunk(run, 0);
-    expect(await progress.chunksInFlight(run)).toEqual([1]);
-  });
-
   it('keeps the first stopRequest, also one that came before the progress was opened', async () => {
     const run = newRun();
     await progress.requestStop(run, { kind: 'cancel', requestedBy: 'first' });
@@ -162,6 +151,17 @@ describe('the progress of a run in Redis itself', () => {
     progress = new RedisRunProgress(redis, prefix);
   });
   afterAll(() => redis.disconnect());
+
+  it('gives the next chunks, and a slower coordinator cannot take back what was added', async () => {
+    const run = newRun();
+    await progress.open(run, start);
+    expect(await progress.nextChunks(run, 2)).toEqual({ chunks: [0, 1], cursor: 2 });
+    await progress.recordAdded(run, 2);
+    await progress.recordAdded(run, 1);
+    expect(await progress.nextChunks(run, 9)).toEqual({ chunks: [2], cursor: 3 });
+    await progress.endChunk(run, 0);
+    expect(await progress.chunksInFlight(run)).toEqual([1]);
+  });
 
   it('tells for how long it has not moved by the clock of Redis, whatever those of the hosts say', async () => {
     const run = newRun();

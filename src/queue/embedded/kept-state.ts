@@ -1,0 +1,85 @@
+/**
+ * What of an embedded queue must outlive its process: in the ledger (src/warehouse/port/queue-state.ts). Everything else is
+ * memory, since the ledger has the runs.
+ *
+ *   hold    the bound of a Retry-After (G9)          down   since when a part is down, by queue
+ *   start   starts of work that did not end (G7)     stop   requests to stop a run     log   the last lines about a run
+ */
+import { sleep } from '../../timers/sleep.ts';
+
+export type KeptKind = 'hold' | 'start' | 'down' | 'stop' | 'log';
+
+export interface KeptEntry {
+  readonly kind: KeptKind;
+  readonly key: string;
+  readonly value: unknown;
+}
+
+/** `value` undefined: it is removed. */
+export type KeptChange = Omit<KeptEntry, 'value'> & { readonly value: unknown };
+
+export interface QueueStateStore {
+  /** The entries of these kinds; all of a kind, or that of a key. */
+  read(kinds: readonly KeptKind[], key?: string): Promise<readonly KeptEntry[]>;
+  /** All or none. */
+  write(changes: readonly KeptChange[]): Promise<void>;
+}
+
+/** How long what nobody waits for is gathered before it is written. */
+const gatherMs = 2_000;
+
+/** Gathers changes, and writes them one transaction at a time. */
+export class KeptState {
+  readonly #store: QueueStateStore;
+  #changes = new Map<string, KeptChange>();
+  #writing: Promise<void> = Promise.resolve();
+  #isSoon = false;
+
+  constructor(store: QueueStateStore) {
+    this.#store = store;
+  }
+
+  read(kinds: readonly KeptKind[], key?: string): Promise<readonly KeptEntry[]> {
+    return this.#store.read(kinds, key);
+  }
+
+  /** Written soon, with what else is written by then; a write that fails is made again with the next. */
+  note(kind: KeptKind, key: string, value?: unknown): void {
+    this.#changes.set(`${kind} ${key}`, { kind, key, value });
+    if (this.#isSoon) return;
+    this.#isSoon = true;
+    void sleep(gatherMs, { ref: false }).then(() => {
+      this.#isSoon = false;
+      return this.flush().catch(() => undefined);
+    });
+  }
+
+  /** Written when it resolves. Rejects where the warehouse cannot be written. */
+  async keep(kind: KeptKind, key: string, value?: unknown): Promise<void> {
+    this.#changes.set(`${kind} ${key}`, { kind, key, value });
+    await this.flush();
+  }
+
+  /** What comes while a transaction is written goes with the next one, whoever waits for it. */
+  async flush(): Promise<void> {
+    const writing = this.#writing
+      .catch(() => undefined)
+      .then(async () => {
+        if (this.#changes.size === 0) return;
+        const changes = this.#changes;
+        this.#changes = new Map();
+        try {
+          await this.#store.write([...changes.values()]);
+        } catch (error) {
+          // What came meanwhile is newer.
+          this.#changes = new Map([...changes, ...this.#changes]);
+          throw error;
+        }
+      });
+    this.#writing = writing;
+    await writing;
+  }
+}
+
+/** A queue whose state goes with its process, as in tests of the queue alone. */
+export const nothingKept: QueueStateStore = { read: async () => [], write: async () => undefined };

@@ -1,0 +1,340 @@
+/**
+ * The queue in the memory of the process that works the warehouse. The ledger has the runs, and what must outlive the process
+ * (kept-state.ts); items are made again from it (src/runs/revival.ts).
+ */
+import type { OutagePart } from '../../core/base/errors.ts';
+import { AbortedError } from '../../core/base/errors.ts';
+import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
+import { laneOf, lanesOf, lowestPriority } from '../lanes.ts';
+import {
+  type ChunkItem,
+  type ItemLease,
+  type MetricStore,
+  type NextTick,
+  type QueuedChunk,
+  type QueueIdentityStore,
+  type RunProgress,
+  type RunQueue,
+  runsQueueName,
+  type TickSchedule,
+  ticksQueueName,
+} from '../port.ts';
+import { KeptState, type QueueStateStore } from './kept-state.ts';
+import { type Item, LaneItems } from './lane.ts';
+import { type KeptHold, ServiceLimits } from './limits.ts';
+import { createRunLog, EmbeddedProgress, EmbeddedStarts } from './progress.ts';
+
+/** How long an outage is remembered after it was met last, if nobody records its end. */
+const forgetDownMs = 6 * 3_600_000;
+
+const countedStates = ['waiting', 'active', 'delayed', 'prioritized', 'failed'] as const;
+
+interface Down {
+  readonly sinceMs: number;
+  readonly seenAtMs: number;
+}
+
+const laneKey = (queue: string, lane = 'large'): string => `${queue}/${lane}`;
+const runItemId = (runId: string, generation: number): string => `${runId}-${generation}`;
+const chunkItemId = ({ runId, generation, chunk }: ChunkItem): string => `${runId}-${generation}-${chunk}`;
+
+/** The lanes of a queue, by their keys. */
+export function lanesOfQueue(queue: ChunkQueueName): readonly string[] {
+  return lanesOf(queue).map((lane) => laneKey(queue, lane));
+}
+
+export const runsLane = laneKey(runsQueueName);
+export const ticksLane = laneKey(ticksQueueName);
+
+export class EmbeddedQueue implements RunQueue {
+  readonly isEnded = false;
+  readonly progress: EmbeddedProgress;
+  readonly starts: EmbeddedStarts;
+  readonly identity: QueueIdentityStore;
+  readonly metrics: MetricStore = createMemoryMetrics();
+  readonly runLog;
+  readonly #now: () => number;
+  readonly #kept: KeptState;
+  readonly #lanes = new Map<string, LaneItems>();
+  readonly #leases = new Map<string, Promise<void>>();
+  readonly #downSince = new Map<string, Down>();
+  readonly #ticks = new Map<string, TickSchedule & { readonly dueMs: number }>();
+  #service: ServiceLimits;
+  #listening: readonly string[] = [];
+  #onChange: () => void = () => {};
+
+  /** `queueId`: the identity of the process. */
+  constructor({
+    queueId,
+    now,
+    store,
+  }: {
+    readonly queueId: string;
+    readonly now: () => number;
+    readonly store: QueueStateStore;
+  }) {
+    this.#now = now;
+    this.#kept = new KeptState(store);
+    this.starts = new EmbeddedStarts(this.#kept);
+    this.progress = new EmbeddedProgress(now, this.#kept, this.starts);
+    this.runLog = createRunLog(this.#kept);
+    this.#service = this.#limits();
+    this.identity = {
+      read: async () => ({ queueId, warehouseId: undefined }),
+      keep: async (_, warehouseId) => ({ queueId, warehouseId }),
+      release: async () => undefined,
+    };
+  }
+
+  /** Takes up what an earlier process left, before this one works. */
+  async restore(): Promise<void> {
+    const entries = await this.#kept.read(['hold', 'start', 'stop', 'down']);
+    this.starts.restore(entries);
+    this.progress.restore(entries);
+    for (const { kind, key, value } of entries) {
+      if (kind === 'down') this.#downSince.set(key, value as Down);
+      if (kind === 'hold') this.#service = this.#limits(value as KeptHold);
+    }
+  }
+
+  #limits(kept?: KeptHold): ServiceLimits {
+    return new ServiceLimits(this.#now, (hold) => this.#kept.note('hold', '', hold), kept);
+  }
+
+  /** The limits towards the service: those of this process, once it works. */
+  get serviceHold(): ServiceLimits {
+    return this.#service;
+  }
+
+  /** For the workers of the process. Called when an item may be taken. */
+  listen(queues: readonly string[], onChange: () => void): void {
+    this.#listening = queues;
+    this.#onChange = onChange;
+  }
+
+  /** Tells the workers that an item may be taken. */
+  changed(): void {
+    this.#onChange();
+  }
+
+  lane(key: string): LaneItems {
+    const lane = this.#lanes.get(key) ?? new LaneItems();
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  async submit(runId: string, generation: number): Promise<void> {
+    this.lane(runsLane).add(runItemId(runId, generation), { kind: 'run', runId });
+    this.changed();
+  }
+
+  async isSubmitted(runId: string, generation: number): Promise<boolean> {
+    const item = this.lane(runsLane).get(runItemId(runId, generation));
+    return item !== undefined && item.state !== 'failed';
+  }
+
+  async hasten(runId: string, generation: number): Promise<void> {
+    const item = this.lane(runsLane).get(runItemId(runId, generation));
+    if (item?.state !== 'delayed') return;
+    this.lane(runsLane).putBack(item, 'back');
+    this.changed();
+  }
+
+  async enqueueNext(runId: string, limit: number): Promise<number> {
+    const run = this.progress.readNow(runId);
+    if (run === undefined) return 0;
+    const { first, chunks } = this.progress.takeNext(runId, limit);
+    const items = chunks.map((chunk) => ({ runId, generation: run.generation, chunk }));
+    this.#add(run, items, first);
+    return chunks.length;
+  }
+
+  async chunkStatuses(runId: string): Promise<readonly QueuedChunk[]> {
+    const run = this.progress.readNow(runId);
+    if (run === undefined) return [];
+    const lane = this.#laneOf(run);
+    return this.progress.inFlight(runId).map((chunk): QueuedChunk => {
+      const item = { runId, generation: run.generation, chunk };
+      const found = lane.get(chunkItemId(item));
+      if (found === undefined) return { item, status: 'gone' };
+      if (found.state === 'failed') return { item, status: 'failed', reason: found.reason ?? 'no reason kept' };
+      return { item, status: found.state === 'active' ? 'active' : 'waiting' };
+    });
+  }
+
+  async requeue(runId: string, items: readonly ChunkItem[]): Promise<void> {
+    const run = this.progress.readNow(runId);
+    if (run === undefined) return;
+    const lane = this.#laneOf(run);
+    // One that is worked stays.
+    for (const item of items) if (lane.get(chunkItemId(item))?.state !== 'active') lane.remove(chunkItemId(item));
+    this.#add(run, items, 0);
+  }
+
+  #laneOf({ queue, chunks }: RunProgress): LaneItems {
+    return this.lane(laneKey(queue, laneOf(queue, chunks)));
+  }
+
+  /**
+   * `first`: position of the first item in its run. Runs of one lane take turns, item by item
+   * (docs/decisions/0022-runs-share-the-requests.md).
+   */
+  #add(run: RunProgress, items: readonly ChunkItem[], first: number): void {
+    const lane = this.#laneOf(run);
+    for (const [index, item] of items.entries()) {
+      const priority = Math.min(lowestPriority, 1 + first + index);
+      lane.add(chunkItemId(item), { kind: 'chunk', item }, { priority });
+    }
+    this.changed();
+  }
+
+  async lease({ runId, chunk }: ChunkItem, signal: AbortSignal): Promise<ItemLease> {
+    const key = `${runId}:${chunk}`;
+    for (;;) {
+      if (signal.aborted) throw new AbortedError();
+      const lease = await this.tryLease(key);
+      if (lease !== undefined) return lease;
+      await settledOrAborted(this.#leases.get(key), signal);
+    }
+  }
+
+  /** No other process works the warehouse, so that a lease is never lost. */
+  async tryLease(work: string): Promise<ItemLease | undefined> {
+    if (this.#leases.has(work)) return undefined;
+    let end = (): void => {};
+    this.#leases.set(work, new Promise((resolve) => (end = resolve)));
+    let isOwned = true;
+    return {
+      signal: new AbortController().signal,
+      isOwned: () => isOwned,
+      [Symbol.asyncDispose]: async () => {
+        if (!isOwned) return;
+        isOwned = false;
+        this.#leases.delete(work);
+        end();
+      },
+    };
+  }
+
+  async keepTicks(
+    schedules: readonly TickSchedule[],
+    nextTick: NextTick,
+    others: readonly string[] = [],
+  ): Promise<void> {
+    const names = new Set([...schedules.map(({ name }) => name), ...others]);
+    for (const name of this.#ticks.keys()) if (!names.has(name)) this.#dropTick(name);
+    for (const schedule of schedules) {
+      const { name, cron, timeZone } = schedule;
+      const known = this.#ticks.get(name);
+      // Written again, a tick that is due would be lost.
+      if (known?.cron === cron && known.timeZone === timeZone) continue;
+      this.#dropTick(name);
+      this.#addTick(schedule, nextTick({ cron, timeZone }, this.#now()));
+    }
+  }
+
+  /** For the worker of ticks: the next one of a schedule is there before this one is taken. */
+  tickTaken(name: string, dueMs: number, nextTick: NextTick): void {
+    const known = this.#ticks.get(name);
+    if (known?.dueMs === dueMs) this.#addTick(known, nextTick(known, Math.max(this.#now(), dueMs)));
+  }
+
+  #addTick(schedule: TickSchedule, dueMs: number | undefined): void {
+    const { name } = schedule;
+    if (dueMs === undefined) return;
+    this.#ticks.set(name, { ...schedule, dueMs });
+    this.lane(ticksLane).add(tickItemId(name, dueMs), { kind: 'tick', name, dueMs }, { dueAtMs: dueMs });
+    this.changed();
+  }
+
+  #dropTick(name: string): void {
+    const known = this.#ticks.get(name);
+    if (known === undefined) return;
+    this.#ticks.delete(name);
+    const id = tickItemId(name, known.dueMs);
+    if (this.lane(ticksLane).get(id)?.state !== 'active') this.lane(ticksLane).remove(id);
+  }
+
+  async workers() {
+    return [runsQueueName, ...chunkQueues].map((queue) => ({
+      queue,
+      workers: this.#listening.includes(queue) ? 1 : 0,
+    }));
+  }
+
+  async itemCounts() {
+    return [runsQueueName, ...chunkQueues].flatMap((queue) => {
+      const lanes = [laneKey(queue), laneKey(queue, 'small')].map((key) => this.lane(key));
+      const found = lanes.flatMap((lane) => [...lane.all].map(countedState));
+      return countedStates.map((state) => ({ queue, state, items: found.filter((each) => each === state).length }));
+    });
+  }
+
+  async recordDown(queue: ChunkQueueName, part: OutagePart): Promise<number> {
+    const [nowMs, key] = [this.#now(), `${queue} ${part}`];
+    const known = this.#downSince.get(key);
+    const isGoingOn = known !== undefined && nowMs - known.seenAtMs < forgetDownMs;
+    const down = { sinceMs: isGoingOn ? Math.min(known.sinceMs, nowMs) : nowMs, seenAtMs: nowMs };
+    this.#downSince.set(key, down);
+    this.#kept.note('down', key, down);
+    return nowMs - down.sinceMs;
+  }
+
+  async recordUp(queue: ChunkQueueName): Promise<void> {
+    for (const key of this.#downSince.keys()) {
+      if (!key.startsWith(`${queue} `)) continue;
+      this.#downSince.delete(key);
+      this.#kept.note('down', key);
+    }
+  }
+
+  /** Nothing of it can be away. */
+  async giveUp(): Promise<void> {
+    await this.close();
+  }
+
+  /** What was noted is written; a warehouse that is away keeps nothing up. */
+  async close(): Promise<void> {
+    await this.#kept.flush().catch(() => undefined);
+  }
+}
+
+export function tickItemId(name: string, dueMs: number): string {
+  return `${name}:${dueMs}`;
+}
+
+/** One that waits in the order of priorities is counted apart, as in Redis. */
+function countedState({ state, priority }: Item): string {
+  return state === 'waiting' && priority > 0 ? 'prioritized' : state;
+}
+
+async function settledOrAborted(other: Promise<void> | undefined, signal: AbortSignal): Promise<void> {
+  let wake = (): void => {};
+  const aborted = new Promise<void>((resolve) => (wake = resolve));
+  signal.addEventListener('abort', wake, { once: true });
+  await Promise.race([other, aborted]);
+  signal.removeEventListener('abort', wake);
+}
+
+/** The metrics of the process: each increment once, since nothing is reported twice. */
+function createMemoryMetrics(): MetricStore {
+  const sums = new Map<string, number>();
+  const gauges = new Map<string, number>();
+  const known = new Map<string, Map<string, number>>();
+  return {
+    async raise(source, totals) {
+      const before = known.get(source) ?? new Map<string, number>();
+      known.set(source, before);
+      for (const [series, total] of totals) {
+        const last = before.get(series);
+        if (last !== undefined && total <= last) continue;
+        sums.set(series, (sums.get(series) ?? 0) + Math.max(0, total - (last ?? 0)));
+        before.set(series, total);
+      }
+    },
+    async set(values) {
+      for (const [series, value] of values) gauges.set(series, value);
+    },
+    read: async () => ({ sums: new Map(sums), gauges: new Map(gauges) }),
+  };
+}
