@@ -26,8 +26,6 @@ export const tlsFiles = z
 
 export const redisWays = ['url', 'sentinel', 'cluster'] as const;
 
-const defaultRedisUrl = 'redis://127.0.0.1:6379';
-
 /** The database is a number; anything else in its place may be a user and password whose slashes are missing (G10). */
 const urlPattern = /^rediss?:\/\/([^/?#]*@)?[^/?#@]+(\/\d*)?(\?[^#@]*)?$/i;
 
@@ -102,22 +100,30 @@ export const redisSchema = z
     error: 'is for an address that begins with rediss://',
     path: ['tls'],
   })
-  .transform((redis) =>
-    redisWays.some((way) => redis[way] !== undefined) ? redis : { ...redis, url: defaultRedisUrl },
-  );
+  .refine((redis) => isNamed(redis) || Object.values(redis).every((value) => value === undefined), {
+    error: `says how to reach Redis, and not where: set one of ${redisWays.join(', ')} (WELLSYNC_REDIS_URL), or leave it out`,
+  });
+
+/** Whether the settings say where Redis is. Without, the queue is embedded in the working process. */
+export function isNamed(redis: Readonly<Partial<Record<(typeof redisWays)[number], unknown>>>): boolean {
+  return redisWays.some((way) => redis[way] !== undefined);
+}
 
 type RedisSchema = Readonly<z.output<typeof redisSchema>>;
 
 /** Where Redis is, with the content of the files that its settings name. */
-export type RedisAccess = ReturnType<typeof redisAccess>;
+export type RedisAccess = NonNullable<ReturnType<typeof redisAccess>>;
 
-/** Throws UsageError for a file that cannot be read or is empty. */
-export function redisAccess({ url = defaultRedisUrl, sentinel, cluster, database, ...settings }: RedisSchema) {
+/** Undefined where no Redis is named. Throws UsageError for a file that cannot be read or is empty. */
+export function redisAccess(redis: RedisSchema) {
+  const { url, sentinel, cluster, database, ...settings } = redis;
+  if (!isNamed(redis)) return undefined;
   const tls = tlsOf(settings.tls);
   const { username } = settings;
   const password = passwordOf('redis.passwordFile', settings.passwordFile);
   if (cluster !== undefined) return { cluster, username, password, tls };
-  if (sentinel === undefined) return { url: withUser(url, { username, password }), tls };
+  if (url !== undefined) return { url: withUser(url, { username, password }), tls };
+  if (sentinel === undefined) return undefined;
   const { passwordFile, ...named } = sentinel;
   const ofSentinels = { ...named, password: passwordOf('redis.sentinel.passwordFile', passwordFile) };
   return { sentinel: ofSentinels, username, password, database, tls };

@@ -12,7 +12,7 @@ import { isTimeZone } from '../src/core/time/production-day.ts';
 import { logLevels, memoryVariable } from './config-file.ts';
 import { httpSettings } from './http-settings.ts';
 import { text, tlsFiles } from './redis-settings.ts';
-import { type RedisAccess, redisSchema } from './redis-settings.ts';
+import { isNamed, type RedisAccess, redisSchema } from './redis-settings.ts';
 import { lackingSelections, schedulesSchema } from './schedules.ts';
 import type { SecretFile } from './secret-files.ts';
 
@@ -191,7 +191,7 @@ export const configSchema = z
       .prefault({}),
     redis: redisSchema.prefault({}),
     queue: section({
-      prefix: text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _').default('wellsync'),
+      prefix: text.regex(/^[\w-]+$/, 'may hold letters, digits, - and _').optional(),
       attempts: count(6),
       baseDelayMs: ms(15_000),
       maxDelayMs: ms(600_000),
@@ -303,11 +303,16 @@ export const configSchema = z
       context.addIssue({ code: 'custom', path, message: `names no selection of cleanup.selections: ${selection}` });
     }
   })
+  .refine(({ queue, redis }) => queue.prefix === undefined || isNamed(redis), {
+    error: 'is for keys in Redis, and no Redis is named (redis.url, WELLSYNC_REDIS_URL)',
+    path: ['queue', 'prefix'],
+  })
   .transform((config) => {
     const { engineMb, bodyBytes, ...budget } = memoryBudget(config.worker.memoryMb);
     const rowsInMemory = config.export.rowsInMemory ?? budget.rowsInMemory;
     return {
       ...config,
+      queue: { ...config.queue, prefix: config.queue.prefix ?? 'wellsync' },
       service: { ...config.service, maxBodyBytes: config.service.maxBodyBytes ?? bodyBytes },
       warehouse: { ...config.warehouse, memoryLimitMb: config.warehouse.memoryLimitMb ?? engineMb },
       export: { ...config.export, rowsInMemory, batchRows: config.export.batchRows ?? batchRowsOf(rowsInMemory) },
@@ -317,8 +322,8 @@ export const configSchema = z
 type Settings = Readonly<z.output<typeof configSchema>>;
 
 export interface Config extends Omit<Settings, 'warehouse' | 'redis'> {
-  /** With the content of the files that it names. */
-  readonly redis: RedisAccess;
+  /** With the content of the files that it names; undefined for a queue that is embedded in the working process. */
+  readonly redis: RedisAccess | undefined;
   /** `url`: `duckdb:` with an absolute path, or the address of a PostgreSQL database. `dataDir` is absolute too (load.ts). */
   readonly warehouse: Omit<Settings['warehouse'], 'url'> & { readonly url: string };
   /** Whether the path of the warehouse is the same in every working folder. */

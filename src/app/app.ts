@@ -14,15 +14,16 @@ import type { SharedFiles } from '../files/shared-files.ts';
 import { createPipeFiles, type PipeFiles } from '../pipes/pipe-files.ts';
 import type { QueueHandlers, RunningWorkers, RunQueue } from '../queue/port.ts';
 import type { AnyJob } from '../runs/job.ts';
-import { checkQueue, claimQueue, type QueueClaim } from '../runs/queue-claim.ts';
+import { checkQueue, claimQueue, type QueueClaim, WorkedElsewhereError } from '../runs/queue-claim.ts';
 import { RunService } from '../runs/run-service.ts';
 import type { ProductionDataService } from '../service/production-data-service.ts';
 import { createWarehouse } from '../warehouse/create-warehouse.ts';
 import type { Ledger, Warehouse, WarehouseHandle } from '../warehouse/port/warehouse.ts';
 import { chunkConcurrencyOf, jobSettings, sharedFilesOf } from './job-settings.ts';
+import { createQueueWay, type QueueWay } from './queue-way.ts';
 import { openService } from './service/open-service.ts';
 import { RequestMeter } from './service/request-meter.ts';
-import { knownSecrets, queueAddressOf, redisLocationOf, serviceIdentityOf } from './service/service-settings.ts';
+import { knownSecrets, serviceIdentityOf } from './service/service-settings.ts';
 import { versionOfPackage } from './version.ts';
 
 const now = Date.now;
@@ -35,6 +36,7 @@ export interface App extends AsyncDisposable {
   /** Tells the operator what must be seen, whatever else is kept quiet. */
   readonly report: (message: string) => void;
   readonly jobs: readonly AnyJob[];
+  readonly queueWay: QueueWay;
   readonly warehouse: Warehouse;
   readonly ledger: Ledger;
   readonly pipeFiles: PipeFiles;
@@ -85,6 +87,11 @@ export interface AppOptions {
   readonly isAwaited?: boolean;
   /** Called when another program holds the warehouse for long, or its server does not answer. */
   readonly onWait?: (message: string) => void;
+  /**
+   * Whether the process sends requests without a claim where nobody works the warehouse: a server stands for long, and would
+   * keep others from it.
+   */
+  readonly isServing?: boolean;
   /** Called after the warehouse of an earlier version was migrated. */
   readonly onMigrated?: (message: string) => void;
 }
@@ -98,11 +105,14 @@ class ComposedApp implements App {
   readonly isAttended: boolean;
   readonly report: (message: string) => void;
   readonly jobs: readonly AnyJob[];
+  readonly queueWay: QueueWay;
   readonly warehouse: WarehouseHandle;
   readonly ledger: Ledger;
   readonly pipeFiles: PipeFiles;
   readonly sharedFiles: SharedFiles | undefined;
   readonly #times: BeatTimes;
+  readonly #isServing: boolean;
+  #isClaimed = false;
   readonly #closers: (() => Promise<void>)[] = [];
   #queue: Promise<RunQueue> | undefined;
   /** Aborts when the workers of this process begin to stop. */
@@ -114,10 +124,11 @@ class ComposedApp implements App {
 
   constructor(
     config: Config,
-    { beat = beatTimes, isAttended = true, report = () => {}, ...warehouseOptions }: AppOptions,
+    { beat = beatTimes, isAttended = true, isServing = false, report = () => {}, ...warehouseOptions }: AppOptions,
   ) {
     this.config = config;
     this.isAttended = isAttended;
+    this.#isServing = isServing;
     this.report = report;
     this.#times = beat;
     const { url, ...settings } = config.warehouse;
@@ -126,6 +137,7 @@ class ComposedApp implements App {
     this.warehouse = withSteps('warehouse', createWarehouse(url, opening));
     this.ledger = withSteps('ledger', this.warehouse.ledger);
     this.#closers.push(() => this.warehouse.close());
+    this.queueWay = createQueueWay(config, { warehouse: this.warehouse, ledger: this.ledger });
     this.sharedFiles = sharedFilesOf(config, this.ledger);
     this.#closers.push(async () => this.sharedFiles?.close());
     this.pipeFiles = createPipeFiles(this.sharedFiles);
@@ -145,28 +157,38 @@ class ComposedApp implements App {
   }
 
   async #openQueue(kind: 'prompt' | 'lasting'): Promise<RunQueue> {
-    const { createRunQueue } = await import('../queue/redis/run-queue.ts');
-    const address = { ...redisLocationOf(this.config), service: await this.#queueService() };
-    const opened = withSteps('queue', await createRunQueue(address, kind));
+    const opened = withSteps('queue', await this.queueWay.open(kind));
     this.#closers.push(() => opened.close());
     return opened;
-  }
-
-  /** The service whose queues a command uses: that of the warehouse, if it has one. */
-  async #queueService(): Promise<string> {
-    const owner = (await this.warehouse.isStored()) ? (await this.ledger.ownership.read()).service : undefined;
-    return owner ?? serviceIdentityOf(this.config).key;
   }
 
   async service(kind: 'prompt' | 'lasting', log: Logger, outages?: OutageRecord): Promise<ProductionDataService> {
     const known = this.#services.get(kind);
     if (known !== undefined) return known;
+    if (kind === 'prompt') await this.#claimAlone(log);
     this.#meter ??= new RequestMeter(async () => (await this.queue(kind)).metrics);
     const onSent = this.#meter.record.bind(this.#meter);
     const how = { kind, log, stopping: this.#stopping.signal, onSent, outages };
-    const opened = openService(this.config, how, (close) => this.#closers.push(close));
+    const opened = openService(this, how, (close) => this.#closers.push(close));
     this.#services.set(kind, opened);
     return opened;
+  }
+
+  /**
+   * Without Redis nothing outside the process that works the warehouse sends a request but by its limits (G9): where nobody
+   * works, a command that asks the service has the claim until it ends.
+   */
+  async #claimAlone(log: Logger): Promise<void> {
+    const { queueWay, warehouse } = this;
+    if (queueWay.kind !== 'embedded' || this.#isClaimed || this.#isServing || !(await warehouse.isStored())) return;
+    if ((await queueWay.otherWorker()) !== undefined) return;
+    try {
+      const claim = await this.claimQueue(log);
+      this.#closers.push(() => claim[Symbol.asyncDispose]());
+    } catch (error) {
+      // It has begun meanwhile.
+      if (!(error instanceof WorkedElsewhereError) || (await queueWay.otherWorker()) === undefined) throw error;
+    }
   }
 
   async checkService(): Promise<void> {
@@ -175,7 +197,22 @@ class ComposedApp implements App {
 
   async claimQueue(log: Logger): Promise<QueueClaim> {
     await this.checkService();
-    return claimQueue({ ...(await this.#claimContext('lasting')), log });
+    const { queueWay } = this;
+    await queueWay.beforeClaim();
+    try {
+      const isGone = (queueId: string): Promise<boolean> => queueWay.isGone(queueId);
+      const onEnded = async (): Promise<void> => {
+        this.#isClaimed = false;
+        await queueWay.onClaimEnded();
+      };
+      const claim = await claimQueue({ ...(await this.#claimContext('lasting')), log, isGone, onEnded });
+      await queueWay.afterClaim();
+      this.#isClaimed = true;
+      return claim;
+    } catch (error) {
+      await queueWay.onClaimEnded();
+      throw error;
+    }
   }
 
   async checkQueue(): Promise<void> {
@@ -190,7 +227,8 @@ class ComposedApp implements App {
 
   async #claimContext(kind: 'prompt' | 'lasting') {
     const { location } = this.warehouse;
-    return { ledger: this.ledger, queue: await this.queue(kind), location, times: this.#times };
+    const { kind: queueKind } = this.queueWay;
+    return { ledger: this.ledger, queue: await this.queue(kind), location, times: this.#times, kind: queueKind };
   }
 
   async startWorkers({
@@ -207,11 +245,9 @@ class ComposedApp implements App {
     const retry = { maxAttempts, baseDelayMs, maxDelayMs, maxHoldMs };
     const { Coordinator, coordinatorDefaults } = await import('../runs/coordinator.ts');
     const { ChunkWorker } = await import('../runs/chunk-worker.ts');
-    const { startWorkers } = await import('../queue/redis/workers.ts');
     const coordinator = new Coordinator(context, { ...coordinatorDefaults, maxHoldMs });
     const chunkWorker = new ChunkWorker({ ...context, retry, random: Math.random });
-    const workers = await startWorkers({
-      address: queueAddressOf(config),
+    const workers = await this.queueWay.startWorkers({
       settings: { queues, graceMs: config.worker.graceMs, chunkConcurrency: chunkConcurrencyOf(config), retry },
       handlers: withSteps('worker', {
         coordinate: async (runId, signal) => {

@@ -50,6 +50,7 @@ function secretsOf(config: Config): ReadonlyArray<string | undefined> {
 }
 
 function redisSecretsOf({ redis }: Config): ReadonlyArray<string | undefined> {
+  if (redis === undefined) return [];
   const passphrase = redis.tls?.passphrase;
   if ('cluster' in redis) return [redis.password, passphrase];
   if ('sentinel' in redis) return [redis.password, redis.sentinel.password, passphrase];

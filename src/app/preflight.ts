@@ -8,7 +8,7 @@ import { fileReason } from '../core/base/file-fault.ts';
 import { otherWarehouse } from '../runs/queue-claim.ts';
 import type { App } from './app.ts';
 import { requireOwnInbox } from './inbox/inbox-owner.ts';
-import { queueAddressOf, redisLocationOf, serviceUrlOf, tlsOf } from './service/service-settings.ts';
+import { redisLocationOf, serviceUrlOf, tlsOf } from './service/service-settings.ts';
 
 /** Throws UsageError or UnreachableError for the first part with a fault; nothing has been started then. */
 export async function checkBeforeWork(app: App): Promise<void> {
@@ -25,6 +25,7 @@ export async function checkBeforeWork(app: App): Promise<void> {
 
 /** Tells of a clock that is off: what is due later comes at a wrong time. The rest of the remarks is the doctor's. */
 async function checkQueueLocation({ config, report }: App): Promise<void> {
+  if (config.redis === undefined) return;
   const { checkRedis } = await import('../queue/redis/check.ts');
   const { remarks } = await checkRedis(redisLocationOf(config));
   for (const { kind, message, hint } of remarks) if (kind === 'clock') report(`${message}. ${hint}`);
@@ -91,10 +92,10 @@ async function alertOfRefusal(app: App, error: unknown): Promise<void> {
  * The check of a warehouse makes it, so a queue that works another one is refused before. Throws UnreachableError then
  * (G11).
  */
-async function checkQueueOfNewWarehouse({ config, warehouse }: App): Promise<void> {
+async function checkQueueOfNewWarehouse({ config, warehouse, queueWay }: App): Promise<void> {
   if (await warehouse.isStored()) return;
-  const { readQueueIdentity } = await import('../queue/redis/queue-names.ts');
-  const { warehouseId } = await readQueueIdentity(queueAddressOf(config));
+  if (config.redis === undefined) return;
+  const { warehouseId } = await queueWay.identity();
   if (warehouseId !== undefined) throw otherWarehouse(warehouse.location);
 }
 

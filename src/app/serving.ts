@@ -13,14 +13,15 @@ export interface Serving {
 }
 
 /**
- * A DuckDB file is one process's at a time: the server works the queues in its own process, unless a worker does it
- * already or `mayWork` is false. Other warehouses have their workers elsewhere. Throws UnreachableError('redis').
+ * A DuckDB file is one process's at a time, and so is an embedded queue: the server works the queues in its own process,
+ * unless a worker does it already or `mayWork` is false. Other warehouses have their workers elsewhere. Throws UnreachableError('redis').
  */
 export async function servingOf(app: App, { mayWork }: { readonly mayWork: boolean }): Promise<Serving> {
-  if (!app.config.warehouse.url.startsWith('duckdb:')) return { works: false, isBesideWorker: false };
+  const isOfOneProcess = app.queueWay.kind === 'embedded' || app.config.warehouse.url.startsWith('duckdb:');
+  if (!isOfOneProcess) return { works: false, isBesideWorker: false };
   const listeners = mayWork ? await (await app.queue('prompt')).workers() : [];
   const works = mayWork && listeners.every(({ workers }) => workers === 0);
-  return { works, isBesideWorker: !works };
+  return { works, isBesideWorker: !works && app.config.warehouse.url.startsWith('duckdb:') };
 }
 
 /** A client waits no longer than this for a warehouse that another process holds, or that is down. */
@@ -28,7 +29,11 @@ const mostWaitMs = 5_000;
 
 /** For the requests of a server: they fail soon where a part is away, and say which. */
 export function createServingApp(config: Config, options: Omit<AppOptions, 'lockWaitMs'> = {}): App {
-  return createApp(config, { ...options, lockWaitMs: Math.min(config.warehouse.lockWaitMs, mostWaitMs) });
+  return createApp(config, {
+    ...options,
+    isServing: true,
+    lockWaitMs: Math.min(config.warehouse.lockWaitMs, mostWaitMs),
+  });
 }
 
 export function readerFor({ isBesideWorker }: Serving): LedgerReader {

@@ -76,8 +76,9 @@ export async function startAndCarryOut(
 
 /** Queues a run, or with --skip-if-running finds the unfinished run for the same work. */
 export async function queueAsOptions(app: App, request: JobRequest, options: StartOptions): Promise<StartedOnce> {
-  const requester = requesterOf(options);
-  if (options.skipIfRunning) return queueRunOnce(app, request, requester, { canWork: options.inline === true });
+  const requester = requesterOf(app, options);
+  if (options.skipIfRunning)
+    return queueRunOnce(app, request, requester, { canWork: options.inline === true || isEmbedded(app) });
   return { kind: 'started', ...(await queueRun(app, request, requester)) };
 }
 
@@ -103,13 +104,18 @@ export async function carryOutStarted(
 }
 
 /** Who starts a run, and the kind of connection. */
-export function requesterOf(options: StartOptions): Requester {
-  return { actor: operatorName(), connection: connectionFor(options) };
+export function requesterOf(app: App, options: StartOptions): Requester {
+  return { actor: operatorName(), connection: connectionFor(app, options) };
 }
 
 /** A command that stays with its run waits for Redis to come back. */
-export function connectionFor({ wait, inline }: StartOptions): Connection {
-  return wait || inline ? 'lasting' : 'prompt';
+export function connectionFor(app: App, { wait, inline }: StartOptions): Connection {
+  return wait || inline || isEmbedded(app) ? 'lasting' : 'prompt';
+}
+
+/** Without Redis a command works its run itself, or hands it to the process that works. */
+function isEmbedded({ queueWay }: App): boolean {
+  return queueWay.kind === 'embedded';
 }
 
 /**
@@ -121,7 +127,7 @@ export async function carryOut(
   context: CarryOutContext,
   fields: ExtraFields = {},
 ): Promise<ExitCode> {
-  if (options.inline) return workToEnd(run, context);
+  if (options.inline || isEmbedded(context.app)) return workToEnd(run, context);
   if (options.wait) return followToEnd(run, context);
   return leaveQueued(run, context, fields);
 }

@@ -49,7 +49,20 @@ export class ProgramCommand extends Command {
 
   /** The work of this command; with --inline it is that of a worker, in a process with memory limits (G8). */
   runs<Options>(work: Work<Options>): this {
-    return this.action(() => this.#run(work, 'inline' in this.optsWithGlobals()));
+    return this.action(async () => this.#run(work, 'inline' in this.optsWithGlobals() || (await this.#isEmbedded())));
+  }
+
+  /** Without Redis a command that may work its run does. What is wrong with the configuration, the work tells. */
+  async #isEmbedded(): Promise<boolean> {
+    if (this.#shell.carryOutLimited === undefined || !this.options.some(({ long }) => long === '--inline'))
+      return false;
+    const { environment } = this.#shell;
+    const options = this.optsWithGlobals<CommonOptions>();
+    try {
+      return (await configReader({ environment, options }))().redis === undefined;
+    } catch {
+      return false;
+    }
   }
 
   /** The work of this command is that of a worker, whatever its options. */

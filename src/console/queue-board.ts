@@ -31,6 +31,8 @@ const foreignLinks = /<link[^>]+href="https?:[^>]*>/g;
 
 /** Throws UnreachableError('redis'). */
 export async function addQueueBoard(server: ApiServer, context: ConsoleContext): Promise<void> {
+  // The items of an embedded queue are those of a process: the runs are all that there is to look at.
+  if (context.app.queueWay.kind === 'embedded') return;
   const raw = await rawQueuesOf(context.app.config);
   server.addHook('onClose', async () => raw.close());
   const board = new FastifyAdapter();

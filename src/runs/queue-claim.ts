@@ -7,9 +7,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { faultOf, TakenOverError, UnreachableError } from '../core/base/errors.ts';
+import { faultOf, TakenOverError, UnreachableError, UsageError } from '../core/base/errors.ts';
 import { roughDurationText } from '../core/base/text.ts';
 import { decideQueue, type BeatTimes, type QueueDecision } from '../core/run/queue-claim.ts';
+import type { QueueKind } from '../core/run/queue-state.ts';
 import type { runsQueueName, RunQueue } from '../queue/port.ts';
 import { sleep } from '../timers/sleep.ts';
 import type { WarehouseIdentity } from '../warehouse/port/ownership.ts';
@@ -22,10 +23,24 @@ export interface ClaimContext {
   readonly queue: Pick<RunQueue, 'identity' | 'workers' | 'isEnded'>;
   readonly location: string;
   readonly times: BeatTimes;
+  readonly kind: QueueKind;
 }
 
 export interface WorkingClaimContext extends ClaimContext {
   readonly log: Pick<Logger, 'warn' | 'error'>;
+  /** Whether the process of a queue that beats has certainly ended: it need not be waited for. */
+  readonly isGone?: (queueId: string) => Promise<boolean>;
+  /** Called when the claim has ended. */
+  readonly onEnded?: () => Promise<void>;
+}
+
+/** Another process works the warehouse through its embedded queue: it takes the runs of this one too. */
+export class WorkedElsewhereError extends UnreachableError {
+  override readonly name = 'WorkedElsewhereError';
+
+  constructor(location: string, may: string) {
+    super('warehouse', `${location} is worked by another process`, { hint: `Where that one has ended, ${may}` });
+  }
 }
 
 /** How long the end of a claim waits for Redis. */
@@ -33,10 +48,12 @@ const releaseMs = 2_000;
 
 /**
  * For a command that only queues a run: throws UnreachableError if living workers of another queue have the warehouse,
- * or if those of this queue have another warehouse. Writes nothing to Redis.
+ * or if those of this queue have another warehouse; and UsageError if the warehouse has a queue of another kind. Writes
+ * nothing. A run of an embedded queue is stored whoever works: the next process finds it in the ledger.
  */
 export async function checkQueue(context: ClaimContext): Promise<void> {
   const { decision } = await readClaim(context);
+  if (context.kind === 'embedded') return;
   if (decision.kind === 'wait') throw worked(context, decision.waitMs);
 }
 
@@ -47,7 +64,8 @@ export async function checkQueue(context: ClaimContext): Promise<void> {
 export async function claimQueue(context: WorkingClaimContext): Promise<QueueClaim> {
   for (;;) {
     const { identity, queueId, decision } = await readClaim(context);
-    if (decision.kind === 'wait') throw worked(context, decision.waitMs);
+    const isWaiting = decision.kind === 'wait' && !(await hasEnded(context, identity));
+    if (isWaiting) throw worked(context, decision.waitMs);
     const ours = await establish(context, identity, queueId);
     const claimed = { queueId: ours, warehouseId: identity.warehouseId };
     if (decision.kind === 'owner') {
@@ -55,10 +73,10 @@ export async function claimQueue(context: WorkingClaimContext): Promise<QueueCla
       await context.ledger.ownership.beat(ours, identity.epoch);
       return new QueueClaim(context, { ...claimed, epoch: identity.epoch });
     }
-    const epoch = await context.ledger.ownership.takeOver(ours, identity.epoch);
+    const epoch = await context.ledger.ownership.takeOver(ours, identity.epoch, context.kind);
     // Another queue was first: decides again.
     if (epoch === undefined) continue;
-    if (decision.isTakeover) {
+    if (decision.kind === 'wait' || decision.isTakeover) {
       context.log.warn(
         { epoch, warehouse: context.location },
         'took the warehouse over: its last queue has no living worker',
@@ -68,12 +86,13 @@ export async function claimQueue(context: WorkingClaimContext): Promise<QueueCla
   }
 }
 
-async function readClaim({ ledger: { ownership }, queue, times, location }: ClaimContext): Promise<{
+async function readClaim({ ledger: { ownership }, queue, times, location, kind }: ClaimContext): Promise<{
   readonly identity: WarehouseIdentity;
   readonly queueId: string | undefined;
   readonly decision: QueueDecision;
 }> {
   const [identity, { queueId, warehouseId }] = [await ownership.read(), await queue.identity.read()];
+  requireKind(identity, { kind, location });
   if (warehouseId !== undefined && warehouseId !== identity.warehouseId) throw otherWarehouse(location);
   const beatAgeMs = await ownership.beatAgeMs();
   return { identity, queueId, decision: decideQueue({ queueId, ownerId: identity.queueId, beatAgeMs }, times) };
@@ -90,14 +109,36 @@ async function establish(
   return kept.queueId;
 }
 
-function worked({ location }: ClaimContext, waitMs: number): UnreachableError {
+async function hasEnded({ isGone }: WorkingClaimContext, { queueId }: WarehouseIdentity): Promise<boolean> {
+  return queueId !== undefined && (await isGone?.(queueId)) === true;
+}
+
+/** Throws UsageError: two kinds of queue know nothing of each other's runs. */
+function requireKind(
+  { queueKind }: Pick<WarehouseIdentity, 'queueKind'>,
+  { kind, location }: Pick<ClaimContext, 'kind' | 'location'>,
+): void {
+  if (queueKind === undefined || queueKind === kind) return;
+  const [has, would] = kind === 'redis' ? ['an embedded queue', 'Redis'] : ['Redis', 'an embedded queue'];
+  throw new UsageError(`${location} is worked through ${has}, and the configuration says ${would}`, {
+    hint:
+      kind === 'redis'
+        ? 'Leave the settings of Redis out.'
+        : 'Set redis.url (WELLSYNC_REDIS_URL) as its workers have it.',
+    action: { kind: 'use-queue', queue: kind },
+  });
+}
+
+function worked({ location, kind }: ClaimContext, waitMs: number): UnreachableError {
+  const may = `a worker of this queue may start in ${roughDurationText(Math.max(1_000, waitMs))}.`;
+  if (kind === 'embedded') {
+    return new WorkedElsewhereError(location, may);
+  }
   return new UnreachableError(
     'warehouse',
     `${location} is worked through another queue, or through this one whose Redis lost its data`,
     {
-      hint:
-        'Set WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX as its workers have them. ' +
-        `If none of them lives, a worker of this queue may start in ${roughDurationText(Math.max(1_000, waitMs))}.`,
+      hint: `Set WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX as its workers have them. If none of them lives, ${may}`,
     },
   );
 }
@@ -186,6 +227,11 @@ export class QueueClaim implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+    await this.#context.onEnded?.();
+  }
+
+  async #end(): Promise<void> {
     clearInterval(this.#timer);
     // A beat that has to look into the warehouse waits while another program holds it.
     await Promise.race([this.#beating, sleep(releaseMs, { ref: false })]);

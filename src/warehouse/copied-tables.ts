@@ -48,11 +48,12 @@ export const copiedTables = [
   'feed_month',
 ];
 
-/** What every warehouse has of its own: one row each; and the order of reads under way, none of which outlives a copy. */
+/** What every warehouse has of its own: one row each; its queue, and the order of reads under way, which outlive no copy. */
 const ownTables = [
   'warehouse',
   'schema_version',
   'queue_beat',
+  'queue_state',
   'writer_turn',
   'internal.read_begun',
   'internal.kept_read',

@@ -124,7 +124,7 @@ export class World implements Asked, AsyncDisposable {
     const queueOfProcess = memoryQueue(own);
     const service = this.#parts.service((what) => own.step(what), own);
     const context = { warehouse, ledger, service, queue: queueOfProcess, jobs, now, log, outages, version: '0.0.0' };
-    const claim = { ledger, queue: queueOfProcess, location, times };
+    const claim = { ledger, queue: queueOfProcess, location, times, kind: 'redis' as const };
     const runs = new RunService({ ...context, ...claim, serviceKey: () => this.#parts.serviceUrl });
     const coordinator = new Coordinator(context, { chunksInFlight: 2, stuckAfterMs: 15_000, maxHoldMs: 3_600_000 });
     const chunkWorker = new ChunkWorker({ ...context, retry, random: () => 0.5 });

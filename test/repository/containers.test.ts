@@ -296,7 +296,9 @@ describe('docker-compose.yml', () => {
         );
         const file = settings[configFileVariable];
         const { redis, http } = loadConfig({ environment: settings, ...(file === undefined ? {} : { file }) });
-        expect(new URL('url' in redis ? redis.url : '').password, name).toBe(textOf('redis-password'));
+        expect(new URL(redis !== undefined && 'url' in redis ? redis.url : '').password, name).toBe(
+          textOf('redis-password'),
+        );
         expect(http.tokens.map(({ role }) => role)).toEqual(name === 'console' ? ['operate'] : []);
       }
     });

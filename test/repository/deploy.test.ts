@@ -217,7 +217,12 @@ describe('deploy/kubernetes', () => {
       expect(policyTypes).toEqual(['Ingress', 'Egress']);
       const { service, redis, warehouse, files } = configOfPods();
       const usual: Readonly<Record<string, number>> = { 'https:': 443, 's3:': 443, 'postgres:': 5432, 'rediss:': 6379 };
-      const reached = [service.url, 'url' in redis ? redis.url : '', warehouse.url, files.url].map((address) => {
+      const reached = [
+        service.url,
+        redis !== undefined && 'url' in redis ? redis.url : '',
+        warehouse.url,
+        files.url,
+      ].map((address) => {
         const { port, protocol } = new URL(address ?? '');
         return port === '' ? usual[protocol] : Number(port);
       });
@@ -234,7 +239,7 @@ describe('deploy/kubernetes', () => {
       const secrets = [service.tokenFile, warehouse.passwordFile];
       expect(secrets.map((file) => path.dirname(file ?? ''))).toEqual(Array(2).fill(path.join(mounted, 'secrets')));
       // Read when the configuration is.
-      expect(new URL('url' in redis ? redis.url : '').password).toBe('secret');
+      expect(new URL(redis !== undefined && 'url' in redis ? redis.url : '').password).toBe('secret');
       expect(settings.files).toContain(path.basename(exports.wellsFile ?? ''));
     });
   });

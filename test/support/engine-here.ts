@@ -71,6 +71,7 @@ export async function engineHere(
     ...parts,
     location: warehouse.location,
     times: beatTimes,
+    kind: 'redis' as const,
     serviceKey: () => serviceUrl,
   });
   // The engine's clock stands still here, so time without progress needs a real one.

@@ -190,7 +190,7 @@ const embedded: QueueForm = {
   },
   loseItems: async (prefix) => {
     const lane = exportLane(prefix);
-    for (const { id } of [...lane.all]) lane.remove(id);
+    for (const { id } of lane.all) lane.remove(id);
   },
 };
 

@@ -16,7 +16,7 @@ import {
   droppedDatesFindings,
   type Liveness,
   livenessOf,
-  redisFindings,
+  queueFindings,
 } from './warehouse.ts';
 
 /** Short: the doctor should report a held file rather than wait for it. */
@@ -31,19 +31,19 @@ const warehouseRemedy = {
 
 /** Checks with the configuration; `uwi` is a well to ask the service for. A failed part keeps no other from its check. */
 export async function checksOfParts(config: Config, uwi: string | undefined): Promise<readonly Finding[]> {
-  const redis = await redisFindings(config);
-  const hasRedis = redis[0].status !== 'failed';
-  const workers = hasRedis
+  const queue = await queueFindings(config);
+  const hasQueue = queue[0].status !== 'failed';
+  const workers = hasQueue
     ? [await checked('workers', workersRemedy, () => withInstallation(config, checkWorkers))]
     : [];
   return [
-    ...redis,
+    ...queue,
     ...workers,
-    ...(hasRedis ? await holdFindings(config) : []),
+    ...(hasQueue ? await holdFindings(config) : []),
     await checked('warehouse', warehouseRemedy, () => withInstallation(config, checkWarehouse)),
-    ...(await alertFindings(config, hasRedis)),
+    ...(await alertFindings(config, hasQueue)),
     ...(await pushedFindings(config)),
-    ...(await checkServiceAndAccess(config, { uwi, hasRedis })),
+    ...(await checkServiceAndAccess(config, { uwi, hasQueue })),
     ...(await secretFindings(config)),
     await checkDisk(config.dataDir),
     ...(await checkFiles(config)),
@@ -53,12 +53,12 @@ export async function checksOfParts(config: Config, uwi: string | undefined): Pr
 }
 
 /** None where there is no warehouse yet, or a worker holds it. */
-async function alertFindings(config: Config, hasRedis: boolean): Promise<readonly Finding[]> {
+async function alertFindings(config: Config, hasQueue: boolean): Promise<readonly Finding[]> {
   try {
     await using app = createApp(config, { lockWaitMs });
     if (!(await app.warehouse.isStored())) return [];
     // Where no worker is alive, nobody else sees what is wrong with schedules and queues.
-    if (hasRedis) await observeOnce(app);
+    if (hasQueue) await observeOnce(app);
     const [open, { messages, sinceMs }] = [
       await app.ledger.alerts.countOpen(Date.now()),
       await app.ledger.alerts.outbox.waiting(Date.now()),

@@ -11,7 +11,6 @@ import {
   installationOf,
   type OwnInstallation,
 } from '../inbox/inbox-owner.ts';
-import { queueAddressOf } from '../service/service-settings.ts';
 import { beatAgeOfHolder } from './warehouse.ts';
 import { linkFindings, namedItself, writeFault } from './disk.ts';
 import { checked, failed, failedFinding, type Finding, ok } from './finding.ts';
@@ -61,7 +60,6 @@ async function installationOrBusy(app: App): Promise<OwnInstallation> {
     return await findInstallation(app);
   } catch (error) {
     await beatAgeOfHolder(error, app);
-    const { readQueueIdentity } = await import('../../queue/redis/queue-names.ts');
-    return installationOf(app, await readQueueIdentity(queueAddressOf(app.config)));
+    return installationOf(app, await app.queueWay.identity());
   }
 }

@@ -25,7 +25,7 @@ const otherService = {
 /** `uwi`: a well that the operator named. Without Redis no request is sent: the limits of G9 are there. */
 export async function checkServiceAndAccess(
   config: Config,
-  { uwi, hasRedis }: { readonly uwi: string | undefined; readonly hasRedis: boolean },
+  { uwi, hasQueue }: { readonly uwi: string | undefined; readonly hasQueue: boolean },
 ): Promise<readonly Finding[]> {
   try {
     await checkServiceReach(serviceUrlOf(config), tlsOf(config));
@@ -37,7 +37,7 @@ export async function checkServiceAndAccess(
   } catch (error) {
     return [reachable(config), failedFinding('access', error)];
   }
-  if (hasRedis) return askWithToken(config, uwi);
+  if (hasQueue) return askWithToken(config, uwi);
   const hint = 'Correct what is wrong with Redis first.';
   return [reachable(config), warning('access', `${tokenText(config)}: not tried without Redis`, { hint })];
 }

@@ -3,13 +3,12 @@ import type { Config } from '../../../config/schema.ts';
 import { isBusy } from '../../core/base/outage.ts';
 import { bytesText, counted, instantText, listed, roughDurationText } from '../../core/base/text.ts';
 import { beatTimes } from '../../core/run/queue-claim.ts';
-import { checkRedis } from '../../queue/redis/check.ts';
 import { shownAddress } from '../../queue/redis/settings.ts';
 import { databaseFileOf } from '../../warehouse/create-warehouse.ts';
 import type { DroppedDates } from '../../warehouse/port/pushes.ts';
 import type { App } from '../app.ts';
 import { accidentalLocation } from '../preflight.ts';
-import { queueAddressOf, redisLocationOf } from '../service/service-settings.ts';
+import { redisLocationOf } from '../service/service-settings.ts';
 import { writeFault } from './disk.ts';
 import { failed, failedFinding, type Finding, ok, warning } from './finding.ts';
 
@@ -19,6 +18,10 @@ export async function checkWorkers(app: App): Promise<Finding> {
     const counts = await (await app.queue('prompt')).workers();
     const message = listed(counts.map((entry) => `${entry.workers} at ${entry.queue}`));
     if (counts.every((entry) => entry.workers > 0)) return ok('workers', message);
+    const isEmbedded = app.queueWay.kind === 'embedded';
+    if (isEmbedded && counts.every((entry) => entry.workers === 0)) {
+      return ok('workers', 'none: each command works its own run');
+    }
     return warning('workers', message, { action: { kind: 'start-worker' } });
   } catch (error) {
     return ok('workers', `at work: the last beat is ${ageText(await beatAgeOfHolder(error, app))} old`);
@@ -76,15 +79,18 @@ const otherwise = {
   hint: 'See whether Redis is up, and WELLSYNC_REDIS_URL and WELLSYNC_QUEUE_PREFIX are those of the workers.',
 };
 
-/** The finding of Redis itself, then one for each remark on it. */
-export async function redisFindings(config: Config): Promise<readonly [Finding, ...Finding[]]> {
+/** The finding of Redis itself, then one for each remark on it; that of an embedded queue needs nothing. */
+export async function queueFindings(config: Config): Promise<readonly [Finding, ...Finding[]]> {
+  const { redis } = config;
+  if (redis === undefined) return [ok('queue', 'embedded: in the memory of the process that works the warehouse')];
   try {
+    const { checkRedis } = await import('../../queue/redis/check.ts');
     const info = await checkRedis(redisLocationOf(config));
     const { product, evictionPolicy, nodes, usedMemoryBytes, maxMemoryBytes } = info;
     const limit = maxMemoryBytes === 0 ? 'no limit' : `a limit of ${bytesText(maxMemoryBytes)}`;
     const memory = `${bytesText(usedMemoryBytes)} used, ${limit}`;
     const all = nodes === 1 ? '' : `, ${nodes} nodes`;
-    const message = `${shownAddress(config.redis)}${all}, ${product}, ${evictionPolicy}, ${memory}, written to`;
+    const message = `${shownAddress(redis)}${all}, ${product}, ${evictionPolicy}, ${memory}, written to`;
     const remarks = info.remarks.map(({ message: remark, hint }) => warning('redis', remark, { hint }));
     const isFull = maxMemoryBytes > 0 && usedMemoryBytes > fullShare * maxMemoryBytes;
     const full = { hint: 'It is nearly full, and refuses writes when it is: raise its maxmemory.' };
@@ -114,8 +120,7 @@ export async function livenessOf({ ledger }: App): Promise<Liveness> {
 export async function beatAgeOfHolder(error: unknown, app: App): Promise<number> {
   if (!isBusy(error) || app.config.service.url === undefined) throw error;
   const { isLive, beatAgeMs } = await livenessOf(app);
-  const { readQueueIdentity } = await import('../../queue/redis/queue-names.ts');
-  const { warehouseId } = await readQueueIdentity(queueAddressOf(app.config));
+  const { warehouseId } = await app.queueWay.identity();
   if (!isLive || beatAgeMs === undefined || warehouseId === undefined) throw error;
   return beatAgeMs;
 }

@@ -1,9 +1,12 @@
 /** Works a run in this process until it has ended. */
 import type { Logger } from 'pino';
-import { OutageError, UsageError } from '../../core/base/errors.ts';
+import { AbortedError, OutageError, UsageError } from '../../core/base/errors.ts';
 import { roughDurationText } from '../../core/base/text.ts';
+import { chunkQueues } from '../../core/run/job-description.ts';
 import { isFinished, type RunReport } from '../../core/run/run.ts';
 import type { OutageJournal } from '../../runs/outage-journal.ts';
+import { WorkedElsewhereError } from '../../runs/queue-claim.ts';
+import { after } from '../../timers/sleep.ts';
 import type { App } from '../app.ts';
 import { measureFreshness } from '../health/metrics.ts';
 import { AlertKeeper } from '../alerts/keeper.ts';
@@ -19,7 +22,8 @@ const pollEveryMs = 1_000;
 
 /**
  * Works the queue of the run, beside any workers, and calls `use` with the report as soon as the run has ended; chunks
- * of other runs that this process took are finished after that. When the signal aborts, running work is handed back:
+ * of other runs that this process took are finished after that. Without Redis one process works: while another does, that one
+ * has the run, and this one waits, at most `queue.maxHoldMs`; then it throws WorkedElsewhereError. When the signal aborts, running work is handed back:
  * the run stays queued, and any worker continues it. Throws AbortedError then, unless the run ended with that work;
  * `onStopping` is called before running work is waited for. Throws UsageError for a job of another version, and
  * TakenOverError when another queue takes the warehouse over, WarehouseGoneError when its file is gone, and OutageError
@@ -34,6 +38,54 @@ export async function workInline<T>(
     readonly signal: AbortSignal;
     readonly onStopping: () => void;
   },
+  use: (report: RunReport) => Promise<T>,
+): Promise<T> {
+  const endMs = performance.now() + app.config.queue.maxHoldMs;
+  let isFirst = true;
+  for (;;) {
+    try {
+      return await workInThisProcess(app, run, how, use);
+    } catch (error) {
+      if (!(error instanceof WorkedElsewhereError) || performance.now() >= endMs) throw error;
+      const most = roughDurationText(app.config.queue.maxHoldMs);
+      if (isFirst) how.observer.remark(`Another process works the warehouse: this run waits for it, at most ${most}.`);
+      isFirst = false;
+      const report = await followOther(app, run, how, endMs);
+      if (report !== undefined) return use(report);
+    }
+  }
+}
+
+/** How soon a process that cannot be reached is looked for again. */
+const lookAgainMs = 2_000;
+
+/** Hands the run to the process that works, and follows it. Undefined once that one has ended, or where it cannot be reached. */
+async function followOther(
+  app: App,
+  run: RunName,
+  { observer, signal }: { readonly observer: RunObserver; readonly signal: AbortSignal },
+  endMs: number,
+): Promise<RunReport | undefined> {
+  const head = await app.ledger.runs.readHead(run.runId);
+  if (head === undefined || isFinished(head.state)) return (await app.ledger.runs.read(run.runId))?.report;
+  await (await app.queue('lasting')).submit(run.runId, head.generation);
+  const other = (await app.queueWay.otherWorker()) ?? AbortSignal.timeout(lookAgainMs);
+  const late = new AbortController();
+  const timer = after(endMs - performance.now(), () => late.abort());
+  try {
+    return await followRun(app, run, { observer, signal: AbortSignal.any([signal, other, late.signal]) });
+  } catch (error) {
+    if (signal.aborted || !(error instanceof AbortedError || error instanceof OutageError)) throw error;
+    return undefined;
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function workInThisProcess<T>(
+  app: App,
+  run: RunName,
+  how: Parameters<typeof workInline<T>>[2],
   use: (report: RunReport) => Promise<T>,
 ): Promise<T> {
   const { observer, log, signal, onStopping } = how;
@@ -65,7 +117,9 @@ export async function workInline<T>(
     const onRunEnded = (runId: string): void => {
       if (runId === run.runId) endedHere.abort();
     };
-    return await workHere({ app, queues: [queue], log, onRunEnded }, follow);
+    // Nobody else works meanwhile what other commands hand over.
+    const queues = app.queueWay.kind === 'embedded' ? chunkQueues : [queue];
+    return await workHere({ app, queues, log, onRunEnded }, follow);
   } catch (error) {
     if (!signal.aborted) throw error;
     // The running work may have been the last of the run.

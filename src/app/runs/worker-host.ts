@@ -3,6 +3,7 @@
  */
 import type { Logger } from 'pino';
 import { shownService } from '../../core/base/service-key.ts';
+import type { QueueKind } from '../../core/run/queue-state.ts';
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
 import { shownAddress } from '../../queue/redis/settings.ts';
 import { OutageJournal } from '../../runs/outage-journal.ts';
@@ -65,6 +66,7 @@ export async function workHere<T>(
   };
   const scheduler = work.isStanding === true ? new Scheduler({ app, log, outages, alerts }) : undefined;
   const ticks = scheduler === undefined ? {} : { ticks: scheduler };
+  if (scheduler !== undefined) app.queueWay.onSchedulesChanged(() => scheduler.lookNow());
   const workers = await app.startWorkers({ ...work, outages, onRunEnded, ...ticks });
   void keepReviving({ ledger: app.ledger, queue, outages }, ended, log);
   void keepPruning(app, log, ended);
@@ -97,8 +99,10 @@ function hasOwnParts(outages: OutageJournal): boolean {
 /** The source of a worker's work, and the destination of the data. Addresses are without secrets (G10). */
 export interface WorkerReport {
   readonly queues: readonly string[];
-  readonly redis: string;
-  readonly prefix: string;
+  readonly queue: QueueKind;
+  /** Null, like the prefix, for an embedded queue. */
+  readonly redis: string | null;
+  readonly prefix: string | null;
   readonly service: string;
   readonly warehouse: string;
   /** Address of the health port; null without one. */
@@ -113,8 +117,9 @@ export function workerReport(
 ): WorkerReport {
   return {
     queues,
-    redis: shownAddress(config.redis),
-    prefix: config.queue.prefix,
+    queue: config.redis === undefined ? 'embedded' : 'redis',
+    redis: config.redis === undefined ? null : shownAddress(config.redis),
+    prefix: config.redis === undefined ? null : config.queue.prefix,
     service: shownService(serviceIdentityOf(config)),
     warehouse: warehouse.location,
     health: health ?? null,

@@ -76,18 +76,29 @@ export class Scheduler {
       try {
         if (!isApplied) await this.#apply();
         isApplied = true;
-        const readAtMs = Date.now();
-        const { revision, schedules } = await this.#app.ledger.schedules.read();
-        if (revision === undefined) return;
-        await keepInQueue(this.#app, schedules, this.next);
-        // Before the ticks are taken, so that one that is late is told of, and then over.
-        await this.#alerts.recordSchedules(schedules, this.#ticksOf, readAtMs);
-        for (const schedule of schedules) await this.#take(schedule, Date.now());
+        if (!(await this.#look())) return;
       } catch (error) {
         if (!signal.aborted && decideUnit(error) !== 'hand-back') this.#recordFault(error);
       }
       await sleep(this.#pollEveryMs, { signal }).catch(() => undefined);
     }
+  }
+
+  /** To be called when a command has changed the schedules: their ticks are kept in the queue at once. */
+  lookNow(): void {
+    this.#look().catch((error: unknown) => this.#recordFault(error));
+  }
+
+  /** Returns whether there are schedules to look after. */
+  async #look(): Promise<boolean> {
+    const readAtMs = Date.now();
+    const { revision, schedules } = await this.#app.ledger.schedules.read();
+    if (revision === undefined) return false;
+    await keepInQueue(this.#app, schedules, this.next);
+    // Before the ticks are taken, so that one that is late is told of, and then over.
+    await this.#alerts.recordSchedules(schedules, this.#ticksOf, readAtMs);
+    for (const schedule of schedules) await this.#take(schedule, Date.now());
+    return true;
   }
 
   async #apply(): Promise<void> {

@@ -1,18 +1,19 @@
 import type { Logger } from 'pino';
-import type { Config } from '../../../config/schema.ts';
 import { withSteps } from '../../core/base/failpoint.ts';
 import type { OutageRecord } from '../../core/base/outage.ts';
 import { holdText } from '../../core/run/service-hold.ts';
 import type { ProductionDataService } from '../../service/production-data-service.ts';
 import type { SentRequest } from '../../service/request-layer.ts';
-import { knownSecrets, queueAddressOf, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
+import type { Config } from '../../../config/schema.ts';
+import type { QueueWay } from '../queue-way.ts';
+import { knownSecrets, serviceUrlOf, tlsOf, tokenOf } from './service-settings.ts';
 
 /** How long a command waits for the end of a hold or an outage before it says so and ends. */
 const promptWaitMs = 5_000;
 
 /** Opens the client with its share of the limits that hold across all workers (G9). */
 export async function openService(
-  config: Config,
+  { config, queueWay }: { readonly config: Config; readonly queueWay: QueueWay },
   {
     kind,
     log,
@@ -30,10 +31,8 @@ export async function openService(
 ): Promise<ProductionDataService> {
   const { concurrency, requestsPerSecond, timeoutMs, maxBodyBytes } = config.service;
   const { attempts: maxAttempts, ...pace } = config.service.retry;
-  const { createRedisLimiter } = await import('../../queue/redis/limiter/create-limiter.ts');
   const { createProductionDataService } = await import('../../service/create-service.ts');
-  const limiter = await createRedisLimiter({
-    ...queueAddressOf(config),
+  const limiter = await queueWay.limiter({
     concurrency,
     ...(requestsPerSecond === undefined ? {} : { requestsPerSecond }),
     maxHoldMs: config.queue.maxHoldMs,

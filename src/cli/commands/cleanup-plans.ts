@@ -53,7 +53,7 @@ export async function applyPlan(planId: string, call: Applying): Promise<ExitCod
   if (asks) await confirm(plan, call, app);
   const requestedBy = operatorName();
   const { job, params } = applicationOf(plan, { checkedAtMs, requestedBy });
-  const run = await queueRun(app, { job, params }, requesterOf(options));
+  const run = await queueRun(app, { job, params }, requesterOf(app, options));
   await recordApplication(plan, run.runId, requestedBy, app);
   const opening = `Run ${run.runId}: deletes ${counted(plan.counts.targets, 'target')} of plan ${plan.planId}`;
   return await carryOut(run, options, { app, output, opening });

@@ -72,7 +72,7 @@ async function cancelRun(call: Call<StartOptions>): Promise<ExitCode> {
   const { options, output } = call;
   await using app = await call.openStored();
   const run = await findRun(app.ledger.runs, call.args[0] ?? '');
-  await app.queue(connectionFor(options));
+  await app.queue(connectionFor(app, options));
   const cancelled = await (await app.runService()).cancel(run.runId, operatorName());
   const { runId, job } = run;
   if (cancelled === 'had-ended') {
@@ -114,7 +114,7 @@ async function retryRun(call: Call<RetryOptions>): Promise<ExitCode> {
     return await workToEnd(run, context);
   }
   await confirmRetry(run, call, app);
-  const opened = await retry(app, runId, requesterOf(options));
+  const opened = await retry(app, runId, requesterOf(app, options));
   if (opened === 0) {
     const text = `Run ${runId} has nothing that failed, was cancelled or is unknown: nothing to retry.`;
     await output.report(text, { runId, job, state: run.state, units: 0 });
@@ -175,7 +175,7 @@ async function releaseRun(call: Call<ReleaseOptions>): Promise<ExitCode> {
     const why = await refusalOfTyped('Type the number of rows to release: ', shown, call);
     if (why !== undefined) throw new AbortedError(`${why}. Nothing was released`);
   }
-  const released = await releaseRows(app, { of: run.runId, rows: held.rows }, requesterOf(options));
+  const released = await releaseRows(app, { of: run.runId, rows: held.rows }, requesterOf(app, options));
   const opening = `Run ${released.runId}: releases ${counted(held.rows, 'row')} that run ${run.runId} holds`;
   return await carryOut(released, options, { app, output, opening }, { releaseOf: run.runId, rows: held.rows });
 }

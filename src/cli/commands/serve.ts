@@ -75,7 +75,7 @@ async function serve(call: Call<ServeFlags>): Promise<void> {
     const standing = { isStanding: true, keepsFeed: true };
     await workHere({ app: workApp, queues: chunkQueues, log, ...standing }, serveUntil);
   } else {
-    await using watchApp = createApp(config, appOptions);
+    await using watchApp = createApp(config, { ...appOptions, isServing: true });
     const ending = new AbortController();
     if (!serving.isBesideWorker) void watchSchedules(watchApp, log, ending.signal);
     await serveUntil(new AbortController().signal).finally(() => ending.abort());
@@ -99,8 +99,8 @@ async function announce(
 ): Promise<void> {
   const { workerReport } = await import('../../app/runs/worker-host.ts');
   const { works } = serving;
-  const { redis, prefix, service, warehouse } = workerReport(app, [], undefined);
-  if (output.json) return output.document({ url, works, redis, prefix, service, warehouse });
+  const { queue, redis, prefix, service, warehouse } = workerReport(app, [], undefined);
+  if (output.json) return output.document({ url, works, queue, redis, prefix, service, warehouse });
   const whoWorks = works ? ' It works the queues as well.' : '';
   const grace = roughDurationText(app.config.worker.graceMs);
   const text = `Serving ${url} for ${service} to ${warehouse}.${whoWorks} Ctrl-C stops, within ${grace}.`;

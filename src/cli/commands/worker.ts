@@ -91,7 +91,7 @@ async function announce(report: WorkerReport, graceMs: number, output: Output, l
   if (output.json) return output.document(report);
   const { queues, redis, prefix, service, warehouse, health } = report;
   const text =
-    `Working ${listed(queues)} from ${redis} (prefix ${prefix}): ${service} to ${warehouse}. ` +
+    `Working ${listed(queues)} from ${redis === null ? 'the embedded queue' : `${redis} (prefix ${prefix})`}: ${service} to ${warehouse}. ` +
     (health === null ? '' : `Its health is told at ${health}/readyz. `) +
     `Ctrl-C stops, within ${roughDurationText(graceMs)}.`;
   if (output.stderr.isTTY === true) return output.report(text);

@@ -60,6 +60,7 @@ const sentences: Wording<Action, string> = {
   overwrite: () => 'Name another file, or give --force.',
   'replace-token': ({ name, role }) =>
     `Put another line in place of its own: wellsync token create ${name} --role ${role} --expires DAY. Where nobody uses it, remove it.`,
+  'use-queue': ({ queue }) => `To change it once and for all: wellsync queue use ${queue}`,
   'show-service': () => 'See which that is: wellsync service show',
   'move-service': ({ from, to = 'NEW' }) =>
     `Where the same service has a new address: wellsync service moved ${from} ${to}`,

@@ -1,3 +1,4 @@
+import type { QueueKind } from '../run/queue-state.ts';
 import type { Role } from '../run/role.ts';
 
 /** An operator's next action, as data. Each face words it for its own users: a command, a button, a link. */
@@ -49,6 +50,8 @@ export type Action =
   | { readonly kind: 'confirm-unattended' }
   /** Make a token of the HTTP API in place of one that ends. */
   | { readonly kind: 'replace-token'; readonly name: string; readonly role: Role }
+  /** Work a warehouse through a queue of this kind from now on. */
+  | { readonly kind: 'use-queue'; readonly queue: QueueKind }
   /** Record the new address of a service. */
   | { readonly kind: 'move-service'; readonly from: string; readonly to?: string }
   /** Set a missing setting, named as in the configuration file: `service.url`. */

@@ -11,7 +11,7 @@ export const beatTimes: BeatTimes = { beatEveryMs: 5_000, staleAfterMs: 45_000 }
 export type QueueDecision =
   /** This queue owns the warehouse. */
   | { readonly kind: 'owner' }
-  /** No queue owns it, or its owner has no living worker. */
+  /** No queue owns it, or its owner has no living worker. `isTakeover`: that one ended without a word. */
   | { readonly kind: 'may-take'; readonly isTakeover: boolean }
   /** Another queue works it, or this one after its Redis lost the id: no worker may start for `waitMs`. */
   | { readonly kind: 'wait'; readonly waitMs: number };
@@ -29,7 +29,7 @@ export function decideQueue(
   if (ownerId === undefined) return { kind: 'may-take', isTakeover: false };
   if (queueId === ownerId) return { kind: 'owner' };
   if (beatAgeMs !== undefined && beatAgeMs < staleAfterMs) return { kind: 'wait', waitMs: staleAfterMs - beatAgeMs };
-  return { kind: 'may-take', isTakeover: true };
+  return { kind: 'may-take', isTakeover: beatAgeMs !== undefined };
 }
 
 /** What a command does that finds the run it would start unfinished (docs/design.md section 5). */

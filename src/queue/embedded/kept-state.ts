@@ -1,29 +1,6 @@
-/**
- * What of an embedded queue must outlive its process: in the ledger (src/warehouse/port/queue-state.ts). Everything else is
- * memory, since the ledger has the runs.
- *
- *   hold    the bound of a Retry-After (G9)          down   since when a part is down, by queue
- *   start   starts of work that did not end (G7)     stop   requests to stop a run     log   the last lines about a run
- */
+/** Gathers what of an embedded queue must outlive its process, and writes it to the ledger. */
+import type { QueueStateEntry, QueueStateKind, QueueStateStore } from '../../core/run/queue-state.ts';
 import { sleep } from '../../timers/sleep.ts';
-
-export type KeptKind = 'hold' | 'start' | 'down' | 'stop' | 'log';
-
-export interface KeptEntry {
-  readonly kind: KeptKind;
-  readonly key: string;
-  readonly value: unknown;
-}
-
-/** `value` undefined: it is removed. */
-export type KeptChange = Omit<KeptEntry, 'value'> & { readonly value: unknown };
-
-export interface QueueStateStore {
-  /** The entries of these kinds; all of a kind, or that of a key. */
-  read(kinds: readonly KeptKind[], key?: string): Promise<readonly KeptEntry[]>;
-  /** All or none. */
-  write(changes: readonly KeptChange[]): Promise<void>;
-}
 
 /** How long what nobody waits for is gathered before it is written. */
 const gatherMs = 2_000;
@@ -31,7 +8,7 @@ const gatherMs = 2_000;
 /** Gathers changes, and writes them one transaction at a time. */
 export class KeptState {
   readonly #store: QueueStateStore;
-  #changes = new Map<string, KeptChange>();
+  #changes = new Map<string, QueueStateEntry>();
   #writing: Promise<void> = Promise.resolve();
   #isSoon = false;
 
@@ -39,12 +16,12 @@ export class KeptState {
     this.#store = store;
   }
 
-  read(kinds: readonly KeptKind[], key?: string): Promise<readonly KeptEntry[]> {
+  read(kinds: readonly QueueStateKind[], key?: string): Promise<readonly QueueStateEntry[]> {
     return this.#store.read(kinds, key);
   }
 
   /** Written soon, with what else is written by then; a write that fails is made again with the next. */
-  note(kind: KeptKind, key: string, value?: unknown): void {
+  note(kind: QueueStateKind, key: string, value?: unknown): void {
     this.#changes.set(`${kind} ${key}`, { kind, key, value });
     if (this.#isSoon) return;
     this.#isSoon = true;
@@ -55,7 +32,7 @@ export class KeptState {
   }
 
   /** Written when it resolves. Rejects where the warehouse cannot be written. */
-  async keep(kind: KeptKind, key: string, value?: unknown): Promise<void> {
+  async keep(kind: QueueStateKind, key: string, value?: unknown): Promise<void> {
     this.#changes.set(`${kind} ${key}`, { kind, key, value });
     await this.flush();
   }

@@ -1,5 +1,6 @@
 /** The progress of runs in the memory of the working process: what src/queue/redis/run-progress.ts keeps in Redis. */
 import type { ChunkQueueName } from '../../core/run/job-description.ts';
+import type { QueueStateEntry } from '../../core/run/queue-state.ts';
 import { addCounts, type Counts, type RunState } from '../../core/run/run.ts';
 import type {
   ItemStartStore,
@@ -11,7 +12,7 @@ import type {
   UnitProgress,
   UnitReading,
 } from '../port.ts';
-import type { KeptEntry, KeptState } from './kept-state.ts';
+import type { KeptState } from './kept-state.ts';
 
 /** Finished runs whose progress is kept, for commands that still follow them. */
 const mostFinished = 50;
@@ -55,7 +56,7 @@ export class EmbeddedProgress implements RunProgressStore {
   }
 
   /** Stop requests of processes that ended before they were carried out. */
-  restore(entries: readonly KeptEntry[]): void {
+  restore(entries: readonly QueueStateEntry[]): void {
     for (const { kind, key, value } of entries) if (kind === 'stop') this.#of(key).stopRequest ??= value as StopRequest;
   }
 
@@ -231,7 +232,7 @@ export class EmbeddedStarts implements ItemStartStore {
     this.#kept = kept;
   }
 
-  restore(entries: readonly KeptEntry[]): void {
+  restore(entries: readonly QueueStateEntry[]): void {
     for (const { kind, key, value } of entries) {
       const [runId = '', work = ''] = key.split(' ');
       if (kind === 'start') this.#of(runId).set(work, Number(value));

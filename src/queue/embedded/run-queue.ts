@@ -5,6 +5,7 @@
 import type { OutagePart } from '../../core/base/errors.ts';
 import { AbortedError } from '../../core/base/errors.ts';
 import { type ChunkQueueName, chunkQueues } from '../../core/run/job-description.ts';
+import type { QueueStateStore } from '../../core/run/queue-state.ts';
 import { laneOf, lanesOf, lowestPriority } from '../lanes.ts';
 import {
   type ChunkItem,
@@ -19,7 +20,7 @@ import {
   type TickSchedule,
   ticksQueueName,
 } from '../port.ts';
-import { KeptState, type QueueStateStore } from './kept-state.ts';
+import { KeptState } from './kept-state.ts';
 import { type Item, LaneItems } from './lane.ts';
 import { type KeptHold, ServiceLimits } from './limits.ts';
 import { createRunLog, EmbeddedProgress, EmbeddedStarts } from './progress.ts';
@@ -79,10 +80,14 @@ export class EmbeddedQueue implements RunQueue {
     this.progress = new EmbeddedProgress(now, this.#kept, this.starts);
     this.runLog = createRunLog(this.#kept);
     this.#service = this.#limits();
+    let worked: string | undefined;
     this.identity = {
-      read: async () => ({ queueId, warehouseId: undefined }),
-      keep: async (_, warehouseId) => ({ queueId, warehouseId }),
-      release: async () => undefined,
+      read: async () => ({ queueId, warehouseId: worked }),
+      keep: async (_, warehouseId) => {
+        worked = warehouseId;
+        return { queueId, warehouseId };
+      },
+      release: async () => void (worked = undefined),
     };
   }
 
@@ -293,13 +298,18 @@ export class EmbeddedQueue implements RunQueue {
     await this.close();
   }
 
-  /** What was noted is written; a warehouse that is away keeps nothing up. */
+  /** Writes what was noted. */
+  flush(): Promise<void> {
+    return this.#kept.flush();
+  }
+
+  /** A warehouse that is away keeps nothing up. */
   async close(): Promise<void> {
-    await this.#kept.flush().catch(() => undefined);
+    await this.flush().catch(() => undefined);
   }
 }
 
-export function tickItemId(name: string, dueMs: number): string {
+function tickItemId(name: string, dueMs: number): string {
   return `${name}:${dueMs}`;
 }
 

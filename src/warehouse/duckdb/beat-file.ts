@@ -37,6 +37,7 @@ export function createBeatFile(databasePath: string, now: () => number): Beat {
   return {
     isOf,
     replace,
+    queueId: async () => (await readBeat(path))?.queueId,
     ageMs: async () => {
       const beat = await readBeat(path);
       if (beat === undefined) return undefined;

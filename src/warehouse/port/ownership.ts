@@ -1,5 +1,6 @@
 /** The service that a warehouse belongs to, and the queue that works it (G11, docs/design.md section 5). */
 import type { ServiceIdentity } from '../../core/base/service-key.ts';
+import type { QueueKind } from '../../core/run/queue-state.ts';
 
 export interface WarehouseIdentity {
   /** Random; created with the warehouse. */
@@ -8,6 +9,8 @@ export interface WarehouseIdentity {
   readonly service: string | undefined;
   /** The queue that works the warehouse; undefined until the first worker. */
   readonly queueId: string | undefined;
+  /** Of that queue; undefined until the first worker. */
+  readonly queueKind: QueueKind | undefined;
   /** Increases by one with every takeover, and with every change of the service, so that earlier workers stop. */
   readonly epoch: number;
 }
@@ -61,13 +64,17 @@ export interface Ownership {
    * Assigns the warehouse to the queue, with the next epoch, if the epoch is still `seenEpoch`; writes its first beat
    * in the same transaction. Returns the new epoch, or undefined if another queue was first.
    */
-  takeOver(queueId: string, seenEpoch: number): Promise<number | undefined>;
+  takeOver(queueId: string, seenEpoch: number, kind: QueueKind): Promise<number | undefined>;
+  /** Gives the warehouse to no queue of this kind yet, with the next epoch: earlier workers stop. */
+  useQueue(kind: QueueKind): Promise<void>;
   /**
    * From now on every transaction of this handle throws TakenOverError if the warehouse has another epoch, or belongs
    * to another service than this handle; the first such error is passed to `onTakenOver`.
    */
   fence(epoch: number, onTakenOver: (error: Error) => void): void;
 
+  /** The queue of the last beat. Opens no file of a warehouse. */
+  beatOf(): Promise<string | undefined>;
   /**
    * Milliseconds since the last beat, by the clock of the warehouse; undefined without a beat. A beat from the future
    * counts as one of now.

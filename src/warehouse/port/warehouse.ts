@@ -3,6 +3,7 @@
  * ({@link Ledger}). One database holds both, so that rows and the units that they settle are committed in one
  * transaction (G1, G3).
  */
+import type { QueueStateStore } from '../../core/run/queue-state.ts';
 import type { KnownList } from '../../core/definitions/record-list.ts';
 import type { AlertStore } from './alerts.ts';
 import type { CleanupPlans, DeletionLedger } from './cleanup.ts';
@@ -106,6 +107,7 @@ export interface Ledger {
   readonly feed: FeedLedger;
   readonly holds: Holds;
   readonly alerts: AlertStore;
+  readonly queueState: QueueStateStore;
 }
 
 /** A warehouse with its ledger: one database, opened at its first use. */

@@ -11,6 +11,11 @@ export function createBeatRow(database: SqlDatabase): Beat {
         await session.run('UPDATE queue_beat SET beat_at = clock_timestamp() WHERE beat_at > clock_timestamp()');
         return readBeatAgeMs(session);
       }),
+    queueId: () =>
+      database.transact(async (session) => {
+        const [row] = await session.rows<{ queueId: string | null }>('SELECT queue_id AS "queueId" FROM queue_beat');
+        return row?.queueId ?? undefined;
+      }),
     isOf: async (queueId, epoch) => {
       const beat = 'SELECT 1 FROM queue_beat WHERE queue_id = $1 AND epoch = $2';
       return (await database.transact((session) => session.rows(beat, [queueId, epoch]))).length > 0;

@@ -167,7 +167,7 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
 
     // The identity (G11), one row: the service is null until the first run sets it; a takeover increases the epoch.
     warehouse: `warehouse_id ${text} NOT NULL, service ${text}, epoch BIGINT NOT NULL, queue_id ${text},
-      taken_at TIMESTAMPTZ, created_at TIMESTAMPTZ NOT NULL, pruned_at TIMESTAMPTZ, history_horizon TIMESTAMPTZ`,
+      queue_kind ${text}, taken_at TIMESTAMPTZ, created_at TIMESTAMPTZ NOT NULL, pruned_at TIMESTAMPTZ, history_horizon TIMESTAMPTZ`,
     service_alias: `address ${text} PRIMARY KEY, service ${text} NOT NULL, moved_at TIMESTAMPTZ NOT NULL, moved_by ${text}`,
     service_profile: `base_url ${text} PRIMARY KEY, profile JSON NOT NULL, saved_at TIMESTAMPTZ NOT NULL`,
     // The runs in which a worker probed the service, so that one of them does.
@@ -176,6 +176,9 @@ function sharedTables(types: ColumnTypes): Readonly<Record<string, string>> {
     schedule: `name ${text} PRIMARY KEY, definition ${text} NOT NULL, since TIMESTAMPTZ NOT NULL, paused_at TIMESTAMPTZ,
       paused_by ${text}, due_at TIMESTAMPTZ, outcome ${text}, words ${text}, run_id ${text}, last_run_id ${text}`,
     schedule_revision: 'revision BIGINT NOT NULL, applied_at TIMESTAMPTZ NOT NULL',
+
+    // What of an embedded queue outlives its process (core/run/queue-state.ts).
+    queue_state: `kind ${text}, key ${text}, value JSON NOT NULL, noted_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (kind, key)`,
 
     // At most one row, which the first publication inserts.
     feed: `feed_id ${text}, version BIGINT NOT NULL, last_restatement BIGINT NOT NULL, holder ${text},

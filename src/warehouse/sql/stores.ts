@@ -14,6 +14,7 @@ import { createHolds } from './ledger/holds.ts';
 import { type Beat, createOwnership } from './ledger/ownership-store.ts';
 import { createProfileStore } from './ledger/profile-store.ts';
 import { createPushStore } from './ledger/push-store.ts';
+import { createQueueStateStore } from './ledger/queue-state-store.ts';
 import { createRetention } from './ledger/retention-store.ts';
 import { createRunLedger } from './ledger/run-ledger.ts';
 import { createScheduleStore } from './ledger/schedule-store.ts';
@@ -52,5 +53,6 @@ export function createLedger(database: SqlDatabase, { beat, order, marks }: Ledg
     feed: createFeedLedger(database, marks),
     holds: createHolds(database),
     alerts: createAlertStore(database),
+    queueState: createQueueStateStore(database),
   };
 }

@@ -41,7 +41,7 @@ describe('the file of a DuckDB warehouse', () => {
 
   async function takenBy(queueId: string) {
     const { ownership } = test().warehouse.ledger;
-    const epoch = (await ownership.takeOver(queueId, (await ownership.read()).epoch)) ?? -1;
+    const epoch = (await ownership.takeOver(queueId, (await ownership.read()).epoch, 'redis')) ?? -1;
     return { ownership, epoch };
   }
   const beatText = () => readFile(`${path}.beat`, 'utf8');
@@ -69,7 +69,7 @@ describe('the file of a DuckDB warehouse', () => {
     const { ownership } = test().warehouse.ledger;
     const { epoch } = await ownership.read();
     await mkdir(`${path}.beat`);
-    const error = await failure(ownership.takeOver('queue one', epoch));
+    const error = await failure(ownership.takeOver('queue one', epoch, 'redis'));
     expect(error).toBeInstanceOf(UnreachableError);
     expect(String(error)).toContain(`${path}.beat cannot be written: a folder is in its place`);
     expect((await ownership.read()).epoch).toBe(epoch);
@@ -87,7 +87,9 @@ describe('the file of a DuckDB warehouse', () => {
           throw new Error('the disk is gone');
         }),
     };
-    const error = await failure(createOwnership(failing, createBeatFile(path, Date.now)).takeOver('queue two', epoch));
+    const error = await failure(
+      createOwnership(failing, createBeatFile(path, Date.now)).takeOver('queue two', epoch, 'redis'),
+    );
     expect(String(error)).toContain('the disk is gone');
     expect(await ownership.beatAgeMs()).toBeUndefined();
     expect(await ownership.read()).toMatchObject({ queueId: 'queue one', epoch });
@@ -97,10 +99,12 @@ describe('the file of a DuckDB warehouse', () => {
   it('G11: a takeover that fails before its beat leaves that of another worker of its queue', async () => {
     const { ownership } = test().warehouse.ledger;
     const { epoch: seen } = await ownership.read();
-    await ownership.takeOver('queue one', seen);
+    await ownership.takeOver('queue one', seen, 'redis');
     const file = shareDatabaseFile({ ...settings, path });
     const away: DatabaseFile = { ...file, transact: () => Promise.reject(new Error('the file is held')) };
-    const error = await failure(createOwnership(away, createBeatFile(path, Date.now)).takeOver('queue one', seen));
+    const error = await failure(
+      createOwnership(away, createBeatFile(path, Date.now)).takeOver('queue one', seen, 'redis'),
+    );
     expect(String(error)).toContain('the file is held');
     expect(await ownership.beatAgeMs()).toBeDefined();
     await file.release();

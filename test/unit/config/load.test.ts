@@ -121,7 +121,7 @@ describe('the password of Redis from a file', () => {
   test('stands in the address of every connection, whatever characters it has', async () => {
     const file = await written('redis', 'a%b@c/d:é?#\n');
     const { redis } = loadConfig({ environment: { WELLSYNC_REDIS_URL: url, WELLSYNC_REDIS_PASSWORD_FILE: file } });
-    const { username, password, host, pathname } = new URL('url' in redis ? redis.url : '');
+    const { username, password, host, pathname } = new URL(redis !== undefined && 'url' in redis ? redis.url : '');
     expect([username, decodeURIComponent(password), host, pathname]).toEqual([
       'wells',
       'a%b@c/d:é?#',

@@ -1,5 +1,6 @@
 import { TakenOverError, UsageError } from '../../../core/base/errors.ts';
 import type { ServiceIdentity } from '../../../core/base/service-key.ts';
+import type { QueueKind } from '../../../core/run/queue-state.ts';
 import type { Ownership, ServiceChange, ServiceRecords, WarehouseIdentity } from '../../port/ownership.ts';
 import {
   epochMs,
@@ -24,21 +25,28 @@ import {
 
 export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
   return {
-    ...transacted<Pick<Ownership, 'read' | 'aliases' | 'namesOf' | 'checkService' | 'renew'>>(database, {
+    ...transacted<Pick<Ownership, 'read' | 'aliases' | 'namesOf' | 'checkService' | 'renew' | 'useQueue'>>(database, {
       read: readIdentity,
       aliases: readAliases,
       namesOf: readNames,
       checkService: async (session, service) => void (await checkForService(session, service)),
       renew,
+      useQueue: async (session, kind) =>
+        void (await session.run(
+          'UPDATE warehouse SET queue_kind = $1, queue_id = NULL, taken_at = NULL, epoch = epoch + 1',
+          [kind],
+        )),
     }),
-    takeOver: async (queueId, seenEpoch) => {
+    takeOver: async (queueId, seenEpoch, kind) => {
       let written: number | undefined;
       const writeBeat: Beat['replace'] = async (id, epoch, session) => {
         written = epoch;
         await beat.replace(id, epoch, session);
       };
       try {
-        return await database.transact((session) => takeOver(session, { queueId, seenEpoch, database, writeBeat }));
+        return await database.transact((session) =>
+          takeOver(session, { queueId, kind, seenEpoch, database, writeBeat }),
+        );
       } catch (error) {
         // A rollback does not remove a beat in a file. Left there, it would make every other queue wait for one that owns
         // nothing. Another worker of this queue may have written one of the same epoch, and live.
@@ -57,6 +65,7 @@ export function createOwnership(database: SqlDatabase, beat: Beat): Ownership {
       return records;
     },
     fence: (epoch, onTakenOver) => database.fence(epoch, onTakenOver),
+    beatOf: () => beat.queueId(),
     beatAgeMs: () => beat.ageMs(),
     beat: async (queueId, epoch) => {
       // Only the warehouse knows who has it: a missing or damaged beat must not end its queue.
@@ -75,7 +84,7 @@ async function endAnyBeat(beat: Beat): Promise<void> {
 }
 
 async function readIdentity(session: SqlSession): Promise<WarehouseIdentity> {
-  const members = membersOf('warehouseId', 'service', 'queueId', 'epoch');
+  const members = membersOf('warehouseId', 'service', 'queueId', 'queueKind', 'epoch');
   const row = await oneRow<RowOf<WarehouseIdentity>>(session, `SELECT ${members} FROM warehouse`);
   return { ...recordOf<WarehouseIdentity>(row), service: row.service ?? (await onlyNamedService(session)) };
 }
@@ -88,6 +97,7 @@ const readAliases: InSession<Ownership['aliases']> = (session) =>
 
 interface Takeover {
   readonly queueId: string;
+  readonly kind: QueueKind;
   readonly seenEpoch: number;
   readonly database: SqlDatabase;
   /** Writes the first beat. */
@@ -96,14 +106,14 @@ interface Takeover {
 
 async function takeOver(
   session: SqlSession,
-  { queueId, seenEpoch, database, writeBeat }: Takeover,
+  { queueId, kind, seenEpoch, database, writeBeat }: Takeover,
 ): Promise<number | undefined> {
   // A queue works for one service: what it is given belongs to that one.
   await claimForService(session, database);
   const [taken] = await session.rows<{ epoch: number }>(
-    `UPDATE warehouse SET queue_id = $1, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
+    `UPDATE warehouse SET queue_id = $1, queue_kind = $3, epoch = epoch + 1, taken_at = current_timestamp WHERE epoch = $2
      RETURNING epoch`,
-    [queueId, seenEpoch],
+    [queueId, seenEpoch, kind],
   );
   if (taken !== undefined) await writeBeat(queueId, taken.epoch, session);
   return taken?.epoch;
@@ -198,6 +208,7 @@ export interface Beat {
    */
   ageMs(): Promise<number | undefined>;
   isOf(queueId: string, epoch: number): Promise<boolean>;
+  queueId(): Promise<string | undefined>;
   /**
    * Writes a beat; in this transaction, where the warehouse itself holds it. Throws UnreachableError('warehouse') if it
    * cannot be written.

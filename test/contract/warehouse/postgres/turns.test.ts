@@ -111,7 +111,7 @@ describe.skipIf(lack !== undefined)(
     });
 
     it('G11: give the warehouse to one queue, and to one service', async () => {
-      const epochs = await atOnce(({ ledger }, host) => ledger.ownership.takeOver(`queue-${host}`, 0));
+      const epochs = await atOnce(({ ledger }, host) => ledger.ownership.takeOver(`queue-${host}`, 0, 'redis'));
       expect(epochs.filter((epoch) => epoch !== undefined)).toEqual([1]);
       const services = Array.from({ length: hosts }, (_, host) =>
         serviceIdentity(`https://${host}.example.com`, undefined),
@@ -129,14 +129,14 @@ describe.skipIf(lack !== undefined)(
 
     it('G11: a queue that was taken over commits nothing more, not even what it had begun', async () => {
       const [first, second] = [test().another(), test().another()];
-      await first.ledger.ownership.takeOver('first', 0);
+      await first.ledger.ownership.takeOver('first', 0, 'redis');
       const taken: Error[] = [];
       first.ledger.ownership.fence(1, (error) => taken.push(error));
       let takeover: Promise<number | undefined> | undefined;
       async function* targets(): AsyncGenerator<string> {
         yield 'a';
         // Waits for the transaction that is under way.
-        takeover = second.ledger.ownership.takeOver('second', 1);
+        takeover = second.ledger.ownership.takeOver('second', 1, 'redis');
         await new Promise((resolve) => setTimeout(resolve, 200));
         yield 'b';
       }

@@ -165,11 +165,11 @@ export function describeOwnership(open: OpenWarehouse): void {
     it('G11: every transaction of a queue that was taken over ends, and those of the next one go on', async () => {
       const [stale, next] = [a(), a()];
       const seen = (await stale.ledger.ownership.read()).epoch;
-      const first = (await stale.ledger.ownership.takeOver('queue one', seen)) ?? -1;
+      const first = (await stale.ledger.ownership.takeOver('queue one', seen, 'redis')) ?? -1;
       const taken: Error[] = [];
       stale.ledger.ownership.fence(first, (error) => taken.push(error));
       await createRun(stale, 'r1', addressA);
-      const second = (await next.ledger.ownership.takeOver('queue two', first)) ?? -1;
+      const second = (await next.ledger.ownership.takeOver('queue two', first, 'redis')) ?? -1;
       expect(second).toBe(first + 1);
       next.ledger.ownership.fence(second, (error) => taken.push(error));
       await expect(createRun(stale, 'r2', addressA)).rejects.toThrow(TakenOverError);
@@ -180,7 +180,7 @@ export function describeOwnership(open: OpenWarehouse): void {
       expect(taken.every((error) => error instanceof TakenOverError)).toBe(true);
       expect(await next.ledger.runs.read('r2')).toBeUndefined();
       await createRun(next, 'r2', addressA);
-      expect(await next.ledger.ownership.takeOver('queue three', first)).toBeUndefined();
+      expect(await next.ledger.ownership.takeOver('queue three', first, 'redis')).toBeUndefined();
     });
 
     it('G11: a worker that began before the first run stops when that is for another service', async () => {
@@ -194,10 +194,10 @@ export function describeOwnership(open: OpenWarehouse): void {
     it('G11: its beat is that of the latest epoch, and nobody else ends it', async () => {
       const { ownership } = current().warehouse.ledger;
       expect(await ownership.beatAgeMs()).toBeUndefined();
-      await ownership.takeOver('queue one', (await ownership.read()).epoch);
+      await ownership.takeOver('queue one', (await ownership.read()).epoch, 'redis');
       expect(await ownership.beatAgeMs()).toBeLessThan(60_000);
       await ownership.beat('queue one', 1);
-      await ownership.takeOver('queue two', 1);
+      await ownership.takeOver('queue two', 1, 'redis');
       await expect(ownership.beat('queue one', 1)).rejects.toThrow(TakenOverError);
       await ownership.endBeat('queue one', 1);
       expect(await ownership.beatAgeMs()).toBeDefined();
@@ -210,7 +210,7 @@ export function describeOwnership(open: OpenWarehouse): void {
     it('G11: a change of its service ends the beat, and the queue of the old name beats no more', async () => {
       await createRun(a(), 'r1', addressA);
       const { ownership } = current().warehouse.ledger;
-      const epoch = (await ownership.takeOver('queue one', (await ownership.read()).epoch)) ?? -1;
+      const epoch = (await ownership.takeOver('queue one', (await ownership.read()).epoch, 'redis')) ?? -1;
       await ownership.move(addressA, addressB, { ...change, dryRun: true });
       expect(await ownership.beatAgeMs()).toBeDefined();
       await ownership.move(addressA, addressB, change);

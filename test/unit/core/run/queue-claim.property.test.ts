@@ -15,7 +15,7 @@ describe('who may work a warehouse', () => {
         if (ownerId === undefined) expect(decision).toEqual({ kind: 'may-take', isTakeover: false });
         else if (ownerId === queueId) expect(decision).toEqual({ kind: 'owner' });
         else if (isYoung) expect(decision).toEqual({ kind: 'wait', waitMs: beatTimes.staleAfterMs - beatAgeMs });
-        else expect(decision).toEqual({ kind: 'may-take', isTakeover: true });
+        else expect(decision).toEqual({ kind: 'may-take', isTakeover: beatAgeMs !== undefined });
       }),
     );
   });

@@ -1,0 +1,123 @@
+/**
+ * Through what the warehouse is worked: a queue embedded in the working process, or Redis, as the configuration says. Nothing
+ * falls back from one to the other. The libraries of either are loaded when it is used.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Config } from '../../config/schema.ts';
+import type { OutageRecord } from '../core/base/outage.ts';
+import type { QueueKind } from '../core/run/queue-state.ts';
+import type { LimiterSettings, SharedLimiter } from '../queue/limiter/limiter.ts';
+import type { QueueHandlers, QueueIdentity, RunningWorkers, RunQueue, WorkerSettings } from '../queue/port.ts';
+import { databaseFileOf } from '../warehouse/create-warehouse.ts';
+import type { Ledger, Warehouse } from '../warehouse/port/warehouse.ts';
+import { queueAddressOf, redisLocationOf, serviceIdentityOf } from './service/service-settings.ts';
+
+export interface StartedWorkersOptions {
+  readonly settings: WorkerSettings;
+  readonly handlers: QueueHandlers;
+  readonly log: Logger;
+  readonly outages: OutageRecord;
+  /** Called when the work in flight cannot be handed back. */
+  readonly onGivenUp: () => void;
+}
+
+export interface QueueWay {
+  readonly kind: QueueKind;
+  /** Throws UnreachableError('redis'). */
+  open(kind: 'prompt' | 'lasting'): Promise<RunQueue>;
+  startWorkers(options: StartedWorkersOptions): Promise<RunningWorkers>;
+  limiter(settings: LimiterSettings): Promise<SharedLimiter>;
+  /** The living workers' warehouse and queue, without the warehouse. Throws UnreachableError('redis'). */
+  identity(): Promise<QueueIdentity>;
+  /** Calls of a claim (src/runs/queue-claim.ts): before it, once it stands, and when it has ended. */
+  beforeClaim(): Promise<void>;
+  afterClaim(): Promise<void>;
+  onClaimEnded(): Promise<void>;
+  /** Whether the process of a queue that beats has certainly ended. */
+  isGone(queueId: string): Promise<boolean>;
+  /** Aborts when the process that works the warehouse has ended; undefined where no other one can be reached. */
+  otherWorker(): Promise<AbortSignal | undefined>;
+  /** `action` is called in the working process when a command has changed the schedules. */
+  onSchedulesChanged(action: () => void): void;
+}
+
+export function createQueueWay(config: Config, stores: { readonly warehouse: Warehouse; readonly ledger: Ledger }) {
+  return config.redis === undefined ? createEmbeddedWay(config, stores) : createRedisWay(config, stores);
+}
+
+function createRedisWay(
+  config: Config,
+  { warehouse, ledger }: { readonly warehouse: Warehouse; readonly ledger: Ledger },
+): QueueWay {
+  /** The service whose queues a command uses: that of the warehouse, if it has one. */
+  const service = async (): Promise<string> => {
+    const owner = (await warehouse.isStored()) ? (await ledger.ownership.read()).service : undefined;
+    return owner ?? serviceIdentityOf(config).key;
+  };
+  return {
+    kind: 'redis',
+    open: async (kind) => {
+      const { createRunQueue } = await import('../queue/redis/run-queue.ts');
+      return createRunQueue({ ...redisLocationOf(config), service: await service() }, kind);
+    },
+    startWorkers: async (options) => {
+      const { startWorkers } = await import('../queue/redis/workers.ts');
+      return startWorkers({ address: queueAddressOf(config), ...options });
+    },
+    limiter: async (settings) => {
+      const { createRedisLimiter } = await import('../queue/redis/limiter/create-limiter.ts');
+      return createRedisLimiter({ ...queueAddressOf(config), ...settings });
+    },
+    identity: async () => {
+      const { readQueueIdentity } = await import('../queue/redis/queue-names.ts');
+      return readQueueIdentity(queueAddressOf(config));
+    },
+    beforeClaim: async () => undefined,
+    afterClaim: async () => undefined,
+    onClaimEnded: async () => undefined,
+    isGone: async () => false,
+    otherWorker: async () => undefined,
+    onSchedulesChanged: () => undefined,
+  };
+}
+
+function createEmbeddedWay(
+  config: Config,
+  { warehouse, ledger }: { readonly warehouse: Warehouse; readonly ledger: Ledger },
+): QueueWay {
+  let opened: ReturnType<typeof openQueue> | undefined;
+  const openQueue = async () => {
+    const { ProcessQueue } = await import('../queue/embedded/process-queue.ts');
+    return new ProcessQueue({
+      queueId: randomUUID(),
+      databaseFile: databaseFileOf(config.warehouse.url),
+      owner: async () => ((await warehouse.isStored()) ? ledger.ownership.beatOf() : undefined),
+      now: Date.now,
+      store: {
+        read: async (...what) => ((await warehouse.isStored()) ? ledger.queueState.read(...what) : []),
+        write: (changes) => ledger.queueState.write(changes),
+      },
+    });
+  };
+  const queue = () => (opened ??= openQueue());
+  return {
+    kind: 'embedded',
+    open: queue,
+    startWorkers: async (options) => {
+      const { startEmbeddedWorkers } = await import('../queue/embedded/workers.ts');
+      return startEmbeddedWorkers({ queue: (await queue()).local, now: Date.now, ...options });
+    },
+    limiter: async (settings) => {
+      const { SharedLimiter: Limiter } = await import('../queue/limiter/limiter.ts');
+      return new Limiter(await (await queue()).admission(), settings);
+    },
+    identity: async () => (await queue()).workingIdentity(),
+    beforeClaim: async () => (await queue()).listen(),
+    afterClaim: async () => (await queue()).beginWork(),
+    onClaimEnded: async () => (await queue()).endWork(),
+    isGone: async (queueId) => (await queue()).isGone(queueId),
+    otherWorker: async () => (await (await queue()).peer())?.closed,
+    onSchedulesChanged: (action) => void queue().then((found) => found.onSchedulesChanged(action)),
+  };
+}

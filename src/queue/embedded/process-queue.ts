@@ -1,0 +1,292 @@
+/**
+ * The queue of a process without Redis. While this process works the warehouse, it is the queue; beside a working process of
+ * the host it is that one's, over its socket; and where nobody works, it is what the ledger keeps.
+ */
+import { OutageError } from '../../core/base/errors.ts';
+import type { QueueStateStore } from '../../core/run/queue-state.ts';
+import type { Admission, Limits } from '../limiter/admission.ts';
+import type {
+  ChunkItem,
+  ItemLease,
+  ItemStartStore,
+  MetricStore,
+  QueueIdentity,
+  QueueIdentityStore,
+  RunLogStore,
+  RunProgressStore,
+  RunQueue,
+  ServiceHoldStore,
+} from '../port.ts';
+import { EmbeddedQueue } from './run-queue.ts';
+import { connectToPeer, peerAdmission, type QueuePeer } from './socket-client.ts';
+import { removeOthers, socketPath } from './socket-path.ts';
+import { type QueueServer, serveQueue } from './socket-server.ts';
+
+export interface ProcessQueueOptions {
+  /** Random: that of the process. */
+  readonly queueId: string;
+  /** Of a DuckDB warehouse; undefined for one of a server. */
+  readonly databaseFile: string | undefined;
+  /** What the ledger keeps. */
+  readonly store: QueueStateStore;
+  /** The queue of the last beat; undefined where nobody works. */
+  readonly owner: () => Promise<string | undefined>;
+  readonly now: () => number;
+}
+
+/** What a command may ask of the queue of another process. */
+type Asked = Pick<
+  RunQueue,
+  'submit' | 'isSubmitted' | 'hasten' | 'chunkStatuses' | 'workers' | 'itemCounts' | 'metrics' | 'serviceHold'
+> & {
+  readonly progress: Pick<RunProgressStore, 'read' | 'requestStop' | 'forget' | 'finish'>;
+  readonly runLog: Pick<RunLogStore, 'read'>;
+  readonly identity: Pick<QueueIdentityStore, 'read'>;
+};
+
+export class ProcessQueue implements RunQueue {
+  readonly isEnded = false;
+  /** Of this process; it has workers while it works. */
+  readonly local: EmbeddedQueue;
+  readonly #options: ProcessQueueOptions;
+  readonly #path: string;
+  /** Runs that were submitted before this process worked: they need no revival. */
+  readonly #submitted: (readonly [runId: string, generation: number])[] = [];
+  #isWorking = false;
+  #server: QueueServer | undefined;
+  #peer: QueuePeer | undefined;
+  #onSchedulesChanged = (): void => {};
+
+  constructor(options: ProcessQueueOptions) {
+    const { queueId, databaseFile, store, now } = options;
+    this.#options = options;
+    this.#path = socketPath(queueId, databaseFile);
+    this.local = new EmbeddedQueue({ queueId, now, store });
+  }
+
+  // The work of this process.
+
+  /** Lets other commands in, before this process claims the warehouse: from the claim on, they look for it. */
+  async listen(): Promise<void> {
+    this.#server ??= await serveQueue(this.#path, this.local, {
+      onSchedulesChanged: () => this.#onSchedulesChanged(),
+    });
+  }
+
+  /** To be called once the claim stands. */
+  async beginWork(): Promise<void> {
+    this.#peer?.end();
+    await this.local.restore();
+    for (const [runId, generation] of this.#submitted.splice(0)) await this.local.submit(runId, generation);
+    this.#isWorking = true;
+    await removeOthers(this.#path, this.#options.databaseFile);
+  }
+
+  /** What was noted is in the ledger then, and the next process may claim the warehouse. */
+  async endWork(): Promise<void> {
+    this.#isWorking = false;
+    await this.local.close();
+    await this.#server?.close();
+    this.#server = undefined;
+  }
+
+  /** `action` is called when a command has changed the schedules. */
+  onSchedulesChanged(action: () => void): void {
+    this.#onSchedulesChanged = action;
+  }
+
+  // Other processes.
+
+  /** Whether the process of a queue has certainly ended: nobody listens at its socket, and the database is of this host. */
+  async isGone(queueId: string): Promise<boolean> {
+    const { databaseFile } = this.#options;
+    if (databaseFile === undefined) return false;
+    const found = await connectToPeer(socketPath(queueId, databaseFile));
+    if (found.kind === 'open') found.peer.end();
+    return found.kind === 'gone';
+  }
+
+  /** The process of the host that works the warehouse; undefined where none can be reached, and for this one. */
+  async peer(): Promise<QueuePeer | undefined> {
+    if (this.#isWorking) return undefined;
+    if (this.#peer !== undefined && !this.#peer.closed.aborted) return this.#peer;
+    const found = await this.#connect();
+    this.#peer = found;
+    return found;
+  }
+
+  async #connect(): Promise<QueuePeer | undefined> {
+    const { queueId, databaseFile, owner } = this.#options;
+    const ownerId = await owner();
+    if (ownerId === undefined || ownerId === queueId) return undefined;
+    const found = await connectToPeer(socketPath(ownerId, databaseFile));
+    return found.kind === 'open' ? found.peer : undefined;
+  }
+
+  /** The identity of the queue that works the warehouse, by whoever works. */
+  workingIdentity(): Promise<QueueIdentity> {
+    return this.#ask((queue) => queue.identity.read());
+  }
+
+  /** Leave to send requests, by the limits of the working process; over a connection of its own, which ends with it. */
+  async admission(): Promise<(limits: Limits) => Admission> {
+    const peer = this.#isWorking ? undefined : await this.#connect();
+    if (peer !== undefined) return (limits) => peerAdmission(peer, limits);
+    return (limits) => this.local.serviceHold.admission(limits);
+  }
+
+  /** Asks whoever works. One that ends meanwhile is asked no more: what it was asked is asked again, which changes nothing. */
+  async #ask<Answer>(call: (queue: Asked) => Promise<Answer>): Promise<Answer> {
+    const peer = await this.peer();
+    if (peer === undefined) return this.#isWorking ? call(this.local) : this.#askKept(call);
+    try {
+      return await call(askedOf(peer));
+    } catch (error) {
+      if (!(error instanceof OutageError) || !peer.closed.aborted) throw error;
+      return this.#ask(call);
+    }
+  }
+
+  /** Asks what the ledger keeps, as a queue that nobody works; what is changed in it is in the ledger then. */
+  async #askKept<Answer>(call: (queue: Asked) => Promise<Answer>): Promise<Answer> {
+    const { queueId, now, store } = this.#options;
+    const kept = new EmbeddedQueue({ queueId, now, store });
+    await kept.restore();
+    const answer = await call(kept);
+    await kept.flush();
+    return answer;
+  }
+
+  // The port. What only a working process does is its own.
+
+  get identity(): QueueIdentityStore {
+    return this.local.identity;
+  }
+
+  readonly progress: RunProgressStore = {
+    read: (runId) => this.#ask((queue) => queue.progress.read(runId)),
+    requestStop: (runId, request) => this.#ask((queue) => queue.progress.requestStop(runId, request)),
+    forget: (runId) => this.#ask((queue) => queue.progress.forget(runId)),
+    finish: (runId, state) => this.#ask((queue) => queue.progress.finish(runId, state)),
+    open: (...given) => this.local.progress.open(...given),
+    settle: (...given) => this.local.progress.settle(...given),
+    advance: (...given) => this.local.progress.advance(...given),
+    recordReadings: (...given) => this.local.progress.recordReadings(...given),
+    endChunk: (...given) => this.local.progress.endChunk(...given),
+    restart: (...given) => this.local.progress.restart(...given),
+  };
+
+  readonly serviceHold: ServiceHoldStore = {
+    read: () => this.#ask((queue) => queue.serviceHold.read()),
+    readOutage: () => this.#ask((queue) => queue.serviceHold.readOutage()),
+    lift: () => this.#ask((queue) => queue.serviceHold.lift()),
+  };
+
+  readonly metrics: MetricStore = {
+    raise: (...given) => this.#ask((queue) => queue.metrics.raise(...given)),
+    set: (...given) => this.#ask((queue) => queue.metrics.set(...given)),
+    read: () => this.#ask((queue) => queue.metrics.read()),
+  };
+
+  readonly runLog: RunLogStore = {
+    append: (...given) => this.local.runLog.append(...given),
+    read: (runId) => this.#ask((queue) => queue.runLog.read(runId)),
+  };
+
+  get starts(): ItemStartStore {
+    return this.local.starts;
+  }
+
+  async submit(runId: string, generation: number): Promise<void> {
+    if (!this.#isWorking) this.#submitted.push([runId, generation]);
+    await this.#ask((queue) => queue.submit(runId, generation));
+  }
+
+  isSubmitted(runId: string, generation: number): Promise<boolean> {
+    return this.#ask((queue) => queue.isSubmitted(runId, generation));
+  }
+
+  hasten(runId: string, generation: number): Promise<void> {
+    return this.#ask((queue) => queue.hasten(runId, generation));
+  }
+
+  chunkStatuses(runId: string) {
+    return this.#ask((queue) => queue.chunkStatuses(runId));
+  }
+
+  workers() {
+    return this.#ask((queue) => queue.workers());
+  }
+
+  itemCounts() {
+    return this.#ask((queue) => queue.itemCounts());
+  }
+
+  enqueueNext(runId: string, limit: number): Promise<number> {
+    return this.local.enqueueNext(runId, limit);
+  }
+
+  requeue(runId: string, items: readonly ChunkItem[]): Promise<void> {
+    return this.local.requeue(runId, items);
+  }
+
+  lease(item: ChunkItem, signal: AbortSignal): Promise<ItemLease> {
+    return this.local.lease(item, signal);
+  }
+
+  tryLease(work: string): Promise<ItemLease | undefined> {
+    return this.local.tryLease(work);
+  }
+
+  /** The working process reads the schedules itself, once it knows that they have changed. */
+  async keepTicks(...given: Parameters<RunQueue['keepTicks']>): Promise<void> {
+    if (this.#isWorking) return this.local.keepTicks(...given);
+    await (await this.peer())?.call('schedulesChanged');
+  }
+
+  recordDown(...given: Parameters<RunQueue['recordDown']>): Promise<number> {
+    return this.local.recordDown(...given);
+  }
+
+  recordUp(...given: Parameters<RunQueue['recordUp']>): Promise<void> {
+    return this.local.recordUp(...given);
+  }
+
+  giveUp(): Promise<void> {
+    return this.close();
+  }
+
+  async close(): Promise<void> {
+    this.#peer?.end();
+    await this.endWork();
+  }
+}
+
+function askedOf(peer: QueuePeer): Asked {
+  const call =
+    <Answer>(name: string) =>
+    (...args: readonly unknown[]) =>
+      peer.call(name, ...args) as Promise<Answer>;
+  return {
+    identity: { read: call('identity.read') },
+    progress: {
+      read: call('progress.read'),
+      requestStop: call('progress.requestStop'),
+      forget: call('progress.forget'),
+      finish: call('progress.finish'),
+    },
+    serviceHold: {
+      read: call('serviceHold.read'),
+      readOutage: call('serviceHold.readOutage'),
+      lift: call('serviceHold.lift'),
+    },
+    metrics: { raise: call('metrics.raise'), set: call('metrics.set'), read: call('metrics.read') },
+    runLog: { read: call('runLog.read') },
+    submit: call('submit'),
+    isSubmitted: call('isSubmitted'),
+    hasten: call('hasten'),
+    chunkStatuses: call('chunkStatuses'),
+    workers: call('workers'),
+    itemCounts: call('itemCounts'),
+  };
+}

@@ -1,0 +1,53 @@
+/**
+ * Where the working process of a warehouse listens for the commands of its host: a Unix socket, or a named pipe on Windows,
+ * for its owner alone. Each process has a name of its own, by its id, so that none takes the place of another.
+ */
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+
+/** A longer path is cut off by the system, on macOS beyond 103 bytes. */
+const mostPathBytes = 100;
+
+/** Digits of the id in the name of a socket. */
+const digits = 12;
+
+/**
+ * `databaseFile`: of a DuckDB warehouse, beside whose file the socket is; undefined for a server's, or where that path is too
+ * long: then it is in a folder of the user for temporary files.
+ */
+export function socketPath(queueId: string, databaseFile: string | undefined): string {
+  const id = queueId.slice(0, digits);
+  if (process.platform === 'win32') return `\\\\.\\pipe\\wellsync-${queueId}`;
+  const beside =
+    databaseFile === undefined
+      ? undefined
+      : path.join(path.dirname(databaseFile), `.${path.basename(databaseFile)}.${id}.sock`);
+  if (beside !== undefined && Buffer.byteLength(beside) <= mostPathBytes) return beside;
+  return path.join(temporaryFolder(), `${id}.sock`);
+}
+
+function temporaryFolder(): string {
+  return path.join(tmpdir(), `wellsync-${userInfo().username}`);
+}
+
+/** Makes the folder, where it is that for temporary files; nobody else may look into it. */
+export async function prepareFolder(socket: string): Promise<void> {
+  if (path.dirname(socket) !== temporaryFolder()) return;
+  await mkdir(temporaryFolder(), { recursive: true, mode: 0o700 });
+  await chmod(temporaryFolder(), 0o700);
+}
+
+/** Removes sockets beside a database file that others left there; `own` stays. */
+export async function removeOthers(own: string, databaseFile: string | undefined): Promise<void> {
+  if (process.platform === 'win32' || databaseFile === undefined) return;
+  const folder = path.dirname(databaseFile);
+  if (path.dirname(own) !== folder) return;
+  const prefix = `.${path.basename(databaseFile)}.`;
+  const isSocket = (name: string): boolean =>
+    name.startsWith(prefix) && name.endsWith('.sock') && name.length === prefix.length + digits + '.sock'.length;
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (isSocket(name) && path.join(folder, name) !== own) await rm(path.join(folder, name), { force: true });
+  }
+}
