@@ -5,6 +5,8 @@ import { figure } from '../src/core/base/text.ts';
 
 export const memoryVariable = 'WELLSYNC_WORKER_MEMORY_MB';
 
+export const redisVariable = 'WELLSYNC_REDIS_URL';
+
 /** Where the configuration file is named, for those who need no more of the configuration. */
 export const configFileVariable = 'WELLSYNC_CONFIG';
 

@@ -9,7 +9,7 @@ import { inboxKinds } from '../src/core/inbox/arrival.ts';
 import { defaultPipeLimits, listFields, pipeFields } from '../src/core/pipes/fields.ts';
 import { pipeIdentities } from '../src/core/pipes/pipe-version.ts';
 import { isTimeZone } from '../src/core/time/production-day.ts';
-import { logLevels, memoryVariable } from './config-file.ts';
+import { logLevels, memoryVariable, redisVariable } from './config-file.ts';
 import { httpSettings } from './http-settings.ts';
 import { text, tlsFiles } from './redis-settings.ts';
 import { isNamed, type RedisAccess, redisSchema } from './redis-settings.ts';
@@ -340,7 +340,7 @@ export const environmentSettings = {
   WELLSYNC_SERVICE_ID: ['service', 'id'],
   WELLSYNC_SERVICE_TOKEN: ['service', 'token'],
   WELLSYNC_SERVICE_TOKEN_FILE: ['service', 'tokenFile'],
-  WELLSYNC_REDIS_URL: ['redis', 'url'],
+  [redisVariable]: ['redis', 'url'],
   WELLSYNC_REDIS_PASSWORD_FILE: ['redis', 'passwordFile'],
   WELLSYNC_WAREHOUSE: ['warehouse', 'url'],
   WELLSYNC_WAREHOUSE_PASSWORD_FILE: ['warehouse', 'passwordFile'],

@@ -18,6 +18,7 @@ import { addInboxCommand } from './commands/inbox.ts';
 import { addProbeCommand } from './commands/probe.ts';
 import { addPruneCommand } from './commands/prune.ts';
 import { addPushCommand } from './commands/push.ts';
+import { addQueueCommand } from './commands/queue.ts';
 import { addQueryCommand } from './commands/query.ts';
 import { addRestatementsCommand } from './commands/restatements.ts';
 import { addRunsCommand } from './commands/runs.ts';
@@ -51,6 +52,7 @@ const commands: readonly AddCommand[] = [
   addProbeCommand,
   addServiceCommand,
   addInboxCommand,
+  addQueueCommand,
   addTokenCommand,
   addTestingServerCommand,
   addDoctorCommand,
@@ -76,7 +78,7 @@ export async function createProgram(shell: Shell, argv: readonly string[]): Prom
     .option('--json', 'print the result as one JSON document; logs and progress go to standard error')
     .option('--quiet', 'print only what went wrong, and the requested data')
     .option('--service-url <url>', 'address of the service (WELLSYNC_SERVICE_URL)')
-    .option('--redis-url <url>', 'address of Redis (WELLSYNC_REDIS_URL)')
+    .option('--redis-url <url>', 'address of Redis; without, the queue is embedded (WELLSYNC_REDIS_URL)')
     .option('--warehouse <url>', 'duckdb:PATH, or postgres://USER@HOST/DATABASE (WELLSYNC_WAREHOUSE)')
     .option('--data-dir <folder>', 'where wellsync keeps its files (WELLSYNC_DATA_DIR)')
     .option('--queue-prefix <name>', 'tells installations on one Redis apart (WELLSYNC_QUEUE_PREFIX)')
@@ -98,8 +100,8 @@ the password of Redis by WELLSYNC_REDIS_PASSWORD_FILE, not in --redis-url.
 const programExamples = [
   'wellsync testing-server --wells 20',
   'WELLSYNC_SERVICE_URL=http://127.0.0.1:4010 wellsync doctor',
-  'wellsync export daily-production --wells wells.csv --inline',
-  'wellsync push network-pipes pipes.csv --inline',
+  'wellsync export daily-production --wells wells.csv',
+  'wellsync push network-pipes pipes.csv',
   'wellsync query "SELECT count(*) FROM daily_production"',
 ];
 

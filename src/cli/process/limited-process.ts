@@ -9,7 +9,13 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
-import { configFileVariable, defaultConfigFile, memoryVariable, readSmallFile } from '../../../config/config-file.ts';
+import {
+  configFileVariable,
+  defaultConfigFile,
+  memoryVariable,
+  readSmallFile,
+  redisVariable,
+} from '../../../config/config-file.ts';
 import type { Environment } from '../../../config/load.ts';
 import { WellsyncError } from '../../core/base/errors.ts';
 import { defaultMemoryMb, leastMemoryMb, type MemoryBudget } from '../../core/base/memory-budget.ts';
@@ -91,15 +97,23 @@ function endedError(signal: NodeJS.Signals | null, memoryMb: number): WorkerEnde
 export function memoryAtOnce(args: readonly string[], environment: Environment): number | undefined {
   const end = args.indexOf('--');
   const ownArgs = args.slice(0, end < 0 ? undefined : end);
-  const works = ownArgs.includes('--inline') || ownArgs.includes('worker');
+  const mayStart = ownArgs.includes('export') || ownArgs.includes('push');
+  const works =
+    ownArgs.includes('--inline') || ownArgs.includes('worker') || (mayStart && !mayNameRedis(ownArgs, environment));
   if (!works || ownArgs.some((arg) => ['--help', '-h', '--version', '-V', 'help'].includes(arg))) return undefined;
   const given = environment[memoryVariable] ?? '';
   if (given !== '') return /^\d{3,7}$/.test(given) && Number(given) >= leastMemoryMb ? Number(given) : undefined;
-  return mayNameMemory(ownArgs, environment) ? undefined : defaultMemoryMb;
+  return mayNameInFile(/memoryMb|\\/, ownArgs, environment) ? undefined : defaultMemoryMb;
 }
 
-/** Whether a configuration file may set worker.memoryMb: only one that has the word, or a character in another form. */
-function mayNameMemory(ownArgs: readonly string[], environment: Environment): boolean {
+/** Without Redis a command works the run that it starts. */
+function mayNameRedis(ownArgs: readonly string[], environment: Environment): boolean {
+  const isNamed = (environment[redisVariable] ?? '') !== '' || ownArgs.some((arg) => arg.startsWith('--redis-url'));
+  return isNamed || mayNameInFile(/redis|\\/, ownArgs, environment);
+}
+
+/** Whether a configuration file may have a setting: only one that has the word, or a character in another form. */
+function mayNameInFile(words: RegExp, ownArgs: readonly string[], environment: Environment): boolean {
   if (ownArgs.some((arg) => arg.startsWith('--config='))) return true;
   const flag = ownArgs.indexOf('--config');
   const named = flag < 0 ? environment[configFileVariable] : ownArgs[flag + 1];
@@ -107,7 +121,7 @@ function mayNameMemory(ownArgs: readonly string[], environment: Environment): bo
   if (file === undefined) return false;
   try {
     const settings = readSmallFile(file, 'the configuration file', '').replaceAll(/^\s*#.*$/gm, '');
-    return /memoryMb|\\/.test(settings);
+    return words.test(settings);
   } catch {
     return true;
   }
